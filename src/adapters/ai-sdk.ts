@@ -59,8 +59,8 @@ export function lookfirstTools(
 }
 
 function aiTool(tool: AdapterTool): AiTool {
-  // Version 7 accepts version 6 files only with a warning. Version 7 is recognised by the options it passes to a
-  // tool.
+  // The version of the AI SDK that calls the tool, recognised by an option that only version 7
+  // passes. Version 7 accepts files in the form of version 6 only with a warning.
   let version: 6 | 7 = 6;
   return {
     description: tool.description,
@@ -79,7 +79,8 @@ function schemaOf(schema: JsonRecord): AiSchema {
     '~standard': {
       version: 1,
       vendor: 'lookfirst',
-      // If the model sends no object, the tool refuses it with a text that the model can act on.
+      // Accept everything here. If the model sends no object, the tool refuses it with a text that
+      // the model can act on.
       validate: (value) => ({ value: value as JsonRecord }),
       jsonSchema: { input: json, output: json },
     },

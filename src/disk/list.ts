@@ -50,8 +50,8 @@ export function inspect(dir: PinnedDirectory, name: string): BigIntStats | undef
 }
 
 /**
- * The size of one name and the time of its last change, in whole milliseconds. For listings: stats without big integers
- * take two thirds of the time.
+ * The size of the entry with this name, and the time of its last change in whole milliseconds. Used
+ * for listings, because stats without big integers take two thirds of the time.
  */
 export function sizeAndTime(
   dir: PinnedDirectory,

@@ -18,8 +18,8 @@ export interface Removed {
 }
 
 /**
- * Removes a file if it holds the expected bytes: moves it out of the workspace. If this process has
- * just written it (`ours`), deletes it if there is no room to keep it.
+ * Removes a file if it holds the expected bytes, by moving it out of the workspace. A file that
+ * this process has just written (`ours`) is deleted if there is no room to keep it.
  */
 export async function remove(
   context: DiskContext,

@@ -12,8 +12,8 @@ export interface RetainedFile {
   readonly size: number;
   readonly sinceMs: number;
   /**
-   * The hash of the bytes that were copied. Set if this file holds bytes that a program wrote into
-   * the original after the copy.
+   * Set if this file holds bytes that a program wrote into a replaced or removed file after its
+   * contents were copied. The hash of the copied contents.
    */
   readonly lateOf?: string;
 }

@@ -177,7 +177,8 @@ async function keepTrees(world: World, displaced: readonly Displaced[]): Promise
   }
   for (const [folder, members] of trees) {
     if (members.length < TREE_FILES) continue;
-    // A batch has synced everything after its last step.
+    // No sync is needed here in a batch, which has synced everything after its last step, or if the
+    // policy does not demand full durability.
     const isSynced = world.policy.durability !== 'full' || disk.batch !== undefined;
     if (!isSynced && !(await isFileSystemSynced(world))) continue;
     await images.keepTree({ folder, files: members.flatMap(treeFileOf) });

@@ -7,8 +7,8 @@ const MAX_BYTES_IN_MEMORY = 64 << 20;
 /** Larger files are compared by hash only: their diff would be too large to show. */
 const MAX_FILE_BYTES = 8 << 20;
 /**
- * Delay before shown bytes are stored for other processes. By then a burst of calls is over. A
- * change may also have stored the same bytes, which saves the work.
+ * Delay, in milliseconds, before shown bytes are stored for other processes. By then a burst of
+ * calls is over. A change may also have stored the same bytes, which saves the work.
  */
 const SHARED_AFTER_MS = 200;
 const MAX_UNSHARED_BYTES = 16 << 20;
@@ -26,8 +26,8 @@ export class Baselines {
   #unshared = new Map<string, { readonly fingerprint: Fingerprint; readonly bytes: Uint8Array }>();
   #unsharedBytes = 0;
   /**
-   * The number of bytes at the beginning of a file that hold no secret, or -1 if the file may hold
-   * a secret.
+   * For the hash of a file: the number of bytes at its beginning that hold no secret, or -1 if the
+   * file may hold a secret.
    */
   readonly #plainBytes = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;

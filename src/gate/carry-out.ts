@@ -48,7 +48,7 @@ export function carryOut(world: World, ledger: Ledger, work: Work): Promise<Outc
   if (first === undefined || effects.length === 0) return unchanged(world, ledger, work);
   for (const { path } of work.steps) if (!world.workspace.stands(path.root)) throw rootMoved(path.root);
   const entry = entryOf(world, ledger, { work, first, change, effects });
-  // A change of one file has no completed step to revert.
+  // Reserve nothing for a single step, which leaves no completed step to revert.
   if (work.steps.length === 1)
     return carryOutReserved(world, ledger, { entry, reserve: NOTHING_RESERVED, ...work });
   const reserve = reserveForReverting();
@@ -131,7 +131,7 @@ async function carryOutAnnounced(
 function once(effects: readonly Effect[]): readonly Effect[] {
   const made = new Set<string>();
   return effects.filter(({ key, before, after }) => {
-    // An undo may create the same folder twice and remove it in between.
+    // Keep both effects if an undo creates a folder, removes it and creates it again.
     if (after.kind === 'absent') made.delete(key);
     if (before.kind !== 'absent' || after.kind !== 'directory') return true;
     const isNew = !made.has(key);
@@ -147,7 +147,7 @@ function entryOf(
   { work, first, change, effects }: { work: Work; first: Step; change: string; effects: readonly Effect[] },
 ): ChangeEntry {
   const { undo, undoesPart, command, steps } = work;
-  // The common git folder of a worktree is no workspace of its own, so the entry names a path in another root.
+  // Prefer a path outside annexes: the git folder that worktrees share is no workspace.
   const { annexes } = world.workspace;
   const { path, action } =
     annexes.length === 0 ? first : (steps.find((step) => !annexes.includes(step.path.root)) ?? first);
@@ -184,10 +184,7 @@ function whatWasDone({ undo }: Work, done: readonly DoneStep[]): Pick<NewEntry, 
   return { effects, undone: { ...undo.undone, keys: undo.keys.filter((key) => !stayed.has(key)) } };
 }
 
-/**
- * The notices of a change, so that users can see later why it was allowed. The journal stores no diffs, since they are
- * file content.
- */
+/** The notices that explain why a change was allowed, without diffs (these are file content). */
 function noticesOf(done: readonly DoneStep[]): Pick<NewEntry, 'notices' | 'diffBytes'> {
   const notices = done.flatMap(({ outcome }) => outcome.result.notices);
   if (notices.length === 0) return {};
@@ -333,7 +330,10 @@ interface Told {
   readonly claimNotices: readonly ClaimNotice[];
 }
 
-/** `missing`: no approval. `busy`: another session works on a file. `conflict`: a file changed. */
+/**
+ * The outcome of the steps, or the reason why nothing is changed. `missing`: the user has not
+ * approved it. `busy`: another session works on a file. `conflict`: a file changed.
+ */
 type Carried =
   | Outcome<ApplyResult>
   | { readonly missing: MissingApproval }

@@ -21,8 +21,8 @@ import { witness } from './witness.ts';
 import type { World } from './world.ts';
 
 /**
- * Maximum number of tries. Links and folders may change before they are locked; each try also locks
- * the keys that the previous try turned out to need.
+ * Maximum number of tries of a change. A try may find that it needs more locks, because links or
+ * folders changed before they were locked. The next try takes these locks too.
  */
 const MAX_TRIES = 5;
 
@@ -110,7 +110,10 @@ export class Gate {
     return refused(busy(changes));
   }
 
-  /** The final answer after an unfinished try, or undefined if another try may help. */
+  /**
+   * Asks the user for a missing approval, or records a conflict. Returns the final answer, or
+   * undefined if another try may help.
+   */
   async #finalAfter(
     attempt: Unfinished,
     { met, approved }: { readonly met: Refusal[]; readonly approved: Approved },
@@ -154,7 +157,7 @@ export class Gate {
     if (!outcome.ok) {
       const [last] = met.slice(-1);
       const { refusal } = outcome;
-      // A refusal by the judge is already recorded; the refusal of a conflict is not.
+      // Record the refusal of a conflict here. A refusal by the judge is already recorded.
       const told = refusal === last ? (await this.#refuse(refusal)).refusal : refusal;
       return refused(kept.length === 0 ? told : { ...told, detail: { ...told.detail, kept } });
     }
@@ -184,7 +187,10 @@ export class Gate {
     await store.record({ entries: [entry] });
   }
 
-  /** Judges and stores changes that another program is about to make. */
+  /**
+   * Judges changes that another program is about to make. If all are allowed, stores the
+   * announcement and the bytes that the changes destroy.
+   */
   announce(
     intents: readonly ForeignIntent[],
     options: AnnounceOptions,

@@ -43,7 +43,8 @@ export function planEdits(
   edits: readonly Edit[],
   options: Style & { readonly loosest: FoldTier; readonly matching: Policy['matching'] },
 ): PlannedText | PlanFailure {
-  // An anchor with curly quotes shows that the file contains them on purpose.
+  // Keep curly quotes in the new text if an anchor has curly quotes: the file then contains them on
+  // purpose.
   const straighten =
     edits.some((edit) => hasCurlyQuotes(edit.newString)) &&
     !edits.some((edit) => hasCurlyQuotes(edit.oldString));

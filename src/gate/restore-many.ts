@@ -101,7 +101,10 @@ function wholeFolders(items: readonly RestorePlace[]): readonly WholeFolder[] {
   return [...folders].flatMap(([root, inside]) => (inside.length < WHOLE_ITEMS ? [] : [{ root, inside }]));
 }
 
-/** A function that returns the items of an item's parent folders, outermost first. Items in one folder share the list. */
+/**
+ * Returns a function that lists the items which are parent folders of an item, outermost first.
+ * Items in one folder share the list.
+ */
 function itemsAround(items: readonly RestorePlace[]): (item: RestorePlace) => readonly RestorePlace[] {
   const byKey = new Map(items.map((item) => [item.step.key, item]));
   const known = new Map<string, readonly RestorePlace[]>();

@@ -144,7 +144,10 @@ export function validateAnnouncement(intents: unknown, options: unknown): Refusa
   return Array.isArray(intents) ? validateChanges(intents, ANNOUNCED) : undefined;
 }
 
-/** The refusal of a call that does not end an announced change, or undefined if it does. */
+/**
+ * The refusal of invalid arguments for recording the end of an announced change. Undefined if they
+ * are valid.
+ */
 export function validateEnding(change: unknown, ending: unknown): Refusal | undefined {
   const given = { change: change ?? null, ending: ending ?? null };
   const reason = mismatchIn(ENDING, given, { noun: 'field', whole: 'an ending' });

@@ -31,8 +31,9 @@ export const MAX_LINE_BYTES: number = 64 * 1024 * 1024;
 const CARRIAGE_RETURN = 13;
 
 /**
- * The views of a model whose transcript grows. Feed it bytes as they are appended, and query it at any time. The bytes
- * may be split anywhere. Holds hashes and ranges, never contents.
+ * Finds in a transcript which lines of which files its model has seen. Feed it bytes as they are
+ * appended, and query it at any time. The bytes may be split anywhere. Holds hashes and line ranges
+ * of files, never their contents.
  */
 export class HistoryIndex {
   readonly #fold: Fold;
@@ -44,7 +45,7 @@ export class HistoryIndex {
   /** Records read before the format was known. */
   #undecided: JsonRecord[] = [];
   #records = 0;
-  /** True if the bytes ended within a line. */
+  /** True if the input of the last `end` ended within a line. */
   #incomplete = false;
 
   constructor(options: HistoryIndexOptions = {}) {
@@ -79,7 +80,7 @@ export class HistoryIndex {
     return index;
   }
 
-  /** Undefined until the first records have determined it. */
+  /** The transcript's format. Undefined until the first records have determined it. */
   get format(): FormatName | undefined {
     return this.#format;
   }
@@ -145,7 +146,10 @@ export class HistoryIndex {
     return this.#fold.entries().map(sightingOf);
   }
 
-  /** Takes a snapshot. Before the format is known nothing counts as read, and `offset` says where to begin again. */
+  /**
+   * Returns the state as plain JSON. Before the format is known, that is the state of an empty
+   * index, and its `offset` says from where to feed the transcript again.
+   */
   snapshot(): HistorySnapshot {
     const decided = this.#reader !== undefined;
     return {

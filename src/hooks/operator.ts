@@ -43,11 +43,13 @@ export function operatorRefusal(command: string): Refusal | undefined {
 }
 
 /**
- * For each call of Lookfirst in a command: the words after the program's name. After `run --` follow the words of
- * another command, which may call Lookfirst again.
+ * Returns the words after the program's name, for each call of Lookfirst in a command. The words
+ * after `run --` are another command, which may call Lookfirst again. Such a call is listed
+ * separately.
  */
 function ownCalls(command: string): readonly (readonly (string | undefined)[])[] {
-  // `allCommands` does not look into `sh -c` and `eval`; `certainCommands` does.
+  // Use both parsers: `allCommands` does not parse the text of `sh -c` and `eval`, but
+  // `certainCommands` does.
   return [...(allCommands(command) ?? []), ...(certainCommands(command) ?? [])].flatMap(({ words }) => {
     const calls: (readonly (string | undefined)[])[] = [];
     for (let name = nameIn(words, 0); name !== -1; ) {

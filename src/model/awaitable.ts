@@ -94,8 +94,8 @@ export class KeyedMutex<Key> {
   }
 
   /**
-   * The time of the last `noteDone` while a request waited for the key. -Infinity if there was none since the lock was
-   * last free.
+   * The time of the last `noteDone` of this key, from `performance.now`. Calls while no request
+   * waits do not count. -Infinity if no call has counted since the lock was last free.
    */
   doneAt(key: Key): number {
     return this.#doors.get(key)?.doneAt ?? Number.NEGATIVE_INFINITY;
@@ -133,7 +133,7 @@ class Door {
           return;
         }
         this.#waiting = this.#waiting.filter((other) => other !== waiting);
-        // Later requests may have waited only because of this one.
+        // Try to grant later requests, which may have waited only because of this one.
         this.#admitNext();
         resolve(false);
       };

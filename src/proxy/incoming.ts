@@ -321,7 +321,8 @@ export async function readResource(
   try {
     const session = await options.session(rpcMeta(message));
     ended = session.ended;
-    // Some servers decode the URL, others only remove its scheme: the path must be inside either way.
+    // Check two forms of the path, because some servers decode the URL and others only remove its
+    // scheme. Both must be inside the workspace.
     const reading = { relativeTo: 'cwd', expandsHome: true, cwd: options.where.cwd } as const;
     for (const path of [upstreamPath(uri, reading), uri.replace(/^file:(\/\/)?/i, '')]) {
       const located = await session.locate(path, 'read');

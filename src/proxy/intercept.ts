@@ -334,8 +334,8 @@ async function locateAll(call: ProxyCall, session: ForeignSession): Promise<Refu
 }
 
 /**
- * The keys of all files of a call. `instead`: the first location that is refused or must be waited
- * for.
+ * The keys of all files of a call. `instead`: the first result of `locate` that is a refusal or a
+ * promise.
  */
 function keysOf(
   call: ProxyCall,
@@ -383,8 +383,8 @@ async function judgeUnexplained(
 ): Promise<Refusal | undefined> {
   const { unknownTools, catalogue, shared } = options;
   const { meaning, tool } = call;
-  // A server's claims about its own tools are no proof. Where changes are forbidden, a table of
-  // known servers must describe the tool.
+  // Unless changes are allowed, demand a table that describes the tool: a server's claims about its
+  // own tools are no proof.
   const isUnproven = meaning.guessed && (session.readOnly || unknownTools === 'deny');
   const what = commandOf(meaning, tool) ?? (isUnproven ? tool : undefined);
   if (what === undefined) return undefined;

@@ -28,13 +28,19 @@ const HEEDED = new Set([...JUDGED_METHODS, 'notifications/cancelled', 'notificat
 /** Methods that the gate may refuse. */
 const GATED = new Set<unknown>(['tools/call', 'resources/read']);
 
-/** Methods that can be interpreted only when the server is known, or that refer to such requests. */
+/**
+ * Methods whose messages wait until the handshake is over. The meaning of a tool call depends on
+ * the server, and a cancellation may refer to a tool call.
+ */
 const DEPENDING = new Set<unknown>(['tools/call', 'notifications/cancelled']);
 
 /** The prefix of our own `_meta` keys. */
 const OUR_KEYS = Buffer.from('dev.lookfirst');
 
-/** An answer must be recognisable within this many bytes; otherwise it is parsed. */
+/**
+ * Number of bytes at the beginning of a message without methods in which it must look like a
+ * response. Otherwise the proxy does not forward it unexamined.
+ */
 const HEAD_BYTES = 256;
 
 /** The two destinations of lines: the upstream and the client. */
@@ -165,7 +171,10 @@ export class Pump {
     this.#ends.toUpstream(line);
   }
 
-  /** Applies session events in a message. False if nothing more must be done with it. */
+  /**
+   * Applies the session events (a compaction, a new turn) that the `_meta` of a message reports.
+   * Returns false if the message must not be handled or forwarded any further.
+   */
   #reports(line: Buffer, message: JsonRecord): boolean {
     const ours = message['method'] === COMPACTED_METHOD;
     const meta = ours ? { ...rpcMeta(message), [CONTEXT_KEY]: 'compacted' } : rpcMeta(message);
@@ -233,7 +242,8 @@ export class Pump {
     const key = text === undefined ? undefined : idKeyOfText(text);
     if (key !== undefined && !this.#waiting.has(key)) return undefined;
     if (key !== undefined && isPlainlyResponse(head)) return this.#take(key);
-    // Requests from the server have their own ids, which may equal those of the client.
+    // Parse the message, to exclude requests. Requests from the server have their own ids, which
+    // may equal those of the client.
     const parsed = message.parse();
     if (parsed === undefined || parsed['method'] !== undefined) return undefined;
     return this.#take(idKey(parsed['id']) ?? '');

@@ -17,7 +17,8 @@ type RulesOf = (tool: string) => readonly Rule[] | undefined;
 
 /**
  * Describes receipts in a tool list. Tools that read mention the receipt line at the end of their
- * answers. Tools that change files get an argument for the revision in it.
+ * answers. Tools that change files get an argument in which the agent passes back the revision from
+ * that line.
  */
 export function withReceiptTools(result: JsonRecord, rulesOf: RulesOf): JsonRecord {
   const { tools } = result;

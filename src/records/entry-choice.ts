@@ -13,7 +13,7 @@ export interface EntryRequest extends ScopeRequest {
   readonly sinceMs?: number | undefined;
   readonly untilMs?: number | undefined;
   readonly kinds?: readonly EntryKind[] | undefined;
-  /** `hidden`: leaves out the entries of processes that continue a session. */
+  /** `hidden`: leaves out entries that only say that another process continues a session. */
   readonly continued?: 'hidden' | undefined;
   /** The maximum number of entries; 0 or absent means all. */
   readonly limit?: number | undefined;
@@ -60,7 +60,10 @@ export class EntryChoice {
   }
 }
 
-/** True if a process joined an open session, or if another command of the user resumed the command line's session. */
+/**
+ * True for an entry that says that a process joined an open session, or that another command of the
+ * user resumed the command line's session.
+ */
 function isContinued({ session, text }: Entry): boolean {
   return text === SESSION_CONTINUED || (session === COMMAND_LINE && text === 'resumed');
 }

@@ -20,7 +20,7 @@ export interface TurnView extends TurnMark {
   readonly changes: readonly string[];
   /** False if there was no change, or if every change was undone since. */
   readonly stands: boolean;
-  /** The position of git when the turn began. */
+  /** The state of git when the turn began: branch, commit and staged content. */
   readonly git?: GitPosition;
 }
 

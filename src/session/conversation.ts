@@ -125,8 +125,8 @@ export class Conversation {
   }
 
   /**
-   * Takes over what the transcript has shown. A transcript of an unknown format shows nothing: its files must be read
-   * again.
+   * Makes the file contents that the transcript shows count as seen. If the format of the
+   * transcript is unknown, nothing counts as seen, and the files must be read again.
    */
   async #recoverPast(transcript: string): Promise<void> {
     try {
@@ -171,8 +171,8 @@ export class Conversation {
 }
 
 /**
- * The time span of the messages that a rewind removed. Undefined unless the client continues a
- * rewound conversation in a new file, namely this one.
+ * The time span of the messages that a rewind removed, if the client continues the rewound
+ * conversation in the new transcript `path`. Otherwise undefined.
  */
 function cutBetweenFiles(path: string): { readonly afterMs: number; readonly untilMs: number } | undefined {
   const kept = keptPart(transcriptTail(path, MAX_HEAD_BYTES, MAX_HEAD_BYTES));

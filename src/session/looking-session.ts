@@ -211,8 +211,9 @@ export class LookingSession extends SessionLife {
   }
 
   /**
-   * Runs an operation for a call that a client sent, with the times of that call. Without `times`, the operation itself
-   * is the call, and its promise is the answer. `work` must call the session before its first await.
+   * Runs an operation that is part of a client's call. `times`: when that call arrived and was
+   * answered. Without `times`, the operation counts as a call of its own, and its promise as the
+   * answer. `work` must start the operation before its first await.
    */
   inCall<T>(times: CallTimes | undefined, work: () => T): T {
     this.#times = times;
@@ -255,7 +256,10 @@ export class LookingSession extends SessionLife {
     return answer;
   }
 
-  /** The path form of one call. Undefined if paths are relative to the first root. */
+  /**
+   * Converts the paths of one call. Undefined if they need no conversion, because relative paths
+   * start at the first root.
+   */
   #names({ cwd }: Pick<CallOptions, 'cwd'>): PathNames | undefined {
     if (cwd === undefined && this.cwd === undefined) return undefined;
     const [root = '/'] = this.roots;
@@ -272,7 +276,8 @@ function newCall(): CallTimes {
 export function partsOf<T extends CallOptions>(
   options: T,
 ): { readonly call: CallOptions; readonly own: Omit<T, keyof CallOptions> } {
-  // Untyped callers may pass anything. Spreading makes the members of a non-object unknown fields, which are refused.
+  // Spread the options, because untyped callers may pass anything. The members of a non-object then
+  // become unknown fields, which are refused.
   const { signal, cwd, ...own } = { ...options };
   return { call: { signal, cwd }, own };
 }

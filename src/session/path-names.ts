@@ -4,7 +4,10 @@ import { isOutputPath, OUTPUT_SCHEME } from '../model/path.ts';
 import { isRecord } from '../model/record.ts';
 import type { WitnessEvent } from '../model/results.ts';
 
-/** Converts between the caller's form of paths and the workspace's, if paths are not relative to the first root. */
+/**
+ * Converts paths between the caller's form and the form that the workspace uses. Needed only if the
+ * two differ.
+ */
 export interface PathNames {
   /** Converts a caller's path to the workspace's form, and remembers how the caller wrote it. */
   real(path: string): string;
@@ -12,13 +15,16 @@ export interface PathNames {
   shown(path: string): string;
 }
 
-/** The folder where relative paths start, or the absolute path that represents the workspace. */
+/** The folders that determine the caller's form of paths. */
 interface Placement {
   /** The first root. */
   readonly root: string;
-  /** A folder inside a root, absolute or relative to the first root; default: the first root. */
+  /**
+   * The folder where the caller's relative paths start, inside a root. Absolute or relative to the
+   * first root; default: the first root.
+   */
   readonly cwd?: string | undefined;
-  /** This path represents the root, and results are shown below it. */
+  /** The absolute path by which the caller names the first root. Results show paths below it. */
   readonly virtualRoot?: string | undefined;
 }
 

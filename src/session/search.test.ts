@@ -319,7 +319,7 @@ describe.skipIf(process.platform !== 'linux')('a caller that cancels', () => {
       readdirSync('/proc/self/fd')
         .map((fd) => target(`/proc/self/fd/${fd}`))
         .filter((path) => path.startsWith(places.root));
-    // The workspace caches recently opened folders for a moment.
+    // Poll, because the workspace keeps recently used folders open for a moment.
     await expect.poll(held).toEqual([places.root]);
   });
 });

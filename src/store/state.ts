@@ -8,7 +8,10 @@ import type { Store } from './store.ts';
 export interface State {
   readonly store: Store;
   readonly images: Images;
-  /** Stores the bytes shown to sessions. Absent if they are stored among the images. */
+  /**
+   * Stores the bytes shown to sessions, for later diffs. Absent if `images`, the store of earlier
+   * file contents, keeps them too.
+   */
   readonly baselines?: Pick<Images, 'has' | 'read' | 'keepBytes'>;
   readonly locks: Locks;
   readonly owner: Owner;
@@ -23,7 +26,7 @@ export function withoutPassword(url: string): string {
   return url.replace(/^(\w+:(?:\/\/)?[^:/?#]*):.*@/s, '$1@').replace(/([?&][^=&]*pass[^=&]*=)[^&]*/gi, '$1…');
 }
 
-/** A machine's view of its fleet. */
+/** The names of this machine and of workspaces in a fleet: the machines that share one store. */
 export interface FleetView {
   readonly machine: string;
   /** The name of a root's workspace, or the root itself if its workspace has no name. */
@@ -36,13 +39,13 @@ export interface FleetView {
  */
 export interface WorkspaceName {
   readonly workspace: string;
-  /** Canonical paths. */
+  /** Canonical paths of the folders that get the name. */
   readonly roots: readonly string[];
 }
 
 /** The data that a process gives to a store shared by several machines. */
 export interface FleetOptions {
-  /** Canonical paths. */
+  /** Canonical paths of the workspace roots on this machine. */
   readonly roots: readonly string[];
   /** The workspace name of the roots. Default: the name last given for them, else a workspace of this machine alone. */
   readonly workspace?: string | undefined;

@@ -115,7 +115,8 @@ export function mayHoldSecret(bytes: Uint8Array): boolean {
 }
 
 /**
- * Number of bytes before a hint in which its value is searched. BYTES_AFTER is the number after it.
+ * Number of bytes before the beginning of a hint in which its pattern is searched. `BYTES_AFTER`:
+ * the number of bytes from the beginning of the hint on.
  */
 const BYTES_BEFORE = 400;
 const BYTES_AFTER = 600;

@@ -82,9 +82,10 @@ export function sessionSelector(options: ChoiceOptions): (call: Calling) => Sess
 const TOOL_USE_KEY = 'claudecode/toolUseId';
 
 /**
- * The session of the sub-agent that makes a call, if a hook has announced it; otherwise `choice`.
- * Claude Code starts one server for a conversation and all its sub-agents, and identifies only the
- * call. Undefined if the call has no such id, or if it names its session itself.
+ * Resolves to the session of the sub-agent that makes a call, if a hook has announced the call;
+ * otherwise to `choice`. Claude Code starts one server for a conversation and all its sub-agents,
+ * and identifies only the call. Returns undefined if the call has no such id, if it names its
+ * session itself, or if `choice` is not a named session.
  */
 export function subAgentChoice(
   store: Pick<Store, 'pending'>,
@@ -189,7 +190,8 @@ export class SessionPool {
   ): Awaitable<T> {
     if (choice.kind === 'call') return this.#once(work);
     const pooled = this.#take(keyOf(choice), choice, client);
-    // A synchronous call needs no protection: nothing else runs before it is over.
+    // Count only asynchronous calls (`during`), to keep their session open. Nothing can close the
+    // session during a synchronous call.
     if (!(pooled.session instanceof Promise)) {
       const done = work(pooled.session);
       return done instanceof Promise ? during(pooled, done) : done;

@@ -104,7 +104,10 @@ export class SharedDirectory implements PinnedDirectory {
   }
 }
 
-/** Long enough for the operations of one call, and short enough that the open handle does not block unmounting. */
+/**
+ * Time, in milliseconds, for which walked folders stay open: long enough for the operations of one
+ * call, and too short to block unmounting.
+ */
 const HOLD_MS = 1000;
 const MAX_HELD = 64;
 

@@ -67,8 +67,8 @@ function openRoot(given: string, guarantee: Guarantee): Root {
     const root = { canonical, given: trimmed(given) };
     if (guarantee !== 'walk') return { ...root, dir: new NamedDirectory(canonical) };
     const dir = HeldDirectory.open(canonical);
-    // If the kernel reports a path that differs from `canonical` already now, a later difference
-    // would not show that the root was moved.
+    // Watch where the root is only if the kernel now reports `canonical` as its path. Otherwise a
+    // later difference would not prove that the root was moved.
     return whereIs(dir) === canonical ? { ...root, dir, where: () => whereIs(dir) } : { ...root, dir };
   } catch (error) {
     if (error instanceof Fault) throw error;
@@ -293,12 +293,13 @@ export class Protection {
 }
 
 /**
- * The number of levels below a folder in which the folder's own path decides whether the glob
- * matches. Deeper names match regardless of where the folder is. 0: this holds for all names.
- * Infinity: every level must be checked. The folder itself must not match.
+ * The number of levels below `folder` in which the folder's own path decides whether the glob
+ * matches a name. In deeper levels, a name matches or not wherever the folder is. 0: the folder's
+ * path never decides. Infinity: it may decide in every level. The glob must not match `folder`
+ * itself.
  * A glob that begins with `**` matches its remaining parts anywhere. The folder's path matters only
- * if the first of these parts matches the folder or a folder above it. Any other glob names one
- * path.
+ * if the first of these parts matches the folder or a folder above it. Any other glob can match
+ * only below one place, so its levels are either all or none.
  */
 export function globReach(glob: string, folder: string): number {
   if (/[{}()!\\]/.test(glob)) return Number.POSITIVE_INFINITY;

@@ -8,7 +8,7 @@ it('an undo of a large folder that is killed is done completely or not at all, a
   const tally = await killFolderUndos(60, 'undo');
   report({ ...tally });
   expect(tally.torn).toBe(0);
-  // Fails if all rounds were killed on the same side of the rename.
+  // Fails if every undo was killed before its rename, or every undo after its rename.
   expect(Math.min(tally.untouched, tally.undone)).toBeGreaterThan(0);
   expect(tally.takenIn).toBeGreaterThan(0);
 });

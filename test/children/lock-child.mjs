@@ -24,7 +24,8 @@ if (what === 'hold') {
   process.send('held');
   setInterval(() => {}, 1000);
 } else {
-  // All children begin at the same moment: without a lock, only changes at the same time are lost.
+  // Wait until all children are ready, so that they increment the counter at the same time.
+  // Otherwise no increment would be lost even without a lock.
   process.send('ready');
   await once(process, 'message');
   const file = join(home, 'counter');

@@ -28,7 +28,10 @@ function composeValue(pattern: RegExp): string {
   return value;
 }
 
-/** The database of compose.yaml on the server of the tests, which asks for no password. */
+/**
+ * Creates an empty database with the name from compose.yaml on the tests' server, and returns its
+ * URL. The server requires no password.
+ */
 async function composed(server: PostgresServer): Promise<string> {
   const db = await PostgresConnection.open(server.url());
   onTestFinished(() => db.close());
@@ -101,7 +104,8 @@ await describePostgres('docs/fleet.md', (server) => {
     };
     const texts = [...DOCUMENT.matchAll(/`([^`\n]+)`/g)].map(([, text = '']) => text);
     const named = texts.flatMap((text) => text.match(/^(?:lookfirst )?([a-z]+)\b/)?.[1] ?? []);
-    // `doctor` and `serve` are run by the test above, and `serve --http` by the tests of the server.
+    // This test runs the commands in `shown`. The test above runs `doctor` and `serve`, and the
+    // server's own tests run `serve --http`.
     const run = Object.keys(shown);
     expect(named).toEqual(expect.arrayContaining(run));
     const commands = texts.filter((text) => text.startsWith('lookfirst ')).map((text) => text.split(' ')[1]);

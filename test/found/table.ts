@@ -25,7 +25,10 @@ export interface Setting {
   readonly policy?: object;
 }
 
-/** Makes the files and a server: in this process, or with an environment of its own as a process of the built program. */
+/**
+ * Makes the files and starts a server on them: as a process of the built program if `env` is given,
+ * otherwise in this process.
+ */
 export async function table(
   files: Readonly<Record<string, string | Uint8Array>> = {},
   { args = [], env = {}, policy }: Setting = {},

@@ -41,10 +41,13 @@ const shows = (id: string, path: string, lines: Lines): ResultStep => ({
   shows: { path, lines },
 });
 
-/** A command with a result that shows all of `a.ts`. Only an unambiguous command makes it a view of that file. */
+/**
+ * A shell command whose result shows all of `a.ts`. The result counts as a view of `a.ts` only if
+ * the command certainly prints that file.
+ */
 const printed = (command: string): Step[] => [shell('1', command), shows('1', 'a.ts', [1, 5])];
 
-/** Cases that every format must interpret in the same way. */
+/** Conversations that must give the same result in every transcript format. */
 export const CASES: readonly Case[] = [
   {
     rule: 'a read that succeeded counts, one that failed does not',

@@ -3,7 +3,10 @@ import { killHooks } from '../support/killed-hook.ts';
 import { REPLAYED } from '../support/replayed-client.ts';
 import { scratch } from '../support/tree.ts';
 
-/** `npm run attack` tries more moments, and the events of every client. */
+/**
+ * True in `npm run attack`, which kills hook processes at more moments and sends the events of
+ * every client.
+ */
 const IS_LONG = process.env['LOOKFIRST_ATTACK'] === 'long';
 const ROUNDS = IS_LONG ? 24 : 8;
 const CLIENTS = IS_LONG ? (['generic', ...REPLAYED] as const) : (['generic'] as const);

@@ -19,7 +19,10 @@ interface Ended {
   readonly stderr: string;
 }
 
-/** With a store of its own, a hook works without a background process. */
+/**
+ * Environment variables for a hook. `LOOKFIRST_STORE` gives it a store of its own, so that it works
+ * without a background process.
+ */
 function around(): Record<string, string> {
   const store = `sqlite:${join(places.home, 'lookfirst.db')}`;
   return { LOOKFIRST_STORE: store, SHELL: '/bin/sh', CLAUDE_CODE_SESSION_ID: 's' };

@@ -186,7 +186,7 @@ describe('over HTTP, a call that arrived before an answer', () => {
     const { host, path } = await hostOfOneFile();
     const server = await listenHttp({ host, token: 'token', log: () => {} });
     onTestFinished(() => server.close());
-    // The first call opens the workspace.
+    // Open the workspace by a first call, so that the two calls below need not wait for it.
     expect(await overHttp(server, ['list_directory', {}])).toEqual(['ok']);
     const write = (content: string): [string, object] => ['write_file', { path: 'a.txt', content }];
     const codes = await overHttp(server, ['read_file', { path: 'a.txt' }], write('early\n'));

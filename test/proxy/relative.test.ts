@@ -66,7 +66,7 @@ describe('a server that starts relative paths elsewhere gets the path that was j
   it("a write changes the file that was read, not the one with the same name in the server's folder", async () => {
     const server = await astray();
     const { client, root, other } = server;
-    // The read is repeated, because the proxy judges repeated reads in a shorter way.
+    // Repeat the read, because the proxy checks a repeated read on a shorter code path.
     for (const _again of [1, 2, 3])
       expect((await client.call('read_text_file', { path: 'b.txt' })).text).toBe(`b.txt of ${root}\n`);
     expect((await client.call('write_file', { path: './b.txt', content: 'mine\n' })).ok).toBe(true);
@@ -123,7 +123,7 @@ describe('a server that starts relative paths elsewhere gets the path that was j
   });
 
   it('and a call that waited while the roots changed is refused', async () => {
-    // The server's name is its first argument.
+    // The odd server reports its first argument, here `root`, as its name.
     const server = await astray(({ root }) => ({
       args: [oddServer(), root],
       tables: [{ ...OFFICIAL_FILESYSTEM, serverNames: [root] }],

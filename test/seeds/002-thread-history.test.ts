@@ -214,7 +214,7 @@ describe('002 Read-before-write from thread history', () => {
     const thread = new Thread();
     for (let n = 0; n < 20_000; n += 1) thread.call('file_read', `/p/${n}.txt`);
     index.add(thread.events);
-    // 20,000 checks of 40,000 events each would be 800 million steps.
+    // If each check scanned all 40,000 events, the 20,000 checks would take 800 million steps.
     for (let n = 0; n < 20_000; n += 1) expect(index.hasFileBeenRead(`/p/${n}.txt`)).toBe(true);
   });
 });

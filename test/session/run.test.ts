@@ -217,9 +217,9 @@ describe.skipIf(here === undefined)('a command', () => {
     for (const path of ['changed', 'listed']) put(path, 'one\n');
     mkdirSync(join(root, 'folder'), { mode: 0o700 });
     for (const path of ['changed', 'listed']) chmodSync(join(root, path), 0o600);
-    // This access list gives all rights to the owner and to one user, and none to the group and
-    // others. The one user is the present one: without root's rights, a command's layer can name no
-    // other.
+    // This access list gives all rights to the owner and to one named user, and none to the group
+    // and others. The named user is the one who runs the test, unless that is root. Without root's
+    // rights, a command's overlay layer can name no other user.
     const user = Buffer.alloc(4);
     user.writeUInt32LE(process.getuid?.() || 1000);
     const list = `0200000001000700ffffffff02000700${user.toString('hex')}04000000ffffffff10000700ffffffff20000000ffffffff`;
@@ -288,7 +288,7 @@ describe.skipIf(here === undefined)('a command', () => {
 });
 
 describe.skipIf(here === undefined)('a state folder that cannot be written', () => {
-  /** Prevents that the overlay layer of the running command is removed or kept. */
+  /** Makes it impossible to remove or keep the overlay layer of the running command. */
   function blockLayer(): void {
     const layers = join(base, 'state', 'layers');
     for (const id of readdirSync(layers)) mkdirSync(join(layers, id, 'layer.json'), { recursive: true });

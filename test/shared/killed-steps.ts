@@ -14,8 +14,9 @@ export interface Killings {
 }
 
 /**
- * Plays a scene in processes that are killed, one before every n-th step. `strideOf` chooses n by
- * the number of steps. Each time, the next start must find all of the change or nothing of it.
+ * Plays a scene several times, each time in a new process that is killed before a certain step. The
+ * distance between these steps is `strideOf(steps)`. After each kill, the next start must find all
+ * of the change or nothing of it.
  */
 export async function killEverywhere(name: string, strideOf: (steps: number) => number): Promise<Killings> {
   let steps = 0;

@@ -17,7 +17,10 @@ async function removeFile({ session }: Desk, path: string): Promise<string> {
   return (await ok(session.delete(path))).change ?? '';
 }
 
-/** A session in which an undo restored a file after its folder was deleted and another folder was moved there. */
+/**
+ * A session in which an undo restored a deleted file. Before the undo, its folder was deleted and
+ * another folder was moved.
+ */
 async function mixedUp(): Promise<Desk> {
   const t = await desk({ session: 'ann' });
   await t.put('d/x.txt', 'x\n');

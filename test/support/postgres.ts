@@ -3,7 +3,10 @@ import { type PostgresServer, type ServerOptions, startServer } from '../postgre
 
 export type { PostgresServer };
 
-/** Tests with their own server. On machines without one they are skipped, with one line that gives the reason. */
+/**
+ * Defines tests with a PostgreSQL server of their own. On machines without PostgreSQL, skips them
+ * with one line that gives the reason.
+ */
 export async function describePostgres(
   name: string,
   define: (server: PostgresServer) => void,

@@ -7,8 +7,8 @@ import type { Probe } from '../../src/process/probe.ts';
 import { Processes } from '../../src/process/processes.ts';
 
 /**
- * The sandbox of this machine, if it has one. With `CI=true` a machine without one is a failure; elsewhere tests are
- * skipped with one line.
+ * Returns the sandbox of this machine. If it has none, throws in CI (`CI=true`). Elsewhere, prints
+ * one line and returns undefined, so that callers skip their tests.
  */
 export async function sandboxHere(): Promise<Extract<Probe, { ok: true }> | undefined> {
   const home = realpathSync(mkdtempSync(join(tmpdir(), 'lookfirst-probe-')));

@@ -119,7 +119,8 @@ export class ScriptedAgent {
     if (done.ok) {
       desk.text = desk.text.replace(oldString, newString);
       this.#note(desk, file, done.notices);
-      // The notice shows what else changed. Reading the file again has the same effect as using the notice.
+      // The notice shows other sessions' changes of the file. Read the file again instead, which
+      // gives the same text.
       if (done.notices.some(({ kind }) => kind === 'changed-elsewhere')) await this.#look(desk, file);
       this.counts.edits += 1;
       return true;

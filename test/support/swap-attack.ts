@@ -17,9 +17,9 @@ import {
 import { type Scratch, scratch } from './tree.ts';
 
 /**
- * The name that is exchanged for a link to the same name outside the root. `folder`: a folder on
- * the path. `relative`: this folder, by a link with a relative target. `leaf`: the file itself.
- * `root`: the root.
+ * The name that the attacker exchanges for a link to the same name outside the root. `folder`: a
+ * folder on the path. `relative`: the same folder, but the link has a relative target. `leaf`: the
+ * file itself. `root`: the root.
  */
 export type SwapVariant = 'folder' | 'relative' | 'leaf' | 'root';
 
@@ -27,12 +27,15 @@ export interface SwapAttack {
   readonly operation: SwapOperation;
   readonly variant: SwapVariant;
   /**
-   * `ours`: the code under test. `naive`: it resolves the path, checks that it is inside, and then
-   * works by path.
+   * `ours`: the code under test. `naive`: simple code, which checks that the path is inside the
+   * root and then works by path.
    */
   readonly code: 'ours' | 'naive';
   readonly tries: number;
-  /** Continues until at least this many tries succeeded, were refused, and (naive only) escaped, however long that takes. */
+  /**
+   * The attack continues until at least this many tries were served, were refused, and (`naive`
+   * only) escaped. `PATIENCE` limits the number of tries.
+   */
   readonly atLeast?: number;
 }
 
@@ -130,7 +133,10 @@ function layOut(places: Scratch, variant: SwapVariant): { left: string; right: s
   return { left, right };
 }
 
-/** The time of the outside folder: it changes with every name that is created, moved or removed there. */
+/**
+ * The ctime of the outside folder, in nanoseconds. It changes with every name that is created,
+ * moved or removed there.
+ */
 function outsideTime(places: Scratch): bigint {
   return lstatSync(join(places.outside, 'a/b/c'), { bigint: true }).ctimeNs;
 }

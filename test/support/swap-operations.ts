@@ -29,8 +29,9 @@ export const OUTSIDE: Buffer = Buffer.from('beyond\n');
 const WRITTEN = Buffer.from('written\n');
 
 /**
- * The result of one try. `served`: it was done inside. `refused`: it was not done. `escaped`: it
- * showed content from outside. Changes outside are found by comparing the outside folder.
+ * The result of one try. `served`: the operation was done inside the root. `refused`: it was not
+ * done. `escaped`: it showed content from outside the root. The caller finds changes outside by
+ * comparing the outside folder.
  */
 export type Attempt = 'served' | 'refused' | 'escaped';
 
@@ -40,11 +41,14 @@ export interface Victim {
   readonly context: DiskContext;
 }
 
-/** One operation below `a/b/c`, by our code and by plain code. */
+/**
+ * One operation in the folder `a/b/c`. `attempt` does it with the code under test, `naive` with
+ * simple code that an attacker can fool.
+ */
 export interface SwapOperation {
   readonly name: string;
   attempt(victim: Victim): Promise<Attempt>;
-  /** Works on `folder`, which was just found to be inside. */
+  /** Works by path in `folder`. The caller has just checked that the folder is inside the root. */
   naive(folder: string): Attempt | undefined;
 }
 

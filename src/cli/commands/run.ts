@@ -96,8 +96,8 @@ async function runOnLayer(cli: Cli, words: readonly string[], flags: Flags): Pro
   const sessions = await openWorkspace(cli, flags, roots);
   const ending = new AbortController();
   const end = (): void => ending.abort();
-  // The terminal interrupts the command as well. The changes of an interrupted command must not be
-  // committed.
+  // Abort the run on a signal, so that nothing is committed: the terminal sends the signal to the
+  // command as well, which may then have done only half of its work.
   process.on('SIGINT', end).on('SIGTERM', end);
   try {
     const session = await sessions.session(flags.session || cli.env['LOOKFIRST_SESSION'] || COMMAND_LINE);

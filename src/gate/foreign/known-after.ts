@@ -28,9 +28,9 @@ export interface KnownAfter {
 }
 
 /**
- * Computes what a session knows of the files after another program made its change. It knows the
- * caller's text as far as the file holds it, and lines seen before. Lines that other writers added
- * meanwhile do not count as seen.
+ * Computes what a session knows of the files after another program made a change for it. The
+ * session knows the text that it gave to the program, as far as the file holds that text, and lines
+ * seen before. Lines that other writers added meanwhile do not count as seen.
  */
 export async function knownAfter(
   scene: ShownScene,
@@ -101,8 +101,8 @@ async function coverageAfter(
 }
 
 /**
- * The lines that count as seen in the bytes that the caller's text produces. If those bytes are
- * unknown, the lines that count as seen in the present bytes.
+ * The lines that count as seen in `given`, the bytes that the text of the session produces. If
+ * `given` is undefined, the lines that count as seen in the present bytes of the file.
  */
 async function ownCoverage(
   world: World,

@@ -102,7 +102,10 @@ class CodexReader implements Reader {
     }
   }
 
-  /** Reads an applied patch. It has line numbers, where the call has only context. */
+  /**
+   * Reads the record of an applied patch. It has line numbers; the patch in the tool call has only
+   * context lines.
+   */
   #changed(item: JsonRecord, atMs: number | undefined): void {
     const id = stringIn(item, 'id');
     if (id === undefined) return;

@@ -20,11 +20,15 @@ export class RecordChain {
   isAdrift = false;
   readonly #log = new BranchLog();
   readonly #places = new NameTable();
-  /** The key of the last record. Most new records follow that record, so no search is needed. */
+  /**
+   * The key of the last record. Most new records name it as their parent, and then need no search
+   * in `#places`.
+   */
   #tipKey: NameKey | undefined;
   /**
-   * Position of the last record that is not a tool result. A message whose parent is this record or
-   * a later one continues the conversation, because parallel results name different parents.
+   * Position of the last record that is not a tool result. The results of parallel calls follow it,
+   * and the next message may name any of them as its parent. So a parent at this position or later
+   * means that the conversation continues, not that it goes back.
    */
   #runStart = 0;
 
@@ -40,7 +44,11 @@ export class RecordChain {
     return this.#places.get(key) !== undefined;
   }
 
-  /** Links a record to its parent and returns its position. The parent of a first record is null. Sets `isAdrift`. */
+  /**
+   * Links a record to its parent and returns its position. `parent` is null for the first record of
+   * a conversation. Sets `isAdrift` to true if a message or result names an unknown parent,
+   * otherwise to false.
+   */
   link(parent: NameKey | null, kind: LinkKind, key: NameKey): number {
     this.isAdrift = false;
     const place = this.#link(parent, kind);
@@ -79,7 +87,8 @@ export class RecordChain {
     const place = this.#places.get(parent);
     if (place === this.#log.tip && place >= 0) return this.#follow(kind);
     if (place === undefined) return kind === 'aside' ? this.#follow(kind) : this.#drift(kind);
-    // A record beside the conversation, such as a progress report, does not become its end.
+    // Append nothing for a record beside the conversation, such as a progress report. It counts
+    // with its parent.
     if (kind === 'aside') return place;
     if (kind === 'result') return this.#log.holds(place) ? this.#follow(kind) : place;
     return place >= this.#runStart ? this.#follow(kind) : this.#goBack(place, kind);
@@ -120,7 +129,10 @@ export class RecordChain {
 interface Branch {
   /** Position of the branch's first record. */
   readonly start: number;
-  /** The last position that this branch shares with the conversation before it. -1 for a new beginning. */
+  /**
+   * The position that the first record of the branch follows. -1 if the branch begins a new
+   * conversation.
+   */
   readonly from: number;
 }
 
@@ -130,8 +142,9 @@ interface BranchState {
 }
 
 /**
- * Tracks which positions of a branching conversation lead to its end. Positions increase as records are appended. Going
- * back to an earlier one begins a branch; the records in between leave the conversation until it goes back to them.
+ * Tracks which records are part of a conversation that may go back to an earlier record. Each
+ * record gets the next position. A record that follows an earlier one begins a branch. The records
+ * in between are then not part of the conversation, until it goes back to one of them.
  */
 class BranchLog {
   #branches: Branch[] = [{ start: 0, from: -1 }];
@@ -156,7 +169,7 @@ class BranchLog {
     return this.append();
   }
 
-  /** True if this position leads to the end of the conversation. */
+  /** True if the record at this position is part of the conversation as it is now. */
   holds(place: number): boolean {
     if (this.#branches.length === 1) return place < this.#next;
     this.#ranges ??= this.#wayBack();

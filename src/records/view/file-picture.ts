@@ -24,7 +24,10 @@ const MAX_LINE_CHARS = 400;
 
 const MAX_BYTES = 4 << 20;
 
-/** Maximum number of entries to search for the reads of a session that has no sightings. */
+/**
+ * Maximum number of newest journal entries that are searched for the reads of a session of which no
+ * view of the file is stored.
+ */
 const MAX_DISTANCE = 20_000;
 
 /** A file as it is now, with what each session has seen of it and written into it. */
@@ -85,7 +88,7 @@ async function refusalsOf(
   return found;
 }
 
-/** For each line, the index in `history` of the change that wrote it. */
+/** For each line, the index in `history` of the change that wrote it; -1 if there is none. */
 async function authorsOf(
   { records }: ViewSources,
   {
@@ -180,7 +183,10 @@ function wordsFor({ coverage }: Sighting, ranges: SeenLines, total: number): See
   };
 }
 
-/** The lines shown by the latest recorded reads of a session without sightings, such as a closed one. */
+/**
+ * The lines that a session's latest reads showed, according to the journal. For a session of which
+ * no view of the file is stored, such as a closed one.
+ */
 async function readBefore(
   { records }: ViewSources,
   { session, now }: { readonly session: string; readonly now: Now },
@@ -206,7 +212,10 @@ export function linesBy(authors: readonly number[], changes: ReadonlySet<number>
   );
 }
 
-/** The lines of an earlier text that a session was shown, in the line numbers of the current text. */
+/**
+ * Converts lines that a session was shown of an earlier text to line numbers of the current text.
+ * `seen`: the lines that are unchanged. `stale`: the places where lines changed.
+ */
 export function carriedPicture(
   seen: readonly LineRange[],
   then: string,
@@ -217,7 +226,7 @@ export function carriedPicture(
     seen.some(({ from, to }) => from <= Math.max(beforeEnd, beforeStart + 1) && to >= beforeStart),
   );
   const total = lineCount(now);
-  // Removed lines leave a mark at the line that follows them.
+  // Mark removed lines at the line that follows them.
   const stale = touched.map(({ afterStart, afterEnd }) => ({
     from: Math.min(afterStart + 1, Math.max(total, 1)),
     to: Math.min(Math.max(afterEnd, afterStart + 1), Math.max(total, 1)),

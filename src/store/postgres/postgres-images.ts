@@ -218,8 +218,9 @@ export class PostgresImages implements Images {
   }
 
   /**
-   * Removes images. Announcing a change renews the time of its images, so an image that a change
-   * needs meanwhile is not removed.
+   * Removes images, except those in `needed` and those that a change announced during this call
+   * needs. Such an announcement renews the time of its images, and only images with an older time
+   * are removed.
    */
   async remove(hashes: readonly string[], needed: () => Promise<ReadonlySet<string>>): Promise<ImageUsage> {
     const [clock] = await this.#db.query(`select ${SERVER_CLOCK} as now`);

@@ -93,8 +93,8 @@ export function matchParts(parts: readonly GlobPart[], trailing: 'below' | 'fold
   }
   const plain = plainName(parts);
   const deep = parts.some(({ matches }) => matches === 'any depth');
-  // `*/**` matches only the content of folders, never the folders: otherwise it would also match
-  // the files beside them.
+  // A glob such as `*/**` must match only the content of folders. `*` also matches the names of
+  // files, so `*/**` would otherwise match the files beside the folders.
   const least = trailing === 'below' || parts.at(-2)?.text.endsWith('*') ? 1 : 0;
   return (path) => {
     if (plain !== undefined && !mayContain(path, plain)) return false;
@@ -121,8 +121,8 @@ function mayContain(path: string, plain: string): boolean {
 }
 
 /**
- * True if the parts match all names. Tracks all reachable positions in parallel. `least`: the minimum number of
- * names that a trailing `**` must match.
+ * True if the parts of a glob match all names of a path. Tracks all reachable positions in
+ * parallel. `least`: the minimum number of names that a trailing `**` must match.
  */
 function reaches(parts: readonly GlobPart[], names: readonly string[], least: number): boolean {
   let places: readonly number[] = [0];

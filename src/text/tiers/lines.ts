@@ -19,7 +19,8 @@ export function landOnBlock(text: string, texts: Texts, block: Block): PlacedEdi
   if (paired === undefined) return undefined;
   const mistake = explain(paired);
   if (mistake === undefined) return undefined;
-  // If blank lines surround the anchor and the file already contains the new text, the edit may already have been made.
+  // Refuse if blank lines surround the anchor and the file already contains the new text: the edit
+  // may already have been made.
   if (paired.edgeBlanks > 0 && text.includes(newString.trim())) return undefined;
   const lines = rewritten(paired, wanted.lines, mistake);
   if (lines === undefined) return undefined;

@@ -392,7 +392,8 @@ function readQuoted(command: string, at: number): Word | undefined {
   const end = command.indexOf(quote, at + 1);
   if (end === -1) return undefined;
   const text = command.slice(at + 1, end);
-  // These characters are special even inside double quotes. A newline in a name is legal, but never intended.
+  // Reject characters that are special even inside double quotes. Reject newlines too: they are
+  // legal in names, but never intended.
   const hazards = quote === '"' ? /[$`\\!\n\r\0]/ : /[\n\r\0]/;
   return hazards.test(text) ? undefined : { text, end: end + 1 };
 }

@@ -199,8 +199,8 @@ export function dropSnapshot({ index }: Pick<TreeSnapshot, 'index'>): void {
 }
 
 /**
- * The changes of a command are recorded within minutes, so no command needs a snapshot that is a
- * day old.
+ * An older snapshot counts as expired. The changes of a command are recorded within minutes, so no
+ * command still needs it.
  */
 const MAX_SNAPSHOT_AGE_MS = 24 * 3_600_000;
 
@@ -311,8 +311,8 @@ async function git(root: string, args: readonly string[], options: GitOptions): 
 }
 
 /**
- * Turns off the clean filters of the user's configuration, because files with uncertain stat fields
- * are compared by content.
+ * Git options that turn off the clean filters in the user's configuration. Otherwise git would run
+ * these programs to compare the content of files with uncertain stat fields.
  */
 async function withoutFilters(root: string, signal: AbortSignal): Promise<string[]> {
   const names = ['config', '--name-only', '--get-regexp', '^filter\\..*\\.(clean|process|required)$'];

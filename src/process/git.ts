@@ -80,7 +80,7 @@ export function isMainWorktree(top: string): boolean {
 }
 
 function linkedWorktree(own: string): string | undefined {
-  // Deleting a worktree's folder leaves its entry in the repository.
+  // Return undefined if the worktree's folder was deleted: the repository still has its entry.
   return unlessErrno(() => realpathSync.native(dirname(readFileSync(join(own, 'gitdir'), 'utf8').trim())));
 }
 

@@ -36,7 +36,7 @@ export function entryValues(entry: NewEntry, { seq, hash }: ChainLink): (string 
     column(root),
     path === undefined ? null : column(path),
     change === undefined ? null : column(change),
-    // The text is canonical, so that a check of the chain needs no parsing.
+    // Write canonical JSON. A check of the hash chain can then hash this text without parsing it.
     JSON.stringify(rest),
     hash,
   ];
@@ -62,8 +62,8 @@ export function entryTexts(entry: NewEntry): { readonly whole: string; readonly 
 }
 
 /**
- * The entry in a row with the columns of {@link EntryRow}. A row that was tampered with is returned as it is: the chain
- * check detects it.
+ * The entry in a row with the columns of {@link EntryRow}. A row that was tampered with is returned
+ * unchanged, because the check of the hash chain reports it.
  */
 export function entryFrom(row: unknown): Entry {
   // The cast is safe: the select gives this shape, and entryValues wrote the columns.
@@ -94,8 +94,8 @@ export function touchedKeys(entry: NewEntry): readonly string[] {
 }
 
 /**
- * True if an entry concerns one file whose key is its root and path. That holds for nearly every
- * entry.
+ * True for an entry about one file whose key is its root and path joined. It needs no row in the
+ * table `touches`. Nearly every entry is of this kind.
  */
 function isPlainRead({ kind, effects, key, path }: NewEntry, plain: string | undefined): boolean {
   const alone = !INDEXED.has(kind) && effects === undefined && (key === undefined || key === plain);
@@ -140,8 +140,8 @@ export function plainKey(entry: Pick<NewEntry, 'root' | 'path'>): string | undef
 }
 
 /**
- * True if an entry's content matches a filter. The store itself applies the filter's numbers, order
- * and limit.
+ * True if an entry's content matches a filter. The store itself applies the other fields of the
+ * filter, such as entry numbers, order and limit.
  */
 export function matches(entry: NewEntry, filter: EntryFilter): boolean {
   return (

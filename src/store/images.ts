@@ -101,8 +101,8 @@ export interface Images {
    */
   setAsideLate(fingerprints: readonly Fingerprint[]): AsyncIterable<LateImage>;
   /**
-   * Moves a file that a program changed after its bytes were stored into the image folder. Returns
-   * its new path.
+   * Moves a file into the image folder, because a program changed the file after its bytes were
+   * stored. Returns its new path.
    */
   adoptLate(fromPath: string, sha256: string): string;
   list(): AsyncIterable<KeptImage>;

@@ -36,14 +36,17 @@ export class PostgresConnection {
   readonly #deadlineMs: number;
   readonly #onQuery: (text: string) => void;
   #client: Promise<PgClient> | undefined;
-  /** `at` is a `performance.now()` time: the machine's clock may be set back. */
+  /**
+   * The last failure to connect. `at` is a `performance.now()` time, because the machine's clock
+   * may be set back.
+   */
   #failure: { readonly error: Fault; readonly at: number } | undefined;
   #idle: NodeJS.Timeout | undefined;
   #running = 0;
   #closed = false;
   #away = false;
   #generation = 0;
-  /** The client whose connection has no pooler in between, once that is known. */
+  /** The client, once it is known that no pooler is between it and the server. */
   #direct: PgClient | undefined;
   /** The client whose queries are collected until the end of this turn of the event loop. */
   #collecting: PgClient | undefined;
@@ -155,8 +158,8 @@ export class PostgresConnection {
   }
 
   /**
-   * Sends all queries of this turn of the event loop with one system call. Many sessions that share a connection get
-   * their answers, and continue, in the same turn.
+   * Collects all queries of this turn of the event loop and sends them with one system call.
+   * Sessions that share the connection then also get their answers together.
    */
   #collect(client: PgClient): void {
     if (this.#collecting === client) return;
@@ -289,7 +292,8 @@ async function within<T>(work: Promise<T>, ms: number): Promise<T> {
 function readUrl(url: string): { readonly address: string; readonly schema: string } {
   let parsed: URL;
   try {
-    // PostgreSQL's own programs accept a user without a host, for a socket.
+    // If the URL has a user but no host, add the host `localhost`. PostgreSQL's own programs accept
+    // such a URL (for a socket), but `new URL` does not.
     parsed = new URL(url.replace(/^(\w+:\/\/[^/?#]*@)(?=[/?#]|$)/, '$1localhost'));
   } catch {
     // Leave out the cause: it holds the URL and its password.
@@ -309,7 +313,10 @@ function readUrl(url: string): { readonly address: string; readonly schema: stri
   return { address: parsed.href, schema };
 }
 
-/** Modes that the driver treats as `verify-full`. It prints a warning for each, which no user of Lookfirst expects. */
+/**
+ * Values of `sslmode` that the driver treats as `verify-full`. They are replaced by `verify-full`,
+ * because the driver would print a warning about the others.
+ */
 const VERIFIED: ReadonlySet<string> = new Set(['prefer', 'require', 'verify-ca', 'verify-full']);
 const OTHER_MODES: ReadonlySet<string> = new Set(['disable', 'allow', 'no-verify']);
 

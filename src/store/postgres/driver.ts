@@ -23,7 +23,7 @@ interface Answer {
 
 /** The part of the `pg` client that we use, and our own method `ask`, which sends a query. */
 export interface PgClient {
-  /** The server process, as reported when the connection was made. */
+  /** The id of the server process, as reported when the connection was made. */
   readonly processID?: number | null;
   /** Internal to the driver, so it may be missing in another version. */
   readonly connection?: { readonly stream?: { cork?(): void; uncork?(): void } };
@@ -45,7 +45,7 @@ interface PgOptions {
   readonly types: { getTypeParser(oid: number, format?: string): (text: string) => unknown };
 }
 
-/** A query of the driver. The client reads its name and deadline when it sends it. */
+/** A query object of the driver. The client reads these fields when it sends the query. */
 interface DriverQuery {
   name?: string;
   query_timeout?: number;

@@ -20,8 +20,8 @@ import { PostgresStore } from './postgres-store.ts';
 import { makePartitions, migratePostgres, schemaVersions } from './schema.ts';
 
 /**
- * While the server is away, reads succeed for this time, although they are not recorded yet.
- * After that, they report it.
+ * While the server is away, reads succeed for this time, although they are not recorded yet. After
+ * that, reads fail until the server is back.
  */
 const PATIENCE_MS = 60_000;
 
@@ -146,8 +146,8 @@ export async function openPostgresRecords(
 }
 
 /**
- * The first root gets the workspace's name. Every other root gets that name and its own folder
- * name. All machines must get the same result.
+ * The roots of a named workspace, each with its name on every machine. The first root has the
+ * workspace's own name. The name of every other root also contains its folder name.
  */
 function placesOf({
   roots,
@@ -164,8 +164,8 @@ function placesOf({
 }
 
 /**
- * The saved places of this machine. If none has the given workspace name, the places for that name
- * are added, and replace saved places with the same roots.
+ * The saved places (roots with workspace names) of this machine. If none has the given workspace
+ * name, the places for that name are added. They replace saved places with the same roots.
  */
 function namedPlaces(
   saved: readonly MachinePlace[],
@@ -177,8 +177,8 @@ function namedPlaces(
 }
 
 /**
- * Saves the workspace names and the sharing that the options give, and returns all places of this
- * machine. Only named places can be saved as shared.
+ * Saves the workspace names that the options give, and whether machines share these workspaces.
+ * Returns all named roots of this machine. Only named roots can be saved as shared.
  */
 async function servedPlaces(
   db: PostgresConnection,
@@ -209,7 +209,8 @@ function placeAround(places: readonly MachinePlace[], root: string): MachinePlac
 
 /**
  * The folders of this machine that need leases: the shared ones, and the given roots inside them.
- * With `sharedWorkspace`, all given roots. Changes are announced under the roots.
+ * With `sharedWorkspace`, all given roots. The roots are included because an announced change is
+ * found by its root.
  */
 function sharedRootsOf(
   places: readonly MachinePlace[],
@@ -220,7 +221,10 @@ function sharedRootsOf(
   return [...new Set([...shared, ...(sharedWorkspace === true ? roots : roots.filter(isNeeded))])];
 }
 
-/** A root without a name belongs to this machine alone, so other machines do not see its leases. */
+/**
+ * Warnings about shared roots without a name. Such a root belongs to this machine alone, so other
+ * machines do not see its leases.
+ */
 function nameWarnings(
   places: readonly MachinePlace[],
   { roots, sharedWorkspace }: FleetOptions,
@@ -273,7 +277,8 @@ async function readKeyAndClock(
   const askedMs = Date.now();
   const [row] = await db.query(`select revision_key, ${SERVER_CLOCK} as now from ${db.schema}.meta`);
   const serverMs = Number(row?.['now']);
-  // The server read its clock at some moment between the question and the answer.
+  // The server read its clock at some moment between the question and the answer. Only a server
+  // time outside that interval proves that the clocks differ.
   const aheadMs = Math.max(askedMs - serverMs, 0) || Math.min(Date.now() - serverMs, 0);
   // The cast is safe: a bytea column of the one row that the first migration wrote.
   return { key: row?.['revision_key'] as Uint8Array, aheadMs };
@@ -289,8 +294,9 @@ function clockWarnings(aheadMs: number): readonly string[] {
 }
 
 /**
- * The owner for a fleet. A process of this machine is checked in the kernel, one of another machine by its last
- * heartbeat.
+ * The identity of this process among the machines of a fleet, with checks whether other processes
+ * are alive. The kernel knows the processes of this machine. For a process of another machine, its
+ * last heartbeat decides.
  */
 function fleetOwner(db: PostgresConnection, machine: string): Owner {
   const local = localOwner();

@@ -151,7 +151,7 @@ function resultCode(error: unknown): number | undefined {
 }
 
 const BUSY_TIMEOUT_MS = 5000;
-/** SQLite empties its log at this many pages (16 MB). A page that changed often is copied once. */
+/** At this many pages (16 MB), SQLite copies its log into the database, each changed page once. */
 const CHECKPOINT_PAGES = 4000;
 
 /** The value of `pragma auto_vacuum` for incremental mode. */
@@ -163,9 +163,10 @@ export const FREQUENT_KINDS: readonly string[] = ['read', 'look', 'change'] sati
 export const IS_RARE: string = `kind not in (${FREQUENT_KINDS.map((kind) => `'${kind}'`).join(', ')})`;
 
 /**
- * Migration n brings a database from version n to n + 1. Append-only: a released migration is never edited. Filter
- * fields of entries are stored only in columns, so that the chain covers the columns too. `touches` finds the entries
- * of a key; see touchedKeys() for its rows.
+ * Migration n brings a database from version n to n + 1. A released migration is never edited; new
+ * ones are appended. The filter fields of an entry are stored only in columns, so that its hash in
+ * the chain protects the columns too. The table `touches` finds the entries of a key; see
+ * touchedKeys() for its rows.
  */
 const MIGRATIONS: readonly string[] = [
   `create table sightings (
@@ -184,8 +185,8 @@ const MIGRATIONS: readonly string[] = [
      checkpoint_seq integer not null, checkpoint_hash text not null
    );
    insert into chain values (1, 0, '${CHAIN_START.hash}', 0, '${CHAIN_START.hash}');`,
-  // Each index ends with the row's number, so it also gives the order. Reads, nearly all entries, are only in the first
-  // index.
+  // SQLite adds the row number to each index, so that an index also gives the order of entries.
+  // Nearly all entries are reads, and only the first of these indexes contains reads.
   `create index entries_of_session on entries (session);
    create index entries_of_change on entries (change) where change is not null;
    create index change_entries on entries (kind) where kind = 'change';
@@ -223,7 +224,7 @@ function makeFile(file: string): void {
     closeSync(openSync(file, 'a', 0o600));
     return;
   }
-  // A pipe would block, and a device would get side files next to it.
+  // Refuse a pipe, which would block, and a device, next to which SQLite would create files.
   if (!stats.isFile())
     throw new Fault('STORE_FAILED', `the state database ${file} is not a file: choose another store`, {
       path: file,
@@ -232,7 +233,8 @@ function makeFile(file: string): void {
 
 function prepare(db: SqliteDatabase, file: string): void {
   db.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`);
-  // Lets `prune` free disk space. Only an empty database accepts this. Repeating it would write.
+  // Incremental vacuum lets `prune` free disk space. Only an empty database accepts the setting.
+  // Check it first, because setting it writes.
   const { auto_vacuum: vacuum } = db.prepare('pragma auto_vacuum').get() as { auto_vacuum: number };
   if (vacuum !== INCREMENTAL) db.exec('pragma auto_vacuum = incremental');
   useWal(db, file);
@@ -300,9 +302,7 @@ export function migrate(db: SqliteDatabase, file: string, migrations: readonly s
   }
 }
 
-/**
- * Rolls back. After some errors SQLite has already rolled back and refuses to do it again; that second error is ignored.
- */
+/** Rolls back. Ignores SQLite's error if it has already rolled back after another error. */
 export function rollBack(db: SqliteDatabase): void {
   try {
     db.exec('rollback');
@@ -330,7 +330,7 @@ function versionOf(db: SqliteDatabase): number {
   return (db.prepare('pragma user_version').get() as { user_version: number }).user_version;
 }
 
-/** The number of the only lock, which covers the whole database. */
+/** The number of the lock that covers the whole database. Its lock file has no other lock. */
 const DATABASE = 0;
 const WAIT_MS = 5000;
 const STEP_MS = 10;

@@ -18,7 +18,7 @@ const AGENT_VARIABLES = [
 /** Variables in which an agent's host names the agent's session. */
 const HOST_SESSION_VARIABLES = ['CLAUDE_CODE_SESSION_ID', 'CODEX_THREAD_ID'] as const;
 
-/** The flags of a command that may be refused. */
+/** The flags of a command that `refuseAgent` or `refuseBeyond` may refuse. */
 type OperatorFlags = StateFlags & { readonly json?: boolean };
 
 /**
@@ -60,9 +60,9 @@ export async function reachOf(cli: Cli, flags: StateFlags): Promise<Reach> {
 }
 
 /**
- * The session of the agent that started the command. This is the id in the host's variable if a
- * session with that id exists here, or if LOOKFIRST_SESSION is not set. An agent can set
- * LOOKFIRST_SESSION to reach another session, so it counts only in the other cases.
+ * The session of the agent that started the command: normally the id in the host's variable.
+ * LOOKFIRST_SESSION counts only if the host's variable is not set, or if no session here has that
+ * id. Otherwise an agent could set LOOKFIRST_SESSION to reach another session.
  */
 async function agentSession(cli: Cli, flags: StateFlags): Promise<string | undefined> {
   const host = HOST_SESSION_VARIABLES.map((name) => cli.env[name]).find(Boolean);

@@ -59,7 +59,9 @@ export interface DiskContext {
   readonly native: NativeFiles | undefined;
   /** Called before each step of a commit. */
   readonly trace?: (step: CommitStep) => void;
-  /** Resolves when nothing creates files in the state folder any more. */
+  /**
+   * Ends the work in the background. Resolves when it creates no more files in the state folder.
+   */
   close(): Promise<void>;
 }
 
@@ -152,7 +154,10 @@ export function severalContext(context: DiskContext): DiskContext {
 class NewFolders {
   readonly #open = new Map<string, { readonly dir: PinnedDirectory; users: number }>();
 
-  /** Opens a handle of a sub-folder. The handle is shared while the folder still has this name. */
+  /**
+   * Returns a handle of a sub-folder: the handle that is already open, if the name still leads to
+   * the same folder, otherwise a new one.
+   */
   enter(parent: PinnedDirectory, name: string): PinnedDirectory {
     const path = `${parent.prefix}/${name}`;
     const known = this.#open.get(path);

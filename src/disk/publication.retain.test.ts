@@ -20,7 +20,10 @@ import { IN_MEMORY, scratch } from '../../test/support/tree.ts';
 import { HeldFiles } from './held-files.ts';
 import { retain, retainBytes } from './publication.ts';
 
-/** The path that keeps bytes written into a replaced file after it was copied. */
+/**
+ * The path of the bytes that a program wrote into a replaced file after the file was copied to
+ * `kept`.
+ */
 function lateName(kept: string, held: string): string {
   return `${kept}-late-${hash('sha256', held)}`;
 }

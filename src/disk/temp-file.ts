@@ -78,7 +78,10 @@ export async function writeTemp(
   }
 }
 
-/** A replacement stays private until it gets its final mode: a 0600 secret is never readable, even briefly. */
+/**
+ * The mode with which a temporary file is created. A replacement is private until it gets its final
+ * mode, so that a 0600 secret is never readable, even briefly.
+ */
 function firstMode({ kind }: Likeness): number {
   return kind === 'replaces' ? 0o600 : 0o666;
 }
@@ -195,8 +198,8 @@ function removeQuietly(context: DiskContext, path: string): void {
 }
 
 /**
- * Removes our temporary file. Checks the inode first, because the temporary name may by now belong
- * to the old file.
+ * Removes our temporary file if the temporary name still belongs to it. After an exchange of the
+ * two names, the temporary name belongs to the old file.
  */
 export function discard(temp: TempFile): void {
   if (inodeAt(temp.path) === temp.stats.ino) unlinkSync(temp.path);

@@ -13,7 +13,10 @@ export interface SeenEntry {
   readonly place: number;
   /** Number of calls before the call that showed the view. */
   readonly ordinal: number;
-  /** Ids of the messages that contain the result and the call, if messages have ids. */
+  /**
+   * Ids of two messages: the one with the result, and the one with the call. Absent if messages
+   * have no ids.
+   */
   readonly message?: string | undefined;
   readonly callMessage?: string | undefined;
   /**

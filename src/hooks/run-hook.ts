@@ -113,7 +113,8 @@ function parse(
   try {
     return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true });
   } catch (error) {
-    // Node adds advice about arguments that begin with a hyphen, which a hook never needs.
+    // Keep only the first sentence. Node adds advice about arguments that begin with a hyphen,
+    // which a hook never needs.
     const [problem = ''] = String(error instanceof Error ? error.message : error).split('. ');
     return { usage: problem.charAt(0).toLowerCase() + problem.slice(1) };
   }
@@ -151,7 +152,7 @@ function settingsOf(
   };
 }
 
-/** A misconfigured hook must not let changes pass, so a usage error also denies. */
+/** The denial for a wrong command line. A misconfigured hook must not let changes pass. */
 function misused(reason: string): HookAnswer {
   return deniedOnStderr(`lookfirst hook: ${reason} (lookfirst hook --help shows the usage)`);
 }
@@ -202,7 +203,8 @@ function isForResident({ env, platform }: HookProcess, { roots, session }: HookS
 }
 
 /**
- * The text to print that the resident process of this program answers; undefined without an answer.
+ * Sends the call to the resident process of this program, and returns the text to print. Undefined
+ * without an answer.
  */
 async function askCurrentResident(
   around: HookProcess,

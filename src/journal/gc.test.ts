@@ -31,7 +31,9 @@ class Setting {
     this.images = images ?? new MemoryImages(() => this.clock);
   }
 
-  /** Records an edit between two kept contents, `hoursAgo` hours ago. */
+  /**
+   * Stores the content `before`, and records an edit of it and a read, both `hoursAgo` hours ago.
+   */
   async edit(before: string, hoursAgo: number): Promise<void> {
     await this.keep(before);
     const entry = changeEntry(`c-${before}-${hoursAgo}`, [edited(before)], { atMs: NOW - hoursAgo * HOUR });

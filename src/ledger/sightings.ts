@@ -40,8 +40,8 @@ export function mergeSighting(old: Sighting | undefined, next: Sighting): Sighti
 }
 
 /**
- * The earlier states to remember. A file may return to bytes seen before (stash and pop, checkout
- * and back), and these count as seen.
+ * The earlier states of a file to remember. The file may return to one of them (stash and pop,
+ * checkout and back). Its bytes then count as seen.
  */
 function bytesSeenBefore(old: Sighting, next: Sighting): readonly Fingerprint[] | undefined {
   if (next.tombstone === true || old.lost !== undefined) return undefined;
@@ -127,7 +127,8 @@ function afterEdit(old: Sighting, next: Sighting): Sighting {
       notText: next.flags.notText,
       unverified: next.flags.unverified,
     },
-    // Coverage that was lost before the edit stays lost.
+    // If no lines count as shown after the edit, keep the reason why the old sighting lost its
+    // lines.
     ...(old.lost !== undefined && next.coverage.kind === 'none' ? { lost: old.lost } : {}),
   };
 }
@@ -169,8 +170,9 @@ function mergeFlags(old: Sighting, next: Sighting): SightingFlags {
 }
 
 /**
- * True if a flag persists. Sightings do not record which lines were cut, so only a clean view of
- * the whole tainted range clears it.
+ * True if the merged sighting keeps a flag: lines were cut, or secrets were masked. Sightings do
+ * not record which lines have the flag. So it is cleared only if the view without the flag shows
+ * all lines of the view with it.
  */
 function taint(flag: 'clamped' | 'redacted', old: Sighting, next: Sighting): boolean {
   if (old.flags[flag] === next.flags[flag]) return next.flags[flag];
@@ -181,8 +183,8 @@ function taint(flag: 'clamped' | 'redacted', old: Sighting, next: Sighting): boo
 }
 
 /**
- * The new sighting, with the old stamp if it has none. Refused content of the old sighting stays
- * refused until the whole file is read again.
+ * The new sighting. If it has no stamp, it gets the stamp of the old sighting. Content that was
+ * refused as STALE stays refused until the session reads the whole file again.
  */
 function carriedOver(old: Sighting, next: Sighting): Sighting {
   const reread = next.coverage.kind === 'whole' && (next.how === 'read' || next.how === 'witness');
@@ -227,14 +229,14 @@ export function sightingsByBytes(
   };
 }
 
-/** True if `next` adds one live sighting. */
+/** True if `next` is a live sighting and `old` is not: the number of live sightings then grows. */
 export function isAdded(next: Sighting, old: Sighting | undefined): boolean {
   return counts(next) && !(old !== undefined && counts(old));
 }
 
 /**
- * Sightings of a moved file or folder under its new key. Marked racy, because a move changes
- * stamps: the next check compares bytes.
+ * The sightings of a moved file or folder under its new path. A move changes stamps, so the old
+ * stamps are marked as unreliable (`racy`), and the next check compares bytes.
  */
 export function movedSightings(
   sightings: readonly Sighting[],

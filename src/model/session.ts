@@ -71,7 +71,7 @@ export interface Session {
 
   /** Checks whether a change would be allowed. Changes nothing. */
   vet(intent: Intent, options?: CallOptions): Promise<Outcome<{ notices: readonly Notice[] }>>;
-  /** Checks the change again and makes it, under one lock. */
+  /** Checks a change and makes it, under one lock. An earlier `vet` does not replace this check. */
   perform(intent: Intent, options?: CallOptions): Promise<Outcome<ApplyResult>>;
   /**
    * Announces changes that another program will make. Checks them like `perform`, saves the bytes
@@ -115,7 +115,10 @@ export interface Session {
   release(target?: string, options?: SignalOption): Promise<Outcome<{ readonly released: number }>>;
   /** Claims in this workspace and in the other worktrees of its repository, newest first. */
   claims(options?: SignalOption): Promise<readonly Claim[]>;
-  /** Call this after the model's context was summarised. */
+  /**
+   * Call this after the model's context was summarised. The policy's `compaction` then decides what
+   * still counts as seen.
+   */
   compacted(options?: SignalOption): Promise<void>;
   /**
    * Call this when a conversation continues after a pause. Checks sightings against the disk and drops those that no
@@ -203,11 +206,13 @@ export interface RunOptions extends CallOptions {
    * restricted.
    */
   readonly profile?: 'undo' | 'confine' | undefined;
-  /** For a confined command. Default: the policy's setting. */
+  /** Network access of a confined command. Default: the policy's setting. */
   readonly network?: 'on' | 'off' | undefined;
-  /** Default: the policy's limit for a confined command, otherwise none. */
+  /**
+   * Time limit of the command. Default: the policy's limit for a confined command, otherwise none.
+   */
   readonly timeoutMs?: number | undefined;
-  /** Default: the policy's setting. */
+  /** The treatment of the files that the command writes. Default: the policy's setting. */
   readonly writes?: CommandPolicy['writes'] | undefined;
   /**
    * Default `kept`: the result has the output up to a limit, the state folder has all of it. `inherit`: uses this
@@ -246,14 +251,14 @@ export interface ReadOptions extends CallOptions {
    * returned.
    */
   readonly credit?: boolean | undefined;
-  /** Clamps no lines and always returns `bytes`; for a file that is not text, all of its bytes. */
+  /** Cuts no lines and always returns `bytes`; for a file that is not text, all of its bytes. */
   readonly raw?: boolean | undefined;
   readonly onProgress?: ((done: number, total: number | undefined) => void) | undefined;
 }
 
 export interface WriteOptions extends CallOptions {
   readonly expectedRevision?: string | undefined;
-  /** Default true. */
+  /** Default true: creates missing parent folders. False: refuses if one is missing. */
   readonly makeParents?: boolean | undefined;
 }
 
@@ -274,7 +279,7 @@ export interface EditOptions extends CallOptions {
 }
 
 export interface MoveOptions extends CallOptions {
-  /** Default true. */
+  /** Default true: creates missing parent folders. False: refuses if one is missing. */
   readonly makeParents?: boolean | undefined;
   /** Default true: replaces a destination file that the session has seen. False: refuses if anything exists there. */
   readonly overwrite?: boolean | undefined;

@@ -273,8 +273,8 @@ function withReceipts(id: string, result: JsonRecord, receipts: string): Buffer 
 }
 
 /**
- * The text of an answer, still escaped, in the pieces in which the answer arrived. Comparing it
- * with a file needs neither parsing nor a copy, which for a large file is most of the work.
+ * The text of an answer, still escaped, in the pieces in which it arrived. It is compared with a
+ * file without parsing or copying, which would be most of the work for a large file.
  */
 export class EscapedAnswer {
   readonly #parts: readonly Buffer[];
@@ -324,8 +324,8 @@ export class EscapedAnswer {
 }
 
 /**
- * Compares a piece of an answer with a file's bytes. `at` is undefined if they differ. `open` says
- * that the piece ends after a backslash.
+ * Compares a piece of an answer from `from` on with a file's bytes from `done` on. Returns the ends
+ * of the equal part; `at` is undefined if the bytes differ. `open`: the piece ends in a backslash.
  */
 function compare(
   part: Buffer,

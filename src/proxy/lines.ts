@@ -114,7 +114,10 @@ export class LineWriter {
     });
   }
 
-  /** Writes a single message immediately, but combines many into few system calls. */
+  /**
+   * Called before each write. The first write of an event loop turn goes out immediately; the later
+   * ones are collected until the end of the turn.
+   */
   #gather(): void {
     if (this.#turn === 'none') {
       this.#turn = 'written';

@@ -55,8 +55,8 @@ export function withoutImplied(effects: readonly NetEffect[]): NetEffect[] {
 }
 
 /**
- * The root of one path. A change may reach into several roots; the key is the root joined with the
- * relative path.
+ * The root that contains a path: its key without the relative path at the end. Computed for each
+ * path, because one change may reach into several roots.
  */
 function rootOf(key: string, relative: string): string | undefined {
   if (!key.endsWith(`/${relative}`)) return undefined;

@@ -28,8 +28,8 @@ export interface PlacedSession extends SessionRecord {
 const MAX_TURNS = 1000;
 
 /**
- * Adds to each session its newest turn. If machines share the store, also adds the machine of the
- * session's newest entry, and its workspace.
+ * Adds to each session its newest turn. If machines share the store, also adds the machine and
+ * workspace of the session's newest entry.
  */
 export async function placedSessions(
   { store, fleet }: Pick<Records, 'store' | 'fleet'>,
@@ -90,7 +90,8 @@ export async function* sessionViews(
 }
 
 /**
- * Forgets a session's sightings and journals it. Returns the number of files; undefined if there is no such session.
+ * Forgets a session's sightings, and records this in the journal. Returns the number of files that
+ * the session had seen; undefined if there is no such session.
  */
 export async function forgetSession(
   { store }: Records,

@@ -24,8 +24,8 @@ export interface Column {
   readonly cut?: 'end' | 'front';
   readonly paint?: (cell: string) => string;
   /**
-   * If the table has no maximum width, cells are padded to at most this, so that one long cell does not widen every
-   * row.
+   * Maximum number of characters to which cells are padded if the table has no maximum width. One
+   * long cell then does not widen every row.
    */
   readonly padAtMost?: number;
   /** Leaves the column out if no row has a cell in it. */

@@ -207,7 +207,10 @@ function stateFault(error: unknown, home: string): unknown {
   return new Fault('STORE_FAILED', message, { cause: error, path: home, reason: errno });
 }
 
-/** Opens a folder that a dead process wrote to, if it is in this workspace. */
+/**
+ * Opens a folder that a dead process wrote to. `gone`: the folder no longer exists. `elsewhere`: it
+ * is not in an existing root of this workspace.
+ */
 function enter(workspace: Workspace, dir: string): PinnedDirectory | 'gone' | 'elsewhere' {
   const outcome = workspace.locate(join(dir, 'any'), 'status');
   if (!outcome.ok) return 'elsewhere';

@@ -307,14 +307,14 @@ const ONE_DIGIT = 0x0930;
 const TWO_DIGITS = 0x093030;
 const THREE_DIGITS = 0x09303030;
 /**
- * Number of words per round. Chosen so that the newline count of each byte position fits in an 8-bit counter;
- * a multiple of four.
+ * `countNewlineBytes` counts this many words at a time. Each byte position of a word has an 8-bit
+ * counter, which more words could overflow. A multiple of four: see `countRound`.
  */
 const WORDS_PER_ROUND = 252;
 
 /**
- * The number of lines, by the rules of lines.ts. For encodings in which `\n` is the single byte 0A:
- * ASCII, UTF-8 and legacy encodings, not UTF-16.
+ * The number of lines in encoded text, counted as by `lineCount`. For encodings in which `\n` is
+ * the single byte 0A: ASCII, UTF-8 and legacy encodings, not UTF-16.
  */
 export function countLines(bytes: Uint8Array): number {
   const newlines = countNewlineBytes(bytes);
@@ -342,7 +342,10 @@ export function countNewlineBytes(bytes: Uint8Array): number {
   return count;
 }
 
-/** Keeps four 8-bit counters in one number. The unrolled loop takes half the time of one word per step. */
+/**
+ * Counts the newlines of some words, separately for each of the four byte positions. Returns four
+ * 8-bit counters in one number. Four words per step take half the time of one.
+ */
 function countRound(words: Int32Array, from: number, to: number): number {
   let sums = 0;
   for (let at = from; at < to; at += 4) {

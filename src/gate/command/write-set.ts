@@ -162,7 +162,7 @@ class WriteSetReader {
     return { written: this.#written, leftOut: this.#leftOut, droppedBits: this.#droppedBits };
   }
 
-  /** Removes the entries of the workspace's folder that the layer replaced or removed. */
+  /** Records as removed the entries of a workspace folder that the layer no longer has. */
   #removals(folder: Place, entry: LayerEntry): Promise<Refused | undefined> {
     if (entry.kind !== 'folder') return this.#removeAllBut(folder, []);
     return entry.opaque ? this.#removeAllBut(folder, entry.names) : Promise.resolve(undefined);
@@ -211,7 +211,10 @@ class WriteSetReader {
     }
   }
 
-  /** The path's access list, or a new file's. Read only for entries with a list and new folders. */
+  /**
+   * The access list of the path. For a path that does not exist yet, the list that new files
+   * inherit there. Undefined unless the layer's entry has a list or is a new folder.
+   */
   #listAt({ dir, name }: Place, entry: LayerEntry, { side }: There): AccessList | undefined {
     const { native } = this.#world.disk;
     const isNew = side.kind !== 'file' && side.kind !== 'directory';
@@ -313,9 +316,7 @@ function modeWithoutList(
 }
 
 interface There {
-  /**
-   * The access list of the path, or the list that a new file inherits; read only if the layer's entry has a list.
-   */
+  /** The access list of the path, or the list that a new file inherits; undefined if not needed. */
   readonly list?: AccessList | undefined;
   readonly side: Side;
   readonly ctimeNs: bigint;
@@ -330,7 +331,7 @@ interface After {
 
 const NOTHING_THERE: There = { side: ABSENT, ctimeNs: 0n, readOnly: false };
 
-/** Small files stay in memory, up to a total. The others are read again when they are written. */
+/** Files up to this size stay in memory, up to a total. Others are read again when written. */
 const HELD_FILE_BYTES = 64 << 10;
 const HELD_BYTES = 16 << 20;
 

@@ -101,8 +101,8 @@ describe('a foreign read', () => {
       const { session, sessions, path } = await open({ policy: { ttlMs: ttlMs ?? 0 } });
       const located = await session.locate(path, 'read');
       const key = located.ok ? located.key : '';
-      // The stamp of the first read proves nothing if the read falls into the clock tick of the
-      // write. Repeat until it does.
+      // A stamp proves nothing if the read falls into the same clock tick as the write. Repeat the
+      // read until its stamp counts as proof (`racy` is false).
       while ((await sessions.world.store.recall('test', key))?.racy !== false)
         expect(await session.sawWhole({ path, key }, shown)).toBe(true);
       const before = (await sessions.world.store.entries({ kinds: ['read'] })).length;
@@ -387,8 +387,8 @@ describe('a change that the host of another session is about to make', () => {
     const { sessions, second } = await announced(() => ms);
     const { store } = sessions.world;
     const announcing = second.announceCommand('cat a.txt');
-    // The announcement reads the files now. It may miss changes that others record from here on, so
-    // its time must be the earlier one.
+    // The announcement reads the files at this moment and misses changes that others record later.
+    // So it must carry this time, not the time of its end.
     ms += 10;
     const change = await announcing;
     expect(await store.pending({ change })).toMatchObject([{ entry: { atMs: 1_000_000 } }]);

@@ -36,7 +36,7 @@ function roleClaim(item: JsonRecord): FormatClaim {
   return item['role'] === 'assistant' || item['role'] === 'tool' ? 'sure' : 'no';
 }
 
-/** `{id, type: 'function', function: {name, arguments}}` */
+/** The calls in a chat message, each as `{id, type: 'function', function: {name, arguments}}`. */
 function chatCalls(message: JsonRecord): readonly JsonRecord[] {
   return objectsIn(message, 'tool_calls').filter((call) => objectIn(call, 'function') !== undefined);
 }
@@ -153,7 +153,8 @@ function readCall(fold: Fold, item: JsonRecord, { id, place }: Identified): void
   }
   if (type === 'local_shell_call' || type === 'shell_call') {
     const action = objectIn(item, 'action') ?? {};
-    // Only one command per call, because several share one output.
+    // Leave out the commands of a call with several: they share one output, so it is unknown which
+    // command printed which part.
     const commands = action['commands'];
     const command =
       action['command'] ?? (Array.isArray(commands) && commands.length === 1 ? commands[0] : undefined);
@@ -206,13 +207,19 @@ function readResult(fold: Fold, item: JsonRecord, { id, place }: Identified): vo
 
 const WALL_TIME = /^Wall time: [^\n]*\nOutput:\s*$/;
 
-/** Codex puts an extra block before the blocks of an MCP server's result: `Wall time: … Output:`. */
+/**
+ * The text of an MCP server's result in a record of Codex; undefined for any other output. Codex
+ * puts one block before the blocks of such a result: `Wall time: … Output:`.
+ */
 function remoteText(output: unknown): string | undefined {
   const [first, ...blocks] = Array.isArray(output) ? output : [];
   return isRecord(first) && WALL_TIME.test(stringIn(first, 'text') ?? '') ? textOf(blocks) : undefined;
 }
 
-/** `output: [{stdout, stderr, outcome: {type: 'exit', exit_code}}]` */
+/**
+ * The output of a shell call, and whether the call succeeded; undefined for any other item. The
+ * item contains `output: [{stdout, stderr, outcome: {type: 'exit', exit_code}}]`.
+ */
 function shellOutput(item: JsonRecord): { ok: boolean; stdout: string } | undefined {
   if (item['type'] !== 'shell_call_output') return undefined;
   const outputs = objectsIn(item, 'output');

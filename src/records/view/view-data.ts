@@ -65,7 +65,7 @@ export interface TurnRow {
   readonly words: string;
   readonly files: readonly string[];
   readonly changes: number;
-  /** False if there was no change, or if all were undone. */
+  /** True if at least one change of the turn has not been undone. */
   readonly stands: boolean;
 }
 
@@ -87,7 +87,9 @@ export interface FileDiff {
   readonly path: string;
   readonly added: number;
   readonly removed: number;
-  /** Neighbouring hunks with the lines around them. */
+  /**
+   * The rows in groups. Each group holds neighbouring hunks and the unchanged lines around them.
+   */
   readonly groups: readonly (readonly DiffRow[])[];
   /** The number of rows that are not shown. */
   readonly cut: number;
@@ -126,10 +128,15 @@ export interface RefusalView {
   readonly why: string;
   readonly reason?: string;
   readonly seen: string;
-  /** The refusal's correctness, as far as the hashes show it. */
+  /**
+   * `right`: the hashes prove that the refusal was justified. `false alarm`: they prove that it was
+   * not. `cannot tell`: they prove neither.
+   */
   readonly verdict: 'right' | 'false alarm' | 'cannot tell';
   readonly because: string;
-  /** The change since the session saw the file. */
+  /**
+   * The diff between the content that the session saw and the content at the time of the refusal.
+   */
   readonly since?: FileDiff;
   /** Changes by others between the sighting and the refusal. */
   readonly writers: readonly FeedRow[];

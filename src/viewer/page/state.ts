@@ -61,7 +61,10 @@ export const countedText: Signal<NumbersView | undefined> = signal(undefined);
 const HUES = [221, 158, 28, 276, 338, 190, 52, 300, 8, 120];
 const places = new Map<string, number>();
 
-/** A session keeps its colour while the page is open. Undos by users are grey. */
+/**
+ * The hue in which the page shows a session; it stays the same while the page is open. Undefined
+ * for undos by users, which are grey.
+ */
 export function hueOf(session: string): number | undefined {
   if (session === 'command-line' || session.startsWith('viewer')) return undefined;
   const place = places.get(session) ?? places.size;

@@ -95,7 +95,10 @@ export class RawClient {
   }
 }
 
-/** Servers write the id first or last. An id elsewhere in the line belongs to the answer's content. */
+/**
+ * The id of an answer. Searches only both ends of the line, because servers write the id first or
+ * last. An id elsewhere belongs to the answer's content.
+ */
 function idOf(line) {
   const head = /^\{"jsonrpc":"2\.0","id":(\d+),/.exec(line.toString('latin1', 0, 40));
   if (head !== null) return Number(head[1]);

@@ -17,8 +17,8 @@ function save(change) {
 }
 
 const moments = {
-  // Saves the file just before our commit exchanges it, and saves again just after, based on our
-  // new bytes. The first save is not yet restored then.
+  // Saves the file just before our commit exchanges it. Saves again just after the exchange, based
+  // on our new bytes, before our commit has restored the first save.
   'two saves': () => {
     native.swapSync = (from, to) => {
       exchanges += 1;

@@ -34,7 +34,7 @@ export class Calls {
     return this.#calls.get(id);
   }
 
-  /** Which lines of which file a result shows, from the result or from its call. */
+  /** The lines that a result shows, and their file: from the result itself, or from its call. */
   shown(step: ResultStep): { readonly path: string; readonly lines: Lines } | undefined {
     if (step.shows !== undefined) return step.shows;
     const call = this.get(step.id);

@@ -136,7 +136,8 @@ export const KINDS = {
           eachLine((line) => (random() < 0.4 ? `${line}  ` : line)),
         ),
       );
-    // The file keeps the spaces in lines that the edit does not change.
+    // In the other cases, the file has trailing spaces that the model omits. They are in a line
+    // that the edit does not change, so the result must keep them.
     const keep = contexts(hunk).filter(({ line }) => line !== '');
     if (keep.length === 0) return undefined;
     const { oldAt, newAt } = pick(random, keep);

@@ -9,8 +9,8 @@ import { type Desk, desk, ok, refusal } from '../support/desk.ts';
 const sha256 = (text: string): string => hash('sha256', text, 'hex');
 
 /**
- * Copies an existing system (seed D), which warns about changed files, requires no read, and
- * replaces typographic quotes in code.
+ * The preset copies an existing system. That system warns about changed files, requires no read,
+ * and replaces typographic quotes in code.
  */
 describe('preset staleness', () => {
   const open = (): Promise<Desk> => desk({ preset: 'staleness' });

@@ -51,7 +51,7 @@ describe('maxReadMs', () => {
     try {
       truncateSync(path, 2 ** 40);
     } catch {
-      // On a file system with a smaller limit, use its largest file.
+      // This file system allows no file of 1 TB, so use one of 64 GB.
       truncateSync(path, 2 ** 36);
     }
     const refused = await refusal(t.session.read('sparse'), 'UNVERIFIABLE');

@@ -49,7 +49,7 @@ function short(sha256: string | undefined): string {
   return sha256 === undefined ? 'nothing' : sha256.slice(0, 8);
 }
 
-/** The files that exist. */
+/** The files below a folder on disk, with the hashes of their bytes. */
 export function filesIn(root: string): Files {
   const files: Files = new Map();
   for (const path of pathsIn(root))

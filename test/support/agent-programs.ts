@@ -6,7 +6,10 @@ import type { ScriptedModel, ToolUse } from './scripted-model.ts';
 import { toolIn } from './tools.mjs';
 import type { Scratch } from './tree.ts';
 
-/** The folders of a run and the address of its model. The home folder of the user is `outside`. */
+/**
+ * The folders of one run of a program, and the URL of its scripted model. The folder `outside` is
+ * the user's home folder.
+ */
 interface Stage extends Scratch {
   readonly url: string;
 }
@@ -99,7 +102,7 @@ const opencode: AgentProgram = {
 
 export const AGENT_PROGRAMS: readonly AgentProgram[] = [claudeCode, codex, gemini, opencode];
 
-/** Longest run of a program. */
+/** Maximum duration of one run of a program. */
 const LIMIT_MS = 300_000;
 
 /** Runs a program in the workspace with one prompt, until its model says "done". Returns what it printed. */

@@ -32,7 +32,10 @@ export function runWithApprover<T>(approver: Approver, call: () => T): T {
   return asking.run(approver, call);
 }
 
-/** The results approved during one call, by path and exact content. */
+/**
+ * The journal entries of the approvals given during one call. The key identifies a path with its
+ * exact new content.
+ */
 export type Approved = Map<string, NewEntry>;
 
 /** If a file changes while the user decides, the user is asked again, at most this often per call and path. */
@@ -49,7 +52,10 @@ export interface ApprovedStep {
   diff?(): string | undefined;
 }
 
-/** A change that waits for approval, and the exact results that would be approved: both ends of a move. */
+/**
+ * A change that waits for approval, and the exact results that the user would approve. A move has
+ * two results: its old and its new path.
+ */
 export interface MissingApproval {
   readonly request: ApprovalRequest;
   readonly results: readonly ApprovedResult[];

@@ -23,8 +23,7 @@ export function makeFolderStep(world: World, located: Absent): Step {
       folders = makeFolders(world.disk, place, located.missing);
       await syncOrUndo(folders);
       const { made, mode } = folders;
-      // No folder is new if another program made it a moment ago. The change then has no effect to
-      // undo.
+      // If another program has just made the folder, this step made none and has nothing to undo.
       const isNew = made > 0;
       const result = { path: place.path.given, changed: isNew, created: isNew, sizeBytes: 0, notices: [] };
       const after = { kind: 'directory', mode: mode() } as const;
@@ -119,7 +118,10 @@ export function folderEffects(located: Located): Effect[] {
   });
 }
 
-/** The parent folders that we made: the innermost ones. Another program may have made the others first. */
+/**
+ * The effects of the parent folders that this process made. These are the innermost of the missing
+ * folders, because another program may have made the outer ones first.
+ */
 export function madeEffects(
   located: Located,
   folders: Pick<MadeFolders, 'made' | 'mode'> | undefined,

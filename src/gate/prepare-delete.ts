@@ -161,7 +161,10 @@ function notKeepable({ images }: World, { place }: Found, { size }: Fingerprint)
 interface Inside {
   readonly facts: FolderFacts;
   readonly nodes: readonly TreeNode[];
-  /** An entry that prevents the delete. Checked before judging: no listing can show all of a protected folder. */
+  /**
+   * An entry that prevents the delete, such as a protected path. Reported before the listings are
+   * judged, because no listing shows protected paths.
+   */
   readonly held?: ResolvedPath | undefined;
 }
 
@@ -188,8 +191,9 @@ async function lookInside(
 }
 
 /**
- * Facts on whether the session listed every folder of the tree in full, and whether the names are still the same, apart
- * from the session's own changes.
+ * Checks the listings of all folders in the tree. `listedFull`: the session listed every folder in
+ * full. `listingUnchanged`: the folders differ from these listings only by the session's own
+ * changes.
  */
 async function listingFacts(
   world: World,
@@ -216,7 +220,10 @@ async function listingFacts(
   return { listedFull, listingUnchanged: changed.every((each) => differsByOwnChanges(each, own)) };
 }
 
-/** At most this many changes are compared with a listing; after more, the folder has to be listed again. */
+/**
+ * The session's changes since its listing of a folder explain differences to that listing. At most
+ * this many changes are checked; after more, the session must list the folder again.
+ */
 const MAX_OWN_CHANGES = 1000;
 
 /**
@@ -228,8 +235,9 @@ function isOwnCall({ action, text, recovered }: Entry): boolean {
 }
 
 /**
- * True if the folder would have the listed names again after reverting the session's own changes, newest first. Nothing
- * is reverted. False as soon as a name is not as the session left it.
+ * True if the session's own changes alone explain how the folder differs from its listing. Reverts
+ * these changes in memory, newest first, until the names equal the listed ones. False if a change
+ * did not leave the name in its present state.
  */
 function differsByOwnChanges(
   { folder, sighting }: { readonly folder: FolderNode; readonly sighting: Sighting },
@@ -264,7 +272,10 @@ async function seenFiles(
   return ledger.recallMany(files.map(({ path }) => path.key));
 }
 
-/** The first file that has changed since the session saw it. Files that are forgotten or deleted count as not seen. */
+/**
+ * The first file that has changed since the session saw it. Skips files that the session has not
+ * seen, or that it has deleted.
+ */
 function changedMember(doomed: readonly Doomed[], seen: ReadonlyMap<string, Sighting>): Doomed | undefined {
   return doomed.find(({ path, side, stamp }) => {
     const sighting = seen.get(path.key);

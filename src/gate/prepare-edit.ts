@@ -65,8 +65,8 @@ function isAppend(intent: TextIntent): boolean {
 }
 
 async function judged(world: World, intent: TextIntent, view: LookedFile): Promise<Prepared> {
-  // Skip the first of two judgements if the file is unchanged since it was seen: `judgeTouched`
-  // checks all that it does.
+  // If the file is unchanged since it was seen, skip this first judgement: `judgeTouched` repeats
+  // all its checks.
   const asSeen = view.facts.freshness === 'same' && view.snapshot !== undefined;
   const first = asSeen ? undefined : judge(view.facts, world.policy);
   if (first?.outcome === 'refuse') return refusedAs(world, view, first.refusal);
@@ -96,7 +96,8 @@ function redacted({ kind, path }: TextIntent): Refusal {
 }
 
 /**
- * The refusal for an edit that cannot be planned. The gate judges first, so that it discloses content only if allowed.
+ * The refusal for an edit that cannot be planned. It may quote text of the file. So the policy is
+ * checked first, and if the policy refuses the edit anyway, that refusal is returned.
  */
 function unplanned(world: World, view: LookedFile, refusal: Refusal): Promise<Prepared> {
   const verdict = judge(view.facts, world.policy);
@@ -111,8 +112,8 @@ function hasSeenAll({ sighting, facts }: LookedFile): boolean {
 }
 
 /**
- * Removes the quoted text from a refusal. A session that has not seen the whole file must read it
- * anyway before it repeats the call.
+ * Removes the file's quoted text from a refusal, for a session that has not seen the whole file.
+ * Such a session must read the file anyway before it repeats the call.
  */
 function withoutAnchor(refusal: Refusal): Refusal {
   const { anchor: _anchor, difference: _difference, ...detail } = refusal.detail ?? {};
@@ -156,8 +157,8 @@ function stale(view: LookedFile): Refusal {
 }
 
 /**
- * Finds the places to edit. If the file changed, only line endings, which no read shows, may differ from the anchor: a
- * looser match could hit the wrong text.
+ * Finds the places to edit. If the file changed since it was seen, the match must be exact, except
+ * for line endings: a looser match could hit the wrong text.
  */
 function plan(
   world: World,
@@ -201,7 +202,7 @@ function judgeTouched({ world, intent, view, planned, change }: TouchedEdit): re
   }
   const text =
     intent.kind === 'insert' ? intent.content : intent.edits.map((edit) => edit.newString).join('\n');
-  // Line numbers that were stripped are not written, so they are not a placeholder.
+  // Search for placeholders without the copied line numbers, because these are not written.
   const isNumbered = planned.tier === 'line-numbers';
   const placeholder = isNumbered
     ? placeholderIn(text.replace(LINE_NUMBERS, ''), view)
@@ -214,7 +215,10 @@ function judgeTouched({ world, intent, view, planned, change }: TouchedEdit): re
   return verdict.outcome === 'refuse' ? verdict.refusal : verdict.notices;
 }
 
-/** The line at which the new text is inserted, if it is one piece. */
+/**
+ * The line at which the new text begins. Undefined for an append, or if the edit has several
+ * places.
+ */
 function placeOf(intent: TextIntent, touched: readonly LineRange[]): number | undefined {
   if (intent.kind === 'insert') return intent.afterLine === undefined ? undefined : intent.afterLine + 1;
   return intent.edits.length === 1 && touched.length === 1 ? touched[0]?.from : undefined;
@@ -238,8 +242,8 @@ function mustSee(intent: TextIntent, planned: PlannedText): boolean {
 
 function totalBefore(view: LookedFile): number {
   const { sighting, snapshot, facts } = view;
-  // A session that saw only pages of a huge file may know an outdated line count: the file may have
-  // grown.
+  // Do not use the line count of a session that saw only pages of a huge file: the file may have
+  // grown since then.
   const known = sighting?.fingerprint === undefined ? undefined : sighting.totalLines;
   if (facts.freshness === 'same' && known !== undefined) return known;
   return snapshot === undefined ? 0 : countLines(snapshot.bytes);
@@ -265,8 +269,9 @@ function stepFor(touching: TouchedEdit, notices: readonly Notice[]): Step {
 }
 
 /**
- * The record to use if the file is back at bytes that the session saw before. The ledger has only
- * the record of the bytes in between, which must not be the basis of this edit.
+ * The session's record of the present bytes, if other bytes replaced them for a while and they are
+ * back. The ledger now holds a record of those other bytes, which must not be the basis of this
+ * edit.
  */
 function sightingOfReturned({ facts, sighting }: LookedFile): Sighting | undefined {
   return facts.cameBack === true ? sighting : undefined;
@@ -292,8 +297,8 @@ function seenAfter(
   const totalLines = totalBefore(view);
   if (view.snapshot === undefined || view.snapshot.bytes.byteLength === 0)
     return { coverage: WHOLE, totalLines: countLines(planned.bytes), flags: NO_FLAGS, how: 'write' };
-  // An append shows nothing of the old text, so that stays unread. The record of what the session
-  // saw stays as it was, and the next diff starts from it.
+  // Record nothing if the session has not seen the present text: an append does not show that text.
+  // The next diff then still starts from the bytes that the session saw.
   if (isAppend(intent) && credit === undefined && view.facts.freshness !== 'same') return undefined;
   const earlier = view.facts.freshness === 'same' ? view.sighting?.coverage : rangesSeen(view, stillSeen);
   const known = credit?.coverage ?? earlier ?? NOTHING;
@@ -308,8 +313,8 @@ function seenAfter(
 }
 
 /**
- * The given lines, which stay seen. None if nothing counts as seen any more, as after a compaction
- * of the conversation.
+ * The given lines as coverage. Undefined if the session's record counts no line as seen, as after a
+ * compaction of the conversation.
  */
 function rangesSeen(
   { sighting }: LookedFile,

@@ -141,7 +141,10 @@ function sightingOf(
   return { coverage: seen, totalLines: linesOf(authored), flags: NO_FLAGS, how: 'write' };
 }
 
-/** Lines are counted in the text, because UTF-16 has newline bytes inside other characters. */
+/**
+ * The number of lines. Counts them in the text if there is one, because in UTF-16 a newline byte
+ * can be half of another character.
+ */
 function linesOf({ text, bytes }: Authored): number {
   return text === undefined ? countLines(bytes) : lineCount(text);
 }
@@ -248,7 +251,8 @@ export function writeStep(world: World, change: NewBytes): Step {
         };
         return { effects, ...(isAlone ? { syncNames } : {}), ...done(world, change, outcome) };
       } catch (error) {
-        // The new file may exist under its name, although its temporary name could not be removed.
+        // Check whether the new file exists after all: the failure may be only that its temporary
+        // name could not be removed.
         left = before === undefined && holdsAt(place(), fingerprint);
         folders?.undo();
         throw error;

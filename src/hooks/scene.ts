@@ -94,8 +94,8 @@ function tableOf({ host }: Scene): HostTable {
 }
 
 /**
- * Converts the paths of a tool call for the session. Its relative paths start at the first root,
- * those of the host at the working directory.
+ * Converts the paths of a tool call for the session. The host's relative paths start at the working
+ * directory, the session's at the first root.
  */
 function located(scene: Scene, touch: Touch): Touch {
   const at = (path: string): string => pathOf(scene, path);

@@ -22,7 +22,7 @@ export interface UndoPlan {
   readonly steps: readonly UndoStep[];
   /** The undone changes, for the journal entry of the undo. */
   readonly undone: Undone;
-  /** Every key that is undone. A folder that is still needed is not among them. */
+  /** The keys of all paths that the selected changes touched. */
   readonly keys: readonly string[];
 }
 
@@ -42,8 +42,8 @@ export interface UndoOptions {
 }
 
 /**
- * A plan, and an alternative with the same result that undoes less, for when the first does not
- * match the disk.
+ * A plan and an alternative. The alternative reaches the same result by reversing fewer changes. It
+ * is used if the files on disk do not match the first plan.
  */
 export interface UndoPlans {
   readonly plan: UndoPlan;
@@ -202,10 +202,10 @@ function refuse(
 }
 
 /**
- * All events in a workspace since the oldest selected change, oldest first, all marked selected.
- * Includes undone changes and their undos, so that reversing them passes through every earlier
- * state of folders. Undefined if a change that is not selected must stay. Also undefined if there
- * is no undo among them: undoing the selected changes is then enough.
+ * All events in a workspace since the oldest selected change, oldest first, each marked as
+ * selected. Includes undone changes and their undos, so that reversing the events restores every
+ * earlier state of a folder on the way. Undefined if one of the events must not be reversed. Also
+ * undefined if none of them is an undo: reversing the selected changes is then enough.
  */
 function wholeCourse(
   history: UndoHistory,
@@ -221,8 +221,8 @@ function wholeCourse(
     wanted || isUndo(entry) || history.undoerOf(entry, effect.key) !== undefined;
   const since = history.changes.filter(({ seq }) => seq >= start);
   if (!since.some(isUndo)) return undefined;
-  // Check this before `withoutIdlePairs` removes changes together with their undo. It could remove
-  // a change that was redone later and must stay.
+  // Check this before `withoutIdlePairs` drops pairs of a change and its undo: one of these changes
+  // may have been redone later and must then stay.
   if (!eventsIn(since).every(goes)) return undefined;
   const course = withoutIdlePairs(since);
   if (!course.some(isUndo)) return undefined;
@@ -230,13 +230,14 @@ function wholeCourse(
 }
 
 /**
- * The number of the oldest selected change, or of an older change that a later undo took back.
- * Undefined if that older change is no longer in the history.
+ * The sequence number of the first event to reverse: the oldest selected change, or a still older
+ * change that a later undo reversed. Undefined if that older change is no longer in the history.
  */
 function startOf(history: UndoHistory, selection: readonly Selected[]): number | undefined {
   const seqOf = new Map(history.changes.map(({ change, seq }) => [change, seq]));
   let start = Math.min(...selection.map(({ entry }) => entry.seq));
-  // Newest first: an undo follows the changes it took back, so one pass also covers the changes it adds.
+  // Go from new to old: an undo comes after the changes it reversed, so one pass finds undos of
+  // undos too.
   for (const entry of history.changes.toReversed()) {
     if (entry.seq < start) break;
     for (const change of takenBackBy(entry).changes) {
@@ -300,7 +301,10 @@ class PathUse {
     this.#forgotten.add(entry);
   }
 
-  /** True if, since the first of these changes, another change touched a path at, above or below theirs. */
+  /**
+   * True if, since the first of `changes`, another change touched one of their paths, or a path
+   * above or below one.
+   */
   isUsedByOthers(changes: readonly Entry[]): boolean {
     const own = new Set(changes);
     const start = changes[0]?.seq ?? 0;
@@ -315,8 +319,8 @@ class PathUse {
   }
 
   #hasOther(entries: Entry[], own: ReadonlySet<Entry>, start: number): boolean {
-    // Remove forgotten entries from the end of the list, so that later searches do not pass them
-    // again.
+    // Drop entries passed to `forget` from the end of the list, so that later searches need not
+    // skip them.
     for (let last = entries.at(-1); last !== undefined && this.#forgotten.has(last); last = entries.at(-1))
       entries.pop();
     const other = entries.findLast(

@@ -63,8 +63,9 @@ export function undoSteps(events: readonly UndoEvent[]): { steps: UndoStep[]; ga
 }
 
 /**
- * Leaves out the removal of folders that a later step would create again, with default permissions. If a folder move
- * follows, the removal stays: the folder may have to make room for it.
+ * Leaves out the removal of a folder that a later step would create again: the new folder would get
+ * default permissions. The removal stays if a folder move follows, because the moved folder may
+ * need the path.
  */
 function withoutNeeded(steps: readonly UndoStep[]): UndoStep[] {
   const kept: UndoStep[] = [];
@@ -111,7 +112,7 @@ class Whereabouts {
     let now = key;
     for (const { effect, folderTo } of this.#moves) {
       const to = folderTo?.key ?? '';
-      // This path is inside the move's destination, so it did not exist before the move.
+      // Before this move, its destination did not exist, so a path inside it has no current path.
       if (isWithin(now, to)) return undefined;
       if (isWithin(now, effect.key)) now = to + now.slice(effect.key.length);
     }

@@ -111,8 +111,8 @@ export class Ledger {
   }
 
   /**
-   * Call this before recording what an answer will show. Shown content counts only for calls that
-   * arrive after the answer.
+   * Notes the content that a running call will show, so that it counts as seen only for calls that
+   * arrive after the answer. Call this before the sightings are recorded.
    */
   async willShow(sightings: readonly Sighting[], by: CallTimes): Promise<void> {
     const earlier = await this.fetched.recallMany(sightings.map(({ key }) => key));
@@ -130,7 +130,7 @@ export class Ledger {
 
   /**
    * Sightings of new files whose bytes the session has seen under another name, for example before
-   * `git mv` or `cp`. The lines that it saw there count as seen here.
+   * `git mv` or `cp`. The lines seen under that name count as seen under the new one.
    */
   async seenElsewhere(
     created: readonly { readonly key: string; readonly fingerprint: Fingerprint }[],
@@ -205,7 +205,10 @@ export class Ledger {
     return { sightings: all.map((sighting) => ({ session: to, sighting })) };
   }
 
-  /** Replaces a file's sighting by the reason of the loss. Without a key, deletes all sightings. */
+  /**
+   * Replaces a file's sighting by a stub, which only says that the sighting was forgotten. Without
+   * a key, deletes all sightings.
+   */
   forget(key?: string): Promise<void> {
     return this.#inTurn(async () => {
       this.earlier.clear();

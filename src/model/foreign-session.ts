@@ -51,7 +51,10 @@ export interface ForeignSession {
     shown: ShownBytes,
     times?: CallTimes,
   ): Promise<boolean>;
-  /** Call this after the model's context was summarised. */
+  /**
+   * Call this after the model's context was summarised: shown lines then no longer count, unless
+   * the policy keeps them.
+   */
   compacted(): Promise<void>;
   beginTurn(mark: TurnMark): Promise<void>;
   /** Present if the session lasts for one call only; called when that call is over. */

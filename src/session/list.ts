@@ -16,7 +16,10 @@ import { invalidArgument, type Outcome, type Refusal, refused } from '../model/v
 import { absenceOf } from '../workspace/workspace.ts';
 
 const DEFAULT_LIMIT = 1000;
-/** Each level holds a handle open, so depth is bounded. Deeper entries are reported as left out. */
+/**
+ * Maximum depth of a listing, because each level keeps a handle open. Deeper entries are reported
+ * as left out.
+ */
 const MAX_DEPTH = 500;
 
 /** Lists a folder. A folder shown in full counts as seen, which permits deleting it. */

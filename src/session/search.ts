@@ -79,9 +79,7 @@ interface Search {
   readonly candidates: string[];
 }
 
-/**
- * Returns a function that gives the time left, because all runs of a search share its time limit.
- */
+/** Returns a function for the time left, because all runs of a search share one time limit. */
 function limitsFromNow({ timeMs, memoryBytes }: RunLimits): () => RunLimits {
   const endMs = performance.now() + timeMs;
   return () => ({ timeMs: Math.max(endMs - performance.now(), 1), memoryBytes });
@@ -145,8 +143,7 @@ async function readBatch(
     const nothing: RipgrepEnd = { how: 'done', complaint: '' };
     const end = files.arguments.length === 0 ? nothing : await readHits(search, files, reader);
     if (end.how === 'failed') throw failure(end);
-    // The result is incomplete: a file whose name is not UTF-8 cannot be opened by the decoded
-    // name.
+    // The result is incomplete if a name is not UTF-8: its decoded form opens no file.
     const isPart = end.how === 'done' && missing.some((path) => path.includes('\uFFFD'));
     return isPart ? { ...end, how: 'partly' } : end;
   } finally {
@@ -155,8 +152,8 @@ async function readBatch(
 }
 
 /**
- * Lists the files to search, relative to the folder. One file more than the limit is enough, because each has at least
- * one match.
+ * Lists the files that have a match, relative to the folder. Stops after one file more than the
+ * limit: each has at least one match, so the limit is then exceeded.
  */
 async function listCandidates(search: Search, folder: Folder): Promise<RipgrepEnd> {
   const { glob, kept, world, limit, candidates } = search;
@@ -257,7 +254,7 @@ function resultOf(search: Search, reader: HitReader, how: RipgrepEnd['how']): Ou
 
 type Hit = SearchResult['hits'][number];
 
-/** Limit for all lines of an answer. With the default match limit, only long context reaches it. */
+/** Maximum characters in all lines of an answer. Usually only long context lines reach it. */
 const MAX_SHOWN_CHARS = 200_000;
 
 /** Parses ripgrep's output about opened files in one mode, until the limit is reached. */
@@ -328,7 +325,7 @@ class LineHits implements HitReader {
     const path = this.#files?.shown(event.file);
     if (path === undefined) return true;
     const last = this.#lines.at(-1)?.hit;
-    // At the limit, only lines directly after the last match are its context; later context belongs to another match.
+    // At the limit, take only the context lines directly after the last match.
     const follows = event.context && last?.path === path && last.line + 1 === event.line;
     const full = this.matches === this.#limit && !follows;
     if (full || this.#chars + event.text.length > MAX_SHOWN_CHARS) {
@@ -347,7 +344,7 @@ class LineHits implements HitReader {
     return true;
   }
 
-  /** A file is not text from its first NUL on, so later lines are not shown. */
+  /** Ends a file. Removes its lines after a NUL byte: from there on, the file is not text. */
   #endFile(binaryOffset: number | undefined): void {
     if (binaryOffset !== undefined) {
       const lines = this.#lines.splice(this.#start);

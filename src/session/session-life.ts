@@ -255,7 +255,10 @@ const MAX_GLOB_CHARS = 500;
  */
 type Target = Pick<NewEntry, 'root' | 'path' | 'key'> & Pick<ClaimMark, 'glob'>;
 
-/** Claims a path or a glob for a session; other sessions get notices. Returns the other sessions' claims there. */
+/**
+ * Claims a path or a glob for a session: other sessions that work there get notices. Returns the
+ * other sessions' claims on the same files.
+ */
 async function claim(
   world: World,
   ledger: Ledger,
@@ -304,7 +307,10 @@ async function release(
   return { ok: true, released: ended.length };
 }
 
-/** Ends the claims that a session's changes made, at the end of its turn. */
+/**
+ * Ends the claims that a session got on files by changing them, at the end of its turn. Explicit
+ * claims stay.
+ */
 async function endTurn(world: World, { session }: Ledger): Promise<void> {
   const own = world.claims.board.all().filter((each) => each.session === session && each.by === 'change');
   if (own.length === 0) return;
@@ -352,7 +358,7 @@ function targetOf(world: World, target: string): Outcome<{ readonly target: Targ
   return { ok: true, target: { root, path: relative, key } };
 }
 
-/** Other sessions' claims on the same path, in it or around it, or by the same glob. */
+/** Other sessions' claims on the same path, on a path inside or above it, or on the same glob. */
 async function othersOn(world: World, { session }: Ledger, { key, glob }: Target): Promise<readonly Claim[]> {
   const isNear = (other: string): boolean =>
     key !== undefined && (isWithin(other, key) || isWithin(key, other));

@@ -21,9 +21,12 @@ import type { World } from '../world.ts';
 import type { Turnout } from './known-after.ts';
 import { keepBefore, type ShownScene } from './shown.ts';
 
-/** Number of files seen by a session, newest first, whose bytes are kept before a command. */
+/**
+ * Maximum number of seen files whose bytes are kept before a command. The most recently seen files
+ * take precedence.
+ */
 const MAX_SEEN = 2000;
-/** Number of files unknown to git whose bytes are kept before a command. */
+/** Maximum number of files without a copy in git whose bytes are kept before a command. */
 const MAX_LOOSE = 2000;
 const MAX_LOOSE_BYTES = 64 << 20;
 const SNAPSHOT_MS = { auto: 3_000, git: 60_000 };

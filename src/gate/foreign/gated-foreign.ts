@@ -38,7 +38,10 @@ const MAX_LISTED = 100_000;
 /** Opening a file of these kinds may block or have side effects: a server that reads one may hang forever. */
 const NOT_FOR_READING: ReadonlySet<FileKind> = new Set(['fifo', 'socket', 'device']);
 
-/** A session that can run an operation on behalf of a client's call, at the times of that call. */
+/**
+ * A session that can run an operation for a client's call. The session then judges by the time at
+ * which that call arrived.
+ */
 interface CallingSession extends Session {
   inCall<T>(times: CallTimes | undefined, work: () => T): T;
 }

@@ -12,7 +12,10 @@ import type { World } from '../world.ts';
 /** A step that can run, and the present file at its path. */
 export interface FoundChange {
   readonly step: UndoStep;
-  /** The file with its bytes, unless it is large or one of many that are removed. */
+  /**
+   * The present file with its bytes. Undefined for a large file, and for some files if the undo
+   * removes many.
+   */
   readonly snapshot?: Snapshot | undefined;
   /** The present mode of the file. */
   readonly mode?: number | undefined;
@@ -26,8 +29,8 @@ export interface FoundChange {
 }
 
 /**
- * Bytes, by hash, that the steps find or produce themselves. A step may restore bytes that another
- * step removes.
+ * The bytes, by hash, of the present files and of merged results. A step may restore bytes that are
+ * only in a file that another step removes.
  */
 export function presentBytes(found: readonly FoundChange[]): ReadonlyMap<string, Uint8Array> {
   const present = new Map<string, Uint8Array>();
@@ -191,7 +194,10 @@ export function foldersInUse(world: World, steps: readonly UndoStep[]): Readonly
   return inUse;
 }
 
-/** The keys that a step leaves empty. */
+/**
+ * The keys at which nothing exists after a step: a removed path, or the old place of a moved
+ * folder.
+ */
 function leavingOf({ key, restore, from }: UndoStep): readonly string[] {
   if (restore.kind === 'absent') return [key];
   return from === undefined ? [] : [from.key];

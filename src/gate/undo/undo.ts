@@ -88,8 +88,8 @@ export async function undo(
 }
 
 /**
- * The number of the journal's last entry: while it stays the same, so does every plan. Undefined for stores whose numbers
- * become visible out of order.
+ * The number of the journal's last entry. As long as this number stays the same, a plan made from
+ * the journal is valid. Undefined for stores whose entries can appear out of order.
  */
 async function journalEnd({ store }: World): Promise<number | undefined> {
   return store.snapshot === undefined ? (await store.state()).head.seq : undefined;
@@ -142,8 +142,8 @@ function keysOf(world: World, { plan, instead }: UndoPlans): readonly string[] {
   const steps = [...plan.steps, ...(instead?.steps ?? [])];
   const touched = new Set(steps.map(({ key }) => key));
   const keys = steps.flatMap(({ key, from }) => {
-    // The folder of this key has its own step. The lock of that step covers the key, and that step finds missing
-    // folders.
+    // Skip a key whose folder has its own step: that step's lock covers the key, and that step adds
+    // the missing folders.
     if (from === undefined && touched.has(key.slice(0, key.lastIndexOf('/')))) return [];
     const outcome = world.workspace.locate(key, 'undo', 'parents');
     if (outcome.ok) outcome.located.place.dir.close();
@@ -185,8 +185,8 @@ function sinceTurn({ workspace: { roots } }: World, { afterSeq, sessions }: Rewi
 }
 
 /**
- * Narrows the target to the root of the newest selected change. With several roots, each may have
- * selected changes; a move between two roots is recorded in one of them.
+ * Limits the target to the root of the newest selected change, because a workspace with several
+ * roots can have selected changes in each of them.
  */
 async function newestOf(world: World, target: UndoTarget): Promise<UndoTarget> {
   const { roots } = world.workspace;
@@ -266,7 +266,8 @@ async function checkPlans(
 }
 
 /**
- * Stores present bytes that a step restores elsewhere, because another step may remove them first.
+ * Stores present bytes that a step restores at another path, because an earlier step may remove the
+ * file that holds them.
  */
 async function keepNeeded(world: World, found: readonly FoundChange[]): Promise<void> {
   const present = presentBytes(found);
@@ -355,7 +356,8 @@ async function missingView(world: World, ledger: Ledger, key: string): Promise<M
     const isWhole = seen?.coverage.kind === 'whole' && !seen.flags.clamped && !seen.flags.redacted;
     return isWhole && seen.fingerprint?.sha256 === side.fingerprint.sha256 ? undefined : { next: 'read' };
   }
-  // A folder or link needs no check: only empty folders are removed, and a link holds no content that could be lost.
+  // A folder or link need not have been seen: an undo removes only empty folders, and a link has no
+  // content to lose. A file that this session deleted itself need not be seen either.
   if (side.kind !== 'absent' || seen?.tombstone === true) return undefined;
   return unlistedFolder(world, ledger, key);
 }

@@ -60,7 +60,10 @@ async function writeAt(fd: number, bytes: Uint8Array, position: number): Promise
   }
 }
 
-/** Compares the bytes with themselves, shifted by one: the fastest test that needs no second buffer. */
+/**
+ * True if all bytes are 0. Compares the bytes with themselves, shifted by one: this is the fastest
+ * test that needs no second buffer.
+ */
 function isZero(chunk: Uint8Array): boolean {
   if (chunk[0] !== 0) return chunk.byteLength === 0;
   const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);

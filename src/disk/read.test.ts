@@ -157,7 +157,7 @@ describe('a file that changes while it is read', () => {
     const disk = bench([]);
     writeFileSync(join(disk.root, 'f'), Buffer.alloc(3 << 20, 'a'));
     const reading = snapshot(disk.place('f'), disk.context);
-    // The size is known; the bytes are still being read.
+    // Change the file after the reader has taken its size, while it still reads the bytes.
     change(join(disk.root, 'f'));
     const seen = await reading;
     expect(seen.bytes.equals(expected)).toBe(true);

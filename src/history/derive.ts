@@ -65,7 +65,8 @@ class HeldStart {
     this.parts.push(chunk);
     this.#size += chunk.length;
     if (this.#size > MAX_DOCUMENT_BYTES) return false;
-    // The first line decides, so there is nothing to check before it is complete or after that.
+    // Check only once, when the first line is complete: the first line shows whether this is a
+    // single document.
     if (this.#sawLine || !chunk.includes(NEWLINE)) return true;
     this.#sawLine = true;
     return mayBeDocument(Buffer.concat(this.parts));

@@ -6,7 +6,7 @@ import { bareView, type HistoryOptions, type View } from './history-sighting.ts'
 import { isInside, locate } from './paths.ts';
 import type { RecordedResult } from './tool-result.ts';
 
-/** The state of a fold, as plain JSON. */
+/** The state of a `Fold` as plain JSON, so that it can be saved and resumed later. */
 export interface FoldState {
   readonly waiting: readonly (readonly [string, WaitingCall])[];
   readonly seen: readonly SeenEntry[];
@@ -27,7 +27,7 @@ const GIVEN_UP = 1000;
 /** Maximum number of earlier views of a file whose lines still count as seen after an edit. */
 const MAX_CARRIED = 8;
 
-/** Receives every call and every successful change, before its content counts as seen. */
+/** Is notified of each call, and of each successful change before its content counts as seen. */
 export interface FoldObserver {
   called(call: RecordedCall): void;
   changed(change: ObservedChange): void;
@@ -40,9 +40,7 @@ export interface ObservedChange {
   readonly latest: readonly SeenEntry[];
 }
 
-/**
- * Number of removed entries that may stay in the list. The list is compacted only when they are more than half of it.
- */
+/** Removed entries stay in the list until they are more than this many and more than half of it. */
 const MAX_GONE = 1000;
 
 /**
@@ -81,8 +79,8 @@ export class Fold {
   }
 
   /**
-   * The valid views with text among the last few views of a file, newest first. Only their lines
-   * can still count as seen after an edit.
+   * The views of a file that contain its text and are still part of the conversation, newest first.
+   * Searches only the last few views of the file: only their lines can count as seen after an edit.
    */
   *lastShown(path: string): Iterable<SeenEntry> {
     const entries = this.#seen.ofPath(path);
@@ -99,7 +97,7 @@ export class Fold {
     const { id, message } = call;
     const accesses = accessesOf(call, call.cwd ?? this.options.cwd, this.#locate);
     if (accesses.length === 0) {
-      // A reused id no longer waits for its old result.
+      // The id is used again, so the earlier call with this id gets no result any more.
       this.#waiting.delete(id);
       return;
     }
@@ -239,7 +237,8 @@ export class Fold {
   }
 
   /**
-   * Removes the content of a view carried over an edit if the views that it is based on are gone.
+   * Returns the entry of an edit unchanged if all earlier views are kept from which it took over
+   * lines. Otherwise returns the entry without content.
    */
   readonly #rooted = (entry: SeenEntry): SeenEntry => {
     const { roots, view } = entry;
@@ -247,7 +246,7 @@ export class Fold {
     return { ...entry, view: bareView(view.path, { how: view.how }) };
   };
 
-  /** Resolves the paths of views that use the host's names. */
+  /** The views with resolved paths. Leaves out views whose path cannot be resolved. */
   #located(views: readonly View[]): readonly View[] {
     return views.flatMap((view) => {
       const path = this.#locate(view.path, this.options.cwd);
@@ -278,7 +277,7 @@ export class Fold {
   };
 }
 
-/** True if two calls with the same id in one record differ; a result could belong to either. */
+/** True if one record has two different calls with the same id: a result could belong to either. */
 function differs(twin: WaitingCall, call: WaitingCall): boolean {
   return twin.place === call.place && JSON.stringify(twin.accesses) !== JSON.stringify(call.accesses);
 }
@@ -300,7 +299,7 @@ class SeenList {
   /** True as long as no entry was ever removed. */
   #isWhole = true;
   readonly #byPath = new Map<string, SeenEntry[]>();
-  /** Built on first use, because most conversations never remove a single result. May contain removed entries. */
+  /** The entries by call id, perhaps with removed ones. Built on the first removal by id. */
   #byCall: Map<string, SeenEntry[]> | undefined;
   #byMessage: Map<string, SeenEntry[]> | undefined;
 

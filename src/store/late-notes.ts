@@ -14,9 +14,9 @@ import type {
   Writes,
 } from './store.ts';
 
-/** A burst of reads shares one transaction. Other processes do not notice so short a delay. */
+/** Notes are collected for this time before they are written in one transaction. */
 const WITHIN_MS = 10;
-/** Limit of notes that wait to be written. With more, the write would delay all other work. */
+/** Maximum number of waiting notes. Writing more at once would delay all other work. */
 const AT_MOST = 128;
 
 interface LateNotesOptions {
@@ -26,7 +26,7 @@ interface LateNotesOptions {
    * because the store keeps the order of what is sent.
    */
   readonly records?: 'wait' | 'overlap';
-  /** While notes cannot be written, reads succeed for this time; then they report it. */
+  /** While notes cannot be written, reads succeed for this time, then fail with that error. */
   readonly patienceMs?: number;
   readonly peers?: Set<LateNotes>;
 }
@@ -172,12 +172,14 @@ export class LateNotes implements Store {
     return this.#store.lastChanges(keys);
   }
 
-  /** Does not wait for notes: they record reads, and a read never makes a session claim a file. */
+  /**
+   * The recent entries that affect claims on files. No waiting note is one: reads claim nothing.
+   */
   recent(cursor: number): RecentEntries {
     return this.#store.recent(cursor);
   }
 
-  /** Notes hold neither announcements nor sessions, so `pending`, `session` and `sessions` need not wait for them. */
+  /** The pending changes. Needs no waiting notes: they contain neither changes nor sessions. */
   pending(filter: PendingFilter = {}): Promise<readonly PendingChange[]> {
     return this.#store.pending(filter);
   }

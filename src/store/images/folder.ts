@@ -44,9 +44,9 @@ const UNLINKABLE: ReadonlySet<string | undefined> = new Set([
 ]);
 
 /**
- * A file that leaves the workspace becomes an image within this time after its bytes were last
- * compared. If its last write is older than that, the bytes are unchanged. Files that become images
- * later are compared again first: see `KeptTrees`.
+ * Maximum time in milliseconds between the last comparison of a file's bytes and its move to the
+ * images. A file whose last write is older than this still holds the compared bytes. Files that
+ * become images later are compared again first: see `KeptTrees`.
  */
 const MOMENT_MS = 2000;
 /** Number of synced images to remember: about 200 bytes each. */
@@ -76,7 +76,10 @@ export class ImageFolder {
   readonly path: string;
   readonly #owner = ownerOfThisProcess();
   readonly #synced = new Set<string>();
-  /** The versions of images whose bytes and name are known to be on disk. */
+  /**
+   * The images whose bytes and name are known to be synced, by path, each with its `versionOf` at
+   * that time.
+   */
   readonly #durable = new Map<string, string>();
   #twins = 0;
 
@@ -115,8 +118,8 @@ export class ImageFolder {
   }
 
   /**
-   * A second path for an image, before another file with the same bytes takes its name. There are few such names, used
-   * in rotation.
+   * A second path that keeps an image before another file with the same bytes replaces it. The
+   * names are reused in rotation.
    */
   twin(sha256: string): string {
     this.#twins = (this.#twins + 1) % MAX_TWINS;
@@ -255,7 +258,10 @@ export function writeNewSmall(file: string, bytes: Uint8Array, durability: Durab
   }
 }
 
-/** Links a file to a second name, replacing a file of that name. Returns false if linking is impossible. */
+/**
+ * Makes `to` a hard link to a file, replacing a file of that name. Returns false if hard links are
+ * impossible there.
+ */
 export function tryReplace(from: string, to: string, temp: string): boolean {
   try {
     if (statsOf(to) === undefined) return tryLink(from, to);
@@ -265,7 +271,10 @@ export function tryReplace(from: string, to: string, temp: string): boolean {
   return tryLink(from, temp) && tryRename(temp, to);
 }
 
-/** Links a file to a second name. Returns false if linking is impossible; throws if the name is taken. */
+/**
+ * Makes `to` a hard link to a file. Returns false if hard links are impossible there; throws if the
+ * name is taken.
+ */
 export function tryLink(from: string, to: string): boolean {
   try {
     inFolder(to, () => linkSync(from, to));
@@ -358,8 +367,8 @@ export function sync(path: string): void {
 const fsyncAsync = promisify(fsync);
 
 /**
- * Like `sync`, without blocking other work. Skips a path that does not exist. Opening is fast and happens here: only the
- * sync itself waits for the disk.
+ * Like `sync`, but waits for the disk without blocking other tasks. Skips a path that does not
+ * exist.
  */
 async function syncIfThere(path: string): Promise<void> {
   const fd = openIfThere(path);

@@ -68,7 +68,7 @@ it.skipIf(process.platform !== 'linux')(
     expect(await images.pack({ nowMs: Date.now() + 2 * DAY_MS })).toMatchObject({ count: 1 });
     expect([existsSync(image), existsSync(packed)]).toEqual([false, true]);
     await expectBytes(images, join(root, 'b.txt'));
-    // Another file with the same bytes leaves the workspace. A program may have it open, so it also
+    // Store another file with the same bytes. A program may still have that file open, so it also
     // stays uncompressed for a day.
     writeFileSync(file, TEXT);
     expect(await images.adopt(file, PRINT)).toBe('linked');
@@ -147,7 +147,8 @@ it('another process can read every image while images are compressed, removed an
     await images.pack({ nowMs: Date.now() });
     await images.remove(hashes, async () => new Set(hashes));
     forms.add(existsSync(imageFile(home, hashes[0] ?? '')) ? 'plain' : 'compressed');
-    // Another file with the same bytes takes the image's name. The next round compresses it.
+    // Move another file with the same bytes to the path of each stored content. The next round
+    // compresses this file.
     for (const [index, text] of texts.entries()) {
       const file = join(home, `displaced-${round}-${index}`);
       writeFileSync(file, text, { mode: 0o400 });

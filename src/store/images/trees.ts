@@ -18,7 +18,10 @@ import { beginsWith } from './bytes.ts';
 import { type ImageFolder, moveUnlessTaken, removeIfThere, setAside, sync, writeNewSmall } from './folder.ts';
 import { copyOfStart } from './late-image.ts';
 
-/** Number of listed files that are renamed to images before other work gets a turn. */
+/**
+ * Number of listed files that are renamed to images (stored file contents) before other tasks may
+ * run.
+ */
 const TAKEN_AT_ONCE = 32;
 
 /** A folder outside the workspace, with its list of files as this process has read it. */
@@ -159,7 +162,8 @@ export class KeptTrees {
       const kept = await inOurFolder(path, adopt);
       const image = this.#images.image(sha256);
       if (kept === 'linked') this.#images.makePrivate(sha256, stats.mode);
-      // Compared again, because a process that was stopped before the rename may have missed a write.
+      // Compare the bytes once more after the rename: a program may have written between the check
+      // above and the rename.
       if (kept === 'linked' && !(await isStill(image, found))) setAside(image, this.#images.late(sha256));
     } catch (error) {
       // Ignore the error if another process has already renamed the file to an image.
@@ -182,7 +186,9 @@ export class KeptTrees {
     setAside(path, this.#images.ready(this.#images.late(sha256)));
   }
 
-  /** Reads the lists that are new. Returns false if nothing has changed. */
+  /**
+   * Updates the known lists from the folder of lists. Returns true if a list was added or removed.
+   */
   #isReadAgain(): boolean {
     const names = unlessMissing(() => readdirSync(this.#lists)) ?? [];
     let changed = false;
@@ -255,7 +261,10 @@ async function isUnwritten({ path, file, stats }: TreeImage): Promise<boolean> {
   return Number(stats.size) === file.fingerprint.size && (await beginsWith(path, file.fingerprint));
 }
 
-/** True if the file under its new name holds the bytes that it had under the old one, or is another file. */
+/**
+ * False only if the renamed file no longer holds its listed bytes. True also if another file has
+ * taken the name of the image.
+ */
 async function isStill(image: string, { file, stats }: TreeImage): Promise<boolean> {
   const now = lstatSync(image, { bigint: true, throwIfNoEntry: false });
   if (now === undefined || now.ino !== stats.ino) return true;

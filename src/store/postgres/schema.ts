@@ -91,9 +91,9 @@ function onlyFunctions(): string {
 }
 
 /**
- * Every record updates the row of its chain. With an index over a number that changes each time,
- * every update would write to all indexes of the table. So the index uses the hour, which rarely
- * changes.
+ * The migration that indexes chains by the hour of their last entry. Every record updates the row
+ * of its chain. An index over a value that changes each time would make each update write to all
+ * indexes of the table; the hour rarely changes.
  */
 function chainsByHour(s: string): string {
   return `
@@ -113,12 +113,18 @@ drop function if exists ${s}.lf_append(${s}.chains, jsonb, jsonb), ${s}.lf_chain
   ${s}.lf_checkpoint(text, bigint), ${s}.lf_prune_reads(bigint);`;
 }
 
-/** The row of a withdrawn change stays for a while: the server may receive its announcement later. */
+/**
+ * The migration that keeps the row of a withdrawn change for a while: the server may receive the
+ * change's announcement only after the withdrawal.
+ */
 function withdrawnChanges(s: string): string {
   return `alter table ${s}.pending add column withdrawn_ms bigint;`;
 }
 
-/** The store remembers which workspaces are shared: a process without the flag must take leases too. */
+/**
+ * The migration that stores which workspaces are shared: a process that was started without the
+ * flag must take leases there, too.
+ */
 function sharedWorkspaces(s: string): string {
   return `alter table ${s}.places add column shared boolean not null default false;`;
 }

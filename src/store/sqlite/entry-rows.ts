@@ -28,7 +28,9 @@ export const SELECT_SEQ = 'select seq from entries';
 export const SELECT_CHECKPOINT = 'select checkpoint_seq as seq, checkpoint_hash as hash from chain';
 export const SELECT_HEAD = 'select head_seq as seq, head_hash as hash from chain';
 
-/** Builds a query for entries and its values. `select`: the columns to read of each. */
+/**
+ * Builds a query for entries, and the values to bind. `select`: the part that names the columns.
+ */
 export function entriesQuery(
   filter: EntryFilter,
   select: string = SELECT_ENTRY,
@@ -115,14 +117,14 @@ function addKeys(
 const KINDS = CLAIM_KINDS.map((kind) => `'${kind}'`).join(', ');
 const SELECT_RECENT = `${SELECT_ENTRY} where seq > ? and kind in (${KINDS}) order by seq`;
 /**
- * Selects all explicit claims on files up to a number: they count however old they are. A partial
- * index finds them.
+ * Selects the explicit claims with numbers up to the given one: claims count however old their
+ * entries are. A partial index finds them.
  */
 const SELECT_CLAIMS = `${SELECT_ENTRY} where kind = 'claim' and seq <= ? order by seq`;
 
 /**
- * `RecentRows` keeps at most MAX_OWN entries, and none with more than MAX_EFFECTS effects: such an
- * entry of a command takes megabytes.
+ * The maximum number of entries that `RecentRows` keeps in memory, and of the effects in one. An
+ * entry of a command may have megabytes of effects.
  */
 const [MAX_OWN, MAX_EFFECTS] = [64, 100];
 
@@ -266,16 +268,16 @@ export class RecentRows {
 }
 
 /**
- * Separators between rows and between fields, and the mark of an empty field. A page whose values
- * contain one of them is checked row by row.
+ * The characters that separate rows, separate fields and mark an empty field. If stored values
+ * contain one of them, the page is not confirmed, and its rows are checked one by one.
  */
 const [ROW, FIELD, NONE] = ['\u001e', '\u001f', '\u001d'];
 const FIELDS = 9;
 const AT_MOST = 2000;
 
 /**
- * True for rows whose columns have the types that we write. A text that was stored as a blob looks the same when it is
- * read, but filters do not find it.
+ * SQL that is true for rows whose columns have the types that we write. It finds a text that was
+ * replaced by an equal blob: such a blob is read as the same text, but filters do not match it.
  */
 const TYPED = [
   "typeof(at_ms) = 'integer'",

@@ -11,7 +11,10 @@ const MAX_RECALLED = 1000;
  */
 export class Recalled {
   readonly #versionNow: () => number;
-  /** By session and key. One combined name would have to be built and hashed for every lookup. */
+  /**
+   * The cached sightings by session, then by key. Nested maps avoid building and hashing a combined
+   * name for every lookup.
+   */
   readonly #known = new Map<string, Map<string, Sighting>>();
   #size = 0;
   #version = -1;
@@ -35,9 +38,9 @@ export class Recalled {
   }
 
   /**
-   * Call it before this connection writes. Another connection may write right after it, so the
-   * version must be read again. Forgetting clears the cache. The caller adds written sightings
-   * afterwards.
+   * Prepares the cache for a write of this connection; call it first. Makes the next lookup read
+   * the version again, because other connections may also write. Clears the cache if the write
+   * deletes sightings. The caller adds the new sightings after the write.
    */
   writing({ sightings = [], forget = [], dropSession }: Writes): void {
     const drops = forget.length > 0 || dropSession !== undefined;
@@ -76,13 +79,16 @@ export class Recalled {
 }
 
 /**
- * Knows without a query that no change is pending (announced and unfinished). That holds if a query
- * showed only changes of this connection, no other connection has written since, and this
- * connection has finished its own changes.
+ * Remembers whether any change is pending (announced and unfinished), so that most calls need no
+ * query. None is pending if the last query found only changes of this connection, which it has
+ * finished since, and if no other connection has written.
  */
 export class PendingRows {
   readonly #own = new Set<string>();
-  /** The version at which the table held changes of this connection only. */
+  /**
+   * The database version at which the last query found no pending change of another connection.
+   * Undefined if there was one, or if the stored state is unknown.
+   */
   #onlyOwn: number | undefined;
 
   isEmpty(version: number): boolean {

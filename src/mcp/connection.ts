@@ -198,8 +198,8 @@ export class ClientConnection {
   }
 
   /**
-   * Determines the caller, and whether it is modern or legacy. The first request that shows this
-   * fixes it for the connection.
+   * The client that sent a request, with its protocol era: modern or legacy. The first request that
+   * shows the era fixes it for the whole connection.
    */
   #caller(request: Request): Caller {
     if (this.#era === 'legacy')
@@ -215,7 +215,10 @@ export class ClientConnection {
     return { era: 'legacy', clientInfo: undefined, canElicit: false };
   }
 
-  /** Applies session events in the `_meta` of requests other than tool calls, which apply them themselves. */
+  /**
+   * Applies session events in the `_meta` of a request that is not a tool call. Tool calls apply
+   * their events when they run.
+   */
   #report(request: Request): Awaitable<void> {
     const meta = metaOf(request.params);
     return CONTEXT_KEY in meta || TURN_KEY in meta

@@ -97,7 +97,8 @@ describe('serveStdio', () => {
         if (context.times !== undefined) times.push(context.times);
         if (name === 'read') {
           Object.assign(context.times ?? {}, { showsMore: true });
-          // The bytes are in the server's socket when this returns, and have not been received yet.
+          // After this write, the bytes wait in the server's socket. The server has not read them
+          // yet.
           client.write(call('write', 2));
         }
         return { ok: true, shown: '', outcome: { ok: true } };

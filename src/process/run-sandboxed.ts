@@ -37,16 +37,16 @@ interface SandboxOptions {
 }
 
 /**
- * A plan and the layer that its command writes to. `make` creates the layer: while Perl starts, or before bubblewrap
- * starts.
+ * A plan, and the overlay layer that its command writes to. `make` creates the layer. With Perl, it
+ * is called while Perl starts; with bubblewrap, before bubblewrap starts.
  */
 type SandboxRun = Omit<SandboxPlan, 'layer' | 'locale'> & {
   readonly layer: { readonly folder: string; readonly make: () => Pick<Layer, 'folder' | 'beganNs'> };
 };
 
 /**
- * The bytes sent to Perl. The first one says that the layer is made and can be mounted; the second one starts the
- * command.
+ * The bytes that the waiting sandbox reads. `MOUNT`, only for Perl: the layer exists and can be
+ * mounted. `START`: the command may start.
  */
 const MOUNT = 'm';
 const START = '.';
@@ -81,8 +81,8 @@ export async function runSandboxed(
     // the namespace would not notice that bubblewrap died, and would wait for ever. So the whole process group is
     // killed.
     if (stream === 'inherit' || !isGroupKilled(child.pid)) child.kill('SIGKILL');
-    // Also end processes that carry the command's id, and repeat that. A process of a confined
-    // command may have left the group before bubblewrap began to watch it.
+    // Also kill processes by the command's id, repeatedly: a process may have left the group before
+    // bubblewrap could watch it.
     const { id } = options;
     if (id !== undefined) again ??= setInterval(() => endCommands([id]), END_AGAIN_MS);
   };
@@ -113,7 +113,7 @@ export async function runSandboxed(
     begin(start, layer.make, perl);
     const [code, signal] = await Promise.race([done, closed(child)]);
     if (why !== undefined) return { kind: 'ended', why };
-    // An exit code is reported only for a command that was started.
+    // Without an exit code in the status, the sandbox failed before it started the command.
     if (signal === null && !/exit-code|^done /m.test(status))
       return { kind: 'not-started', reason: reasonOf(reason, code) };
     return { kind: 'exited', code: code ?? 128 + (signal === null ? 0 : 9) };
@@ -135,8 +135,8 @@ function spawnSandbox(
     perl === undefined ? bubblewrapArgv(tools, complete) : perlArgv(tools, perl, complete);
   return spawn(program, args, {
     cwd: perl === undefined ? plan.layer : '/',
-    // With another locale, the programs that build the sandbox would read its files, which takes as
-    // long as mounting. Also, `explain` in probe.ts expects English messages.
+    // Use the locale `C`, because loading the files of another locale takes as long as mounting.
+    // Also, `explain` in probe.ts expects English messages.
     env: { ...env, LC_ALL: 'C' },
     stdio: stdioOf(stream, perl),
     // The command gets its own process group, so that `end` reaches every process. At a terminal it needs the terminal's group.
@@ -149,7 +149,7 @@ function begin(start: Duplex, make: SandboxRun['layer']['make'], perl: PerlTools
   try {
     const layer = make();
     if (perl !== undefined) start.write(MOUNT);
-    // The sandbox is built while this waits.
+    // Wait for the next tick of the file system's clock. The sandbox is built at the same time.
     clockTicked(layer);
     start.end(START);
   } catch (error) {
@@ -160,8 +160,8 @@ function begin(start: Duplex, make: SandboxRun['layer']['make'], perl: PerlTools
 
 /**
  * The pipes between this process and the sandbox, as few as possible: each costs 0.1 ms. Perl uses
- * one for its messages and for the bytes that it waits for. It joins the command's standard error
- * with standard output.
+ * a single pipe to send its messages and to receive `MOUNT` and `START`. Perl also writes the
+ * command's standard error to standard output.
  */
 function stdioOf(stream: 'inherit' | 'pipe', perl: PerlTools | undefined): StdioOptions {
   if (stream === 'inherit')
@@ -184,8 +184,9 @@ function isGroupKilled(leader: number | undefined): boolean {
 export const COMMAND_VARIABLE = 'LOOKFIRST_COMMAND';
 
 /**
- * Ends the processes of commands that no process waits for any more. Their own process was killed
- * while bubblewrap was starting, so that bubblewrap did not notice.
+ * Kills all processes that carry one of these command ids. Killing the process group misses some of
+ * them. For example, bubblewrap does not notice that Lookfirst was killed while bubblewrap was
+ * starting.
  */
 export function endCommands(ids: readonly string[]): void {
   if (ids.length === 0) return;

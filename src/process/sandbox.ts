@@ -7,9 +7,9 @@ interface CommandLimits {
 }
 
 /**
- * The degree to which a command is isolated from the machine. `undo`: only the workspace folders are
- * layered. `confine`: read-only machine, private /tmp and /run, hidden secrets, no capabilities,
- * limits, and no network unless it is allowed.
+ * The degree to which a command is isolated from the machine. `undo`: only its writes to the
+ * workspace folders go to a copy-on-write layer. `confine`: also a read-only machine, private /tmp
+ * and /run, hidden secrets, no capabilities, limits, and no network unless it is allowed.
  */
 export type Profile =
   | { readonly kind: 'undo' }
@@ -22,8 +22,8 @@ export interface SandboxTools {
   readonly bwrap: string;
   readonly prlimit: string;
   /**
-   * Builds sandboxes of the profile `undo` in a third less time than bubblewrap. If undefined,
-   * bubblewrap builds these sandboxes too.
+   * Perl builds sandboxes of the profile `undo` in a third less time than bubblewrap. If Perl is
+   * undefined, bubblewrap builds these sandboxes too.
    */
   readonly perl: PerlTools | undefined;
   /** The shell that reads command lines: bash, which is what agents write for, or else sh. */
@@ -54,11 +54,14 @@ export interface SandboxPlan {
   /** Folders with a copy-on-write layer over them; the Nth uses `low-N`. A folder inside another comes after it. */
   readonly layered: readonly string[];
   /**
-   * Numbers of the layered folders that are the root of another file system. Each is bound to its `low-N` first,
-   * because a layer over an outer folder would hide it.
+   * Indexes in `layered` of folders that are the root of another file system. Each is bind-mounted
+   * at its `low-N` before any layer is mounted, because a layer over an outer folder would hide it.
    */
   readonly mounted: readonly number[];
-  /** Folders inside a layered folder that the command uses directly. The Nth is bind-mounted by way of `through-N`. */
+  /**
+   * Folders inside a layered folder that the command uses without a layer. The Nth is bind-mounted
+   * at `through-N` first, and from there at its own path after the layers.
+   */
   readonly boundThrough: readonly string[];
   readonly hidden: readonly HiddenPath[];
   readonly cwd: string;
@@ -145,13 +148,16 @@ function bwrapArguments(tools: SandboxTools, plan: SandboxPlan): string[] {
   ];
 }
 
-/** Restores the user's own identity, because the namespace that mounts runs as root. */
+/**
+ * The bubblewrap arguments that restore the user's own identity. The sandbox is built as root of a
+ * namespace, because mounting needs that.
+ */
 function ownIdentity(tools: SandboxTools): string[] {
   return ['--unshare-user', '--uid', String(tools.uid), '--gid', String(tools.gid), '--cap-drop', 'ALL'];
 }
 
 function undoArguments(tools: SandboxTools): string[] {
-  // Root keeps its identity: in a user namespace it could not change the files of other users.
+  // Root keeps its identity. In a user namespace, root could not change the files of other users.
   const identity = tools.namespace === 'root' ? [] : ownIdentity(tools);
   return [...identity, '--dev-bind', '/', '/', '--proc', '/proc'];
 }
@@ -171,12 +177,14 @@ function confineArguments(tools: SandboxTools, network: 'on' | 'off'): string[] 
     '/dev',
     '--proc',
     '/proc',
-    // Root's user id may write to /proc/sys without any capability: a new `core_pattern` would run a program outside.
-    // Bubblewrap protects only folders that are writable themselves.
+    // Mount /proc/sys read-only. Root's user id may write there even without capabilities, and a
+    // changed `core_pattern` would run a program outside. Bubblewrap itself protects only folders
+    // that are writable.
     '--ro-bind',
     '/proc/sys',
     '/proc/sys',
-    // Sockets of the machine's services are in /run; a read-only mount does not keep a program from connecting to one.
+    // Hide /run, which contains sockets of the machine's services: a program can connect to a
+    // socket even on a read-only mount.
     '--tmpfs',
     '/run',
     '--tmpfs',
@@ -192,8 +200,8 @@ function hiding({ path, kind }: HiddenPath): string[] {
 
 /** The command with the limits of its profile, for bubblewrap. */
 function limited(tools: SandboxTools, { profile, command }: SandboxPlan): readonly string[] {
-  // For a program that does not exist, a shell gives the usual message and exit code; bubblewrap
-  // ends with 1.
+  // Start a program other than the shell through `sh`. If the program does not exist, `sh` gives
+  // the usual message and exit code, while bubblewrap would only end with code 1.
   const found = command[0] === tools.shell ? command : ['/bin/sh', '-c', 'exec "$@"', 'sh', ...command];
   if (profile.kind === 'undo') return found;
   const { maxProcesses, memoryBytes, fileBytes } = profile.limits;

@@ -104,7 +104,10 @@ function withOldText(words: ToolNames, oldText: string | undefined): ToolNames {
   return oldText === undefined ? words : { ...words, arguments: { ...words.arguments, oldText } };
 }
 
-/** The longest time that a record waits: long enough that calls in quick succession are recorded together. */
+/**
+ * The longest time in milliseconds before a read is recorded. Reads within this time are recorded
+ * together.
+ */
 const LATEST_MS = 10;
 
 /**

@@ -107,7 +107,7 @@ function sessionChooser(
     const key = JSON.stringify(choice);
     const found = open.get(key) ?? openFor(sessions, choice);
     open.set(key, found);
-    // Retry a session that could not be opened on its next use.
+    // Forget a session that could not be opened, so that the next request tries again.
     found.catch(() => open.delete(key));
     return found;
   };
@@ -143,8 +143,8 @@ const NEWLINE = 10;
 /** Decides how to treat the server's messages. */
 interface RelayJudge {
   /**
-   * True if an answer may have to be held back or rewritten: messages that begin now are then
-   * assembled first.
+   * True if the gate may have to hold back or rewrite an answer. The relay then collects each new
+   * message completely before it passes the message on.
    */
   readonly holds: boolean;
   /** True if an answer is awaited, even if only to record it. */
@@ -200,10 +200,10 @@ export async function runProxy(options: ProxyOptions): Promise<number> {
 }
 
 /**
- * Passes the server's messages on after the client's messages that arrived before them. A call in the client's pipe
- * was written without knowledge of the answers, so it must get an earlier time than they do. If both pipes have
- * input, Node may serve either first. So the answers wait until Node has polled its descriptors once more, which it
- * does before the second of two immediates runs.
+ * Passes the server's answers on after the client's messages that arrived before them. The client
+ * wrote those messages without knowing the answers, so they must get an earlier time. If both pipes
+ * have input, Node may read either first. So the answers wait until Node has polled its descriptors
+ * once more, which happens before the second of two immediates runs.
  */
 class ArrivingAnswers {
   readonly #pump: Pick<Pump, 'listens'>;
@@ -273,8 +273,8 @@ function codeOf(end: UpstreamEnd): number {
 
 /**
  * Forwards a server's output piece by piece as it arrives, so that large messages are not delayed.
- * The mode is decided at the beginning of a message: one that has begun cannot answer a request
- * sent after it.
+ * Chooses the mode when a message begins: requests that are sent later cannot be answered by this
+ * message.
  */
 export class Relay {
   readonly #judge: RelayJudge;
@@ -319,7 +319,8 @@ export class Relay {
     this.#listening = this.#judge.listens;
     const begins = isSpace(chunk[from]) ? undefined : beginsMessage(chunk, from);
     if (begins === false) return 'drop';
-    // After leading white space, or a bracket at the end of a chunk, it is not yet known whether this is a message.
+    // Hold output that begins with white space, or with a bracket at the end of a chunk. Only the
+    // following bytes show whether it is a message.
     return this.#judge.holds || begins === undefined ? 'hold' : 'pass';
   }
 

@@ -13,7 +13,10 @@ export function entryData(entry: Entry): object {
   return { seq, at: new Date(atMs).toISOString(), atMs, kind, session, root, ...rest };
 }
 
-/** A change and its path in a few words. The path stands in brackets after a command line, which has words of its own. */
+/**
+ * A change and its path in a few words. A command's words are its command line, so the path follows
+ * in brackets.
+ */
 export function changeOfPath(entry: Entry, path: string): string {
   return entry.action === 'run' ? `${whatOf(entry)} (${path})` : `${whatOf(entry)} ${path}`;
 }

@@ -103,7 +103,7 @@ export function explain(refusal: Refusal, options: ExplainOptions): string {
     template === undefined
       ? [firstSentence(refusal), ...evidence(refusal, options.nowMs)]
       : inSeedWords(template, refusal, { nowMs: options.nowMs, tools });
-  // Do not say that repeating does not help if the change is allowed when it is repeated.
+  // Leave out this explanation if the refusal permits the change when it is repeated.
   const again = refusal.detail?.now === undefined && explainsItself(refusal.detail?.repeated ?? 0);
   return [
     ...own,
@@ -149,8 +149,8 @@ function batch({ detail }: Refusal): string[] {
 }
 
 /**
- * ISO 8601 with milliseconds, in UTC. The system that the preset `file-time` imitates shows local
- * times.
+ * The time as ISO 8601 in UTC with milliseconds. All presets use it, also `file-time`, although the
+ * system that this preset imitates shows local times.
  */
 function isoTime(ms: number | undefined): string | undefined {
   return ms === undefined ? undefined : new Date(ms).toISOString();

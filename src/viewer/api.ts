@@ -29,7 +29,10 @@ const PAGE = 200;
  */
 const MAX_LIVE = 500;
 
-/** Answers that read much of the journal. They wait until no click of a user is being answered. */
+/**
+ * Names of requests whose answers read much of the journal. They wait until no click of a user is
+ * being answered.
+ */
 const LISTS: ReadonlySet<string> = new Set(['turns', 'files', 'numbers', 'verify']);
 
 export interface ApiOptions {

@@ -43,7 +43,7 @@ it('16. an edit is prepared again when a program appends at the moment of writin
   const server = await Served.start(t, [], moment('appending', t.path('a.txt')));
   done(await server.call('read_file', { path: 'a.txt' }));
   done(await server.call('edit_file', { path: 'a.txt', old_string: 'line 2', new_string: 'LINE 2' }));
-  // Control: the program appended in both tries.
+  // Control: the program appended once in the first attempt and once in the repeated one.
   expect(t.text('a.txt')).toBe(`${numbered(5).replace('line 2', 'LINE 2')}appended\nappended\n`);
 });
 
@@ -115,13 +115,13 @@ it('21. a file that returns to bytes that were seen whole counts as seen', async
   const t = await table({ 'a.txt': 'one\n' });
   done(await t.call('read_file', { path: 'a.txt' }));
   done(await t.call('write_file', { path: 'a.txt', content: 'two\n' }));
-  // `git stash`
+  // Restores the first text, as `git stash` does.
   t.put('a.txt', 'one\n');
   done(await t.call('write_file', { path: 'a.txt', content: 'three\n' }));
-  // `git checkout` of the branch before, and back
+  // Restores the second text, as `git checkout` of another branch does.
   t.put('a.txt', 'two\n');
   done(await t.call('edit_file', { path: 'a.txt', old_string: 'two', new_string: 'four' }));
-  // `git checkout` of a file that the session has deleted, and `git revert`
+  // Restores deleted and moved files, as `git checkout` of a file and `git revert` do.
   done(await t.call('delete_path', { path: 'a.txt' }));
   t.put('a.txt', 'four\n');
   done(await t.call('write_file', { path: 'a.txt', content: 'five\n' }));
@@ -203,7 +203,8 @@ describe('24. a fault names its cause', () => {
     expect(t.text('a.txt')).toBe('one\n');
     // The message may arrive after the answer.
     await expect.poll(() => server.client.errors).toMatch(/full/);
-    // SQLite may still have room in its own files for the first records.
+    // Read until a read cannot be recorded: SQLite may still have room in its own files for the
+    // first records.
     let shown = '';
     for (let reads = 0; reads < 60 && !shown.includes('could not be recorded'); reads += 1)
       shown = done(await server.call('read_file', { path: 'b.txt' })).text;

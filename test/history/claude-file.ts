@@ -7,8 +7,9 @@ import { lineCount, splitLines } from '../../src/text/lines.ts';
 import { KnownLines, named } from './known-lines.ts';
 
 /**
- * Steps: the model reads a page (lines counted from 0), the model replaces a part of the file, or another program does
- * so. `strips`: the host also removes the newline after the removed text.
+ * A step of a conversation. `read`: the model reads a page (lines counted from 0). `edit`: the
+ * model replaces a part of the file; with `strips`, the host also removes the newline after the
+ * removed text. `outside`: another program replaces a part.
  */
 export type Act =
   | { readonly kind: 'read'; readonly from: number; readonly count: number }

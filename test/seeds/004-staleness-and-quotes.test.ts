@@ -75,7 +75,7 @@ describe('004 Staleness and quotes', () => {
     expect(await allowed(t.write('a.txt', 'two\n'))).not.toMatch(/warning/i);
   });
 
-  // Row 4.7 requires this, and row 4.13 requires the same through the proxy.
+  // Row 4.7 requires this warning, and row 4.13 requires it through the proxy, too.
   through('4.7, 4.13 Warning message: before the write, and both suggested next steps work', D, async (t) => {
     t.put('a.txt', 'one\n');
     t.put('b.txt', 'one\n');

@@ -80,7 +80,7 @@ describe.skipIf(strongestGuarantee() !== 'walk')('a workspace folder that is no 
   });
 });
 
-/** The first step of the batch after which a part of it is done. */
+/** The number of the first step at which one file of the batch is already written. */
 async function stepWhenHalf(): Promise<number> {
   const places = scratch();
   prepareTree(places.root);

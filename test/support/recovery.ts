@@ -2,7 +2,7 @@ import type { DiskContext } from '../../src/disk/context.ts';
 import { type Recovered, type Recovery, recover } from '../../src/disk/recover.ts';
 import type { Workspace } from '../../src/workspace/workspace.ts';
 
-/** Recovers as the next start does when all other processes are dead. */
+/** Cleans up after killed processes, as the next start does when no other process is alive. */
 export function recoverAll(workspace: Workspace, context: DiskContext, home: string): Recovered {
   return recover(context, {
     home,

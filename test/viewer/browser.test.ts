@@ -304,7 +304,8 @@ describe.skipIf(program === undefined)('the page', () => {
             ): Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }>;
           };
         };
-        // Only violations are read, and none of these rules needs the style sheets as text.
+        // Report only violations, and do not preload style sheets: none of these rules needs their
+        // text.
         const { violations } = await axe.run({ resultTypes: ['violations'], preload: false, ...rules });
         return violations
           .filter(({ impact }) => impact === 'serious' || impact === 'critical')

@@ -120,7 +120,10 @@ function failOpen(script: string, client: ClientName, event: string): string {
   return `"${script}" ${client} --event ${event}`;
 }
 
-/** The time limit of Codex's `SessionEnd` hook. Codex prints a warning if it is longer. */
+/**
+ * The time limit of Codex's `SessionEnd` hook in seconds. Codex prints a warning if a hook allows
+ * more time.
+ */
 const CODEX_END_S = 3;
 
 const CODEX: ClientHooks = {

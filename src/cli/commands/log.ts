@@ -72,7 +72,8 @@ async function log(cli: Cli, flags: LogFlags): Promise<ExitCode> {
     // New entries are printed below, so print the existing ones oldest first.
     await print(cli, isFollowing ? oldestFirst(entries) : entries, { records, flags });
     if (!isFollowing) return EXIT.done;
-    // The limit applies only to the entries that existed before.
+    // Follow new entries without the limit: `--limit` counts only the entries that existed at the
+    // start.
     const choice = new EntryChoice({ ...request, limit: 0 });
     for await (const entry of records.follow(choice, newest)) await printNew(cli, entry, flags);
     return EXIT.done;

@@ -3,7 +3,7 @@ import type { ShownForm } from './table.ts';
 
 /** One effect of a tool call. Paths are as the caller wrote them. */
 export type Touch =
-  /** A path that must be inside the workspace. The answer does not count as seen. */
+  /** Accesses a path inside the workspace, but shows no content that counts as seen. */
   | { readonly does: 'look'; readonly path: string }
   /** Shows every entry of a folder. */
   | { readonly does: 'list'; readonly path: string }
@@ -14,7 +14,7 @@ export type Touch =
       readonly asked: readonly AskedLines[] | undefined;
       readonly shown: ShownForm;
     }
-  /** Shows lines of the files below a path; undefined means the working directory. */
+  /** Shows lines of the files below `path`, by default below the working directory. */
   | { readonly does: 'search'; readonly path: string | undefined }
   | { readonly does: 'change'; readonly intent: ForeignIntent }
   | RunTouch

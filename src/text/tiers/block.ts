@@ -20,8 +20,8 @@ const MAX_BLANKS = 3;
 
 /**
  * Finds the places whose lines equal the anchor's, ignoring white space, blank lines and quote
- * styles. No level of matching ignores so much at once: an edit may use a place only if it is the
- * only one found here.
+ * styles all at once. That is less strict than any match tier, so an edit may use a place only if
+ * no other place is found.
  */
 export function blocksLike(text: string, anchor: readonly string[]): readonly Block[] {
   const wanted = anchor.filter((line) => line.trim() !== '').map(bare);
@@ -41,7 +41,10 @@ export function blocksLike(text: string, anchor: readonly string[]): readonly Bl
   return blocks;
 }
 
-/** The longest word of the anchor, for the native search, and the index of its line among the non-blank lines. */
+/**
+ * The anchor's longest word, which `indexOf` can search for quickly, and the index of its line
+ * among the non-blank lines. Undefined if the anchor has no word.
+ */
 function probeOf(anchor: readonly string[]): { readonly word: string; readonly index: number } | undefined {
   let best: { word: string; index: number } | undefined;
   for (const [index, line] of anchor.filter((each) => each.trim() !== '').entries()) {

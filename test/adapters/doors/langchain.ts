@@ -58,7 +58,7 @@ function shownIn(messages: readonly BaseMessage[]): Shown[] {
   });
 }
 
-/** Clears all tool results except the last one, from the fifth message on. */
+/** Clears all tool results except the last one as soon as the conversation has five messages. */
 const clearing = () =>
   contextEditingMiddleware({
     edits: [new ClearToolUsesEdit({ trigger: { messages: 5 }, keep: { messages: 1 } })],

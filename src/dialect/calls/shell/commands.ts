@@ -333,10 +333,10 @@ const MAX_NAME = 1024;
 const PATH_LIKE = /[\w@+~.-]*(?:\/[\w@+.-]+)+|[\w@+-]+\.[A-Za-z0-9]{1,8}\b/g;
 
 /**
- * Every path that a command may name, relative to its start folder: words, values of options,
- * targets of redirections, and text that looks like a path in quoted scripts and here-documents.
- * Most of these names belong to no file, so callers compare the output with the files. Skips globs
- * and words with variables.
+ * Every path that a command may name, relative to its start folder. Searches words, values of
+ * options, targets of redirections, and path-like text in quoted scripts and here-documents. Skips
+ * globs and words with variables. Most of these names belong to no file, so callers must check
+ * each.
  */
 export function namesOf(command: string, home?: string): readonly string[] {
   const names = new Set<string>();
@@ -379,7 +379,7 @@ function textsIn(command: string, home: string | undefined): readonly string[] {
   return texts;
 }
 
-/** The word itself, the value in `--file=PATH`, the path in a git revision, and text that looks like a path in a longer text. */
+/** The possible paths in a word: all of it, an option's value, and parts that look like a path. */
 function candidates(word: string): readonly string[] {
   // A word with spaces or quotes is a script or other text. If it is short, it may also be one file
   // name with spaces.

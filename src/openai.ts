@@ -42,8 +42,8 @@ export function lookfirstShell(session: Session | (() => Session), shell: OpenAi
 
 /**
  * A sandbox session with the gate in front of its editor and its commands. The sandbox's workspace
- * must be the session's only root, on this machine. A path that begins with `root` of the sandbox's
- * manifest means that folder.
+ * must be the session's only root, on this machine. The sandbox may use another path for its
+ * workspace, the `root` of its manifest: paths that begin with it are understood.
  */
 export function guardSandbox<Sandbox extends OpenAiSandbox>(
   sandbox: Sandbox,
@@ -61,8 +61,8 @@ export function guardSandbox<Sandbox extends OpenAiSandbox>(
 }
 
 /**
- * Makes the command's folder relative to the workspace. The sandbox gives folders below `root`, the
- * root of its manifest.
+ * Makes the command's folder relative to the workspace. `root`: the path of the workspace in the
+ * sandbox, to which the folder refers.
  */
 function located(command: HostCommand, root: string | undefined): HostCommand {
   const { folder } = command;

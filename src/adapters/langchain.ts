@@ -124,8 +124,8 @@ const MAX_SHOWN_CHARS = 70_000;
 const LINE_NUMBER_CHARS = 10;
 const DEFAULT_LINES = 500;
 /**
- * Minimum room for the text after reserving space for the line numbers of all requested lines. With
- * less room, `readCounted` counts the characters of the real lines instead.
+ * Minimum number of bytes that remain for the text after reserving `LINE_NUMBER_CHARS` for each
+ * requested line. If fewer remain, `readCounted` counts the real lines instead of reserving space.
  */
 const MIN_ROOM_BYTES = 40_000;
 

@@ -10,11 +10,14 @@ import type { Times } from './words.ts';
 interface Viewpoint {
   readonly cwd: string;
   readonly times: Times;
-  /** The current time, for a command that keeps running. */
+  /**
+   * The time from which ages are counted, for a command that keeps running. Default: the time in
+   * `times`.
+   */
   readonly nowMs?: number;
   /** The program of each session, where it is known. */
   readonly clients?: ReadonlyMap<string, string>;
-  /** The lines that a change added and removed. */
+  /** The number of lines that a change added and removed, as text. */
   readonly lines?: string;
 }
 

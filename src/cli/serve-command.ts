@@ -219,7 +219,10 @@ async function rootsOf(
   return accessibleFolders(folders, log);
 }
 
-/** A client starts us without a shell, so we expand `~` ourselves. */
+/**
+ * Replaces a leading `~` by the home folder. Clients start the server without a shell, which would
+ * do that.
+ */
 function expandHome(folder: string, homeFolder: string): string {
   return folder === '~' || folder.startsWith('~/') ? homeFolder + folder.slice(1) : folder;
 }

@@ -157,7 +157,10 @@ function takeValued(
   return value === undefined || value === '' ? `${name} needs a value` : take(values, value);
 }
 
-/** A number after `--http` is its port; anything else is the next argument. */
+/**
+ * Removes the port from the arguments after `--http` and returns it. Undefined if the next argument
+ * is not a number.
+ */
 function portAhead(rest: string[]): string | undefined {
   return /^\d+$/.test(rest[0] ?? '') ? rest.shift() : undefined;
 }

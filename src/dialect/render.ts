@@ -73,8 +73,8 @@ export function describedFile(result: ReadResult): string {
 const NEWLINE = 10;
 
 /**
- * The way in which a dialect (a set of tools) shows a file: its lines, then `foot`. The two are
- * separate, so that the lines can also be rendered from bytes.
+ * The way in which a dialect (a set of tools) shows a file: its lines, and `foot`, the text after
+ * them. They are separate, because the server renders the lines from bytes without decoding them.
  */
 export interface ReadStyle {
   /**
@@ -88,7 +88,7 @@ export interface ReadStyle {
   other(result: ReadResult, context: RenderContext): Rendered;
 }
 
-/** A file's lines and foot as one text. */
+/** A file's lines and the text after them, as one text. */
 export function styledText(result: ReadResult, style: ReadStyle, context: RenderContext): string {
   const foot = style.foot(result, context);
   if (style.lines === 'joined') return result.text.replace(/\n$/, '') + foot;
@@ -97,7 +97,11 @@ export function styledText(result: ReadResult, style: ReadStyle, context: Render
   return numberLines(plainBytes(result) ?? result.text, result.from, { width, foot });
 }
 
-/** The shown lines as UTF-8, if they are the file's own bytes. Spares decoding the text and encoding it again. */
+/**
+ * The file's own bytes of the shown lines, without the final newline, so that nothing is decoded
+ * and encoded again. Undefined if the shown text has other bytes, as for CRLF or other encodings
+ * than UTF-8.
+ */
 function plainBytes({ bytes, encoding }: ReadResult): Uint8Array | undefined {
   if (bytes === undefined || encoding !== 'utf-8') return undefined;
   const lines = viewOf(bytes);

@@ -136,7 +136,10 @@ function withNames(text: string, renamed: ReadonlyMap<string, string>): string {
 /** Words for tools that are not offered. */
 const UNNAMED = { read: 'the read tool', write: 'the write tool', edit: 'the edit tool' } as const;
 
-/** The names of the offered tools. Sentences then suggest only these, or no tool. */
+/**
+ * The dialect's tool names, without the tools that are not offered. So a message to the model
+ * suggests an offered tool, or names none.
+ */
 export function renamedNames({ names }: Dialect, tools: readonly Tool[]): ToolNames {
   const offered = new Set(tools.map(({ name }) => name));
   const isOffered = (name: string): boolean => names.command !== undefined || offered.has(name);
@@ -160,7 +163,10 @@ function mapNames(names: ToolNames, map: (name: string) => string): ToolNames {
 /** Arguments in the form of the schema, or the problem in a few words. */
 type CheckedArguments = { readonly args: JsonRecord } | { readonly reason: string };
 
-/** Treatment of an argument that the schema does not name: an error, or dropped. */
+/**
+ * Treatment of an argument that the schema does not name. `refuse`: the call fails. `ignore`: the
+ * argument is dropped.
+ */
 export type UnknownArguments = 'refuse' | 'ignore';
 
 /**

@@ -35,7 +35,7 @@ export interface Publication {
   readonly intended: Content;
   /** Set if the replaced file is one that this process has just written. */
   readonly ours?: true;
-  /** Set if the caller syncs the folder. */
+  /** Set if the caller syncs the folder after publishing, so that this step need not. */
   readonly folderSync?: 'by caller';
 }
 
@@ -120,12 +120,15 @@ export function retainOrDrop(context: DiskContext, path: string): string {
 }
 
 /**
- * Writing and comparing this many bytes takes about one tick of the file system's clock. For
- * smaller content a check of the clock is not worth its cost.
+ * Size in bytes from which the clock is checked. Writing and comparing this many bytes takes about
+ * one tick of the file system's clock; for smaller content the check is not worth its cost.
  */
 const WORTH_ASKING_BYTES = 1n << 19n;
 
-/** New content, and a temporary file beside the target if one already holds it. */
+/**
+ * New content. `staged`: the temporary file beside the target that already holds it, if there is
+ * one.
+ */
 export type NewContent = Content & { readonly staged?: Staged };
 
 export interface Committed {

@@ -10,8 +10,8 @@ import { settleLeft } from './recover.ts';
 import type { World } from './world.ts';
 
 /**
- * Longest time between the announcement and the write of a change by a host, the program that runs
- * the agent. A host that asks its user first takes longer.
+ * Time that other sessions wait for a host (the program that runs an agent) to write a change that
+ * it has announced. A host that asks its user first may write later than that.
  */
 const HOST_WRITES_MS = 2000;
 const HOST_POLL_MS = 20;
@@ -19,7 +19,10 @@ const HOST_POLL_MS = 20;
 /** A change that gives a file another path, other permissions, or both, and perhaps other text. */
 export type Relocation = Extract<FileIntent, { kind: 'edit' | 'insert' | 'move' }>;
 
-/** Keys of the paths that the moves of a batch empty and fill. */
+/**
+ * Keys of the paths that the moves of a batch leave free (`left`) and of those that they fill
+ * (`filled`).
+ */
 export interface Traffic {
   readonly left: ReadonlySet<string>;
   readonly filled: ReadonlySet<string>;
@@ -219,9 +222,9 @@ export interface Held {
 }
 
 /**
- * Like `lockKeys`, but without a round trip if this process remembers what the session has seen. It
- * then does not know of changes that others left open there. So the store must confirm the memory
- * when the change is announced.
+ * Like `lockKeys`, but without a round trip if this process remembers what the session has seen.
+ * The memory may be outdated, and unfinished changes of other processes at these keys are unknown
+ * then. So the store must confirm the memory when the change is announced.
  */
 export async function lockRemembered(
   world: World,

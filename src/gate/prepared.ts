@@ -37,7 +37,10 @@ import type { World } from './world.ts';
  */
 const CONTEXT_LINES = 1;
 
-/** A larger file that the verdict did not read is not hashed for the journal either. */
+/**
+ * Maximum size of a file that is read and hashed only for the journal, because the verdict did not
+ * need its bytes.
+ */
 const MAX_HASHED_BYTES = 8 << 20;
 
 /** Hashes that the journal keeps of a refusal, so that users can check later whether it was right. */
@@ -152,7 +155,8 @@ export async function cure(
   };
   const refusal = { ...refused.refusal, detail };
   if (world.policy.cure === 'reread') return notPrepared(refusal);
-  // A diff too large to show any present line counts as nothing seen; only a read helps then.
+  // If the diff is too large to show any present line, nothing counts as seen: the session must
+  // read the file.
   if (change.coverage.kind === 'none') return notPrepared(refusal);
   world.baselines.remember(snapshot.fingerprint, snapshot.bytes);
   return notPrepared(refusal, { ...credit, ...content });
@@ -256,8 +260,8 @@ function seenAfter(sighting: Sighting, hunks: readonly Hunk[], totalBefore: numb
 const MAX_PATH_CHARS = 4096;
 
 /**
- * Number of paths whose refusals are counted. A forgotten count only delays the explanation that
- * repeated refusals get.
+ * Maximum number of paths for which successive refusals are counted. Forgetting the count of a path
+ * only delays the explanation that repeated refusals get.
  */
 const MAX_STREAKS = 1000;
 
@@ -345,7 +349,10 @@ function refusedPlace(
   return { root, path: clip(relative(root, full).replaceAll(sep, '/'), MAX_PATH_CHARS) };
 }
 
-/** Size of the diff that the refusal showed instead of demanding another read. */
+/**
+ * Size in bytes of the diff that the refusal showed, so that the session need not read the file
+ * again.
+ */
 function diffBytesOf({ detail }: Refusal): { readonly diffBytes?: number } {
   return detail?.diff === undefined ? {} : { diffBytes: Buffer.byteLength(detail.diff) };
 }

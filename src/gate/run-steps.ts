@@ -91,7 +91,7 @@ async function syncAll({ disk }: StepWorld, steps: readonly Step[]): Promise<voi
 }
 
 interface StagedEarly {
-  /** Rejects if the new bytes could not be written. */
+  /** Resolves when the new bytes are written and synced; rejects if that failed. */
   readonly staged: Promise<void>;
   /** Removes the new bytes if they were not published. */
   readonly unstage: () => Promise<void>;

@@ -5,7 +5,7 @@ import type { Fold } from './fold.ts';
 /** A format's certainty that a record belongs to it. `maybe`: the record could also belong to another format. */
 export type FormatClaim = 'sure' | 'maybe' | 'no';
 
-/** The most certain of several answers. */
+/** The most certain of several claims; `no` if there is none. */
 export function strongest(claims: readonly FormatClaim[]): FormatClaim {
   if (claims.includes('sure')) return 'sure';
   return claims.includes('maybe') ? 'maybe' : 'no';

@@ -38,7 +38,8 @@ export interface RecordedResult {
 }
 
 /**
- * The outcome data in a result of Lookfirst's own tools: success, and the revision it proves. Empty for other results.
+ * The outcome in a result of Lookfirst's own tools: `refused`, or the revision and completeness
+ * that a success reports. Empty for results of other tools.
  */
 export function outcomeIn(result: JsonRecord): Pick<RecordedResult, 'outcome'> & { readonly refused?: true } {
   const outcome = objectIn(objectIn(result, '_meta') ?? {}, OUTCOME_KEY);

@@ -1,8 +1,9 @@
 import { CLIENT_FILES } from '../model/path.ts';
 
 /**
- * Files that determine which programs run: git hooks, configuration of coding agents and editors, shell start-up files.
- * A program that an agent runs must not change them unless the policy trusts it.
+ * Files that determine which programs run: git hooks, configuration of coding agents and editors,
+ * shell start-up files. A command that an agent runs must not change them, except files that the
+ * policy lists as trusted.
  */
 const GUARDED: readonly RegExp[] = [
   /(^|\/)\.git\/(modules\/((?!refs\/|logs\/).)+\/)?hooks(\/(?!.*\.sample$)|$)/i,
@@ -16,7 +17,10 @@ const GUARDED: readonly RegExp[] = [
 const GIT_CONFIG =
   /(^|\/)\.git\/(modules\/((?!refs\/|logs\/).)+\/)?(worktrees\/[^/]+\/)?config(\.worktree)?$/i;
 
-/** Links that lead git to other configuration: `.git` itself, and all in it but branches, logs and objects. */
+/**
+ * Places where a link could lead git to other configuration: `.git` itself, and everything in it
+ * except branches, logs and objects.
+ */
 const GIT_LINK = /(^|\/)\.git(\/(?!HEAD$|(refs|logs|objects|annex)(\/|$)).*)?$/i;
 
 /** Files that name the folder with the configuration: `.git` of a worktree or submodule, and `commondir`. */
@@ -96,8 +100,10 @@ export function changedProgram(before: string, after: string): string | undefine
 }
 
 /**
- * Settings that run programs, with all their values. Git joins a value that ends in a backslash
- * with the next line, but not a comment. So the text is read twice, with and without joined lines.
+ * The settings of a git configuration that run programs, with all their values. If a line ends in a
+ * backslash, git joins it with the next line, but not in a comment. In joined text, a comment that
+ * ends in a backslash would hide the setting on the next line. So the text is read twice: with and
+ * without joined lines.
  */
 function programs(text: string): ReadonlyMap<string, string> {
   const found = new Map<string, string>();

@@ -2,9 +2,9 @@ import Module, { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
 /**
- * The package fs-native-extensions, which is CommonJS without types. Throws if it is not installed or has no build for
- * this machine. Loads the binary from its usual place, because the package's own search takes six times as long. Falls
- * back to that search.
+ * Loads the package fs-native-extensions, which is CommonJS without types. First tries the usual
+ * path of its binary, because the package's own search takes six times as long. Throws if the
+ * package is not installed or has no build for this machine.
  */
 export function nativeExtensions(): unknown {
   const load = createRequire(import.meta.url);

@@ -52,7 +52,9 @@ export function keepCompiledCode({ folders, sources, name }: CompiledCodeOptions
     enableCompileCache(folder);
     return undefined;
   }
-  // V8 rejects code that was compiled under other flags, and counts coverage only in code that it compiled itself.
+  // Use no compiled code if Node was started with flags, because V8 rejects code compiled under
+  // other flags. The same applies while coverage is counted: V8 counts only code that it compiled
+  // itself.
   if (process.execArgv.length > 0 || process.env['NODE_OPTIONS'] || process.env['NODE_V8_COVERAGE'])
     return undefined;
   const { arch, versions } = process;
@@ -86,10 +88,11 @@ function isOurs({ uid, mode }: { readonly uid: number; readonly mode: number }):
 }
 
 const SUFFIX = '.code';
-/** Code of other builds and Node versions that was not renewed for this long is removed. */
+/** Age after which compiled code of other builds and Node versions is removed. */
 const MAX_AGE_MS = 30 * 24 * 3_600_000;
 /**
- * A process that ran longer than this may have compiled more functions, so `save` checks the size.
+ * Running time in seconds after which a process has probably compiled more functions. `save` then
+ * checks whether the code has grown.
  */
 const LONG_S = 5;
 const NOTABLY = 1.1;
@@ -140,7 +143,7 @@ class CompiledCode {
     const run = (from: NodeJS.Module, text: string, file: string): unknown => this.#run(from, text, file);
     const sources = this.#sources;
     loader._compile = function (this: NodeJS.Module, text: string, file: string): unknown {
-      // A script made by `vm` cannot load modules by `import()`.
+      // Leave out files that contain `import()`, because it does not work in a script made by `vm`.
       const isCached = dirname(file) === sources && !text.includes('import(');
       return isCached ? run(this, text, file) : Reflect.apply(compile, this, [text, file]);
     };

@@ -202,7 +202,8 @@ function takeFileMarks(
     remove();
   } catch (error) {
     if (errnoOf(error) !== 'EACCES') throw error;
-    // The file has no write permission, like git's objects, so removing the first attribute has failed.
+    // Removing the first attribute failed because the file has no write permission, like git's
+    // objects. Make it writable for a moment and try again.
     fchmodSync(fd, mode | 0o200);
     remove();
     fchmodSync(fd, mode);

@@ -31,7 +31,8 @@ describe.skipIf(here === undefined).each(KINDS)('a command in the profile %s', (
   });
 
   it.each(['no-such-program', '/no/such/program'])('reports %s as a shell does', async (program) => {
-    // If a folder on PATH may not be searched, the program might exist there: then the code is 126.
+    // Use a PATH without folders that may not be searched. The program might exist in such a
+    // folder, and a shell then reports 126.
     const processes = at.processes({ ...process.env, PATH: '/usr/bin:/bin' });
     const { end, output } = await at.run('', { ...kind, processes, command: [program] });
     expect(end).toEqual({ kind: 'exited', code: 127 });

@@ -9,7 +9,10 @@ import { type UpstreamLocation, UpstreamPaths } from './upstream-paths.ts';
 
 const OFFICIAL = 'npx -y @modelcontextprotocol/server-filesystem';
 
-/** Returns what a server with this name and command line gets for calls to it. */
+/**
+ * Returns functions that show which lines and arguments reach a server with this name and command
+ * line.
+ */
 function server(
   name: string,
   upstream: UpstreamLocation['upstream'] | string,

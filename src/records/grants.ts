@@ -50,8 +50,8 @@ export async function grantViews({ store }: Records, scope: Scope): Promise<Gran
 }
 
 /**
- * Revokes the grants of a path, or the grant with this id. If the request names a session, only its grants. Returns the
- * grants that were in force.
+ * Revokes the grants of a path, or the grant with this id. If the request names a session, revokes
+ * only grants of that session. Returns the revoked grants.
  */
 export async function revokeGrants(
   { store }: Records,

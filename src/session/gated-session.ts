@@ -49,7 +49,7 @@ import { type PathNames, withRealPaths } from './path-names.ts';
 import { notAFile, unreadableRefusal } from './reading.ts';
 import { runCommand } from './run.ts';
 
-/** Number of a session's unjudged calls that are searched for an id. */
+/** Number of a session's newest unjudged calls among which `isUnjudged` searches for an id. */
 const MAX_UNJUDGED = 200;
 
 /** A session over a gate. Each operation is a few lines that delegate to the one place that implements it. */
@@ -205,16 +205,17 @@ export class GatedSession extends LookingSession implements Session {
   }
 
   /**
-   * Keeps the bytes that a shell command may destroy. For commands that a host runs directly on the
-   * workspace, without a sandbox. `settle` records the changes afterwards.
+   * Keeps the bytes that a shell command may destroy, for a command that the host runs directly on
+   * the workspace, without a sandbox. `settle` records the changes afterwards.
    */
   announceCommand(command: string, options: CommandOptions = {}): Promise<string> {
     return this.during(() => this.gate.announcements.announceCommand(command, options));
   }
 
   /**
-   * Marks an announced command as run in a sandbox, by the program that the client starts its shell
-   * through. Returns false if it must not run in a sandbox, or if there is none.
+   * Records that an announced command runs in a sandbox. Called by the program through which the
+   * client starts its shell. Returns false if the command must not run in a sandbox, or if this
+   * machine has none.
    */
   moveToLayer(change: string): Promise<boolean> {
     return this.during(async (world) => {
@@ -233,7 +234,10 @@ export class GatedSession extends LookingSession implements Session {
     return this.during(async (world) => guardAt(world, this.id, path));
   }
 
-  /** The name inside the workspace of a path that leads there through links outside; undefined for every other path. */
+  /**
+   * The canonical path inside the workspace to which a path outside leads through links; undefined
+   * for every other path.
+   */
   nameInside(path: string): string | undefined {
     const { workspace } = this.host.world;
     const canonical = workspace.canonicalOutside(path);
@@ -251,14 +255,17 @@ export class GatedSession extends LookingSession implements Session {
   }
 
   /**
-   * True if a call was announced and its result is recorded, even if its host has not reported its
-   * end.
+   * True if a call was announced and its result is recorded, even if the host has not reported the
+   * end of the call.
    */
   isSettled(call: string): Promise<boolean> {
     return this.during(() => this.gate.announcements.isSettled(call));
   }
 
-  /** Under `mode: observe`, keeps the bytes that refused changes destroy. `settle` records those changes. */
+  /**
+   * Keeps the bytes that refused changes destroy: under `mode: observe`, the host makes these
+   * changes anyway. `settle` records them.
+   */
   announceObserved(intents: readonly ForeignIntent[], call: string): Promise<void> {
     return this.during(() => this.gate.announcements.announceObserved(intents, call));
   }
@@ -284,7 +291,10 @@ export class GatedSession extends LookingSession implements Session {
     });
   }
 
-  /** Journals which files seen by this session were changed by other programs. */
+  /**
+   * Records in the journal which of the files that this session has seen were changed by other
+   * programs.
+   */
   noteOutsideChanges(): Promise<void> {
     return this.during((world) => noteOutsideChanges(world, this.ledger));
   }
@@ -360,7 +370,8 @@ async function copyIntent(
     const kind = kindOf(located.stats);
     if (kind !== 'file') return refused(notAFile(source, kind));
     const { path } = located.place;
-    // No rule would mask the secrets under the copy's name.
+    // Refuse to copy a secret file to an ordinary name: under that name, no rule would mask the
+    // secrets.
     if (world.policy.secrets !== 'show' && isSecretPath(path.relative) && !isSecretPath(destination)) {
       const detail = { reason: 'it holds secrets, and a copy of it would show them' };
       return refused({ code: 'PROTECTED', action: 'read', path: source, next: 'ask_human', detail });

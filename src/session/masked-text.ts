@@ -84,13 +84,19 @@ function endOf(body: Buffer, page: PageText | undefined): number {
   return bytes.byteOffset + bytes.byteLength - body.byteOffset;
 }
 
-/** Limits for reading secret files. A larger file is unlikely to hold settings. */
+/**
+ * Limits for the secret files whose values are masked in the output of commands: bytes of a file,
+ * and files of a folder. A larger file is unlikely to hold settings.
+ */
 const MAX_SECRET_BYTES = 64 << 10;
 const MAX_SECRET_FILES = 20;
-/** A shorter value may be an ordinary word of the output, so it is masked only together with its name. */
+/**
+ * Minimum length of a secret value that is masked wherever it occurs. A shorter value may be an
+ * ordinary word, so it is masked only together with its name.
+ */
 const MIN_TELLING_CHARS = 12;
 
-/** Folders of a root in which secret files are usual. */
+/** Folders of a root that are searched for secret files, because such files are usual there. */
 const SECRET_FOLDERS = ['.', '.aws', '.docker', '.kube', 'config'];
 
 /**

@@ -40,7 +40,9 @@ import {
   withClaims,
 } from './reading.ts';
 
-/** Up to this size, decoding the text at once costs less than preparing to decode it later. */
+/**
+ * Texts up to this size are decoded at once: that costs less than preparing to decode them later.
+ */
 const EAGER_BYTES = 8 << 10;
 /** Media files up to this size are returned; larger ones are only described. */
 const MAX_MEDIA_BYTES = 5 << 20;
@@ -123,8 +125,8 @@ function readLocated(
 }
 
 /**
- * Returns `otherwise()` if the store fails, because a read destroys nothing. The file then does not
- * count as seen, and the result says so.
+ * Runs `work`, and returns `otherwise()` if the store fails. A read destroys nothing, so it
+ * succeeds without the store. The file then does not count as seen, and the result says so.
  */
 function unlessStoreFails<T>(work: () => Awaitable<T>, otherwise: () => T): Awaitable<T> {
   const recover = (error: unknown): T => {
@@ -149,7 +151,8 @@ function recallIfPossible(ledger: Ledger, key: string): Awaitable<Sighting | und
 function unnotedResult(reading: OpenRead, shown: Shown): Outcome<ReadResult> {
   const unseen = { ...shown.sighting, coverage: NOTHING };
   const result = readResult(reading, shown, unseen);
-  // Extend the same object: a copy would compute or lose its lazy text.
+  // Add the notice to the object itself. `text` may be a getter, which a copy would either run or
+  // lose.
   return result.ok ? Object.assign(result, { notices: [{ kind: 'not-noted' as const }] }) : result;
 }
 
@@ -280,8 +283,9 @@ function showing({ options, world }: OpenRead, range: LineRange | 'all'): PageOp
 }
 
 /**
- * True if the whole file is certainly requested. Compares the limit with the number of bytes, because a file has no
- * more lines than bytes and counting lines takes longer. False for small files.
+ * True if the request certainly covers the whole file. Compares the limit with the number of bytes:
+ * a file has no more lines than bytes, and counting lines takes longer. False for small files,
+ * which are decoded at once anyway.
  */
 function asksForAll({ options, world, maxAnswerBytes }: OpenRead, snapshot: Snapshot): boolean {
   const { offset = 1, limit = world.policy.maxReadLines, last } = options;

@@ -197,7 +197,10 @@ function howToRun(
   return { profile: { kind: 'confine', network: options.network ?? network, limits }, timeoutMs };
 }
 
-/** Canonical path of the folder in which a command starts. Only a confined command must start in the workspace. */
+/**
+ * Absolute path of the folder in which a command starts. A confined command must start in the
+ * workspace; with the profile `undo`, a command may also start outside.
+ */
 function folderAt(world: World, { cwd: given, profile }: RunOptions): Outcome<{ readonly path: string }> {
   const outcome = world.workspace.locate(given ?? world.workspace.roots[0] ?? '', 'run');
   const isOutside = !outcome.ok && outcome.refusal.code === 'OUTSIDE_WORKSPACE';
@@ -235,7 +238,10 @@ function layeredFolders(
   return { ok: true, layered, mounted: mounts.map((path) => layered.indexOf(path)) };
 }
 
-/** Prepares a command's output for an answer; all output passes here. Head and tail are each masked as one text. */
+/**
+ * Prepares a command's output for an answer and masks its secrets. Head and tail are each masked as
+ * one text. No output reaches an answer in another way.
+ */
 async function outputOf(world: World, { kept, ...shown }: ShownOutput): Promise<CommandOutput> {
   const show = await outputMask(world);
   const tail = shown.tail === undefined ? {} : { tail: show(shown.tail) };

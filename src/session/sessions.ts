@@ -226,8 +226,8 @@ export class Sessions implements SessionHost {
   }
 
   /**
-   * Adds this process to a session's record again if it is missing: two processes that open a session simultaneously
-   * may overwrite each other's owner in the record.
+   * Adds this process to a session's record again if it is missing there. Two processes that open a
+   * session simultaneously may remove each other from the record.
    */
   async #joinOthers(id: string): Promise<void> {
     const { owner, store } = this.world;
@@ -244,7 +244,10 @@ export class Sessions implements SessionHost {
     return others;
   }
 
-  /** The kept record of this id. A fork or a child starts empty, so earlier sightings under its id are forgotten. */
+  /**
+   * The stored record of a session that is opened again. Undefined for a new session, and for a
+   * fork or a child, which starts without the sightings recorded earlier under its id.
+   */
   async #resumed(id: string, parent: string | undefined): Promise<SessionRecord | undefined> {
     const kept = await this.#kept(id);
     if (kept === undefined || parent === undefined) return kept;
@@ -268,7 +271,10 @@ export class Sessions implements SessionHost {
   }
 }
 
-/** Checks the path text only: the folder may be created later. */
+/**
+ * Throws a Fault if `cwd` is not inside a root. Checks only the text of the path: the folder may be
+ * created later.
+ */
 function checkFolder({ workspace }: World, cwd: unknown): void {
   if (cwd === undefined || (typeof cwd === 'string' && workspace.pathOf(cwd) !== undefined)) return;
   throw new Fault('MISUSE', `cwd must be a folder inside a root, not ${JSON.stringify(cwd)}`);

@@ -61,8 +61,9 @@ export interface Store {
   /** The beginning and end of the journal's chain, and the store's size. */
   state(): Promise<StoreState>;
   /**
-   * A mark of the transactions committed so far, for `EntryFilter.committed`. Present if numbers become visible out of
-   * order, so that followers cannot rely on them.
+   * A mark of the transactions committed so far, for `EntryFilter.committed`. Present if a later
+   * entry may become visible before an earlier one. A program that follows the journal by entry
+   * numbers would then miss entries.
    */
   readonly snapshot?: () => Promise<string>;
   /**
@@ -154,13 +155,13 @@ export interface Writes {
    */
   readonly basis?: Basis;
   readonly sightings?: readonly { readonly session: string; readonly sighting: Sighting }[];
-  /** Without a key: all sightings of the session. */
+  /** Sightings to remove. Without a key: all sightings of the session. */
   readonly forget?: readonly { readonly session: string; readonly key?: string }[];
   readonly entries?: readonly NewEntry[];
   readonly announce?: PendingChange;
   /**
-   * The files' earlier contents, for a store of several machines. It stores them in the transaction
-   * of the announcement.
+   * The earlier contents of the announced change's files. A store that several machines share keeps
+   * them in the same transaction.
    */
   readonly images?: AnnouncedImages;
   /** Ids of announced changes that are now finished: made, or given up. */

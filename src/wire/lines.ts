@@ -149,7 +149,7 @@ const ZERO = 0x30;
 const LETTER_T = 0x74;
 const LETTER_U = 0x75;
 const HEX_DIGITS = '0123456789abcdef';
-/** One byte becomes at most six (`\u001f`). */
+/** Maximum number of bytes to which escaping expands one byte (`\u001f`). */
 const WORST = 6;
 /**
  * Size of a block for small texts. Room for the worst case is reserved for one block at a time, not for the whole text.

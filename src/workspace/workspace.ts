@@ -28,7 +28,7 @@ export interface WorkspaceSettings {
   readonly releaseForCommands?: readonly string[];
   /** Absolute folders that may be read but not changed: inside a root, or roots themselves. */
   readonly readOnlyRoots?: readonly string[];
-  /** True if changes may open files of this user that lack read permission; see Policy.verificationErrors. */
+  /** Changes may open this user's files without read permission; see Policy.verificationErrors. */
   readonly opensOwn?: boolean;
   /** Refuse to open with a weaker guarantee. */
   readonly require?: Guarantee;
@@ -213,8 +213,8 @@ export class Workspace {
   /**
    * Like `locate` with links `parents`, for another name in the folder of a place that was located
    * a moment ago. The folder is not looked up again: if it was moved since, this reads the moved
-   * folder. The caller keeps `place.dir` open meanwhile. Undefined if nothing was found or the name
-   * may be refused: `locate` then decides.
+   * folder. The caller keeps `place.dir` open meanwhile. Undefined if the name does not exist or is
+   * protected: the caller then calls `locate`, which gives the reason.
    */
   locateBeside({ path, dir }: Place, name: string, action: Action): Located | undefined {
     if (this.guarantee !== 'walk') return undefined;
@@ -232,7 +232,7 @@ export class Workspace {
     return this.#readOnly.includes(key);
   }
 
-  /** Resolves a path to a name only. Another file may have that name a moment later. */
+  /** Like `locate`, but closes the folder: another file may have the name a moment later. */
   resolve(input: string, action: Action = 'status'): Outcome<{ path: ResolvedPath; exists: boolean }> {
     const outcome = this.locate(input, action);
     if (!outcome.ok) return outcome;

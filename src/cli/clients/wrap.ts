@@ -16,7 +16,10 @@ export type CommandNodes =
     }
   | { readonly kind: 'list'; readonly list: ArrayNode };
 
-/** The words of a command line; undefined if there is none, or not all of them are texts. */
+/**
+ * The words of a command line. Undefined if there is no command line, or if one of its words is not
+ * a string.
+ */
 export function wordsOf(nodes: CommandNodes | undefined): readonly string[] | undefined {
   if (nodes === undefined) return undefined;
   if (nodes.kind === 'list') return stringsOf(nodes.list)?.map(({ value }) => value);

@@ -61,8 +61,8 @@ export function textIn(scope: Arguments, name: ArgumentName): string | undefined
 }
 
 /**
- * True if a condition holds. It tests an argument of the call or, with `inItem`, a field of the
- * array item.
+ * True if a condition holds. The condition tests an argument of the call or, with `inItem`, a field
+ * of the array item.
  */
 export function conditionHolds(condition: ArgumentIs, args: Arguments, item: Arguments): boolean {
   const value = argumentIn(condition.inItem === true ? item : args, condition.argument);
@@ -70,7 +70,10 @@ export function conditionHolds(condition: ArgumentIs, args: Arguments, item: Arg
   return condition.is.some((wanted) => wanted === value);
 }
 
-/** The items of an array argument. Some models send the array as JSON text, and some servers accept that. */
+/**
+ * The items of an array argument; none if the value is not an array. Also parses an array that is
+ * sent as JSON text: some models do that, and some servers accept it.
+ */
 export function itemsOf(value: unknown): readonly unknown[] {
   const list = typeof value === 'string' && value.trimStart().startsWith('[') ? parseJson(value) : value;
   return Array.isArray(list) ? list : [];

@@ -110,8 +110,8 @@ async function unapproved(world: World, ledger: Ledger, written: Written): Promi
 }
 
 /**
- * The refusal for configuration that decides which programs run. The policy can let commands change
- * some of these files.
+ * The refusal for a change of configuration that decides which programs run. The policy can let
+ * commands change some of these files.
  */
 async function guardedChange(world: World, written: Written): Promise<Refusal | undefined> {
   const relative = nameOf(world, written.path);
@@ -122,7 +122,8 @@ async function guardedChange(world: World, written: Written): Promise<Refusal | 
   const { before, after } = written;
   if (isGuarded(relative) && before.kind !== 'directory' && after.kind !== 'directory') return whole;
   if (after.kind === 'link' && isGitLink(relative)) return whole;
-  // Removing a repository with its configuration runs no program.
+  // Allow changes of all other files. Removing a file of git's configuration is also allowed:
+  // without it, git runs no program.
   if (after.kind !== 'file' || !(isGitConfig(relative) || isGitPointer(relative))) return undefined;
   const text = bytesAfter(written)?.toString('utf8');
   if (text === undefined || (isGitPointer(relative) && leadsOutOfGit(relative, text))) return whole;
@@ -216,13 +217,14 @@ function mergedFrom({ texts, is }: MergeBase, result: string, live: string): str
 }
 
 /**
- * The longest tick of the clock that stamps files, on any kernel. A command starts only after the
- * next tick, so a change within this time came before the command.
+ * The longest tick, on any kernel, of the clock that stamps files. A command starts only after the
+ * tick that follows `beganNs`, so a change within this time after `beganNs` came before the
+ * command.
  */
 const TICK_MS = 10;
 /**
  * Longest time between the announcement of a change, which the journal records, and the change
- * itself. A change announced earlier than this before a command was made before the command began.
+ * itself. If the announcement is older than this when a command starts, the change is already made.
  */
 const MADE_WITHIN_MS = 60_000;
 
@@ -253,8 +255,8 @@ async function baseOf(
 }
 
 /**
- * The text before a change. Undefined if the file did not have it yet when the command began:
- * another program may have written it meanwhile.
+ * The file's text before a change. Undefined if the file got that text only after the command
+ * began, because the command then did not start from it.
  */
 async function textBefore(
   world: World,
@@ -267,10 +269,9 @@ async function textBefore(
 }
 
 /**
- * The possible texts of the file when the command began, according to the last journal entry
- * before. The entry's time is that of the announcement. If it is shortly before the command, the
- * change may have been made while the command ran. The text before the change is then possible as
- * well.
+ * The texts that the file may have contained when the command began, according to the last change
+ * announced before. If that change was announced shortly before, it may have been made while the
+ * command ran. The text before the change is then possible too.
  */
 async function textsAround(
   world: World,

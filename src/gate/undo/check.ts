@@ -25,7 +25,7 @@ import { type FoundChange, joinSteps, moveLargeFiles, presentBytes } from './fou
 const HELD_BYTES = 16 << 20;
 const HELD_FILE_BYTES = 64 << 10;
 
-/** The state of a path at some point of an undo. */
+/** The state of a path at one point of the simulated undo. */
 interface State {
   readonly side: Side;
   /** The file on the disk, if this is the present state. */
@@ -38,8 +38,9 @@ interface State {
 
 /**
  * Simulates the steps in order without touching the disk. Each step must find the state that the
- * plan expects, on the disk or left by an earlier step. If it finds another state, it is merged or
- * refused. Steps on one path are joined. All bytes to restore must be available.
+ * plan expects, on the disk or left by an earlier step. A step that finds another state is merged
+ * or refused, unless the path already has the state to restore. Steps on one path are joined. All
+ * bytes to restore must be available.
  */
 export async function checkSteps(
   world: World,
@@ -105,8 +106,8 @@ async function checkOther(
 }
 
 /**
- * True for a git index that stages the same content as after the change. Editors run `git status`, which rewrites only
- * the times in the index.
+ * True for a git index that stages the same content as right after the undone change. Editors run
+ * `git status`, which rewrites only the times in the index.
  */
 async function isRenewedIndex(world: World, { expect, relative }: UndoStep, state: State): Promise<boolean> {
   if (!/(^|\/)\.git\/(worktrees\/[^/]+\/)?index$/.test(relative) || expect.kind !== 'file') return false;
@@ -115,7 +116,10 @@ async function isRenewedIndex(world: World, { expect, relative }: UndoStep, stat
   return stagedContent(Buffer.from(left)) === stagedContent(Buffer.from(now));
 }
 
-/** The hash of the bytes that a step restores, unless they are at the path already or move there. */
+/**
+ * The hash of the bytes that a step must take from the store. Undefined if the bytes are at the
+ * path already or move there.
+ */
 function neededImage({ expect, restore, from }: UndoStep): string | undefined {
   if (restore.kind !== 'file' || from !== undefined || sameContent(expect, restore)) return undefined;
   return restore.fingerprint.sha256;
@@ -274,8 +278,9 @@ class Rehearsal {
   }
 
   /**
-   * The file, if its bytes stay in memory. Of removed files, only the first ones stay, for the preview, and those
-   * whose bytes another step restores.
+   * Returns the file if its bytes stay in memory; otherwise undefined. Removed files stay if
+   * another step restores their bytes. Of the other removed files, only the first ones stay, for
+   * the preview.
    */
   held({ restore }: UndoStep, snapshot: Snapshot | undefined): Snapshot | undefined {
     if (snapshot === undefined || restore.kind !== 'absent') return snapshot;
@@ -330,7 +335,10 @@ const NOT_SEEN: Pick<RestoreContext, 'known'> = {};
  */
 export class SeenBefore {
   readonly #ledger: Ledger;
-  /** Keys of files that are removed, by hash: a file restored elsewhere with the same bytes was moved. */
+  /**
+   * Keys of files that the undo removes, by the hash of their bytes. If the undo restores the same
+   * bytes elsewhere, the file moves: lines seen at the removed path then count at the other path.
+   */
   readonly #going: ReadonlyMap<string, string>;
   /**
    * The lines seen of items that earlier steps restored, by key. If their folder moves back, they
@@ -343,13 +351,13 @@ export class SeenBefore {
     const going = steps.flatMap(({ key, expect, restore }): [string, string][] =>
       restore.kind === 'absent' && expect.kind === 'file' ? [[expect.fingerprint.sha256, key]] : [],
     );
-    // If several files have the same bytes, the first one counts.
+    // Reverse the list, so that the first of several files with the same bytes is used.
     this.#going = new Map(going.reverse());
   }
 
   /**
-   * The lines seen of one step's item. For a removed file the answer is immediate, because an undo
-   * may remove thousands.
+   * The lines that the session has seen of the item that a step restores. For a removed file there
+   * are none, and no promise is made: an undo may remove thousands of files.
    */
   of(step: UndoStep): Awaitable<Pick<RestoreContext, 'known' | 'moving'>> {
     return step.from === undefined && step.restore.kind === 'absent' ? NOT_SEEN : this.#of(step);

@@ -65,7 +65,7 @@ class ClaudeReader implements Reader {
       return;
     }
     const uuid = stringIn(record, 'uuid');
-    // Records without a uuid repeat messages for debugging.
+    // Skip records without a uuid, which only repeat messages for debugging.
     if (uuid === undefined || !this.#isOurs({ side: record['isSidechain'] === true })) return;
     if (record['type'] === 'progress') {
       this.#progressed(record, keyOf(uuid));
@@ -100,8 +100,9 @@ class ClaudeReader implements Reader {
   }
 
   /**
-   * True if results of this call must be parsed. A second result may be a blanked copy of the
-   * first, which removes what the first showed.
+   * True if a result of this call must be parsed: the call has no result yet, or its result showed
+   * a file. A second result may be an emptied copy of the first; what the first showed then no
+   * longer counts as seen.
    */
   matters(callId: string): boolean {
     return this.#fold.awaits(callId) || this.#fold.hasShown(callId);
@@ -117,7 +118,8 @@ class ClaudeReader implements Reader {
   }
 
   restore(state: unknown): void {
-    // This is Lookfirst's own snapshot, whose version was checked on opening.
+    // The cast is safe: the state is Lookfirst's own snapshot, whose version was checked on
+    // opening.
     const { chain, side, boundary } = state as ClaudeState;
     this.#chain.restore(chain);
     this.#side = side ?? undefined;
@@ -126,7 +128,7 @@ class ClaudeReader implements Reader {
 
   /**
    * True if a record belongs to this conversation. The main transcript also contains records of
-   * sub-agents, which have their own.
+   * sub-agents, which are read from the transcripts of the sub-agents instead.
    */
   #isOurs({ side }: { readonly side: boolean }): boolean {
     this.#side ??= side;
@@ -219,12 +221,15 @@ function preservedIn(metadata: JsonRecord): ReadonlySet<string> {
   return new Set(names.filter((name) => typeof name === 'string'));
 }
 
-/** Claude Code's record of a result, in addition to its text. */
+/** The details that Claude Code records of a result, in addition to its text. */
 type ClaudeDetail = Pick<RecordedResult, 'page' | 'edited' | 'before' | 'views'> & {
   readonly failed: boolean;
 };
 
-/** Parses `toolUseResult`. Sub-agents have none; an error is a string. */
+/**
+ * The details in `toolUseResult`. None if it is missing, as in transcripts of sub-agents, or if it
+ * is a string, which reports an error.
+ */
 function claudeDetail(detail: unknown, text: string | undefined): ClaudeDetail {
   if (!isRecord(detail)) return { failed: false };
   const page = detail['type'] === 'text' ? pageIn(detail, text) : undefined;
@@ -235,7 +240,7 @@ function claudeDetail(detail: unknown, text: string | undefined): ClaudeDetail {
   return { failed: false, before: beforeIn(detail), views: rewrittenIn(detail) };
 }
 
-/** The page of a read. It counts only if the model was shown the lines, not a note in their place. */
+/** The page of a read. Undefined if the model was shown a note instead of the lines. */
 function pageIn(detail: JsonRecord, text: string | undefined): RecordedPage | undefined {
   const file = objectIn(detail, 'file');
   const empty = file?.['content'] === '';
@@ -253,7 +258,10 @@ function beforeIn(detail: JsonRecord): string | null | undefined {
   return typeof before === 'string' || before === null ? before : undefined;
 }
 
-/** The replaced text; undefined if the user changed the model's proposal. */
+/**
+ * The edit that the call made. Undefined if the record does not keep it, or if the user changed the
+ * model's proposal.
+ */
 function editedIn(detail: JsonRecord): Edited | undefined {
   const before = stringIn(detail, 'originalFile');
   if (before === undefined || detail['userModified'] === true) return undefined;
@@ -269,8 +277,8 @@ function editedIn(detail: JsonRecord): Edited | undefined {
 }
 
 /**
- * Reads a single edit. A deletion may include the newline after the text; the host's patch then has one
- * line less.
+ * The only edit of a call. A deletion may also remove the newline after the deleted text. The
+ * host's patch shows this by one line less.
  */
 function oneEdit(detail: JsonRecord, before: string): Edited | undefined {
   const replacement = replacementIn(detail);

@@ -14,7 +14,7 @@ import { deniedOnStderr, optionalText, payloadText, sessionOf } from './payload.
 interface FamilyMember {
   readonly name: HostName;
   readonly projectVariable?: string;
-  /** The field that names the turn. */
+  /** The field of an event that names the turn; undefined if the program sends none. */
   readonly turnField?: string;
   /** The event that reports a compaction. Hosts that send no event after a compaction have only `PreCompact`. */
   readonly compaction: 'PostCompact' | 'PreCompact';
@@ -108,7 +108,10 @@ const WITH_CONTEXT = new Set([
   'SessionStart',
 ]);
 
-/** Wraps the decision, because Codex and VS Code ignore a decision outside `hookSpecificOutput`. */
+/**
+ * The program's form of a reply. The decision is inside `hookSpecificOutput`, because Codex and VS
+ * Code ignore it elsewhere.
+ */
 function answer(reply: HookReply, event: { readonly eventName: string; readonly kind: string }): HookAnswer {
   const { eventName } = event;
   if (reply.verdict === 'deny') {

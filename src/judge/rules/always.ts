@@ -104,9 +104,10 @@ export const recursive: JudgeRule = (facts) => {
 };
 
 /**
- * An `expected_revision` must match the current bytes, even if the session has seen them, because the caller named the
- * version it builds on. The refusal never contains the current revision. Exception: a completed write may be sent
- * again, since its answer can get lost. The session then has seen the whole file and sends the same content.
+ * Refuses a change whose `expected_revision` differs from the current bytes, even if the session
+ * has seen them, because the caller named the version it builds on. The refusal never contains the
+ * current revision. Exception: a completed write whose answer got lost may be sent again. It is
+ * recognised by the same content and a session that has seen the whole file.
  */
 export const revision: JudgeRule = (facts) => {
   const { expectedRevision: expected, currentRevision: current, target } = facts;
@@ -143,7 +144,7 @@ export const content: JudgeRule = (facts, policy) => {
 function mixesTextIntoBinary(facts: Facts, policy: Policy): boolean {
   if (!facts.target.exists || facts.target.binary !== true) return false;
   if (facts.action === 'edit' || facts.action === 'insert') return true;
-  // In presets where any view of a file allows an overwrite, a binary file is overwritten like any
-  // other.
+  // A text may replace a binary file only in presets where any view of a file allows an overwrite
+  // (`policy.overwrite` is not `whole`).
   return facts.action === 'overwrite' && facts.contentKind !== 'bytes' && policy.overwrite === 'whole';
 }

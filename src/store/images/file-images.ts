@@ -39,7 +39,9 @@ import { keepTwin, moveToTwin, setAsideLate } from './late-image.ts';
 import { packedFile, packImages, readPacked, removeImages } from './packed.ts';
 import { KeptTrees } from './trees.ts';
 
-/** Images as files under `<home>/images`, for all processes that share the home. */
+/**
+ * Images (earlier contents of files), stored in `<home>/images` for all processes that share it.
+ */
 export class FileImages implements Images {
   readonly #folder: ImageFolder;
   readonly #trees: KeptTrees;
@@ -198,7 +200,7 @@ export class FileImages implements Images {
       yield {
         sha256,
         bytes: stats.reduce((sum, each) => sum + each.size, bytes),
-        // The change time: linking sets it, whereas the modification time stays as it was in the workspace.
+        // Use ctime, which linking sets: the modification time is still that from the workspace.
         sinceMs: Math.max(sinceMs, ...stats.map((each) => each.ctimeMs)),
       };
     }
@@ -274,9 +276,9 @@ export class FileImages implements Images {
   }
 
   /**
-   * Moves a file beside the intact image of the same bytes, as a twin: programs may have either of them open. False if
-   * the file must become the image itself. An image that a program has changed is set aside first, because no other
-   * copy of that write exists.
+   * Moves a file beside the intact image with the same bytes, as a twin (a second name): programs
+   * may have either file open. Returns false if the file must become the image itself. Sets aside
+   * an image that a program has changed: no other copy of that write exists.
    */
   async #isBeside(fromPath: string, fingerprint: Fingerprint): Promise<boolean> {
     const { sha256, size } = fingerprint;
@@ -311,14 +313,14 @@ export class FileImages implements Images {
     return false;
   }
 
-  /** The file of an image. An image being removed still counts, because it may be put back. */
+  /** Path of an image. An image that is being removed still counts: it may be put back. */
   #find(sha256: string): string | undefined {
     return [this.#folder.image(sha256), this.#folder.gone(sha256)].find(
       (file) => statsOf(file) !== undefined,
     );
   }
 
-  /** The bytes of a small image, compressed or not. Undefined if there is neither. */
+  /** The bytes of a small image, compressed or not; undefined if neither form exists. */
   #bytesOf(fingerprint: Fingerprint): Uint8Array | undefined {
     const { sha256, size } = fingerprint;
     const named = this.#find(sha256);
@@ -330,7 +332,7 @@ export class FileImages implements Images {
     return bytes;
   }
 
-  /** Checks a compressed image. Removes a damaged one, so that the bytes can be stored again. */
+  /** Checks a compressed image. Removes a damaged one and reports it as missing. */
   #packedHealth(fingerprint: Fingerprint): 'intact' | 'missing' {
     try {
       return readPacked(this.#folder, fingerprint) === undefined ? 'missing' : 'intact';
@@ -355,7 +357,7 @@ export class FileImages implements Images {
   }
 }
 
-/** Number of tries. No other process renames an image that often while we look for it. */
+/** Attempts to find an image. Other processes never rename it that often during one search. */
 const MAX_LOOKS = 4;
 
 /**
@@ -375,8 +377,9 @@ async function lookFor<T>(look: () => Awaitable<T | undefined>): Promise<T | und
 }
 
 /**
- * True if a file may be stored by its inode. It must have no other name, through which other programs could change it.
- * It must not look like one of our copies, which are trusted unread.
+ * True if the store may link or move the file itself instead of copying it. The file must have no
+ * other hard link, through which programs could change it. Its mode must differ from that of our
+ * own copies, because their bytes are trusted without being read.
  */
 function isLinkable(fromPath: string): boolean {
   const stats = statsOf(fromPath);

@@ -22,7 +22,10 @@ import {
 const MIN_BYTES = 4096;
 /** Minimum share of bytes saved; less is not worth another file. */
 const MIN_SAVED = 0.1;
-/** A program that has kept a replaced file open for longer than this is assumed not to write to it. */
+/**
+ * Minimum time since a file from the workspace was stored or last changed before it is compressed.
+ * Until then, a program that opened it in the workspace may still write to it.
+ */
 const UNWRITTEN_MS = 24 * 3_600_000;
 /** Number of images compressed before other work gets a turn. */
 const PACKED_AT_ONCE = 4;
@@ -45,15 +48,19 @@ export function readPacked(folder: ImageFolder, { sha256, size }: Fingerprint): 
   return bytes;
 }
 
-/** Path of an image's compressed form. An image being removed still counts. */
+/**
+ * Path of an image's compressed form; undefined if there is none. An image that is being removed
+ * still counts.
+ */
 export function packedFile(folder: ImageFolder, sha256: string): string | undefined {
   return [folder.packed(sha256), folder.packedGone(sha256)].find((file) => statsOf(file) !== undefined);
 }
 
 /**
- * Compresses images that no program writes to any more: our own copies at once; files from the
- * workspace after a day, unless a process still has them open. Returns their number and the bytes
- * saved. At every moment, a reader finds the image under one name or the other.
+ * Compresses images that no program writes to any more: our own copies at once, and files from the
+ * workspace after a day, unless a process still has them open. Returns the number of compressed
+ * images and the bytes saved. At every moment, a reader finds the uncompressed or the compressed
+ * form.
  */
 export async function packImages(
   folder: ImageFolder,
@@ -136,15 +143,16 @@ function pack(folder: ImageFolder, sha256: string, { nowMs, durability, open }: 
 }
 
 /**
- * Removes exactly the file that was compressed. Another file with the same bytes may have taken its
- * name meanwhile.
+ * Removes the uncompressed image if it still is the file that was compressed. Otherwise another
+ * file with the same bytes has taken its name; that file stays, and the result is false.
  */
 function removePlain(
   folder: ImageFolder,
   sha256: string,
   { ino, mtimeMs }: { readonly ino: number; readonly mtimeMs: number },
 ): boolean {
-  // The image first gets a temporary name, which is cleaned up if this process dies: its compressed form is stored already.
+  // Rename the image to a temporary name, then check that it is the right file. If this process
+  // dies meanwhile, a clean-up removes the temporary file, and the compressed form remains.
   const [image, aside] = [folder.image(sha256), folder.ready(folder.temp())];
   if (!setAside(image, aside)) return false;
   const stats = statsOf(aside);
@@ -157,9 +165,10 @@ function removePlain(
 }
 
 /**
- * Hides images, queries again which of them are needed, puts those back and removes the others. A process that
- * announced its change before it looked for an image is found by that query. A process that looks later finds the image
- * missing and stores the bytes again.
+ * Removes images that are no longer needed. First renames them: readers still find them, but
+ * processes that store the same bytes do not. Then queries again which are needed, and puts those
+ * back. That query finds a process that announced its change before it looked for the image. A
+ * process that looks later finds no image and stores the bytes again.
  */
 export async function removeImages(
   folder: ImageFolder,
@@ -195,7 +204,8 @@ function discard(folder: ImageFolder, doomed: ReadonlySet<string>): ImageUsage {
     if (!doomed.has(sha256)) continue;
     count++;
     for (const path of paths) {
-      // An image under its regular name was stored again meanwhile: it is needed.
+      // Keep an image under its regular name: a process that needs it has stored it again
+      // meanwhile.
       if (path === folder.image(sha256) || path === folder.packed(sha256)) continue;
       bytes += statsOf(path)?.size ?? 0;
       removeIfThere(path);

@@ -58,7 +58,10 @@ function change(tool, path, turn) {
   return { path, old_string: `turn ${turn - 1}\n`, new_string: `turn ${turn}\n` };
 }
 
-/** The first function of a script is the module itself, which ran when it was loaded. */
+/**
+ * True if a call entered a function of this source file. The script's first function does not
+ * count: it is the module itself, which ran when it was loaded.
+ */
 function isEntered({ url, functions }) {
   return (
     url.startsWith(BUILD) &&

@@ -303,7 +303,10 @@ function sizeOf({ random }, kind) {
   return Math.min(most, median * Math.exp((Math.log(high / median) / 1.645) * normal));
 }
 
-/** A result's record contains its text twice, beside about 600 bytes of other keys. */
+/**
+ * Size of the text of a tool result. The record contains the text twice, beside about 600 bytes of
+ * other keys.
+ */
 function contentSize(state) {
   return Math.max(60, (sizeOf(state, 'result') - 600) / 2.2);
 }

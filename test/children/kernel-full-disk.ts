@@ -1,5 +1,6 @@
-// Changes files while a disk is full: the disk of the workspace or of the state folder, a tiny one mounted for this
-// process only. Sends how each change ended and which files exist afterwards.
+// Changes files while a disk is full. The disk is a tiny one, mounted for this process only, and
+// holds either the workspace or the state folder. Sends how each change ended and which files exist
+// afterwards.
 import {
   appendFileSync,
   mkdirSync,
@@ -36,7 +37,8 @@ writeFileSync(join(root, 'f'), old);
 const workspace = Workspace.open([root]);
 const context = openDisk({ home, owner: 'full', durability: 'full', commit: settings.commit });
 const expected = { fingerprint: fingerprintOf(old) };
-// Opens the log of temporary files while there is room, so that only the change itself runs out of space.
+// Open the log of temporary files while there is room, so that only the change itself runs out of
+// space.
 context.litter.tempName(root);
 fill();
 
@@ -50,7 +52,8 @@ for (const [name, change] of Object.entries(changes)) ended[name] = await attemp
 process.send?.({
   ended,
   names: readdirSync(root).filter((name) => name !== 'filler'),
-  // Copies that are not whole. A later read would take them for whole files, so there must be none.
+  // Files that were copied only in part. A later read would take them for whole files, so there
+  // must be none.
   halves: readdirSync(join(home, 'retained')).filter((name) => !isWhole(join(home, 'retained', name))),
   intact: ended['f '] === 'done' || readFileSync(join(root, 'f')).equals(old),
 });
@@ -82,8 +85,8 @@ function fill(): void {
       // The disk is full for this size; smaller files may still fit.
     }
   }
-  // Leaves room for the log line that is written before the file is moved aside. Only
-  // copying the file then fails.
+  // Leave room for the log line that is written before the file is moved aside. Then only copying
+  // the file fails.
   if (settings.full === settings.home) {
     unlinkSync(filler);
     writeFileSync(filler, Buffer.alloc(88_000));

@@ -22,7 +22,10 @@ const settings = JSON.parse(process.argv[2] ?? '') as Settings;
 const acknowledged: number[] = [];
 let next = 0;
 
-/** Appending never creates the file: a program that follows a log opens the existing file. */
+/**
+ * Flags for appending, without O_CREAT: like a program that writes a log, the writer opens the
+ * existing file and never creates one.
+ */
 const APPEND = constants.O_WRONLY | constants.O_APPEND;
 
 const writers = {

@@ -243,7 +243,7 @@ describe('lookfirst gc', () => {
     expect(done).toMatchObject({
       dryRun: false,
       removed: { entries: 3, images: { count: 0, bytes: 0 }, leftovers: { count: 0, bytes: 0 } },
-      // The expiry of an idle session is an entry too.
+      // One of the six entries records that the idle session expired.
       before: { entries: 6 },
       after: { entries: 3 },
     });

@@ -268,7 +268,7 @@ class Model {
     this.#count('outside edit');
   }
 
-  /** A STALE refusal shows the change; if it has a revision, the whole file is now seen. */
+  /** Adds to the model the lines that the diff of a STALE refusal has shown to the session. */
   #learn(
     name: string,
     file: string,

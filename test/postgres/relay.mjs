@@ -41,7 +41,10 @@ export async function startRelay(socket, delayMs = 0, kind = 'network') {
   return relay;
 }
 
-/** Changes the process id of BackendKeyData, as a pooler does, which has an id of its own for each client. */
+/**
+ * Changes the process id in the message BackendKeyData. A connection pooler does the same, because
+ * it gives each client an id of its own.
+ */
 function hideProcess(bytes) {
   const at = bytes.indexOf(Buffer.from([0x4b, 0, 0, 0, 12]));
   if (at < 0) throw new Error('the first answer has no process id');

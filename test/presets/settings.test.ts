@@ -4,8 +4,9 @@ import { PRESET_NAMES, type PresetName } from '../../src/model/policy.ts';
 import { type Door, openScene, type Said, type Scene } from '../seeds/doors.ts';
 
 /**
- * A setting whose default allows more than the rule of an existing system that a preset copies.
- * With a test of the setting, and the presets in which the test succeeds.
+ * A setting, a call that tests it (`play`), and the presets in which the call is allowed
+ * (`allowed`). The setting's default allows more than at least one system whose rules a preset
+ * copies.
  */
 interface Row {
   readonly setting: string;

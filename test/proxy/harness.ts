@@ -16,7 +16,7 @@ const modules = fileURLToPath(new URL('../../node_modules', import.meta.url));
 export { OFFICIAL };
 export const EVERYTHING: string = join(modules, '@modelcontextprotocol/server-everything/dist/index.js');
 
-/** A new folder with a canonical path, removed with the test. */
+/** Makes a folder with a canonical path. The folder is removed when the test ends. */
 export function scratch(): string {
   const dir = realpathSync(mkdtempSync(join(tmpdir(), 'lookfirst-proxy-')));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
@@ -31,7 +31,7 @@ export interface RunningProxy {
   readonly errors: () => string;
 }
 
-/** A gate on a folder, closed with the test. */
+/** Opens a gate on a folder. The gate is closed when the test ends. */
 export async function openGate(root: string, options: Partial<WorkspaceOptions> = {}): Promise<TestGate> {
   const home = `${root}-state`;
   mkdirSync(home);
@@ -43,7 +43,10 @@ export async function openGate(root: string, options: Partial<WorkspaceOptions> 
   return gate;
 }
 
-/** Runs the proxy in this process, in front of a real server in another process; ends both with the test. */
+/**
+ * Runs the proxy in this process, in front of a real server in another process. Both end when the
+ * test ends.
+ */
 export async function startProxy(
   root: string,
   options: Partial<ProxyOptions>,
@@ -54,7 +57,9 @@ export async function startProxy(
   return running;
 }
 
-/** The official filesystem server on a folder, behind the proxy. */
+/**
+ * Starts the official filesystem server on a folder, behind a proxy that ends when the test ends.
+ */
 export async function official(
   root: string,
   options: Partial<ProxyOptions> = {},
@@ -66,7 +71,10 @@ export async function official(
   return running;
 }
 
-/** One official server for all tests of a file. Each test has its own folder below the root. */
+/**
+ * Starts one official server, behind the proxy, for all tests of a test file. Each test makes its
+ * own folder below `root`.
+ */
 export async function officialForFile(): Promise<RunningProxy & { root: string; stop(): Promise<void> }> {
   const base = realpathSync(mkdtempSync(join(tmpdir(), 'lookfirst-proxy-')));
   const root = join(base, 'workspace');

@@ -327,7 +327,10 @@ function said({ ok, text, outcome }: Answer): Said {
   return { ok, text, code: ok ? undefined : String(outcome['code']) };
 }
 
-/** `lookfirst serve --http` or `lookfirst proxy --http` for clients of the revision without sessions. */
+/**
+ * Starts `lookfirst serve --http` or `lookfirst proxy --http`. Its clients use a revision of MCP
+ * that has no sessions of its own.
+ */
 export class HttpDoor {
   readonly #url: string;
   readonly #token: string;

@@ -2,7 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 
-/** The number of requirements in the audit of each document. */
+/**
+ * The number of requirements in each of the five documents that the tests of this folder cover, by
+ * the document's number.
+ */
 const ROWS: Readonly<Record<string, number>> = { '0': 16, '1': 25, '2': 18, '3': 9, '4': 19 };
 
 /** Requirements without a test, with the reason. */
@@ -16,7 +19,8 @@ it('every requirement of the five documents has a test, or a stated reason for h
     .filter((name) => /^00\d/.test(name))
     .map((name) => readFileSync(join(folder, name), 'utf8'))
     .join('\n');
-  // Titles begin with the number of a row, or with two numbers.
+  // Test titles begin with the number of a requirement (`DOCUMENT.REQUIREMENT`), or with two such
+  // numbers.
   const titles = [...text.matchAll(/['`](\d\.\d+(?:, \d\.\d+)*) [A-Z\d]/g)];
   const tested = new Set(titles.flatMap(([, numbers = '']) => numbers.split(', ')));
   const rows = Object.entries(ROWS).flatMap(([document, count]) =>

@@ -21,7 +21,10 @@ export class RawClient {
   #errors = '';
   #id = 0;
 
-  /** Default: Node, this process's own environment and folder. */
+  /**
+   * Starts a child process. Default: Node, with the environment and the working directory of this
+   * process.
+   */
   constructor(
     args: readonly string[],
     options: { program?: string; env?: NodeJS.ProcessEnv; cwd?: string; uid?: number; gid?: number } = {},

@@ -20,13 +20,13 @@ interface RuleTally {
 
 export interface ReplayTally {
   commits: number;
-  /** Judged changes that must pass (`must`) or be refused (`mustNot`); `either`: both are right. */
+  /** Changes that must pass (`must`), must be refused (`mustNot`), or may pass or be refused (`either`). */
   must: number;
   mustNot: number;
   either: number;
   readonly rules: Readonly<Record<Rule, RuleTally>>;
   readonly codes: Record<string, number>;
-  /** Bytes that STALE refusals showed, and bytes that reads would have shown (`rereadBytes`). */
+  /** Bytes of the diffs in STALE refusals, and of reads that would have shown the files instead (`rereadBytes`). */
   shownBytes: number;
   rereadBytes: number;
   /** Paths whose bytes differ from git's at the end. */
@@ -37,7 +37,7 @@ export interface ReplayTally {
 
 interface View {
   readonly text: string;
-  /** The file's time when it was seen. */
+  /** The file's modification time when the agent saw it. */
   readonly mtimeMs: number;
 }
 
@@ -229,20 +229,20 @@ class Run {
     if (change.mode === '100755') chmodSync(join(this.#replay.root, path), 0o755);
   }
 
-  /** A whole write. If the view is outdated, it must be refused, and the agent reads again. */
+  /** Replaces the whole file. A write from an outdated view must be refused; the agent then reads and retries. */
   async #overwrite(change: FileChange, live: string, next: string): Promise<void> {
     const { path } = change;
     const write = (): Promise<Outcome<object>> => this.#replay.session.write(path, next);
     const first = await this.#judged(path, { truth: this.#whole(path, live), at: 'whole' }, write);
     if (first.ok) return this.#saw(path);
-    // Refused content is refused again unless the file was read again.
+    // Read the file before the retry: without a read, the gate refuses the same content again.
     await this.#recover(path, first.refusal, { live, by: 'read' });
     const again = await this.#judged(path, { truth: 'must', at: 'whole' }, write);
     if (!again.ok) return this.#gaveUp(change, next, again.refusal);
     this.#saw(path);
   }
 
-  /** Makes one edit per hunk. Its old text comes from the text that the agent has seen. */
+  /** Makes one edit per hunk. The old text of each edit comes from the text that the agent has seen. */
   async #edit(change: FileChange, next: string): Promise<void> {
     const { path } = change;
     for (let steps = 0; steps <= MAX_HUNKS; steps += 1) {
@@ -268,7 +268,7 @@ class Run {
     if (this.#text(path) !== next) await this.#overwrite(change, this.#text(path) ?? '', next);
   }
 
-  /** The verdict on a change of the whole file: it needs a view of the present bytes. */
+  /** The right verdict on a change of the whole file: it must pass if the agent has seen the present bytes. */
   #whole(path: string, live: string): Truth {
     if (this.#views.get(path)?.text === live) return 'must';
     // The gate allows a file to be replaced if it is back at bytes that the session has seen whole.
@@ -293,7 +293,7 @@ class Run {
       Lookfirst: outcome.ok,
       'whole-file hash': seen?.text === live,
       mtime: seen?.mtimeMs === mtimeMs,
-      // A text that is not in the file cannot be replaced, whatever the rule says.
+      // An edit whose old text is not in the file also fails under this rule, which itself does not check that.
       'read set': seen !== undefined && (at === 'whole' || truth !== 'must not'),
     };
     for (const rule of RULES) {
@@ -425,7 +425,7 @@ function staleAnchor(seen: string, live: string, edit: Edit): Edit | undefined {
     : undefined;
 }
 
-/** The line of the earlier text from which a line of the later text comes. */
+/** The seen line from which a line of the live text comes. `inside`: the end of a hunk to return for a line in it. */
 function seenLine(hunks: readonly Hunk[], line: number, inside: 'beforeStart' | 'beforeEnd'): number {
   let shift = 0;
   for (const hunk of hunks) {
@@ -436,7 +436,7 @@ function seenLine(hunks: readonly Hunk[], line: number, inside: 'beforeStart' | 
   return line + shift;
 }
 
-/** The verdict on an edit: its text must occur once, as it was seen, beside an unchanged neighbouring line. */
+/** The right verdict on an edit. `must`: its text occurs once, as seen, beside an unchanged neighbouring line. */
 function editTruth(seen: string, live: string, { oldString }: Edit): Truth {
   if (countOf(live, oldString) === 0) return 'must not';
   if (countOf(seen, oldString) !== 1 || countOf(live, oldString) !== 1) return 'either';
@@ -453,7 +453,7 @@ function neighbours(text: string, part: string): { readonly before: string; read
   return { before, after };
 }
 
-/** The bytes of an answer that shows a file whole: each line with its number, and a receipt. */
+/** The size of an answer that shows the whole file: each line with its number, and a receipt. */
 function readBytes(text: string): number {
   const numbers = splitLines(text).reduce((sum, _, index) => sum + String(index + 1).length + 1, 0);
   return Buffer.byteLength(text) + numbers + RECEIPT_BYTES;

@@ -21,7 +21,10 @@ interface Result {
     | readonly { readonly text?: string; readonly source?: { readonly media_type: string } }[];
 }
 
-/** A scripted Anthropic API: each request of the agent gets the next step. Other requests get one word. */
+/**
+ * A scripted Anthropic API. Each request of the agent is answered with the tool calls of the next
+ * step of the script. Other requests get an answer of one word.
+ */
 class ScriptedApi {
   readonly #left: Run['steps'][number][];
   readonly #server = createServer((request, response) => void this.#serve(request, response));

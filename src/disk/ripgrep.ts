@@ -89,13 +89,19 @@ export async function runRipgrep(run: RipgrepRun): Promise<RipgrepEnd> {
   });
 }
 
-/** Windows programs need SystemRoot to start; other systems need nothing. */
+/**
+ * The environment of ripgrep: empty, except for SystemRoot, without which Windows programs do not
+ * start.
+ */
 function environment(): Record<string, string> {
   const systemRoot = process.env['SystemRoot'];
   return process.platform === 'win32' && systemRoot !== undefined ? { SystemRoot: systemRoot } : {};
 }
 
-/** Exit code 0: found, 1: nothing found, 2: an error, which may not be fatal. */
+/**
+ * Interprets ripgrep's exit code. 0: found, 1: nothing found, 2: an error. If an error does not
+ * concern the arguments, only some files could not be read.
+ */
 function endOf(code: number | null, complaint: string): RipgrepEnd['how'] {
   if (code === 0 || code === 1) return 'done';
   return code === 2 && complaint === '' ? 'partly' : 'failed';

@@ -24,13 +24,17 @@ import { foundAt } from './step.ts';
 import type { World } from './world.ts';
 
 /**
- * Time to wait until another process has recorded what the session was shown. The record reaches
- * the store some milliseconds after the answer that showed the file, later on a busy machine.
+ * Maximum time to wait until another process has recorded what the session was shown. The record
+ * reaches the store some milliseconds after the answer that showed the file, later on a busy
+ * machine.
  */
 const PATIENCE_MS = 250;
 const STEP_MS = 10;
 
-/** Refusals that are lifted if another process records that the session has seen the file. */
+/**
+ * Refusals of files that the session has not seen. They become invalid if another process records
+ * that the session has seen the file.
+ */
 const FOR_LACK: ReadonlySet<RefusalCode> = new Set<RefusalCode>(['NOT_READ', 'PARTIALLY_READ']);
 
 interface BatchJudge<Change> {
@@ -39,8 +43,8 @@ interface BatchJudge<Change> {
 }
 
 /**
- * Judges changes and returns the steps that make them, in the same order. The caller must hold the locks of their
- * files.
+ * Judges changes and returns a step or a refusal for each, in the same order. The caller must hold
+ * the locks of their files.
  */
 export function prepareAll(
   world: World,
@@ -52,7 +56,10 @@ export function prepareAll(
   return prepareWithSiblings(world, ledger, { changes, judge });
 }
 
-/** Judges one change and returns its step. `batch`: all changes of the call. */
+/**
+ * Judges one change and returns the step that makes it, or the refusal. `batch`: all changes of the
+ * call.
+ */
 export async function prepare(
   world: World,
   ledger: Ledger,
@@ -66,7 +73,8 @@ export async function prepare(
 }
 
 /**
- * Judges one change once. A system error, such as a folder without read permission, gives UNVERIFIABLE: nothing was
+ * Judges one change once. If the system reports an error, for example for a folder without read
+ * permission, the change is refused with UNVERIFIABLE. No Fault is needed, because nothing was
  * changed yet.
  */
 async function prepareOnce(
@@ -119,9 +127,8 @@ function prepareAs(world: World, ledger: Ledger, change: FileIntent): Promise<Pr
 }
 
 /**
- * Judges changes. Another process that has the session open may be about to record that the session
- * has seen a file. Changes refused as unread are therefore judged again for a short time. If only
- * one process has the session open, this never waits.
+ * Judges changes. Those refused as unread are judged again for a short time if another process has
+ * the session open. That process may be about to record that the session has seen the file.
  */
 async function prepareWithSiblings<Change>(
   world: World,

@@ -106,8 +106,9 @@ export interface DoneStep {
 }
 
 /**
- * Returns the world for a change of `files` files: many files are synced together, unless each must be complete before
- * the next is written (`in order`). The steps and `carryOut` must get the same world.
+ * Returns the context (`World`) for a change of `files` files: many files are synced together,
+ * unless each must be complete before the next is written (`in order`). The steps and `carryOut`
+ * must get the same context.
  */
 export function worldFor(
   world: World,

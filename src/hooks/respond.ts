@@ -128,7 +128,7 @@ async function endOwnCall({ session }: Scene, event: AfterEvent): Promise<HookRe
 
 type Touches = NonNullable<ReturnType<typeof meaningOf>>['touches'];
 
-/** The lines that a search shows count as seen, if they are in the files. */
+/** Records the lines that a search shows as seen, if the files contain them. */
 async function noteHits(
   scene: Scene,
   event: Extract<AfterEvent, { kind: 'after' }>,
@@ -139,7 +139,7 @@ async function noteHits(
   for (const touch of touches) {
     if (touch.does !== 'search' || text === '') continue;
     for (const [path, lines] of searchedLines(text, touch.path)) {
-      // Some programs print paths relative to the folder that was searched.
+      // Try the path in the searched folder too: some programs print paths relative to that folder.
       const isRelative = touch.path !== undefined && touch.path !== path && !path.startsWith('/');
       const names = [path, ...(isRelative ? [`${touch.path}/${path}`] : [])];
       // A set, because the path as printed and the path inside the searched folder can lead to the

@@ -103,8 +103,9 @@ const GRACE_MS = 10 * 60_000;
  */
 export async function planGc({ store, images }: GcStores, limits: GcLimits, nowMs: number): Promise<GcPlan> {
   const { head, checkpoint, mayPrune } = await store.state();
-  // Query pending changes first: the entries may lack a change that ends between the two queries.
-  // In a database that many machines share, entry numbers become visible out of order.
+  // Query pending changes before the entries. A change that ends between the two queries may be
+  // missing from the entries, but it is then among the pending ones. In a database that many
+  // machines share, even entries with lower numbers can appear later.
   const pending = imagesOfPending(await store.pending());
   const uses = await lastUses(store, pending);
   const sorted = await sortImages(images, { uses, seen: await imagesSeen(store), nowMs });
@@ -141,9 +142,9 @@ export async function planGc({ store, images }: GcStores, limits: GcLimits, nowM
 }
 
 /**
- * A number for each stored file content, in 24 to 48 bytes, because a shared database has millions
- * of them. Contents whose hashes begin alike share the larger number, so one of them may be kept
- * longer than needed.
+ * Maps hashes of stored file contents to numbers. An item takes only 24 to 48 bytes, because a
+ * shared database has millions of contents. Hashes that begin alike share an item with the larger
+ * number, so one of the contents may be kept longer than needed.
  */
 class NumberedImages {
   #keys = new Float64Array(1 << 10);
@@ -151,7 +152,7 @@ class NumberedImages {
   #size = 0;
   largest = 0;
 
-  /** The number of a stored content; 0 if it has none. */
+  /** The number of a stored content; 0 if none was set. */
   of(sha256: string): number {
     return this.#numbers[this.#slotOf(keyOf(sha256))] ?? 0;
   }
@@ -192,7 +193,8 @@ function keyOf(sha256: string): number {
 
 interface SortedImages {
   /**
-   * Contents that a change needs: the number of the last such entry, and the size. Oldest first.
+   * Contents that a change needs: `last` is the number of the newest entry that needs them. Sorted
+   * by `last`, oldest first.
    */
   readonly used: readonly { readonly last: number; readonly bytes: number }[];
   /** Contents that no change needs, but that a session was shown; newest first. */

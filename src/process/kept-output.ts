@@ -22,7 +22,7 @@ const MAX_KEPT_BYTES = 64 << 20;
 const HEAD_BYTES = 10_000;
 const TAIL_BYTES = 20_000;
 
-/** A command's output, bounded for an answer. */
+/** A command's output, cut to a size that fits into an answer. */
 export interface ShownOutput {
   /** The whole output, or its beginning. */
   readonly head: string;
@@ -47,7 +47,7 @@ export class KeptOutput {
   readonly #id: string;
   readonly #session: string;
   #bytes = 0;
-  /** The whole output until the limit is reached; afterwards only the beginning. */
+  /** The whole output while it fits into an answer; afterwards only its beginning. */
   #head: Buffer[] = [];
   #tail = Buffer.alloc(0);
   /**

@@ -47,8 +47,8 @@ export interface Layer {
   readonly folder: string;
   readonly layered: readonly string[];
   /**
-   * The time at which the layer was made. A file with a later ctime changed since then, any other
-   * file before.
+   * The time at which the layer was made. A file with a later ctime has changed since then; any
+   * other file has not.
    */
   readonly beganNs: bigint;
   /** The name that the folder gets when no command needs it any more. */

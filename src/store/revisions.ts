@@ -47,7 +47,10 @@ function readKey(file: string): KeyObject {
   return createSecretKey(key);
 }
 
-/** Makes the key. It appears complete under its name; if two processes make one, the first wins. */
+/**
+ * Makes the key file. It gets its name only when it is complete. If two processes make one, both
+ * use the first.
+ */
 function makeKey(file: string): Buffer {
   const draft = `${file}.${randomBytes(6).toString('hex')}`;
   try {

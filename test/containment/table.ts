@@ -1,6 +1,7 @@
 /**
- * One row: a tree, the path given to an operation, and where it leads. Written in Go's mini-language, see
- * test/support/tree.ts. Outside, each folder contains a file `f`, a link `k => f` and a folder `empty/`.
+ * One row: a tree, the path given to an operation, and the place to which the path leads. The tree
+ * is written in the notation of Go's tests; see test/support/tree.ts. Outside the root, each folder
+ * contains a file `f`, a link `k => f` and a folder `empty/`.
  */
 export interface Row {
   readonly title: string;
@@ -12,7 +13,10 @@ export interface Row {
   readonly code?: string;
   /** The last name is itself a link: operations that remove or move names act on the link, which is inside. */
   readonly leaf?: 'link';
-  /** `none`: plain code does not escape in this row either, because the system stops it. So the row has no control. */
+  /**
+   * `none`: the system stops plain code too, so plain code does not escape in this row. The row
+   * then has no positive control.
+   */
   readonly control?: 'none';
 }
 

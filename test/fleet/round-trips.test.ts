@@ -115,7 +115,8 @@ await describePostgres('round trips to PostgreSQL', (server) => {
         await session.checkpoint(`turn of ${id}`);
       }
       await sessions.close();
-      // Without a delay, an answer may arrive before the last of several queries is sent, which then counts as a trip.
+      // Delay each answer. Otherwise an answer may arrive before the last of several queries is
+      // sent, and that query would count as another round trip.
       const relay = await startRelay(server.socket, 50);
       onTestFinished(() => relay.close());
       const schema = new URL(url).searchParams.get('schema');

@@ -153,7 +153,10 @@ function runTouch(rule: Extract<Rule, { does: 'run' }>, scope: Arguments): RunTo
   };
 }
 
-/** A word as a shell line spells it, so that the line means the same as the list of words. */
+/**
+ * Quotes a word for a shell line if necessary, so that the line means the same as the list of
+ * words.
+ */
 function shellWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
@@ -223,7 +226,10 @@ function askedLines(names: LineArguments | undefined, scope: Arguments): AskedLi
     .map((item): AskedLines => askedOnce(names, item) ?? { from: 1, to: undefined });
 }
 
-/** The lines that a change replaces, if its arguments name them; without lines it may change any. */
+/**
+ * The lines that a change replaces, if its arguments name them. Empty if the change may replace any
+ * line.
+ */
 function touchedLines(names: LineArguments | undefined, scope: Arguments): { lines?: readonly LineRange[] } {
   const asked = askedLines(names, scope);
   if (asked === undefined || asked.length === 0) return {};

@@ -22,7 +22,10 @@ interface WaitingCalls {
 
 const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}';
 const UUID_LENGTH = 36;
-/** Records with a parent begin with its uuid: `{"parentUuid":null,"isSidechain":false,`. */
+/**
+ * Records of the conversation begin with the uuid of their parent, or with null:
+ * `{"parentUuid":null,"isSidechain":false,`.
+ */
 const PARENT = Buffer.from('{"parentUuid":');
 const NULL = Buffer.from('null,"isSidechain":');
 const SIDE = Buffer.from('","isSidechain":');
@@ -65,7 +68,7 @@ const TIME_LENGTH = '2026-01-02T03:04:05.678Z"}'.length;
 const ATTACHMENT_TYPE = Buffer.from(',"type":"attachment"');
 const ASSISTANT_TYPE = Buffer.from(',"type":"assistant"');
 const FILE_ATTACHMENT = Buffer.from('{"type":"file"');
-/** A text that occurs in each key and type by which a relevant message is recognised. */
+/** A substring of all texts in `CALLS`. A message without it contains no call and no result. */
 const CALL = Buffer.from('tool_use');
 const CALLS = [Buffer.from('"type":"tool_use"'), Buffer.from('"type":"mcp_tool_use"'), RESULT_ID];
 const CALL_START = Buffer.from('{"type":"tool_use","id":"');
@@ -87,9 +90,9 @@ const NAMELESS = new Set(
 );
 
 /**
- * Decides by a line's first and last bytes whether it may be skipped. Undefined means that it must be parsed, like
- * everything unexpected. The bytes between are searched only for relevant keys. Most lines are progress records:
- * parsing one takes 3 µs, comparing its bytes a tenth of that.
+ * Decides whether a line may be skipped, mostly by its first and last bytes. Undefined means that
+ * the line must be parsed, like every unexpected line. Most lines are progress records: parsing one
+ * takes 3 µs, comparing its bytes a tenth of that.
  */
 export function skimClaude(
   bytes: Buffer,
@@ -119,8 +122,8 @@ export function skimClaude(
 }
 
 /**
- * Reads a message of the model without relevant calls, or an attachment that is not a file.
- * Undefined for any other line, which must be parsed.
+ * The position in the tree of a message without relevant calls, or of an attachment that is not a
+ * file. Undefined for any other line, which must be parsed.
  */
 function plainLine(
   rest: Buffer,
@@ -136,7 +139,7 @@ function plainLine(
   return holdsCalls(rest, waiting) ? undefined : { parent, key, side, kind: 'message' };
 }
 
-/** True if a message contains a call that may show a file, or more than one call. */
+/** True if a message contains more than one call, or a call that may show a file. */
 function holdsCalls(message: Buffer, waiting: WaitingCalls): boolean {
   if (!message.includes(CALL)) return false;
   const first = message.indexOf(CALL_START);
@@ -148,8 +151,8 @@ function holdsCalls(message: Buffer, waiting: WaitingCalls): boolean {
 }
 
 /**
- * Reads a line with exactly one result, of an irrelevant call. Undefined for any other line, which
- * must be parsed.
+ * The position in the tree of a line with exactly one result, whose call is not relevant. Undefined
+ * for any other line, which must be parsed.
  */
 function resultLine(
   message: Buffer,

@@ -99,7 +99,8 @@ async function bundleChunks() {
     codeSplitting: {
       groups: [
         { name: 'cli', test: oneOf(loadedBy(...COMMAND_LINE), /\/build\/cli\//), priority: 6 },
-        // Hooks and commands about clients both need the place of the resident process. In a hook chunk, the two chunks
+        // The base chunk also gets the place of the resident process, which hooks and commands
+        // about clients both need. If it were in a hook chunk, the chunks of hooks and commands
         // would import each other.
         { name: 'base', test: oneOf(loadedBy(...COMMAND_LINE, 'config/resident-place.js')), priority: 5 },
         { name: 'log', test: oneOf(loadedBy('cli/commands/log.js'), /\/build\/cli\//), priority: 5 },

@@ -23,7 +23,7 @@ export interface UndoFlags extends StateFlags {
   readonly yes?: boolean;
 }
 
-/** The differences between `undo` and `rewind`. */
+/** The properties in which the commands `undo` and `rewind` differ. */
 interface UndoManner {
   /** The user must confirm if at least this many changes would be undone. */
   readonly askFrom: number;

@@ -27,14 +27,14 @@ export interface PageRequest {
   /** The first line of the page, 1-based. */
   readonly from: number;
   readonly limit: number;
-  /** Longer lines are cut: memory holds only their first bytes. */
+  /** Of a longer line, only this many bytes from its beginning are kept in memory. */
   readonly maxLineBytes: number;
   /**
    * A known line start at or before `from`. The caller must know that the file has not changed
    * since.
    */
   readonly start?: LineStart;
-  /** Stop before the next line once this many bytes are kept. */
+  /** Reading stops before the next line once the kept lines have this many bytes. */
   readonly maxBytes?: number;
   /** The time at which to stop reading, as `performance.now()`. The page then holds the lines completed so far. */
   readonly deadline?: number;

@@ -38,9 +38,9 @@ export interface Recovered {
 /**
  * Cleans up after killed processes: gives files under a temporary name their original names back,
  * and moves other temporary files out of the workspace. Deletes a temporary name only if the same
- * file also has its proper name, because it may be the only name of an original file. Several
- * processes may run this concurrently. Anything that cannot be cleaned up now stays for a later
- * start.
+ * file also has its proper name. Otherwise the temporary name may be the only name of an original
+ * file. Several processes may run this concurrently. Anything that cannot be cleaned up now stays
+ * for a later start.
  */
 export function recover(context: DiskContext, recovery: Recovery): Recovered {
   const restored: string[] = [];
@@ -82,7 +82,8 @@ function cleanFolder(context: DiskContext, recovery: Recovery, litter: Litter): 
     const removed = removeTemps(context, entered, owner).map((name) => join(dir, name));
     return { restored, removed };
   } catch (error) {
-    // A full disk or a read-only folder must not prevent a session from starting.
+    // Ignore errors of the system: a full disk or a read-only folder must not prevent a session
+    // from starting.
     if (errnoOf(error) === undefined) throw error;
     return 'left';
   } finally {
@@ -107,7 +108,7 @@ function removeTemps(context: DiskContext, dir: PinnedDirectory, owner: string):
   const names = readdirSync(`${dir.prefix}/.`);
   const temps = names.filter((name) => isTempOf(owner, name));
   const others = names.filter((name) => !name.startsWith(TEMP_PREFIX));
-  // A file that is missing was cleaned up by another process.
+  // Ignore a file that is missing: another process has cleaned it up.
   return temps.filter((name) => unlessMissing(() => removeTemp(context, dir, { name, others })));
 }
 

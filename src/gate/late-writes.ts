@@ -93,7 +93,8 @@ async function displacedBy(
   { sinceMs = 0, ...filter }: EntryFilter,
 ): Promise<ReadonlyMap<string, DisplacedFile>> {
   const displaced = new Map<string, DisplacedFile>();
-  // Compare times here: with a time in the filter, the store would search the whole journal for further entries.
+  // Compare the times here, not in the filter: with a time, the store would search the whole
+  // journal for more entries.
   for await (const entry of walkEntries(world.store, { ...filter, kinds: ['change'] }))
     if (entry.atMs >= sinceMs) addDisplaced(displaced, entry);
   return displaced;

@@ -30,7 +30,10 @@ interface RestoredOk {
 type Restored = RestoredOk | Conflict;
 
 export interface RestoreHow {
-  /** Set if we wrote the present content just now. It may be discarded if there is no space to keep it. */
+  /**
+   * Set if this process wrote the present content just now. If there is no space to keep that
+   * content, it may be discarded.
+   */
   readonly ours?: true;
   /** Reads the bytes to restore. Default: the stored old content. */
   readonly bytes?: (() => Promise<Uint8Array>) | undefined;

@@ -239,7 +239,10 @@ async function changedFiles(world: World, ledger: Ledger): Promise<readonly Chan
   return changed;
 }
 
-/** The file if it changed or is gone. A different stamp alone is no change: the hash decides. */
+/**
+ * The file, if its bytes have changed or it is gone; otherwise undefined. A different stamp alone
+ * is no change: the hash decides.
+ */
 async function changedFile(world: World, sighting: Sighting): Promise<ChangedFile | undefined> {
   const { key, fingerprint } = sighting;
   const outcome = world.workspace.locate(key, 'status');
@@ -288,7 +291,10 @@ export async function noteOutsideChanges(world: World, ledger: Ledger): Promise<
   if (entries.length > 0) await world.store.record({ entries });
 }
 
-/** The session that left the file as it is now, if its change is the last one in the journal. */
+/**
+ * The session that left the file as it is now, according to the last change in the journal.
+ * Undefined if another program has changed the file since.
+ */
 function authorOf({ key, sha256 }: ChangedFile, last: Entry | undefined): string | undefined {
   const left = last?.effects?.findLast((effect) => effect.key === key)?.after;
   if (left === undefined) return undefined;

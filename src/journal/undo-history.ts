@@ -138,7 +138,7 @@ function isRemainder(history: UndoHistory, entry: Entry, effects: readonly Effec
   return effects.every(isMadeFolder) && history.isPartlyUndone(entry);
 }
 
-/** True if the selection leaves some effects of its change in place. */
+/** True if the selection leaves out effects of its change that are still in place. */
 export function isPartial({ entry, effects }: Selected, history: UndoHistory): boolean {
   return effects.length < history.standing(entry).length;
 }
@@ -196,7 +196,7 @@ function ofKey(entry: Entry, standing: readonly Effect[], key: string | undefine
   const isAbove = (effect: Effect): boolean => [...own].some((each) => isBelow(each, effect.key));
   const madeFor = (effect: Effect): boolean => effect.after.kind === 'directory' && isAbove(effect);
   if (standing.every((effect) => own.has(effect.key) || madeFor(effect))) return standing;
-  // A deleted file is restored together with the folders that were deleted above it.
+  // Restore a deleted file together with the folders that were deleted above it.
   const removedAround = (effect: Effect): boolean => effect.before.kind === 'directory' && isAbove(effect);
   return standing.filter((effect) => own.has(effect.key) || removedAround(effect));
 }

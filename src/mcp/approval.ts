@@ -174,7 +174,8 @@ export class HeldCalls {
   }
 
   #hold(held: HeldCall, request: ApprovalRequest): InputRequired {
-    // Avoids an unhandled rejection while the user is asked; the next request reports the error.
+    // Avoid an unhandled rejection while the user is asked. The next request of the client gets the
+    // error.
     held.answer.catch(() => {});
     held.pause();
     const requestState = randomUUID();

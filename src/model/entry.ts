@@ -126,7 +126,7 @@ export interface NewEntry extends Partial<TurnMark> {
    * permission used.
    */
   readonly grant?: Grant;
-  /** On an entry of kind `turn`: the position of git. */
+  /** On an entry of kind `turn`: the git branch, commit and index when the turn began. */
   readonly git?: GitPosition;
   /** The host's own id of the call that made the change. */
   readonly call?: string;
@@ -138,8 +138,8 @@ export interface NewEntry extends Partial<TurnMark> {
    */
   readonly machine?: string;
   /**
-   * On an entry of kind `claim`: the claim made or released. On one of kind `notice`: the claim reported to the
-   * session.
+   * A claim says that a session works on a path. On an entry of kind `claim`: the claim made or
+   * released. On one of kind `notice`: the claim reported to the session.
    */
   readonly claim?: ClaimMark;
   /** On the entry that opens a session: the program that the session belongs to. */

@@ -36,11 +36,11 @@ export interface ResumeOptions {
 
 /** The result of importing a transcript into a session. */
 export interface Resumed {
-  /** Number of files whose sightings the disk confirms. */
+  /** Number of files whose content is still what the transcript showed. */
   readonly confirmed: number;
   /**
-   * Number of files that changed since the transcript showed them; these sightings allow no
-   * overwrite.
+   * Number of files that changed since the transcript showed them. The session may not overwrite
+   * them before it reads them.
    */
   readonly unverified: number;
   readonly skipped: Skipped;

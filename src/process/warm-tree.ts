@@ -33,8 +33,8 @@ const MAX_WATCHES = 20_000;
 const FLUSH_MS = 2_000;
 
 /**
- * Offsets within an entry of a git index, before its name: stat fields, mode, owner, group, size,
- * hash, flags.
+ * Byte offsets of three fields in an entry of a git index. The fields in order: stat fields, mode,
+ * owner, group, size, hash, flags, name.
  */
 const MODE_AT = 24;
 const HASH_AT = 40;

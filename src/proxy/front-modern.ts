@@ -49,7 +49,7 @@ export class ModernClients {
     this.#open = () => open((line) => this.#route(line));
   }
 
-  /** The problem with a request, checked before it is forwarded. */
+  /** The reason not to forward a request; undefined if there is none. */
   problemWith(message: JsonRecord, headers: Readonly<Record<string, unknown>>): Problem | undefined {
     return this.#check.problemWith(message, headers);
   }

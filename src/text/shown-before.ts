@@ -9,7 +9,7 @@ const CARRIAGE_RETURN = '␍';
 /** Lines that a diff shows of the text before the change. */
 interface ShownBefore {
   readonly ranges: readonly LineRange[];
-  /** The lines of all ranges, in order. */
+  /** The text of all shown lines, in order. */
   readonly content: string;
 }
 

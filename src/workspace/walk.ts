@@ -65,7 +65,10 @@ export function walk(request: Walk): Walked {
   return walkPlain(request) ?? walkLinks(request);
 }
 
-/** The usual case, without links on the path; undefined means: use `walkLinks`. */
+/**
+ * Walks a path without links, which is the usual case. Undefined if the path may contain a link or
+ * cannot be walked; the caller then uses `walkLinks`.
+ */
 function walkPlain(request: Walk): Walked | undefined {
   const { root, parts, links } = request;
   const name = parts.at(-1);
@@ -82,7 +85,10 @@ function walkPlain(request: Walk): Walked | undefined {
   return undefined;
 }
 
-/** The folder of the last part; undefined if the path to it is not made of plain folders. */
+/**
+ * Opens the folder that contains the last part of the path. Undefined if a component before it is
+ * missing or not a plain folder.
+ */
 function folderOf({ root, parts, folder, recent }: Walk): PinnedDirectory | undefined {
   if (parts.length === 1) return new SharedDirectory(root.dir);
   const known = recent.at(folder);
@@ -183,7 +189,7 @@ function climb(state: State): Walked | undefined {
   return undefined;
 }
 
-/** The path of `names` relative to the parent of a root; each leading `..` climbs one further level. */
+/** Appends `names` to the parent folder of a root. Each leading `..` climbs one further level. */
 function above(root: string, names: readonly string[]): string {
   let folder = dirname(root);
   let first = 0;
@@ -191,7 +197,7 @@ function above(root: string, names: readonly string[]): string {
   return `${folder}/${names.slice(first).join('/')}`;
 }
 
-/** The directory, or the errno if it cannot be entered. */
+/** Opens a directory inside `dir`. Returns the errno if it cannot be opened. */
 function tryEnter(dir: PinnedDirectory, name: string): PinnedDirectory | string {
   try {
     return dir.enter(name);
@@ -207,7 +213,7 @@ function follow(state: State, path: string): Walked | undefined {
   let target: string;
   try {
     target = readlinkSync(path);
-    // A target that is not UTF-8 would decode to another name, which may exist.
+    // Fail if the target is not UTF-8: decoded, it would become another name, which may exist.
     if (target.includes('\ufffd') && !readlinkSync(path, 'buffer').equals(Buffer.from(target)))
       return fail(state, 'EILSEQ');
   } catch (error) {

@@ -34,8 +34,8 @@ describe.skipIf(!existsSync('/dev/shm'))('with our state on another file system'
 });
 
 /**
- * Repeats the attack until the outside program and our commits have both written. On a busy
- * machine, one can finish before the other begins.
+ * Repeats the attack until both the outside program and our commits have written in one round. On a
+ * busy machine, one of them can finish before the other begins.
  */
 async function losesNothing(attack: Omit<WriterAttack, 'writes' | 'rounds'>): Promise<void> {
   for (let round = 0, met = 0; met === 0; round += 1) {

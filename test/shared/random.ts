@@ -11,6 +11,6 @@ export function random(seed: number): {
     mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
     return ((mixed ^ (mixed >>> 14)) >>> 0) % sides;
   };
-  // Lists in tests are never empty.
+  // The cast is safe: lists in tests are never empty.
   return { roll, pick: <T>(from: readonly T[]): T => from[roll(from.length)] as T };
 }

@@ -103,7 +103,10 @@ async function broughtBack({ root, home }: Scratch, undo: string): Promise<strin
   return change;
 }
 
-/** Starts again and checks that no change is unfinished. Returns the id of the newest change. */
+/**
+ * Opens the workspace again and checks that no change is unfinished. Returns the id of the newest
+ * change.
+ */
 async function settled({ root, home }: Scratch): Promise<string> {
   const sessions = await Sessions.open({ roots: [root], home });
   const { store } = sessions.world;

@@ -1,6 +1,6 @@
 import type { ToolNames } from '../../report/tool-names.ts';
 
-/** Tool names for a completely unknown server. */
+/** Descriptions in place of tool names, for a server whose tools are all unknown. */
 export const WORDS_FOR_ANY: ToolNames = {
   read: 'the tool that reads a file',
   write: 'the tool that writes a file',
@@ -33,8 +33,9 @@ const READING = new Set(
 );
 
 /**
- * Guesses a tool's effect from its name, for servers without annotations. A changing verb anywhere in the
- * name decides.
+ * Guesses a tool's effect from its name, for servers without annotations. `changes`: the name
+ * contains a changing verb. `reads`: it contains only a reading verb. `unclear`: it contains
+ * neither.
  */
 export function tendencyOf(name: string): 'reads' | 'changes' | 'unclear' {
   const words = name

@@ -58,9 +58,9 @@ export async function settleForeign(
 }
 
 /**
- * Records the result of a change that no program reported, by comparing bytes. Files as announced
- * mean `done`, unchanged files `failed`, anything else `unknown`. The change stays open if the
- * files cannot be read now, or if they are unchanged and `untouched` is `leave`.
+ * Records the result of a change whose end no program reported, by comparing bytes. Files as
+ * announced mean `done`, unchanged files `failed`, anything else `unknown`. The change stays open
+ * if the files cannot be read now, or if they are unchanged and `untouched` is `leave`.
  */
 export async function settleByBytes(
   scene: ShownScene,
@@ -226,7 +226,7 @@ function uncoveredBy({ foreign }: PendingChange): { readonly uncovered?: string 
   return reason === undefined ? {} : { uncovered: reason };
 }
 
-/** A change that another writer made and recorded while this one was running. */
+/** A change that another writer made and recorded while the announced change was running. */
 interface OvertakingChange {
   /** The state that the other writer left. */
   readonly left: Side;
@@ -267,7 +267,8 @@ async function effectsNow(
   overtaken: ReadonlyMap<string, OvertakingChange>,
 ): Promise<Effect[]> {
   const effects: Effect[] = [];
-  // Contents of a moved folder move back with it, so they need no effects.
+  // The contents of a moved folder need no effects of their own: an undo moves them back with the
+  // folder.
   const moved = new Set(turnouts.flatMap(({ effect }) => effect.movedTo ?? []));
   const announced = new Set(turnouts.map(({ effect }) => effect.key));
   for (const {
@@ -292,8 +293,9 @@ async function effectsNow(
 }
 
 /**
- * Effects for the contents of a folder that a program made, for example by a copy. Without them the folder could not be
- * undone. If some content is protected or cannot be read, the folder is recorded without contents.
+ * Effects for the contents of a folder that a program made, for example by a copy. Without them, an
+ * undo could not remove the folder. If some content is protected or cannot be read, the folder is
+ * recorded without contents.
  */
 async function effectsBelow(world: World, key: string): Promise<Effect[]> {
   try {

@@ -18,7 +18,10 @@ function messageIn(record: JsonRecord): JsonRecord {
   return objectIn(record, 'message') ?? record;
 }
 
-/** Resolves relative paths against the server's first root. */
+/**
+ * Reads the tool calls and results among the messages. Relative paths start at the server's first
+ * root.
+ */
 class McpReader implements Reader {
   readonly #fold: Fold;
 

@@ -14,9 +14,9 @@ import { OPENCODE } from './opencode.ts';
 import { optionalText, payloadText, workspaceRoots } from './payload.ts';
 
 /**
- * The generic form of events, for programs that are not in the table (docs/hooks.md). The tool is
- * the action (`read`, `write`, `edit`, `delete`, `move`, `run`), the input is its arguments. The
- * answer is `{"verdict": "pass" | "deny", "reason"?, "context"?}`.
+ * The generic form of events, for agent programs that Lookfirst does not know by name
+ * (docs/hooks.md). The tool is the action (`read`, `write`, `edit`, `delete`, `move`, `run`), the
+ * input is its arguments. The answer is `{"verdict": "pass" | "deny", "reason"?, "context"?}`.
  */
 export const GENERIC: Host = {
   name: 'generic',

@@ -69,7 +69,7 @@ export async function beginsWith(file: string, fingerprint: Fingerprint): Promis
   try {
     return (await hashOfStart(file, fingerprint.size)) === fingerprint.sha256;
   } catch (error) {
-    // Another process may have moved the file a moment ago.
+    // Another process may just have moved the file, so a missing file is no error.
     if (isMissing(error)) return false;
     throw error;
   }

@@ -110,7 +110,8 @@ export class RecordWriter {
   }
 
   /**
-   * Updates this writer after the server has answered a record. `number` is that of the last entry.
+   * Updates this writer after the server has answered a record. `number` is the number of the
+   * record's last entry.
    */
   done({ writes, renewsOwner, withdrawn }: PreparedRecord, number: number): void {
     for (const change of withdrawn) this.#abandoned.delete(change);

@@ -26,7 +26,10 @@ export interface Syntax {
   readonly prefixes?: RegExp;
   /** A character that escapes the next one outside strings. */
   readonly charEscape?: string;
-  /** True if `'` begins a character literal, a lifetime (Rust) or a quote operator (Lisp), not a string. */
+  /**
+   * True if `'` does not begin a string, but a character literal, a lifetime (Rust) or a quote
+   * operator (Lisp).
+   */
   readonly loneQuote?: true;
   readonly regexLiterals?: true;
   /** Matches the start of a here-document, which ends at a line with its mark; group 2 is the mark. */

@@ -170,6 +170,6 @@ function withoutFooters(text: string, footers: readonly string[]): string {
     cut = true;
   }
   if (!cut) return text;
-  // One empty line separates the lines from the first footer.
+  // Also cut the one empty line that separates the file's lines from the first footer.
   return text.slice(0, text[end - 1] === '\n' ? end : end + 1);
 }

@@ -302,7 +302,9 @@ function isAsSeen(known: Sighting, snapshot: Snapshot): boolean {
   return known.stamp !== undefined && sameStamp(known.stamp, snapshot.stamp);
 }
 
-/** Compares a page of a huge file at its position: text added after it does not make it stale. */
+/**
+ * True if a page of a huge file is unchanged at its position. Text added after it does not matter.
+ */
 function isAsShown(page: SeenPage, bytes: Uint8Array): boolean {
   return fingerprintOf(sliceLineBytes(bytes, page)).sha256 === page.sha256;
 }
@@ -375,7 +377,8 @@ export function guardAt(world: World, session: string, path: string): string | u
 }
 
 /**
- * A reason if the path is in our own state folder or configures Lookfirst. The host decides about other outside files.
+ * The reason why a path outside the workspace must not be changed: it is in our state folder or
+ * configures Lookfirst.
  */
 function guardOutside({ home, policy }: World, path: string): string | undefined {
   if (isWithin(path, home)) return `${path}, because it is in the state folder of Lookfirst`;

@@ -196,8 +196,9 @@ export interface FoundSide {
 }
 
 /**
- * The present state at a key. A key below a file or a link is absent, even if the link's target is a folder. Throws if
- * the state cannot be determined or the key is not in this workspace.
+ * The present state at a key (a canonical path). A key below a file or a link is absent, even if
+ * the link's target is a folder. Throws if the state cannot be determined or the key is not in this
+ * workspace.
  */
 export async function sideAt(world: World, key: string): Promise<Side> {
   return (await foundAt(world, key)).side;

@@ -67,7 +67,7 @@ function accessesBy(touch: Touch, scene: Scene, all: readonly Touch[]): readonly
   }
 }
 
-/** The arguments as an object. A patch may be plain text instead. */
+/** The arguments as an object. A patch in plain text becomes the argument `input`. */
 function argumentsOf(args: unknown, rules: readonly Rule[]): JsonRecord | undefined {
   if (isRecord(args)) return args;
   if (typeof args !== 'string') return undefined;

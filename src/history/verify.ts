@@ -80,7 +80,8 @@ function isShown(shown: ShownText, { text, size }: SizedText): boolean {
   const isUnended = size - 1 === shown.size && text.endsWith('\n');
   if (isUnended && hash('sha256', text.slice(0, -1)) === shown.sha256) return true;
   const lf = toLf(text);
-  // If CRLF remains after the conversion (`\r\r\n`), the hash could be that of a different text.
+  // Do not compare a text in which CRLF remains after the conversion (from `\r\r\n`): the hash
+  // could be that of a different text.
   if (lf.length === text.length || lf.includes('\r\n')) return false;
   const bare = text.endsWith('\r\n') ? [text.slice(0, -2)] : [];
   return [lf, ...bare].some((other) => isShown(shown, sizedText(other)));

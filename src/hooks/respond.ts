@@ -197,8 +197,8 @@ async function promptSubmitted(
     await session.continueTurn();
     return { verdict: 'pass' };
   }
-  // No call runs while the user types. So announced changes without a reported end can now be
-  // recorded.
+  // Record the announced changes whose end was never reported. No call runs while the user types,
+  // so they have ended.
   await session.settleLeft();
   await session.noteOutsideChanges();
   const changed = await session.outsideChangesOfTurn();

@@ -41,13 +41,14 @@ export async function collectGarbage(
   }
 
   const needed = async (): Promise<ReadonlySet<string>> => {
-    // Pending changes first: in the other order, a change that ends in between would be missed.
+    // Query pending changes first: in the other order, a change that ends in between would be
+    // missed.
     const pending = imagesOfPending(await store.pending());
     const needed = new Set(pending);
     for await (const { sha256 } of usesIn(store, { afterSeq: plan.headSeq })) needed.add(sha256);
     return needed;
   };
-  // Sorted by name, so that each step touches few folders.
+  // Sort by name, so that each step touches few folders.
   const hashes = plan.images.map((image) => image.sha256).sort();
   let removed: ImageUsage = { count: 0, bytes: 0 };
   for (let done = 0; done < hashes.length; done += IMAGES_STEP) {

@@ -51,9 +51,9 @@ export interface Locks {
 export class LocalLocks implements Locks {
   readonly #mutex = new KeyedMutex<number>();
   readonly #processes: ProcessLock;
-  /** Shared holders in this process, by lock number; the process takes each lock once for all. */
+  /** Requests of this process that share a lock, by lock number. The process locks only once. */
   readonly #shared = new Map<number, number>();
-  /** Slots computed before, by key: most changes concern one file, and often the same file again. */
+  /** Cache of slots by key: most changes concern one file, and often the same file again. */
   readonly #known = new Map<string, Slots>();
 
   constructor(options: LockOptions) {

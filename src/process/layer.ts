@@ -35,8 +35,8 @@ export interface LayerRecord {
   /** The folders that the layer covers. The writes over the Nth folder are in `up-N`. */
   readonly layered: readonly string[];
   /**
-   * The time at which the layer was made. An entry of the workspace with a later ctime changed
-   * while the command ran.
+   * The time at which the layer was made. A file or folder of the workspace with a later ctime
+   * changed while the command ran.
    */
   readonly beganNs: bigint;
 }
@@ -95,8 +95,9 @@ export function makeLower(layer: Layer, index: number): void {
 }
 
 /**
- * The folders below `folders` at which another file system is mounted, except those in or at one of `except`. An overlay
- * does not show what is mounted in its lower folder.
+ * The folders below `folders` at which another file system is mounted, except those in or at one of
+ * `except`. Each needs a layer of its own, because an overlay does not show what is mounted in its
+ * lower folder.
  */
 export function mountsBelow(folders: readonly string[], except: readonly string[]): readonly string[] {
   const isBelow = (path: string, folder: string): boolean => path.startsWith(`${folder}/`);
@@ -127,9 +128,9 @@ export function upperFolder(layer: Layer, index: number): string {
 }
 
 /**
- * Waits up to 10 milliseconds until the kernel's file clock has passed the layer's beginning. Files
- * get the time of the last clock tick, so without this wait a write before the command and one
- * during it could have the same time.
+ * Waits up to 10 milliseconds until the kernel's file clock is later than the time at which the
+ * layer was made. Files get the time of the last clock tick. So without this wait, a write before
+ * the command and one during it could have the same time.
  */
 export function clockTicked({ folder, beganNs }: Pick<Layer, 'folder' | 'beganNs'>): void {
   while (touched(folder) <= beganNs);

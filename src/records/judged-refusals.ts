@@ -127,7 +127,10 @@ export function falseAlarm(refusal: Entry, next: Entry | undefined): Alarm {
   return content !== undefined && wrote === content && met === sha256 ? 'same-content' : undefined;
 }
 
-/** Counts over refusals and changes, in any order. */
+/**
+ * Counts refusals, false alarms and reads that a diff made unnecessary. `entries`: refusals and
+ * changes, in any order.
+ */
 export function numbersOf(entries: readonly Entry[]): Numbers {
   const sorted = [...entries].sort((a, b) => a.seq - b.seq);
   const refusals = sorted.filter(({ kind }) => kind === 'refusal');

@@ -57,7 +57,10 @@ export async function announcedShell(
   }
 }
 
-/** Sorts longer commands first: a shorter command may be only a part of the command in the line. */
+/**
+ * Sorts longer commands first, because a shorter command may be only a part of the command that the
+ * line contains.
+ */
 function betterFirst({ entry: one }: PendingChange, { entry: other }: PendingChange): number {
   return essenceOf(other.text ?? '').length - essenceOf(one.text ?? '').length || one.atMs - other.atMs;
 }

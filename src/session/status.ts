@@ -8,7 +8,7 @@ import type { FileStatus, Freshness, StatusResult } from '../model/results.ts';
 import { type Sighting, type SightingFlags, showsAll } from '../model/sighting.ts';
 import type { Outcome } from '../model/verdict.ts';
 
-/** Number of files in an answer without a path, most recently seen first. */
+/** Maximum number of files in an answer about all files. The most recently seen files are shown. */
 const MAX_FILES = 100;
 
 /** The session's sightings of a file, or of all files, and whether they are still current. */

@@ -16,7 +16,10 @@ const SHOWN_DIGITS = 12;
  */
 const MAX_KEPT = 1000;
 
-/** Opens the revisions of this state folder. The first process makes the key, and all processes share it. */
+/**
+ * Returns the function that computes revisions with the key of this state folder. The first process
+ * makes the key, and all processes share it.
+ */
 export function openRevisions(home: string): RevisionOf {
   return revisionsUnder(readKey(join(home, 'lookfirst.key')));
 }

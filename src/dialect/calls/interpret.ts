@@ -34,7 +34,8 @@ export function interpret(call: ForeignCall, rules: readonly Rule[] | undefined)
     return { touches, guessed: true, unexplained: inference.mayChange };
   }
   const touches = touchesOf(rules, args);
-  // A tool that only reads may be called without a path. A tool that changes files must name one.
+  // If a changing tool names no path, its effect is unknown. A tool that only reads may be called
+  // without a path.
   const lost = touches.length === 0 && rules.some(mayChange) && !isHarmless(rules, args);
   const unexplained = lost || touches.some(({ does }) => does === 'unknown' || does === 'run');
   return { touches, guessed: false, unexplained };
@@ -162,8 +163,8 @@ function shellWord(word: string): string {
 }
 
 /**
- * The effects of a copy or move. A copy may create or replace its destination. Its new bytes are unknown, except
- * that they come from the source.
+ * The effects of a copy or move. A copy may create or replace its destination. The new bytes of the
+ * destination are unknown, except that they come from the source.
  */
 function transfer(
   rule: Extract<Rule, { readonly does: 'move' | 'copy' }>,

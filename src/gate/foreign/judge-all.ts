@@ -31,7 +31,7 @@ interface ExpectedWrite extends ForeignWrite {
   readonly expected?: { readonly bytes: Uint8Array; readonly fingerprint: Fingerprint };
 }
 
-/** A change that was allowed only by the operator's bypass. */
+/** A change that is allowed only because a bypass rule or a grant of the operator exempts it. */
 interface Bypassed extends Pick<Step, 'action' | 'path'> {
   readonly notices: readonly Notice[];
 }
@@ -111,7 +111,7 @@ export async function judgeAll(
   };
 }
 
-/** Notices about outside changes in files that may still be changed. */
+/** Notices about changes that other programs made to files which this session may change anyway. */
 export async function changesElsewhere(
   scene: ShownScene,
   effects: readonly Effect[],
@@ -164,7 +164,10 @@ async function judgeFile({ world, ledger }: ShownScene, intent: FileIntent): Pro
   return { ok: true, effects: [{ key, relative, before: side, after: side }], writes, ...by };
 }
 
-/** The write expected from another program. It writes the text as given, without the gate's conversions. */
+/**
+ * The write expected from another program. The program writes the text as given, without the gate's
+ * conversions.
+ */
 function expectedWrite(intent: FileIntent, { path, bytes }: Step): ExpectedWrite | undefined {
   switch (intent.kind) {
     case 'write': {
@@ -193,7 +196,7 @@ function expectedSide(after: Side, { expected }: ExpectedWrite): Side {
   return fileSide(expected.fingerprint, after.mode, 'none');
 }
 
-/** The notices about a used bypass, which are reported with another program's write. */
+/** The notices that a step is allowed only by a bypass rule or a grant of the operator. */
 function bypassedBy({ action, path, notices = [] }: Step): { readonly bypassed?: Bypassed } {
   const used = notices.filter((notice) => notice.kind === 'bypassed');
   return used.length === 0 ? {} : { bypassed: { action, path, notices: used } };
@@ -293,7 +296,7 @@ function clipped({ from, to }: LineRange, totalLines: number): LineRange {
   return { from: Math.max(1, Math.min(from, totalLines)), to: Math.min(to, totalLines) };
 }
 
-/** The effect on a file. Its result is unknown until the other server has answered. */
+/** The effect on a file. The file's new state is unknown until the other server has answered. */
 function effectOf({ path, snapshot }: LookedFile): Effect {
   const { key, relative } = path;
   if (snapshot === undefined) return { key, relative, before: ABSENT, after: ABSENT };

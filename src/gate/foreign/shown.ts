@@ -36,8 +36,8 @@ export interface ShownScene {
 
 /**
  * Records what another program's read showed. The shown text counts, not the disk: if the file has
- * changed since, the session has seen older bytes, and its next change is STALE, not NOT_READ.
- * Files above the policy's edit size are not recorded.
+ * changed since, the session has seen older bytes. Its next change is then refused as STALE, not as
+ * NOT_READ. Files larger than `maxEditBytes` are not recorded.
  */
 export async function witnessShown(scene: ShownScene, event: ReadEvent): Told {
   const { world, ledger } = scene;
@@ -65,7 +65,10 @@ export async function witnessShown(scene: ShownScene, event: ReadEvent): Told {
   }
 }
 
-/** Records shown text of a file that can no longer be read: only the text is known. */
+/**
+ * Records the shown text of a file that can no longer be read. Does nothing if only a part of the
+ * file was shown.
+ */
 async function witnessText(scene: ShownScene, event: ReadEvent): Told {
   const { content } = event;
   const resolved = scene.world.workspace.resolve(event.path);
@@ -158,7 +161,8 @@ function shownOf(event: ReadEvent, snapshot: Snapshot): ShownNow {
   const isThere = content === undefined || matches(content, bytes, ranges);
   if (isThere || 'guessed' in event) {
     const coverage: Coverage = ranges === undefined ? WHOLE : linesCoverage(ranges, totalLines);
-    // A server that shows U+FFFD for bytes it cannot decode would also write it, so treat the file as not text.
+    // Treat the file as not text if it is not UTF-8: a server that shows U+FFFD for other bytes
+    // would also write U+FFFD.
     const notText = flags.notText || (content !== undefined && !isUtf8(bytes));
     const known = { ...flags, notText, clamped: flags.clamped || !isThere };
     const seen = { fingerprint, stamp, racy, coverage, totalLines, flags: known };
@@ -244,8 +248,8 @@ async function storeBefore(world: World, { key, before, movedTo }: Effect): Prom
 }
 
 /**
- * The notice about another writer's changes in a file that may still be changed, and the lines that
- * count as seen after the notice.
+ * The notice about another writer's changes in a file that this session may change anyway, and the
+ * lines that count as seen after the notice. Undefined if there are no such changes.
  */
 export async function changedElsewhere(
   { world, ledger }: ShownScene,

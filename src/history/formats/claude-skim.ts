@@ -48,11 +48,14 @@ const RESULT =
   /^\{"role":"user","content":\[\{(?:"tool_use_id":"([\w-]{1,100})","type":"tool_result"|"type":"tool_result","tool_use_id":"([\w-]{1,100})"),/;
 const RESULT_BYTES = 256;
 const RESULT_ID = Buffer.from('"tool_use_id":');
-/** The uuid of a result directly follows its message. */
+/** The text between the message of a result and the record's uuid. */
 const MESSAGE_END = Buffer.from(']},"uuid":"');
 const NAMED_RESULT = new RegExp(`^${UUID}","timestamp":"`);
 const NAME_BYTES = 64;
-/** In records other than results, the uuid is near the end, followed only by plain values. */
+/**
+ * The key of a record's uuid. In records other than results, only plain values follow the uuid up
+ * to the end of the line.
+ */
 const NAME = ',"uuid":"';
 const NAMED_END = new RegExp(
   `^,"uuid":"${UUID}"(?:,"\\w+":(?:"(?:[^"\\\\]|\\\\.)*"|-?[\\d.]+|true|false|null))*\\}\\s*$`,

@@ -109,7 +109,7 @@ class SqliteStore implements Store {
     this.#chain = new ChainRows(db);
   }
 
-  /** Journals the warnings from opening the database. */
+  /** Records the warnings from opening the database in the journal. */
   async begin(): Promise<void> {
     const atMs = Date.now();
     // Record the warnings under `/`, which contains every workspace, so that every log shows them.

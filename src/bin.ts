@@ -32,8 +32,9 @@ function restoreCertificates(env: NodeJS.ProcessEnv): void {
 }
 
 /**
- * Keeps compiled code in the state folder for later starts. Returns a function to call before the
- * process ends. Does nothing if the folder cannot be found, because later code reports that.
+ * Keeps compiled code in the state folder for later starts. Returns a function that must be called
+ * before the process ends. If the state folder cannot be found, only the start takes longer; later
+ * code reports the problem.
  */
 function keepCompiled(): () => void {
   const { env, platform } = process;

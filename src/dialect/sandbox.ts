@@ -146,7 +146,7 @@ function atLeastOne(value: number | undefined): number | undefined {
   return value === undefined || value < 1 ? undefined : Math.floor(value);
 }
 
-/** The file tools of the system behind the preset `sandbox`. */
+/** The file tools of the system that the preset `sandbox` copies. */
 export const SANDBOX: Dialect = {
   name: 'sandbox',
   tools: [...SANDBOX_TOOLS, commandTool('Bash', 'timeout')],

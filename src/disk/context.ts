@@ -24,7 +24,7 @@ export type CommitStep =
   | 'retain'
   | 'folder-sync';
 
-/** The shared parts that every file change needs. */
+/** The parts of this process that all its file changes share. */
 export interface DiskContext {
   readonly clock: FileSystemClock;
   readonly litter: LitterLog;

@@ -21,7 +21,7 @@ import type { Conflict } from './replace.ts';
 const KINDS = loadNative() === undefined ? (['claim'] as const) : (['exchange', 'claim'] as const);
 
 describe.each(KINDS)('another process that acts while we %s', (commit) => {
-  /** Calls `act` once, just before `step`. */
+  /** Replaces a file and calls `act` once, just before the given step of the commit. */
   async function meanwhile(
     step: CommitStep,
     act: (file: string, disk: Bench) => void,
@@ -127,8 +127,9 @@ describe.each(KINDS)(
 
 describe.skipIf(loadNative() === undefined)('an exchange that is reversed', () => {
   /**
-   * Changes the file without changing its times, so that our file gets the name before the change
-   * is noticed. Calls `act` at that moment.
+   * Replaces a file that another program changes just before the exchange, without changing its
+   * times. So our file gets the name before the commit notices the change. Calls `act` at that
+   * moment.
    */
   async function exposed(act: (file: string) => void): Promise<{ disk: Bench; done: Conflict }> {
     const disk: Bench = bench(['f: old'], {

@@ -72,9 +72,9 @@ function readPattern(glob: string): Pattern | string {
 }
 
 /**
- * Arguments that preselect files by base name. They use ripgrep's file types, which respect ignore
- * rules; `--glob` would override them. Empty if the base name excludes nothing or cannot be written
- * as a type.
+ * Arguments that preselect files by base name. They use ripgrep's file types, because `--glob`
+ * would override the ignore rules. Empty if the base name excludes nothing or cannot be written as
+ * a type.
  */
 function preselection(patterns: readonly Pattern[]): string[] {
   // Replace `?`: for ripgrep it is a byte, for us a character.

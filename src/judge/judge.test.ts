@@ -11,7 +11,9 @@ const EMPTY: Target = { ...FILE, sizeBytes: 0, empty: true };
 const HEAD: Coverage = { kind: 'lines', ranges: [{ from: 1, to: 4 }] };
 const unseen = { sighting: undefined, freshness: undefined };
 
-/** The reason why the change is allowed and the notices, or the refusal code. */
+/**
+ * The reason why a change is allowed, followed by the kinds of the notices; or the refusal code.
+ */
 function verdict(given: Partial<Facts>, under: Policy = policy()): string {
   const result = judge(facts(given), under);
   if (result.outcome === 'refuse') return result.refusal.code;

@@ -106,7 +106,7 @@ function exemption(facts: Facts, policy: Policy): Licence | undefined {
   const { action, target } = facts;
   if (!target.exists) return 'new';
   if (action === 'move' || action === 'mkdir') return 'not-required';
-  // Deleting a link removes only the link, and the journal stores its target.
+  // A link can be deleted without a read: only the link is lost, and the journal stores its target.
   if (target.kind === 'link') return 'not-required';
   if (target.kind === 'directory' && facts.folder?.empty === true) return 'empty';
   if (isEmptyAsKnown(facts) && policy.empty === 'exempt') return 'empty';
@@ -117,8 +117,8 @@ function exemption(facts: Facts, policy: Policy): Licence | undefined {
 }
 
 /**
- * True if a file is empty and the session has not seen other content of it. Otherwise that content may be about to
- * return, for example while an editor saves.
+ * True if a file is empty and the session has not seen other content of it. Content that it has
+ * seen may be about to return, for example while an editor saves.
  */
 function isEmptyAsKnown(facts: Facts): boolean {
   const { target } = facts;

@@ -85,8 +85,8 @@ function addView(old: Sighting, next: Sighting): Sighting {
 }
 
 /**
- * The pages of the old and the new view; a newer page replaces older ones inside its range. Drops
- * the oldest beyond a limit.
+ * The pages of the old and the new view. A new page replaces old ones inside its range. Drops the
+ * oldest pages beyond `MAX_PAGES`.
  */
 function joinedPages(old: Sighting, next: Sighting): readonly SeenPage[] | undefined {
   const newer = next.pages;

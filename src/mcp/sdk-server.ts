@@ -82,10 +82,10 @@ export function sdkServer(host: ToolHost, era: Era, { log, held, arrivedAt }: Sd
   return server;
 }
 
-/** Notes the time of an answer that is about to be sent. A cancelled call is not answered. */
+/** Records the time at which an answer is about to be sent. A cancelled call gets no answer. */
 async function beforeAnswer(times: CallTimes, signal: AbortSignal): Promise<void> {
-  // First receive the input that has already arrived. The client sent its writes before it could see this answer, so
-  // they must get an earlier time.
+  // First receive the input that has already arrived. The client sent it before it could see this
+  // answer, so it must get an earlier time than the answer.
   if (times.showsMore === true) await inputRead();
   if (!signal.aborted) times.answeredAt = performance.now();
 }

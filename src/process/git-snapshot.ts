@@ -105,8 +105,8 @@ async function emptyIndex(
 const NO_REPOSITORY = 'none.git';
 
 /**
- * Folders of installed packages and caches, which a snapshot leaves out where no repository exists.
- * Such a folder has no ignore rules that name them.
+ * Folders of installed packages and caches. A snapshot of a folder outside every repository leaves
+ * them out, because no ignore rules exclude them there.
  */
 const NEVER_LOOSE = ['node_modules/', '.venv/', '__pycache__/'];
 

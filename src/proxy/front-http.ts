@@ -100,7 +100,10 @@ function endpointFor(options: FrontOptions, log: (text: string) => void): Endpoi
   return new ProcessEndpoint({ gate, maxBytes, process });
 }
 
-/** Accepts requests from this machine, for this machine, with the token. Answers all others itself. */
+/**
+ * Returns a check of requests: true if host and origin are this machine and the token is right. The
+ * check answers all other requests itself.
+ */
 function guard(token: string | undefined): (req: IncomingMessage, res: ServerResponse) => boolean {
   const hostOk = localhostHostValidation();
   const originOk = localhostOriginValidation();

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { ProxyTurns } from './intercept-options.ts';
 
-/** Takes a turn and logs when it was granted. */
+/**
+ * Returns a function that takes a turn at some files and adds `name` to the log when it gets it.
+ */
 function taker(turns: ProxyTurns, log: string[]) {
   return async (name: string, keys: string[], mode: 'together' | 'alone') => {
     const release = await turns.take(keys, mode);

@@ -44,7 +44,10 @@ export function entryValues(entry: NewEntry, { seq, hash }: ChainLink): (string 
 
 const FILTERED: ReadonlySet<string> = new Set(['atMs', 'kind', 'session', 'root', 'path', 'change']);
 
-/** The canonical JSON of an entry, and its text in the column `rest`. Made in one pass, because every read needs both. */
+/**
+ * The canonical JSON of an entry, and its text in the column `rest`. Both are made in one pass,
+ * because recording an entry needs both.
+ */
 export function entryTexts(entry: NewEntry): { readonly whole: string; readonly rest: string } {
   let whole = '';
   let rest = '';

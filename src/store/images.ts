@@ -83,8 +83,8 @@ export interface Images {
    */
   read(fingerprint: Fingerprint): Promise<Uint8Array>;
   /**
-   * Like `read`, in chunks, for files too large for memory. The Fault comes at the end, so do not use any chunk before
-   * it.
+   * Like `read`, in chunks, for files too large for memory. A Fault about wrong bytes comes only
+   * after the last chunk, so do not use any chunk before the end.
    */
   chunks(fingerprint: Fingerprint): AsyncIterable<Uint8Array>;
   /** Writes the bytes to a new file (0600; fails if the name is taken). Removes the file if the bytes are damaged. */

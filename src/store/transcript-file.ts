@@ -105,7 +105,7 @@ export interface FoundTranscript {
   readonly path: string;
 }
 
-/** A user's folders, and the environment variables that move them. */
+/** The user's home folder, and the environment variables that move the folders of clients. */
 interface Places {
   readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;

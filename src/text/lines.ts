@@ -233,7 +233,7 @@ function newlineMarks(word: number): number {
   return (others - ONES) & ~others & HIGH_BITS;
 }
 
-/** The number of bytes up to and including the first mark. */
+/** The number of bytes of a word up to and including its first mark; see `newlineMarks`. */
 function bytesTo(marks: number): number {
   return (ctz32(marks) >> 3) + 1;
 }

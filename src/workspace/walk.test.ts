@@ -12,8 +12,8 @@ function opened(roots: readonly string[], options: WorkspaceSettings = {}): Work
 }
 
 /**
- * `inside x`: x exists there. `absent x`: x would be created there. `missing x`: the names that do
- * not exist. Otherwise a refusal code.
+ * `expected` is `inside x` if the path leads to the existing path x in the root, and `absent x` if
+ * x could be created there. Otherwise it is a refusal code, with the errno if there is one.
  */
 type Row = readonly [tree: string, path: string, expected: string];
 

@@ -308,7 +308,7 @@ function told(done: string, { diff, notices, context, path }: More): string {
   ].join('\n');
 }
 
-/** The file tools of the system behind the preset `thread-history`. */
+/** The file tools of the system that the preset `thread-history` copies. */
 export const LACE: Dialect = {
   name: 'lace',
   tools: [fileRead, fileWrite, fileInsert, fileList, fileFind, ripgrepSearch, fileEdit],

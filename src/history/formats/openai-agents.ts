@@ -41,7 +41,7 @@ function chatCalls(message: JsonRecord): readonly JsonRecord[] {
   return objectsIn(message, 'tool_calls').filter((call) => objectIn(call, 'function') !== undefined);
 }
 
-/** The list in a saved run, request or response. */
+/** The list of items or messages in a saved run, request or response. */
 function listOf(record: JsonRecord): readonly JsonRecord[] | undefined {
   for (const key of ['history', 'items', 'input', 'messages', 'output']) {
     if (Array.isArray(record[key]) && !('type' in record)) return objectsIn(record, key);

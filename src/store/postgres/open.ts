@@ -38,7 +38,7 @@ export async function openPostgresStore(url: string, options: ConnectionOptions 
   }
 }
 
-/** Creates the partitions of the next days. */
+/** Creates the table partitions for the entries of the next days. */
 async function prepareDays(db: PostgresConnection): Promise<void> {
   try {
     await explained(

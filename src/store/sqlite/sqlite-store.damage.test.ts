@@ -24,7 +24,10 @@ const GARBAGE = Buffer.from('not a database, and long enough to be looked at'.re
 type Files = readonly (readonly [string, Buffer])[];
 const made = new Map<number, Promise<Files>>();
 
-/** A database with entries, closed by all processes and complete in its main file. */
+/**
+ * Makes a database with entries in a new folder. All processes have closed it, so its main file is
+ * complete.
+ */
 async function filled(entries = 50): Promise<{ home: string; file: string }> {
   const files = made.get(entries) ?? makeDatabase(entries);
   made.set(entries, files);

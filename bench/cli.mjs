@@ -42,7 +42,10 @@ export async function rows() {
   }
 }
 
-/** A new process that shows the last entries of a long journal, compared with a new process that does nothing. */
+/**
+ * Compares a new process that shows the last entries of a long journal with a new process that does
+ * nothing.
+ */
 async function coldLog(base) {
   const { root, home } = folders(base);
   const store = await openStore(`sqlite:${join(home, 'lookfirst.db')}`);
@@ -85,7 +88,7 @@ function sampleEntry(root, n) {
   return { ...base, kind: 'change', action: 'edit', change: `c${n}`, effects: [effect] };
 }
 
-/** Reads of many files in turn, recorded in SQLite and in memory. */
+/** Compares reads of many files that are recorded in SQLite with reads recorded in memory. */
 async function recordedRead(base) {
   const { root, home } = folders(base);
   const names = Array.from({ length: 200 }, (_, i) => `file-${i}.txt`);

@@ -45,7 +45,8 @@ function byLines(text, oldString, newString, key) {
 }
 
 /**
- * One row per engine: how many mistakes came out right, damaged or refused, and how many of all cases came out wrong.
+ * One row per engine: how many edits with a mistake gave the right result, damaged the file or were
+ * refused. `wrong` counts the edits in a wrong place, among all cases.
  */
 export function measure() {
   const { kinds, refusals } = corpus();

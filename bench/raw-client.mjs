@@ -33,7 +33,7 @@ export class RawClient {
     await this.request('tools/list', {});
   }
 
-  /** The answer's line, unparsed. */
+  /** Sends a request. Returns the line of its answer, unparsed. */
   request(method, params) {
     const id = this.#next++;
     const line = `${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`;
@@ -48,7 +48,7 @@ export class RawClient {
     return this.request('tools/call', { name, arguments: args });
   }
 
-  /** The text of a call; throws if the call fails. */
+  /** Calls a tool and returns the text of its answer; throws if the call fails. */
   async text(call) {
     const answer = JSON.parse((await this.call(call)).toString('utf8'));
     const text = answer.result?.content?.[0]?.text;

@@ -31,7 +31,7 @@ export interface Run {
 /** One way to use Lookfirst in a framework, such as its adapter's tools or hooks. */
 export interface Door {
   readonly name: string;
-  /** Calls of the tools that the model gets. */
+  /** The calls by which the model reads, writes, edits and undoes with the tools that it gets. */
   readonly calls: {
     read(path: string): Call;
     write(path: string, content: string): Call;

@@ -7,7 +7,10 @@ import type { ScribeKind } from './scribe.ts';
 import { seenLines } from './seen-lines.ts';
 import { ROOT, type Step } from './step.ts';
 
-/** A transcript and where it is cut: sizes of chunks, and after how many chunks the index is saved and loaded again. */
+/**
+ * A random transcript, the positions at which it is cut into chunks, and after which chunks the
+ * index is saved and loaded again.
+ */
 interface Growth {
   readonly steps: readonly Step[];
   readonly noise: readonly (readonly [after: number, line: string])[];

@@ -61,13 +61,13 @@ export function plainText(path: string, lines: Lines): string {
   return numberedText(path, lines).replaceAll(/^\d+\t/gm, '');
 }
 
-/** The answers of tools that changed a file. */
+/** The answer of a tool that changed a file. */
 export function changeText(call: CallStep | undefined): string {
   if (call?.tool === 'write') return `wrote ${call.content.length} bytes to ${call.path} (created)`;
   return call?.tool === 'edit' ? `replaced 1 occurrence(s) in ${call.path}` : 'done';
 }
 
-/** The arguments of a tool like our own. */
+/** The tool name and arguments of a call, for tools like our own. */
 export function ownArguments(call: CallStep): { readonly name: string; readonly args: object } {
   switch (call.tool) {
     case 'read': {

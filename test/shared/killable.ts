@@ -4,9 +4,9 @@ import type { Outcome } from '../../src/model/verdict.ts';
 import type { GatedSession } from '../../src/session/gated-session.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 
-/** A change of several files, on the tree of `prepareTree`. */
+/** A change of several files in the tree that `prepareTree` makes. */
 interface Scene {
-  /** Changes that are made first, in order. */
+  /** Changes that are made before `change`, in order. Their steps are not reported. */
   readonly before?: readonly ((session: GatedSession) => Promise<unknown>)[];
   readonly change: (session: GatedSession) => Promise<Outcome<object>>;
 }
@@ -74,8 +74,8 @@ export function prepareTree(root: string): void {
 }
 
 /**
- * Plays a scene. `onStep` is called before every disk step, and before and after every write of
- * records to the store.
+ * Plays a scene. Calls `onStep` before every disk step of its `change`, before old contents are
+ * stored, and before and after every write of records to the store.
  */
 export async function play(
   { root, home }: { readonly root: string; readonly home: string },

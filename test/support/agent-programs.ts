@@ -28,7 +28,7 @@ export interface AgentProgram {
   /** The name of the executable in `node_modules/.bin`. */
   readonly bin: string;
   read(path: string): ToolUse;
-  /** Replaces one line. */
+  /** The call that replaces one line of a file. */
   edit(path: string, from: string, to: string): ToolUse;
   run(command: string): ToolUse;
   start(stage: Stage): Start;

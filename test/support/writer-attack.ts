@@ -201,7 +201,7 @@ async function commitNaively(writer: OutsideWriter, target: string, tally: Write
   return writer.acknowledged();
 }
 
-/** The change that each of our commits makes: a first line of fixed length. */
+/** The first line of the file, which each of our commits replaces. It has a fixed length. */
 function header(turn: number): string {
   return `ours ${String(turn).padStart(9, '0')}\n`;
 }

@@ -58,8 +58,8 @@ export class Terminal {
   }
 
   /**
-   * Text of files, for the answer: unchanged for other programs; on a terminal, control characters
-   * are made visible.
+   * Prepares text that comes from files for printing. On a terminal, makes control characters
+   * visible. For a file or another program, returns the text unchanged.
    */
   shown(text: string): string {
     return this.#streams.stdout.isTTY === true ? harmless(text) : text;

@@ -109,8 +109,8 @@ export function parsePolicyFile(text: string, name: string = 'lookfirst.json'): 
 }
 
 /**
- * Checks settings from a program like those of a file. An `undefined` setting counts as absent and gets the preset's
- * value.
+ * Checks settings that a program passes by the rules for a policy file. Drops `undefined` settings,
+ * so that the preset's values stay.
  */
 function checkOverrides(value: unknown): PolicyOverrides {
   checkSettings(POLICY, value, 'policy');

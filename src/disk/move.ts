@@ -111,7 +111,10 @@ async function moveFolder(context: DiskContext, from: Place, to: Place): Promise
   return { ok: true };
 }
 
-/** False if this process may not write the folder or its parent. A rename does not report which folder is at fault. */
+/**
+ * False if this process may not write the folder to be moved or its parent. The error of a failed
+ * rename does not tell whether the old or the new place is at fault.
+ */
 function mayLeave({ dir, name }: Place): boolean {
   try {
     accessSync(`${dir.prefix}/.`, constants.W_OK);

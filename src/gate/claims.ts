@@ -287,8 +287,8 @@ function isHeld({ key, glob, root }: Claim, file: ClaimedFile): boolean {
 }
 
 /**
- * Combines the notices of one file's change with those about other sessions' work. If a notice
- * already shows the other session's change, the claims become part of that notice.
+ * Appends notices about other sessions' work (claims) to the notices of a change. If one of these
+ * already shows the other session's change, the claims become part of it instead.
  */
 export function withClaimNotices(
   notices: readonly Notice[],

@@ -71,7 +71,10 @@ export interface Obstacle {
   readonly folder: boolean;
 }
 
-/** The first change that is not selected and follows a selected one on the same path. */
+/**
+ * The first unselected change that blocks the undo of an earlier selected one: both changed the
+ * same path, or one of them moved a folder in which the other happened.
+ */
 export function findObstacle(events: readonly UndoEvent[]): Obstacle | undefined {
   const passed = new Map<string, UndoEvent>();
   const first = new Map<string, Side>();

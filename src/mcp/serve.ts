@@ -48,8 +48,8 @@ export interface ServeOptions {
 const OPEN_AT_LATEST_MS = 250;
 
 /**
- * Time limit for calls in the former roots. After it, calls in the new roots begin, because a running call may wait
- * half an hour for its user.
+ * After the client has changed its roots, new calls wait this long for running calls to end. They
+ * do not wait longer, because a running call may wait half an hour for its user.
  */
 const FORMER_CALLS_MS = 500;
 
@@ -237,7 +237,10 @@ class LateWorkspace {
     this.open().catch(() => {});
   }
 
-  /** Reopens the workspace with new roots, if it was ever opened. Running calls end in the former one. */
+  /**
+   * Reopens the workspace with new roots, if it was ever opened. Running calls finish in the
+   * workspace with the former roots.
+   */
   renew(): void {
     const before = this.#opening;
     if (before === undefined) return;

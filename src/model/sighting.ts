@@ -44,7 +44,10 @@ export function coverageOfPages(pages: readonly SeenPage[]): Coverage {
 export interface Sighting {
   /** The file's key (canonical path); see `ResolvedPath.key`. */
   readonly key: string;
-  /** Fingerprint of the whole file; undefined for pages of a huge file and for unconfirmed history. */
+  /**
+   * Fingerprint of the whole file. Undefined for pages of a huge file, and for content that is
+   * known only from a transcript.
+   */
   readonly fingerprint: Fingerprint | undefined;
   readonly stamp: Stamp | undefined;
   /**

@@ -14,8 +14,8 @@ export interface Endpoint {
 }
 
 /**
- * Adds the session name of `/mcp/NAME` to the gate's choice of a session. A request that names its own session keeps
- * it.
+ * The gate's options for a request to `/mcp/NAME`: the request belongs to the session NAME, unless
+ * it names another session itself.
  */
 export function namedGate(gate: InterceptOptions, req: IncomingMessage): InterceptOptions {
   const named = namedIn(req);
@@ -24,8 +24,8 @@ export function namedGate(gate: InterceptOptions, req: IncomingMessage): Interce
 }
 
 /**
- * The key under which the session header of an HTTP client is added to the request's `_meta`, for the choice of a
- * session.
+ * The key in a request's `_meta` under which the proxy stores the client's HTTP session header. The
+ * gate derives the session of the request from it.
  */
 export const HTTP_SESSION = 'dev.lookfirst/http-session';
 

@@ -108,8 +108,8 @@ export function callOf(
 }
 
 /**
- * Replaces the argument names of Lookfirst's own tools in the reason of a refusal by others
- * (`terms`).
+ * Renames arguments in the reason of a refusal. `terms` maps the names that Lookfirst's own tools
+ * use to those of the called tool.
  */
 export function inTermsOf(terms: Readonly<Record<string, string>>, refusal: Refusal): Refusal {
   const reason = refusal.detail?.reason;

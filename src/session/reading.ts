@@ -83,7 +83,10 @@ function lastLines(reading: OpenRead, last: number, totalLines: number): LineRan
   return { from: Math.max(1, totalLines - last + 1), to: totalLines };
 }
 
-/** Completes the result of a read from the `known` sighting: whether the whole file was seen, and its revision. */
+/**
+ * Completes the result of a read: adds whether the session has now seen the whole file and, if so,
+ * the file's revision.
+ */
 export function readResult(
   { path, world }: OpenRead,
   { result }: Shown,
@@ -132,7 +135,8 @@ export function entryOf({ ledger, located }: OpenRead, { sighting, result }: Sho
     root: path.root,
     session: ledger.session,
   };
-  // Set afterwards: spreading it into the entry would take as long as the rest of this function.
+  // Set optional fields afterwards: spreading them into the entry would take as long as the rest of
+  // this function.
   if (sighting.fingerprint !== undefined) entry.sha256 = sighting.fingerprint.sha256;
   if (sighting.totalLines !== undefined) entry.totalLines = sighting.totalLines;
   if (ledger.turn !== undefined) entry.turn = ledger.turn;

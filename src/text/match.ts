@@ -120,8 +120,8 @@ function collect(haystack: Haystack, limit: number): { spans: Span[]; count: num
     else count += 1;
     if (rejected * anchor.length > REJECTION_LIMIT) return { spans: [], count: 0 };
     if (span !== undefined && spans.length < limit) spans.push(apart ? after(spans.at(-1), span) : span);
-    // Enough spans are found, so the rest is only counted. Skip whole matches: stepping by one
-    // could cost anchor × text.
+    // Skip the whole match if matches must not overlap, or if enough are found and the rest is only
+    // counted: a step of one character could take time anchor × text.
     const step = span !== undefined && (apart || count >= limit) ? anchor.length : 1;
     at = indexOfLinear(text, anchor, at + step);
   }

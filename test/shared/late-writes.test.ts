@@ -12,13 +12,14 @@ import { IN_MEMORY, scratch } from '../support/tree.ts';
 
 interface Replaced extends Desk {
   readonly change: string;
-  /** Writes through a handle that was opened before the change. */
+  /** Writes into the old file, through a handle that was opened before the change. */
   write(text: string, at?: number): void;
 }
 
 /**
  * A file that the session has replaced. `read`: the session read the old bytes first. `by proof`:
- * it passed their revision instead, so only one copy of them is kept.
+ * the session passed the revision of the old bytes instead of reading them. The state folder then
+ * holds only one copy of these bytes.
  */
 async function replaced(how: 'read' | 'by proof' = 'read', home?: string): Promise<Replaced> {
   const t = await desk({ session: 'ann', ...(home === undefined ? {} : { home }) });

@@ -41,7 +41,7 @@ export async function killRuns(
   expect(await lookfirst(places, ['undo'])).toMatchObject({ code: 0 });
   let committed = 0;
   for (let round = 0; round < rounds; round += 1) {
-    // The commit happens in the second half of this time.
+    // Kill at 40 % to 120 % of the whole time: the commit happens in the second half of it.
     await killedAfter(places, command.script, wholeMs * (0.4 + (0.8 * round) / rounds));
     expect(await lookfirst(places, ['run', '--', 'true'])).toMatchObject({ code: 0 });
     const after = treeOf(places.root);

@@ -33,7 +33,7 @@ export interface ConfigureRequest {
 /** The hooks to add to the client's settings besides our server. */
 interface HookRequest {
   readonly files: HookFiles;
-  /** True to gate the client's own tools. */
+  /** True to add hooks that check every call of the client's own tools. */
   readonly gate: boolean;
   /** True to also deny the client's own edit tools. */
   readonly only: boolean;

@@ -165,8 +165,8 @@ function toldOf({ leftOut, droppedBits }: WriteSet): Pick<RunResult, 'leftOut' |
 }
 
 /**
- * Adds the files that the command created with bytes that the session has seen under another name.
- * They count as seen, too.
+ * Adds a sighting for each created file whose bytes the session has seen under another name, such
+ * as a copy. The new file then counts as seen, too.
  */
 async function withOtherNames(
   world: World,

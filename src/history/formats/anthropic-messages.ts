@@ -104,8 +104,8 @@ class MessagesReader implements Reader {
   }
 
   /**
-   * Removes the results that the server has cleared. It clears the oldest ones again for every
-   * request, so only the highest count so far matters.
+   * Forgets the results that the server has cleared. With every response, the server reports how
+   * many of the oldest results it has cleared in total, so only a higher count is new.
    */
   #readEdits(response: JsonRecord): void {
     const management = objectIn(response, 'context_management');

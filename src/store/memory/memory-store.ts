@@ -42,7 +42,8 @@ export class MemoryStore implements Store {
   readonly #pending = new Map<string, PendingChange>();
   #entries: Entry[] = [];
   /**
-   * Entries not yet numbered and chained: chaining costs more than the rest of a record, and entries are rarely read.
+   * Entries that have no number and no hash yet. They get both at the next read of entries, which
+   * is rare: hashing takes longer than everything else in `record`.
    */
   #unchained: (NewEntry | string)[] = [];
   readonly #recent = new RecentList();
@@ -198,7 +199,7 @@ function linkOf(entry: Entry | undefined): ChainLink | undefined {
   return entry && { seq: entry.seq, hash: entry.hash };
 }
 
-/** Images of a store in memory. They are lost when the process ends. */
+/** Old file contents (images) in memory. They are lost when the process ends. */
 export class MemoryImages implements Images {
   readonly #images = new Map<string, { readonly bytes: Uint8Array; readonly sinceMs: number }>();
   readonly #now: () => number;

@@ -60,7 +60,10 @@ export class SeenCache {
     return { sighting: known.sightings.get(key) };
   }
 
-  /** The sightings of these files and the version they belong to, or undefined if the cache is not certain. */
+  /**
+   * The sightings of these files and the version of the session that they belong to. Undefined if
+   * the session is not cached or its version is not certain.
+   */
   remembered(
     session: string,
     keys: readonly string[],

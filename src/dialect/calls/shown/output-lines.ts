@@ -21,9 +21,9 @@ export function linesShownIn(output: string, fileLines: readonly string[]): read
 }
 
 /**
- * Finds unnumbered lines of the file in the output. Searches for lines that occur once in the file,
- * then for pairs of lines that occur once, and extends each match. Without a match, it searches for
- * the whole file.
+ * The lines of the file that the output shows without numbers. Searches the output for lines that
+ * occur once in the file, then for such pairs of lines, and extends each match. Without a match, it
+ * searches for the whole file.
  */
 function runsOf(printed: readonly string[], file: readonly string[]): readonly LineRange[] {
   const runs: LineRange[] = [];

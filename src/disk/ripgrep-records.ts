@@ -196,8 +196,8 @@ interface Dated {
 }
 
 /**
- * The modification time of a file. Undefined if the path cannot be reached, for example because it
- * is not UTF-8: a caller could not request the file by its displayed name.
+ * The modification time of a file. `gone`: the file no longer exists. Undefined: the path cannot be
+ * reached, for example because it is not UTF-8, so a caller could not request the file by it.
  */
 function mtimeOf(path: string): number | 'gone' | undefined {
   return unlessErrno(() => {

@@ -97,10 +97,10 @@ async function recoverOne(world: World, pending: PendingChange): Promise<void> {
   const effects = pending.entry.effects ?? [];
   const keys = outermostKeys([...(pending.locked ?? []), ...effects.map(({ key }) => key)]);
   const release = await world.locks.acquire(keys, world.policy.lockTimeoutMs);
-  // Another process holds the lock. It has recorded the change's result, or will.
+  // Stop if another process holds the lock: it has recorded the change's result, or will.
   if (release === undefined) return;
   try {
-    // Another process has recorded the change's result already, and the files may have changed
+    // Stop if another process has recorded the change's result already: the files may have changed
     // since.
     if (!(await isPending(world, pending))) return;
     if (pending.foreign !== undefined) return await settleForeignLeft(world, pending);

@@ -152,7 +152,7 @@ async function isBack(world: World, item: Removed): Promise<boolean> {
   try {
     return (await atPath(world, item.path, (place) => putOneBack(world, place, item))) === true;
   } catch {
-    // Go on with the others. The next process that locks this file records its actual state.
+    // Go on with the other entries. The next process that locks this one records its state.
     return false;
   }
 }

@@ -44,7 +44,10 @@ function timeOf(record: JsonRecord | undefined): number | undefined {
   return record === undefined ? undefined : timeIn(record, 'timestamp');
 }
 
-/** Claude Code: after a rewind, the parent of the next prompt is not the last record but an older one. */
+/**
+ * The newest cut in a transcript of Claude Code. After a rewind, the parent of the next prompt is
+ * not the last record but an older one.
+ */
 function claudeCut(all: readonly JsonRecord[]): CutOff | undefined {
   const records = all.filter((record) => record['isSidechain'] !== true && 'uuid' in record);
   const at = records.findLastIndex(isClaudePrompt);
@@ -69,7 +72,7 @@ function isClaudePrompt(record: JsonRecord): boolean {
   return !objectsIn(message, 'content').some((part) => part['type'] === 'tool_result');
 }
 
-/** Codex: `thread_rolled_back` removes the last turns. */
+/** The newest cut in a transcript of Codex, where `thread_rolled_back` removes the last turns. */
 function codexCut(records: readonly JsonRecord[]): CutOff | undefined {
   let turns: number[] = [];
   let cut: CutOff | undefined;
@@ -107,7 +110,7 @@ export function keptPart(head: string): KeptPart | undefined {
   const untilMs = timeOf(record);
   if (payload === undefined || base === undefined || untilMs === undefined) return undefined;
   const thread = stringIn(base, 'thread_id');
-  // A fork continues the history of another thread, and is another session.
+  // Ignore a fork: it continues the history of another thread, and is another session.
   if (thread === undefined || thread !== payload['id']) return undefined;
   const records = integerIn(base, 'end_ordinal_exclusive') ?? 0;
   return { thread, records, endByte: integerIn(base, 'end_byte_offset') ?? 0, untilMs };
@@ -120,8 +123,9 @@ export function endOfKeptPart({ records }: KeptPart, tail: string): number | und
 }
 
 /**
- * Gemini CLI: `$rewindTo` names the first removed message. After a compression or a restored checkpoint, `$set`
- * replaces all messages. Resuming a conversation also writes `$set`, with the same messages at new times.
+ * The newest cut in a transcript of Gemini CLI. `$rewindTo` names the first removed message. After
+ * a compression or a restored checkpoint, `$set` replaces all messages. Resuming a conversation
+ * also writes `$set`, with the same messages at new times.
  */
 function geminiCut(records: readonly JsonRecord[]): CutOff | undefined {
   const messages = new GeminiMessages();

@@ -143,7 +143,7 @@ export class HookDoor {
    */
   async #forget(roots: readonly string[], usable: UsableRoots): Promise<void> {
     const name = this.#nameOf(roots);
-    // Another call may have opened the workspace again already.
+    // Do nothing if another call has opened the workspace again already.
     if ((await this.#open.get(name)) !== usable) return;
     this.#open.delete(name);
     await usable.sessions?.suspend().catch(() => undefined);
@@ -195,8 +195,8 @@ function rootsOf({ roots, project, cwd }: HookSettings, event: HookEvent): reado
   if (roots.length > 0) return roots.map((root) => resolve(cwd, root));
   const named = (event.workspaceRoots ?? []).map((root) => resolve(cwd, root));
   if (project !== undefined) {
-    // Cursor always sets its project variable, to the first folder of a workspace. The event names
-    // the other folders.
+    // Add the folders that the event names if the project's folder is one of them: Cursor sets its
+    // project variable to the first of several folders.
     const first = resolve(cwd, project);
     return named.includes(first) ? [first, ...named.filter((root) => root !== first)] : [first];
   }

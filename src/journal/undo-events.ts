@@ -63,7 +63,7 @@ export function eventsOf(entry: Entry, selected: ReadonlySet<Effect>): UndoEvent
   return events;
 }
 
-/** A change that blocks undoing a selected one. */
+/** A later event (`by`) that blocks undoing a selected one (`event`). */
 export interface Obstacle {
   readonly event: UndoEvent;
   readonly by: UndoEvent;

@@ -18,8 +18,8 @@ export interface FoundAnchor {
 
 interface MatchOptions {
   /**
-   * The loosest tier allowed; default `punctuation`. For a file that changed since it was seen, nothing looser than
-   * `line-endings` is allowed.
+   * The loosest level of tolerance (tier) allowed; default `punctuation`. For a file that changed
+   * since it was seen, callers allow nothing looser than `line-endings`.
    */
   readonly loosest?: FoldTier;
   /** Find all non-overlapping occurrences, in order to replace them all. */
@@ -93,7 +93,7 @@ function folded(text: string, anchor: string, tier: TolerantTier): Haystack | un
   )
     return undefined;
   const pattern = fold(anchor, tier).text;
-  // A pattern of only white space would match everywhere.
+  // Find nothing for a pattern of only white space, which would match everywhere.
   if (tier !== 'line-endings' && pattern.trim() === '') return undefined;
   const whole = fold(text, tier);
   // Folding also dropped white space at the end of the anchor. That is allowed only if the match ends at a line end.

@@ -51,7 +51,7 @@ export interface EditFailure {
 }
 
 interface SpliceOptions {
-  /** The loosest tier allowed; default `punctuation`. */
+  /** The loosest level of tolerance (tier) allowed; default `punctuation`. */
   readonly loosest?: FoldTier;
   /**
    * `safe` (default): deleting whole lines also deletes their last ending, and a final newline that
@@ -329,7 +329,7 @@ function ownStyle({ anchor, region }: Place, tier: FoldTier): (text: string) => 
   return (text) => (foreign ? asTyped(text, anchor) : text);
 }
 
-/** Includes the `\r` that folding removed, so that a kept line ending stays whole. */
+/** Moves a start before the `\r` that folding removed, so that a kept line ending stays whole. */
 function withReturn(region: string, start: number): number {
   return region[start] === '\n' && region[start - 1] === '\r' ? start - 1 : start;
 }

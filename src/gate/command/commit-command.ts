@@ -35,8 +35,8 @@ const MAX_TRIES = 3;
 const MAX_COMMAND_CHARS = 1000;
 const MAX_REMEMBERED_BYTES = 64 << 10;
 /**
- * A commit of at least this many files hard-links the files that the command wrote into the
- * workspace instead of copying them.
+ * A commit of at least this many files does not copy them: it creates hard links in the workspace
+ * to the files that the command wrote in its layer.
  */
 const LINKED_FILES = 200;
 

@@ -264,8 +264,8 @@ export class Announcements {
     denied: readonly Pick<Denied, 'refusal' | 'credit' | 'evidence'>[],
     { hold, times }: Pick<TimedAnnounceOptions, 'hold' | 'times'>,
   ): Promise<Announced> {
-    // If the policy only observes, record the refusal without its lines as seen: the model does not
-    // get the refusal. Only hooks observe, and only they announce without a lock.
+    // If the policy only observes, the model does not get the refusal, so its lines do not count as
+    // seen. Only hooks observe, and only hooks announce without a lock.
     const isObserved = hold === 'none' && this.#scene.world.policy.mode === 'observe';
     const refusals: Refusal[] = [];
     for (const { credit, ...each } of denied) {
@@ -335,7 +335,7 @@ export class Announcements {
     } catch (error) {
       if (world.policy.auditFailure === 'allow' && error instanceof Fault)
         return { pending, ...shown, announced: false };
-      // The announced change will not be made. If this record fails too, the next start finds the files unchanged.
+      // Withdraw the announcement: the change is not made. If this fails, the next start does it.
       await world.store.record({ settle: [change] }).catch(() => undefined);
       throw error;
     }
@@ -351,7 +351,7 @@ export class Announcements {
         invalidArgument('status', change, 'the process that announced it still runs and must settle it'),
       );
     const settled = await this.#locked(pending, async () => {
-      // Another process may have settled the change first.
+      // Do nothing if another process has recorded the result first.
       if ((await world.store.pending({ change })).length === 0) return [];
       return settleForeign(this.#scene, pending, { ending, announced: true, credits: [] });
     });
@@ -361,8 +361,8 @@ export class Announcements {
   }
 
   /**
-   * The answer for a change that is no longer pending. If another process or a timeout has settled it, the journal has
-   * it.
+   * The answer for a change that is no longer pending: success if its result is in the journal,
+   * recorded by another process or after a timeout. Otherwise a refusal.
    */
   async #settledAlready(change: string): Promise<Settled> {
     const { world, ledger } = this.#scene;

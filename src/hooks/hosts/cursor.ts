@@ -87,7 +87,7 @@ function understand(payload: JsonRecord): HookEvent | Malformed {
   }
 }
 
-/** Cursor sends a tool's result as JSON text. */
+/** Parses a tool's result, which Cursor sends as JSON text. */
 function parsed(output: unknown): unknown {
   return typeof output === 'string' ? (parseJson(output) ?? output) : output;
 }

@@ -212,7 +212,8 @@ function allLines(totalLines: number | undefined): LineRange[] | undefined {
 function lines(facts: Facts, sighting: Sighting, policy: Policy): Ruling {
   if (sighting.flags.notText)
     return no(facts, { code: 'NOT_TEXT', next: 'other_tool', detail: { seenAtMs: sighting.atMs } });
-  // If the bytes changed, line numbers of the view are wrong; the gate first maps them to the current file.
+  // Skip this check if the bytes changed: the view's line numbers are wrong until the gate maps
+  // them to the current file.
   if (facts.touched === undefined || facts.freshness !== 'same') return PASS;
   if (sighting.lost !== undefined)
     return mustSeeLines(facts, sighting, policy) ? lost(facts, sighting) : PASS;

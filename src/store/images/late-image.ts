@@ -19,8 +19,8 @@ import {
 import { packedFile } from './packed.ts';
 
 /**
- * Finds images (stored old contents of files) that a program has overwritten. The program still
- * had the replaced file open. Moves each of them to a separate name.
+ * Moves changed images (stored old contents of files) to separate names. A program can change an
+ * image if it had the file open before the file was replaced.
  */
 export async function* setAsideLate(
   folder: ImageFolder,
@@ -65,7 +65,8 @@ async function splitOff(folder: ImageFolder, fingerprint: Fingerprint): Promise<
   if (isWhole && stats.size === size) return undefined;
   const copy = isWhole ? await copyOfStart(folder, image, fingerprint) : undefined;
   const file = folder.told(sha256);
-  // Another process may already have put its copy of the original bytes under this name.
+  // Do not move the file if another process has already put its copy of the original bytes under
+  // this name.
   const isMoved = statsOf(image)?.ino === stats.ino && setAside(image, file);
   if (copy !== undefined && isMoved) moveUnlessTaken(copy, image);
   else if (copy !== undefined) removeIfThere(copy);

@@ -1,6 +1,9 @@
 import { errorText, Fault } from '../../model/fault.ts';
 
-/** `unsent`: the server has not received the query. `unanswered`: the server may have run it. */
+/**
+ * The state of a query when its connection failed. `unsent`: the server has not received it.
+ * `unanswered`: the server may have run it.
+ */
 type Loss = 'unsent' | 'unanswered';
 
 export function isLost(error: unknown): boolean {
@@ -26,7 +29,7 @@ export const STATEMENT_NAMES: ReadonlySet<string> = new Set(['26000', '42P05']);
 /** Error code: the server is a standby, or it took no writes when this connection began. */
 export const READ_ONLY = '25006';
 
-/** Class 57P: the server is shutting down, or ended this connection. */
+/** True for error codes of class 57P: the server is shutting down, or ended this connection. */
 function isShutdown(code: string): boolean {
   return code.startsWith('57P');
 }

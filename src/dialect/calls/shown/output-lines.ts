@@ -86,7 +86,10 @@ function keyAt(lines: readonly string[], at: number, length: number): string {
   return length === 1 ? (lines[at] ?? '') : lines.slice(at, at + length).join('\n');
 }
 
-/** Finds a file without any unique line or pair, such as ten equal lines, if the output contains all of it. */
+/**
+ * The whole file as one range, if the output contains all of it; otherwise nothing. Meant for files
+ * without a unique line or pair of lines, such as ten equal lines.
+ */
 function wholeFile(printed: readonly string[], file: readonly string[]): readonly LineRange[] {
   if (file.length === 0 || file.every((line) => line.trim() === '')) return [];
   let matched = 0;
@@ -99,7 +102,7 @@ function wholeFile(printed: readonly string[], file: readonly string[]): readonl
   return [];
 }
 
-/** Numbered output lines that match the file. */
+/** The lines of the file that the output shows with their numbers. */
 function numberedRuns(printed: readonly string[], file: readonly string[]): readonly LineRange[] {
   const once = uniquePlaces(file, 1);
   const runs: LineRange[] = [];
@@ -209,7 +212,7 @@ export function diffedLines(output: string): ReadonlyMap<string, string> {
   const files = new Map<string, string>();
   for (const part of output.split(DIFF_FILE).slice(1, MAX_FILES + 1)) {
     const [title = '', ...rows] = part.split('\n', MAX_LINES);
-    // Git adds a tab to a name with spaces.
+    // Remove the tab that Git adds after a name with spaces.
     const path = title.replace(/\t.*$/, '');
     const shown = newSideOf(rows).join('\n');
     files.set(path, joined(files.get(path), shown));

@@ -55,8 +55,8 @@ function receiptedShown(read: Read, text: string): ShownLines | undefined {
   const receipted = takeReceipts(text);
   const receipt = receipted.receipts.find(({ path }) => read.names.includes(path));
   if (receipt === undefined) {
-    // The receipt names another file. If the text above it is numbered, it shows that file, not the
-    // requested one. Otherwise the receipt is a line of the requested file.
+    // The receipt names another file. If the text above the receipt is numbered, that text shows
+    // the other file. Otherwise the receipt is a line of the requested file.
     const isForeign = receipted.receipts.length > 0 && parseNumbered(receipted.body) !== undefined;
     return isForeign ? undefined : bodyShown(read, text);
   }
@@ -147,8 +147,8 @@ function plainShown(touch: ReadTouch, content: string): ShownLines | undefined {
 }
 
 /**
- * The result of a read of the last lines. If it has the requested number of lines, only the file on disk determines
- * their numbers. If it has fewer, they are the whole file.
+ * The lines that a read of the last lines showed. If the result has the requested number of lines,
+ * their numbers depend on the length of the file. If it has fewer, they are the whole file.
  */
 function tailShown(touch: ReadTouch, content: string): ShownLines | undefined {
   const asked = -askedOf(touch).from;

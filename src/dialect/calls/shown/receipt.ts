@@ -29,7 +29,7 @@ const RECEIPT =
   /^\[read (.+?)(?: lines (\d{1,15})-(\d{1,15}) of (?:(\d{1,15})|a [^\]]{1,40} file))?(?: revision ([0-9a-f]{12}(?:[0-9a-f]{20})?))?\]$/;
 const NOTE = /^\((?:the file is |lines? \d).*\)$/;
 const CLAMPED = /: only the beginning is shown\b/;
-/** A read of many files has one receipt for each, up to this number. */
+/** Maximum number of lines of a result that are searched for receipts or revisions. */
 const MAX_LINES = 1000;
 const CHANGED = /^\[revision ([0-9a-f]{12}(?:[0-9a-f]{20})?)[ \]]/;
 

@@ -89,7 +89,9 @@ async function vetRows(session, root) {
   return found;
 }
 
-/** First reads, each of an unread file; then second reads of a file that has not changed. */
+/**
+ * Measures first reads, each of an unread file, then second reads of a file that has not changed.
+ */
 async function readRows(session, root) {
   const found = [];
   for (const [label, lines, first, again] of [

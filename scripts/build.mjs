@@ -318,7 +318,8 @@ async function bundle({ input, plugins, external = isPackage, transform, ...outp
     makeAbsoluteExternalsRelative: false,
     platform: 'node',
     preserveEntrySignatures: 'allow-extension',
-    // A slow machine would otherwise print how long each plugin took, to users of `npm start` too.
+    // Do not print how long each plugin took: a slow machine would do so, even for users of `npm
+    // start`.
     checks: { ineffectiveDynamicImport: false, bundlerTimings: false },
   });
   const written = await made.write(output);

@@ -43,7 +43,7 @@ interface Answer {
 
 /**
  * The plugin. It denies a call by throwing the reason, which the model reads verbatim. A failure of
- * Lookfirst denies the call too, unless its tool changes no file.
+ * Lookfirst denies the call too, unless the called tool changes no file.
  */
 export async function LookfirstPlugin({ directory }: PluginInput): Promise<PluginHooks> {
   const ask = (hook: string, input: unknown, output: unknown) =>

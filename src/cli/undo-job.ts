@@ -29,7 +29,7 @@ interface UndoManner {
   readonly askFrom: number;
   /** Additional fields of the answer with `--json`. */
   readonly fields?: Readonly<Record<string, string>>;
-  /** The result for users. */
+  /** The text about the result, for the user. */
   text(taken: TakenBack): string;
 }
 

@@ -57,8 +57,8 @@ export async function publishByClaim(context: DiskContext, publication: Publicat
 
 /**
  * Renames the entry at a place, of any kind, to a temporary name that only we use (the claim). The
- * caller checks the entry after the rename: after a check before it, another file could still take
- * the name. Undefined if the name is absent.
+ * caller checks the entry after the rename, because another file could take the name between an
+ * earlier check and the rename. Undefined if the name is absent.
  */
 export function claimName(context: DiskContext, place: Place): string | undefined {
   const claim = reserveClaim(context, place);

@@ -215,8 +215,8 @@ class LineCollector {
 }
 
 /**
- * UTF-16 units in UTF-8 bytes, without the newline. Continuation bytes count 0; lead bytes from
- * 0xf0 count 2.
+ * Number of UTF-16 units that UTF-8 bytes decode to, without the newline. Continuation bytes count
+ * 0; lead bytes from 0xf0 count 2.
  */
 function charsIn(bytes: Uint8Array): number {
   let count = 0;

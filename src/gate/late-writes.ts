@@ -111,9 +111,7 @@ function addDisplaced(displaced: Map<string, DisplacedFile>, entry: Entry): void
   }
 }
 
-/**
- * Stores the bytes again if this process still caches them because a session was shown them. Returns whether it did.
- */
+/** Stores a file's old bytes again if this process still caches them. Returns true if it did. */
 async function isKeptAgain(world: World, displaced: DisplacedFile | undefined): Promise<boolean> {
   const bytes = displaced && world.baselines.peek(displaced.fingerprint);
   if (displaced === undefined || bytes === undefined) return false;

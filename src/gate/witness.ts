@@ -211,7 +211,8 @@ function sightingOf(
 }
 
 /**
- * Lists the files seen by the session that have changed since. Called after a command that may have changed any file.
+ * Notices about files that the session has seen and that have changed since. Called after a command
+ * that may have changed any file.
  */
 async function sweep(world: World, ledger: Ledger): Promise<Outcome<{ notices: readonly Notice[] }>> {
   const changed = (await changedFiles(world, ledger)).map(({ path }) => path);

@@ -46,7 +46,8 @@ export function carriedView(path: string, latest: Iterable<SeenEntry>, edited: E
   if (coverage.kind === 'none') return { view: bareView(path, { how: 'edit', totalLines }), roots: [] };
   const shown = ranges.map((range) => {
     const text = after.slice(range);
-    // Like a read, leave out the newline of the last line, unless it is also the last line of the file.
+    // Like a read, leave out the newline of the range's last line, unless the range ends with the
+    // file.
     return shownText(range.to < totalLines ? text.slice(0, -1) : text, range);
   });
   const view = bareView(path, { coverage, totalLines, shown, how: 'edit' });

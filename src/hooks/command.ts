@@ -94,7 +94,10 @@ async function intentsOf(scene: Scene, run: RunTouch, write: ShellWrite): Promis
   }
 }
 
-/** A shell command that overwrites a file. Without `content`, the command line does not show the new text. */
+/**
+ * The change that a shell command makes when it overwrites a file. Without `content`, the command
+ * line does not show the new text.
+ */
 function overwrite(path: string, content: string | undefined): ForeignIntent {
   return content === undefined ? { kind: 'touch', path } : { kind: 'write', path, content };
 }

@@ -4,8 +4,8 @@ import type { NextStep, Refusal, RefusalCode, RefusalDetail } from '../model/ver
 import type { Facts } from './facts.ts';
 
 /**
- * The result of one rule: pass, refuse, pass with notices, or `carry`. `carry` means that the edit must be merged with
- * a later change of the file, which may still fail as STALE.
+ * The result of one rule: pass, refuse, pass with notices, or `carry`. `carry`: the edit must be
+ * merged with a later change of the file. The merge may still fail as STALE.
  */
 export type Ruling =
   | { readonly kind: 'pass' }
@@ -13,7 +13,7 @@ export type Ruling =
   | { readonly kind: 'note'; readonly notices: readonly Notice[] }
   | { readonly kind: 'carry' };
 
-/** A pure check of the facts. */
+/** A rule: checks the facts of a change without any I/O. */
 export type JudgeRule = (facts: Facts, policy: Policy) => Ruling;
 
 export const PASS: Ruling = { kind: 'pass' };

@@ -51,7 +51,7 @@ const ROOM_BYTES = 16 << 10;
  * turn. The client can then read while we answer the rest.
  */
 const MAX_TOGETHER = 8;
-/** Larger buffers are released after use. */
+/** Larger buffers are not reused, so that their memory is freed. */
 const MAX_KEPT_BYTES = 2 << 20;
 const MAX_KEPT = 2;
 

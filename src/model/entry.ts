@@ -144,7 +144,7 @@ export interface NewEntry extends Partial<TurnMark> {
   readonly claim?: ClaimMark;
   /** On the entry that opens a session: the program that the session belongs to. */
   readonly client?: string;
-  /** True if the changing process died after its change, and a later start recorded it. */
+  /** True if the changing process died after its change, and a later start recorded the change. */
   readonly recovered?: boolean;
 }
 
@@ -176,7 +176,10 @@ export interface UndonePart {
 export interface SeenFile {
   /** Absent if the session saw only pages of a huge file. */
   readonly fingerprint?: Fingerprint;
-  /** In the format of `NewEntry.lines`; `none` if the session's context was summarised since. */
+  /**
+   * The seen lines, in the format of `NewEntry.lines`. `none` if the session's context was
+   * summarised after it saw the file.
+   */
   readonly lines: string;
   readonly atMs: number;
 }

@@ -12,7 +12,9 @@ export interface Policy {
    * change unseen files.
    */
   readonly seen: 'required' | 'optional';
-  /** Views that an overwrite needs: `whole` (every line) or `any`. */
+  /**
+   * The read that an overwrite needs: of every line (`whole`), or of any part of the file (`any`).
+   */
   readonly overwrite: 'whole' | 'any';
   /** Edits of lines that the session was not shown. `file`: allowed with a notice; `lines`: refused. */
   readonly partial: 'lines' | 'file';
@@ -28,9 +30,7 @@ export interface Policy {
    * the file.
    */
   readonly cure: 'diff' | 'reread';
-  /**
-   * Appends to an unseen file. `free`: allowed with a notice; `gated`: an append needs the same sightings as an insert.
-   */
+  /** Appends to an unseen file. `free`: allowed with a notice. `gated`: judged like an insert. */
   readonly append: 'free' | 'gated';
   /**
    * Changes of an unread empty file. `exempt`: allowed, because nothing can be lost; `gated`: only after reading
@@ -50,7 +50,10 @@ export interface Policy {
    * unchanged files stay allowed; or everything (presets `sandbox`, `file-time`).
    */
   readonly compaction: 'clear' | 'verify' | 'keep';
-  /** Sightings older than this are READ_EXPIRED; 0 = never. */
+  /**
+   * Time after which a read of a file no longer counts. Changes are then refused as READ_EXPIRED. 0
+   * = never.
+   */
   readonly ttlMs: number;
   /** If a check fails with an error: refuse as UNVERIFIABLE, or (presets `file-time`, `staleness`) continue. */
   readonly verificationErrors: 'refuse' | 'allow';
@@ -97,7 +100,8 @@ export interface Policy {
   /** Maximum lines of diffs and other quotations in refusals and notices. */
   readonly maxDiffLines: number;
   /**
-   * Maximum sightings per session (0 = no limit). The oldest is evicted; its file is then refused as unread, with that
+   * Maximum number of files that a session remembers to have seen (0 = no limit). Beyond it, the
+   * session forgets the oldest one. A change of that file is then refused as unread, with this
    * reason.
    */
   readonly maxSightings: number;
@@ -185,8 +189,8 @@ export interface CommandPolicy {
   /** Network access of a confined command. */
   readonly network: 'off' | 'on';
   /**
-   * Globs of folders that commands change directly, without overlay layer and journal entry. Git
-   * must ignore them.
+   * Globs of folders that commands change directly, without overlay layer and journal entry. Only
+   * folders that git ignores count.
    */
   readonly scratch: readonly string[];
   /**

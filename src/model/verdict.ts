@@ -97,7 +97,10 @@ export interface RefusalDetail {
   readonly reason?: string;
   readonly kind?: FileKind;
   readonly missing?: readonly LineRange[];
-  /** Number of names at the end of the path that do not exist, if folders above the file are missing too. */
+  /**
+   * Number of names at the end of the path that do not exist. Present if a folder above the file is
+   * missing too.
+   */
   readonly absentNames?: number;
   readonly totalLines?: number;
   /** When the session saw the file, milliseconds since 1970. */

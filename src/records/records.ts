@@ -20,7 +20,7 @@ export interface RecordsPlace {
   readonly folders?: readonly string[];
 }
 
-/** An entry and, if machines share the store, the name of the workspace around its root. */
+/** An entry and, if machines share the store, the name of the workspace that contains its root. */
 export interface FleetEntry extends Entry {
   readonly workspace?: string;
 }
@@ -41,7 +41,7 @@ export class Records {
     this.images = images;
   }
 
-  /** Opens the records without creating any: a store that does not exist yet is an empty one. */
+  /** Opens the records without creating any. A store that does not exist yet counts as empty. */
   static async open(place: RecordsPlace): Promise<Records> {
     return new Records(await openRecordedState(place.store, { ...recordedAt(place), missing: 'empty' }));
   }

@@ -1,4 +1,5 @@
-// An agent in a process of its own. It begins when its parent sends a message, and sends what happened to it.
+// An agent in a process of its own. It begins when its parent sends a message. At the end, it sends
+// the parent its counts or an error.
 import { Sessions } from '../../src/session/sessions.ts';
 import { ScriptedAgent } from '../support/scripted-agent.ts';
 

@@ -49,7 +49,7 @@ it.skipIf(process.platform !== 'linux')(
     await client.initialize();
     const read = client.call('read_text_file', { path });
     await made('asked');
-    // While the proxy is stopped, the server's answer arrives in one pipe, and then the client's
+    // Stop the proxy. Meanwhile, the server's answer arrives in one pipe, and then the client's
     // call in the other.
     child.kill('SIGSTOP');
     await expect.poll(() => readFileSync(`/proc/${child.pid}/stat`, 'utf8')).toMatch(/\) T /);

@@ -6,7 +6,10 @@ import type { RefusalCode } from '../../src/model/verdict.ts';
 import { explain } from '../../src/report/explain.ts';
 import { desk, ok, refusal } from '../support/desk.ts';
 
-/** The session has read `seen` whole, the first two lines of `part`, and nothing of `other`. */
+/**
+ * Changes that are refused, with the code of the refusal. The session has read `seen` whole, the
+ * first two lines of `part`, and nothing of `other`.
+ */
 const REFUSED: readonly (readonly [string, Intent, RefusalCode])[] = [
   ['a missing anchor', edit('seen', 'nine'), 'NO_MATCH'],
   ['an anchor that occurs twice', edit('seen', 'o'), 'AMBIGUOUS_MATCH'],

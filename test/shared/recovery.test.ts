@@ -75,8 +75,8 @@ describe('a change whose process died in the middle', () => {
     Object.assign(locks, {
       acquire: async (...wanted: Parameters<typeof acquire>) => {
         calls += 1;
-        // This process has found an unfinished change and is about to record its outcome. Another
-        // process does so first and continues.
+        // This process has found an unfinished change and is about to record its outcome. Let
+        // another process do so first and make a change of its own.
         if (calls === 2) {
           const fast = await start(places);
           await ok((await fast.session('fast')).write('d/f.txt', 'new\n'));

@@ -149,8 +149,8 @@ function keptHashes(home: string): ReadonlySet<string> {
 }
 
 /**
- * The number of overwritten saves that no journal entry mentions. An entry is a notice about the
- * file at about that time, or a change that replaced these bytes.
+ * The number of overwritten saves that no journal entry mentions. An entry mentions a save if it is
+ * a notice about the file at about that time, or a change that replaced the saved bytes.
  */
 async function unnoted({ home, root }: Scratch, lost: readonly Lost[]): Promise<number> {
   const store = await openStore(`sqlite:${join(home, 'lookfirst.db')}`);

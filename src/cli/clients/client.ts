@@ -67,7 +67,7 @@ export interface Client {
   entry(launch: Launch): JsonEntry;
   /** The entry that connects to our server over HTTP; undefined if the client's file has no form for it. */
   remote(remote: Remote): JsonEntry | undefined;
-  /** The next step for the user. */
+  /** The next step for the user, which `init` prints. */
   readonly next: string;
 }
 

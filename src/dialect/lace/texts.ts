@@ -21,7 +21,8 @@ export function sizeText(bytes: number): string {
 }
 
 /**
- * Entries whose name matches, newest first. Folders come last, because their times are not read.
+ * The text for a search by name: matching entries, newest first. Folders come last, because their
+ * times are not read.
  */
 export function laceFindText(query: FindQuery, result: ListResult, context: RenderContext): string {
   const matches = wildcardMatcher(query.pattern);
@@ -42,7 +43,7 @@ export function laceFindText(query: FindQuery, result: ListResult, context: Rend
   return rows.join('\n');
 }
 
-/** Matches grouped by file, with numbered lines. */
+/** The text for a search in files: matches grouped by file, with numbered lines. */
 export function laceSearchText(pattern: string, result: SearchResult): string {
   if (result.hits.length === 0)
     return `No matches found for pattern: ${pattern}${result.truncated ? ' in what could be searched' : ''}`;

@@ -256,7 +256,7 @@ async function overtakenAt(
   return found;
 }
 
-/** The state of a path. A file is marked as restorable (`kept`) only if its bytes are stored. */
+/** The given state of a path. Marks a file as restorable (`kept`) only if its bytes are stored. */
 async function asKept({ images }: World, side: Side): Promise<Side> {
   return side.kind === 'file' ? { ...side, kept: await images.has(side.fingerprint.sha256) } : side;
 }

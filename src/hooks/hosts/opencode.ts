@@ -72,8 +72,7 @@ function sessionEvent(
 }
 
 /**
- * The session id in the input of the plugin function `event`, which has it among the properties of
- * its event.
+ * The session id in the input of the plugin function `event`, where it is a property of the event.
  */
 function sessionOfEvent(input: JsonRecord): string | undefined {
   const properties = input['properties'];

@@ -250,7 +250,7 @@ async function sinceSeen(sources: ViewSources, entry: Entry, key: string): Promi
   return { ...diff, parts: false };
 }
 
-/** The session's next try at the same file. */
+/** The session's next change of the same file, or next refusal for it, after this entry. */
 async function nextTry({ records }: ViewSources, entry: Entry): Promise<Entry | undefined> {
   const { session, seq } = entry;
   const path = absolutePathOf(entry) ?? '';

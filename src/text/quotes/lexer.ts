@@ -313,14 +313,19 @@ function isAfterPlainWord(text: string, at: number, syntax: Syntax): boolean {
   return /^[\p{L}\p{N}_$]/u.test(before) && !syntax.wordsBefore.has(before);
 }
 
-/** The character literal `‘x’`, or a lone quote before a word: a lifetime in Rust, a quote operator in Lisp. */
+/**
+ * Recognises the character literal `‘x’`, or a lone quote before a word: a lifetime in Rust, a
+ * quote operator in Lisp. Undefined for any other quote.
+ */
 function loneQuote(text: string, at: number): CurlyUse | undefined {
   const literal = /^.(?:\\.|[^\\\n])[\u2018\u2019\u2032']/u.exec(text.slice(at, at + 8))?.[0];
   if (literal !== undefined) return closedAt(text, at, at + literal.length - 1);
   return /[\w(]/.test(text.charAt(at + 1)) ? { quotes: [at], next: at + 1 } : undefined;
 }
 
-/** A literal in three quotes on each side, `“““text”””`, in a language that has `"""`. */
+/**
+ * Recognises a literal in three quotes on each side, `“““text”””`, in a language that has `"""`.
+ */
 function tripled(text: string, at: number, syntax: Syntax): CurlyUse | undefined {
   if (!syntax.strings.some((rule) => rule.open === '"""')) return undefined;
   const literal = /^[\u201c\u201d]{3}[^"]*?[\u201c\u201d]{3}/.exec(text.slice(at, at + MAX_LITERAL))?.[0];

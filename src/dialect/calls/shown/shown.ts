@@ -80,7 +80,8 @@ function jsonShown(shape: JsonShape, path: string, text: string): ShownLines[] {
   }
   const more = [shape.more ?? []].flat().some((field) => fieldOf(entry, field) === true);
   if (!more) return [{ path, content }];
-  // The text was cut at a byte count, so the text after the last newline is not a whole line.
+  // The text was cut at a byte count. Drop the text after the last newline, which is not a whole
+  // line.
   return delivered(path, [{ from: 1, to: undefined }], content.slice(0, content.lastIndexOf('\n') + 1));
 }
 

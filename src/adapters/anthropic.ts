@@ -160,7 +160,8 @@ function contentOf({ ok, text, media }: ToolsetAnswer): Awaitable<string | Anthr
 }
 
 async function failed(text: string): Promise<never> {
-  // The SDK has loaded this module already, because it is running this tool.
+  // This import costs nothing: the SDK has loaded the module already, because it is running this
+  // tool.
   const { ToolError } = await import('@anthropic-ai/sdk/lib/tools/ToolError');
   throw new ToolError(text);
 }

@@ -39,7 +39,7 @@ describe('resolvePolicy', () => {
     [null, 'policy: the settings must be an object, not null'],
     ['strict', 'policy: the settings must be an object'],
   ])('checks the settings of a program like those of a file: %j', (flags, problem) => {
-    // Values that a program without type checks may pass.
+    // Pass values that a program without type checks could pass.
     const sources = { flags } as PolicySources;
     expect(() => resolvePolicy(sources)).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }));
     expect(() => resolvePolicy(sources)).toThrow(problem);

@@ -252,8 +252,8 @@ function afterTheChange({ action }: Refusal): string {
 }
 
 /**
- * The alternative to sending other content: the same content again, with proof that its author has seen the outside
- * change.
+ * Tells the agent how to send the refused content unchanged: after a full read, or with the
+ * revision, which proves that the agent has seen the other program's change.
  */
 function orTheSame(refusal: Refusal, tools: ToolNames): string {
   const { revision } = tools.arguments;

@@ -59,7 +59,8 @@ export function fill(template: string, values: Readonly<Record<string, string | 
   for (const line of template.split('\n')) {
     const names = [...line.matchAll(/\{(\w+)\}/g)].map((match) => match[1] ?? '');
     if (names.some((name) => values[name] === undefined)) continue;
-    // A replacer function, because a value may contain `$&`.
+    // Use a replacer function, because a value may contain `$&`, which has a meaning in a
+    // replacement text.
     lines.push(line.replace(/\{(\w+)\}/g, (_, name: string) => values[name] ?? ''));
   }
   return lines.join('\n');

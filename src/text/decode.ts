@@ -79,7 +79,8 @@ export function encodeText(text: string, like: TextForm): Uint8Array | undefined
  */
 function decodeLegacy(bytes: Uint8Array): DecodedText | undefined {
   const buffer = viewOf(bytes);
-  // All accepted encodings extend ASCII, so control bytes are control characters, and decoding is not needed here.
+  // Reject control bytes without decoding: all accepted encodings extend ASCII, so these bytes are
+  // control characters in each of them.
   if (/[\0-\x08\x0e-\x1a\x1c-\x1f\x7f]/.test(buffer.toString('latin1'))) return undefined;
   const { iconv } = loaded();
   for (const encoding of candidates(sampleOf(buffer))) {
@@ -172,8 +173,8 @@ export function bytesInFormOf(existing: Uint8Array, text: string): Uint8Array | 
 }
 
 /**
- * The form of a file with a byte order mark, in UTF-16 or with CRLF; undefined for all other files. Most of those
- * are recognised without decoding.
+ * The form of a file with a byte order mark, in UTF-16 or with CRLF. Undefined for all other files,
+ * most of which are recognised without decoding.
  */
 function specialForm(bytes: Uint8Array): FileForm | undefined {
   const marked = hasMark(bytes) || hasNul(bytes);
@@ -244,7 +245,8 @@ function encodeUnicode(text: string, form: TextForm): Uint8Array | undefined {
     return form.encoding === 'utf-16be' ? units.swap16() : units;
   }
   const bytes = Buffer.from(marked, 'utf8');
-  // Encoding turns a lone surrogate into U+FFFD. If the bytes contain none, the text need not be checked.
+  // Encoding turns a lone surrogate into U+FFFD. If the bytes contain no U+FFFD, the text has no
+  // lone surrogate and need not be checked.
   return bytes.includes('\ufffd') && !isWellFormed(marked) ? undefined : bytes;
 }
 
@@ -308,14 +310,14 @@ function isWellFormed(text: string): boolean {
 }
 
 const STRICT = { fatal: true, ignoreBOM: true } as const;
-/** Made once: making a decoder takes longer than decoding a small file. */
+/** A shared decoder, because making one takes longer than decoding a small file. */
 const STRICT_UTF8 = new TextDecoder('utf-8', STRICT);
 
 function decodeStrict(bytes: Uint8Array, encoding: string): string | undefined {
   try {
     const decoder = encoding === 'utf-8' ? STRICT_UTF8 : new TextDecoder(encoding, STRICT);
     const text = decoder.decode(bytes);
-    // A NUL in UTF-16 means UTF-32 or binary.
+    // Reject a text in UTF-16 that contains a NUL: the file is really UTF-32 or binary.
     return encoding !== 'utf-8' && text.includes('\0') ? undefined : text;
   } catch (error) {
     if (error instanceof TypeError) return undefined;
@@ -334,7 +336,7 @@ function guessUtf16(bytes: Uint8Array): 'utf-16le' | 'utf-16be' | undefined {
   }
   const units = Math.floor(sample.length / 2);
   // ASCII text in UTF-16 has a zero byte in every unit of two bytes. ASCII text with fewer zeros is
-  // not UTF-16: they are separators, as in the output of `find -print0`.
+  // not UTF-16: there, the zeros are separators, as in the output of `find -print0`.
   const ascii = /^[\0\t-\r -~]*$/.test(viewOf(sample).toString('latin1'));
   const enough = ascii ? units : units * MIN_ZERO_SHARE;
   if (even === 0 && odd >= enough) return 'utf-16le';

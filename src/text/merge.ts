@@ -9,15 +9,16 @@ export interface Merged {
 
 interface MergeOptions {
   /**
-   * Maximum comparisons for each of the two diffs. Beyond it, everything between a side's first and last change is one
-   * change.
+   * Maximum comparisons for each of the two diffs. Beyond it, everything between a side's first and
+   * last change counts as one change.
    */
   readonly maxCost?: number;
 }
 
 /**
- * Three-way merge by lines. A change made by one side is applied, and the same change made by both sides is applied
- * once. Everything else is a conflict, including changes that only touch.
+ * Merges two changed texts by lines (three-way merge). A change made by one side is applied, and
+ * the same change made by both sides is applied once. Everything else is a conflict, including
+ * different changes of adjacent lines.
  */
 export function merge3(base: string, ours: string, theirs: string, options: MergeOptions = {}): Merged {
   const lines = splitLines(base);

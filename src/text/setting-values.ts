@@ -13,12 +13,14 @@ const XML_VALUE = /(>|=")([^<>"]+)/g;
 
 const PREFIX = /\s*(?:-\s+)*(?:(?:export|set|setx|declare|readonly|typeset|env)\s+(?:-\w+\s+)*)?/iy;
 const BETWEEN = /(?:[\s,{}[\]]|[|>][+-]?\d?\s*$)*/y;
-/** Matches a name and the sign after it. A name of .npmrc may begin with an address. */
+/** Matches a name and the `=` or `:` after it. A name in .npmrc may begin with an address. */
 const NAME = /(?:"(?:[^"\\]|\\.)*"|'[^']*'|(?:\/\/[^\s="']*:)?:?[\w.$*@-]+)[ \t]*(?:[:?+]?=|:)[ \t]*/y;
 const QUOTED = /"((?:[^"\\]|\\.)*)"(?=\s*(?:[,}\]#]|\/\/|$))|'([^']*)'(?=\s*(?:[,}\]#]|\/\/|$))/y;
-/** Matches a bracket, or the sign of a YAML value that begins in the next line. */
+/** Matches an opening bracket, or the `|` or `>` of a YAML value that begins in the next line. */
 const OPENING = /[{[]|[|>][+-]?\d?\s*$/y;
-/** Matches values in a list that are not secret. */
+/**
+ * Matches values that are not secret if they occur in a list: short numbers, true, false and null.
+ */
 const LITERAL = /^(?:-?\d{1,3}|true|false|null)$/;
 /**
  * Matches a name in upper case or in lower case only. The last line of encoded bytes may also end with `=`, but it

@@ -29,7 +29,7 @@ const MAGIC: readonly Magic[] = [
   { mimeType: 'video/mp4', at: 4, bytes: 'ftyp', plain: true },
   { mimeType: 'application/pdf', bytes: '%PDF-' },
   { mimeType: 'audio/mpeg', bytes: 'ID3', plain: true },
-  // Only four values of the second byte, because FF FE is the byte order mark of UTF-16.
+  // List only four values of the second byte: FF FE is the byte order mark of UTF-16.
   { mimeType: 'audio/mpeg', bytes: '\xff\xfb' },
   { mimeType: 'audio/mpeg', bytes: '\xff\xfa' },
   { mimeType: 'audio/mpeg', bytes: '\xff\xf3' },
@@ -67,7 +67,8 @@ const ZIPPED: readonly (readonly [string, string])[] = [
 ];
 
 /**
- * First bytes of the signatures that need no NUL. Almost no text begins with one of them, so this check is a fast path.
+ * First bytes of the signatures that need no NUL. Almost no text begins with one of them, so most
+ * texts need no further comparison.
  */
 const FIRST = new Set(
   MAGIC.filter(({ plain }) => plain === undefined).map(({ bytes }) => bytes.charCodeAt(0)),

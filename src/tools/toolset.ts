@@ -113,7 +113,9 @@ export function toolset(session: Session | (() => Session), options: ToolsetOpti
 
 /** A tool for the adapters to agent frameworks. */
 export interface AdapterTool extends ToolsetTool {
-  /** Like `call`, but a small read is answered without a promise, and may throw. */
+  /**
+   * Like `call`, but a small read is answered without a promise, and its errors are thrown at once.
+   */
   answer(args: unknown, options: ToolCallOptions): Awaitable<ToolsetAnswer>;
 }
 

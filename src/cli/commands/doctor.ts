@@ -104,7 +104,10 @@ async function checkCommands(cli: Cli, flags: StateFlags, stage: Stage): Promise
   }
 }
 
-/** Starts the server as clients start it, and tries a blind write on a real file. */
+/**
+ * Starts the server as clients start it, and checks that it refuses to overwrite a real file that
+ * was not read.
+ */
 async function checkRefusedWrite(cli: Cli, stage: Stage): Promise<DoctorCheck> {
   const name = 'refused write';
   const env = { ...process.env, LOOKFIRST_HOME: stage.state, LOOKFIRST_STORE: '', LOOKFIRST_SESSION: '' };

@@ -6,7 +6,7 @@ import { READS, type Tool, tool } from '../tool.ts';
 import { forewordFor, HEAD_STYLE, RAW_STYLE, TEXT_OUTPUT } from './shapes.ts';
 
 const ALL = Number.MAX_SAFE_INTEGER;
-/** Limit for a whole file, because one message contains it twice. */
+/** Maximum size of a file that is read whole, because one message contains its content twice. */
 const MAX_WHOLE_BYTES = 64 << 20;
 
 /** Types by file name, as in the official server; the bytes are not checked. */

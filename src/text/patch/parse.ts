@@ -98,7 +98,8 @@ interface Section {
 function sectionsOf(lines: readonly string[]): Section[] | string {
   const sections: Section[] = [];
   for (const line of lines) {
-    // After the first section, a line that begins with a space belongs to a hunk.
+    // Trim lines only before the first section. In a section, a line that begins with a space
+    // belongs to a hunk.
     const [, kind, path] = FILE.exec(sections.length === 0 ? line.trim() : line) ?? [];
     if (path !== undefined && (kind === 'Add' || kind === 'Update' || kind === 'Delete'))
       sections.push({ kind, path: path.trim(), lines: [] });

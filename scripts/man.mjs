@@ -36,7 +36,7 @@ export async function manualPage({ version, description }) {
 }
 
 async function helpText(runCli, words) {
-  // Lines are not wrapped here, because man wraps them.
+  // Use very wide columns, so that lines are not wrapped here: man wraps them.
   const stdout = Object.assign(new PassThrough(), { isTTY: true, columns: 10_000, rows: 10_000 });
   const streams = { stdin: new PassThrough(), stdout, stderr: process.stderr };
   const env = { LOOKFIRST_PAGER: '', NO_COLOR: '1' };

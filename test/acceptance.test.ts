@@ -14,8 +14,9 @@ it.concurrent.each([
   'passes every scenario of the contract, if the scenarios are installed: %s',
   {
     timeout: 900_000,
-    // One scenario sends a read and a write together. If the machine pauses the client between the two, the server
-    // answers the read before the write arrives. To the server this looks like a client that waited.
+    // Retry once. One scenario sends a read and a write together. If the machine pauses the client
+    // between the two, the server answers the read before the write arrives. To the server this
+    // looks like a client that waited.
     retry: 1,
   },
   async (_version, flags) => {
@@ -26,7 +27,7 @@ it.concurrent.each([
     const run = promisify(execFile)(process.execPath, [runner, '--project', project, ...flags], {
       timeout: 880_000,
     });
-    // The output of a failed run names the scenarios that failed.
+    // Read the output of a failed run too: it names the scenarios that failed.
     const { stdout } = await run.catch((error: { stdout: string }) => error);
     expect(stdout).toMatch(/\d+ passed, 0 failed/);
   },

@@ -1,5 +1,5 @@
-// The lower limit for any program between a client and a server: starts the server, passes bytes both ways, parses
-// nothing.
+// The simplest program between a client and a server: starts the server, passes bytes both ways and
+// parses nothing. Its time is the lower limit for any such program.
 import { spawn } from 'node:child_process';
 
 const [command, ...args] = process.argv.slice(2);

@@ -37,7 +37,8 @@ describe('a state that cannot be used ends every command with 1 and changes noth
     [
       'a file that is not a database',
       ({ home }) => {
-        // Writes a new file, so that processes that have the old one open keep it.
+        // Replace the database by a new file. Processes that have the old file open keep using the
+        // old one.
         for (const end of ['', '-wal', '-shm']) rmSync(join(home, `lookfirst.db${end}`), { force: true });
         writeFileSync(join(home, 'lookfirst.db'), 'x'.repeat(9000));
       },

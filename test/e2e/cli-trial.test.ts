@@ -91,7 +91,8 @@ describe('lookfirst init and remove', () => {
       stderr: expect.not.stringContaining('not found'),
     });
     rmSync(cache, { recursive: true });
-    // A fake npx that starts the package. The real npx would install it again.
+    // Make a fake npx that starts the package, because the real npx would install the package
+    // again.
     const path = join(places.base, 'path');
     mkdirSync(path);
     const started = PROGRAM.map((word) => `'${word}'`).join(' ');

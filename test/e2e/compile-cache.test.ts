@@ -175,7 +175,7 @@ describe.skipIf(isKeptByNode)('the code that the program keeps compiled', () => 
     const bytes = readFileSync(file);
     const other = Buffer.from(bytes);
     const head = JSON.parse(bytes.toString('utf8', 8, bytes.readUInt32LE(0))) as { at: number }[];
-    // The second 32-bit word of each cached part names the V8 version.
+    // Overwrite the V8 version, which is the second 32-bit word of each cached part.
     for (const { at } of head)
       other.fill(0xab, bytes.readUInt32LE(0) + at + 4, bytes.readUInt32LE(0) + at + 8);
     const zeroed = Buffer.from(bytes).fill(0, bytes.length - 3_000, bytes.length - 2_000);

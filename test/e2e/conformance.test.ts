@@ -190,7 +190,7 @@ async function frontOf(port: number): Promise<string> {
   }).listen(0, '127.0.0.1');
   await once(front, 'listening');
   onTestFinished(() => void front.close());
-  // A TCP server's address is an object.
+  // The cast is safe: the address of a TCP server is an object.
   return `http://127.0.0.1:${(front.address() as AddressInfo).port}/mcp`;
 }
 

@@ -131,7 +131,8 @@ describe('lookfirst doctor', () => {
         join(places.base, '.claude.json'),
         JSON.stringify({ projects: { [places.root]: { enabledMcpjsonServers: ['lookfirst'], ...answer } } }),
       );
-    // Observed with Claude Code 2.1.325: an approval is ignored in a folder that is not trusted.
+    // Approve the server, but do not trust the folder. Claude Code 2.1.325 then ignores the
+    // approval.
     answers({});
     expect(await doubts()).toContainEqual(
       expect.stringMatching(/^claude-code: Claude Code does not trust this folder/),

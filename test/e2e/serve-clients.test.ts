@@ -29,8 +29,8 @@ async function connect(
       { name: 'sdk-client', version: '2.4.0' },
       { versionNegotiation: { mode: era === 'legacy' ? 'legacy' : { pin: '2026-07-28' } } },
     );
-    // Over HTTP, a client of the MCP revision without sessions has no name unless its URL contains
-    // one.
+    // Name each client in its URL: over HTTP, a client of the MCP revision without sessions has no
+    // other name.
     const named = era === 'modern' ? `${url}/client-${made}` : url;
     await client.connect(transport === 'http' ? httpTransport(named) : stdioTransport(places));
     onTestFinished(() => client.close());

@@ -89,7 +89,7 @@ await describePostgres('round trips to PostgreSQL', (server) => {
       const fleet = { roots: [root], workspace, imageSecrets: 'here' } as const;
       const state = await openState(store, { home, durability, fleet });
       onTestFinished(() => state.close());
-      // Connecting takes one more round trip.
+      // Subtract one round trip for connecting.
       expect(relay.trips - before - 1).toBeLessThanOrEqual(most);
     }
   });

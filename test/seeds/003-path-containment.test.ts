@@ -10,8 +10,8 @@ import { scratch } from '../support/tree.ts';
 import { allowed, openScene, refused, type SceneOptions, through } from './doors.ts';
 
 /**
- * Requirements document 003 describes how system A checks every path in one place. The numbers in
- * titles are rows of the audit of these requirements.
+ * Requirements document 003 describes how an existing system (called system A) checks every path
+ * in one place. The numbers in titles are rows of the audit of these requirements.
  */
 describe('003 Path containment', () => {
   const A: SceneOptions = { preset: 'sandbox', dialect: 'sandbox' };

@@ -32,7 +32,7 @@ export class Remote {
     this.child.send(JSON.stringify({ method, args }));
     const answer = await this.child.message<Answer>();
     if ('fault' in answer) throw new Error(`${answer.fault.code}: ${answer.fault.message}`);
-    // A session returns plain data, which the child sent unchanged.
+    // The cast is safe: a session returns plain data, and the child sent it unchanged.
     return answer.value as Awaited<ReturnType<Session[Name]>>;
   }
 

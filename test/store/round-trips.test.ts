@@ -7,7 +7,10 @@ import type { Store } from '../../src/store/store.ts';
 import { ok } from '../support/desk.ts';
 import { scratch } from '../support/tree.ts';
 
-/** Calls that are answered from memory: a synchronous call cannot wait for a network. */
+/**
+ * Calls that need no round trip, because they are answered from memory: a synchronous call cannot
+ * wait for a network.
+ */
 const FREE: ReadonlySet<string> = new Set(['recent']);
 const WRITES: ReadonlySet<string> = new Set(['record', 'note', 'prune']);
 

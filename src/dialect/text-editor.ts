@@ -109,7 +109,10 @@ export const TEXT_EDITOR: Dialect = {
     'A refusal says what changed and names the next call: make that call, do not repeat the same one. Paths are relative to the workspace.',
 };
 
-/** Numbered lines, and which part of the file they are if they are not all of it. */
+/**
+ * The form of a read result: numbered lines. If they are not the whole file, a last line says which
+ * lines they are.
+ */
 export const VIEW_STYLE: ReadStyle = {
   lines: 'numbered',
   foot: ({ from, to, totalLines }: ReadResult) => {

@@ -23,7 +23,10 @@ export function listNames(dir: PinnedDirectory): DirectoryEntry[] {
   return isSorted(names) ? names : names.sort(byName);
 }
 
-/** Node sorts names by their bytes. That is the order by code unit, too, unless a name has characters above U+FFFF. */
+/**
+ * True if the names are sorted by code unit. Node sorts them by their bytes, which is the same
+ * order unless a name has characters above U+FFFF.
+ */
 function isSorted(names: readonly DirectoryEntry[]): boolean {
   let last = '';
   for (const { name } of names) {
@@ -38,7 +41,7 @@ export function byName(a: DirectoryEntry, b: DirectoryEntry): number {
   return a.name < b.name ? -1 : 1;
 }
 
-/** Like `listNames`, in the order of the file system. */
+/** Like `listNames`, in the order in which Node returns the names. */
 export function listUnsorted(dir: PinnedDirectory): DirectoryEntry[] {
   const entries = readdirSync(`${dir.prefix}/.`, { withFileTypes: true });
   return entries.map((entry) => ({ name: entry.name, kind: kindOf(entry) }));

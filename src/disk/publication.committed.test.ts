@@ -8,7 +8,7 @@ import { replace } from './replace.ts';
 
 const LARGE = 'x'.repeat(1 << 20);
 
-/** A clock that trusts every stamp. */
+/** A clock that regards every stamp of a file as old enough to be trusted. */
 class LateClock extends FileSystemClock {
   override isRacy(): boolean {
     return false;

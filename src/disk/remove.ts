@@ -80,7 +80,8 @@ async function settle(context: DiskContext, place: Place): Promise<void> {
   try {
     await syncFolder(context, place.dir);
   } catch {
-    // The file is already removed and kept. An error here would report a completed change as failed.
+    // Ignore the error: the file is already removed and kept. An error here would report a
+    // completed change as failed.
   }
 }
 

@@ -62,7 +62,8 @@ export function dropEmptied(folder: string): void {
     }
     rmdirSync(folder);
   } catch (error) {
-    // The folder still contains a file, written late. It stays, and the next gc finds it.
+    // Ignore a system error: a program has written another file into the folder. The folder stays,
+    // and the next gc finds the file.
     if (errnoOf(error) === undefined) throw error;
   }
 }

@@ -102,7 +102,8 @@ export class Gate {
       if (outcome === undefined) break;
       if ('ok' in outcome) return met.length === 0 ? outcome : this.#withMet(outcome, met);
       if ('needs' in outcome) locked = [...locked, ...outcome.needs];
-      // Only missing locks count as tries, not conflicts with other programs or missing approvals.
+      // Do not count this try: only tries that lacked locks count, not conflicts with other
+      // programs or missing approvals.
       else tries -= 1;
       const final = await this.#finalAfter(outcome, { met, approved });
       if (final !== undefined) return final;
@@ -321,7 +322,9 @@ type Unfinished =
   | { readonly conflict: Refusal }
   | { readonly missing: MissingApproval };
 
-/** True if another try cannot help, or the limit is reached. */
+/**
+ * True if another try cannot resolve the last conflict, or if there were `MAX_CONFLICTS` conflicts.
+ */
 function isFinal(met: readonly Refusal[]): boolean {
   const last = met.at(-1);
   return met.length === MAX_CONFLICTS || last === undefined || !MOMENTARY.has(last.code);

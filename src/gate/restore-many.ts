@@ -37,8 +37,8 @@ interface Restoration {
 }
 
 /**
- * The steps that restore the items, in order. A folder that is removed with all its contents is one
- * rename. If `worldFor` chose a batch, a folder is also created by one rename.
+ * The steps that restore the items, in order. A folder that is removed with all its contents takes
+ * one rename. In a batch (see `worldFor`), a folder that is created takes one rename, too.
  */
 export function restoreSteps(world: World, items: readonly RestorePlace[]): readonly Step[] {
   const whole = new Map<RestorePlace, Step>();

@@ -26,7 +26,10 @@ export class ClaimBoard {
   readonly #byHand = new Map<string, Claim>();
   /** Sessions with a claim since this board was opened. */
   readonly #claimants = new Set<string>();
-  /** When each session was last notified of claims on a file in a turn, by `key NUL turn`. */
+  /**
+   * The times at which sessions were last notified of claims, by session, then by file and turn
+   * (`key NUL turn`).
+   */
   readonly #told = new Map<string, Map<string, number>>();
 
   constructor(options: ClaimBoardOptions) {
@@ -49,8 +52,8 @@ export class ClaimBoard {
   }
 
   /**
-   * A quick check without examining claims: false if no other session has claimed anything lately,
-   * which is the usual case.
+   * A quick check that examines no claims. False if no other session has claimed anything since
+   * this board was opened, which is the usual case.
    */
   hasOthers(session: string): boolean {
     this.#refresh();
@@ -79,7 +82,7 @@ export class ClaimBoard {
 
   isTold(session: string, key: string, turn: string | undefined): boolean {
     const atMs = this.#told.get(session)?.get(toldName(key, turn));
-    // A session without turns is reminded after `claimMs`.
+    // Notify a session without turns again after `claimMs`.
     return atMs !== undefined && (turn !== undefined || atMs + this.#options.claimMs > this.#options.now());
   }
 

@@ -114,7 +114,7 @@ describe.skipIf(openRangeLock('/dev/null') === undefined)('locks of the kernel',
       return lists.reduce((sum, each) => sum + each, 0);
     };
     // Expect a lock for each file and one for the folder `/w`. Poll, because the kernel leaves out
-    // lines of this list if other programs release locks while it is read. There may be more: a
+    // lines of `/proc/locks` if other programs release locks while it is read. There may be more: a
     // file on another disk can have an equal inode number.
     await expect.poll(count).toBeGreaterThanOrEqual(2001);
     expect(Math.max(...lists)).toBeLessThan(400);

@@ -34,7 +34,7 @@ function largeRepository(root: string): (command: string) => void {
   return run;
 }
 
-/** Makes a repository with enough files to be watched. */
+/** Makes a git repository with so many files that Lookfirst watches its work tree. */
 function makeRepository(root: string): void {
   for (let folder = 0; folder < 52; folder += 1) {
     mkdirSync(join(root, `d${folder}`));
@@ -99,7 +99,8 @@ it('a watched work tree names the same changed files as a full comparison', asyn
       expect([command, path, found.get(path)]).toEqual([command, path, blob]);
       expect(found.has(path)).toBe(true);
     }
-    // The list may contain unchanged files, because bytes are compared later. It must not contain all files.
+    // The list of candidates may contain unchanged files, because a later step compares their
+    // bytes. It must not contain all files.
     expect(warm.length).toBeLessThan(2_000);
     dropSnapshot(snapshot);
   }

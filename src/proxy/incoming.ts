@@ -124,8 +124,8 @@ function straightened(
 }
 
 /**
- * The current version of the upstream's paths, if the call depends on where relative paths start.
- * Otherwise undefined. Guessed paths do not count.
+ * The current `version` of the upstream's paths, which increases when relative paths may have
+ * changed their meaning. Undefined if the call has no such paths, or only guessed ones.
  */
 function pathsVersionOf(meaning: CallMeaning, { version }: UpstreamPaths): number | undefined {
   const relies = !meaning.guessed && !givenPaths(meaning).every(UpstreamPaths.isPlain);
@@ -159,7 +159,8 @@ export function fileListOf({ meaning, args, message }: ProxyCall): string | unde
   const { touches, unexplained } = meaning;
   const id = message['id'];
   const onlyReads = touches.every(({ does }) => does === 'read' || does === 'look');
-  // A number that JavaScript cannot represent exactly would not survive the rewriting.
+  // Remove no file if the id is a number that JavaScript cannot represent exactly: rewriting the
+  // call would change the id.
   if (!onlyReads || unexplained || (typeof id === 'number' && !Number.isSafeInteger(id))) return undefined;
   const given = new Set(givenPaths(meaning));
   const lists = Object.keys(args).filter((key) => {

@@ -175,7 +175,9 @@ export class Intercept {
     }
   }
 
-  /** Waits for a turn at the call's files. Reserves the call's place in the queue synchronously. */
+  /**
+   * Waits until the call may use its files. Reserves the call's place in the queue synchronously.
+   */
   async #admit(call: ProxyCall): Promise<Refusal | undefined> {
     this.#arriving++;
     const found = this.#arrivals.then(() => this.#arrive(call));
@@ -294,10 +296,7 @@ export class Intercept {
   }
 }
 
-/**
- * Locates each path of a call only once: every attempt that is refused adds an entry to the
- * journal.
- */
+/** Locates a path, once per call: each refused attempt adds an entry to the journal. */
 function locate(
   call: ProxyCall,
   session: ForeignSession,
@@ -311,8 +310,8 @@ function locate(
 }
 
 /**
- * Finds the files of a call. A file that may not be touched refuses the whole call; in a call that reads several
- * files, only that file is left out.
+ * Finds the files of a call. Returns the refusal of a file that may not be touched, unless the file
+ * can be removed from a list of files to read.
  */
 async function locateAll(call: ProxyCall, session: ForeignSession): Promise<Refusal | undefined> {
   const { meaning } = call;

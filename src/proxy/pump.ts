@@ -38,8 +38,8 @@ const DEPENDING = new Set<unknown>(['tools/call', 'notifications/cancelled']);
 const OUR_KEYS = Buffer.from('dev.lookfirst');
 
 /**
- * Number of bytes at the beginning of a message without methods in which it must look like a
- * response. Otherwise the proxy does not forward it unexamined.
+ * A message without methods is forwarded unexamined only if its first bytes, this many, show that
+ * it is a response.
  */
 const HEAD_BYTES = 256;
 
@@ -49,7 +49,10 @@ export interface Ends {
   toClient(line: Buffer): void;
 }
 
-/** Time that the end of a client's input waits for a server that has not answered the handshake. */
+/**
+ * Maximum time, in milliseconds, to wait for the server's answer to the handshake after the
+ * client's input has ended.
+ */
 const PATIENCE_MS = 10_000;
 
 /**
@@ -81,7 +84,8 @@ export class Pump {
 
   /** Handles a message from the client. */
   fromClient(line: Buffer): void {
-    // Always parsed: a broken line may end the server, or mean something to a parser that is less strict.
+    // Parse every line: a broken one may end the server, or mean something to a parser that is less
+    // strict.
     const message = parseLine(line);
     if (!isRecord(message) && !Array.isArray(message))
       this.#ends.toClient(errorLine('null', PARSE_ERROR, 'Parse error'));
@@ -298,7 +302,7 @@ class Handshake {
     return this.#held !== undefined;
   }
 
-  /** Resolves when no call is held back, or after a timeout. */
+  /** Resolves when no call is held back any more, or after `PATIENCE_MS`. */
   async over(): Promise<void> {
     if (this.#held === undefined || this.#held.length === 0) return;
     await new Promise<void>((resolve) => {

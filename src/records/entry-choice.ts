@@ -19,7 +19,10 @@ export interface EntryRequest extends ScopeRequest {
   readonly limit?: number | undefined;
 }
 
-/** A choice of entries: the store applies the filter; a folder is matched here. */
+/**
+ * The journal entries that a user chose. The store applies most conditions; this class checks the
+ * folder and `continued`.
+ */
 export class EntryChoice {
   readonly #filter: EntryFilter;
   readonly #folder: string | undefined;

@@ -7,7 +7,7 @@ import { walkEntries } from '../store/store.ts';
 import type { Records } from './records.ts';
 import type { Scope } from './scope.ts';
 
-/** A turn for users: its start, its prompt and its changes. */
+/** A turn as users see it: its start, its prompt and its changes. */
 export interface TurnView extends TurnMark {
   readonly session: string;
   readonly root: string;
@@ -54,8 +54,8 @@ export async function turnViews(records: Records, request: TurnRequest): Promise
 }
 
 /**
- * False for the later entries of a turn that a session began in several workspaces. Entries come
- * oldest first.
+ * Returns a filter that keeps only the first entry of a turn that a session began in several
+ * workspaces. Entries come oldest first.
  */
 function unlessRepeated(entries: readonly Entry[]): (entry: Entry) => boolean {
   const first = new Map<string, number>();
@@ -66,8 +66,8 @@ function unlessRepeated(entries: readonly Entry[]): (entry: Entry) => boolean {
 }
 
 /**
- * False for the turn entry of a sub-agent if it has the id of its parent's turn: it is no turn of
- * its own.
+ * Returns a filter that removes the turn entries of sub-agents whose id is that of the parent's
+ * turn: these are no turns of their own.
  */
 function unlessInherited(entries: readonly Entry[], families: Families): (entry: Entry) => boolean {
   const marks = entries.filter(({ kind }) => kind === 'turn');
@@ -142,8 +142,8 @@ function turnOf(change: Entry, marks: readonly Entry[], families: Families): Ent
   const isRelated = (mark: Entry): boolean => families.includes(mark.session, change.session);
   if (change.turn === undefined) return marks.findLast(isRelated);
   const named = marks.filter(({ turn }) => turn === change.turn);
-  // A sub-agent without a name has no record that names its parent. Then the only turn with this id
-  // is its parent's.
+  // Fall back to any turn with this id: a sub-agent without a name has no record that names its
+  // parent. The turn then is the parent's, which alone has this id.
   return (
     named.findLast(({ session }) => session === change.session) ?? named.findLast(isRelated) ?? named.at(-1)
   );

@@ -32,7 +32,7 @@ const RESUMED = 'resumed';
 export class Conversation {
   readonly #world: World;
   readonly #ledger: Ledger;
-  /** The last turn begun. Its entry is recorded before any entry within it. */
+  /** The last turn begun. `recorded`: resolves when its journal entry is written. */
   #begun: { readonly turn: string; readonly recorded: Promise<void> } | undefined;
 
   constructor(world: World, ledger: Ledger) {
@@ -84,7 +84,7 @@ export class Conversation {
   }
 
   async resumeFrom(transcript: Transcript, options: ResumeOptions): Promise<Resumed> {
-    // Loaded on demand: servers start without it.
+    // Import on demand, so that servers start without loading this module.
     const { resumeFrom } = await import('./resume-from.ts');
     const resumed = await resumeFrom(this.#world, this.#ledger, { transcript, options });
     await this.#note('resumed from a transcript');

@@ -316,7 +316,8 @@ function fileInfo(world: World, path: string): Outcome<InfoResult> {
 }
 
 /**
- * Compares a file with the bytes that the session has seen, by hash. The reasons are those of the preset `staleness`.
+ * Compares a file, by hash, with the bytes that the session has seen. The `reason` uses the words
+ * of the preset `staleness`.
  */
 async function checkStaleness(world: World, ledger: Ledger, path: string): Promise<Outcome<StalenessResult>> {
   const outcome = world.workspace.locate(path, 'status');

@@ -56,7 +56,8 @@ export function callNames(form: PathForm): PathNames {
   const given = new Map<string, string>();
   return {
     real: (path) => {
-      // Leave unusable paths to the workspace, which refuses them.
+      // Leave unusable paths unchanged: the workspace refuses them. The name of a command's kept
+      // output is no path.
       if (typeof path !== 'string' || path === '' || isOutputPath(path)) return path;
       const meant = form.real(path);
       given.set(meant, path);

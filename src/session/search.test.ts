@@ -349,7 +349,7 @@ describe('searching', () => {
     makeTree(places, ['a: needle', 'OUTSIDE/b: needle']);
     const world = open(places);
     const { locate } = world.workspace;
-    // Between the two runs, the matching file becomes a link to outside.
+    // Between the two runs of ripgrep, the matching file becomes a link to outside.
     world.workspace.locate = (...args) => {
       if (args[0].endsWith('/a')) {
         unlinkSync(join(places.root, 'a'));

@@ -57,7 +57,7 @@ describe('opening', () => {
   ])('with %j is a fault', async (wrong, fault) => {
     const { root, home } = scratch();
     const options = wrong && { roots: [root], home, store: 'memory:', ...wrong };
-    // Values that an untyped caller may pass.
+    // The cast lets the test pass wrong values, as an untyped caller may.
     await expect(openSession(options as SessionOptions)).rejects.toEqual(fault);
   });
 

@@ -146,7 +146,7 @@ function firstNumbered(
   const own = splitLines(existing).map((line) => withoutEnding(line).trimEnd());
   const known = new Set(own.filter((line) => line !== ''));
   const pasted = runs.find((run) => {
-    // A single numbered line proves nothing, unless it is the whole content.
+    // A single numbered line proves nothing, unless the file has only one line.
     if (run.texts.length === 1 && own.length > 1) return false;
     const repeats = run.texts.some((text, offset) => {
       const number = run.first + offset;

@@ -131,8 +131,8 @@ export class RecentFolders {
 
   /** Holds a walked folder for a moment and returns a shared reference, which the caller closes. */
   keep(path: string, dir: PinnedDirectory): PinnedDirectory {
-    // The kernel's answer is decoded as UTF-8. A path with other bytes contains U+FFFD and cannot be compared with
-    // it.
+    // Do not hold a folder whose path is not valid UTF-8. Its path contains U+FFFD, and cannot be
+    // compared with the path that the kernel reports.
     const readable = !path.includes('\ufffd');
     if (!(dir instanceof HeldDirectory) || !readable || this.#held.size >= MAX_HELD || this.#held.has(path))
       return dir;

@@ -105,7 +105,9 @@ export function canonicalName(path: string): string {
   }
 }
 
-/** Agents name the same files repeatedly, so a small cache suffices. */
+/**
+ * Maximum number of cached paths. Agents name the same files repeatedly, so a small cache suffices.
+ */
 const MAX_REMEMBERED = 2000;
 const MAX_REMEMBERED_LENGTH = 1024;
 
@@ -126,8 +128,8 @@ interface NamedInside {
 }
 
 /**
- * Turns strings into paths below the roots, and those into keys. Never reads the file system, so
- * results cannot go stale.
+ * Turns a caller's strings into paths below the roots, and paths into keys. Never reads the file
+ * system, so its results cannot go stale.
  */
 export class WorkspacePaths {
   readonly #roots: readonly Root[];
@@ -188,7 +190,8 @@ export class WorkspacePaths {
   protects(path: ResolvedPath): string | undefined {
     const own = this.#protection.protects(path.relative, path.key);
     if (own !== undefined || this.#roots.length === 1) return own;
-    // With nested roots a file has a relative path in each of them, and a glob may match any of these.
+    // Check the path relative to every root that contains the file: roots may be nested, and a glob
+    // may match any of these paths.
     for (const root of this.#roots) {
       const parts = partsBelow(root.canonical, path.absolute, this.#folding);
       const glob = parts === undefined ? undefined : this.#protection.protects(parts.join('/'), path.key);

@@ -13,7 +13,7 @@ it(`${RUNS} trees are restored exactly`, async () => {
     try {
       changes += await workAndUndoAll(seed, 40 + (seed % 80));
     } catch (error) {
-      // Single failures say little; print the rate and the failing seeds.
+      // Collect failures, to report their rate and all failing seeds. A single failure says little.
       failed.push({ seed, why: String(error) });
     }
   }

@@ -66,7 +66,7 @@ export function prepared(
   };
 }
 
-/** A server that a shell script starts, with `"$@"` as its command. */
+/** Starts a server through a shell script, in which `"$@"` is the command of the server. */
 export async function within(places: Scratch, script: string): Promise<Served> {
   const command = ['-c', script, 'sh', ...PROGRAM, 'serve', places.root];
   const served = Served.through('/bin/sh', command, { env: environment(places), cwd: places.base });

@@ -10,7 +10,10 @@ import type { JsonRecord } from '../../src/model/record.ts';
 
 const FIXTURES = new URL('../fixtures/hooks/', import.meta.url).pathname;
 
-/** The captured payloads of one client. opencode's plugin adds the name of its function and the folder. */
+/**
+ * The captured hook payloads of one client. For opencode, adds the name of the hook and the folder,
+ * as the plugin does.
+ */
 function captures(client: HostName): (readonly [name: string, payload: JsonRecord])[] {
   return readdirSync(join(FIXTURES, client))
     .filter((name) => !/^(mcp-tools-call|plugin-init|http-)/.test(name))

@@ -8,7 +8,7 @@ import { serveProxy } from '../../src/proxy/front-http.ts';
 import { openGate, scratch, startProxy } from './harness.ts';
 
 const ODD = fileURLToPath(new URL('../children/odd-server.mjs', import.meta.url));
-/** `npm run attack` sends 50 MB. */
+/** Size of the large message, in megabytes. `npm run attack` sends a larger one. */
 const MEGABYTES = process.env['LOOKFIRST_ATTACK'] === 'long' ? 50 : 16;
 const BYTES = MEGABYTES * 1024 * 1024;
 const VERSION = '2026-07-28';

@@ -10,7 +10,10 @@ import { OFFICIAL, scratch, startProxy } from './harness.ts';
 const NAMES = ['a.txt', 'b.txt', 'sub/c.txt'];
 const read = (path: string) => readFileSync(path, 'utf8');
 
-/** Our root and another folder, with files of the same names whose content names the folder. */
+/**
+ * Creates our root and another folder with the same file names. Each file's text says in which
+ * folder it is.
+ */
 function folders() {
   const base = scratch();
   const [root, other] = [join(base, 'ours'), join(base, 'other')];
@@ -24,7 +27,10 @@ function folders() {
   return { base, root, other, untouched };
 }
 
-/** A server with odd habits that introduces itself as the official one; relative paths start in its working folder. */
+/**
+ * Copies the odd test server to a path that looks like the official server's, and returns the path.
+ * It resolves relative paths in its working folder.
+ */
 function oddServer(): string {
   const dist = join(scratch(), 'server-filesystem/dist');
   mkdirSync(dist, { recursive: true });
@@ -34,8 +40,8 @@ function oddServer(): string {
 }
 
 /**
- * The official server, which may use our root and the other folder. It resolves relative paths in
- * the other folder.
+ * Starts the proxy in front of the official server, which may use our root and the other folder.
+ * The server resolves relative paths in the other folder.
  */
 async function astray(
   launch: (places: { root: string; other: string }) => Partial<ProxyOptions> = ({ root, other }) => ({

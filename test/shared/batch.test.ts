@@ -10,7 +10,7 @@ import { treeWithModes } from './replay.ts';
 interface Table extends Scratch {
   readonly session: GatedSession;
   readonly sessions: Sessions;
-  /** The number of steps of each kind on the disk since the last call. */
+  /** The number of disk steps of each kind since `steps` was last called. */
   steps(): Readonly<Record<string, number>>;
 }
 

@@ -111,7 +111,7 @@ describe('a state folder that is removed while in use', () => {
 
   it('refuses every change, and the session can be closed', async () => {
     const t = await removed({});
-    // The changes run at the same time, and a later one may fail first.
+    // Wait for all changes, because they run at the same time and a later one may fail first.
     for (const outcome of await Promise.allSettled(changes(t.session)))
       expect(outcome).toEqual({ status: 'rejected', reason: STORE_FAILED });
     expect([readdirSync(t.root), t.text('a.txt')]).toEqual([['a.txt', 'c.txt'], 'two\n']);
@@ -176,7 +176,8 @@ describe.skipIf(!canMount)('a disk that is full for our state (needs its own mou
   it('allows a change without a record if the policy says so, but never without the before-image', async () => {
     const told = await onFullDisk('allow');
     const ends = new Set(told.map(({ ended }) => ended));
-    // Even with this policy, an undo fails if it cannot first store the bytes that it replaces.
+    // Even if the policy allows unrecorded changes, an undo fails if it cannot first store the
+    // bytes that it replaces.
     expect([...ends].sort()).toEqual(['IO_FAILED', 'STORE_FAILED', 'done', 'not recorded']);
     for (const each of told) {
       if (each.ended.endsWith('_FAILED')) expect(each).toMatchObject({ isAsBefore: true });

@@ -11,7 +11,7 @@ import type { Scratch } from './tree.ts';
 export interface Answer {
   readonly ok: boolean;
   readonly text: string;
-  /** `_meta["dev.lookfirst/outcome"]` */
+  /** The value of `_meta["dev.lookfirst/outcome"]` in the answer. */
   readonly outcome: Record<string, unknown>;
   readonly result: Record<string, unknown>;
 }
@@ -123,8 +123,8 @@ export function answerIn(result: Record<string, unknown>): Answer {
 }
 
 /**
- * Runs `lookfirst proxy` over stdio in this process. The result has the streams and the end of a
- * child process.
+ * Runs `lookfirst proxy` over stdio in this process. Returns an object that has the streams and the
+ * `close` event of a child process.
  */
 function proxyingHere(places: Scratch, args: readonly string[]): ChildProcessWithoutNullStreams {
   const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
@@ -145,8 +145,8 @@ function proxyingHere(places: Scratch, args: readonly string[]): ChildProcessWit
 }
 
 /**
- * Runs `lookfirst serve` in this process. The result has the streams and the end of a child
- * process.
+ * Runs `lookfirst serve` in this process. Returns an object that has the streams and the `close`
+ * event of a child process.
  */
 export function servingHere(
   places: Scratch,

@@ -14,7 +14,7 @@ function textOf(edited: EditedConfig): string | undefined {
   return edited.text;
 }
 
-/** The value that a parser for comments and trailing commas returns. */
+/** Parses JSON that may contain comments and trailing commas. */
 function parse(text: string | undefined): Record<string, Record<string, unknown>> {
   if (text === undefined) throw new Error('no text');
   const strict = text

@@ -92,7 +92,8 @@ async function refuseOwnLimits(cli: Cli, flags: GcFlags): Promise<ExitCode | und
 }
 
 async function gc(cli: Cli, flags: GcFlags): Promise<ExitCode> {
-  // Fails if the database is damaged, as in every other command. Only a server sets a damaged database aside.
+  // Open the database only to check it: a damaged one is an error, as in every other command. Only
+  // a server sets a damaged database aside.
   await (await opening(cli, Records.open(recordsPlaceOf(cli, flags)))).close();
   const sessions = await openForCommand(cli, flags, { roots: [cli.cwd], folders: [] });
   const progress = new Progress(cli.terminal);

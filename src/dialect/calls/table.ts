@@ -42,7 +42,7 @@ export interface ServerTable {
   readonly equalNames?: true;
   /** True if the server expands `~/x` to the home folder. */
   readonly expandsHome: boolean;
-  /** Names of the server's own tools, for the next step of a refusal. */
+  /** Names of the server's own tools. Refusals use them to say what to do next. */
   readonly words: ToolNames;
   /**
    * The server's own messages for refusals, which precede ours. PATH, ROOT and TEXT mean the path, the workspace and

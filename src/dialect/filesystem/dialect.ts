@@ -146,7 +146,10 @@ function problemOf(globs: readonly string[]): Problem | undefined {
   return reason === undefined ? undefined : { kind: 'problem', reason };
 }
 
-/** Paths below the folder that match. A pattern without `**` matches only at its own depth. */
+/**
+ * The paths in a listing that match the pattern and are not excluded. A pattern without `**`
+ * matches only at its own depth.
+ */
 export function matchingPaths(
   entries: readonly ListedEntry[],
   pattern: string,

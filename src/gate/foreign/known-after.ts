@@ -12,7 +12,10 @@ import type { FoundSide } from '../step.ts';
 import type { World } from '../world.ts';
 import type { ShownScene } from './shown.ts';
 
-/** An announced effect, and the state after the program has finished. */
+/**
+ * An announced effect of another program's change, and the state of its path after the program has
+ * finished.
+ */
 export interface Turnout {
   readonly effect: Effect;
   readonly now: FoundSide;

@@ -79,7 +79,8 @@ class CodexReader implements Reader {
   }
 
   restore(state: unknown): void {
-    // This is Lookfirst's own snapshot, whose version was checked on opening.
+    // The cast is safe: Lookfirst wrote this snapshot itself, and its version was checked on
+    // opening.
     const { cwd, turns } = state as CodexState;
     this.#cwd = cwd ?? undefined;
     this.#turns = [...turns];

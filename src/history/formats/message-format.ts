@@ -18,8 +18,8 @@ interface MessageShape {
 }
 
 /**
- * A format whose records are single messages or whole conversations. Content missing from a whole conversation was not
- * seen.
+ * A format whose records are single messages or whole conversations. After a whole conversation,
+ * only its contents count as seen.
  */
 export function messageFormat({ name, listOf, claim, read }: MessageShape): Format {
   return {
@@ -70,7 +70,8 @@ export class NamedMessages {
   }
 
   restore(state: unknown): void {
-    // This is Lookfirst's own snapshot, whose version was checked on opening.
+    // The cast is safe: Lookfirst wrote this snapshot itself, and its version was checked on
+    // opening.
     this.#names = new Set((state as { names: string[] }).names);
   }
 }

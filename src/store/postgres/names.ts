@@ -24,7 +24,9 @@ export interface MachinePlace {
 export class Names {
   /** The name of this machine in stored paths. Undefined if paths are stored unchanged. */
   readonly machine: string | undefined;
-  /** Longest root first, because roots may be nested. */
+  /**
+   * The roots of this machine, longest first, so that a search finds the innermost of nested roots.
+   */
   #places: readonly MachinePlace[] = [];
 
   constructor(machine?: string) {

@@ -191,7 +191,7 @@ export class PostgresImages implements Images {
 
   async *#shared(): AsyncGenerator<KeptImage> {
     for (let after = ''; ; ) {
-      // Ages instead of times: the clocks of this machine and the server may differ.
+      // Convert times of the server to the clock of this machine, because the clocks may differ.
       const rows = await this.#db.query(
         `select sha256, size, $2::bigint - ${SERVER_CLOCK} + since_ms as since_ms
          from ${this.#db.schema}.images where body is not null and sha256 > $1 order by sha256 limit ${LIST_PAGE}`,

@@ -145,8 +145,8 @@ const FRAME = /^(?:<untrusted_context>\n)?Output: /;
 const GROUP = /\nProcess Group PGID: \d+(?:\n<\/untrusted_context>)?$/;
 
 /**
- * Removes the text that Gemini CLI puts around the output of a command. It names an exit code, error or signal only
- * if there is one.
+ * Removes the text that Gemini CLI puts around the output of a command. That text names an exit
+ * code, error or signal only if there is one.
  */
 export function geminiOutput(text: string): HostCommandOutput | undefined {
   const frame = FRAME.exec(text)?.[0];
@@ -179,8 +179,8 @@ const GEMINI_PAGE =
 const GEMINI_TEXT = '\n--- FILE CONTENT (truncated) ---\n';
 
 /**
- * The lines of a file in a read result of Gemini CLI. Its total counts the empty line after a final
- * newline.
+ * The lines of a file in a read result of Gemini CLI. The total that the result states also counts
+ * the empty line after a final newline.
  */
 export function geminiPage(text: string): RecordedPage | undefined {
   const [, first, last, total] = GEMINI_PAGE.exec(text) ?? [];

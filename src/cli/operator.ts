@@ -48,7 +48,7 @@ export interface Reach {
   includes(session: string): boolean;
 }
 
-/** The reach of a command that takes changes back. A sub-agent's session belongs to that of its parent. */
+/** The sessions whose changes the command may take back. An agent also reaches its sub-agents. */
 export async function reachOf(cli: Cli, flags: StateFlags): Promise<Reach> {
   if (startedByAgent(cli) === undefined) return { all: true, session: undefined, includes: () => true };
   const own = await agentSession(cli, flags);
@@ -103,7 +103,10 @@ async function refuse(cli: Cli, reason: string, { json, ...flags }: OperatorFlag
   return EXIT.refused;
 }
 
-/** The agent's variable that is set while no user is at a terminal; undefined if a user started the command. */
+/**
+ * The name of a variable that an agent has set for this command. Undefined if a user started it:
+ * none is set, a user is at a terminal, or LOOKFIRST_OPERATOR is 1.
+ */
 export function startedByAgent({ env, terminal }: Cli): string | undefined {
   if (env['LOOKFIRST_OPERATOR'] === '1' || terminal.isInteractive) return undefined;
   return AGENT_VARIABLES.find((name) => env[name] !== undefined && env[name] !== '');

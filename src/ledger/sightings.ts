@@ -156,7 +156,7 @@ function textCoverages(old: Sighting, next: Sighting): [Coverage, Coverage] {
 function addUp(before: Coverage, now: Coverage, totalLines: number | undefined): Coverage {
   if (before.kind === 'none') return now;
   if (now.kind === 'none') return before;
-  // Without a known line count, no set of lines is the whole file.
+  // If the line count is unknown, use infinity, so that no set of lines counts as the whole file.
   return unionCoverage(before, now, totalLines ?? Number.POSITIVE_INFINITY);
 }
 

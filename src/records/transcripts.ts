@@ -220,7 +220,7 @@ function showAll(latest: readonly SeenEntry[], text: ComparedText): boolean {
   return seen.size >= text.totalLines;
 }
 
-/** True if the newest view shows text that is no longer there. Without a view nothing is outdated. */
+/** True if the newest view shows text that the file no longer contains. False without a view. */
 function isOutdated([newest]: readonly SeenEntry[], text: ComparedText): boolean {
   const shown = newest?.view.shown ?? [];
   return newest !== undefined && text.rangesShown(newest.view).length < shown.length;

@@ -88,8 +88,8 @@ export function methodsIn(line: Buffer): (string | undefined)[] {
 }
 
 /**
- * The string value after a key. Undefined if it must be parsed. Null if no colon and string follow:
- * the text before is then not a key with a string value.
+ * The string value after a key. Undefined if it contains escapes or is cut off, so that the line
+ * must be parsed. Null if no colon and string follow: the text before is then not such a key.
  */
 function stringAfterColon(line: Buffer, from: number): string | undefined | null {
   let at = skipSpace(line, from);

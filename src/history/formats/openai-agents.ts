@@ -12,7 +12,10 @@ import type { Fold } from '../fold.ts';
 import { type Format, type FormatClaim, type Reader, strongest } from '../format.ts';
 import { outcomeIn } from '../tool-result.ts';
 
-/** Items of the Responses API and the Agents SDK, and messages of Chat Completions, one by one or as whole lists. */
+/**
+ * The formats of OpenAI: items of the Responses API and the Agents SDK, and messages of Chat
+ * Completions. Each record is one of them or a whole list.
+ */
 export const OPENAI_AGENTS: Format = {
   name: 'openai-agents',
   claim(record) {

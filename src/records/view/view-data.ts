@@ -204,7 +204,7 @@ export type UndoView =
       readonly code: RefusalCode;
       readonly path: string;
       readonly reason: string;
-      /** True if a merge may keep the later changes. */
+      /** True if the page can offer to merge the undo with the later changes. */
       readonly canMerge: boolean;
       readonly diffs: readonly FileDiff[];
     };

@@ -249,7 +249,10 @@ async function savePlaces(
   ]);
 }
 
-/** The places of this machine. A workspace that any machine has served as shared is shared on all of them. */
+/**
+ * The saved places (roots with workspace names) of this machine. A workspace counts as shared if
+ * any machine has served it as shared.
+ */
 async function readPlaces(db: PostgresConnection, machine: string): Promise<readonly MachinePlace[]> {
   const rows = await db.query(
     `select root, workspace, workspace in (select workspace from ${db.schema}.places where shared) as shared

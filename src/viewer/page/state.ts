@@ -79,8 +79,9 @@ export const isFiltered: ReadonlySignal<boolean> = computed(() =>
 let token = '';
 
 /**
- * Removes the token from the address, so that it is in no history or bookmark. A one-time code is
- * exchanged for a token.
+ * Takes the token from the address, or exchanges a one-time code there for a token. Removes token
+ * and code from the address, so that no history or bookmark holds them. Returns false without a
+ * token.
  */
 export async function takeToken(): Promise<boolean> {
   const given = location.hash.slice(1);

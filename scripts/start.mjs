@@ -14,7 +14,8 @@ const server = spawn(process.execPath, args, { cwd, stdio: 'inherit' });
 // Pass signals on and keep running until the server exits, so that it can shut down in order.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => server.kill(signal));
 server.on('exit', (code) => process.exit(code ?? 1));
-// npm runs this script in a shell. A killed shell does not pass the signal on, and the server would keep running.
+// End the server when the shell in which npm runs this script is gone: a killed shell does not pass
+// the signal on, and the server would keep running.
 const parent = process.ppid;
 setInterval(() => process.ppid === parent || server.kill('SIGTERM'), 500);
 

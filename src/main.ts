@@ -69,7 +69,7 @@ async function hook(args: readonly string[]): Promise<number> {
   return runHook({
     args,
     env,
-    // An event names its folder, so a hook works even if the current folder was deleted.
+    // Use `/` if the current folder was deleted. The hook still works: its event names a folder.
     cwd: isSomewhere() ? process.cwd() : '/',
     platform,
     self: [execPath, argv[1] ?? ''],

@@ -251,7 +251,7 @@ class LateWorkspace {
       return this.#open();
     };
     this.#opening = this.#watched(reopened());
-    // The next call reports the error.
+    // Ignore the error here: the next call reports it.
     this.#opening.catch(() => {});
   }
 

@@ -76,8 +76,8 @@ interface Planted {
   readonly lines: string;
   readonly changed: string;
   /**
-   * Parts of the secret value before the change and of the one after it. No output may contain
-   * them.
+   * Parts of the two secret values, before and after the change of the file. No output may contain
+   * any of these parts.
    */
   readonly needles: readonly string[];
 }

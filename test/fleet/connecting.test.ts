@@ -35,7 +35,7 @@ await describePostgres(
     const log = async (store: string): Promise<{ readonly stdout: string; readonly stderr: string }> => {
       const { root, home } = scratch();
       const env = { ...process.env, LOOKFIRST_HOME: home, LOOKFIRST_STORE: store };
-      // A failed command rejects with its output.
+      // Return the error of a failed command, which contains the command's output.
       return run(process.execPath, [COMMAND, 'log'], { cwd: root, env }).catch((error) => error);
     };
 

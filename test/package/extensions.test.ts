@@ -23,7 +23,7 @@ function hooksOf(client: ClientName, script: string): string {
     const [, event = ''] = at;
     hooks[event] = [...(hooks[event] ?? []), item];
   }
-  // The tools of a plugin's server have a longer prefix.
+  // Also match the longer prefix that the tools of a plugin's server have.
   return `${JSON.stringify({ hooks }, null, 2)}\n`.replaceAll('mcp__lookfirst__', 'mcp__.*lookfirst__');
 }
 

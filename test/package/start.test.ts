@@ -28,7 +28,7 @@ describe('npm start', () => {
 
   it.skipIf(process.platform === 'win32')('ends when the shell in which npm runs it is killed', async () => {
     const places = scratch();
-    // Because of the second command, the shell does not replace itself with the program.
+    // The second command, `true`, keeps the shell from replacing itself with the program.
     const shell = spawn('sh', ['-c', `"${process.execPath}" "${start}"; true`], {
       cwd: places.root,
       env: environment(places, { INIT_CWD: places.root }),

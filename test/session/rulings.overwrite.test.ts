@@ -35,8 +35,8 @@ describe('overwrite', () => {
   ])('pages that covered a huge file still cover it after %s and one more page', async (_what, between) => {
     const t = await desk({ policy: { hugeBytes: 100 } });
     await t.put('a', numbered(100));
-    // A file's time and size are trusted only after the clock has moved on since the file was
-    // written.
+    // Try repeatedly: a file's time and size are trusted only after the clock has moved on since
+    // the file was written.
     await expect.poll(() => bothPages(t)).toBe(true);
     await between(t);
     expect((await ok(t.session.read('a', { offset: 51, limit: 5 }))).complete).toBe(true);
@@ -139,7 +139,7 @@ describe('overwrite', () => {
     await t.put('a', numbered(100));
     await ok(t.session.read('a', { limit: 50 }));
     await t.put('a', '');
-    // The file may be empty only for a moment: some editors truncate it before they write it.
+    // Refused: the file may be empty only for a moment, because some editors truncate it first.
     await refusal(t.session.edit('a', [{ oldString: '', newString: 'x\n' }]), 'STALE');
     await ok(t.session.read('a'));
     await ok(t.session.edit('a', [{ oldString: '', newString: 'x\n' }]));

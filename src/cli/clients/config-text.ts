@@ -128,8 +128,8 @@ function tomlEntry(entry: JsonEntry): TomlEntry {
 
 /**
  * Appends the entry as its own table, or updates the keys of our own entry. Another server of that
- * name is not touched. `removeTomlEntry` restores the former text exactly: the table ends with a
- * line break if the text before it did, or if there was no file.
+ * name is not touched. The table ends with a line break if the text before it did, or if there was
+ * no file. From this, `removeTomlEntry` restores the former text exactly.
  */
 export function putTomlEntry(text: string | undefined, place: TomlPlace, entry: TomlEntry): EditedConfig {
   if (text === undefined) return edited(newTomlFile(place, entry));
@@ -301,7 +301,7 @@ function tomlCommand(text: string, { servers, name }: TomlPlace): CommandNodes |
   return table === undefined ? undefined : commandOf(text, table);
 }
 
-/** The variables that the entry sets, and those it passes on by name. */
+/** The environment variables that the entry sets, and those it passes on by name. */
 export function tomlEnvironment(text: string, { servers, name }: TomlPlace): EntryEnvironment {
   const tables = scanToml(text);
   const table = tableOf(tables, [servers, name]);
@@ -336,7 +336,7 @@ function linesOf(text: string, table: TomlTable): string {
   return text.slice(table.headerEnd, endOf(table));
 }
 
-/** Cuts out a table, the line break after it and one empty line before it. */
+/** The splice that removes a table, the line break after it and one empty line before it. */
 function cutOf(text: string, table: TomlTable): Splice {
   const to = endOf(table);
   const lineBreak = /^\r?\n/.exec(text.slice(to))?.[0].length ?? 0;

@@ -19,9 +19,9 @@ export async function rows() {
   const [root, home] = [join(base, 'root'), join(base, 'home')];
   mkdirSync(root);
   try {
-    // Replay in a separate process. When that process ends, no process has the store open, and
-    // SQLite removes its write-ahead log. The log's size does not depend on the changes and would
-    // distort the result.
+    // Replay in a separate process. When that process ends, no process has the store open, and SQLite
+    // removes its write-ahead log. The log does not grow with each change, so its size would distort
+    // the result.
     const changes = Number(
       execFileSync(process.execPath, [THIS, '--replay', root, home], { encoding: 'utf8' }),
     );

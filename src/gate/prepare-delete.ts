@@ -227,8 +227,8 @@ async function listingFacts(
 const MAX_OWN_CHANGES = 1000;
 
 /**
- * True for a change that names its files in the call. The session does not know all files that a
- * command changes.
+ * True for a change whose call named its files. False for a command, because the session does not
+ * know all files that a command changes.
  */
 function isOwnCall({ action, text, recovered }: Entry): boolean {
   return action !== 'run' && text === undefined && recovered !== true;

@@ -191,7 +191,10 @@ interface TouchedEdit {
   readonly stillSeen: readonly LineRange[] | undefined;
 }
 
-/** The second judgement, when the touched lines are known. Returns notices or a refusal. */
+/**
+ * Judges the edit a second time, now that the touched lines are known. Returns notices or a
+ * refusal.
+ */
 function judgeTouched({ world, intent, view, planned, change }: TouchedEdit): readonly Notice[] | Refusal {
   const totalLines = totalBefore(view);
   const touched = touchedLines(planned.changes, totalLines);

@@ -283,8 +283,8 @@ interface CommitInput {
   readonly fingerprint: Fingerprint;
   readonly staged: Staged | undefined;
   /**
-   * True if the change has no other step. The new name is then synced while the old content is
-   * stored.
+   * True if the change has no other step. To save time, the new name is then synced while the old
+   * content is stored.
    */
   readonly isAlone: boolean;
 }

@@ -136,7 +136,8 @@ export function pathOf({ cwd, roots, session }: Scene, path: string): string {
 }
 
 /**
- * The host's id of a call. Without one, the tool and its input, because a host repeats a call only after it has ended.
+ * The host's id of a call. If there is none, the tool and its input. No other running call has the
+ * same ones, because a host repeats a call only after it has ended.
  */
 export function callId({ call, tool, input }: ToolCall): string {
   if (call !== undefined) return call;

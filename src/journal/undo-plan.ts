@@ -51,10 +51,10 @@ export interface UndoPlans {
 }
 
 /**
- * Plans an undo from the journal's entries: all sessions' changes since the oldest change that may
- * be selected. Refuses with NOT_FOUND if there is nothing to undo or the bytes were not kept, with
- * STALE if another change is in between. Does not read the disk: the executor checks that files
- * match the plan.
+ * Plans an undo. `entries` are the changes of all sessions since the oldest change that may be
+ * selected. Refuses with NOT_FOUND if there is nothing to undo or the bytes were not kept. Refuses
+ * with STALE if a change that must stay is in the way. Does not read the disk: the executor checks
+ * that files match the plan.
  */
 export function planUndo(
   entries: readonly Entry[],
@@ -250,8 +250,9 @@ function startOf(history: UndoHistory, selection: readonly Selected[]): number |
 }
 
 /**
- * Removes changes that were fully undone before anything else happened around their paths, and
- * their undos. Reversing them would only move files back and forth. Oldest first.
+ * Removes changes that were fully undone, together with their undos, if nothing else touched paths
+ * around theirs in between. Reversing them would only move files back and forth. Returns the other
+ * changes, oldest first.
  */
 function withoutIdlePairs(changes: readonly Entry[]): readonly Entry[] {
   const left = new Map<string, Entry>();

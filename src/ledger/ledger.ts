@@ -287,7 +287,7 @@ export class Ledger {
     return noted === undefined ? sighting : noted.then(() => sighting);
   }
 
-  /** Reserves room for a new sighting if that needs no counting or eviction. */
+  /** Reserves room for a new sighting. False if that needs a count or an eviction. */
   #hasRoom(next: Sighting, old: Sighting | undefined): boolean {
     if (this.#policy.maxSightings === 0 || !isAdded(next, old)) return true;
     if (this.#live === undefined) return !this.#mustCount(1, [next.key]);

@@ -85,7 +85,8 @@ interface Level {
   readonly prefix: string;
   readonly depth: number;
   /**
-   * Entries reserved for the following siblings in parent folders, so that a large folder does not hide its neighbours.
+   * Number of entries that are reserved for the following siblings in parent folders, so that a
+   * large folder does not hide its neighbours.
    */
   readonly kept: number;
   /** The name after which the page begins. */

@@ -68,7 +68,7 @@ interface Search {
   readonly path: string;
   readonly pattern: string;
   readonly glob: FileGlob;
-  /** The glob's files without those that `exclude` matches. */
+  /** All files except those that `exclude` matches. A file must match both `glob` and `kept`. */
   readonly kept: FileGlob;
   readonly options: SearchOptions;
   readonly mode: SearchResult['mode'];

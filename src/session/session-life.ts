@@ -106,7 +106,7 @@ export class SessionLife {
     return this.during((world) => othersAtWork(world, this.ledger));
   }
 
-  /** Ends all claims in a folder of the workspace that no longer exists. */
+  /** Ends all sessions' claims on files in a folder that no longer exists. */
   releaseWithin(folder: string): Promise<void> {
     return this.during((world) => releaseWithin(world, folder));
   }
@@ -133,7 +133,10 @@ export class SessionLife {
     return this.#unlessAborted({ signal }, () => this.#conversation.resumeFrom(transcript, options));
   }
 
-  /** Like `rewound`, to the beginning of the turn that has the message. For clients whose message ids ascend. */
+  /**
+   * Like `rewound`, to the beginning of the turn that contains the message. For clients whose
+   * message ids ascend.
+   */
   rewoundBefore(message: string): Promise<void> {
     return this.during(() => this.#conversation.rewoundBefore(message));
   }
@@ -284,7 +287,9 @@ async function claim(
   return { ok: true, claim: id, others };
 }
 
-/** Ends claims of a session: those on exactly this path or glob, or all. Records nothing if there are none. */
+/**
+ * Ends the session's claims on exactly this path or glob, or all its claims if there is no target.
+ */
 async function release(
   world: World,
   ledger: Ledger,

@@ -73,7 +73,10 @@ export async function keepBytesBefore(
 
 const LEFT_TO_LAYER = { snapshots: [], uncovered: 'the command was expected to run on a layer' };
 
-/** Snapshots all roots that are git work trees. Adds the files whose bytes git does not store. */
+/**
+ * Takes a git snapshot of each root that is a git work tree. Adds files whose bytes git does not
+ * store to `effects`.
+ */
 async function takeSnapshots(
   world: World,
   change: string,
@@ -112,8 +115,8 @@ async function seenFiles({ world, ledger }: ShownScene): Promise<readonly Effect
 }
 
 /**
- * The present state of a seen file. If its stamp is the one recorded when it was seen, it is not
- * read again.
+ * The present state of a seen file. Does not read the file if its stamp is still the one recorded
+ * when it was seen.
  */
 async function seenFile(world: World, sighting: Sighting): Promise<Effect | undefined> {
   const outcome = world.workspace.locate(sighting.key, 'status', 'parents');
@@ -133,7 +136,10 @@ async function seenFile(world: World, sighting: Sighting): Promise<Effect | unde
   return { key, relative, before, after: before };
 }
 
-/** Adds the files whose bytes git does not store. */
+/**
+ * Adds files whose bytes git does not store to `effects`, and stores their bytes. Returns the
+ * reason if there are too many.
+ */
 async function looseFiles(
   world: World,
   { root, loose }: TreeSnapshot,
@@ -269,7 +275,7 @@ async function sideBefore(
   return fileSide(fingerprint, mode, kept ? 'kept' : 'none');
 }
 
-/** Notices that name the other writers' changes that a command has dropped. */
+/** Notices about changes of other writers that a command has undone by overwriting their files. */
 export async function lostChangeNotices(
   { world, ledger }: ShownScene,
   change: string,

@@ -211,7 +211,7 @@ function nextOnDisk(world: World, path: string): string | undefined {
       ({ name }) => name.normalize('NFC') === wanted.normalize('NFC'),
     );
     const [only] = same;
-    // The exact name was created meanwhile: use the path as it is.
+    // Keep the path if no name or several names match, or if the exact name was created meanwhile.
     if (only === undefined || same.length > 1 || only.name === wanted) return undefined;
     const parts = located.place.path.absolute.split('/').slice(0, -located.missing.length);
     return [...parts, only.name, ...rest].join('/');

@@ -184,7 +184,7 @@ function isTooLarge({ policy }: World, side: Side): boolean {
 export function foldersInUse(world: World, steps: readonly UndoStep[]): ReadonlySet<string> {
   const going = new Set(steps.flatMap(leavingOf));
   const inUse = new Set<string>();
-  // Steps come in the order of removal, innermost first.
+  // Steps remove inner folders first, so an inner folder is checked before the one around it.
   for (const step of steps) {
     if (!isFolderToGo(step) || step.lookAt !== step.key) continue;
     const names = namesAt(world, step.key);
@@ -203,7 +203,10 @@ function leavingOf({ key, restore, from }: UndoStep): readonly string[] {
   return from === undefined ? [] : [from.key];
 }
 
-/** The names in a folder. Empty if it may not be listed: its removal then fails if it is in use. */
+/**
+ * The names in a folder. Empty if the folder cannot be listed; if it is in use, its removal will
+ * then fail.
+ */
 function namesAt(world: World, key: string): readonly string[] {
   const outcome = world.workspace.locate(key, 'undo', 'parents');
   if (!outcome.ok) return [];

@@ -51,8 +51,8 @@ interface MissingView {
 }
 
 /**
- * Undoes recorded changes, through the same steps, locks and journal as any change. Only recorded changes are touched.
- * If a file changed since, it refuses with the diff, or merges if requested.
+ * Undoes recorded changes, through the same steps, locks and journal as any change. If a file
+ * changed since, refuses with the diff, or merges if the request says so.
  */
 export async function undo(
   world: World,
@@ -362,7 +362,10 @@ async function missingView(world: World, ledger: Ledger, key: string): Promise<M
   return unlistedFolder(world, ledger, key);
 }
 
-/** The folder in which this key is absent, unless the session has listed it as it is now. */
+/**
+ * The folder in which this key is absent. Undefined if the session has listed that folder in its
+ * present state.
+ */
 async function unlistedFolder(world: World, ledger: Ledger, key: string): Promise<MissingView | undefined> {
   const outcome = world.workspace.locate(key, 'undo', 'parents');
   if (!outcome.ok || outcome.located.exists) return undefined;

@@ -43,7 +43,10 @@ export async function writeContent(fd: number, content: Content): Promise<void> 
   for (let done = 0; done < bytes.byteLength; ) done += writeSync(fd, bytes, done);
 }
 
-/** Leaves holes for chunks of zeros, so that a sparse file stays sparse. */
+/**
+ * Writes chunks to an empty file. Leaves holes for chunks of zeros, so that a sparse file stays
+ * sparse.
+ */
 async function writeChunks(fd: number, chunks: AsyncIterable<Uint8Array>): Promise<void> {
   let size = 0;
   for await (const chunk of chunks) {
@@ -92,7 +95,7 @@ export function holds(fd: number, expected: Expected): boolean {
     : holdsBytes(fd, expected.bytes);
 }
 
-/** Like `holds`, for a place. False if it is not a regular file. */
+/** Like `holds`, for a place (a name in an open folder). False if no regular file is there. */
 export function holdsAt(place: Pick<Place, 'dir' | 'name' | 'opensOwn'>, fingerprint: Fingerprint): boolean {
   const opened = openRegular(place);
   if ('problem' in opened) return false;

@@ -22,9 +22,9 @@ import { retainFolder } from './publication.ts';
 import { type Conflict, conflict } from './replace.ts';
 
 /**
- * Moves a folder and its contents out of the workspace into `retained`, in one rename. Both must be
- * on one file system. `isAsExpected` checks the folder under a temporary name; if it returns false,
- * the folder gets its name back.
+ * Moves a folder and its contents out of the workspace into `retained`, in one rename. The folder
+ * and `retained` must be on the same file system. `isAsExpected` checks the folder under a
+ * temporary name; if it returns false, the folder gets its name back.
  */
 export async function takeFolder(
   context: DiskContext,
@@ -160,8 +160,8 @@ async function makeFile(path: string, node: Extract<NewNode, { kind: 'file' }>):
 }
 
 /**
- * Tries to hard-link a file: a new inode costs ten times as much. False if linking is impossible,
- * for example across file systems.
+ * Tries to make a hard link, because making a new file takes ten times as long. False if a hard
+ * link is impossible, for example across file systems.
  */
 function isLinked(from: string, to: string): boolean {
   try {

@@ -34,8 +34,8 @@ export function deriveSightings(
 }
 
 /**
- * Like `deriveSightings`, for a transcript in chunks, such as a file. Memory does not grow with the number of lines or
- * results.
+ * Like `deriveSightings`, for a transcript that arrives in chunks, for example from a file. Memory
+ * does not grow with the number of lines or results.
  */
 export async function deriveSightingsFrom(
   chunks: AsyncIterable<Uint8Array>,
@@ -94,7 +94,10 @@ function addBytes(index: HistoryIndex, bytes: Buffer): void {
   else index.add(document);
 }
 
-/** True if the bytes may be one JSON document over many lines. The first line alone is then not JSON. */
+/**
+ * True if the bytes may be one JSON document over many lines: its first line alone is no JSON
+ * object.
+ */
 function mayBeDocument(bytes: Buffer): boolean {
   const newline = bytes.indexOf('\n');
   if (newline === -1) return true;

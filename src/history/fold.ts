@@ -44,13 +44,14 @@ export interface ObservedChange {
 const MAX_GONE = 1000;
 
 /**
- * Collects what the model of a conversation has in its context, from the calls and results that formats pass in. One
- * pass; results are paired by id, and the first result after a call counts. Holds hashes and ranges, never contents.
+ * Collects what the model of a conversation has in its context. The parser of each transcript
+ * format passes in the calls and results. Works in one pass. Pairs results with calls by id; the
+ * first result after a call counts. Holds hashes and ranges, never contents.
  */
 export class Fold {
   readonly options: HistoryOptions;
   readonly #observer: FoldObserver | undefined;
-  /** Position of the current record; formats advance it. */
+  /** Position of the current record in the transcript. The parser of the format advances it. */
   place = 0;
   /** True if an entry is still part of the conversation. Set by formats whose conversations have branches. */
   sees: (entry: SeenEntry) => boolean = () => true;
@@ -290,8 +291,8 @@ class SeenList {
   /** All entries, oldest first, including the removed ones in `#gone`. */
   #all: SeenEntry[] = [];
   /**
-   * Entries that were removed but are still in `#all`: removals are rare, and appending to a list is faster than to a
-   * set.
+   * Entries that were removed but are still in `#all`. This is rare, so `#all` is a list, to which
+   * appending is faster than to a set.
    */
   readonly #gone = new Set<SeenEntry>();
   /** Ids of the calls that have an entry. Built on first use. */

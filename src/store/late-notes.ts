@@ -126,7 +126,7 @@ export class LateNotes implements Store {
   }
 
   record(writes: Writes): Promise<void> {
-    // Nearly always no note is waiting. The record is then written without further promises.
+    // Usually no note is waiting. Then write the record directly, which is faster.
     for (const peer of this.#peers)
       if (peer.#waiting.size > 0 || peer.#leaving !== undefined) return this.#recordInTurn(writes);
     return this.#store.record(writes);
@@ -336,7 +336,7 @@ function isRejection(error: unknown): error is Fault {
   return error instanceof Fault && (error.reason === 'rejected' || error.reason === 'too-long');
 }
 
-/** Two parts in the order of the notes, or undefined if there is only one left. */
+/** The two halves of the notes, in their order. Undefined if only one note is left. */
 function halvesOf({ sightings, entries }: Notes): readonly [Notes, Notes] | undefined {
   const size = sightings.length + entries.length;
   if (size < 2) return undefined;

@@ -23,8 +23,8 @@ import type { WholeSync } from '../images.ts';
 import { isAlive, ownerOfThisProcess } from '../owner.ts';
 
 /**
- * Mode of images that are our own copies. A file that was moved here from the workspace keeps its
- * mode.
+ * Mode of images (stored file contents) that are our own copies. A file that was moved here from
+ * the workspace keeps its mode.
  */
 export const COPY_MODE = 0o400;
 
@@ -49,7 +49,7 @@ const UNLINKABLE: ReadonlySet<string | undefined> = new Set([
  * become images later are compared again first: see `KeptTrees`.
  */
 const MOMENT_MS = 2000;
-/** Number of synced images to remember: about 200 bytes each. */
+/** Maximum number of synced images to remember: about 200 bytes each. */
 const MAX_DURABLE = 10_000;
 /** Limit of twins (other files with the same bytes) per image and process. A new twin replaces the oldest. */
 const MAX_TWINS = 16;
@@ -155,8 +155,9 @@ export class ImageFolder {
   }
 
   /**
-   * Syncs files and the folders that name them: several in parallel, and each folder once. Files that this process has
-   * synced are not synced again: a session that has seen many files would wait for all of them before every command.
+   * Syncs files and the folders that name them: several in parallel, and each folder once. Skips
+   * files that this process has already synced. Otherwise a session that has seen many files would
+   * wait for all of them before every command.
    */
   async syncAll(hashes: readonly string[], whole?: WholeSync): Promise<void> {
     const found = [...new Set(hashes)].map((sha256) => {
@@ -187,8 +188,8 @@ export class ImageFolder {
     try {
       chmodSync(image, 0o600);
     } catch (error) {
-      // Another process may have moved the file, or another user owns it. Other users cannot reach
-      // it anyway: its folder is private.
+      // Ignore the error: another process has moved the file, or another user owns it. Other users
+      // cannot reach the file anyway, because its folder is private.
       if (errnoOf(error) === undefined) throw error;
     }
   }

@@ -39,10 +39,10 @@ interface TreeImage {
 }
 
 /**
- * Folders that have left the workspace, whose files serve as images where they are. `takeIn` later
- * renames the files to images. One list for each folder, in `trees/`, names its files with their
- * hashes and stamps. The list is written as a whole, so an interruption leaves all of it or
- * nothing.
+ * Folders that have left the workspace. Their files serve as images (stored file contents) where
+ * they are, until `takeIn` renames them to images. One list for each folder, in `trees/`, names its
+ * files with their hashes and stamps. The list is written as a whole, so an interruption leaves all
+ * of it or nothing.
  *
  * A program that opened a file before its folder left the workspace may write into the file at any
  * later time. Such a write is found by a rule: **a file holds the listed bytes if it has the listed
@@ -109,8 +109,8 @@ export class KeptTrees {
   }
 
   /**
-   * Moves listed files that a program has written to out of their folder, so that `setAsideLate`
-   * reports them. Only files with one of these hashes.
+   * Moves listed files out of their folder if a program has written to them, so that `setAsideLate`
+   * reports them. Checks only files whose hash is a key of `wanted`.
    */
   async setAsideWritten(wanted: ReadonlyMap<string, Fingerprint>): Promise<void> {
     this.#isReadAgain();
@@ -123,8 +123,8 @@ export class KeptTrees {
   }
 
   /**
-   * Renames the files of listed folders to images. With `hashes`: only the files of folders that
-   * contain one of them. Several processes may do this at the same time.
+   * Renames the files of listed folders to images. With `hashes`, takes only folders that contain a
+   * file with one of these hashes. Several processes may do this at the same time.
    */
   async takeIn({
     hashes,
@@ -286,7 +286,10 @@ async function inOurFolder<T>(path: string, work: () => Promise<T>): Promise<T> 
   }
 }
 
-/** Removes the folders that have become empty. Others hold links or files that were added late: a clean-up finds those. */
+/**
+ * Removes the folders that have become empty. A folder that is not empty holds links or files that
+ * were added late; a later clean-up finds those.
+ */
 function removeEmptied({ folder, files }: KeptTree): void {
   const folders = new Set<string>([folder]);
   for (const { name } of files)
@@ -305,7 +308,7 @@ type Row = readonly [
 ];
 
 interface List {
-  /** Relative to the folder of the images. */
+  /** Path of the listed folder, relative to the folder of the images. */
   readonly folder: string;
   readonly dev: string;
   readonly files: readonly Row[];

@@ -173,8 +173,8 @@ export function dayOf(ms: number): number {
 }
 
 /**
- * Runs the statements of a migration from a text. Otherwise PostgreSQL would parse them before the
- * tables that they name exist.
+ * Wraps the statements of a migration in `execute`. Otherwise PostgreSQL would parse all statements
+ * of the script before the tables that they name exist.
  */
 function executed(step: string): string {
   return `execute $step$${step}$step$;`;

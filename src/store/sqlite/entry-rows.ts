@@ -76,8 +76,8 @@ function hasBetterIndex({ session, change, key, keys }: EntryFilter): boolean {
 }
 
 /**
- * Adds kinds as literals, because SQLite uses the index of a kind only for literals. A plus sign before a column keeps
- * SQLite from using its index.
+ * Adds the condition on kinds to a query. Writes them as literals, because SQLite uses the index of
+ * a kind only for literals. A plus sign before a column keeps SQLite from using its index.
  */
 function addKinds(
   add: (clause: string, ...bound: SqlValue[]) => void,
@@ -160,7 +160,7 @@ export class ChainRows {
     this.#db = db;
   }
 
-  /** The caller must have begun a transaction. */
+  /** Appends entries. The caller must have begun a transaction. */
   append(entries: readonly NewEntry[]): Appended | undefined {
     if (entries.length === 0) return undefined;
     const ordered = entries.map((entry) => inCanonicalOrder(entry));
@@ -211,7 +211,7 @@ export class ChainRows {
   }
 }
 
-/** The link in the one row of the table `chain`. */
+/** The link that `select` reads from the only row of the table `chain`. */
 export function linkIn(db: Connection, select: string): ChainLink {
   const { seq, hash: digest } = db.sql(select).get() as ChainLink;
   return { seq, hash: digest };

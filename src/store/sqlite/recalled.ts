@@ -1,7 +1,7 @@
 import type { Sighting } from '../../model/sighting.ts';
 import type { Writes } from '../store.ts';
 
-/** Number of cached sightings. */
+/** Maximum number of cached sightings. At this number, the cache is cleared. */
 const MAX_RECALLED = 1000;
 
 /**

@@ -102,7 +102,7 @@ class Client {
   }
 }
 
-/** One call, compared with a Node process that does nothing. */
+/** Measures one hook call, compared with a Node process that does nothing. */
 async function callRows(client) {
   await client.untilResident();
   const store = { LOOKFIRST_STORE: `sqlite:${join(client.home, 'alone.db')}` };
@@ -135,7 +135,8 @@ async function commandRows(client, bare) {
   // Disable the garbage collection that git starts in the background after such a large commit.
   const who = 'git config user.name a && git config user.email a@b.c && git config gc.auto 0';
   execFileSync('sh', ['-c', `git init -q && ${who} && git add -A && git commit -qm one`], { cwd: root });
-  // The first snapshot compares everything; later ones use a watch on the tree.
+  // Take the first snapshot before measuring. It compares all files; later snapshots use a watch on
+  // the tree.
   client.pair(root, 'true');
   const names = Array.from({ length: CHANGED }, (_, at) => `d${at}/f${at}`).join(' ');
   const times = { bare: [], large: [] };

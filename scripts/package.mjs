@@ -49,7 +49,10 @@ function npmPackage() {
   process.stdout.write(`npm package: ${size} bytes, ${files.length} files\n`);
 }
 
-/** The plugins start the published package, so they contain only its name and version. */
+/**
+ * Checks and copies the plugins. They start the published package, so they contain only its name
+ * and version.
+ */
 function plugins() {
   for (const [folder, manifest] of [
     ['claude-code-plugin', '.claude-plugin/plugin.json'],
@@ -85,7 +88,7 @@ function registryEntry() {
   cpSync('server.json', join(out, 'server.json'));
 }
 
-/** A zip file with the manifest and the installed package. */
+/** Builds the bundle: a zip file with the manifest and the installed package. */
 function bundle() {
   const manifest = json('packaging/mcpb/manifest.json');
   check(manifest.version === version, 'the bundle has another version');

@@ -32,7 +32,10 @@ interface SandboxOptions {
   /** Undefined means no limit. */
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
-  /** `inherit`: the command has this process's own input and output. Otherwise it has no input. */
+  /**
+   * `inherit`: the command has this process's own input and output. A function receives the
+   * command's output; the command then has no input.
+   */
   readonly output: 'inherit' | ((chunk: Buffer) => void);
 }
 
@@ -196,7 +199,7 @@ export function endCommands(ids: readonly string[]): void {
       const variables = readFileSync(`/proc/${pid}/environ`, 'latin1').split('\0');
       if (marks.some((mark) => variables.includes(mark))) process.kill(Number(pid), 'SIGKILL');
     } catch (error) {
-      // The process has ended, or belongs to another user.
+      // Ignore the error: the process has ended, or belongs to another user.
       if (errnoOf(error) === undefined) throw error;
     }
   }
@@ -207,7 +210,8 @@ function closed(child: ChildProcess): Promise<readonly [number | null, string | 
     child.once('error', (error) => {
       reject(new Fault('IO_FAILED', `the sandbox could not be started: ${error.message}`, { cause: error }));
     });
-    // Wait for `close`, not `exit`: the pipes end with the last process that holds them.
+    // Wait for `close`, not `exit`, so that all output has arrived: the pipes end with the last
+    // process that holds them.
     child.once('close', (code, signal) => resolve([code, signal]));
   });
 }
@@ -222,7 +226,7 @@ async function ended(streams: readonly (Readable | null)[]): Promise<void> {
 }
 
 function reasonOf(text: string, code: number | null): string {
-  // The hint that mount adds to its message says nothing about the cause.
+  // Skip the hint that mount adds to its message, because it says nothing about the cause.
   const lines = text.split('\n').filter((line) => line.trim() !== '' && !line.includes('dmesg(1)'));
   const line = lines.at(-1)?.trim() ?? '';
   return line === '' ? `the sandbox ended with ${code ?? 'a signal'} before the command began` : line;

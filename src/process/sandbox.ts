@@ -51,7 +51,10 @@ export interface SandboxPlan {
   readonly profile: Profile;
   /** The layer's folder; it holds `low-N`, `up-N`, `work-N` and `through-N`. */
   readonly layer: string;
-  /** Folders with a copy-on-write layer over them; the Nth uses `low-N`. A folder inside another comes after it. */
+  /**
+   * Folders with a copy-on-write layer over them; the Nth uses `low-N`. An inner folder comes after
+   * the folder that contains it.
+   */
   readonly layered: readonly string[];
   /**
    * Indexes in `layered` of folders that are the root of another file system. Each is bind-mounted
@@ -85,8 +88,9 @@ export const STATUS_FD = 3;
 export const START_FD = 4;
 
 /**
- * The program and arguments that run a plan: a mount namespace, one overlay per layered folder, then bubblewrap. The
- * shell script holds no path: relative names lead to the layer, and everything else is an argument.
+ * The program and arguments that run a plan. They make a mount namespace, mount one overlay per
+ * layered folder, and start bubblewrap. The shell script among the arguments contains no path: it
+ * uses names relative to the layer's folder, and gets all other paths as arguments.
  */
 export function bubblewrapArgv(tools: SandboxTools, plan: SandboxPlan): readonly string[] {
   const through = plan.boundThrough.map(

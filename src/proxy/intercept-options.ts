@@ -200,8 +200,8 @@ export function gateFor(
 }
 
 /**
- * Caches a choice of sessions, so that known `_meta` is answered synchronously. Ignores the
- * progress token, which differs in every call.
+ * Caches the choice of a session by `_meta`, so that a known `_meta` gets its session
+ * synchronously. Ignores the progress token, which differs in every call.
  */
 export function remembered(choose: Choice): Choice {
   const known = new Map<string, ForeignSession>();
@@ -230,7 +230,10 @@ export function remembered(choose: Choice): Choice {
 export class ProxyTurns {
   readonly #files = new KeyedMutex<string>();
 
-  /** Waits for a turn at all keys; the returned function releases them. Joins the queues synchronously. */
+  /**
+   * Waits for a turn at all keys. The returned function ends the turn. Joins the queues
+   * synchronously.
+   */
   async take(keys: readonly string[], mode: LockMode): Promise<() => void> {
     const held = await Promise.all([...new Set(keys)].map((key) => this.#files.acquire(key, mode)));
     return () => {

@@ -91,8 +91,8 @@ function sessionChooser(
   sessions: Sessions,
 ): (meta: JsonRecord) => Promise<ForeignSession> {
   const open = new Map<string, Promise<ForeignSession>>();
-  // HTTP clients did not start this process, so its environment says nothing about them, except for
-  // LOOKFIRST_SESSION.
+  // Do not use the environment of this process for HTTP clients, except LOOKFIRST_SESSION: they did
+  // not start the process.
   const env =
     options.http === undefined ? options.env : { LOOKFIRST_SESSION: options.env['LOOKFIRST_SESSION'] };
   const nameless = options.http === undefined ? 'process' : 'call';
@@ -118,7 +118,10 @@ async function openFor(sessions: Sessions, choice: SessionChoice): Promise<Forei
   return session.foreign();
 }
 
-/** Opens a session for one call of a client without a name, so that it shares no sightings with others. */
+/**
+ * Opens a session for a single call of a client without a name. The call then shares no sightings
+ * with others.
+ */
 async function openForCall(sessions: Sessions): Promise<ForeignSession> {
   const session = await sessions.session();
   return session.foreign(() => void session.close());
@@ -154,8 +157,8 @@ interface RelayJudge {
 }
 
 /**
- * `pass`: forwarded to the client as it arrives. `hold`: assembled first. `drop`: ignored, because
- * it is no message.
+ * The treatment of one message of the server. `pass`: forwarded to the client piece by piece, as it
+ * arrives. `hold`: collected completely first. `drop`: ignored, because the output is no message.
  */
 type Mode = 'pass' | 'hold' | 'drop';
 
@@ -241,7 +244,7 @@ function readClient(
 ): LineReader {
   const { upstream, client, pump } = ends;
   const maxBytes = options.maxLineBytes ?? MAX_MESSAGE_BYTES;
-  // Input received before the end must still reach the server.
+  // Close the server only after all received input has been passed to it.
   const leave = (): void => void pump.idle().then(() => upstream.close(() => pump.unanswered > 0));
   options.stdout.once('close', leave);
   const reader: LineReader = new LineReader(options.stdin, {
@@ -297,7 +300,7 @@ export class Relay {
 
   push(chunk: Buffer): void {
     const finished: Received[] = [];
-    /** Start of the bytes to be forwarded together. */
+    /** Offset in `chunk` of the first byte that is neither forwarded nor held. */
     let passing = 0;
     for (let from = 0; from < chunk.length; ) {
       this.#mode ??= this.#begin(chunk, from);

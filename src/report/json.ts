@@ -51,7 +51,7 @@ export function refusalOutcome(refusal: Refusal): RefusalOutcome {
   };
 }
 
-/** Picks the outcome's fields from a result; the text contains everything else. */
+/** Picks the outcome's fields from a result. Everything else is only in the text of the answer. */
 export function successOutcome(result: Shown = {}): SuccessOutcome {
   const { path, revision, complete, created, changed, change, tier, notices, more } = result;
   // Assigned step by step, because spreading objects costs more than the whole answer to a small

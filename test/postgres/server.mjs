@@ -99,7 +99,7 @@ class Server {
       try {
         renameSync(join(own, 'data'), first);
       } catch (error) {
-        // Another process has created the first database meanwhile.
+        // Ignore the error if another process has created the first database meanwhile.
         if (!existsSync(first)) throw error;
       }
     }
@@ -175,8 +175,9 @@ class Server {
   }
 
   /**
-   * PostgreSQL refuses to run as root. In a user namespace without a mapping, the process sees itself as nobody and
-   * still owns its files. With setpriv, the server ends even if the process that started it is killed.
+   * The command line of a PostgreSQL program, which must not run as root. In a user namespace
+   * without a mapping, root's process sees itself as nobody and still owns its files. With setpriv,
+   * the server ends even if the process that started it is killed.
    */
   #command(name, args) {
     const bounded = existsSync('/usr/bin/setpriv') ? ['setpriv', '--pdeathsig', 'QUIT'] : [];

@@ -16,12 +16,18 @@ export interface Counted {
 
 const FILES = ['a.txt', 'b.txt', 'c.txt'];
 
-/** Processes that edit the same files at the same time, and the counts afterwards. */
+/**
+ * Starts processes that count up numbers in the same files at the same time. Returns the counts in
+ * the files and in the journal, and the refusals by code.
+ */
 export async function countTogether(run: {
   readonly processes: number;
   readonly edits: number;
   readonly files?: readonly string[];
-  /** Each process has its own state folder and these options, like machines that share a network file system. */
+  /**
+   * If set, each process has its own state folder and these options, like machines that share a
+   * network file system.
+   */
   readonly machines?: Partial<SessionOptions>;
 }): Promise<Counted & { readonly refusals: Readonly<Record<string, number>> }> {
   const { root, home, base } = scratch(IN_MEMORY);

@@ -43,9 +43,9 @@ describe.skipIf(program === undefined)('the page', () => {
   // a test. The viewer stores data only in sessionStorage, which tabs do not share.
   beforeAll(async () => {
     browser = await finder.launchChromium(program ?? '');
-    // An animation would be drawn sixty times a second while tests wait.
+    // Reduce motion: an animation would be drawn sixty times a second while tests wait.
     context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' });
-    // Closing the last tab would close the window.
+    // Keep one tab open: closing the last tab would close the window.
     await context.newPage();
   });
   afterAll(() => browser?.close());
@@ -62,7 +62,7 @@ describe.skipIf(program === undefined)('the page', () => {
     );
     onTestFinished(async () => {
       await page.close();
-      // The browser itself logs refused requests as errors.
+      // Ignore the errors that the browser itself logs for refused requests.
       expect(wrong.filter((each) => !/status of (401|409) /.test(each))).toEqual([]);
     });
     await page.goto(url);

@@ -37,7 +37,7 @@ async function scene(): Promise<Desk & { readonly change: string }> {
   return { ...t, change };
 }
 
-/** A raw request, because `fetch` sets Host and Origin itself. */
+/** The status of the answer to a raw request. `fetch` would set Host and Origin itself. */
 function status(url: string, headers: Readonly<Record<string, string>>, method = 'GET'): Promise<number> {
   return new Promise((resolve, reject) => {
     const sent = request(url, { headers, method }, (answer) => {

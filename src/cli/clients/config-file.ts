@@ -49,10 +49,10 @@ export function readConfig(path: string): ConfigFile | { readonly reason: string
 }
 
 /**
- * Replaces the file in one step, keeping its mode and owner; undefined removes it. Returns false
- * and does nothing if the file has changed since it was read, because another program may write it
- * too. A change between that check and the exchange is not noticed. `private`: only the owner can
- * read a new file.
+ * Replaces the file in one step, keeping its mode and owner, or removes it if `text` is undefined.
+ * Returns false and does nothing if another program has changed the file since it was read. A
+ * change between that check and the exchange is not noticed. `private`: only the owner can read a
+ * new file.
  */
 export function writeConfig(
   file: ConfigFile,

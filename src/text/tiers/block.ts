@@ -12,7 +12,10 @@ export interface Block {
   readonly lines: readonly FileLine[];
 }
 
-/** Maximum places that match only the beginning of the anchor. Only texts made to slow down the search have more. */
+/**
+ * Maximum occurrences of the anchor's longest word that are checked. Only texts made to slow down
+ * the search have more.
+ */
 const MAX_FALSE_STARTS = 20_000;
 const MAX_BLOCKS = 11;
 /** Maximum blank lines between two lines of a block. */
@@ -67,7 +70,10 @@ function grown(
   return { lines };
 }
 
-/** Extends the block by the next non-blank line, and the blank lines before it, if it matches the wanted line. */
+/**
+ * Extends the block by the next non-blank line and the blank lines before that line, if the line
+ * matches the wanted one.
+ */
 function extend(
   text: string,
   lines: FileLine[],

@@ -31,7 +31,9 @@ const SHELL = /^(?:ba|z|da)?sh$/;
 
 /** A program that runs the command in its own arguments. */
 interface Wrapper {
-  /** Matches options without a value. If an option is unknown, the command inside is not searched for. */
+  /**
+   * Matches options without a value. After an unknown option, the wrapped command stays unknown.
+   */
   readonly flag?: RegExp;
   /** Matches options whose value is the next word. */
   readonly valued?: RegExp;
@@ -210,10 +212,10 @@ function walkCommand(node: Command, folder: string | undefined, scope: Scope): W
   const script = scriptOf(words);
   const inner =
     script === undefined ? undefined : commandsIn(script, folder, { ...scope, depth: scope.depth + 1 });
-  // Only `eval` runs its text in this shell.
+  // Only `eval` runs its text in this shell, so only its `cd` and `exit` affect later commands.
   const here = name === 'eval' && script !== undefined ? inner : undefined;
   const next = name === 'eval' && script !== undefined ? inner?.folder : folder;
-  // `exec` without a program only redirects.
+  // `exec` with a program ends the shell; without a program, it only redirects.
   const ended = name === 'exit' || (given[0] === 'exec' && words !== given) || here?.ended === true;
   return { commands: [...commands, ...(inner?.commands ?? [])], folder: next, ...(ended ? { ended } : {}) };
 }

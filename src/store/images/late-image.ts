@@ -20,7 +20,7 @@ import { packedFile } from './packed.ts';
 
 /**
  * Moves changed images (stored old contents of files) to separate names. A program can change an
- * image if it had the file open before the file was replaced.
+ * image if it opened the file before the file was replaced.
  */
 export async function* setAsideLate(
   folder: ImageFolder,

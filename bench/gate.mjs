@@ -240,7 +240,7 @@ async function diffRows() {
   return [{ name: 'diff of one line in 5 MB / comparing the bytes', ratio: ours / compare, bar: 5 }];
 }
 
-/** Memory per remembered file, without the bytes kept for diffs. */
+/** Measures the memory per remembered file, without the bytes kept for diffs. */
 async function memoryRows(root, home) {
   const { MemoryStore } = await import('../build/store/memory/memory-store.js');
   const { NO_FLAGS } = await import('../build/model/sighting.js');

@@ -69,7 +69,7 @@ export async function LookfirstPlugin({ directory }: PluginInput): Promise<Plugi
       await ask('chat.message', input, output);
     },
     async event({ event }) {
-      // All other events are frequent, and the gate ignores them.
+      // Skip all other events: they are frequent, and the gate ignores them.
       if (event.type !== 'session.compacted' && !isNewRevert(event, reverted)) return;
       events = Promise.all([events, ask('event', event, undefined)]);
       await events;

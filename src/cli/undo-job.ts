@@ -103,7 +103,7 @@ export async function refuseUndo(cli: Cli, refusal: Refusal, flags: UndoFlags): 
 
 const MAX_LISTED = 20;
 
-/** The preview of an undo: its changes, files and lines. */
+/** The text of the preview of an undo: the changes, files and lines it concerns. */
 function previewText(cli: Cli, taken: TakenBack): string {
   const { result, changes } = taken;
   const lines = [`would take back ${countOf(result.undid.length, 'change')}:`];
@@ -115,14 +115,14 @@ function previewText(cli: Cli, taken: TakenBack): string {
   return lines.join('\n');
 }
 
-/** The result of an undo. */
+/** The text about the result of an undo, for users. */
 export function undoneText(cli: Cli, taken: TakenBack): string {
   const { change, undid } = taken.result;
   const again = change === undefined ? [] : [`lookfirst undo ${change} reverts this undo`];
   return [`took back ${countOf(undid.length, 'change')}:`, ...fileLines(cli, taken), ...again].join('\n');
 }
 
-/** The result of a rewind. */
+/** The text about the result of a rewind, for users. */
 export function rewoundText(cli: Cli, taken: TakenBack, turn: string): string {
   const { change, undid } = taken.result;
   const again = change === undefined ? [] : ['lookfirst undo takes the rewind back'];

@@ -8,7 +8,7 @@ import { openRegular, stampOf, type Unreadable } from './read.ts';
 
 const readAsync = promisify(read);
 const CHUNK_BYTES = 1 << 18;
-/** Size of one read if the bytes are only hashed. */
+/** Bytes per read call if the bytes are only hashed. */
 const HASHED_BYTES = 1 << 20;
 /**
  * Size of the first, synchronous read. Many pages fit into it, and it takes less time than a trip to the thread pool.

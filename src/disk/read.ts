@@ -78,7 +78,7 @@ export interface ReadLimits {
    * snapshot is then marked racy without a check.
    */
   readonly clock: FileSystemClock | undefined;
-  /** Default: the most bytes that one read call accepts. */
+  /** Larger files are refused. Default: the most bytes that one read call accepts. */
   readonly maxBytes?: number;
   /** The caller's lstat result. Saves two stat calls for small unchanged files. */
   readonly seen?: BigIntStats;

@@ -128,7 +128,7 @@ function isFolderAsMeant(located: Located, { expect, restore: after }: UndoStep)
   return after.kind === 'absent' && expect.kind === 'directory' && !located.exists;
 }
 
-/** Changes only the permissions. */
+/** Restores only the permissions, because the content is already right. */
 function changeMode({ place }: Located, { expect, restore: after, open }: RestoreRequest): Restored {
   if (after.kind === 'file' && expect.kind === 'file') {
     const changed = setFileMode(place, after.mode, { fingerprint: expect.fingerprint });
@@ -173,7 +173,8 @@ async function takeAway(
     case 'directory': {
       const gone = await removeFolder(world.disk, located.place);
       if (gone) return RESTORED;
-      // A folder that another program has filled since stays, unless its path is needed.
+      // Another program has filled the folder since, so it stays. If its path is needed, report a
+      // conflict.
       return after.kind === 'absent' ? { ...RESTORED, stayed: true } : conflict('changed');
     }
     case 'link': {

@@ -224,7 +224,7 @@ async function sweep(world: World, ledger: Ledger): Promise<Outcome<{ notices: r
 /** A file that a session has seen and whose bytes have changed since. */
 interface ChangedFile {
   readonly key: string;
-  /** Relative to the root. */
+  /** The path, relative to the root. */
   readonly path: string;
   /** Hash of the present bytes; '' if the file is gone or cannot be read. */
   readonly sha256: string;

@@ -56,7 +56,7 @@ export type HookEvent = EventContext &
     | { readonly kind: 'other' }
   );
 
-/** The gate's reply to an event. Only a before-event can be denied. */
+/** The gate's reply to an event. Only an event before a call can be denied. */
 export type HookReply =
   | { readonly verdict: 'pass'; readonly context?: string }
   | { readonly verdict: 'deny'; readonly reason: string };

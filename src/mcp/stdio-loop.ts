@@ -31,7 +31,10 @@ interface StdioOptions {
   readonly maxMessageBytes?: number;
   /** Time that running calls may continue after the end of input before they are cancelled. Default 10 s. */
   readonly finishMs?: number;
-  /** Time to wait for cancelled calls and unread answers. Default 2 s. */
+  /**
+   * Time to wait until cancelled calls end, and again until the client has read its answers. The
+   * default is 2 s.
+   */
   readonly cancelMs?: number;
 }
 

@@ -19,7 +19,7 @@ export type EntryKind =
   | 'unjudged'
   | 'claim';
 
-/** Every kind, to check names that users give. */
+/** Every kind of entry, to check names that users give. */
 export const ENTRY_KINDS: Readonly<Record<EntryKind, true>> = {
   read: true,
   look: true,

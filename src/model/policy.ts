@@ -211,7 +211,7 @@ export interface CommandPolicy {
   readonly maxProcesses: number;
   /** Memory that each process of a confined command may use. */
   readonly memoryBytes: number;
-  /** The largest file that a command may leave behind. */
+  /** Size of the largest file that a command may write. */
   readonly fileBytes: number;
 }
 

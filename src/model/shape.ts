@@ -314,7 +314,7 @@ function namesIn(names: readonly string[]): string {
   return names.length === 0 || names.length > MAX_NAMES ? 'an object' : `an object with ${names.join(', ')}`;
 }
 
-/** The words for a mismatch. */
+/** The words that a sentence about a mismatch uses. */
 export interface MismatchWords {
   /** The kind of thing that a path names: `argument`, `key`, `option` or `field`. */
   readonly noun: string;

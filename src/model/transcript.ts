@@ -27,7 +27,7 @@ export interface Skipped {
 }
 
 export interface ResumeOptions {
-  /** Default: detected from the records. */
+  /** The transcript's format. Default: detected from the records. */
   readonly format?: FormatName | undefined;
   /** Working directory if the transcript names none; default: the first root. */
   readonly cwd?: string | undefined;

@@ -130,7 +130,10 @@ function isExecutable(path: string): boolean {
 
 const TRIAL = 'mkdir d && echo x > d/f && rm -r gone && mkdir gone';
 
-/** Undefined if the sandbox works; otherwise the reason why it failed. */
+/**
+ * Runs the test command in a sandbox. Returns the reason why the sandbox failed, or undefined if it
+ * works.
+ */
 async function attempt(
   tools: SandboxTools,
   { home, id, owner }: ProbeOptions,

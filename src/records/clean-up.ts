@@ -10,7 +10,7 @@ import type { Store } from '../store/store.ts';
 import { canonicalPath } from './scope.ts';
 
 interface CleanUpRequest {
-  /** Overrides the policy's setting. */
+  /** Overrides the policy's `journal.retentionMs`. */
   readonly retentionMs?: number | undefined;
   readonly quotaBytes?: number | undefined;
   readonly dryRun: boolean;

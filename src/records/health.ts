@@ -38,7 +38,7 @@ export async function fleetHealth(url: string): Promise<FleetHealth | undefined>
 
 /** The guarantees that the file system of a folder allows. */
 export interface FolderHealth {
-  /** The folder without links. */
+  /** The folder's canonical path, without links. */
   readonly root: string;
   readonly guarantee: Workspace['guarantee'];
   /**

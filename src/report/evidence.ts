@@ -166,7 +166,7 @@ function writer({ writer }: RefusalDetail, nowMs: number): string[] {
   return [`Session ${clip(phrase(session), 100)}${program} changed it ${when}.`];
 }
 
-/** Turns text from outside Lookfirst into a sentence. */
+/** Makes a sentence of a reason or an error: on one line, with a capital and a full stop. */
 function sentence(text: string): string {
   const plain = phrase(text);
   const capital = plain.charAt(0).toUpperCase() + plain.slice(1);

@@ -22,7 +22,7 @@ process.send?.({ id: session.id });
 
 async function answer({ method, args }: Call): Promise<object> {
   try {
-    // The parent names a method of the session and is responsible for its arguments.
+    // The cast is safe: the parent names an existing method and passes arguments that fit.
     const work = session[method as keyof GatedSession] as (...given: unknown[]) => unknown;
     const value = await work.apply(session, [...args]);
     return { value: value ?? null };

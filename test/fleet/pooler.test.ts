@@ -77,7 +77,7 @@ default_pool_size = 2
 ignore_startup_parameters = extra_float_digits
 `,
   );
-  // PgBouncer refuses to run as root.
+  // PgBouncer refuses to run as root, so start it as another user.
   const asNobody = process.getuid?.() === 0 ? ['unshare', '-U'] : [];
   const [command = PGBOUNCER, ...args] = [...asNobody, PGBOUNCER, config];
   const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'pipe'] });

@@ -33,7 +33,7 @@ it.skipIf(!hasPython)(
     const places = scratch();
     const file = join(places.root, 'a.txt');
     writeFileSync(file, 'one\n');
-    // With a named store, the calls start no background process.
+    // Name a store, so that the calls start no background process.
     const store = { LOOKFIRST_STORE: `sqlite:${join(places.home, 'lookfirst.db')}` };
     const env = { ...environment(places, store), PYTHONPATH: CLIENT, PYTHONDONTWRITEBYTECODE: '1' };
     const ran = spawnSync('python3', ['-c', AGENT, JSON.stringify(PROGRAM)], {

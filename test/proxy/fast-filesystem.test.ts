@@ -105,7 +105,8 @@ describe('fast-filesystem-mcp behind the gate', () => {
     expect(read(join(root, 'to/deep/b.txt'))).toBe('b\n');
     expect(await gate.library.undo({})).toMatchObject({ ok: true });
     expect(readdirSync(root).sort()).toEqual(['a.txt', 'from']);
-    // Protected files may not be looked at, so only the folder is recorded.
+    // Put a protected folder into `from`. Lookfirst may not look at its files, so it records only
+    // the copied folder.
     mkdirSync(join(from, '.git'));
     expect((await client.call('fast_copy_file', to)).ok).toBe(true);
     expect(await gate.pending()).toBe(0);

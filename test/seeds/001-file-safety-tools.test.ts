@@ -190,7 +190,7 @@ describe('001 File safety tools', () => {
       const path = join(t.root, 'a.txt');
       expect(await http.call('', read, { path })).toMatchObject({ ok: true });
       expect(await http.call('', write, { path, content: 'x\n' })).toMatchObject({ code: 'NOT_READ' });
-      // Each session name has its own memory.
+      // Each named session remembers only its own reads.
       expect(await http.call('/one', read, { path })).toMatchObject({ ok: true });
       expect(await http.call('/two', write, { path, content: 'x\n' })).toMatchObject({ code: 'NOT_READ' });
       expect(await http.call('/one', write, { path, content: 'x\n' })).toMatchObject({ ok: true });

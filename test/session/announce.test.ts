@@ -24,14 +24,14 @@ async function withStore<T>({ home }: Desk, ask: (store: Store) => Promise<T>): 
   }
 }
 
-/** The changes in the journal, oldest first. */
+/** The ids of the changes in the journal, oldest first. */
 function journalled(t: Desk): Promise<readonly (string | undefined)[]> {
   return withStore(t, async (store) =>
     (await store.entries({ kinds: ['change'], order: 'oldest' })).map(({ change }) => change),
   );
 }
 
-/** The announced changes whose outcome is not recorded yet. */
+/** The ids of the announced changes whose outcome is not recorded yet. */
 function pending(t: Desk): Promise<readonly string[]> {
   return withStore(t, async (store) => (await store.pending()).map(({ change }) => change).sort());
 }

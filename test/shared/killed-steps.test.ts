@@ -5,7 +5,8 @@ import { killEverywhere } from './killed-steps.ts';
 it.each(Object.keys(SCENES))(
   '%s is done completely or not at all, whichever step the process is killed at',
   async (name) => {
-    // At least two kills for each scene; `npm run attack` kills before every step.
+    // Kill before every n-th step only, but at least twice for each scene. `npm run attack` kills
+    // before every step.
     const { killed, old } = await killEverywhere(name, (steps) => Math.min(16, Math.floor(steps / 2)));
     expect(killed).toBeGreaterThan(1);
     expect(old).toBeGreaterThan(0);

@@ -36,14 +36,14 @@ export async function desk(options: Partial<SessionOptions> = {}): Promise<Desk>
   };
 }
 
-/** The successful outcome; fails with the refusal's own data otherwise. */
+/** Returns the successful outcome. Fails with the refusal's data if the call was refused. */
 export async function ok<T>(outcome: Promise<Outcome<T>> | Outcome<T>): Promise<{ ok: true } & T> {
   const settled = await outcome;
   if (!settled.ok) expect.fail(`refused: ${JSON.stringify(settled.refusal)}`);
   return settled;
 }
 
-/** The refusal; fails if the call succeeded or has another code. */
+/** Returns the refusal. Fails if the call succeeded, or if the refusal has another code. */
 export async function refusal<T>(outcome: Promise<Outcome<T>>, code: RefusalCode): Promise<Refusal> {
   const settled = await outcome;
   if (settled.ok) expect.fail(`expected ${code}, but it went through`);

@@ -55,7 +55,7 @@ export interface StoreContext {
   readonly chain?: string;
 }
 
-/** A record ready to be sent. */
+/** A record that is ready to be sent to the server. */
 interface PreparedRecord {
   readonly writes: Writes;
   readonly text: string;
@@ -180,7 +180,10 @@ export class RecordWriter {
     if (fences.length > 0) record['fences'] = fences;
   }
 
-  /** Adds sightings to write and to forget, and the sessions they belong to. */
+  /**
+   * Adds the sightings (records of seen files) to write and to forget, and the sessions they belong
+   * to.
+   */
   #addViews(record: Record<string, unknown>, { sightings = [], forget = [] }: Writes): void {
     const { names } = this.#context;
     const seenBy = new Set<string>();

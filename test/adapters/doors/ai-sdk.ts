@@ -77,7 +77,7 @@ export function shownIn(prompt: readonly Prompted[]): Shown[] {
 /** Runs an agent until the script ends. The last prompt contains the result of every call. */
 type Runner = (run: Run, context?: 'pruned') => Promise<readonly Shown[]>;
 
-/** Only the last two messages keep their tool calls and results. */
+/** Pruning that removes tool calls and results from all messages but the last two. */
 const PRUNING = { toolCalls: 'before-last-2-messages' } as const;
 
 const run6: Runner = async ({ session, steps, signal }, context) => {

@@ -46,7 +46,7 @@ export interface ScopeFlags {
   readonly all?: boolean;
 }
 
-/** Flags that select entries. */
+/** Flags that select journal entries. */
 export interface FilterFlags extends ScopeFlags {
   readonly path?: string;
   readonly session?: string;
@@ -57,7 +57,10 @@ export interface FilterFlags extends ScopeFlags {
   readonly limit?: number;
 }
 
-/** The entries that the flags select, seen from the current folder. */
+/**
+ * The request for the journal entries that the flags select. Relative paths refer to the current
+ * folder.
+ */
 export function entryRequest(cli: Cli, flags: FilterFlags): EntryRequest {
   const { root, all, path, session, since: sinceMs, until: untilMs, kind: kinds, limit } = flags;
   return { cwd: cli.cwd, root, all, path, session, sinceMs, untilMs, kinds, limit };
@@ -70,7 +73,7 @@ export function addScopeFlags(command: Command): Command {
     .option('--all', 'every workspace on this machine');
 }
 
-/** Adds the flags that select entries. */
+/** Adds the flags that select journal entries. */
 export function addFilterFlags(command: Command, cli: Cli): Command {
   return addScopeFlags(command)
     .option('--path <path>', 'only this file, or everything in this folder')

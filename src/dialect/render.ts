@@ -17,7 +17,7 @@ export interface RenderContext {
   readonly nowMs: number;
 }
 
-/** A block of a tool's answer, in the protocol's format. */
+/** A block of a tool's answer, in the format of MCP. */
 export type ContentBlock =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'image' | 'audio'; readonly data: string; readonly mimeType: string }
@@ -53,7 +53,10 @@ function withNotices(path: string, done: (result: ChangeResult) => string): Rend
   return (result, context) => [done(result), ...noticeTexts(result.notices, path, context)].join('\n');
 }
 
-/** The rows, and a note if there may be more. Without the note a model would assume that the rest does not exist. */
+/**
+ * The rows as text, and a note if the search may have missed some. Without the note, a model would
+ * assume that it sees all of them.
+ */
 export function rowsText(
   rows: readonly string[],
   { truncated, unreadable }: Pick<FindResult, 'truncated' | 'unreadable'>,

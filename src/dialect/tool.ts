@@ -68,7 +68,7 @@ export interface Tool {
   readonly call: (args: Readonly<Record<string, unknown>>) => Call | Problem;
 }
 
-/** Defines a tool whose translation gets arguments with the types of its schema. */
+/** Defines a tool whose `call` gets arguments with the types of its schema. */
 export function tool<const S extends ObjectShape>(
   definition: Omit<Tool, 'inputSchema' | 'call'> & {
     readonly inputSchema: S;
@@ -212,8 +212,8 @@ function acceptedMembers(schema: ObjectShape, members: JsonRecord, unknown: Unkn
     const optional = expected !== undefined && schema.required?.includes(name) !== true;
     if (optional && value === null) continue;
     if (expected !== undefined) kept[name] = accepted(expected, value, unknown);
-    // Assigning to `__proto__` would set the prototype of the arguments, and the check would not see the unknown
-    // name.
+    // Define the property: assigning to `__proto__` would set the prototype, and the check would
+    // not see the unknown name.
     else if (unknown === 'refuse') Object.defineProperty(kept, name, { value, enumerable: true });
   }
   return kept;

@@ -186,7 +186,8 @@ async function publish(context: DiskContext, publication: Publication): Promise<
   let published: Published;
   try {
     context.trace?.('compare');
-    // The times in `old` were taken before this comparison, so that a later write shows in them.
+    // The times in `old` were read before this comparison. A write during or after the comparison
+    // gives the file other times, which later checks notice.
     if (!holds(old.fd, expected)) {
       discard(temp);
       return conflict('changed');

@@ -100,7 +100,10 @@ function lockedBy({ key, folder }: Pick<Touched, 'key' | 'folder'>): readonly st
   return folder === undefined ? [key] : [key, folder];
 }
 
-/** The effect of a change on a path: the file leaves it, another file arrives, or it changes in place. */
+/**
+ * The effect of a change on a path. `leaves`: the file leaves the path. `comes`: a file arrives
+ * there. `changes`: the file changes in place.
+ */
 type Role = 'leaves' | 'comes' | 'changes';
 
 function roleOf(change: FileIntent, index: number): Role {
@@ -109,8 +112,8 @@ function roleOf(change: FileIntent, index: number): Role {
 }
 
 /**
- * True if a further change of a batch may concern this path. It may if one file leaves the path and
- * another file arrives there.
+ * True if a batch may contain another change of this path. That is allowed only if one file leaves
+ * the path and another file arrives there.
  */
 function maySharePlace(known: readonly Role[], role: Role): boolean {
   if (known.length === 0) return true;
@@ -119,13 +122,16 @@ function maySharePlace(known: readonly Role[], role: Role): boolean {
 
 interface Touched {
   readonly key: string;
-  /** The outermost missing folder that must be made for this path. */
+  /** Key of the outermost missing folder that must be made for this path. */
   readonly folder: string | undefined;
   readonly path: string;
   readonly change: FileIntent;
 }
 
-/** The refusal if another change moves or removes a folder above the path, or replaces it by a file. */
+/**
+ * The refusal for a path below a folder that another change of the batch moves, removes or replaces
+ * by a file.
+ */
 function insideAnother(touched: readonly Touched[]): Refusal | undefined {
   const byKey = new Map(touched.map((each) => [each.key, each.change]));
   for (const { key, path, change } of touched) {
@@ -170,7 +176,7 @@ function keyOf(world: World, path: string, change: FileIntent): Pick<Touched, 'k
   return { key: outcome.located.place.path.key, folder: missingFolder(outcome.located) };
 }
 
-/** The key of the outermost missing folder above a path. */
+/** The key of the outermost missing folder above a path; undefined if the parent folder exists. */
 export function missingFolder(located: Located): string | undefined {
   if (located.exists || located.missing.length < 2) return undefined;
   return located.place.path.key
@@ -185,10 +191,10 @@ function twice({ path, change }: Pick<Touched, 'path' | 'change'>, reason: strin
 }
 
 /**
- * Locks keys for a change. First completes the records of changes that a dead process left open
- * there, so that the journal keeps the order of events. The processes that announced them no longer
- * run, because we hold their locks. With a ledger, also fetches what the session has seen of these
- * files, in the same round trip, and caches it while the lock is held.
+ * Locks keys for a change. First completes the records of changes at these keys that a dead process
+ * left unfinished, so that the journal keeps the order of events. Their processes cannot still run,
+ * because we hold their locks now. With a ledger, also fetches what the session has seen of the
+ * files. This takes the same round trip, and the result is cached while the locks are held.
  */
 export async function lockKeys(
   world: World,
@@ -222,9 +228,9 @@ export interface Held {
 }
 
 /**
- * Like `lockKeys`, but without a round trip if this process remembers what the session has seen.
- * The memory may be outdated, and unfinished changes of other processes at these keys are unknown
- * then. So the store must confirm the memory when the change is announced.
+ * Like `lockKeys`, but without a round trip if this process remembers what the session has seen. In
+ * that case the memory may be outdated, and other processes may have left changes unfinished at
+ * these keys. So the store must confirm the memory when the change is announced.
  */
 export async function lockRemembered(
   world: World,
@@ -281,9 +287,9 @@ export async function lockToSettle(
 }
 
 /**
- * Completes the records of open changes at locked keys, and fetches what the session has seen of
- * the files. Waits for hosts that are about to write there. Returns the function that releases the
- * locks.
+ * Completes the records of unfinished changes at locked keys, and fetches what the session has seen
+ * of the files. Waits for hosts that are about to write there. Returns the function that releases
+ * the locks, or undefined if the locks cannot be taken again.
  */
 async function lookUnder(
   world: World,

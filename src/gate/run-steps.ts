@@ -99,9 +99,9 @@ interface StagedEarly {
 
 /**
  * Writes and syncs the new bytes of a single replacement while its announcement is being synced.
- * Both must be on the disk before the names are exchanged, and neither needs the other. Undefined
- * if nothing is synced, or if the step must wait for its announcement. After a crash, the next
- * start removes the temporary file.
+ * The bytes and the announcement must both be on the disk before the names are exchanged, but their
+ * order does not matter. Undefined if nothing is synced, or if the step must wait for its
+ * announcement. After a crash, the next start removes the temporary file.
  */
 export function stagedEarly({ disk }: StepWorld, [step, ...more]: readonly Step[]): StagedEarly | undefined {
   if (step?.stagesEarly !== true || more.length > 0) return undefined;

@@ -25,7 +25,10 @@ export interface RecordedResult {
   readonly edited?: Edited | undefined;
   /** The whole file before a write, if the host recorded it; null if there was none. */
   readonly before?: string | null | undefined;
-  /** The views that the host recorded; they replace those derived from the call's arguments. */
+  /**
+   * The parts of files that the model knows through this call, as the host recorded them. They
+   * replace those derived from the call's arguments.
+   */
   readonly views?: readonly View[] | undefined;
   /**
    * Present for Lookfirst's own tools: the revision that the result reports, and whether the whole

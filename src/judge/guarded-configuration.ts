@@ -26,7 +26,10 @@ const GIT_LINK = /(^|\/)\.git(\/(?!HEAD$|(refs|logs|objects|annex)(\/|$)).*)?$/i
 /** Files that name the folder with the configuration: `.git` of a worktree or submodule, and `commondir`. */
 const GIT_POINTER = /(^|\/)\.git(\/(.+\/)?commondir)?$/i;
 
-/** Git settings whose value is a program, or a file with more settings. Branches and remotes are not guarded. */
+/**
+ * Git settings whose value is a program, or leads to other settings. Ordinary settings of branches
+ * and remotes are not among them.
+ */
 const RUNS_PROGRAMS: readonly RegExp[] = [
   /^core\.(hookspath|fsmonitor|sshcommand|editor|pager|askpass|gitproxy|attributesfile|worktree|alternaterefscommand)$/,
   /^(alias|pager|include|includeif|browser|man|mergetool|difftool|guitool|trailer)\./,
@@ -49,8 +52,8 @@ const GUARDED_FROM_TOOLS =
   /(^|\/)(\.mcp\.json|\.(bashrc|bash_profile|bash_login|bash_logout|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin|zlogout|pam_environment))$/i;
 
 /**
- * Returns when a tool's change of a file is guarded: always, only while the file holds our entries,
- * or not.
+ * Returns when a file is guarded against changes by tools. `always`; `own-entries`: only while the
+ * file holds Lookfirst's own entries; undefined: never.
  */
 export function toolGuard(relative: string): 'always' | 'own-entries' | undefined {
   if (GUARDED_FROM_TOOLS.test(relative)) return 'always';

@@ -37,10 +37,10 @@ interface CompiledCodeOptions {
 }
 
 /**
- * Keeps compiled code in a private folder, so that later starts need not compile it again. Code from that folder is
- * run, so a folder that another user can write to is not used. Returns a function to call before the process ends.
- * Node 22.8 and later keep the code themselves; before that, `CompiledCode` does. Without such a folder, starts
- * compile as usual.
+ * Keeps compiled code in a private folder, so that later starts need not compile it again. Does
+ * nothing if another user can write to the folder, because code from it is run. Node 22.8 and later
+ * store the code themselves. For older versions, returns a function that stores it: call it before
+ * the process ends.
  */
 export function keepCompiledCode({ folders, sources, name }: CompiledCodeOptions): (() => void) | undefined {
   const folder = folders.at(-1);
@@ -191,8 +191,8 @@ function sizeOf(parts: ReadonlyMap<string, Part>): number {
 }
 
 /**
- * Reads the parts from a cache file. Returns none if the file is missing, is not a regular file, has a second name, or
- * can be written by another user.
+ * Reads the compiled code of each source file from a cache file. Returns none if the cache file is
+ * missing, is not a regular file, has a second hard link, or can be written by another user.
  */
 function readParts(file: string): ReadonlyMap<string, Part> {
   const parts = new Map<string, Part>();

@@ -36,7 +36,7 @@ export async function surroundings(
   // Both queries are sent together, so that a store on another machine costs one round trip.
   const [known, [newest]] = await Promise.all([
     store.sessions(),
-    // Notices are excluded, because those about the whole state name no workspace.
+    // Leave out notices, because notices about the whole state name no workspace.
     store.entries({ ...scope.filter, kinds: ['session', 'change', 'read'], limit: 1 }),
   ]);
   const all = known.filter((record) => scope.includes(record.root));
@@ -183,7 +183,7 @@ function holdAll(ledger: Ledger, found: ReadonlyMap<string, Sighting | undefined
 
 /** Calls in agent programs such as Claude Code that the hooks let pass without a judgement. */
 export interface UnjudgedCalls {
-  /** The number of such calls, at most `MAX_COUNTED`. */
+  /** The number of unjudged calls, at most `MAX_COUNTED`. */
   readonly count: number;
   readonly newest: Entry | undefined;
 }

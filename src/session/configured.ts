@@ -162,7 +162,8 @@ async function openAt(
   // Parse the policy first, so that an error in a policy file names the file.
   policyOf(around, flags);
   const policyFile = policyTextOf(around, flags);
-  // Loaded only here: a server reads its configuration before it answers, and opens a workspace later.
+  // Load the module only here: a server reads its configuration before its first answer, and opens
+  // a workspace later.
   const { Sessions } = await import('./sessions.ts');
   const options = {
     ...places,
@@ -229,7 +230,7 @@ export async function accessibleFolders(
   roots: readonly string[],
   log: (line: string) => void,
 ): Promise<readonly string[]> {
-  // Loaded only here: other servers open their folders later.
+  // Load the module only here: servers with other tools open their folders later.
   const { Workspace } = await import('../workspace/workspace.ts');
   const accessible = roots.filter((root) => {
     try {

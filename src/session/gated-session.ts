@@ -52,7 +52,10 @@ import { runCommand } from './run.ts';
 /** Number of a session's newest unjudged calls among which `isUnjudged` searches for an id. */
 const MAX_UNJUDGED = 200;
 
-/** A session over a gate. Each operation is a few lines that delegate to the one place that implements it. */
+/**
+ * A session whose operations pass through the gate. Each method only delegates to the one place
+ * that implements the operation.
+ */
 export class GatedSession extends LookingSession implements Session {
   write(
     path: string,

@@ -75,8 +75,8 @@ export function visibleText(
 }
 
 /**
- * The offset at which a page ends in the text. If the page's position is unknown, the end of the
- * whole text. It is unknown for a page in which long lines were cut.
+ * The offset at which a page ends in the text. If the page's position is unknown because long lines
+ * were cut, the end of the whole text.
  */
 function endOf(body: Buffer, page: PageText | undefined): number {
   const { bytes } = page ?? {};
@@ -100,8 +100,8 @@ const MIN_TELLING_CHARS = 12;
 const SECRET_FOLDERS = ['.', '.aws', '.docker', '.kube', 'config'];
 
 /**
- * The function that masks a command's output. It masks tokens, and the values of secret files at the top of the roots
- * and in some folders there, because commands print those.
+ * Returns the function that masks secrets in a command's output: tokens, and the values in secret
+ * files. It knows the secret files in the roots and in `SECRET_FOLDERS` of each root.
  */
 export async function outputMask(world: World): Promise<(text: string) => string> {
   if (world.policy.secrets === 'show') return (text) => text;

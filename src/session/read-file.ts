@@ -241,8 +241,8 @@ function linesResult({ from: source }: OpenRead, lines: PageText, facts: LinesFa
 }
 
 /**
- * The result of a read for a tool, which sends the bytes. `text` is a getter that decodes on first use, so copies of
- * the object lack it.
+ * The result of a read for a tool, which sends `bytes` and rarely needs `text`. So `text` is a
+ * getter of the class that decodes on first use. Copies made by spreading lack it.
  */
 class LinesResult {
   readonly #lines: PageText;

@@ -105,12 +105,13 @@ export class Sessions implements SessionHost {
   }
 
   /**
-   * Returns the session with this id: the open one, a kept one resumed, or a new one. Without an id: a new unnamed one.
-   * `client` is the program that it belongs to.
+   * Returns the session with this id: the open one, a stored one that is resumed, or a new one.
+   * Without an id, returns a new unnamed session. `client`: the program to which the session
+   * belongs.
    */
   async session(id?: string, client?: string): Promise<GatedSession> {
-    // The second argument may be mistaken for options with a policy. A policy per session would mean two sets of rules
-    // for the same files.
+    // Reject options as the second argument. A policy per session would mean two sets of rules for
+    // the same files.
     if (client !== undefined && typeof client !== 'string')
       throw new Fault(
         'MISUSE',
@@ -150,7 +151,10 @@ export class Sessions implements SessionHost {
     return session;
   }
 
-  /** Keeps a named session for resuming, and forgets an unnamed one, once it is idle. */
+  /**
+   * Closes a session once it is idle: a named session is kept, so that it can be resumed, and an
+   * unnamed one is forgotten.
+   */
   async closed(session: GatedSession, idle: Promise<void> | undefined): Promise<void> {
     this.#open.delete(session.id);
     this.#leaving += 1;
@@ -190,7 +194,7 @@ export class Sessions implements SessionHost {
 
   async #begin(session: GatedSession, { parent, forked, client: given }: Partial<Kinship>): Promise<void> {
     this.#expired ??= expireSessions(this.world).catch((error: unknown) => {
-      // Expire again with the next session, because the store may answer by then.
+      // Retry the expiry with the next session, because the store may answer by then.
       this.#expired = undefined;
       throw error;
     });
@@ -283,7 +287,7 @@ function checkFolder({ workspace }: World, cwd: unknown): void {
 /** Forgets the sessions of this workspace that were idle longer than the policy allows, and journals each. */
 async function expireSessions({ store, policy, workspace, now }: World): Promise<void> {
   const atMs = now();
-  // Only this workspace's sessions: other workspaces may have other policies.
+  // Expire only sessions of this workspace: other workspaces may have other policies.
   const { roots } = workspace;
   for (const { id, root } of await idleSessions(store, atMs - policy.sessionIdleMs, { roots })) {
     const entry = { kind: 'session', atMs, session: id, root, text: 'expired' } as const;

@@ -43,11 +43,11 @@ export interface Store {
   /** `lastChange` of several paths in one round trip. Paths without a recorded change are absent. */
   lastChanges(keys: readonly string[]): Promise<ReadonlyMap<string, Entry>>;
   /**
-   * Entries that show which sessions work on which files (claims): those of {@link CLAIM_KINDS}
-   * since the cursor of an earlier answer, oldest first. With cursor 0, those of the last minutes.
-   * Synchronous, because every read and change calls it and none may wait. A local store is exact.
-   * A network store answers from memory, at most seconds late for other processes, and fetches new
-   * entries in the background.
+   * Entries about claims, which show which sessions work on which files: those of {@link
+   * CLAIM_KINDS} since the cursor of an earlier answer, oldest first. With cursor 0, those of the
+   * last minutes. Synchronous, because every read and change calls it and must not wait. A local
+   * store is exact. A network store answers from memory and fetches new entries in the background,
+   * so entries of other processes may arrive seconds late.
    */
   recent(cursor: number): RecentEntries;
   /**
@@ -135,7 +135,9 @@ export interface StoreState {
   readonly witness: ChainLink | undefined;
   /** Size on disk; 0 for a store in memory. */
   readonly bytes: number;
-  /** Present if the user of a shared store has no right to remove entries. */
+  /**
+   * False if the database user of a shared store has no right to remove entries; otherwise absent.
+   */
   readonly mayPrune?: false;
 }
 

@@ -27,7 +27,10 @@ export interface ProxyPlan {
   readonly session?: string;
   readonly unknownTools: 'allow' | 'deny' | 'ask';
   readonly receipts: boolean;
-  /** The user's own tables of tools, tried before the known ones. */
+  /**
+   * The user's own tables, which say what the tools of a server do. They are tried before the
+   * built-in ones.
+   */
   readonly tables: readonly ServerTable[];
   readonly env: Readonly<Record<string, string | undefined>>;
 }

@@ -28,7 +28,7 @@ export interface WorkspaceSettings {
   readonly releaseForCommands?: readonly string[];
   /** Absolute folders that may be read but not changed: inside a root, or roots themselves. */
   readonly readOnlyRoots?: readonly string[];
-  /** Changes may open this user's files without read permission; see Policy.verificationErrors. */
+  /** Lets changes open own files that lack read permission; see Policy.verificationErrors. */
   readonly opensOwn?: boolean;
   /** Refuse to open with a weaker guarantee. */
   readonly require?: Guarantee;
@@ -273,7 +273,7 @@ export class Workspace {
     return this.#paths.known(key, relative);
   }
 
-  /** A path for the next call: relative to the first root, or absolute in another root. */
+  /** A path as the next call can use it: relative to the first root, otherwise absolute. */
   shown({ root, relative, absolute }: Pick<ResolvedPath, 'root' | 'relative' | 'absolute'>): string {
     return this.roots.indexOf(root) > 0 ? absolute : relative;
   }

@@ -63,9 +63,9 @@ export function removeMember(text: string, object: ObjectNode, member: MemberNod
 }
 
 /**
- * The start of the blanks before a member, including one line break. The line break stays if a
- * comment before it would otherwise swallow the text after the member. Between `open` and the
- * member are only blanks, comments and a comma.
+ * The position from which a member is cut: the start of the blanks before it, including one line
+ * break. The line break stays if it ends a comment that would otherwise swallow the text after the
+ * member. Between `open` and the member are only blanks, comments and a comma.
  */
 function cutFrom(text: string, member: MemberNode, open: number): number {
   const indent = blanksBefore(text, member.from);

@@ -2,7 +2,10 @@ import type { Splice } from './edit.ts';
 import { type Launch, proxyWords, startsUs } from './launch.ts';
 import { type ArrayNode, type ConfigNode, type StringNode, stringsOf } from './node.ts';
 
-/** The command of an entry in a file: a string with an optional list of arguments, or one list with both. */
+/**
+ * The command in a server's entry of a client's configuration file. It is a string with an optional
+ * list of arguments, or one list with both.
+ */
 export type CommandNodes =
   | {
       readonly kind: 'split';
@@ -27,7 +30,7 @@ export function wordsOf(nodes: CommandNodes | undefined): readonly string[] | un
   return args === undefined ? undefined : [nodes.command.value, ...args.map(({ value }) => value)];
 }
 
-/** True if an entry starts our own server, which needs no proxy. */
+/** True if a server's entry starts our own server, which needs no proxy. */
 export function isOurs(nodes: CommandNodes): boolean {
   const words = wordsOf(nodes);
   return words !== undefined && proxyWords(words) === 0 && startsUs(words);
@@ -53,7 +56,10 @@ export function wrapCommand(
   return [renamed, { from: missing.at, to: missing.at, put: `${missing.lead}[ ${moved.join(', ')} ]` }];
 }
 
-/** Removes our proxy from an entry's command; undefined if it is not there. */
+/**
+ * Removes our proxy from an entry's command; undefined if the command does not start with the
+ * proxy.
+ */
 export function unwrapCommand(text: string, nodes: CommandNodes): Splice[] | undefined {
   if (nodes.kind === 'list') {
     const items = stringsOf(nodes.list);

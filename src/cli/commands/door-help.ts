@@ -46,7 +46,10 @@ Examples:
 
 const HOSTS = ['claude-code', 'codex', 'gemini', 'cursor', 'vscode', 'opencode', 'generic'];
 
-/** The help of `lookfirst hook`. The hook itself loads no help and no argument parser: a client waits for it. */
+/**
+ * The help of `lookfirst hook`. The hook itself loads no help and no argument parser, because a
+ * client waits for its answer.
+ */
 export function defineHook(): Command {
   return new Command('lookfirst hook')
     .description(

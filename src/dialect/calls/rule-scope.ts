@@ -11,7 +11,7 @@ interface RuleScope {
    * arguments of the call.
    */
   readonly values: Arguments;
-  /** The item, if the rule applies to each element of an array. */
+  /** The array item to which the rule applies; undefined if the rule applies to the whole call. */
   readonly item?: { readonly each: string; readonly index: number; readonly value: unknown };
 }
 

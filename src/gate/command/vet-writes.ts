@@ -27,7 +27,7 @@ const MAX_REFUSALS = 50;
 /** A command's writes that may be committed, merged with concurrent changes by other programs. */
 export interface Vetted {
   readonly written: readonly Written[];
-  /** Paths whose concurrent changes were merged in. */
+  /** Paths of files in which changes of other programs were merged with those of the command. */
   readonly merged: readonly string[];
 }
 
@@ -151,8 +151,8 @@ async function unseenWrite(
 }
 
 /**
- * The refusal if the session has not seen every present line of a file. Checked for callers that
- * overwrite other programs' changes, and for all commands under the policy `seen-only`.
+ * The refusal if the session has not seen every present line of a file that a command changed. Only
+ * the policy `writes: seen-only` requires this.
  */
 async function notSeen(ledger: Ledger, written: Written): Promise<Refusal | undefined> {
   const { before } = written;
@@ -168,12 +168,12 @@ async function notSeen(ledger: Ledger, written: Written): Promise<Refusal | unde
 }
 
 /**
- * Merges a file that both the command and another program changed, or refuses with the diff. The
- * merge starts from the text that both programs started from, if the journal has it. Otherwise it
- * starts from an earlier text that the session or the journal knows. Text added between that and
- * the start of the command is in both versions, so the merge keeps it. An earlier text that equals
- * the command's result is not used: the command would seem to have changed nothing, and its result
- * would be lost.
+ * Merges a file that the command and another program have both changed, or refuses with the diff.
+ * The merge starts from the text that both programs started from, if the journal has it. Otherwise
+ * it starts from an earlier text that the session or the journal knows. Text that was added later,
+ * but before the command began, is in both versions, so the merge keeps it. An earlier text that
+ * equals the command's result is not used: the command would seem to have changed nothing, and its
+ * result would be lost.
  */
 async function concurrentChange(world: World, ledger: Ledger, judged: Judged): Promise<Written | Refusal> {
   const { written } = judged;

@@ -203,7 +203,10 @@ class Rehearsal {
   readonly world: World;
   /** The states that the steps so far leave behind, by key. */
   #left = new Map<string, State>();
-  /** Keys where a step makes a folder. If a file or a link is there now, nothing exists below it. */
+  /**
+   * Keys where a step makes a folder. If a file or a link is there now, all paths below count as
+   * absent.
+   */
   readonly #folders: ReadonlySet<string>;
   readonly #isFolder = new Map<string, boolean>();
   /** True if no step depends on another: every key has one step, and nothing moves. */
@@ -341,8 +344,8 @@ export class SeenBefore {
    */
   readonly #going: ReadonlyMap<string, string>;
   /**
-   * The lines seen of items that earlier steps restored, by key. If their folder moves back, they
-   * move with it.
+   * The lines seen of items that earlier steps restored, by key. If a folder moves back, the keys
+   * of its items change too.
    */
   #brought = new Map<string, Sighting>();
 

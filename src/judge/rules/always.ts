@@ -26,9 +26,10 @@ const TEXTUAL: ReadonlySet<JudgedAction> = new Set(['overwrite', 'edit', 'insert
 const ASKS_FOR_A_NEW_NAME: ReadonlySet<JudgedAction> = new Set(['create', 'mkdir']);
 
 /**
- * FIFOs, sockets and devices are always refused: opening one may hang, and an undo cannot restore it.
- * A file without any write bit is neither changed nor deleted, even if its folder allows it. Writing
- * a file with other hard links would separate it from them; the policy may forbid that.
+ * Refuses changes that the kind of the target rules out. FIFOs, sockets and devices: opening one
+ * may hang, and an undo cannot restore it. Files without any write bit: they are neither changed
+ * nor deleted, even if their folder allows it. Files with other hard links, if the policy says so:
+ * a write would separate them.
  */
 export const kind: JudgeRule = (facts, policy) => {
   const { action, target } = facts;
@@ -92,8 +93,8 @@ function absent(facts: Facts, policy: Policy): Ruling {
 }
 
 /**
- * Refuses to delete a non-empty folder, unless the caller sets `recursive`. The operator's bypass
- * does not change this.
+ * Refuses to delete a non-empty folder, unless the caller sets `recursive`. A bypass rule or grant
+ * of the operator does not change this.
  */
 export const recursive: JudgeRule = (facts) => {
   const { action, target, folder } = facts;
@@ -104,10 +105,10 @@ export const recursive: JudgeRule = (facts) => {
 };
 
 /**
- * Refuses a change whose `expected_revision` differs from the current bytes, even if the session
- * has seen them, because the caller named the version it builds on. The refusal never contains the
- * current revision. Exception: a completed write whose answer got lost may be sent again. It is
- * recognised by the same content and a session that has seen the whole file.
+ * Refuses a change whose `expected_revision` differs from the current bytes. It is refused even if
+ * the session has seen these bytes, because the caller named the version it builds on. The refusal
+ * never contains the current revision. Exception: a completed write whose answer got lost may be
+ * sent again. It is recognised by the same content and a session that has seen the whole file.
  */
 export const revision: JudgeRule = (facts) => {
   const { expectedRevision: expected, currentRevision: current, target } = facts;

@@ -33,9 +33,9 @@ export function findPerl(
  * The whole sandbox of the profile `undo` as one Perl program. It is faster than bubblewrap, which needs a second mount
  * namespace and three other programs before it. Perl compiles the text at every start (6 µs per statement), so the text
  * has only the statements that this plan needs. All paths are arguments.
- * - Three generations of processes: the first dies with its parent, the second with the first, and all processes of the
- * command with the second, which is the first process of their namespace. If the first dies before the second has
- * requested its death signal, the second notices that the pipe has ended.
+ * - There are three generations of processes. The first dies with its parent, and the second dies with the first. The
+ * second is the first process of the command's namespace, so all processes of the command die with it. If the first
+ * dies before the second has requested its death signal, the second notices that the pipe has ended.
  * - Only processes of the command keep its output open. The second process reports when all of them are gone, so the
  * caller need not wait until the kernel has removed the mounts, which takes long.
  * - The caller makes the layer while Perl starts. A first byte says that the layer can be mounted; a second byte starts

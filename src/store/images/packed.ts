@@ -130,8 +130,8 @@ function pack(folder: ImageFolder, sha256: string, { nowMs, durability, open }: 
   const isOurs = (stats.mode & 0o777) === COPY_MODE;
   if (!isOurs && (stats.ctimeMs > nowMs - UNWRITTEN_MS || open?.has(inodeOf(stats)) !== false)) return 0;
   const { bytes } = readStart(image, stats.size);
-  // A program has changed the image, because it still had the replaced file open. `setAsideLate`
-  // reports this later.
+  // Do not compress an image that a program has changed through its open file. `setAsideLate`
+  // reports the change later.
   if (hash('sha256', bytes) !== sha256) return 0;
   const small = deflateRawSync(bytes);
   if (small.byteLength > stats.size * (1 - MIN_SAVED)) return 0;

@@ -176,12 +176,12 @@ export class Connection {
     this.#guard.note(when);
   }
 
-  /** A number that changes when another connection has written. */
+  /** A number that changes when another connection has written to the database. */
   dataVersion(): number {
     return (this.sql('pragma data_version').get() as { data_version: number }).data_version;
   }
 
-  /** Size on disk. */
+  /** Size in bytes of the database file and its write-ahead log. */
   bytes(): number {
     return sizeOf(this.file) + sizeOf(`${this.file}-wal`);
   }
@@ -197,7 +197,10 @@ export class Connection {
   }
 }
 
-/** Checks the whole database through a new connection, which has an empty cache. */
+/**
+ * True if SQLite finds no damage in the whole database. Uses a new connection, because the cache of
+ * an open one could hide damage.
+ */
 function isSound(file: string, load: SqliteLoader): boolean {
   try {
     const db = load(file);
@@ -241,13 +244,19 @@ class FileGuard {
     this.#bytes = stats?.size ?? 0n;
   }
 
-  /** Throws a Fault if a file has been deleted, replaced or truncated, also on every later call. */
+  /**
+   * Throws a Fault if a file has been deleted, replaced or truncated. Every later call then throws
+   * the same Fault.
+   */
   check(): void {
     this.#broken ??= this.#problem();
     if (this.#broken !== undefined) throw this.#broken;
   }
 
-  /** Remembers the size of the log after a commit. */
+  /**
+   * Remembers the size of the write-ahead log after a commit, for later checks. `first`: only if no
+   * size is remembered yet.
+   */
   note(when: 'always' | 'first'): void {
     if (when === 'first' && this.#log !== undefined) return;
     const stats = statsOf(`${this.#file}-wal`);
@@ -266,7 +275,10 @@ class FileGuard {
     return this.#logProblem();
   }
 
-  /** Checks the write-ahead log. It stays in place and never shrinks while a process has the database open. */
+  /**
+   * The fault if the write-ahead log was deleted, replaced or truncated. SQLite itself never does
+   * that while a process has the database open.
+   */
   #logProblem(): Fault | undefined {
     if (this.#log === undefined) return undefined;
     const stats = statsOf(`${this.#file}-wal`);

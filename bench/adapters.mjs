@@ -265,8 +265,8 @@ async function langChainDoors(session, work) {
 }
 
 /**
- * deepagents calls methods of a file backend instead of tools. The base is the smallest possible
- * backend.
+ * Measures deepagents, which calls methods of a file backend instead of tools. The base is the
+ * smallest possible backend.
  */
 async function deepagentsDoors(session) {
   const { LookfirstBackend } = await framework('lookfirst/langchain');

@@ -146,7 +146,10 @@ function onBareOverlay({ base, root, probe: { tools } }, command) {
   return ended(spawn(tools.unshare, argv, { stdio: ['ignore', 'pipe', 'pipe'] }));
 }
 
-/** A small project whose tests start a process per file, as the tests of most projects do. */
+/**
+ * Measures the tests of a small project, which start a process per file, like the tests of most
+ * projects.
+ */
 async function testRow(bench) {
   const project = join(bench.root, 'project');
   mkdirSync(join(project, 'test'), { recursive: true });

@@ -68,8 +68,8 @@ function* textFiles(folder) {
 }
 
 /**
- * A read of 1 MB through the server with masking, compared with one without: the first read of some bytes, and a later
- * one.
+ * Compares a read of 1 MB through the server with and without masking: the first read of some
+ * bytes, and a later read of the same bytes.
  */
 async function readRows() {
   const base = mkdtempSync(join(tmpdir(), 'lookfirst-bench-'));

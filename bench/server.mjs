@@ -135,7 +135,7 @@ class Bench {
     });
   }
 
-  /** New servers that overwrite one file, measured from their first call on: agents wait for these calls. */
+  /** Measures new servers that overwrite one file, from their first call on: agents wait for these calls. */
   async firstWrites() {
     const used = ofEach(() => []);
     const samples = await this.#turns(5, async (which) => {
@@ -256,7 +256,7 @@ class Bench {
     await Promise.all(clients.map((client) => client.close()));
   }
 
-  /** Measures a call in every server, a few calls at a time in turns, after checking that it does what it should. */
+  /** Measures a call in every server, a few calls at a time in turns. Its answer must contain `mustSay`. */
   async #compare({ turns, burst = 1, call, mustSay, clients }) {
     const all = clients ?? (await this.#open());
     const names = Object.keys(all);

@@ -42,7 +42,10 @@ const SIZES = {
  */
 const BESIDE = { progress: 69 / 11, text: 7 / 11, other: 2 / 11 };
 
-/** A transcript of the main conversation, or of a sub-agent, which has no details beside its results. */
+/**
+ * The kinds of transcripts: of the main conversation, and of a sub-agent. The latter has no details
+ * beside its tool results.
+ */
 export const SHAPES = { main: {}, 'sub-agent': { agentId: 'a0d565a4ecc6f2b56' } };
 
 /** Lines of a transcript, without end. The same seed gives the same lines. */

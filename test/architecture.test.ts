@@ -123,7 +123,7 @@ function folderOf(name: string): string {
   return name.includes('/') ? (name.split('/')[0] ?? '') : '';
 }
 
-/** Files directly in src/ (index.ts, main.ts) are above every folder. */
+/** The layer of a folder. Files directly in src/ (index.ts, main.ts) are above every folder. */
 function layerOf(folder: string): number {
   const layer = LAYERS.findIndex((names) => names.includes(folder));
   if (layer < 0 && folder !== '') throw new Error(`src/${folder}/ is in no layer`);

@@ -50,7 +50,7 @@ function blocksOf(document: string): Block[] {
   });
 }
 
-/** Prerequisites of this machine for running commands; undefined if one is missing. */
+/** The sandbox of this machine, in which commands run; undefined if it has none. */
 const sandbox = await sandboxHere();
 const BLOCKS = DOCUMENTS.flatMap(blocksOf);
 const run = BLOCKS.filter(({ reason }) => reason === undefined);

@@ -61,8 +61,8 @@ describe('lookfirst diff', () => {
   it('says so if the bytes were removed or the change does not exist', async () => {
     const work = await changedDesk();
     await work.put('b.txt', 'by hand\n');
-    // Waits for the text of files that the session has shown. It is stored at the latest when the
-    // session is closed.
+    // Close the session, which stores the text of files that it has shown, before the stored text
+    // is deleted.
     await work.session.close();
     rmSync(join(work.home, 'images'), { recursive: true });
     expect((await lookfirst(work, ['diff', work.changes[2] ?? ''])).stdout).toContain(

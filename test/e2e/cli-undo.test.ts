@@ -113,7 +113,8 @@ describe('lookfirst undo', () => {
     await work.put('a.txt', '1\n2\n3\n4\n5\n6\n7\n');
     await ok(work.session.read('a.txt'));
     const { change = '' } = await ok(work.session.edit('a.txt', [{ oldString: '1\n', newString: 'one\n' }]));
-    // The written text is stored a moment later, or when the session is closed. The command line needs it for the diff.
+    // Close the session, so that the written text is stored at once. The command line needs it for
+    // the diff.
     await work.session.close();
     await work.put('a.txt', 'one\n2\n3\n4\n5\n6\nseven\n');
     const refused = await lookfirst(work, ['undo', change]);

@@ -42,7 +42,7 @@ export function judge(engine, { before, after, oldString, newString }) {
   return bare(result) === bare(after) ? 'damaged' : 'wrong';
 }
 
-/** Counts of an engine over groups of cases. */
+/** Counts how often an engine gives each result, for each group of cases. */
 export function score(engine, groups) {
   return groups.map(({ kind, cases }) => {
     const counts = { right: 0, damaged: 0, refused: 0, wrong: 0 };

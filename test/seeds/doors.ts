@@ -36,7 +36,10 @@ interface Agent {
   read(path: string, lines?: number): Promise<Said>;
   write(path: string, content: string): Promise<Said>;
   edit(path: string, from: string, to: string): Promise<Said>;
-  /** Appends if `afterLine` is missing. The official server behind the proxy has no such tool. */
+  /**
+   * Inserts lines; appends them if `afterLine` is missing. The official server behind the proxy has
+   * no such tool.
+   */
   insert(path: string, content: string, afterLine?: number): Promise<Said>;
   list(path: string): Promise<Said>;
   /** The text of a search result; the proxy's server searches names only. */

@@ -141,7 +141,7 @@ class Run {
       const [, mode = '', , blob = '', status = ''] = (raw[at] ?? '').split(' ');
       changes.push({ status, path: raw[at + 1] ?? '', mode, blob });
     }
-    // Deletions first, because a folder may become a file.
+    // Make deletions first, because a folder may become a file.
     changes.sort((a, b) => Number(b.status === 'D') - Number(a.status === 'D'));
     const blobs = this.#blobs(changes.filter(({ status }) => status !== 'D').map(({ blob }) => blob));
     for (const [index, change] of changes.entries()) {
@@ -185,11 +185,11 @@ class Run {
       const changed = `${(was[first.beforeStart] ?? '').replace(/\r?\n$/, '')} (by another program)\n`;
       writeFileSync(file, was.with(first.beforeStart, changed).join(''));
     }
-    // Programs that copy files often set the times of their source.
+    // Sometimes set the earlier time again, as programs that copy files do.
     if (this.#replay.random() < 0.1) utimesSync(file, mtimeMs / 1000, mtimeMs / 1000);
   }
 
-  /** Other programs touch a file, or write the same bytes again. */
+  /** Sometimes another program writes the same bytes again, which changes only the file's time. */
   #noise({ path }: FileChange): void {
     const bytes = this.#replay.random() < 0.1 ? this.#live(path) : undefined;
     if (bytes !== undefined) writeFileSync(join(this.#replay.root, path), bytes);

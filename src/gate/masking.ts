@@ -33,8 +33,8 @@ export function touchesMasked(
 }
 
 /**
- * The refusal of reading a secret file, if the policy refuses such files. `relative`: the path
- * without links.
+ * The refusal of reading a secret file; undefined unless the policy refuses such files. `relative`:
+ * the path in its root, with links resolved.
  */
 export function secretRefusal({ policy }: World, path: string, relative: string): Refusal | undefined {
   if (policy.secrets !== 'refuse' || !isSecretPath(relative)) return undefined;

@@ -239,7 +239,10 @@ const AMOUNT: Shape = {
 const COUNT = integerFrom(1);
 const HITS: Shape = { type: 'integer', minimum: 1, maximum: 10_000 };
 
-/** Options that are ANY are checked by the code that uses them. */
+/**
+ * The shapes of the options of each operation. The code that uses an option checks it if its shape
+ * is ANY.
+ */
 const OPTIONS: Readonly<Record<Optioned, ObjectShape>> = {
   call: objectOf(CALL),
   read: objectOf({

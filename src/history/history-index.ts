@@ -11,7 +11,10 @@ import type { Reader } from './format.ts';
 import { checkHistoryOptions, type HistoryIndexOptions, type HistorySighting } from './history-sighting.ts';
 import { locate } from './paths.ts';
 
-/** The whole state of an index as plain JSON. It continues at byte `offset` of the transcript. */
+/**
+ * The whole state of an index as plain JSON. A restored index continues at byte `offset` of the
+ * transcript.
+ */
 interface HistorySnapshot {
   readonly version: 2;
   readonly format: FormatName | null;

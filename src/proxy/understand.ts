@@ -68,8 +68,8 @@ export function reads({ touches }: CallMeaning): boolean {
 }
 
 /**
- * The journal's name for a command or tool that may have changed anything; undefined if the call is
- * neither.
+ * The journal's name for a call that runs a command or has unknown effects. Undefined for any other
+ * call.
  */
 export function commandOf({ touches, unexplained }: CallMeaning, tool: string): string | undefined {
   const run = touches.find((touch) => touch.does === 'run');

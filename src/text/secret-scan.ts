@@ -91,7 +91,7 @@ export function mayHoldSecret(bytes: Uint8Array): boolean {
   let first = -1;
   let searched = 0;
   for (let group = 0; group < length; group += 4) {
-    // The last four words are a group, too, even if they overlap with the group before them.
+    // Let the last group end at the last word, even if it overlaps with the group before it.
     const at = Math.min(group, length - 4);
     const a = separators(words[at]);
     const b = separators(words[at + 1]);

@@ -1,6 +1,6 @@
 /**
- * The verdicts that a session must get, in as few lines as possible. Lines are unique strings, so "seen" is a set of
- * lines, and a file is unchanged if its list of lines is the same.
+ * A minimal model of a session, which predicts the verdicts of the gate. Lines are unique strings,
+ * so "seen" is a set of lines, and a file is unchanged if its list of lines is the same.
  */
 export class ReferenceSession {
   /** File name → what the session knows. */

@@ -40,7 +40,7 @@ export interface SwapAttack {
 }
 
 /**
- * Limit of the tries, as a multiple of `tries`. While the attacker and our process share one
+ * Maximum number of tries, as a multiple of `tries`. While the attacker and our process share one
  * processor, the attacker acts only when our process is preempted. Many tries then have no effect.
  */
 const PATIENCE = 1000;

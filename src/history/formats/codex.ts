@@ -43,7 +43,7 @@ interface CodexState {
 class CodexReader implements Reader {
   readonly #fold: Fold;
   #cwd: string | undefined;
-  /** Positions where the last turns began. */
+  /** Positions of the records with which the latest turns began, oldest first. */
   #turns: number[] = [];
 
   constructor(fold: Fold) {

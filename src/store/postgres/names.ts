@@ -99,7 +99,7 @@ const HASHED = '\u0001#';
 
 /** A column's text for an index: a long text is represented by its hash. */
 export function indexKey(text: string): string {
-  // A UTF-16 unit has at most three bytes.
+  // Do not encode a short text to measure it: a UTF-16 unit takes at most three bytes in UTF-8.
   if (text.length * 3 <= MAX_INDEXED_BYTES || Buffer.byteLength(text) <= MAX_INDEXED_BYTES) return text;
   return HASHED + hash('sha256', text);
 }

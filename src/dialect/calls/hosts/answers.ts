@@ -59,7 +59,7 @@ function claudeAnswer(response: JsonRecord): Answer {
   const stdout = stringIn(response, 'stdout');
   if (stdout !== undefined)
     return { ok: response['interrupted'] !== true, flagged: true, texts: [stdout], output: stdout };
-  // A search answers with `{mode: "content", filenames, content}`.
+  // The answer to a search is `{mode: "content", filenames, content}`.
   const content = stringIn(response, 'content');
   return { ok: true, flagged: true, texts: content === undefined ? [] : [content] };
 }

@@ -95,8 +95,8 @@ function addBytes(index: HistoryIndex, bytes: Buffer): void {
 }
 
 /**
- * True if the bytes may be one JSON document over many lines: its first line alone is no JSON
- * object.
+ * True if the bytes may be one JSON document over many lines. The first line of such a document is
+ * no complete JSON object.
  */
 function mayBeDocument(bytes: Buffer): boolean {
   const newline = bytes.indexOf('\n');

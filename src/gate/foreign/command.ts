@@ -74,8 +74,8 @@ export async function keepBytesBefore(
 const LEFT_TO_LAYER = { snapshots: [], uncovered: 'the command was expected to run on a layer' };
 
 /**
- * Takes a git snapshot of each root that is a git work tree. Adds files whose bytes git does not
- * store to `effects`.
+ * Takes a git snapshot of each root that is a git work tree. Adds to `effects` the files whose
+ * bytes git does not store.
  */
 async function takeSnapshots(
   world: World,
@@ -137,8 +137,8 @@ async function seenFile(world: World, sighting: Sighting): Promise<Effect | unde
 }
 
 /**
- * Adds files whose bytes git does not store to `effects`, and stores their bytes. Returns the
- * reason if there are too many.
+ * Adds to `effects` the files whose bytes git does not store, and keeps these bytes. Returns a
+ * reason if the files exceed a limit of number, size or time.
  */
 async function looseFiles(
   world: World,

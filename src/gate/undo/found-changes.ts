@@ -204,8 +204,8 @@ function leavingOf({ key, restore, from }: UndoStep): readonly string[] {
 }
 
 /**
- * The names in a folder. Empty if the folder cannot be listed; if it is in use, its removal will
- * then fail.
+ * The names in a folder. Empty if the folder cannot be listed; the step that removes it will then
+ * fail if it is in use.
  */
 function namesAt(world: World, key: string): readonly string[] {
   const outcome = world.workspace.locate(key, 'undo', 'parents');

@@ -76,8 +76,8 @@ function hasBetterIndex({ session, change, key, keys }: EntryFilter): boolean {
 }
 
 /**
- * Adds the condition on kinds to a query. Writes them as literals, because SQLite uses the index of
- * a kind only for literals. A plus sign before a column keeps SQLite from using its index.
+ * Adds the condition on kinds to a query. Writes the kinds as literals, because SQLite uses the
+ * index of a kind only for these. A plus sign before a column turns off the column's index.
  */
 function addKinds(
   add: (clause: string, ...bound: SqlValue[]) => void,

@@ -351,7 +351,7 @@ function makeFolder(path, files) {
   for (let n = 0; n < files; n++) writeFileSync(join(path, `entry-${n}.txt`), '');
 }
 
-/** Different bytes for every number. */
+/** A text of `bytes` bytes that differs for every `n`. */
 function other(bytes, n) {
   return `${String(n).padStart(9)}${text(bytes - 9)}`;
 }

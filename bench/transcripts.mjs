@@ -82,10 +82,7 @@ function* turn(state) {
   if (owes(state, 'other') > 0) yield other(state);
 }
 
-/**
- * Number of records of a kind to write now. The rest below one is carried over to the next tool
- * call.
- */
+/** Number of records of a kind to write now. A fraction is carried over to the next tool call. */
 function owes(state, kind) {
   const due = Math.floor(state.owed[kind]);
   state.owed[kind] += BESIDE[kind] - due;

@@ -57,7 +57,8 @@ async function called(tool: AdapterTool, args: unknown, config: ToolConfig): Pro
 function messageOf(answer: ToolsetAnswer, tool: AdapterTool, config: ToolConfig): ToolMessage | Content {
   const content = contentOf(answer);
   const call = config.toolCall?.id ?? config.toolCallId;
-  // A program that calls the tool directly, without a tool call, gets the plain content.
+  // Return the plain content to a program that invokes the tool itself, without a tool call of a
+  // model.
   if (call === undefined) return content;
   const status = answer.ok ? 'success' : 'error';
   return new ToolMessage({ content, tool_call_id: call, name: tool.name, status, artifact: answer.outcome });

@@ -193,8 +193,8 @@ export interface OutsideChange {
   /** The present number of a line that was seen, or undefined if it or its neighbours changed. */
   carryLine(line: number): number | undefined;
   /**
-   * The lines that hold this anchor now, if the session saw it at the same place; see `samePlace`
-   * in text/match.ts.
+   * The lines that now hold this anchor (the text that an edit replaces), if the session saw it at
+   * the same place; see `samePlace` in text/match.ts.
    */
   samePlace(anchor: string): LineRange | undefined;
 }

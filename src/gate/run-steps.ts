@@ -5,13 +5,16 @@ import type { Refusal } from '../model/verdict.ts';
 import { conflictRefusal, type DoneStep, type Step } from './step.ts';
 import type { World } from './world.ts';
 
-/** The part of the world that running steps needs. */
+/** The parts of the gate's shared objects (`World`) that running steps needs. */
 type StepWorld = Pick<World, 'disk' | 'locks'>;
 
-/** The steps of a change. */
+/** The steps of a change, and descriptors reserved in case they fail. */
 interface ReservedSteps {
   readonly steps: readonly Step[];
-  /** Frees the descriptors that reverting and removing temporary files need. */
+  /**
+   * Closes the file descriptors that were reserved for reverting steps and for removing temporary
+   * files.
+   */
   readonly reserve: () => void;
 }
 

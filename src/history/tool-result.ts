@@ -9,8 +9,8 @@ export interface RecordedResult {
   readonly id: string;
   readonly ok: boolean;
   /**
-   * True if the host marks success and failure. Without such a flag, only a text that proves success
-   * counts.
+   * True if the host marks success and failure. Without such a mark, a call counts as successful
+   * only if its text proves it.
    */
   readonly flagged: boolean;
   /** The text that the model was shown; undefined if the record does not keep it. */
@@ -21,9 +21,9 @@ export interface RecordedResult {
   readonly stdout?: string | undefined;
   /** The page of a read, if the host recorded it in addition to the text. */
   readonly page?: RecordedPage | undefined;
-  /** The edit with the text before it, if the host recorded it. */
+  /** The edit that the call made, with the file's text before it, if the host recorded them. */
   readonly edited?: Edited | undefined;
-  /** The whole file before a write, if the host recorded it; null if there was none. */
+  /** The whole file before a write, if the host recorded it; null if the write created the file. */
   readonly before?: string | null | undefined;
   /**
    * The parts of files that the model knows through this call, as the host recorded them. They

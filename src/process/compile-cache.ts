@@ -96,7 +96,10 @@ const MAX_AGE_MS = 30 * 24 * 3_600_000;
  */
 const LONG_S = 5;
 const NOTABLY = 1.1;
-/** V8 copies code that does not begin at a multiple of this. */
+/**
+ * Multiple of bytes at which the code of each source begins in the cache file. V8 would copy code
+ * that begins elsewhere.
+ */
 const ALIGNMENT = 8;
 
 /** The compiled code of one source file. It has a digest, because V8 would also run damaged code. */

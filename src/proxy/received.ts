@@ -5,8 +5,8 @@ import { beginsMessage, parseLine, skipSpace } from '../wire/rpc.ts';
 const WINDOW = 256;
 
 /**
- * One message from the server, in the pieces in which it arrived. Joining a large message costs as
- * much as forwarding it, so that happens only on demand.
+ * One message from the server, in the pieces in which it arrived. The pieces are joined only on
+ * demand, because joining a large message costs as much as forwarding it.
  */
 export class Received {
   readonly parts: readonly Buffer[];

@@ -54,7 +54,7 @@ export function visibleText(
   const plain = { text: file, isMasked: () => false };
   if (policy.secrets === 'show') return plain;
   const options = { secretFile: isSecretPath(path) };
-  // Only UTF-8 can be scanned without decoding.
+  // Return early if the bytes hold no secret. Only UTF-8 can be scanned without decoding.
   if (
     !options.secretFile &&
     file.body !== undefined &&

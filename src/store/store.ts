@@ -10,7 +10,7 @@ import type { Sighting } from '../model/sighting.ts';
  * answer: "could not read" is not "nothing there".
  */
 export interface Store {
-  /** For example `memory:` or `sqlite:/path`. */
+  /** The URL of this store, such as `memory:` or `sqlite:/path`. */
   readonly url: string;
   /** Events during opening that users must learn of, such as a damaged database that was set aside. */
   readonly warnings: readonly string[];
@@ -28,7 +28,7 @@ export interface Store {
    */
   readonly remembered?: (session: string, keys: readonly string[]) => Remembered | undefined;
   sightings(session: string): Promise<readonly Sighting[]>;
-  /** Writes all of `writes` or nothing. Entries are numbered and chained. */
+  /** Writes all of `writes` or nothing. Numbers the entries and chains them by their hashes. */
   record(writes: Writes): Promise<void>;
   /**
    * Records data that no caller waits for. Holders of this store see it immediately, other processes within a few
@@ -229,7 +229,10 @@ export interface EntryFilter {
   /** Time range, both ends included. */
   readonly sinceMs?: number | undefined;
   readonly untilMs?: number | undefined;
-  /** Only entries of this chain, as stored and numbered within it. For verifying. */
+  /**
+   * Only entries of this chain, in their stored form and with their numbers within the chain; for
+   * verifying.
+   */
   readonly chain?: string | undefined;
   /** Only entries committed between two marks of `snapshot`. */
   readonly committed?: { readonly from: string; readonly to: string };

@@ -14,6 +14,11 @@ import type { World } from './world.ts';
  * it has announced. A host that asks its user first may write later than that.
  */
 const HOST_WRITES_MS = 2000;
+/**
+ * The longest wait of one change, if several hosts write one after the other. Clients end a hook
+ * after 10 seconds, and then some of them let the call pass.
+ */
+const HOSTS_WAIT_MS = 5000;
 const HOST_POLL_MS = 20;
 
 /** A change that gives a file another path, other permissions, or both, and perhaps other text. */
@@ -339,7 +344,7 @@ async function lookAfterHosts<T>(
     look(): Promise<readonly [readonly PendingChange[], T]>;
   },
 ): Promise<Looked<T> | undefined> {
-  const giveUpMs = world.now() + HOST_WRITES_MS;
+  const giveUpMs = world.now() + HOSTS_WAIT_MS;
   for (let unlock = release; ; ) {
     const locked = unlock;
     const [left, seen] = await look().catch((error: unknown) => {

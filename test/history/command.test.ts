@@ -98,7 +98,7 @@ describe('lookfirst history', () => {
       'a file that is not a transcript',
       ['history', 'words.txt'],
       1,
-      /not a transcript of a known format: .*known: thread-events/,
+      /not a transcript of a known format: .*the known formats are thread-events/,
     ],
     ['an unknown format', ['history', 'codex.jsonl', '--format', 'word'], 64, /word.*thread-events/s],
     ['nothing', ['history'], 64, /FILE is missing/],

@@ -147,7 +147,7 @@ describe('a hostile transcript of no format', () => {
     ['deep JSON', '['.repeat(100_000)],
   ])('%s is refused with a clear fault', (_, transcript) => {
     expect(() => deriveSightings(transcript)).toThrow(
-      /^not a transcript of a known format: .*known: thread-events/s,
+      /^not a transcript of a known format: .*the known formats are thread-events/s,
     );
   });
 });

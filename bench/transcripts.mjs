@@ -24,7 +24,7 @@ const USAGE = {
   cache_creation: { ephemeral_1h_input_tokens: 0, ephemeral_5m_input_tokens: 0 },
 };
 
-/** Shares of the calls, in hundredths. */
+/** Share of each tool in all calls, in percent. */
 const CALLS = { bash: 40, read: 24, edit: 18, glob: 5, grep: 5, write: 4, task: 4 };
 /**
  * Bytes of a record: the median, the 95th percentile and the maximum. Sizes follow a logarithmic

@@ -126,7 +126,8 @@ export function readLitter(path: string): LitterLine[] {
   const text = unlessMissing(() => readFileSync(path, 'utf8')) ?? '';
   return text.split('\n').flatMap((line) => {
     try {
-      // `#append` wrote this format. A torn line belongs to a name that was never created.
+      // The cast is safe: `#append` wrote the line. A torn line is ignored, because the temporary
+      // name in it was never created.
       return line === '' ? [] : [JSON.parse(line) as LitterLine];
     } catch {
       return [];

@@ -147,7 +147,8 @@ function entryOf(
   { work, first, change, effects }: { work: Work; first: Step; change: string; effects: readonly Effect[] },
 ): ChangeEntry {
   const { undo, undoesPart, command, steps } = work;
-  // Prefer a path outside annexes: the git folder that worktrees share is no workspace.
+  // Record the root and path of a step outside annexes if there is one: an annex, such as the git
+  // folder that worktrees share, is no workspace.
   const { annexes } = world.workspace;
   const { path, action } =
     annexes.length === 0 ? first : (steps.find((step) => !annexes.includes(step.path.root)) ?? first);

@@ -33,8 +33,8 @@ async function announced(effects: readonly Effect[], more: Partial<PendingChange
 }
 
 /**
- * Runs recovery on a copy in memory. `tree` changes as effects are taken back; keys in `stuck`
- * cannot be taken back.
+ * Runs recovery on `tree`, which takes the place of the disk. Taking an effect back changes `tree`,
+ * except for the names in `stuck`.
  */
 function recover(
   { store, pending }: Announced,

@@ -33,8 +33,8 @@ const DYING_MS = 100;
 const ABANDONED_MS = 10 * 60_000;
 
 /**
- * Age at which a change whose files are unchanged is given up. Until then, the announcing program
- * may still wait for the user's permission.
+ * Age at which a change that was announced without a lock is given up if its files are unchanged.
+ * Until then, the announcing program may still wait for the user's permission.
  */
 const FORGOTTEN_MS = 24 * 60 * 60_000;
 
@@ -304,8 +304,8 @@ function isIdle({ before, after }: Effect): boolean {
 }
 
 /**
- * True if the path is empty in the middle of an effect. Replacing a file leaves no gap; a move, or
- * a change of kind, empties the path first.
+ * True if nothing exists at the path because the process died in the middle of the effect.
+ * Replacing a file leaves no such gap. A move, or a change of kind, first removes the old entry.
  */
 function isGap({ key, before, after }: Effect, current: Side, effects: readonly Effect[]): boolean {
   if (current.kind !== 'absent' || before.kind === 'absent' || after.kind === 'absent') return false;

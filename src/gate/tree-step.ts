@@ -152,7 +152,7 @@ async function isBack(world: World, item: Removed): Promise<boolean> {
   try {
     return (await atPath(world, item.path, (place) => putOneBack(world, place, item))) === true;
   } catch {
-    // Go on with the other entries. The next process that locks this one records its state.
+    // Go on with the other entries. The next process that locks this path records its state.
     return false;
   }
 }
@@ -206,7 +206,7 @@ export interface FolderNode {
   readonly mode: number;
 }
 
-/** One entry of a tree, held by the handle of its folder. */
+/** One entry of a tree, as `readTree` found it. */
 export type TreeNode =
   | FolderNode
   | { readonly kind: 'file'; readonly path: ResolvedPath; readonly readOnly: boolean }
@@ -303,9 +303,9 @@ function displacedOf({ side }: Doomed, file: string | undefined): Displaced[] {
 }
 
 /**
- * A file of a folder that left the workspace. The file stays in that folder for an undo if it has
- * one hard link and its stamp proves its bytes. A file of secrets never stays: storing it
- * separately restricts its mode.
+ * Describes a file of a folder that was moved out of the workspace; empty if the item is no file.
+ * The file stays in that folder for an undo if it has one hard link and its stamp proves that its
+ * bytes are unchanged. A file of secrets never stays: storing it separately restricts its mode.
  */
 function displacedIn(
   folder: string,

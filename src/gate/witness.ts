@@ -22,8 +22,8 @@ const MAX_NAMED = 20;
 
 /**
  * Records that another program has read, written, deleted or moved a file, or has run a command.
- * Text that it showed or wrote counts as seen only if the file holds that text. Otherwise the
- * session's next change of the file is judged as one of a stale or unread file.
+ * Text that the program showed or wrote counts as seen only if the file holds that text. Otherwise
+ * the file counts as stale or unread for the session's next change.
  */
 export function witness(world: World, ledger: Ledger, event: WitnessEvent, times?: CallTimes): Witnessed {
   switch (event.kind) {
@@ -263,9 +263,12 @@ async function changedFile(world: World, sighting: Sighting): Promise<ChangedFil
   }
 }
 
-/** The end of the journal's notice about a file that others changed. Each state of a file is noted once. */
+/**
+ * The last words of a notice about a file that others changed. These words identify such notices in
+ * the journal, so that each state of a file gets only one.
+ */
 const SINCE_SEEN = 'since this session saw it';
-/** Number of newest notices that are searched, per changed file or for a whole turn. */
+/** Number of newest notices that are searched: for each changed file, or in a whole turn. */
 const MAX_NOTICES = 1000;
 
 /**
@@ -311,8 +314,8 @@ function isOfChange({ text }: Entry): boolean {
 }
 
 /**
- * Paths of files that still differ from what the session saw, and that others have changed
- * according to notices since the session's last turn began.
+ * Paths of the files for which the journal has a notice about an outside change since the session's
+ * last turn began. Omits files that again hold the bytes that the session saw.
  */
 export async function outsideChangesOfTurn(world: World, ledger: Ledger): Promise<readonly string[]> {
   const { session } = ledger;

@@ -48,7 +48,7 @@ export class HistoryIndex {
   /** Records read before the format was known. */
   #undecided: JsonRecord[] = [];
   #records = 0;
-  /** True if the input of the last `end` ended within a line. */
+  /** True if the input ended within a line when `end` was last called. */
   #incomplete = false;
 
   constructor(options: HistoryIndexOptions = {}) {

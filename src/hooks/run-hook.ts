@@ -26,7 +26,10 @@ interface HookProcess extends ConfigSources {
   tell(text: string): void;
 }
 
-/** Names the program through which Claude Code runs every shell command. */
+/**
+ * The environment variable that names the program through which Claude Code runs every shell
+ * command.
+ */
 const SHELL_PREFIX_VARIABLE = 'CLAUDE_CODE_SHELL_PREFIX';
 const IDLE_MS = 10 * 60_000;
 const CHECK_MS = 5_000;
@@ -247,8 +250,8 @@ async function startResident(around: HookProcess): Promise<void> {
 }
 
 /**
- * Passes the location of the resident process to `ask`. Undefined if that fails: this process then
- * answers the call.
+ * Calls `ask` with the location of the resident process and returns its result. Returns undefined
+ * if that fails: this process then answers the call.
  */
 async function withPlace<T>(
   { cwd, uid, env, platform, self, homeFolder = homedir() }: HookProcess,

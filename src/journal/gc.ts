@@ -224,8 +224,8 @@ async function sortImages(
 }
 
 /**
- * The number of the last entry before the first one that is newer than `ms`. Later entries stay
- * even if their time is older, because a clock was set back.
+ * The number of the entry before the first one that is not older than `ms`. All later entries stay,
+ * even those with an older time, which a clock that was set back causes.
  */
 async function lastBefore(store: Store, ms: number, headSeq: number): Promise<number> {
   const [first] = await store.entries({ sinceMs: ms, order: 'oldest', limit: 1 });

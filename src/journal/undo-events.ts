@@ -12,10 +12,10 @@ export interface UndoEvent {
 }
 
 /**
- * All events since the oldest selected change, oldest first. Omits effects that changed nothing,
- * and undone effects together with their undo, because these cancel out. If they do not cancel
- * exactly (a merge), the bytes on disk differ from the expected ones, and executing the plan
- * detects it.
+ * All events since the oldest selected change, oldest first. Omits effects that changed nothing.
+ * Also omits each undone effect together with its undo, because the two cancel out. If they do not
+ * cancel exactly (the undo merged other changes), the bytes on disk differ from the expected ones,
+ * and executing the plan detects that.
  */
 export function eventsSince(history: UndoHistory, selection: readonly Selected[]): UndoEvent[] {
   const selected = new Set(selection.flatMap((each) => each.effects));

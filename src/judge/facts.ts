@@ -26,7 +26,10 @@ export type Target =
       /** True if the file has zero bytes. */
       readonly empty: boolean;
       readonly mtimeMs?: number | undefined;
-      /** Present only after a first verdict has allowed reading the file. */
+      /**
+       * True if the file is not text. Present only after a first verdict has allowed reading the
+       * file.
+       */
       readonly binary?: boolean | undefined;
     };
 

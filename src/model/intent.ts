@@ -101,8 +101,8 @@ export type ForeignIntent = FileIntent | TouchIntent;
 
 /**
  * A change whose new text only the other program knows, because the call names a symbol, a pattern
- * or line numbers. Creating the file needs no read. In an existing file, the session must have seen
- * these lines (without `lines`: all of it), unchanged since.
+ * or line numbers. Creating the file needs no read. If the file exists, the session must have seen
+ * the lines in `lines` (all lines if absent), and they must be unchanged since.
  */
 export interface TouchIntent {
   readonly kind: 'touch';

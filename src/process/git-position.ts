@@ -6,7 +6,10 @@ import { defined } from '../model/record.ts';
 import type { GitPosition } from '../model/turn.ts';
 import { repositoryAround } from './git.ts';
 
-/** The position of HEAD, branches and index of the repository around a folder; undefined if there is none. Runs no program. */
+/**
+ * The position of HEAD, branches and index of the repository that contains a folder. Undefined if
+ * the folder is in no repository. Runs no program.
+ */
 export function gitPosition(folder: string): GitPosition | undefined {
   const top = repositoryAround(folder);
   if (top === undefined) return undefined;

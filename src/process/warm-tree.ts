@@ -20,8 +20,8 @@ import { type Candidate, dropSnapshot, trackedAs } from './git-snapshot.ts';
  */
 const MIN_TRACKED = 5_000;
 /**
- * The limit of events between two snapshots. The kernel drops events beyond 16,384 in its queue,
- * and Node does not report the loss.
+ * Maximum number of events between two snapshots; after more events, the watch is given up. The
+ * kernel drops events beyond 16,384 in its queue, and Node does not report the loss.
  */
 const MAX_EVENTS = 4_096;
 /**
@@ -157,8 +157,9 @@ export class WarmTree {
   }
 
   /**
-   * Waits until every event before this moment has arrived. False if some may be lost. All watches
-   * of a process share one queue, so the event of a marker file comes last.
+   * Waits until every event before this moment has arrived. False if some may be lost. Writes a
+   * marker file and waits for its event: all watches of a process share one queue, so earlier
+   * events arrive first.
    */
   async #settled(): Promise<boolean> {
     if (this.#isBroken) return false;

@@ -309,10 +309,7 @@ export class EscapedAnswer {
     return false;
   }
 
-  /**
-   * True if the rest of the answer contains no further content, no error and no `resultType` other
-   * than complete.
-   */
+  /** True if the rest of the answer has no content, no error and no incomplete `resultType`. */
   #succeeds(index: number, at: number): boolean {
     const rest = [this.#parts[index]?.subarray(at) ?? Buffer.alloc(0), ...this.#parts.slice(index + 1)];
     const [first = Buffer.alloc(0), second = Buffer.alloc(0)] = rest;
@@ -324,8 +321,9 @@ export class EscapedAnswer {
 }
 
 /**
- * Compares a piece of an answer from `from` on with a file's bytes from `done` on. Returns the ends
- * of the equal part; `at` is undefined if the bytes differ. `open`: the piece ends in a backslash.
+ * Compares a piece of an answer from `from` on with a file's bytes from `done` on. Returns the end
+ * of the equal part in the piece (`at`, undefined if the bytes differ) and in the file (`matched`).
+ * `open`: the piece ends in a backslash.
  */
 function compare(
   part: Buffer,

@@ -203,10 +203,11 @@ export async function runProxy(options: ProxyOptions): Promise<number> {
 }
 
 /**
- * Passes the server's answers on after the client's messages that arrived before them. The client
- * wrote those messages without knowing the answers, so they must get an earlier time. If both pipes
- * have input, Node may read either first. So the answers wait until Node has polled its descriptors
- * once more, which happens before the second of two immediates runs.
+ * Delays the server's answers until every client message that arrived earlier is handled. The
+ * client wrote such a message without knowing the answer, so the message must get an earlier time
+ * than the answer. If both pipes have input, Node may read either first. So each answer waits until
+ * Node has polled its descriptors once more, which happens before the second of two immediates
+ * runs.
  */
 class ArrivingAnswers {
   readonly #pump: Pick<Pump, 'listens'>;

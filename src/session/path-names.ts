@@ -56,8 +56,8 @@ export function callNames(form: PathForm): PathNames {
   const given = new Map<string, string>();
   return {
     real: (path) => {
-      // Leave unusable paths unchanged: the workspace refuses them. The name of a command's kept
-      // output is no path.
+      // Leave unusable paths unchanged: the workspace refuses them. Also leave the name of a
+      // command's kept output unchanged: it is no path.
       if (typeof path !== 'string' || path === '' || isOutputPath(path)) return path;
       const meant = form.real(path);
       given.set(meant, path);
@@ -108,7 +108,10 @@ function withoutSlash(path: string): string {
   return path.endsWith('/') ? path.replace(/\/+$/, '') : path;
 }
 
-/** Members of results and refusals that are paths, lists of paths, or objects with such members. */
+/**
+ * Members of results and refusals that are paths (`PATHS`), lists of paths (`LISTS`), or objects
+ * with such members (`HOLDERS`).
+ */
 const PATHS: ReadonlySet<string> = new Set(['path', 'source', 'destination', 'moveTo', 'absolute']);
 const LISTS: ReadonlySet<string> = new Set(['paths', 'merged', 'leftOut', 'droppedBits', 'scratch']);
 const HOLDERS: ReadonlySet<string> = new Set([
@@ -122,8 +125,9 @@ const HOLDERS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * A result or refusal with its paths in the caller's form. Entries of a listing stay relative to the listed folder. A
- * read is changed in place: copying it would compute its lazy text.
+ * Returns a result or refusal with its paths in the caller's form. Entries of a listing stay
+ * relative to the listed folder. The result of a read is changed in place, because a copy would
+ * have to compute its text, which is otherwise computed only when needed.
  */
 export function withShownPaths<T>(value: T, names: Pick<PathNames, 'shown'>): T {
   if (Array.isArray(value)) return value.map((item: unknown) => withShownPaths(item, names)) as T;

@@ -23,8 +23,9 @@ const OPENING = /[{[]|[|>][+-]?\d?\s*$/y;
  */
 const LITERAL = /^(?:-?\d{1,3}|true|false|null)$/;
 /**
- * Matches a name in upper case or in lower case only. The last line of encoded bytes may also end with `=`, but it
- * mixes both cases.
+ * Matches a name that is only in upper case or only in lower case, and the `=` after it.
+ * Distinguishes a name from the last line of encoded bytes, which may also end with `=` but mixes
+ * both cases.
  */
 const ONE_CASE = /^\s*(?:[A-Z0-9_.-]+|[a-z0-9_.-]+)[ \t]*=/;
 

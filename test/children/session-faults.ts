@@ -85,8 +85,9 @@ async function endOf(change: () => Promise<Outcome<object>> | undefined): Promis
 }
 
 /**
- * Moves files and undoes that in a new process. Afterwards, no change may be unfinished, and the
- * agent's change can be undone.
+ * Moves each file in a new session and undoes the move, which completes the records of unfinished
+ * changes. Then undoes the agent's change. Reports how many changes are still unfinished, and
+ * whether the undo restored all files.
  */
 async function afterwards(before: readonly string[]): Promise<object> {
   const sessions = await Sessions.open({ roots: [root], home });

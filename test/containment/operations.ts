@@ -185,8 +185,8 @@ export const OPERATIONS: readonly Operation[] = [
       return { ok: done.ok };
     },
     plain: (path, { spare }) => {
-      // A rename would replace a link at `path`. Write through the link instead, as the copy does
-      // that tools use when a rename fails.
+      // Write through a link at `path`, because a rename would only replace the link. Tools that
+      // copy when a rename fails write through links in this way.
       if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) writeFileSync(path, 'moved');
       else linkSync(`${spare}/x`, path);
       return undefined;

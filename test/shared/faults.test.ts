@@ -134,7 +134,10 @@ describe('a state folder that is removed while in use', () => {
 
 const mount = 'mount -t tmpfs -o size=8m lookfirst-test "$0" && exec "$@"';
 const canMount = spawnSync('unshare', ['-Urm', 'sh', '-c', mount, '/mnt', 'true']).status === 0;
-/** Amounts of free space at which different steps fail, and an amount that suffices. `npm run attack` tries more. */
+/**
+ * Amounts of free space at which different steps fail, and one amount that suffices. `npm run
+ * attack` tries more amounts.
+ */
 const ROOM = (
   process.env['LOOKFIRST_ATTACK'] === 'long' ? [0, 4, 8, 12, 16, 20, 24, 28, 32, 64] : [0, 8, 16, 24, 64]
 ).map((kilobytes) => kilobytes * 1024);
@@ -182,7 +185,8 @@ describe.skipIf(!canMount)('a disk that is full for our state (needs its own mou
     for (const each of told) {
       if (each.ended.endsWith('_FAILED')) expect(each).toMatchObject({ isAsBefore: true });
       else expect(each).toMatchObject({ isAsBefore: false });
-      // An announced change is in the journal as soon as there is room again.
+      // Once there is room again, no announced change stays unfinished, and an undo of the
+      // journalled change restores all files.
       expect(each).toMatchObject({ pending: 0, ...(each.journalled ? { isBack: true } : {}) });
     }
   });

@@ -77,7 +77,9 @@ export async function put(disk: Bench, path: string, text = 'new', expected = 'o
   return done;
 }
 
-/** The conflict that keeps a file from being replaced. */
+/**
+ * Tries to replace a file and returns the conflict that prevents it. Fails if the file is replaced.
+ */
 export async function tried(disk: Bench, path: string, expected = 'old'): Promise<Conflict> {
   const done = await replace(disk.context, disk.place(path), {
     bytes: Buffer.from('new'),

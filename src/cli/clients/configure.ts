@@ -217,8 +217,8 @@ interface ChangeOptions {
 }
 
 /**
- * Planned edits of files. A later edit of a file gets the text of an earlier one. Nothing is
- * written before `commit`.
+ * Planned edits of files. A later edit of a file starts from the text that the earlier edit left.
+ * Nothing is written before `commit`.
  */
 class Plan {
   readonly #request: ConfigureRequest;

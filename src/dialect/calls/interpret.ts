@@ -34,8 +34,8 @@ export function interpret(call: ForeignCall, rules: readonly Rule[] | undefined)
     return { touches, guessed: true, unexplained: inference.mayChange };
   }
   const touches = touchesOf(rules, args);
-  // If a changing tool names no path, its effect is unknown. A tool that only reads may be called
-  // without a path.
+  // If a call of a changing tool names no path, its effect is unknown. A call of a tool that only
+  // reads needs no path.
   const lost = touches.length === 0 && rules.some(mayChange) && !isHarmless(rules, args);
   const unexplained = lost || touches.some(({ does }) => does === 'unknown' || does === 'run');
   return { touches, guessed: false, unexplained };

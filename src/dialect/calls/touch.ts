@@ -18,7 +18,7 @@ export type Touch =
   | { readonly does: 'search'; readonly path: string | undefined }
   | { readonly does: 'change'; readonly intent: ForeignIntent }
   | RunTouch
-  /** A call that may change something else, for example the server's own data. */
+  /** May change something that no other effect describes, for example the server's own data. */
   | { readonly does: 'unknown' };
 
 /** A shell command. */

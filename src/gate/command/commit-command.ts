@@ -100,8 +100,8 @@ export async function commitCommand(
 }
 
 /**
- * Moves the entries of a file system that is mounted inside a root to that root: their paths become
- * relative to it.
+ * Assigns the entries of a file system that is mounted inside a root to that root. The paths of the
+ * entries become relative to the root.
  */
 function namedInRoots({ workspace }: World, { folders, ...rest }: LayerContent): LayerContent {
   const named = folders.map((folder) => {

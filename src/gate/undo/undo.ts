@@ -233,8 +233,8 @@ async function undoLocked(
 }
 
 /**
- * The refusal if another session made the selected change and this one may not undo it. Checked before any bytes are
- * compared.
+ * The refusal if another session made the selected change and this session may not undo it. Checked
+ * before any bytes are compared.
  */
 async function whyNotTheirs(
   world: World,
@@ -323,8 +323,9 @@ function fileOf(world: World, { step, merged }: FoundChange, kept: ReadonlySet<s
 }
 
 /**
- * The refusal for undoing another session's change: this session must have seen every file concerned, whole and as it
- * is now. If a file is absent now, the session must have deleted it itself or have listed its folder as it is.
+ * The refusal for undoing another session's change; undefined if this session has seen every file
+ * concerned, whole and in its present state. If a file is absent now, the session must have deleted
+ * the file itself, or have listed its folder in the present state.
  */
 async function whyUnseen(
   world: World,

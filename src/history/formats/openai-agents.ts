@@ -14,7 +14,7 @@ import { outcomeIn } from '../tool-result.ts';
 
 /**
  * The formats of OpenAI: items of the Responses API and the Agents SDK, and messages of Chat
- * Completions. Each record is one of them or a whole list.
+ * Completions. Each record is one item, one message, or a whole list of either.
  */
 export const OPENAI_AGENTS: Format = {
   name: 'openai-agents',

@@ -25,8 +25,8 @@ const MAX_LINE_CHARS = 400;
 const MAX_BYTES = 4 << 20;
 
 /**
- * Maximum number of newest journal entries that are searched for the reads of a session of which no
- * view of the file is stored.
+ * Number of newest journal entries in which the viewer searches for a session's reads of the file.
+ * It searches the journal only if the store has no sighting of the file by that session.
  */
 const MAX_DISTANCE = 20_000;
 
@@ -88,7 +88,10 @@ async function refusalsOf(
   return found;
 }
 
-/** For each line, the index in `history` of the change that wrote it; -1 if there is none. */
+/**
+ * For each line, the index in `history` of the change that wrote the line; -1 if no change in
+ * `history` wrote it.
+ */
 async function authorsOf(
   { records }: ViewSources,
   {
@@ -184,8 +187,8 @@ function wordsFor({ coverage }: Sighting, ranges: SeenLines, total: number): See
 }
 
 /**
- * The lines that a session's latest reads showed, according to the journal. For a session of which
- * no view of the file is stored, such as a closed one.
+ * The lines that a session's latest reads of the file showed, according to the journal. Used if the
+ * store has no sighting of the file by that session, for example because the session is closed.
  */
 async function readBefore(
   { records }: ViewSources,

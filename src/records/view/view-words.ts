@@ -29,7 +29,7 @@ export const WHY: Readonly<Record<RefusalCode, string>> = {
   COMMAND_CONFLICT: 'A file that the command changed was changed by another program at the same time.',
 };
 
-/** The next step that the refusal named. */
+/** The words for each next step that a refusal can name. */
 export const NEXT: Readonly<Record<NextStep, string>> = {
   read: 'read the file, then repeat the change',
   read_range: 'read the missing lines, then repeat the change',

@@ -146,8 +146,8 @@ export async function openPostgresRecords(
 }
 
 /**
- * The roots of a named workspace, each with its name on every machine. The first root has the
- * workspace's own name. The name of every other root also contains its folder name.
+ * The roots of a named workspace, each with the name that identifies it on all machines. The first
+ * root has the workspace's own name. The name of every other root also contains its folder name.
  */
 function placesOf({
   roots,
@@ -208,9 +208,9 @@ function placeAround(places: readonly MachinePlace[], root: string): MachinePlac
 }
 
 /**
- * The folders of this machine that need leases: the shared ones, and the given roots inside them.
- * With `sharedWorkspace`, all given roots. The roots are included because an announced change is
- * found by its root.
+ * The folders of this machine that need leases: the shared folders, and the given roots inside
+ * these folders. With `sharedWorkspace`, all given roots. The roots are included because an
+ * announced change is found by its root.
  */
 function sharedRootsOf(
   places: readonly MachinePlace[],

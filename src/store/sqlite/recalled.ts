@@ -80,8 +80,9 @@ export class Recalled {
 
 /**
  * Remembers whether any change is pending (announced and unfinished), so that most calls need no
- * query. None is pending if the last query found only changes of this connection, which it has
- * finished since, and if no other connection has written.
+ * query. No change is pending under three conditions. The last query found only changes of this
+ * connection, this connection has finished all of its changes, and no other connection has written
+ * since.
  */
 export class PendingRows {
   readonly #own = new Set<string>();

@@ -227,7 +227,7 @@ const ANTHROPIC: HostTable = {
   },
 };
 
-/** The tools of programs without a table of their own. They are simply named after actions. */
+/** Common tools, each named after its action. Used for programs without a table of their own. */
 const GENERIC: HostTable = {
   id: 'generic',
   words: {

@@ -128,8 +128,8 @@ function removeTemp(
   const { ino, nlink } = stats;
   const inPlace = (other: string): boolean =>
     lstatSync(`${dir.prefix}/${other}`, { bigint: true, throwIfNoEntry: false })?.ino === ino;
-  // Unlink a second name of a file that also has its proper name: the process died between linking
-  // that name and removing the temporary one.
+  // Move the file or folder out of the workspace. Only unlink the temporary name if the file also
+  // has its proper name: its process died after it linked that name.
   if (stats.isDirectory()) retainFolder(context, path);
   else if (nlink > 1n && others.some(inPlace)) unlinkSync(path);
   else retain(context, path);

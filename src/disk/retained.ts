@@ -12,8 +12,8 @@ export interface RetainedFile {
   readonly size: number;
   readonly sinceMs: number;
   /**
-   * Set if this file holds bytes that a program wrote into a replaced or removed file after its
-   * contents were copied. The hash of the copied contents.
+   * Present if a program wrote into a replaced or removed file after its contents were copied, and
+   * this file holds what it wrote. The value is the hash of the copied contents.
    */
   readonly lateOf?: string;
 }
@@ -69,8 +69,8 @@ export function dropEmptied(folder: string): void {
 }
 
 /**
- * Applies `dropEmptied` to every folder taken before `beforeMs`. A younger one may still have to be
- * moved back.
+ * Applies `dropEmptied` to every folder that was moved out of a workspace before `beforeMs`. A
+ * folder moved out later may still have to be moved back.
  */
 export function dropEmptiedFolders(context: DiskContext, beforeMs: number, claimed: IsClaimed): void {
   for (const name of namesIn(context.retained)) {
@@ -84,7 +84,7 @@ function entriesIn(folder: string): Dirent[] {
   return unlessMissing(() => readdirSync(folder, { withFileTypes: true })) ?? [];
 }
 
-/** The file's fingerprint; undefined if another process has taken the file since it was listed. */
+/** The file's fingerprint; undefined if another process has moved the file since it was listed. */
 export function fingerprintOfRetained({ file }: RetainedFile): Fingerprint | undefined {
   const fd = unlessMissing(() =>
     openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK),

@@ -37,15 +37,15 @@ export async function prepareRelocation(
   return { ok: true, step: stepOf(world, { change, content, arrival: { ...arrival, stays } }) };
 }
 
-/** The file's present and new content. */
+/** The content of the file to relocate: now, and after the edit if the change also edits it. */
 interface Content {
   readonly ok: true;
   readonly path: ResolvedPath;
   readonly before: Snapshot;
   readonly bytes: Uint8Array;
   /**
-   * The lines that the session has seen of the file, which are recorded for the new path. After an
-   * edit: the lines of the new bytes that count as seen.
+   * The lines that the session has seen of a file that only moves. They are recorded for the new
+   * path. Absent after an edit: `seen` then has the lines of the new bytes that count as seen.
    */
   readonly moved?: Sighting | undefined;
   readonly seen?: Step['seen'];

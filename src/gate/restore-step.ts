@@ -111,8 +111,8 @@ function reversed({ key, relative, expect, restore: after, from }: UndoStep): Un
 }
 
 /**
- * The effects of a restore. Their fields are in alphabetical order, so that the journal need not
- * sort them.
+ * The changed paths that the journal records for a restore, each with its states before and after.
+ * The fields of each effect are in alphabetical order, so that the journal need not sort them.
  */
 export function effectsOf(step: UndoStep, sinceUs?: number): Effect[] {
   const { key, relative, expect, restore: after, from } = step;

@@ -13,11 +13,9 @@ export interface SeenEntry {
   readonly place: number;
   /** Number of calls before the call that showed the view. */
   readonly ordinal: number;
-  /**
-   * Ids of two messages: the one with the result, and the one with the call. Absent if messages
-   * have no ids.
-   */
+  /** Id of the message with the result; absent if messages have no ids. */
   readonly message?: string | undefined;
+  /** Id of the message with the call; absent if messages have no ids. */
   readonly callMessage?: string | undefined;
   /**
    * For a view computed from earlier views and an edit: the calls that showed its lines. The view

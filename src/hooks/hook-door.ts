@@ -112,7 +112,8 @@ export class HookDoor {
     policyOf(this.#around, this.#state);
     const known = this.#open.get(name);
     if (known !== undefined) {
-      // Keep the newest last, so that the oldest is closed first.
+      // Move the workspace to the end of the map: the least recently used one is then first, and is
+      // closed first.
       this.#open.delete(name);
       this.#open.set(name, known);
       return known;

@@ -93,7 +93,7 @@ function addFoldersAbove(key: string, folders: Set<string>): void {
 
 /** Maps a path from an earlier time to its current path, and tracks which paths already have a step. */
 class Whereabouts {
-  /** The folder moves undone by later steps, oldest first. */
+  /** Moves of folders that later steps undo, oldest first. */
   readonly #moves: readonly UndoEvent[];
   readonly #touched = new Set<string>();
 

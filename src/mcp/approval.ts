@@ -43,8 +43,8 @@ export function approvalOf(result: unknown): Approval {
 }
 
 /**
- * Questions to the user of one client over stdio, which the server sends as requests. For protocol
- * revisions before 2026-07-28.
+ * Asks the user of one client over stdio. The server sends each question to the client as a
+ * request, which protocol revisions before 2026-07-28 allow.
  */
 export class Questions {
   readonly #send: (parts: Parts) => void;

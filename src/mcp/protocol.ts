@@ -283,7 +283,8 @@ export function toolResult(answer: ToolAnswer, form: Form): ToolResult {
   }
   const { shown } = answer;
   if (typeof shown !== 'string' && 'escaped' in shown) return textResult(shown.escaped, meta, form);
-  // The structured form contains the text twice. A text result escapes it only once.
+  // Return a text result, which escapes the text once and writes it twice, because a structured
+  // answer contains the text in `content` and in `structuredContent`.
   if (typeof shown === 'string' && form === 'structured') return textResult(escapedText(shown), meta, form);
   const content = typeof shown === 'string' ? [{ type: 'text', text: shown }] : shown;
   const again = form === 'structured' ? { structuredContent: { content: shown } } : {};
@@ -297,8 +298,9 @@ function textResult(escaped: Escaped, meta: JsonRecord, form: Form): TextResult 
 function escapedText(text: string): Escaped {
   return {
     expectedBytes: text.length + (text.length >> 3),
-    // Prefer `out.text`, which takes half the time of `JSON.stringify`. It writes UTF-8 bytes,
-    // which cannot represent half of a surrogate pair.
+    // Prefer `out.text`, which takes half the time of `JSON.stringify`. Use `JSON.stringify` for a
+    // text with half of a surrogate pair: `out.text` writes UTF-8, which cannot represent that
+    // half.
     writeTo: (out) =>
       void (text.isWellFormed() ? out.text(text) : out.json(JSON.stringify(text).slice(1, -1))),
   };

@@ -5,7 +5,11 @@ export interface Fingerprint {
   readonly size: number;
 }
 
-/** Stat fields that can save a hash computation. A stamp is a hint and never decides alone. */
+/**
+ * Stat fields of a file. If they are the same as when the file was hashed, the file need not be
+ * hashed again, unless it was hashed so soon after a write that a second write could leave the same
+ * times (`racy`).
+ */
 export interface Stamp {
   readonly dev: bigint;
   readonly ino: bigint;

@@ -1,7 +1,10 @@
 import type { JsonRecord } from './record.ts';
 import type { ObjectShape, Shape } from './shape.ts';
 
-/** The JSON Schema of a shape. Values that only a program can pass become the empty schema, which accepts all. */
+/**
+ * The JSON Schema of a shape. A shape that only code can check (`tested`) becomes the empty schema,
+ * which accepts every value.
+ */
 export function toJsonSchema(shape: ObjectShape): JsonRecord & { readonly type: 'object' };
 export function toJsonSchema(shape: Shape): JsonRecord;
 export function toJsonSchema(shape: Shape): JsonRecord {

@@ -12,8 +12,8 @@ export interface ResolvedPath {
   /** Canonical absolute path. */
   readonly absolute: string;
   /**
-   * Identifies the file: `absolute`, in lower case and in one Unicode form where the file system
-   * ignores these.
+   * Identifies the file: the value of `absolute`. It is in lower case if the file system ignores
+   * case, and in one Unicode form if the file system ignores Unicode forms.
    */
   readonly key: string;
   /** The path as the caller wrote it, for messages. */
@@ -22,8 +22,9 @@ export interface ResolvedPath {
 }
 
 /**
- * An open directory that cannot be redirected while it is held, even if its path changes. `prefix` is an argument for
- * the next system call only; never show, store or compare it.
+ * An open directory. Until `close`, it stays the same directory, even if its path then leads
+ * elsewhere. `prefix` is only for the path argument of the next system call; never show, store or
+ * compare it.
  */
 export interface PinnedDirectory {
   readonly prefix: string;

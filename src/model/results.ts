@@ -30,7 +30,8 @@ export type Notice =
   | { readonly kind: 'form-changed'; readonly path: string; readonly what: string }
   | { readonly kind: 'late-write'; readonly path: string; readonly retained: string }
   /**
-   * Another program saved the file during the write. `kept`: copies of its bytes, whether or not they are in place now.
+   * Another program saved the file during this session's write. `kept`: paths of the copies of the
+   * bytes that the other program saved. The file may hold these bytes, or may have lost them.
    */
   | { readonly kind: 'met-save'; readonly path: string; readonly kept: readonly string[] }
   | { readonly kind: 'changed-seen-files'; readonly paths: readonly string[]; readonly cut: number }
@@ -261,7 +262,10 @@ export interface RunResult {
   readonly files: readonly CommandFile[];
   /** Number of changed paths not listed in `files`. */
   readonly cut: number;
-  /** Folders that the command changed directly. These changes are not journalled and cannot be undone. */
+  /**
+   * Folders in which the command worked in place, not on a copy. Changes there are not journalled
+   * and cannot be undone.
+   */
   readonly scratch: readonly string[];
   /** Paths where a concurrent change of another program was merged. */
   readonly merged: readonly string[];

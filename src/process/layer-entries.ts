@@ -32,12 +32,12 @@ export interface AccessList {
 }
 
 const ACCESS_LIST = 'system.posix_acl_access';
-/** The access list that new files of a folder inherit. */
+/** The extended attribute of a folder with the access list that its new files inherit. */
 const INHERITED_LIST = 'system.posix_acl_default';
 
 /**
- * The access list of an open file or folder, or the list that new files of a folder inherit; undefined if there is
- * none.
+ * An access list of an open file or folder; undefined if there is none. `itself`: the list for the
+ * file or folder. `new files`: the list that new files of the folder inherit.
  */
 export function accessList(
   attributes: Pick<AttributeReader, 'listAttrsSync' | 'getAttrSync'>,

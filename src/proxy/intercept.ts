@@ -333,8 +333,8 @@ async function locateAll(call: ProxyCall, session: ForeignSession): Promise<Refu
 }
 
 /**
- * The keys of all files of a call. `instead`: the first result of `locate` that is a refusal or a
- * promise.
+ * The keys of all files of a call. If a file is refused or cannot be located synchronously, returns
+ * the result of `locate` for the first such file as `instead`.
  */
 function keysOf(
   call: ProxyCall,

@@ -164,8 +164,8 @@ function alarmsIn(entries: readonly Entry[]): Entry[] {
 }
 
 /**
- * The bytes that the session did not have to read again, because the message showed it a diff: the
- * size of the whole file.
+ * The number of bytes that the session did not have to read again, because a refusal or a notice
+ * showed it a diff: the size of the whole file.
  */
 function rereadBytes({ kind, sizeBytes, effects = [] }: Entry): number {
   if (kind === 'refusal') return sizeBytes ?? 0;

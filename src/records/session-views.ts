@@ -107,9 +107,9 @@ export async function forgetSession(
 }
 
 /**
- * Records that a session's conversation was compacted. Its sightings then count as the policy sets
- * for that case. Returns the number of files that the session had seen; undefined if there is no
- * such session.
+ * Records that a session's conversation was compacted. The policy decides how far the files that
+ * the session saw before still count as seen. Returns the number of these files; undefined if there
+ * is no such session.
  */
 export async function compactSession(
   { store }: Records,

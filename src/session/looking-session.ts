@@ -37,7 +37,10 @@ const NS_PER_MS = 1_000_000n;
 /** The operations of a session that change nothing. */
 export class LookingSession extends SessionLife {
   readonly #pageEnds: PageEnds = new Map();
-  /** Times of the client's call that is starting an operation right now. Set only by `inCall`. */
+  /**
+   * The times of the client's call that the next started operation belongs to. Defined only while
+   * `inCall` runs its `work`.
+   */
   #times: CallTimes | undefined;
 
   /** The canonical roots of the workspace. Relative paths start at the first. */
@@ -245,7 +248,8 @@ export class LookingSession extends SessionLife {
       const outcome = work(names, world, times);
       return names === undefined ? outcome : andThen(outcome, (done) => withShownPaths(done, names));
     });
-    // Note the time of the answer before the caller's own continuation runs. An operation that fails is never answered.
+    // Note the time of the answer here, so that it is set before the caller's own `then` runs. A
+    // failed operation has no answer, so no time is noted for it.
     if (given === undefined)
       answer.then(
         () => {

@@ -59,7 +59,8 @@ const ROWS: readonly Row[] = [
   ['l => OUTSIDE', 'l/f', 'OUTSIDE_WORKSPACE'],
   ['l => OUTSIDE/new', 'l', 'OUTSIDE_WORKSPACE'],
   ['l => m; m => OUTSIDE', 'l/f', 'OUTSIDE_WORKSPACE'],
-  // Paths that leave the root and return, without revealing anything about the folders outside.
+  // A link may leave the root and return only through the root's own parent folders. Through other
+  // folders, the answer would reveal whether they exist.
   ['f; l => ../root/f', 'l', 'inside f'],
   ['f; d/l => ../../root/f', 'd/l', 'inside f'],
   ['f; l => ROOT/../root/f', 'l', 'inside f'],

@@ -6,7 +6,9 @@ import { environment, lookfirst, PROGRAM, type Ran, type RunOptions } from '../s
 import { type Answer, Served } from '../support/served.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
 
-/** A workspace, with a server and a command line on it. */
+/**
+ * A workspace with a server, and functions that call the server or run `lookfirst` commands there.
+ */
 export interface Table extends Scratch {
   readonly server: Served;
   call(tool: string, args?: object): Promise<Answer>;

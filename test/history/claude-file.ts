@@ -110,8 +110,9 @@ function edited(known: KnownLines, old: string, edit: Act & { kind: 'edit' }): M
 }
 
 /**
- * True if a text occurs once in the file, before a newline that does not end the file. The number of lines then shows
- * whether the newline was removed too.
+ * True if a text occurs once in the file and is followed by a newline that is not the end of the
+ * file. After an edit that removes such a text, the file's number of lines shows whether the
+ * newline was removed too.
  */
 function isWithin(text: string, all: string): boolean {
   const isOnce = all.indexOf(text) === all.lastIndexOf(text);

@@ -5,8 +5,8 @@ import { type Door, openScene, type Said, type Scene } from '../seeds/doors.ts';
 
 /**
  * A setting, a call that tests it (`play`), and the presets in which the call is allowed
- * (`allowed`). The setting's default allows more than at least one system whose rules a preset
- * copies.
+ * (`allowed`). Presets copy the rules of other systems. At least one of these systems forbids what
+ * the setting's default allows.
  */
 interface Row {
   readonly setting: string;

@@ -14,8 +14,9 @@ import { scratch } from '../support/tree.ts';
 import { allowed, DOORS, HttpDoor, openScene, refused, type SceneOptions, through } from './doors.ts';
 
 /**
- * Requirements document 001 describes system B, which records a modification time per read and
- * session. The numbers in titles are rows of the audit of these requirements.
+ * Requirements document 001 describes an existing system (called system B), which records a
+ * modification time per read and session. The numbers in titles are rows of the audit of these
+ * requirements.
  */
 describe('001 File safety tools', () => {
   const B: SceneOptions = { preset: 'file-time' };

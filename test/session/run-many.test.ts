@@ -274,7 +274,8 @@ describe.skipIf(here === undefined)('a command that changes many files', () => {
     execFileSync('sh', ['-c', CHANGE], { cwd: plain });
     const change = await ran(CHANGE);
     expect(treeOf(root)).toEqual(treeOf(plain));
-    // `sed -i` loses attributes on a plain file. The gate keeps those of the file that it replaces.
+    // Without the gate, `sed -i` replaces the file and loses its attributes. Through the gate, the
+    // file keeps them.
     const marked = { marked: `${marksOf(join(plain, 'many'))['marked']}user.mark` };
     expect(marksOf(join(root, 'many'))).toEqual({ ...marksOf(join(plain, 'many')), ...marked });
     await ok(session.undo({ change }));

@@ -81,6 +81,6 @@ async function checkAfter(
 
 function expectOk<T extends { readonly ok: boolean }>(outcome: T, step: number): Extract<T, { ok: true }> {
   expect(outcome, `step ${step}`).toMatchObject({ ok: true });
-  // The cast is safe: the line above asserts it.
+  // The cast is safe: the line above asserts that `ok` is true.
   return outcome as Extract<T, { ok: true }>;
 }

@@ -9,8 +9,8 @@ export type Done = Outcome<{ readonly change?: string }>;
 const FOLDERS = ['', 'd/', 'e/', 'e/deep/', 'new/'];
 
 /**
- * Every operation of a session on a small tree, one random step at a time. Every text ends in its
- * checksum, so that a torn text is detected.
+ * Performs random operations of a session on a small tree, one with each `step`. Every written text
+ * ends in its checksum, so that a half-written text is detected.
  */
 export class RandomWork {
   readonly #session: Session;

@@ -4,8 +4,8 @@ import type { Awaitable } from '../../src/model/awaitable.ts';
 import { scratch } from '../support/tree.ts';
 
 /**
- * The rules for locks, wherever they are kept. Each call of `open` returns another object that can
- * hold locks, on the same state.
+ * Defines the tests that every implementation of locks must pass. Each call of `open` returns
+ * another object that can hold locks; all objects of one `home` compete for the same locks.
  */
 export function locksConformance(
   name: string,

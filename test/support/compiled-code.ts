@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { bundleOfficialServer } from './official-server.ts';
 
 /**
- * Makes the programs that tests start faster. They share their compiled code, although each has its own state folder.
- * Node does not read the certificates in NODE_EXTRA_CA_CERTS, which takes longer than its own start; only npm gets that
- * variable. The official server is bundled into one file.
+ * Speeds up the programs that tests start. They share their compiled code, although each has its
+ * own state folder. NODE_EXTRA_CA_CERTS is removed from the environment, because Node takes longer
+ * to read those certificates than to start; only npm gets that variable. The official server is
+ * bundled into one file.
  */
 export async function setup(): Promise<() => void> {
   const { NODE_EXTRA_CA_CERTS } = process.env;

@@ -23,16 +23,16 @@ export interface FolderKills {
   readonly undone: number;
   readonly torn: number;
   /**
-   * Rounds in which a second process was killed too, while it stored each file of the removed
-   * folder.
+   * Number of rounds in which a second process was killed too, while it stored the files of the
+   * removed folder one by one.
    */
   readonly takenIn: number;
 }
 
 /**
- * Undoes a change that made a large folder, and kills the process that does so, later in each
- * round. The kills are spread over the time that the work takes when it is not killed. `naive`
- * removes the folder without Lookfirst, as a control: a kill must find it half removed.
+ * Kills a process while it undoes a change that made a large folder, a bit later in each round. The
+ * kills are spread over the time that an undo without a kill takes. `naive` removes the folder
+ * without Lookfirst, as a control: after some kills, the folder must be half removed.
  */
 export async function killFolderUndos(rounds: number, work: 'undo' | 'naive'): Promise<FolderKills> {
   const places = scratch(IN_MEMORY);

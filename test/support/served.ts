@@ -58,7 +58,7 @@ export class Served {
     return served;
   }
 
-  /** A server that another program starts. */
+  /** Runs a program that starts a server, and returns a client of that server. */
   static through(
     program: string,
     args: readonly string[],

@@ -30,7 +30,7 @@ export interface ToolCalls {
   readonly root: string;
   readonly host: ToolHost;
   readonly sessions: Sessions;
-  /** The host's log. */
+  /** The lines that the host has logged. */
   readonly lines: readonly string[];
   call(name: string, args?: JsonRecord, more?: Partial<ToolContext>): Promise<Called>;
   put(name: string, content: string | Uint8Array): void;

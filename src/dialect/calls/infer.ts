@@ -14,7 +14,7 @@ export interface ToolTraits {
   readonly openWorld?: boolean;
 }
 
-/** A guess about a tool that no table describes. */
+/** A guess about a tool that is missing from the tables of known servers. */
 interface Inference {
   readonly rules: readonly Rule[];
   /** True if the tool may change something, so that the policy for unknown tools applies. */

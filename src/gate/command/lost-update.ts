@@ -118,8 +118,8 @@ export function lostDiff(
 const MAX_TEXT_BYTES = 2 << 20;
 
 /**
- * The file's present bytes in the workspace. Undefined if it is not a file, or too large to treat
- * as text.
+ * The file's present bytes in the workspace. Undefined if the path was not a file, or if the file
+ * was too large to treat as text.
  */
 export async function bytesBefore(world: World, { path, before }: Written): Promise<Buffer | undefined> {
   if (before.kind !== 'file' || before.fingerprint.size > MAX_TEXT_BYTES) return undefined;
@@ -127,7 +127,8 @@ export async function bytesBefore(world: World, { path, before }: Written): Prom
 }
 
 /**
- * The bytes that the command left. Undefined if they are not a file, or too large to treat as text.
+ * The file's bytes after the command. Undefined if the path is not a file then, or if the file is
+ * too large to treat as text.
  */
 export function bytesAfter({ after, bytes }: Written): Buffer | undefined {
   return after.kind !== 'file' || after.fingerprint.size > MAX_TEXT_BYTES ? undefined : bytes?.();

@@ -64,7 +64,10 @@ export async function knownAfter(
 interface Written {
   readonly effect: Effect;
   readonly write: ForeignWrite;
-  /** The lines that a notice of the announcement showed. */
+  /**
+   * The lines of the file that a notice showed to the session when the change was announced;
+   * undefined if no notice showed any.
+   */
   readonly credit: Sighting | undefined;
   readonly snapshot: Snapshot;
 }
@@ -104,8 +107,9 @@ async function coverageAfter(
 }
 
 /**
- * The lines that count as seen in `given`, the bytes that the text of the session produces. If
- * `given` is undefined, the lines that count as seen in the present bytes of the file.
+ * The lines of `given` that count as seen. `given` holds the bytes that the file would have if only
+ * the session's own text were written. If `given` is undefined, returns the lines of the file's
+ * present bytes that count as seen.
  */
 async function ownCoverage(
   world: World,

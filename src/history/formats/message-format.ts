@@ -18,8 +18,8 @@ interface MessageShape {
 }
 
 /**
- * A format whose records are single messages or whole conversations. After a whole conversation,
- * only its contents count as seen.
+ * A format whose records are single messages or whole conversations. A record with a whole
+ * conversation replaces everything before it: only its own contents count as seen.
  */
 export function messageFormat({ name, listOf, claim, read }: MessageShape): Format {
   return {
@@ -59,7 +59,10 @@ export class NamedMessages {
     this.#names.add(id);
   }
 
-  /** Call this before a list of all messages: content that is missing from the list does not count as seen. */
+  /**
+   * Forgets all messages. Call it before reading a list of the whole conversation: content that is
+   * missing from the list does not count as seen.
+   */
   clear(): void {
     this.#fold.reset();
     this.#names.clear();

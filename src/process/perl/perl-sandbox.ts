@@ -30,17 +30,19 @@ export function findPerl(
 }
 
 /**
- * The whole sandbox of the profile `undo` as one Perl program. It is faster than bubblewrap, which needs a second mount
- * namespace and three other programs before it. Perl compiles the text at every start (6 µs per statement), so the text
- * has only the statements that this plan needs. All paths are arguments.
- * - There are three generations of processes. The first dies with its parent, and the second dies with the first. The
- * second is the first process of the command's namespace, so all processes of the command die with it. If the first
- * dies before the second has requested its death signal, the second notices that the pipe has ended.
- * - Only processes of the command keep its output open. The second process reports when all of them are gone, so the
- * caller need not wait until the kernel has removed the mounts, which takes long.
- * - The caller makes the layer while Perl starts. A first byte says that the layer can be mounted; a second byte starts
- * the command. After a failure Perl still reads both bytes, because a caller that cannot write them would not receive
- * the error message.
+ * The text of a Perl program that makes the whole sandbox of the profile `undo`. It is faster than
+ * bubblewrap, which needs a second mount namespace and three other programs before it. Perl
+ * compiles the text at every start (6 µs per statement), so the text has only the statements that
+ * this plan needs. All paths are arguments.
+ * - There are three generations of processes. The first dies with its parent, and the second dies
+ * with the first. The second is the first process of the command's namespace, so all processes of
+ * the command die with it. The system kills the second with the first only after the second has
+ * requested that. If the first dies earlier, the pipe between them ends, and the second notices.
+ * - Only processes of the command keep its output open. The second process reports when all of them
+ * are gone, so the caller need not wait until the kernel has removed the mounts, which takes long.
+ * - The caller makes the overlay layer while Perl starts. A first byte says that the layer can be
+ * mounted; a second byte starts the command. After a failure Perl still reads both bytes, because a
+ * caller that cannot write them would not receive the error message.
  * - `exit_group` skips Perl's own clean-up, which takes 0.3 ms.
  */
 function sandboxText({ namespace, uid, gid }: SandboxTools, { calls }: PerlTools, plan: SandboxPlan): string {
@@ -119,8 +121,9 @@ function pathsOf({ boundThrough, layered, hidden }: SandboxPlan): Paths {
 }
 
 /**
- * The program and arguments that run a plan of the profile `undo`. It starts in two thirds of the time that bubblewrap
- * takes; `bubblewrapArgv` does the same, and the tests of sandboxes run with both.
+ * The command line (Perl and its arguments) that runs a plan of the profile `undo`.
+ * `bubblewrapArgv` returns one with the same effect for bubblewrap, which takes one and a half
+ * times as long to start. The tests of sandboxes run with both.
  */
 export function perlArgv(tools: SandboxTools, perl: PerlTools, plan: SandboxPlan): readonly string[] {
   const { through, layered, folders, files } = pathsOf(plan);

@@ -229,7 +229,10 @@ export class PostgresConnection {
     );
   }
 
-  /** Ends a connection to a server that stays read-only for it. A new connection may lead to the new primary server. */
+  /**
+   * Ends a connection after a read-only error: the server is not the primary server any more. A new
+   * connection may lead to the new primary server.
+   */
   #leave(client: PgClient): void {
     this.#drop(client);
     void client.end().catch(() => undefined);

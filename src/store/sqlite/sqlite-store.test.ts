@@ -80,8 +80,8 @@ describe('pending changes', () => {
     const path = join(scratch().home, 'state.db');
     const stores = [await openSqliteStore(path), await openSqliteStore(path)];
     const open = new Set<string>();
-    // `order` encodes five steps: the connection of each, and whether it announces a change or
-    // settles one.
+    // `order` encodes five steps: the connection of each, and whether the step announces a change
+    // or records the end of an announced one (`settle`).
     for (let order = 0; order < 4 ** 5; order += rounds(29, 1)) {
       for (let step = 0; step < 5; step += 1) {
         const what = Math.floor(order / 4 ** step) % 4;
@@ -102,7 +102,8 @@ describe('pending changes', () => {
     const store = await openSqliteStore(join(scratch().home, 'state.db'));
     await store.pending();
     await store.record({ announce: pendingChange('kept') });
-    // The entry is not JSON, so the whole record fails, including the settlement.
+    // The entry cannot be written as JSON, so `record` fails as a whole: the change is not settled
+    // either.
     const entries = [changeEntry('kept', [], { atMs: 1n as unknown as number })];
     await expect(store.record({ settle: ['kept'], entries })).rejects.toThrow();
     expect((await store.pending()).map(({ change }) => change)).toEqual(['kept']);

@@ -152,7 +152,8 @@ async function memoryCommitRows() {
 async function commitPair({ root, workspace, context }) {
   const files = ['ours.txt', 'plain.txt'].map((name) => join(root, 'a/b/c', name));
   const states = [Buffer.alloc(4096, 'a'), Buffer.alloc(4096, 'b')];
-  // A caller that replaces a file has read it, so it has the fingerprint and the bytes.
+  // Prepare the fingerprint and the bytes of the old file: a real caller also has both, because it
+  // has read the file before.
   const expected = states.map((bytes) => ({ fingerprint: fingerprintOf(bytes), bytes }));
   for (const file of files) writeFileSync(file, states[0]);
   let turn = 0;
@@ -226,7 +227,7 @@ async function readHugePage({ root, home, from }) {
   if (page.lines.length !== 100) throw new Error('wrong page');
 }
 
-/** 1 GB of lines of 64 bytes. */
+/** Writes a file with this number of lines, each of 64 bytes. */
 function makeLines(path, lines) {
   const block = Buffer.alloc(1 << 22, `${'l'.repeat(63)}\n`);
   const fd = openSync(path, 'w');
@@ -235,7 +236,9 @@ function makeLines(path, lines) {
   closeSync(fd);
 }
 
-/** The largest growth of this process's memory, sampled every few milliseconds. */
+/**
+ * Samples this process's memory every few milliseconds. `stop` returns its largest growth in bytes.
+ */
 function watchMemory() {
   const before = process.memoryUsage.rss();
   let most = before;

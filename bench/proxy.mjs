@@ -66,7 +66,7 @@ export async function rows({ rounds = 90 } = {}) {
   }
 }
 
-/** Milliseconds of each call. The first quarter of the rounds is a warm-up. */
+/** Returns the milliseconds of each call, for each client. */
 function latency(clients, { path, burst, rounds }) {
   return inTurns(clients, rounds, async (client) => {
     const times = [];
@@ -79,7 +79,7 @@ function latency(clients, { path, burst, rounds }) {
   });
 }
 
-/** Calls per millisecond. */
+/** Returns the calls per millisecond in each round, for each client. */
 function throughput(clients, { path, rounds }) {
   return inTurns(clients, rounds, async (client) => {
     const total = 640;
@@ -93,7 +93,10 @@ function throughput(clients, { path, rounds }) {
   });
 }
 
-/** Samples of each client. The order of the clients changes every round. */
+/**
+ * Returns the samples of each client. The order of the clients changes every round. A quarter as
+ * many rounds run before, as a warm-up, and their samples are dropped.
+ */
 async function inTurns(clients, rounds, take) {
   const names = Object.keys(clients);
   const samples = Object.fromEntries(names.map((name) => [name, []]));

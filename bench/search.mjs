@@ -53,7 +53,10 @@ export async function rows({ files = 100_000, rounds = 7 } = {}) {
   }
 }
 
-/** 2,000 folders of small text files, one file in 5,000 with the word that is searched for. */
+/**
+ * Creates 2,000 folders of small text files. One file in 5,000 contains the word that is searched
+ * for.
+ */
 function makeFiles(root, files) {
   for (let folder = 0; folder < 2000; folder += 1)
     mkdirSync(join(root, `p${folder % 40}`, `d${Math.floor(folder / 40)}`), { recursive: true });
@@ -72,7 +75,7 @@ function words(seed) {
   return Array.from({ length: 8 }, (_, index) => WORDS[(seed * 7 + index * index) % WORDS.length]).join(' ');
 }
 
-/** Ripgrep with its defaults; its output is read and discarded. */
+/** Returns a function that runs ripgrep with its defaults, and reads and discards its output. */
 function ripgrep(cwd, args) {
   return () =>
     new Promise((resolve, reject) => {

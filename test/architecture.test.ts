@@ -186,7 +186,10 @@ describe('the layers', () => {
   });
 });
 
-/** Tests in src/ without the source file that their name begins with: `x.test.ts` or `x.SUBJECT.test.ts`. */
+/**
+ * Tests in src/ whose source file is missing. A test of `x.ts` is named `x.test.ts` or
+ * `x.SUBJECT.test.ts`.
+ */
 function strayTests(names: readonly string[]): string[] {
   const all = new Set(names);
   return names.filter((name) => {
@@ -237,7 +240,10 @@ const STATE_EXCEPTIONS: Readonly<Record<string, string>> = {
 };
 /** Functions whose signature a framework prescribes. */
 const BOOLEAN_EXCEPTIONS = new Set(['adapters/langchain.ts: replaceAll']);
-/** Names that several modules export: one function per framework, or the public form of an internal one. */
+/**
+ * Names that several modules may export: each framework has a function of that name, or a public
+ * module offers an internal function under the same name.
+ */
 const NAMES_OF_ENTRY_POINTS = ['ServerOptions', 'lookfirstTools', 'seenFrom', 'serveHttp', 'serveStdio'];
 
 interface ModuleFacts {
@@ -279,8 +285,8 @@ function isEmptyCollection(declaration: string): boolean {
 }
 
 /**
- * Boolean parameters: `name: boolean`, `name?: boolean`, `name = false`. An object with a boolean field is allowed,
- * because each call names the field.
+ * True for a boolean parameter: `name: boolean`, `name?: boolean`, `name = false`. An object with a
+ * boolean field is allowed, because each call names the field.
  */
 function isBoolean(parameter: string): boolean {
   return /^\w+\??: boolean( \| undefined)?( = .*)?$|^\w+ = (true|false)$/.test(parameter);

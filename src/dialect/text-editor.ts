@@ -12,7 +12,7 @@ const VIEW_DEPTH = 2;
 
 const MAX_ENTRIES = 2000;
 
-/** The argument of Anthropic's tools that names lines. */
+/** The argument with which a call of one of Anthropic's tools selects lines. */
 export const VIEW_RANGE = {
   type: 'array',
   items: { type: 'integer' },

@@ -92,7 +92,10 @@ export interface Dialect {
   readonly expandsHome?: boolean;
   /** Treatment of arguments that the schema does not name. */
   readonly unknownArguments: UnknownArguments;
-  /** This dialect's names of arguments, by their names in the default dialect; refusals use them. */
+  /**
+   * The names that arguments have in this dialect, by their names in the default dialect. Refusals
+   * use the names of this dialect.
+   */
   readonly terms: Readonly<Record<string, string>>;
   /**
    * Instructions for clients that show them to their model; the first 512 characters contain everything
@@ -125,8 +128,8 @@ function newName(renames: ToolRenames, name: string): string {
 }
 
 /**
- * Replaces tool names in a text. A word such as "Read" at the start of a sentence is a verb, and a lower-case word
- * is a name only in backquotes.
+ * Replaces tool names in a text. Leaves a word such as "Read" at the start of a sentence, which is
+ * a verb there. Replaces a lower-case word only if it is in backquotes or contains an underscore.
  */
 function withNames(text: string, renamed: ReadonlyMap<string, string>): string {
   const names = /(?<=`)[a-z]+(?=`)|(?<![\w.-])(?<!^|[.:;] )[A-Z]\w*|[A-Za-z]+(?:_[A-Za-z]+)+/g;

@@ -6,13 +6,13 @@ import { syncFolder } from './file-system.ts';
 import { modeOf } from './read.ts';
 
 /**
- * Folders created on the way to a file. `dir` is the last one; `undo` removes the new ones that are
- * still empty.
+ * The folders that lead to a file, after the missing ones were created. `dir` is the innermost
+ * folder. `undo` removes the created folders that are still empty.
  */
 export interface MadeFolders {
   readonly dir: PinnedDirectory;
   readonly made: number;
-  /** Permission bits of the last folder. */
+  /** Permission bits of `dir`. */
   mode(): number;
   /** Makes the names of the new folders durable. */
   sync(): Promise<void>;

@@ -88,7 +88,10 @@ export function readOpened<T>(place: Pick<Place, 'dir' | 'name'>, read: (fd: num
   }
 }
 
-/** File systems on which a folder has one link per subfolder: ext4 and its kin, XFS and tmpfs. */
+/**
+ * File systems on which each subfolder adds one to the link count of its folder: ext2 to ext4, XFS
+ * and tmpfs.
+ */
 const COUNTING: ReadonlySet<number> = new Set([0xef53, 0x58465342, 0x01021994]);
 
 /**

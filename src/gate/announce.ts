@@ -161,8 +161,8 @@ export async function keepImages(
 const TREE_FILES = 100;
 
 /**
- * Keeps large removed folders whole, so that an undo can read their files from there. Returns these
- * files.
+ * Keeps each large removed folder whole, so that an undo can read its files from there. Returns the
+ * files of all folders that were kept whole.
  */
 async function keepTrees(world: World, displaced: readonly Displaced[]): Promise<ReadonlySet<Displaced>> {
   const { images, disk } = world;
@@ -177,8 +177,8 @@ async function keepTrees(world: World, displaced: readonly Displaced[]): Promise
   }
   for (const [folder, members] of trees) {
     if (members.length < TREE_FILES) continue;
-    // No sync is needed here in a batch, which has synced everything after its last step, or if the
-    // policy does not demand full durability.
+    // Sync the file system first, unless the policy does not demand full durability. A batch needs
+    // no sync here either: it has synced everything after its last step.
     const isSynced = world.policy.durability !== 'full' || disk.batch !== undefined;
     if (!isSynced && !(await isFileSystemSynced(world))) continue;
     await images.keepTree({ folder, files: members.flatMap(treeFileOf) });
@@ -320,7 +320,10 @@ function bypassFor(rules: Policy['bypass'], subject: BypassSubject): string | un
   return undefined;
 }
 
-/** The text of a matching rule. Every part given in the rule must match; an omitted part matches everything. */
+/**
+ * The text of a rule, or undefined if the rule does not match. Every part given in the rule must
+ * match; an omitted part matches everything.
+ */
 function wordsFor({ paths, tools, sessions }: BypassRule, subject: BypassSubject): string | undefined {
   const tool = tools === undefined ? undefined : callingTool();
   const path = paths && matchingGlob(paths, subject.relative);

@@ -134,7 +134,10 @@ function whyBlocked({ intent, source, destination }: LookedMove): Refusal | unde
     : refusal('ALREADY_EXISTS', intent.destination, 'only a file may take the place of a file');
 }
 
-/** The refusal if something in a folder prevents moving it: a folder moves with all its contents. */
+/**
+ * The refusal to move a folder that contains something that must stay where it is. Undefined if it
+ * contains nothing like that, or if the source is no folder.
+ */
 function whyHeld(
   world: World,
   { place, stats }: Found,

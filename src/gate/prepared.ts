@@ -188,7 +188,7 @@ export interface OutsideChange {
   readonly totalLines: number;
   /** Lines that the session saw and that are unchanged, in present line numbers. */
   readonly stillSeen: readonly LineRange[];
-  /** `stillSeen` and the new lines that the diff shows. */
+  /** `stillSeen`, and all lines of the present file that the diff shows. */
   readonly coverage: Coverage;
   /** The present number of a line that was seen, or undefined if it or its neighbours changed. */
   carryLine(line: number): number | undefined;

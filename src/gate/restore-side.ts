@@ -210,7 +210,7 @@ function displacedOf(file: string | undefined, side: Extract<Side, { kind: 'file
   return file === undefined ? [] : [{ file, ...side.fingerprint }];
 }
 
-/** Writes the restored state. On failure, the content removed before comes back. */
+/** Writes the restored state. If that fails, puts back the content that was removed before. */
 async function putThere(world: World, located: Located, step: RestoreRequest): Promise<Restored> {
   const { expect, restore: after } = step;
   const madeRoom = expect.kind !== 'absent' && !(expect.kind === 'file' && after.kind === 'file');
@@ -262,7 +262,8 @@ async function putFile(world: World, place: Place, step: RestoreRequest): Promis
   const { fingerprint, mode } = after;
   // Sync a file on its own if it was not written and synced with its batch.
   const disk = staged === undefined ? unbatched(world.disk) : world.disk;
-  // A staged temporary file already holds the bytes. The stored bytes are then only compared.
+  // Use the staged temporary file if there is one, because it already holds the bytes. The stored
+  // bytes are then only compared with it.
   const content =
     staged === undefined
       ? await contentFor(world, step, fingerprint)

@@ -137,7 +137,10 @@ function carriedLines(seen: readonly LineRange[], changes: readonly ChangedLines
   return widest([...moved(widest(seen), shifted), ...made(mergeRanges(seen), shifted)]);
 }
 
-/** Maps ranges, including changes inside them. Lines that changed together with unseen lines are dropped. */
+/**
+ * Maps each seen range to its new position; a change that lies inside the range stays part of it.
+ * Cuts off lines that changed together with unseen lines.
+ */
 function* moved(seen: readonly LineRange[], { changes, shifts }: Shifted): Iterable<LineRange> {
   let before = 0;
   let inside = 0;
@@ -192,7 +195,10 @@ function stretchAt({ before, spans, put }: Edited, first: number): Stretch {
   let endOfLast = start;
   let now = 0;
   let next = first;
-  /** True if the new text ends within a line. */
+  /**
+   * True if the text put in for the last span does not end with a newline, so that old text
+   * continues its last line.
+   */
   let isOpen = false;
   for (let span = spans[next]; span !== undefined; span = spans[next]) {
     if (next > first && span.start >= endOfLast) break;

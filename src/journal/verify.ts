@@ -154,7 +154,8 @@ async function walk(store: Store, state: StoreState, options: VerifyOptions): Pr
   const total = head.seq - checkpoint.seq;
   let previous: ChainLink = checkpoint;
   while (previous.seq < head.seq) {
-    // End a page at the witness, the newest entry according to a file outside the store, to compare the hashes.
+    // If the witness lies ahead, end the page there, so that its hash can be compared. The witness
+    // is the number and hash of the newest entry, copied to a file outside the store.
     const isAhead = witness !== undefined && witness.seq > previous.seq;
     const page = await walkPage(store, previous, isAhead ? witness.seq : head.seq);
     if ('problem' in page) return page;

@@ -217,7 +217,10 @@ export interface PendingChange {
   readonly foreign?: ForeignAnnouncement;
 }
 
-/** A change that another program makes. The entry's effects hold the previous state and the expected bytes. */
+/**
+ * A change that another program makes. The entry's effects hold the state before the change and the
+ * fingerprint of the expected bytes.
+ */
 interface ForeignAnnouncement {
   /**
    * `lock`: the announcing process holds the file locks until the change has ended. `none`: it
@@ -266,7 +269,10 @@ export interface TreeSnapshot {
   readonly index: string;
   /** An empty repository in the state folder, for a folder that is in no repository. */
   readonly repository?: string;
-  /** Untracked files, and tracked files that differ from their blob. The effects hold their bytes. */
+  /**
+   * Untracked files, and tracked files that differ from their blob. The announced effects list
+   * them, and the store keeps their bytes.
+   */
   readonly loose: readonly string[];
   /** Nested repositories and submodules, which the snapshot does not cover. */
   readonly uncovered: readonly string[];

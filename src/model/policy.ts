@@ -194,8 +194,8 @@ export interface CommandPolicy {
    */
   readonly scratch: readonly string[];
   /**
-   * Globs of protected paths that may be changed nevertheless: by commands any protected path, by
-   * tools only configuration files that run programs.
+   * Globs of protected paths that commands may change nevertheless. Tools may change a matching
+   * path only if it is configuration that decides which programs run.
    */
   readonly trust: readonly string[];
   /** Paths hidden from confined commands; `~/` means the user's home folder. */

@@ -26,7 +26,10 @@ export function isSessionId(value: unknown): value is string {
   return isPrintable(value) && value.length <= MAX_SESSION_ID_CHARS;
 }
 
-/** True if a value is text on one line without control or invisible characters. Ids of nested children may be long. */
+/**
+ * True if a value is text on one line without control or invisible characters. Any length is
+ * allowed: the ids of nested sub-agents may be long.
+ */
 export function isPrintable(value: unknown): value is string {
   return typeof value === 'string' && value !== '' && !/[\p{C}\p{Zl}\p{Zp}]/u.test(value);
 }

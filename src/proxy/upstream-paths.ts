@@ -50,12 +50,15 @@ export class UpstreamPaths {
     this.#remote = 'url' in where.upstream && !isThisMachine(new URL(where.upstream.url).hostname);
   }
 
-  /** Increases whenever relative paths may have changed their meaning. */
+  /** Increases whenever relative paths may start at another folder than before. */
   get version(): number {
     return Number(this.#rootsGiven) + Number(this.#moved);
   }
 
-  /** Reads the client's capabilities from a request. */
+  /**
+   * Reads the client's capabilities from a request. If they include `roots`, the client may name
+   * the server's folders; see `sawRoots`.
+   */
   sawClient(message: JsonRecord): void {
     const modern = rpcMeta(message)[CAPABILITIES];
     const capabilities = isRecord(modern) ? modern : fieldOf(paramsOf(message), 'capabilities');

@@ -6,7 +6,8 @@ import { openExistingStore } from '../store/open-state.ts';
 import { type ConfigSources, type Places, placesOf, type StateFlags } from './configured.ts';
 
 /**
- * The folder that the undo of a user's command covers: the repository around the current folder, or else that folder.
+ * The folder in which the changes of a user's command can be undone: the repository around the
+ * current folder, or else the current folder.
  */
 export function commandRoot({ cwd }: Pick<ConfigSources, 'cwd'>): string {
   return repositoryAround(cwd) ?? cwd;

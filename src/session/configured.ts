@@ -56,7 +56,8 @@ export function placesOf(around: ConfigSources, flags: StateFlags): Places {
 }
 
 /**
- * The location of the state for a command that reads it. `folders` are the roots that the workspace's name refers to.
+ * The location of the state for a command that reads it. `folders`: the folders given by flags, or
+ * else the current one. A workspace name from a flag or the environment refers to them.
  */
 export function recordsPlaceOf(
   around: ConfigSources,

@@ -33,7 +33,10 @@ export interface WorldOptions {
   readonly store?: string | undefined;
   /** With PostgreSQL: the name of this workspace on every machine. */
   readonly workspace?: string | undefined;
-  /** With PostgreSQL: the name of a workspace for folders that a user gives to a command. */
+  /**
+   * With PostgreSQL: the name to save for folders that a user gives to a command. From then on,
+   * these folders belong to the workspace with that name.
+   */
   readonly saveAs?: WorkspaceName | undefined;
   /** Like `saveAs`, for a command that only reads: the name is not saved. */
   readonly readAs?: WorkspaceName | undefined;
@@ -72,7 +75,10 @@ export async function openWorld(options: WorldOptions): Promise<OpenWorld> {
   }
 }
 
-/** The git folders that worktrees share with their repository, unless a root contains them. */
+/**
+ * The git folders that roots share with other worktrees of the same repository. Leaves out git
+ * folders inside a root.
+ */
 function annexesOf(roots: readonly string[]): readonly string[] {
   if (!Array.isArray(roots)) return [];
   // Callers of the library may pass roots that are not strings.

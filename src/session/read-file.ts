@@ -242,7 +242,7 @@ function linesResult({ from: source }: OpenRead, lines: PageText, facts: LinesFa
 
 /**
  * The result of a read for a tool, which sends `bytes` and rarely needs `text`. So `text` is a
- * getter of the class that decodes on first use. Copies made by spreading lack it.
+ * getter, which decodes the text on first use. Copies made by spreading lack `text`.
  */
 class LinesResult {
   readonly #lines: PageText;

@@ -45,7 +45,10 @@ export interface OpenRead {
 
 /** Progress and cancellation of a long read. Set only by callers that need them. */
 export type ReadControls = Pick<ReadOptions, 'signal' | 'onProgress'> & {
-  /** Times of the call whose answer shows the file. Absent if calls and answers alternate strictly. */
+  /**
+   * Times at which the call arrived and was answered. Lines in the answer count as seen only for
+   * later calls. Absent if the client waits for each answer before its next call.
+   */
   readonly times?: CallTimes | undefined;
 };
 

@@ -213,9 +213,9 @@ function folderAt(world: World, { cwd: given, profile }: RunOptions): Outcome<{ 
 }
 
 /**
- * The folders over which a command's writes are collected: the roots, git folders that they share
- * with other worktrees, and file systems mounted inside these. Outer folders come first, because
- * inner ones are mounted over them.
+ * The folders that get an overlay layer, which collects the writes of a command: the roots, git
+ * folders that they share with other worktrees, and file systems mounted inside these. Outer
+ * folders come first, because the layers of inner ones are mounted over them.
  */
 function layeredFolders(
   { workspace, processes }: World,
@@ -263,15 +263,15 @@ async function noLayer({ store }: World, change: string): Promise<Refusal> {
 }
 
 /**
- * Limits of the search for folders that commands use directly. They are high enough for the
- * packages of a monorepo, yet bound the search in large trees.
+ * Limits of the search for folders that commands change in place, without an overlay layer. They
+ * are high enough for the packages of a monorepo, yet bound the search in large trees.
  */
 const MAX_DEPTH = 4;
 const MAX_FOLDERS = 3000;
 
 /**
- * Folders that commands write to directly: real folders that match the policy's list and that git
- * ignores. Writes to a link, or to any other folder, are collected in a layer first.
+ * Folders that commands change in place: real folders that match the policy's list and that git
+ * ignores. Writes to a link, or to any other folder, are collected in an overlay layer first.
  */
 async function scratchFolders(world: World): Promise<readonly ResolvedPath[]> {
   const { scratch } = world.policy.commands;

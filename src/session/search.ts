@@ -23,14 +23,15 @@ const BATCH = 128;
 const EVERY_FILE: FileGlob = { args: [], base: [], matches: () => true };
 
 /**
- * Searches text line by line with a regular expression of ripgrep, in path order. The limit counts matching lines, or
- * files in the other modes. `matches` counts the known matching lines, or files. Ripgrep searches in parallel, so which
- * files fill a limit is random. Binary files are skipped. Of a line over 500 characters, the part around the match is
- * shown.
+ * Searches text line by line with a regular expression of ripgrep, in path order. In the mode
+ * `lines`, the limit and `matches` count matching lines; in the modes `files` and `count`, they
+ * count files. Ripgrep searches in parallel, so which files fill a limit is random. Binary files
+ * are skipped. Of a line over 500 characters, the part around the match is shown.
  *
- * Ripgrep follows a folder that is swapped for a link while it runs. So the first run only lists candidates. All shown
- * text comes from a second run over those files, opened through handles inside the workspace. A process that wins such
- * a race learns at most that something outside matched, never what.
+ * Ripgrep follows a folder that is swapped for a link while it runs. So the first run only lists
+ * candidates. All shown text comes from a second run over those files, opened through handles
+ * inside the workspace. A process that wins such a race learns at most that something outside
+ * matched, never what.
  *
  * A hit does not count as seen: it shows too little of a file to change it.
  */
@@ -68,7 +69,10 @@ interface Search {
   readonly path: string;
   readonly pattern: string;
   readonly glob: FileGlob;
-  /** All files except those that `exclude` matches. A file must match both `glob` and `kept`. */
+  /**
+   * Matches all files except those that the option `exclude` matches. Only files that match both
+   * `glob` and `kept` are searched.
+   */
   readonly kept: FileGlob;
   readonly options: SearchOptions;
   readonly mode: SearchResult['mode'];

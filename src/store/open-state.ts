@@ -95,8 +95,8 @@ export interface RecordedOptions {
   /** `empty`: a missing local store counts as empty. `make`: it is created. */
   readonly missing: 'empty' | 'make';
   /**
-   * The workspace's name in a store that several machines share. `roots` are used if this machine
-   * has never served that workspace.
+   * The workspace's name in a store that several machines share. If this machine has never served
+   * that workspace, the `roots` given here count as its roots.
    */
   readonly name?: WorkspaceName | undefined;
 }

@@ -4,7 +4,10 @@ import { indexOfLinear } from './match.ts';
 
 const MAX_LINES = 12;
 const MAX_CHARS = 1024;
-/** Anchors and lines are compared only up to this length. It bounds the work, and messages do not show more either. */
+/**
+ * Anchors are compared only up to this length, and each line only up to MAX_COMPARED_CHARS. The
+ * limits bound the work, and messages do not show more either.
+ */
 const MAX_ANCHOR_CHARS = 4096;
 const MAX_COMPARED_CHARS = 400;
 /**
@@ -22,7 +25,10 @@ const MIN_LIKENESS = 0.4;
 export interface Nearest {
   /** Text for messages: `N: text` with visible white space. */
   readonly shown: string;
-  /** The difference in a few words; present only if the anchor is similar to exactly these lines. */
+  /**
+   * The difference in a few words, or the note that several places are equally similar. Absent if
+   * the text shown is not similar enough to be suggested.
+   */
   readonly difference?: string;
   /** The exact text to use as the anchor instead; the file contains it once. */
   readonly anchor?: string;

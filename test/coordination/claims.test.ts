@@ -105,8 +105,8 @@ function suite(storeUrl: () => string | undefined): void {
       await toldEdit(session, other, 4);
       const { notices } = await ok(other.edit('a.txt', [{ oldString: 'line 12\n', newString: 'twelve\n' }]));
       expect(claimed(notices)).toHaveLength(1);
-      // The session sees one notice: the diff of the other session's edit, which also says that its
-      // turn is open.
+      // The session sees one notice: the diff of the other session's edit. The notice also says
+      // that the other session's turn is still open.
       expect(notices.map((notice) => describeNotice(notice))).toEqual([
         expect.stringMatching(
           /^The file had been changed elsewhere by session agent-9 \(codex\), whose turn is still open, since it was read; [^\n]+:\n@@/,

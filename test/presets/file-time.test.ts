@@ -6,8 +6,8 @@ import { currentSession, runInSession } from '../../src/session/ambient.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
 
 /**
- * This preset copies an existing system (seed B), which records for each session the modification
- * time of each file it read.
+ * This preset copies an existing system (system B in the requirements). For each session, that
+ * system records the modification time of each file that the session read.
  */
 describe('preset file-time', () => {
   const open = (): Promise<Desk> => desk({ preset: 'file-time', session: 'one' });

@@ -18,7 +18,7 @@ interface Run {
 
 /**
  * Makes changes in a process whose system calls fail as `inject` (an option of strace) says.
- * Returns the end of each change.
+ * Returns for each change whether it was made, or its error.
  */
 async function under(
   inject: string,

@@ -24,7 +24,7 @@ export class SmallWorld {
     return Object.fromEntries(seen.sort());
   }
 
-  /** One change of one or more operations; skips operations that are impossible now. */
+  /** Makes one change of one or more operations; skips operations that are impossible now. */
   change(session: string, ops: readonly Op[]): void {
     const effects = ops.flatMap((op) => this.#do(op));
     if (effects.length > 0) this.#record({ session, effects, action: 'edit' });
@@ -32,8 +32,8 @@ export class SmallWorld {
 
   /**
    * Executes a plan, and throws if the tree differs from what the plan expects. Steps without
-   * effect are not recorded. `above` is for missing parent folders. `made`: creates them. `there`:
-   * throws, because the plan should have created them.
+   * effect are not recorded. `above` decides about missing parent folders. `made`: creates them.
+   * `there`: throws, because the plan should have created them.
    */
   follow(plan: UndoPlan, session: string, above: 'made' | 'there' = 'there'): string | undefined {
     for (const { lookAt, expect, restore } of plan.steps)

@@ -14,8 +14,8 @@ export interface Answer {
 }
 
 /**
- * A harness that sends generic events to a `HookDoor` in this process, which answers them as the
- * background process does.
+ * A harness that sends generic events to a `HookDoor` in this process. The `HookDoor` answers them
+ * as in the background process.
  */
 export class Hooked {
   readonly places: Scratch;

@@ -4,14 +4,14 @@ import { environment, lookfirst, PROGRAM } from './command-line.ts';
 import type { Scratch } from './tree.ts';
 import { treeOf } from './tree-of.ts';
 
-/** Creates 40 files and a folder with a file, and removes `a.txt`. */
+/** A command that creates 40 files and a folder with a file, and removes `a.txt`. */
 export const FEW_FILES = {
   script: 'for i in $(seq 40); do echo new > f$i; done; mkdir d; echo x > d/x; rm a.txt',
   left: 42,
 };
 /**
- * Creates a folder of 260 files and 20 files beside it, and removes `a.txt`. A commit of so many
- * files links them instead of writing them again.
+ * A command that creates a folder of 260 files and 20 files beside it, and removes `a.txt`. The
+ * commit of this many files links them instead of writing them again.
  */
 export const MANY_FILES = {
   script: 'mkdir d; seq 260 | split -l 1 -a 3 - d/f; for i in $(seq 20); do echo new > f$i; done; rm a.txt',

@@ -32,7 +32,10 @@ export type WriterKind = (typeof WRITER_KINDS)[number];
  */
 export type CommitKind = 'exchange' | 'claim' | 'naive';
 
-/** The reason why this combination cannot be tested on this machine; undefined if it can. */
+/**
+ * The reason why this kind of writer cannot be tested with this kind of commit on this machine;
+ * undefined if it can.
+ */
 export function cannotRun(writer: WriterKind, commit: CommitKind): string | undefined {
   if (writer === 'mmap' && spawnSync('python3', ['-c', 'import mmap']).status !== 0)
     return 'no python3 to write through a mapping';
@@ -54,7 +57,10 @@ export interface WriterAttack {
 
 export interface WriterTally {
   acknowledged: number;
-  /** Acknowledged lines that are neither in the file nor in a retained file. */
+  /**
+   * Acknowledged lines that are neither in the file nor in a replaced file that the state folder
+   * keeps.
+   */
   lost: number;
   committed: number;
   conflicts: number;

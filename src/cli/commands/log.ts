@@ -119,7 +119,9 @@ async function printTable(
 }
 
 /**
- * The heading before consecutive entries of one turn: the turn, with its prompt or label if that is among the entries.
+ * For each entry, the heading to print before it; undefined if the previous entry is of the same
+ * turn. A heading contains the label or prompt of the turn if the listed entries include its
+ * beginning.
  */
 function turnHeadings(entries: readonly Entry[]): (string | undefined)[] {
   const idOf = ({ session, turn }: Entry): string => (turn === undefined ? '' : `${session}\n${turn}`);

@@ -130,7 +130,8 @@ export function forewordFor(
 function general(call: string, refusal: Refusal, context: RenderContext): string | undefined {
   const shown = pathText(absolutePath(refusal.path, context.roots));
   const said = (errno: string): string => `${errno}, ${call} '${shown}'`;
-  // Problems in the folders of the path. The official server reports these before it does anything else.
+  // Report problems in the folders of the path first, because the official server checks the path
+  // before it does anything else.
   const onTheWay = ON_THE_WAY[refusal.detail?.errno ?? ''];
   if (onTheWay !== undefined) return `${onTheWay}, realpath '${shown}'`;
   switch (refusal.code) {

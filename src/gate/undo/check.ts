@@ -333,8 +333,8 @@ class Rehearsal {
 const NOT_SEEN: Pick<RestoreContext, 'known'> = {};
 
 /**
- * Finds the lines that the session has seen of the items an undo restores. Callers must pass the
- * steps in order.
+ * Finds the lines that the session has seen of each item (file, link or folder) that an undo
+ * restores. Callers must pass the steps in order.
  */
 export class SeenBefore {
   readonly #ledger: Ledger;
@@ -359,8 +359,9 @@ export class SeenBefore {
   }
 
   /**
-   * The lines that the session has seen of the item that a step restores. For a removed file there
-   * are none, and no promise is made: an undo may remove thousands of files.
+   * The lines that the session has seen of the item that a step restores. If the step only removes
+   * a file, there are none, and the result is returned without a promise: an undo may remove
+   * thousands of files.
    */
   of(step: UndoStep): Awaitable<Pick<RestoreContext, 'known' | 'moving'>> {
     return step.from === undefined && step.restore.kind === 'absent' ? NOT_SEEN : this.#of(step);

@@ -87,8 +87,8 @@ export class RecordChain {
     const place = this.#places.get(parent);
     if (place === this.#log.tip && place >= 0) return this.#follow(kind);
     if (place === undefined) return kind === 'aside' ? this.#follow(kind) : this.#drift(kind);
-    // Append nothing for a record beside the conversation, such as a progress report. It counts
-    // with its parent.
+    // Append nothing for a record beside the conversation, such as a progress report. It gets the
+    // position of its parent.
     if (kind === 'aside') return place;
     if (kind === 'result') return this.#log.holds(place) ? this.#follow(kind) : place;
     return place >= this.#runStart ? this.#follow(kind) : this.#goBack(place, kind);
@@ -196,8 +196,8 @@ class BranchLog {
   }
 
   /**
-   * The ranges of positions that form the conversation, from its beginning to its end. Here, `from` is the last
-   * position of a range.
+   * The ranges of positions that form the conversation, from its beginning to its end. Unlike in
+   * other branches, `from` is the range's last position.
    */
   #wayBack(): readonly Branch[] {
     const ranges: Branch[] = [];

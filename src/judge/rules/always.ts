@@ -28,8 +28,8 @@ const ASKS_FOR_A_NEW_NAME: ReadonlySet<JudgedAction> = new Set(['create', 'mkdir
 /**
  * Refuses changes that the kind of the target rules out. FIFOs, sockets and devices: opening one
  * may hang, and an undo cannot restore it. Files without any write bit: they are neither changed
- * nor deleted, even if their folder allows it. Files with other hard links, if the policy says so:
- * a write would separate them.
+ * nor deleted, even if their folder allows it. Files with several hard links, if the policy says
+ * so: a write makes a new file, and the other names would keep the old one.
  */
 export const kind: JudgeRule = (facts, policy) => {
   const { action, target } = facts;
@@ -48,8 +48,8 @@ export const kind: JudgeRule = (facts, policy) => {
 };
 
 /**
- * Refuses to load files over the limit for a change. Checked before `seen`, because the size is no secret and reading
- * such a file first would be useless.
+ * Refuses a change of a file that is over the size limit. Checked before the rule `seen`, because
+ * the size is no secret and reading such a file first would be useless.
  */
 export const size: JudgeRule = (facts, policy) => {
   const { action, target } = facts;

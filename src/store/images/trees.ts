@@ -262,8 +262,8 @@ async function isUnwritten({ path, file, stats }: TreeImage): Promise<boolean> {
 }
 
 /**
- * False only if the renamed file no longer holds its listed bytes. True also if another file has
- * taken the name of the image.
+ * False only if the renamed file no longer holds its listed bytes. True also if the image is gone,
+ * or if another file has taken its name.
  */
 async function isStill(image: string, { file, stats }: TreeImage): Promise<boolean> {
   const now = lstatSync(image, { bigint: true, throwIfNoEntry: false });

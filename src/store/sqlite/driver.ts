@@ -164,9 +164,9 @@ export const IS_RARE: string = `kind not in (${FREQUENT_KINDS.map((kind) => `'${
 
 /**
  * Migration n brings a database from version n to n + 1. A released migration is never edited; new
- * ones are appended. The filter fields of an entry are stored only in columns, so that its hash in
- * the chain protects the columns too. The table `touches` finds the entries of a key; see
- * touchedKeys() for its rows.
+ * ones are appended. The fields by which entries are filtered are stored only in columns. The check
+ * of an entry's hash reads them from there, so a changed column is detected. The table `touches`
+ * finds the entries of a key; see touchedKeys() for its rows.
  */
 const MIGRATIONS: readonly string[] = [
   `create table sightings (
@@ -336,8 +336,8 @@ const WAIT_MS = 5000;
 const STEP_MS = 10;
 
 /**
- * The users of a database, across processes. Each connection is a user until it is closed. The only user may replace
- * the file.
+ * The users of a database, across processes. Each connection is a user until it is closed. A user
+ * may replace the file while there is no other user.
  */
 export class Users {
   readonly #lock: ProcessLock;

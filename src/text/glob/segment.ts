@@ -91,8 +91,8 @@ interface Name {
   readonly chars: readonly string[];
   readonly takes: TakesChar;
   /**
-   * Cache: the possible ends of one repetition of a group, by its start. Without it, nested groups would repeat the
-   * same work.
+   * Cache: for each group and each start position, the possible ends of one repetition of the
+   * group. Without the cache, nested groups would repeat the same work.
    */
   readonly taken: Map<GlobNode, Map<number, ReadonlySet<number>>>;
 }

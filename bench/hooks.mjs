@@ -62,7 +62,8 @@ class Client {
       tool_response: { stdout: '', stderr: '' },
       tool_use_id: `call-${call}`,
     };
-    // Use the environment of `node -e 0` below: variables such as NODE_EXTRA_CA_CERTS make every start of Node slower.
+    // Pass on the environment, which `node -e 0` below inherits too. Variables such as
+    // NODE_EXTRA_CA_CERTS slow down every start of Node, so a difference would distort the ratio.
     const around = { ...process.env, LOOKFIRST_HOME: this.home, CLAUDE_PROJECT_DIR: root, ...env };
     const args = ['claude-code', '--event', event];
     const ran = spawnSync(this.script, args, { cwd: root, env: around, input: JSON.stringify(payload) });

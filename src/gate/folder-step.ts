@@ -119,8 +119,8 @@ export function folderEffects(located: Located): Effect[] {
 }
 
 /**
- * The effects of the parent folders that this process made. These are the innermost of the missing
- * folders, because another program may have made the outer ones first.
+ * The effects to record for the parent folders that this process made. Another program may have
+ * made the outer missing folders first. So the result has only the innermost `folders.made` ones.
  */
 export function madeEffects(
   located: Located,

@@ -132,7 +132,10 @@ async function changeSinceSeen(
   return outsideChange(world, sighting, snapshot);
 }
 
-/** The seen lines that an outside change left unchanged, if the policy allows the edit without showing that change. */
+/**
+ * The seen lines that an outside change left unchanged. Undefined if the file is unchanged, or if
+ * the answer to the edit will show the outside change.
+ */
 async function seenLinesLeft(
   world: World,
   view: LookedFile,
@@ -187,7 +190,10 @@ interface TouchedEdit {
   readonly view: LookedFile;
   readonly planned: PlannedText;
   readonly change: OutsideChange | undefined;
-  /** The seen lines that an outside change left unchanged, if the policy tolerates that change without showing it. */
+  /**
+   * The seen lines that an outside change left unchanged. Undefined if the file is unchanged, or if
+   * the answer to the edit will show the outside change.
+   */
   readonly stillSeen: readonly LineRange[] | undefined;
 }
 
@@ -272,9 +278,9 @@ function stepFor(touching: TouchedEdit, notices: readonly Notice[]): Step {
 }
 
 /**
- * The session's record of the present bytes, if other bytes replaced them for a while and they are
- * back. The ledger now holds a record of those other bytes, which must not be the basis of this
- * edit.
+ * The session's earlier sighting of the present bytes, if the file had other bytes for a while and
+ * then returned to its earlier bytes. The ledger holds the sighting of the other bytes, which must
+ * not be the basis of this edit.
  */
 function sightingOfReturned({ facts, sighting }: LookedFile): Sighting | undefined {
   return facts.cameBack === true ? sighting : undefined;
@@ -316,8 +322,8 @@ function seenAfter(
 }
 
 /**
- * The given lines as coverage. Undefined if the session's record counts no line as seen, as after a
- * compaction of the conversation.
+ * Converts line ranges that the session has seen to a coverage. Undefined if the session's sighting
+ * counts no line as seen, as after a compaction of the conversation.
  */
 function rangesSeen(
   { sighting }: LookedFile,
@@ -328,8 +334,8 @@ function rangesSeen(
 }
 
 /**
- * The lines of a huge file that the session knows after its own edit, as pages that can be compared
- * one by one.
+ * The lines of a huge file that the session knows after its own edit. Each range becomes a page
+ * with its own hash, so that each page can later be compared with the file separately.
  */
 function pagesOf(bytes: Uint8Array, coverage: Coverage): SeenPage[] {
   if (coverage.kind !== 'lines') return [];

@@ -240,8 +240,8 @@ const COUNT = integerFrom(1);
 const HITS: Shape = { type: 'integer', minimum: 1, maximum: 10_000 };
 
 /**
- * The shapes of the options of each operation. The code that uses an option checks it if its shape
- * is ANY.
+ * The shapes of the options of each operation. A value of shape ANY passes here: the code that uses
+ * the option checks it later.
  */
 const OPTIONS: Readonly<Record<Optioned, ObjectShape>> = {
   call: objectOf(CALL),

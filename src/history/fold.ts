@@ -140,8 +140,8 @@ export class Fold {
   }
 
   /**
-   * Keeps only the entries selected by `keep`, because the context was summarised. They move to the
-   * current position.
+   * Keeps only the entries selected by `keep`, because the context was summarised. The kept entries
+   * move to the current position.
    */
   compact(keep?: (entry: SeenEntry) => boolean): void {
     const kept = keep === undefined ? [] : this.#seen.values().filter(keep);
@@ -238,8 +238,8 @@ export class Fold {
   }
 
   /**
-   * Returns the entry of an edit unchanged if all earlier views are kept from which it took over
-   * lines. Otherwise returns the entry without content.
+   * Returns the entry of an edit unchanged if the list still has every earlier view whose lines the
+   * edit took over. Otherwise returns the entry without content.
    */
   readonly #rooted = (entry: SeenEntry): SeenEntry => {
     const { roots, view } = entry;

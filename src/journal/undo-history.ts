@@ -36,7 +36,10 @@ export class UndoHistory {
     return (entry.effects ?? []).some(({ key }) => this.undoerOf(entry, key) !== undefined);
   }
 
-  /** The effects of a change that altered their path and have not been undone. */
+  /**
+   * The effects of a change that are still in place. Leaves out effects that were undone, and those
+   * that left their path in the same state as before.
+   */
   standing(entry: Entry): Effect[] {
     const idle = idleKeys(entry);
     return (entry.effects ?? []).filter(
@@ -88,12 +91,14 @@ function takesBack(undo: Entry, key: string): boolean {
 }
 
 /**
- * The changes to undo, in one workspace (`root`). `change`: that change; if it is an undo, it is
- * redone. `last`: the newest change still in effect, of a session and of a file if given. Undos are
- * skipped, so that a second undo reverts the change before. `all`: every change still in effect.
- * `since`: everything that the given sessions (default: all) did in the roots after an entry. That
- * includes undos, so that files return to their state at that time. With a key, only that file's
- * part of a change is undone.
+ * Selects the changes to undo in one workspace (`root`). With `key`, only that file's part of each
+ * change is undone. The kinds are:
+ * - `change`: the change with this id. If it is an undo, the changes that it undid are redone.
+ * - `last`: the newest change still in effect, of one session if given. Undos are skipped, so that a
+ * second undo reverts the change before.
+ * - `all`: every change still in effect, of one session and since a time if given.
+ * - `since`: everything that the given sessions did in `roots` after an entry. That includes undos,
+ * so that files return to their state at that time.
  */
 export type UndoTarget = { readonly root: string; readonly key?: string } & (
   | { readonly kind: 'change'; readonly change: string }
@@ -208,8 +213,8 @@ export async function entriesForUndo(store: Store, target: UndoTarget): Promise<
   if (target.kind === 'since') return store.entries({ kinds: ['change'], afterSeq: target.afterSeq });
   if (target.kind === 'last') {
     // In one round trip, check that the target has any change, and fetch the first page, which
-    // nearly always contains the selected one. Query the newest change: many reads may come before
-    // a session's oldest one, which is then found more slowly.
+    // nearly always contains the change to undo. Check with the newest change: finding the oldest
+    // one may take longer, because many reads may come before it.
     const [[any], page] = await Promise.all([
       store.entries({ ...firstOf(target), order: 'newest' }),
       store.entries({ kinds: ['change'], limit: FIRST_PAGE }),

@@ -54,10 +54,10 @@ const MANY_GONE = 1000;
 export const SAMPLE = 64;
 
 /**
- * The sightings of one session. Queries the store every time, except for locked files, because
- * other processes write there too. Changes through one ledger run one after the other, so two
- * concurrent views of a file both count. Two ledgers of one session do not wait for each other: of
- * two simultaneous views, one may be lost and must be seen again.
+ * The sightings of one session. Queries the store every time, because other processes write there
+ * too. Only for locked files is the last answer reused. Changes through one ledger run one after
+ * the other, so two concurrent views of a file both count. Two ledgers of one session do not wait
+ * for each other: of two simultaneous views, one may be lost and must be seen again.
  */
 export class Ledger {
   readonly session: string;
@@ -287,7 +287,7 @@ export class Ledger {
     return noted === undefined ? sighting : noted.then(() => sighting);
   }
 
-  /** Reserves room for a new sighting. False if that needs a count or an eviction. */
+  /** Reserves room for a new sighting. False if sightings must first be counted or evicted. */
   #hasRoom(next: Sighting, old: Sighting | undefined): boolean {
     if (this.#policy.maxSightings === 0 || !isAdded(next, old)) return true;
     if (this.#live === undefined) return !this.#mustCount(1, [next.key]);
@@ -381,8 +381,8 @@ const arrivals = new AsyncLocalStorage<number>();
 /**
  * Runs `work` so that `recall` returns only what was shown before the call arrived. Later views do
  * not count for the call. If no other call is being judged, `ledger.judged` holds the arrival time,
- * which costs less than an asynchronous context. Other lookups during that time may then know too
- * little, never too much.
+ * which costs less than an asynchronous context. Lookups outside this call then use the same time:
+ * they may miss newer views, but never count a view too early.
  */
 export function asOf<T>(ledger: Ledger, times: CallTimes | undefined, work: () => Promise<T>): Promise<T> {
   if (times === undefined) return work();

@@ -51,7 +51,7 @@ export interface Locks {
 export class LocalLocks implements Locks {
   readonly #mutex = new KeyedMutex<number>();
   readonly #processes: ProcessLock;
-  /** Requests of this process that share a lock, by lock number. The process locks only once. */
+  /** Number of requests of this process that share a lock, by lock number. The first locks. */
   readonly #shared = new Map<number, number>();
   /** Cache of slots by key: most changes concern one file, and often the same file again. */
   readonly #known = new Map<string, Slots>();
@@ -251,12 +251,12 @@ export function openRangeLock(file: string): ProcessLock | undefined {
 }
 
 /**
- * Number of files that hold the kernel locks. For every lock, the kernel walks the list of its
- * file: 20,000 locks take 2.7 s of CPU in one file, 0.95 s in eight. All files are opened at once,
- * because a process could later lack handles or rights.
+ * Number of files that hold the kernel locks. For every new lock, the kernel walks the list of the
+ * locks on that file: 20,000 locks take 2.7 s of CPU in one file, 0.95 s in eight. All files are
+ * opened at once, because a process could later lack handles or rights.
  */
 const LISTS = 8;
-/** Every byte of a file that `openRangeLock` can lock. */
+/** Number of bytes that `openRangeLock` can lock in one file: one for each slot. */
 const WHOLE = 2 ** 48;
 
 /**
@@ -342,7 +342,7 @@ function openOwnerLock(folder: string, owner: string, isAlive: (owner: string) =
       (name) => name.startsWith(`${slot.toString(36)}~`) && isHeld(join(folder, name)),
     );
 
-  // Create the own file before checking for others: of two attempts at once, one sees the other.
+  // Create our file before checking for others: of two attempts at once, one then sees the other.
   const takeAlone = (slot: number): boolean => {
     if (!linked(own, fileOf(slot))) {
       isHeld(fileOf(slot));

@@ -101,11 +101,12 @@ export interface Session {
   beginTurn(mark: TurnMark, options?: SignalOption): Promise<void>;
   /** Marks this moment with a label, as a separate turn. */
   checkpoint(label: string, options?: SignalOption): Promise<{ readonly turn: string }>;
-  /** Ends the turn, and with it the claims that its changes made. */
+  /** Ends the turn, and the claims that this session got on files by changing them. */
   endTurn(options?: SignalOption): Promise<void>;
   /**
-   * Claims a path (a folder includes its content) or a glob. Other sessions get a notice, or are refused if the policy
-   * says so. `others`: sessions already working there.
+   * Claims a path (a folder includes its content) or a glob for this session. Other sessions that
+   * work there get a notice, or are refused if the policy says so. `others`: their claims on the
+   * same files.
    */
   claim(
     target: string,
@@ -192,8 +193,8 @@ export type ChangeEnding = 'done' | 'failed' | 'unknown';
 export type Command = string | readonly string[] | KeptCommand;
 
 /**
- * Refers to the writes of a refused command, which the refusal kept. Applying them overwrites
- * changes that other programs have made to the same files since.
+ * The id of the kept writes of a refused command. Applying these writes overwrites changes that
+ * other programs have made to the same files since.
  */
 export interface KeptCommand {
   readonly kept: string;

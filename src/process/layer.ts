@@ -85,8 +85,8 @@ export function makeLayer(home: string, id: string, layered: readonly string[], 
 }
 
 /**
- * Replaces the link to the Nth layered folder by an empty folder, on which that folder's file system is then mounted;
- * see `SandboxPlan.mounted`.
+ * Replaces the link to the Nth layered folder by an empty folder. The sandbox then mounts the
+ * layered folder's file system on the empty folder; see `SandboxPlan.mounted`.
  */
 export function makeLower(layer: Layer, index: number): void {
   const path = join(layer.folder, `low-${index}`);
@@ -115,8 +115,9 @@ function byteOf(octal: string): string {
 }
 
 /**
- * Creates the folder `through-N`. The sandbox mounts a real folder on it first, and from there into
- * the layered folder, where the command uses it directly.
+ * Creates the folder `through-N` for a folder that the command must change in place, not on the
+ * layer. The sandbox first mounts that folder on `through-N`. After it has mounted the layers, it
+ * mounts the folder from there at its own path.
  */
 export function makePassage(layer: Layer, index: number): void {
   mkdirSync(join(layer.folder, `through-${index}`), { mode: 0o700 });
@@ -200,9 +201,9 @@ const REMOVE_REST = 'find "$1" -type d ! -perm -700 -exec chmod 700 {} \\; ; exe
  * Removes a layer with its contents. Does not follow links, and makes folders accessible if
  * necessary. If the removal fails, no error is thrown, because the layer's command already has its
  * result. The removal is tried again after the layer expires. Hard links to files in the workspace
- * are removed at once: the removal changes the file's ctime. Later, that would look to a running
- * command like a change by another program. Removing folders takes milliseconds, so a layer with a
- * `spent` name is only renamed; see `removeSpentLayers`.
+ * are removed at once, because this changes the ctime of those files. If it happened while a later
+ * command runs, it would look like a change by another program. Removing folders takes
+ * milliseconds, so a layer with a `spent` name is only renamed; see `removeSpentLayers`.
  */
 export function removeLayer({ folder, spent }: Pick<Layer, 'folder'> & Partial<Pick<Layer, 'spent'>>): void {
   try {

@@ -38,12 +38,12 @@ const DEPENDING = new Set<unknown>(['tools/call', 'notifications/cancelled']);
 const OUR_KEYS = Buffer.from('dev.lookfirst');
 
 /**
- * A message without methods is forwarded unexamined only if its first bytes, this many, show that
- * it is a response.
+ * Number of first bytes in which a response is recognised. A message without methods is forwarded
+ * unexamined only if these bytes show that it is a response.
  */
 const HEAD_BYTES = 256;
 
-/** The two destinations of lines: the upstream and the client. */
+/** The two destinations of messages: the server behind the proxy (upstream) and the client. */
 export interface Ends {
   toUpstream(line: Buffer): void;
   toClient(line: Buffer): void;
@@ -267,7 +267,10 @@ export class Pump {
   }
 }
 
-/** True for a message whose methods do not concern the proxy, or that is clearly a response. */
+/**
+ * True for a message without our `_meta` keys whose methods do not concern the proxy, or that is
+ * clearly a response.
+ */
 function isIgnored(line: Buffer): boolean {
   if (line.includes(OUR_KEYS)) return false;
   const methods = methodsIn(line);

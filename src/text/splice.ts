@@ -261,7 +261,7 @@ function lineTextAt(text: string, offset: number): string {
 /** Maximum comparisons per replacement. Beyond it, only equal text at both ends keeps its style. */
 const MAX_COST = 200_000;
 
-/** Writes a replacement in the style of `region`, the old text. `neighbour`: its line's ending. */
+/** Writes a replacement in the style of `region`, the old text. `neighbour`: the line's ending. */
 type Restyle = (region: string, neighbour: LineEnding | undefined) => string;
 
 /** A piece of the replacement: new text of the caller, or a stretch of the anchor that is kept. */
@@ -293,8 +293,8 @@ function restyler(anchor: string, replacement: string, tier: FoldTier): Restyle 
 }
 
 /**
- * Builds the replacement from its parts. Undefined if anchor and region fold to different texts and therefore cannot
- * be aligned.
+ * Builds the replacement from its parts. Undefined if anchor and region cannot be aligned: they
+ * differ even after `fold` has removed the differences that the tier tolerates.
  */
 function assemble(parts: readonly Part[], place: Place): string | undefined {
   const tier = place.tier === 'exact' ? 'line-endings' : place.tier;
@@ -323,7 +323,10 @@ function assemble(parts: readonly Part[], place: Place): string | undefined {
   return out;
 }
 
-/** If the anchor has typographic quotes where the file has typed ones, the new text gets typed ones too. */
+/**
+ * Returns a function for new text. If the file has straight quotes where the anchor has typographic
+ * ones, the function makes the quotes of the new text straight too.
+ */
 function ownStyle({ anchor, region }: Place, tier: FoldTier): (text: string) => string {
   const foreign = tier === 'punctuation' && asTyped(region, anchor) === region;
   return (text) => (foreign ? asTyped(text, anchor) : text);

@@ -14,8 +14,8 @@ export interface Row {
   /** The last name is itself a link: operations that remove or move names act on the link, which is inside. */
   readonly leaf?: 'link';
   /**
-   * `none`: the system stops plain code too, so plain code does not escape in this row. The row
-   * then has no positive control.
+   * `none`: the system itself stops this path, so that even code without our checks does not
+   * escape. The row then has no positive control.
    */
   readonly control?: 'none';
 }

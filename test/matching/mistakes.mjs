@@ -1,5 +1,6 @@
-// Small mistakes that models make when they repeat a file's text, made to real hunks. Each kind returns an edit and its
-// expected result, or undefined if the mistake cannot be made in this hunk.
+// Small mistakes that models make when they repeat a file's text. Each kind applies one mistake to
+// a real hunk. It returns an edit and its expected result, or undefined if the mistake cannot be
+// made in this hunk.
 
 /** A generator of numbers from 0 to 1 that is the same on every machine. */
 export function seeded(seed) {
@@ -136,8 +137,8 @@ export const KINDS = {
           eachLine((line) => (random() < 0.4 ? `${line}  ` : line)),
         ),
       );
-    // In the other cases, the file has trailing spaces that the model omits. They are in a line
-    // that the edit does not change, so the result must keep them.
+    // Four times in ten, the file has trailing spaces that the model omits. They are in a line that
+    // the edit does not change, so the result must keep them.
     const keep = contexts(hunk).filter(({ line }) => line !== '');
     if (keep.length === 0) return undefined;
     const { oldAt, newAt } = pick(random, keep);

@@ -6,7 +6,7 @@ const INSTALLED = fileURLToPath(
   new URL('../../node_modules/@modelcontextprotocol/server-filesystem/dist/index.js', import.meta.url),
 );
 
-/** The official filesystem server, in one file if the run has bundled it. */
+/** The path of the official filesystem server, or of its bundle if the test run has made one. */
 export const OFFICIAL: string = process.env['TEST_OFFICIAL_SERVER'] ?? INSTALLED;
 
 /**

@@ -20,7 +20,7 @@ import type { World } from '../world.ts';
 /** A command's effect on one path. */
 export interface Written {
   readonly path: ResolvedPath;
-  /** The present state in the workspace. */
+  /** The state of the path in the workspace, before the command's writes are committed. */
   readonly before: Side;
   readonly after: Side;
   /** The bytes of `after`, if it is a file. */
@@ -43,7 +43,7 @@ export interface WriteSet {
   readonly droppedBits: readonly string[];
 }
 
-/** A command's writes, per folder. Read only once: reading changes the mode of unreadable files. */
+/** A command's writes, by layered folder. Read only once: reading makes unreadable files readable. */
 export interface LayerContent {
   readonly beganNs: bigint;
   readonly folders: readonly { readonly root: string; readonly entries: readonly LayerEntry[] }[];
@@ -281,9 +281,10 @@ class WriteSetReader {
 }
 
 /**
- * The state of an absent name, with the change time of its folder. The layer may have a copy of a
- * workspace file under this name. If the folder changed while the command ran, another program may
- * have removed that file. If not, the command itself moved a file to this name.
+ * The state of a name that the workspace lacks, with the change time of its folder. The layer may
+ * have a copy of a workspace file under this name. The time then tells why the file is absent. If
+ * the folder changed while the command ran, another program may have removed the file. Otherwise
+ * the command itself moved a file to this name.
  */
 function absentFrom(dir: PinnedDirectory): There {
   return { ...NOTHING_THERE, ctimeNs: inspect(dir, '.')?.ctimeNs ?? 0n };
@@ -331,7 +332,7 @@ interface After {
 
 const NOTHING_THERE: There = { side: ABSENT, ctimeNs: 0n, readOnly: false };
 
-/** Files up to this size stay in memory, up to a total. Others are read again when written. */
+/** Smaller files stay in memory, `HELD_BYTES` in total. Others are read again when written. */
 const HELD_FILE_BYTES = 64 << 10;
 const HELD_BYTES = 16 << 20;
 

@@ -113,8 +113,8 @@ function changeEntry(
     readonly effects: readonly Effect[];
     readonly call: string | undefined;
     /**
-     * A time before the effects were read. Changes of others that are recorded later may be missing
-     * in the effects.
+     * A time before the effects were read. The effects may lack changes that other sessions made
+     * after this time.
      */
     readonly atMs: number;
   },
@@ -123,7 +123,7 @@ function changeEntry(
   return { kind: 'change', atMs, ...ledger.author, root, ...named(call), change, effects };
 }
 
-/** The call that makes the change, if it has a name. */
+/** The field `call` of an entry: the id of the call that makes the change. Empty without an id. */
 function named(call: string | undefined): { readonly call?: string } {
   return call === undefined ? {} : { call };
 }

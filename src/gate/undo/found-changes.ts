@@ -9,7 +9,7 @@ import { hasNoLines } from '../../text/decode.ts';
 import { maskedDiff } from '../../text/unified.ts';
 import type { World } from '../world.ts';
 
-/** A step that can run, and the present file at its path. */
+/** A step of an undo that can run, and the present file at its path. */
 export interface FoundChange {
   readonly step: UndoStep;
   /**
@@ -43,8 +43,9 @@ export function presentBytes(found: readonly FoundChange[]): ReadonlyMap<string,
 }
 
 /**
- * Joins all steps on one path into one, from the present state to the last restored state, in an order that can run.
- * The move of a folder is a boundary: steps before and after it are not joined.
+ * For each path, joins all its steps into one step from the present state to the last restored
+ * state. Returns the steps in an order in which they can run. The move of a folder is a boundary:
+ * steps before and after it are not joined.
  */
 export function joinSteps(found: readonly FoundChange[]): readonly FoundChange[] {
   const joined: FoundChange[] = [];
@@ -180,7 +181,7 @@ function isTooLarge({ policy }: World, side: Side): boolean {
   return side.kind === 'file' && side.fingerprint.size > policy.maxEditBytes;
 }
 
-/** The folders to be removed that hold more than the steps remove. */
+/** Keys of folders that the steps remove although other entries would stay in them. */
 export function foldersInUse(world: World, steps: readonly UndoStep[]): ReadonlySet<string> {
   const going = new Set(steps.flatMap(leavingOf));
   const inUse = new Set<string>();

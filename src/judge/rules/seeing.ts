@@ -45,8 +45,8 @@ function asksForFreshness(policy: Policy): boolean {
 }
 
 /**
- * True if the shown content is no longer in the model's context. Described files (binary, image) have no lines; the
- * description counts.
+ * True if the shown content is no longer in the model's context. A binary file or image is shown as
+ * a description without lines, and that description counts as its content.
  */
 function outOfContext(sighting: Sighting): boolean {
   return sighting.coverage.kind === 'none' && !(sighting.flags.notText && sighting.lost === undefined);
@@ -129,8 +129,8 @@ function warn(facts: Facts, sighting: Sighting): Ruling {
 }
 
 /**
- * The reason in the wording of the preset `staleness`, with the modification time and size when
- * seen and now, if known.
+ * The reason why a file counts as stale, in the wording of the preset `staleness`. Compares the
+ * modification time and size when the session saw the file with the present ones, if known.
  */
 function whatDiffers(facts: Facts, sighting: Sighting): string {
   const parts: string[] = [];
@@ -149,8 +149,8 @@ function seenMtimeMs(sighting: Sighting): number | undefined {
 /**
  * Requires that the destroyed lines were shown. An overwrite needs every line, uncut and unmasked.
  * A delete needs every line, a description if the file is not text, or any lines if it is too large
- * to load. An insert needs the lines next to it. An edit needs the lines that it touches. By
- * policy, any view is enough for an edit; its answer then names the unseen lines.
+ * to load. An insert needs the lines next to it. An edit needs the lines that it touches. If the
+ * policy says so, any view is enough for an edit, and the edit's answer names the unseen lines.
  */
 export const covered: JudgeRule = (facts, policy) => {
   const knowledge = knowledgeOf(facts);
@@ -186,8 +186,9 @@ function overwrite(facts: Facts, sighting: Sighting): Ruling {
 }
 
 /**
- * Refuses as PARTIALLY_READ. If lines were cut, it recommends an edit, because a new read would cut
- * them again. If lines were not shown, it recommends to read them.
+ * Refuses as PARTIALLY_READ. The refusal of an overwrite recommends an edit if lines were cut,
+ * because a new read would cut them again. Otherwise the refusal recommends a read of the missing
+ * lines.
  */
 function partial(facts: Facts, sighting: Sighting): Ruling {
   const totalLines = facts.totalLines ?? sighting.totalLines;

@@ -142,8 +142,8 @@ const FILE = 'lookfirst.machine';
 
 /**
  * The name of this machine in a fleet: its host name at the first use of a fleet store, and a
- * random part, because containers and clones share host names. The name belongs to the state
- * folder, like locks and local images.
+ * random part, because containers and clones share host names. The name is kept in the state
+ * folder, so two state folders on one computer count as two machines.
  */
 export function machineOf(home: string): string {
   const file = join(home, FILE);

@@ -45,7 +45,10 @@ const PRUNE_STEP = 2000;
 /** From this number of keys on, `recallMany` first reads which keys the session has seen. */
 const MANY_KEYS = 1000;
 
-/** Overwrites in place. `insert or replace` would delete first and cost twice as much. */
+/**
+ * SQL that stores a sighting and overwrites an earlier one in place. `insert or replace` would
+ * delete first and cost twice as much.
+ */
 const UPSERT_SIGHTING =
   'insert into sightings values (?, ?, ?) on conflict do update set seen = excluded.seen';
 

@@ -42,8 +42,8 @@ interface Marks {
 }
 
 /**
- * The lines that an answer showed. Their number comes from the text, not from the arguments: an
- * answer may have fewer lines than requested.
+ * The lines that an answer showed. The text is counted to find the last line, because an answer may
+ * have fewer lines than requested.
  */
 export function delivered(
   path: string,

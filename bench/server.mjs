@@ -1,7 +1,8 @@
 // Compares our server with the official filesystem server: one raw client sends both the same calls in turns.
 //   node bench/server.mjs [--only TEXT] [--quick]
-// `rows()` is for bench/run.mjs: each row is ours ÷ official, the median of calls that take turns. A third server takes
-// part in the same turns: bench/peers/least.mjs, which does nothing but the system calls. `least` is its time ÷ official.
+// bench/run.mjs calls `rows()`. A row is the median time of our server ÷ that of the official one.
+// A third server gets the same calls: bench/peers/least.mjs, which only makes the system calls.
+// `least` is the third server's time ÷ that of the official server.
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,7 +20,8 @@ const KB = 1 << 10;
 const MB = 1 << 20;
 
 /**
- * Ratios, each with its bar: an upper limit, for throughput a lower one. `only`: rows whose name contains this text.
+ * Measures the rows whose name contains `only`. Returns ratios, each with its pass limit (`bar`):
+ * an upper limit for times, a lower limit for throughput.
  */
 export async function rows({ only = '', quick = false } = {}) {
   const base = realpathSync(mkdtempSync(join(tmpdir(), 'lookfirst-bench-')));

@@ -318,8 +318,8 @@ async function bundle({ input, plugins, external = isPackage, transform, ...outp
     makeAbsoluteExternalsRelative: false,
     platform: 'node',
     preserveEntrySignatures: 'allow-extension',
-    // Do not print how long each plugin took: a slow machine would do so, even for users of `npm
-    // start`.
+    // Do not print how long each plugin took. On a slow machine, the bundler would print it even to
+    // users of `npm start`.
     checks: { ineffectiveDynamicImport: false, bundlerTimings: false },
   });
   const written = await made.write(output);

@@ -1,6 +1,7 @@
-// Runs parts of the suite on other Nodes and with the code for other platforms: `npm run test:matrix [-- LEG...]`.
-// `npm test` runs everything on one Node and one platform. A leg repeats the folders whose outcome can differ there,
-// so that the three legs together take at most as long as the suite.
+// Runs parts of the suite on other versions of Node and with the code for other platforms:
+// `npm run test:matrix [-- LEG...]`. A leg is one such version or platform. It runs only the
+// folders whose outcome can differ there. The three legs together thus take at most as long as
+// `npm test`.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { delimiter, join } from 'node:path';
 

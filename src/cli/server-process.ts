@@ -146,7 +146,10 @@ function asRecord(value: unknown): JsonRecord {
 /** The problem of a server without a tool that `blindWriteProblem` knows. */
 export const NO_TOOL = 'it has no tool that could be tried';
 
-/** The reason why a server failed the check with a blind write; undefined if it refused the write. */
+/**
+ * Lets a server overwrite a file that was not read before (a blind write). Returns the problem, or
+ * undefined if the server refused the write.
+ */
 export async function blindWriteProblem(
   command: readonly string[],
   {

@@ -17,7 +17,7 @@ import { errnoOf, isMissing, isTaken } from '../model/fault.ts';
  */
 const NO_LINK = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
 const EXCLUSIVE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
-/** On systems other than Linux, link(2) follows a symbolic link instead of linking it. */
+/** True if link(2) links a symbolic link itself. Outside Linux, it links the target instead. */
 const LINKS_LINKS = process.platform === 'linux';
 
 /** Hard-links a file to a second name, if that name is free and hard links work here. */
@@ -34,9 +34,9 @@ export function linkIfFree(from: string, to: string): 'linked' | 'taken' | 'no-l
 }
 
 /**
- * Renames `from` to `to` only if `to` is free; false if it is taken. Of several concurrent callers
- * one gets the name, which holds the whole file from the start. Without hard links an empty file
- * briefly holds the name, and anything another process writes into that file is lost.
+ * Renames `from` to `to` only if `to` is free; false if it is taken. Of several concurrent callers,
+ * one gets the name. Other processes see the whole file there from the start. Without hard links,
+ * an empty file briefly has the name, and anything another process writes into it is lost.
  */
 export function moveIfFree(from: string, to: string): boolean {
   const linked = linkIfFree(from, to);

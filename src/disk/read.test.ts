@@ -23,7 +23,7 @@ import type { Place } from '../model/path.ts';
 import { FileSystemClock } from './file-system.ts';
 import { fingerprintOf, openRegular, type ReadLimits, readSnapshot, type Snapshot } from './read.ts';
 
-/** Trusts every stamp, so that only the reader itself can report a racy one. */
+/** Trusts every stamp, so that only the reader itself can report a stamp as too recent. */
 class TrustingClock extends FileSystemClock {
   override isRacy(): boolean {
     return false;
@@ -262,7 +262,8 @@ describe('openRegular', () => {
     writer.once('exit', (code) => {
       ended = code;
     });
-    // Opening the FIFO, even without blocking, would let the writer continue into a broken pipe.
+    // Repeat, because the writer may not wait yet. If the reader opened the FIFO, even without
+    // blocking, the writer would continue and end with a broken pipe.
     for (let turn = 0; turn < 3000 && ended === undefined; turn += 1) {
       expect(openRegular(place)).toEqual({ problem: 'kind', kind: 'fifo' });
       await setImmediate();

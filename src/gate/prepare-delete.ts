@@ -92,8 +92,8 @@ interface LargeFile {
 }
 
 /**
- * Hashes a file too large to load, if the session may learn about its bytes, and compares the hash
- * with that of the bytes the session saw.
+ * Hashes a file too large to load, and compares it with what the session saw. Undefined for other
+ * files, for protected files, and if the delete is refused anyway because the file was not read.
  */
 async function largeFile(
   world: World,
@@ -236,8 +236,8 @@ function isOwnCall({ action, text, recovered }: Entry): boolean {
 
 /**
  * True if the session's own changes alone explain how the folder differs from its listing. Reverts
- * these changes in memory, newest first, until the names equal the listed ones. False if a change
- * did not leave the name in its present state.
+ * these changes in memory, newest first, until the names equal the listed ones. False if another
+ * program has changed one of these names after the session did.
  */
 function differsByOwnChanges(
   { folder, sighting }: { readonly folder: FolderNode; readonly sighting: Sighting },

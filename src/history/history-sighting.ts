@@ -29,12 +29,12 @@ type HistoryHow = 'read' | 'write' | 'edit' | 'search';
 export interface HistorySighting {
   /** Absolute path, resolved lexically against the working directory at that time; links are not followed. */
   readonly path: string;
-  /** `none`: the file was read or edited, but the lines are unknown. */
+  /** The shown lines. `none`: the file was read or edited, but the lines are unknown. */
   readonly coverage: Coverage;
   readonly totalLines?: number;
   /** The revision in a Lookfirst receipt, which proves the exact bytes. */
   readonly revision?: string;
-  /** Absent if the transcript keeps no text. */
+  /** Hashes of the shown texts; absent if the transcript does not contain the texts. */
   readonly shown?: readonly ShownText[];
   /** Fingerprint of the whole file, if the transcript contains its exact content. */
   readonly fingerprint?: Fingerprint;

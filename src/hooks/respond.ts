@@ -128,7 +128,7 @@ async function endOwnCall({ session }: Scene, event: AfterEvent): Promise<HookRe
 
 type Touches = NonNullable<ReturnType<typeof meaningOf>>['touches'];
 
-/** Records the lines that a search shows as seen, if the files contain them. */
+/** Makes the lines that a search shows count as seen, if the files contain these lines. */
 async function noteHits(
   scene: Scene,
   event: Extract<AfterEvent, { kind: 'after' }>,

@@ -186,7 +186,7 @@ function followOrSkip(world: SmallWorld, plan: UndoPlan): void {
 
 type Op = Parameters<SmallWorld['change']>[1][number];
 
-/** Moves an operation into a folder. */
+/** Returns a function that puts the paths of an operation into a folder. */
 function below(folder: string): (op: Op) => Op {
   return (op) =>
     op.kind === 'move'

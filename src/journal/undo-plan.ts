@@ -250,9 +250,9 @@ function startOf(history: UndoHistory, selection: readonly Selected[]): number |
 }
 
 /**
- * Removes changes that were fully undone, together with their undos, if nothing else touched paths
- * around theirs in between. Reversing them would only move files back and forth. Returns the other
- * changes, oldest first.
+ * Returns the changes, oldest first, without those that were fully undone and without their undos.
+ * Reversing such a pair would only move files back and forth. Keeps a pair if, in between, another
+ * change touched one of its paths, or a path above or below one.
  */
 function withoutIdlePairs(changes: readonly Entry[]): readonly Entry[] {
   const left = new Map<string, Entry>();

@@ -7,7 +7,7 @@ import type { CallTimes } from '../model/foreign-session.ts';
 import { type LostReason, NO_FLAGS, type Sighting } from '../model/sighting.ts';
 import type { Remembered, Store } from '../store/store.ts';
 
-/** The maximum number of cached recalls. The cache is cleared when it is full. */
+/** Maximum number of cached answers of `recall`. The cache is cleared when it is full. */
 const MAX_RECALLED = 1000;
 
 /**
@@ -138,7 +138,7 @@ export class EarlierSightings {
     const kept = [...this.#kept.values(), ...this.#listings.values()];
     if (kept.length === 0) return () => {};
     this.#events = this.#eventsSince(kept.reduce((oldest, { atMs }) => Math.min(oldest, atMs), Infinity));
-    // The first lookup that needs the events reports the failure.
+    // Ignore a failure here: the first lookup that needs the events reports it.
     this.#events.catch(() => undefined);
     return () => {
       this.#events = undefined;
@@ -171,7 +171,7 @@ function nameOf(key: string, { sha256 }: Fingerprint): string {
 
 /**
  * Maximum number of files whose views are remembered. Beyond it, the oldest file is forgotten whose
- * views were all sent. Calls that arrived before these views are then judged as if they knew them.
+ * views were all sent. Its views then count even for calls that arrived before the views were sent.
  */
 const MAX_FILES = 256;
 /**
@@ -193,8 +193,8 @@ interface RecentView {
 }
 
 /**
- * When files were last shown to the model. A view counts only for calls that arrived after its
- * answer was sent: an earlier call was written without knowledge of it.
+ * Remembers when files were last shown to the model. A view counts only for calls that arrived
+ * after the answer with the view was sent: the model wrote earlier calls without knowing the view.
  */
 export class RecentViews {
   readonly #views = new Map<string, RecentView[]>();

@@ -109,8 +109,9 @@ interface Exchange {
 }
 
 /**
- * Serves a host as Streamable HTTP on 127.0.0.1 at `/mcp` and `/mcp/NAME`. Revision 2026-07-28 runs
- * without sessions, older ones with. NAME is the session of every call that does not name its own.
+ * Serves a host as Streamable HTTP on 127.0.0.1 at `/mcp` and `/mcp/NAME`. Revision 2026-07-28 of
+ * MCP has no transport sessions; older revisions have. NAME is the session of every call that does
+ * not name its own.
  * A foreign Host or Origin gets 403, a missing token 401. Loads the SDK and zod, so import this
  * module only for HTTP.
  */

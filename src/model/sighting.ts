@@ -23,7 +23,7 @@ export function showsAll(flags: SightingFlags): boolean {
   return !flags.clamped && !flags.redacted && !flags.notText && !flags.unverified;
 }
 
-/** Why the shown text is no longer in the session's context. */
+/** The reason why the shown text is no longer in the session's context. */
 export type LostReason = 'evicted' | 'compacted' | 'rewound' | 'forgotten';
 
 /** Lines that were shown together, and the SHA-256 of their bytes, line endings included. */
@@ -67,8 +67,8 @@ export interface Sighting {
    */
   readonly seenBefore?: readonly Fingerprint[];
   /**
-   * Hash of content refused as STALE. The session wrote it before it saw the change, so the same content is refused
-   * again.
+   * Hash of content that was refused as STALE. The session composed this content before it saw the
+   * other program's change, so the same content is refused again.
    */
   readonly refusedContent?: string;
   /** The last change held back under `staleness: confirm`: its hash, and the hash of the file it would have changed. */

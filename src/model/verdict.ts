@@ -105,7 +105,7 @@ export interface RefusalDetail {
   readonly totalLines?: number;
   /** When the session saw the file, milliseconds since 1970. */
   readonly seenAtMs?: number;
-  /** The file's modification time now (`mtimeMs`), and when the session saw it (`seenMtimeMs`). */
+  /** The file's modification time: now (`mtimeMs`), and when it was seen (`seenMtimeMs`). */
   readonly mtimeMs?: number;
   readonly seenMtimeMs?: number;
   /**
@@ -138,13 +138,13 @@ export interface RefusalDetail {
   /** Number of consecutive refusals with this code for this path. */
   readonly repeated?: number;
   readonly errno?: string;
-  /** Paths of copies of bytes that another program wrote concurrently and that are no longer in place. */
+  /** Paths of copies of the file as another program saved it while this change was being made. */
   readonly kept?: readonly string[];
   /** Output of the refused command, bounded. */
   readonly output?: string;
   /** Id of the refused command's kept writes; `lookfirst run --apply ID` commits them. */
   readonly layer?: string;
-  /** The undo that works instead of the refused one, or before it. */
+  /** The undo to call instead of the refused one, or before repeating the refused one. */
   readonly undo?: UndoCall;
   /** One refusal per refused file of a batch. */
   readonly refusals?: readonly Refusal[];

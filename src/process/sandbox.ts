@@ -82,8 +82,8 @@ export interface SandboxPlan {
  */
 export const STATUS_FD = 3;
 /**
- * The descriptor on which bubblewrap waits for a byte before it starts the command. Perl reads its bytes from
- * `STATUS_FD`.
+ * The descriptor on which bubblewrap waits for a byte before it starts the command. Perl waits on
+ * `STATUS_FD` instead.
  */
 export const START_FD = 4;
 

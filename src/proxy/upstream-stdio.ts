@@ -73,7 +73,7 @@ export class StdioUpstream implements Upstream {
     });
     this.#child = child;
     child.on('error', (cause) => {
-      // Node reports the same error if the working directory is missing.
+      // Node reports ENOENT for a missing program and for a missing working directory.
       const folder = cwd === undefined ? '' : `, or no folder ${cwd}`;
       const isMissing = errnoOf(cause) === 'ENOENT';
       const why = isMissing ? `there is no program ${command}${folder}` : cause.message;

@@ -16,7 +16,7 @@ it('a long list yields to answers that a user waits for before each of its pages
   const list = (async () => {
     for await (const _ of walkEntries(foreground.behind(records).store, {})) read += 1;
   })();
-  // Let the list begin, so that the click arrives while it is being read.
+  // Let the list begin, so that the user's click below arrives while the list is being read.
   await setImmediate();
   let answer: () => void = () => {};
   const click = foreground.run(

@@ -14,7 +14,7 @@ export interface ExplainOptions {
   readonly wording?: PresetName | undefined;
   /** Set for a client without a name: nothing is remembered between its calls. */
   readonly forgets?: true;
-  /** Set if reads by the session's shell count as well, as they do with hooks. */
+  /** Set if files that the session's shell prints count as read too, as they do with hooks. */
   readonly shellReads?: true;
 }
 
@@ -103,7 +103,7 @@ export function explain(refusal: Refusal, options: ExplainOptions): string {
     template === undefined
       ? [firstSentence(refusal), ...evidence(refusal, options.nowMs)]
       : inSeedWords(template, refusal, { nowMs: options.nowMs, tools });
-  // Leave out this explanation if the refusal permits the change when it is repeated.
+  // Do not explain why repeating is useless if this refusal allows the change when it is repeated.
   const again = refusal.detail?.now === undefined && explainsItself(refusal.detail?.repeated ?? 0);
   return [
     ...own,

@@ -37,7 +37,7 @@ export interface SuccessOutcome {
   readonly files?: readonly (SuccessOutcome | RefusalOutcome)[];
 }
 
-/** The fields of any session result that an outcome may contain. */
+/** The fields that an outcome copies from the result of a session's method, whatever the method. */
 type Shown = Omit<SuccessOutcome, 'ok' | 'notice' | 'files'> & { readonly notices?: readonly Notice[] };
 
 export function refusalOutcome(refusal: Refusal): RefusalOutcome {

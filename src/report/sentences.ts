@@ -340,7 +340,10 @@ function addContext(refusal: Refusal, tools: ToolNames): string {
   return `Next: ${readCall(tools, pathOf(refusal))}, and copy the text exactly, without line numbers.`;
 }
 
-/** Escapes combining accents in JSON, so that a model which composes letters still repeats them as they are. */
+/**
+ * Escapes combining accents in JSON, so that a model repeats them exactly and does not merge a
+ * letter and its accent into one character.
+ */
 function withVisibleMarks(json: string): string {
   return json.replace(/[\u0300-\u036f]/g, (mark) => `\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }

@@ -114,8 +114,8 @@ export class Conversation {
   }
 
   /**
-   * True if the client resumed a conversation of which nothing is recorded: under a new id, or one from before the hooks
-   * were installed.
+   * True if the client resumed a conversation of which nothing is recorded: the conversation got a
+   * new id, or it took place before the hooks were installed.
    */
   async #hasUnknownPast(): Promise<boolean> {
     const { session } = this.#ledger;
@@ -180,7 +180,8 @@ function cutBetweenFiles(path: string): { readonly afterMs: number; readonly unt
   const ends = transcriptsBeside(path, kept.thread).flatMap(
     (other) => endOfKeptPart(kept, transcriptTail(other, MAX_TAIL_BYTES, kept.endByte)) ?? [],
   );
-  // Without the former file, the end of the kept part is unknown, so everything before this file counts as cut off.
+  // If the former transcript is missing, the end of the kept part is unknown. Then treat everything
+  // before the new transcript as removed.
   return { afterMs: Math.min(...(ends.length === 0 ? [0] : ends)), untilMs: kept.untilMs };
 }
 

@@ -14,7 +14,7 @@ it('gives the canonical JSON of an entry and of its column rest, as the chain an
       fc.dictionary(NAME, fc.jsonValue()),
       fc.option(fc.string(), { nil: undefined }),
       (more, path) => {
-        // The cast is safe: any further field is allowed, as from a later version.
+        // The cast is safe: an entry of a later version may have fields that we do not know.
         const entry = {
           ...more,
           kind: 'read',

@@ -2,7 +2,7 @@ import type { analyse } from 'chardet';
 import type iconv from 'iconv-lite';
 import { endingUsed, viewOf, withEnding } from './lines.ts';
 
-/** Sample size for detection, which takes about half a second per megabyte. */
+/** Number of bytes from which an encoding is guessed. Guessing takes half a second per megabyte. */
 const SAMPLE_BYTES = 64 * 1024;
 /** Maximum number of encodings to try. Each one costs a decode and an encode of the whole file. */
 const MAX_CANDIDATES = 4;
@@ -216,9 +216,10 @@ const BOMS = [
 ] as const;
 
 /**
- * Decodes UTF-8 and UTF-16 strictly; undefined for anything else. It never substitutes: malformed bytes, lone
- * surrogates and NULs in UTF-16 all return undefined. UTF-16 without a mark is recognised only if all of it is
- * printable and one byte of many pairs is zero.
+ * Decodes UTF-8 and UTF-16 strictly; undefined for anything else. Never substitutes a character:
+ * returns undefined for malformed bytes, lone surrogates and NULs in UTF-16. Without a byte order
+ * mark, text counts as UTF-16 only if all of it is printable and many of its 16-bit units contain a
+ * zero byte.
  */
 function decodeUnicode(bytes: Uint8Array): DecodedText | undefined {
   const marked = markOf(bytes);

@@ -1,8 +1,8 @@
 import { viewOf } from './lines.ts';
 
 /**
- * Matches the beginning of a text with digits and both cases, like real keys. Class and file names with the same
- * prefix have no such mix.
+ * Looks ahead: the text that follows must have a digit, an upper-case and a lower-case letter.
+ * Real keys have this mix; class and file names that begin like a key do not.
  */
 export const MIXED = '(?=[\\w-]{0,200}[0-9])(?=[\\w-]{0,200}[A-Z])(?=[\\w-]{0,200}[a-z])';
 

@@ -84,8 +84,8 @@ const TOOL_USE_KEY = 'claudecode/toolUseId';
 /**
  * Resolves to the session of the sub-agent that makes a call, if a hook has announced the call;
  * otherwise to `choice`. Claude Code starts one server for a conversation and all its sub-agents,
- * and identifies only the call. Returns undefined if the call has no such id, if it names its
- * session itself, or if `choice` is not a named session.
+ * and sends an id of the call, but not of the sub-agent. Returns undefined if the call has no id,
+ * if it names its session itself, or if `choice` is not a named session.
  */
 export function subAgentChoice(
   store: Pick<Store, 'pending'>,
@@ -123,7 +123,7 @@ export const TURN_KEY = 'dev.lookfirst/turn';
  */
 export const COMPACTED_METHOD = 'notifications/dev.lookfirst/compacted';
 
-/** The session methods that apply events. */
+/** The session methods that apply reported events: a compaction, or the beginning of a turn. */
 type Told = Pick<Session, 'compacted' | 'beginTurn'>;
 
 /** The events a request reports, or the reason its report is invalid. */

@@ -39,7 +39,7 @@ const tools = {
   },
   read_several: ({ paths }) =>
     text(paths.map((path) => `${path}:\n${readFileSync(path, 'utf8')}\n`).join('\n---\n')),
-  // Shows a file in its own format.
+  // Shows a file with a header line in a format that no other server uses.
   show: ({ path }) => text(`<<< ${path} >>>\n${readFileSync(path, 'utf8')}`),
   save: ({ file_path, text: content }) => {
     writeFileSync(file_path, content);

@@ -54,8 +54,8 @@ describe('plain code gets out', () => {
 });
 
 /**
- * The guarantee `best-effort` differs from `walk` only in how it finds a place, so a few operations
- * are enough.
+ * The operations to test with a guarantee. `best-effort` differs from `walk` only in how it
+ * resolves paths, so a few operations are enough for it.
  */
 function operationsOf(tier: Guarantee): readonly Operation[] {
   const few = new Set(['readSnapshot', 'create', 'replace', 'remove']);

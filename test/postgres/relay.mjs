@@ -1,4 +1,4 @@
-// A network whose faults a test chooses, in front of a server on a Unix socket.
+// Passes connections on to a server on a Unix socket, with network faults that a test chooses.
 import { once } from 'node:events';
 import { createServer, connect as dial } from 'node:net';
 

@@ -321,11 +321,11 @@ describe('names that the official server would follow', () => {
     expect((await client.call('read_text_file', { path: taken })).text).toBe('old\n');
     expect((await write()).ok).toBe(true);
     expect(read(composed)).toBe('new\n');
-    // In lower case, the Kelvin sign is the letter k.
+    // The Kelvin sign and `K` have the same Unicode form, so `K.txt` means the existing file.
     writeFileSync(join(root, '\u212a.txt'), 'old\n');
     const kelvin = await client.call('write_file', { path: join(root, 'K.txt'), content: 'x' });
     expect(kelvin).toMatchObject({ code: 'NOT_READ' });
-    // Two files have names that differ only in Unicode form; the server cannot choose one either.
+    // The path differs from two existing names only in Unicode form, so it is ambiguous.
     for (const name of ['\u1e69', 's\u0323\u0307']) writeFileSync(join(root, name), 'old\n');
     const third = await client.call('write_file', { path: join(root, 's\u0307\u0323'), content: 'x' });
     expect(third.text).toContain('Ambiguous');

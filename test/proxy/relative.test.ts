@@ -29,7 +29,7 @@ function folders() {
 
 /**
  * Copies the odd test server to a path that looks like the official server's, and returns the path.
- * It resolves relative paths in its working folder.
+ * The server resolves relative paths in its working folder.
  */
 function oddServer(): string {
   const dist = join(scratch(), 'server-filesystem/dist');
@@ -138,7 +138,7 @@ describe('a server that starts relative paths elsewhere gets the path that was j
     const { client, root, gate } = server;
     const path = 'a.txt';
     await client.call('read_text_file', { path });
-    // The read is not answered before `release`, and the write waits for it.
+    // The server answers this read only after `release`. The write waits for that answer.
     const held = client.call('read_text_file', { path, head: 999 });
     const waiting = client.call('write_file', { path, content: 'mine\n' });
     client.notify('notifications/roots/list_changed');

@@ -10,7 +10,7 @@ interface NewMember {
   readonly write: (indent: string | undefined) => string;
 }
 
-/** A member whose value follows the layout around it. */
+/** Makes a member whose value is written in the layout of the text around it. */
 export function newMember(key: string, value: JsonValue, style: JsonStyle): NewMember {
   return {
     key,

@@ -186,8 +186,8 @@ async function print(
 }
 
 /**
- * The command that starts this program: npx for a package that npm installed. npx does not find a checkout, so there
- * it is the full paths of Node and the program.
+ * The command that starts this program: npx for a package that npm installed. npx does not find a
+ * checkout, so the command for a checkout consists of the full paths of Node and the program.
  */
 function starterOf({ self }: Cli, { command }: Flags): Starter {
   const [, program = ''] = self;

@@ -68,8 +68,8 @@ export interface HostTable {
 type FolderOnCommandLine = { readonly after: string } | { readonly option: string };
 
 /**
- * The name of an argument. Of several names, the first one in the call counts. A dot selects a field of a nested object
- * (`action.command`); a lone dot is the item of `each`.
+ * The name of an argument. Of several names, the first that the call contains counts. A dot selects
+ * a field of a nested object (`action.command`); a lone dot is the item of `each`.
  */
 export type ArgumentName = string | readonly string[];
 
@@ -131,7 +131,7 @@ export type Rule = RuleScope &
     | { readonly does: 'unknown' | 'nothing' }
   );
 
-/** The part of the arguments to which a rule applies, and its conditions. */
+/** The part of the arguments to which a rule applies, and the conditions of the rule. */
 interface RuleScope {
   /** The rule applies to each item of this array argument; `.` then selects an item that is itself a string. */
   readonly each?: string;
@@ -149,7 +149,7 @@ export interface ArgumentIs {
   readonly is?: readonly (string | number | boolean)[];
 }
 
-/** Arguments that name lines. A call uses at most one of these ways. */
+/** Arguments that name lines. A call uses at most one of `head`, `tail`, `range` and `from`. */
 export interface LineArguments {
   /** An array argument. Each of its items then has its own arguments that name lines. */
   readonly each?: string;

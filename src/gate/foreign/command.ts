@@ -162,8 +162,8 @@ async function looseFiles(
 }
 
 /**
- * The present state of a path, or undefined if it is protected or cannot be read. With `parents`, the state of a link itself,
- * and not of its target.
+ * The present state of a path, or undefined if it is protected or cannot be read. If `links` is
+ * `parents`, the state of a link itself, not of its target.
  */
 export async function effectAt(
   world: World,

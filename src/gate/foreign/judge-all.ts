@@ -157,8 +157,8 @@ async function judgeFile({ world, ledger }: ShownScene, intent: FileIntent): Pro
   );
   const writes = write === undefined ? [] : [write];
   if (effects.length > 0) return { ok: true, effects, writes, ...by };
-  // Expect that the program writes the bytes that are in the file already. Compare them afterwards
-  // anyway, because the program may use another encoding or other line endings.
+  // The change has no effect: its text is already in the file. Still announce the file, so that
+  // it is compared afterwards: the program may write another encoding or other line endings.
   const { key, relative } = step.path;
   const side = await sideAt(world, key);
   return { ok: true, effects: [{ key, relative, before: side, after: side }], writes, ...by };
@@ -196,7 +196,7 @@ function expectedSide(after: Side, { expected }: ExpectedWrite): Side {
   return fileSide(expected.fingerprint, after.mode, 'none');
 }
 
-/** The notices that a step is allowed only by a bypass rule or a grant of the operator. */
+/** Picks the notices which say that only a bypass rule or a grant of the operator allows a step. */
 function bypassedBy({ action, path, notices = [] }: Step): { readonly bypassed?: Bypassed } {
   const used = notices.filter((notice) => notice.kind === 'bypassed');
   return used.length === 0 ? {} : { bypassed: { action, path, notices: used } };

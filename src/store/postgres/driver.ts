@@ -69,8 +69,8 @@ export async function loadPostgres(): Promise<(options: Omit<PgOptions, 'types'>
   const { Client, Query, types } = await installedDriver();
   class AskingClient extends Client {
     /**
-     * Gives the client a finished query. From a plain description the client would build the query
-     * itself, which takes a quarter of its time.
+     * Sends a query. Builds the query object itself: letting the client build it from a plain
+     * description would take a quarter of the client's time.
      */
     ask({ text, values, name, query_timeout }: PgQuery): Promise<Answer> {
       return new Promise((resolve, reject) => {
@@ -89,7 +89,8 @@ export async function loadPostgres(): Promise<(options: Omit<PgOptions, 'types'>
 }
 
 async function installedDriver(): Promise<PgDriver> {
-  // Not a literal: the package has no type declarations, and bundlers must not try to resolve it.
+  // Import by a variable, because the package has no type declarations, and so that bundlers do not
+  // try to resolve it.
   const name: string = 'pg';
   try {
     const loaded = (await import(name)) as { readonly default: PgDriver };

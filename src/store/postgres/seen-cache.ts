@@ -159,9 +159,9 @@ export class SeenCache {
 export { TRUSTED_MS };
 
 /**
- * True if a session no longer knows content that it has read. Changes must then not be judged by a
- * remembered state of that session. `evicted` does not count: the session has read that file, but
- * its record made room for others.
+ * True if these writes record that a session has lost content it had read. Changes must then not be
+ * judged by this process's memory of the session. `evicted` does not count: the session still knows
+ * that file, and only its record was removed to make room.
  */
 export function losesSightings({ forget = [], sightings = [] }: Writes): boolean {
   return (
@@ -172,8 +172,8 @@ export function losesSightings({ forget = [], sightings = [] }: Writes): boolean
 /** Other processes' entries are fetched at most this often, and only while callers need them. */
 const POLL_MS = 1000;
 /**
- * The first fetch goes back this far. For claims that a session made explicitly it goes back a day,
- * the longest time they last.
+ * Age of the oldest entries that the first fetch returns. `CLAIMS_BACK_MS`: the same for a
+ * session's explicit claims on files, which last at most a day.
  */
 const LOOK_BACK_MS = 15 * 60_000;
 const CLAIMS_BACK_MS = 24 * 60 * 60_000;
@@ -188,9 +188,9 @@ interface Source {
 }
 
 /**
- * Implements `Store.recent`: this store's own entries immediately, those of other processes up to a second late,
- * fetched in the background. It follows transactions by snapshot, because entries are not committed in the order of
- * their numbers.
+ * Implements `Store.recent`. Returns this store's own entries immediately. Fetches those of other
+ * processes in the background, up to a second late. Each fetch continues at a transaction id, not
+ * at an entry number, because entries are not committed in the order of their numbers.
  */
 export class RecentFollower {
   readonly #source: Source;

@@ -59,7 +59,7 @@ export function entriesQuery(
   return { sql: `${select}${where} order by seq ${order} limit ?`, values };
 }
 
-/** Kinds that have their own index. */
+/** Kinds of entries for which the database has an index of its own. */
 const OWN_INDEX: ReadonlySet<string> = new Set([
   'change',
   'refusal',
@@ -117,14 +117,14 @@ function addKeys(
 const KINDS = CLAIM_KINDS.map((kind) => `'${kind}'`).join(', ');
 const SELECT_RECENT = `${SELECT_ENTRY} where seq > ? and kind in (${KINDS}) order by seq`;
 /**
- * Selects the explicit claims with numbers up to the given one: claims count however old their
- * entries are. A partial index finds them.
+ * Selects all claims (reservations of files by a session) up to an entry number. Entries of other
+ * kinds are read only if they are recent. A partial index finds the claims.
  */
 const SELECT_CLAIMS = `${SELECT_ENTRY} where kind = 'claim' and seq <= ? order by seq`;
 
 /**
- * The maximum number of entries that `RecentRows` keeps in memory, and of the effects in one. An
- * entry of a command may have megabytes of effects.
+ * `MAX_OWN`: maximum number of entries that `RecentRows` keeps in memory. `MAX_EFFECTS`: maximum
+ * number of effects of each entry. A command's entry may have megabytes of effects.
  */
 const [MAX_OWN, MAX_EFFECTS] = [64, 100];
 

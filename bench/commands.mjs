@@ -1,6 +1,6 @@
 // Measures the cost of running a command on a layer, an overlay file system that holds its writes
-// until they are committed. Compares with the same command without a layer, and commits with plain
-// writes.
+// until they are committed. Compares the command with the same command without a layer, and its
+// commit with plain writes.
 //   node bench/commands.mjs        prints the rows; without a sandbox there are none
 import { execFileSync, spawn } from 'node:child_process';
 import {

@@ -1,5 +1,6 @@
-// Counts wrong refusals and missed overwrites of several guards: everyday mixes of events by an agent and other programs, replayed with
-// real files for Lookfirst and for the rules of earlier guards (mtime; mtime and size; a set of files read).
+// Counts the wrong refusals and missed overwrites of Lookfirst and of the rules of earlier guards
+// (mtime; mtime and size; a set of files read). Replays everyday mixes of events, by an agent and
+// by other programs, on real files.
 //   node bench/false-alarms.mjs [--json] [--repeats N]
 import {
   copyFileSync,

@@ -61,8 +61,8 @@ export function guardSandbox<Sandbox extends OpenAiSandbox>(
 }
 
 /**
- * Makes the command's folder relative to the workspace. `root`: the path of the workspace in the
- * sandbox, to which the folder refers.
+ * Makes the command's folder relative to the workspace, if it is inside. `root`: the path of the
+ * workspace in the sandbox.
  */
 function located(command: HostCommand, root: string | undefined): HostCommand {
   const { folder } = command;

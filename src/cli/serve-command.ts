@@ -128,7 +128,7 @@ async function serve(
     viewer: (sessions) => viewer(sessions, { log, readOnly: whyReadOnly(sessions, allowUndo) }),
     listening: ({ url, token, viewer: page }) => {
       const dir = plan.workspace.roots[0] ?? '.';
-      // The last lines are those the user needs next, so the long text comes first.
+      // Print the long text first, so that the lines that the user needs next are the last ones.
       const http = { url, token: shownToken(token, given) };
       if (readyConfigurations !== undefined) log(readyConfigurations({ dir, http }));
       log(`serving at ${url}`);

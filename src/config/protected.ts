@@ -1,6 +1,6 @@
 /**
- * Git's own files. Commands may change them, because git is a command. A separate guard protects those of them that
- * make git run programs.
+ * Git's own files. Commands may change them, because git is a command. A separate guard protects
+ * the files that make git run programs.
  */
 export const GIT_FOLDERS: readonly string[] = ['**/.git', '**/.git/**'];
 
@@ -35,8 +35,8 @@ export const DEFAULT_PROTECTED: readonly string[] = [
 ];
 
 /**
- * The protected files of the preset `staleness`: the default ones, and those that the system whose
- * rules this preset copies (seed D) also protects.
+ * The protected files of the preset `staleness`. They are the default ones, and those of the system
+ * whose rules the preset copies (seed D).
  */
 export const SEED_D_PROTECTED: readonly string[] = [
   ...DEFAULT_PROTECTED,

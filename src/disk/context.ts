@@ -24,7 +24,7 @@ export type CommitStep =
   | 'retain'
   | 'folder-sync';
 
-/** The parts of this process that all its file changes share. */
+/** The state that all file changes of this process share. */
 export interface DiskContext {
   readonly clock: FileSystemClock;
   readonly litter: LitterLog;
@@ -200,7 +200,7 @@ export function batchContext(context: DiskContext): DiskContext {
   };
 }
 
-/** A context for one change in a batch that must be durable by itself. */
+/** A context for a single change of a batch, if that change must be durable by itself. */
 export function unbatched(context: DiskContext): DiskContext {
   const { batch, ...rest } = context;
   return batch === undefined ? context : { ...rest, durability: batch };

@@ -140,7 +140,10 @@ describe('readPage', () => {
   });
 });
 
-/** A short form of each line: distinguishes these texts and compares quickly. */
+/**
+ * The length and the last four characters of each line. They distinguish these texts, and comparing
+ * them is fast.
+ */
 function shapeOf(lines: readonly string[]): string[] {
   return lines.map((line) => `${line.length} ${line.slice(-4)}`);
 }

@@ -51,7 +51,7 @@ export type Published =
    */
   | { readonly ok: false; readonly retained: readonly string[] };
 
-/** A new file of ours that was published. */
+/** The fields of a publication that describe its new file. */
 export type New = Pick<Publication, 'place' | 'temp' | 'intended'>;
 
 /** Makes the replaced file readable for its owner, because an undo must be able to read it. */
@@ -120,8 +120,9 @@ export function retainOrDrop(context: DiskContext, path: string): string {
 }
 
 /**
- * Size in bytes from which the clock is checked. Writing and comparing this many bytes takes about
- * one tick of the file system's clock; for smaller content the check is not worth its cost.
+ * Size in bytes from which `mayHideWrites` reads the file system's clock. Writing and comparing
+ * this many bytes takes about one tick of that clock. For smaller content the clock has hardly
+ * advanced, so reading it is not worth its cost.
  */
 const WORTH_ASKING_BYTES = 1n << 19n;
 

@@ -81,7 +81,8 @@ export async function approvalsOf(
     .flatMap((step) => [...step.effects, ...movedMembers(world, step)].map((effect) => ({ step, effect })))
     .filter(({ effect }) => needsApproval(world, effect.relative));
   for (const change of changes) {
-    // The user approves the file, and with it the folders that are created for it.
+    // Skip new parent folders: the user approves them together with the file for which they are
+    // created.
     if (changes.some(({ effect }) => isParent(change.effect, effect))) continue;
     const entry = await usedApproval(world, ledger, { ...change, approved });
     if (entry === undefined) return { missing: missingApproval(world, ledger, { change, changes }) };

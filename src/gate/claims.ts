@@ -287,8 +287,9 @@ function isHeld({ key, glob, root }: Claim, file: ClaimedFile): boolean {
 }
 
 /**
- * Appends notices about other sessions' work (claims) to the notices of a change. If one of these
- * already shows the other session's change, the claims become part of it instead.
+ * Appends notices about other sessions' work (claims) to the notices of a change. If one of the
+ * change's notices already shows the other session's change, adds the claims to that notice
+ * instead.
  */
 export function withClaimNotices(
   notices: readonly Notice[],

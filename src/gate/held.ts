@@ -17,10 +17,11 @@ export interface DepartingFolder {
 }
 
 /**
- * The first entry in a folder that prevents moving or deleting it: a root of the workspace, a protected path, or a file
- * that only the user may change. A move may take along a path that is protected at both places. It may not take along a
- * path that is protected at one of them only, because that would evade the glob. Names inside a protected folder are
- * not disclosed.
+ * The first entry in a folder that prevents moving or deleting it: a root of the workspace, a
+ * protected path, or a file that only the user may change. A move may take along a path that is
+ * protected both before and after the move. It may not take along a path that is protected only
+ * before or only after, because agents could evade the protection that way. Names inside a
+ * protected folder are not disclosed.
  */
 export function heldInside(
   world: World,

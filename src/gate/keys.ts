@@ -321,7 +321,7 @@ async function lookUnder(
 
 /**
  * The result of `lookAfterHosts`. `left`: changes at the locked keys whose results are not recorded
- * yet. `seen`: whatever else the caller fetched together with them.
+ * yet. `seen`: the other data that `look` fetched in the same query.
  */
 interface Looked<T> {
   readonly left: readonly PendingChange[];
@@ -384,7 +384,8 @@ async function settleAndLock(
   if (release === undefined) return undefined;
   return () => {
     release();
-    // A program that announced its change without a lock may overwrite the bytes just written: store them immediately.
+    // Store the bytes just written immediately: a program that announced its change without a lock
+    // may overwrite them.
     if (left.some(({ foreign }) => foreign?.hold === 'none')) void world.baselines.settled();
   };
 }

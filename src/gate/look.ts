@@ -34,7 +34,7 @@ const LOOK_AGAIN_MS = 10;
 
 const MAX_LOOKS = 15;
 
-/** A path's state, and what the session has seen of it. The owner closes `located.place.dir`. */
+/** A path's state as one session knows it. The caller of `look` must close `located.place.dir`. */
 export interface LookedFile {
   readonly path: ResolvedPath;
   readonly located: Located;
@@ -47,7 +47,7 @@ export interface LookedFile {
 export interface LookRequest {
   readonly path: string;
   readonly action: JudgedAction;
-  /** `status`: locate the path for a status query, which is possible where changes are not. Default: `action`. */
+  /** `status`: locate the path for a status query, which is allowed even where changes are not. */
   readonly locatedFor?: 'status';
   readonly expectedRevision?: string | undefined;
   /** True if the insert is an append. */
@@ -124,10 +124,10 @@ async function viewOf(world: World, session: string, looking: LookTarget<Located
   if (request.depth === 'glance' && facts.freshness === 'same' && request.expectedRevision === undefined)
     return view;
   const known = countingSighting(sighting);
-  // The bytes may not be read. Then an equal stamp proves nothing: only a `glance` may rely on it.
+  // Without reading the bytes, only a `glance` may rely on an equal stamp; it returned above.
   if (!mayRead(world, facts, known)) return { ...view, facts: { ...facts, freshness: undefined } };
   const read = await readBytes(world, session, { located, known, request });
-  // The session deleted the file that it saw. The bytes of the new file differ, so they are unseen.
+  // The known file was deleted, and the session has not seen the bytes of the new file.
   if (read.isUnseen && !mayRead(world, facts, undefined))
     return { ...view, facts: { ...facts, freshness: undefined } };
   const seen: Facts = Object.assign(facts, { freshness: undefined }, read.facts);
@@ -140,7 +140,7 @@ async function viewOf(world: World, session: string, looking: LookTarget<Located
   };
 }
 
-/** The facts that need no further disk access. One object literal, because every vet calls this. */
+/** The facts that need no further disk access. One object literal, because it is built fastest. */
 export function glanceFacts(
   world: World,
   { request, located, sighting }: LookTarget<Located>,
@@ -273,7 +273,7 @@ export function trusted(known: Sighting | undefined): ReadLimits['known'] {
   return { stamp: known.stamp, fingerprint: known.fingerprint };
 }
 
-/** The session's record, if it fits the present bytes. For a huge file: the unchanged pages. */
+/** The session's record if it fits the present bytes; for a huge file, only its unchanged pages. */
 function stillSeen(known: Sighting, snapshot: Snapshot): Sighting | undefined {
   if (isAsSeen(known, snapshot)) return known;
   const back = known.seenBefore?.find((each) => sameFingerprint(each, snapshot.fingerprint));
@@ -389,7 +389,7 @@ function guardOutside({ home, policy }: World, path: string): string | undefined
   return isOurs ? `${path}, because it holds the configuration of Lookfirst` : undefined;
 }
 
-/** The line of a new text with a placeholder ("rest unchanged") or with copied line numbers. */
+/** A line of the new text with a placeholder ("rest unchanged") or a copied line number. */
 export function placeholderIn(text: string | undefined, view: LookedFile, at?: number): string | undefined {
   // A new file has no old text that a placeholder could leave out.
   if (text === undefined || !view.located.exists) return undefined;

@@ -87,7 +87,10 @@ export class ClientConnection {
     this.#calls = new Calls(io);
   }
 
-  /** Records the arrival time of input. The client wrote the calls in it before it could see any later answer. */
+  /**
+   * Records the arrival time of input. The client wrote the calls in this input before it could see
+   * any answer that is sent later.
+   */
   arrived(): void {
     this.#calls.arrivedAt = performance.now();
   }

@@ -34,9 +34,9 @@ export interface ForeignSession {
   settle(change: string, ending: ChangeEnding): Promise<Outcome<{ readonly notices: readonly Notice[] }>>;
   /**
    * Records what the other server showed or ran. With `content`, a read records the shown text, not
-   * the current file. Content that differs from the disk is recorded as a sighting of older bytes
-   * and later refused as STALE. For the result of an unknown tool, different content counts as a
-   * view of unknown lines.
+   * the current file. Content that differs from the disk is recorded as a sighting of older bytes,
+   * so that later changes based on it are refused as STALE. For the result of an unknown tool,
+   * different content counts as a view of unknown lines.
    */
   witness(
     event: WitnessEvent | ListingEvent | LookEvent | GuessedEvent,

@@ -152,7 +152,8 @@ function begin(start: Duplex, make: SandboxRun['layer']['make'], perl: PerlTools
   try {
     const layer = make();
     if (perl !== undefined) start.write(MOUNT);
-    // Wait for the next tick of the file system's clock. The sandbox is built at the same time.
+    // Wait for the next tick of the file system's clock, so that the command's writes get a later
+    // time than all writes before it. The sandbox is built meanwhile.
     clockTicked(layer);
     start.end(START);
   } catch (error) {

@@ -100,8 +100,9 @@ export function readIncoming(
 }
 
 /**
- * The replacements that straighten typographic quotes in the texts of a call, as the policy says, and their number.
- * For a part of a file it is unknown whether the text is code, so only the mode `all` changes it.
+ * The replacements that straighten typographic quotes in the texts of a call, and the number of
+ * these quotes. A text that is only a part of a file may or may not be code, so only the policy's
+ * mode `all` changes it.
  */
 function straightened(
   { catalogue, quotes }: Pick<InterceptOptions, 'catalogue' | 'quotes'>,

@@ -59,9 +59,9 @@ function isOf(
 }
 
 /**
- * The parts of git that a rewind does not change: HEAD, branches and index, if they moved since the
- * turn began. Each line ends with the command that moves it back. Empty if nothing moved, or if the
- * turn did not record git's position.
+ * Describes the changes of git since the turn began that a rewind does not revert: of HEAD,
+ * branches and index. Each line ends with a git command that reverts or lists them. Empty if git
+ * has not changed, or if the turn did not record git's position.
  */
 export function gitLeftAlone({ git: then, root }: Pick<TurnView, 'git' | 'root'>): readonly string[] {
   const now = gitPosition(root);

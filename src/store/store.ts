@@ -67,9 +67,9 @@ export interface Store {
    */
   readonly snapshot?: () => Promise<string>;
   /**
-   * Confirms the entries after `previous`, up to `throughSeq`, without reading each of them, and returns the last
-   * confirmed link. Undefined if it cannot confirm them: the caller must then check each entry. Present if that is much
-   * faster than reading.
+   * Checks that the entries after `previous` continue the hash chain, without reading each of them.
+   * Returns the last link that it confirmed, at most `throughSeq`. Undefined if it confirmed none:
+   * the caller must then check each entry. Present if this is much faster than reading.
    */
   readonly confirm?: (previous: ChainLink, throughSeq: number) => Promise<ChainLink | undefined>;
   /**

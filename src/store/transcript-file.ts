@@ -118,9 +118,9 @@ interface Places {
 const MAX_DEPTH = 5;
 
 /**
- * The transcripts that this user's clients have kept, by client, then by path. Claude Code files
- * them by project: only projects that contain `root`, or are inside it, are listed. Unreadable
- * folders are skipped.
+ * The transcripts that this user's clients have kept, by client, then by path. Claude Code groups
+ * transcripts by project: only projects that contain `root`, or are inside it, are listed.
+ * Unreadable folders are skipped.
  */
 export function findTranscripts({ home, env }: Places, root: string): readonly FoundTranscript[] {
   const claude = join(env['CLAUDE_CONFIG_DIR'] ?? join(home, '.claude'), 'projects');

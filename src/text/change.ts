@@ -81,9 +81,10 @@ interface LinesInserted {
 }
 
 /**
- * Inserts whole lines after a line (0 = top, undefined = end). Returns undefined if the line does not exist. The
- * inserted lines use the ending of the line before (at the top: after) them, and the last one always gets an
- * ending. An old last line without newline gets one. Empty content changes nothing.
+ * Inserts whole lines after a line (0 = top, undefined = end). Returns undefined if the line does
+ * not exist. The inserted lines use the line ending of the line before them; at the top, that of
+ * the line after them. The last inserted line always gets an ending. An old last line without
+ * newline gets one. Empty content changes nothing.
  */
 export function insertAfterLine(
   text: string,

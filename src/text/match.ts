@@ -29,8 +29,8 @@ interface MatchOptions {
 /** Maximum number of spans: one more than messages show, so that they can say "and more". */
 const MAX_SPANS = 11;
 /**
- * Maximum characters spent on hits in a folded text that are no valid matches. Only texts made to
- * slow down the search reach it.
+ * Limit for hits in a folded text that are no valid matches: their number times the length of the
+ * anchor. Beyond it, nothing is found. Only texts made to slow down the search reach it.
  */
 const REJECTION_LIMIT = 16_000_000;
 const TIERS: readonly FoldTier[] = ['exact', 'line-endings', 'trailing-space', 'punctuation'];
@@ -48,7 +48,10 @@ interface Haystack {
  * pattern × text (two minutes for 5 MB of one letter), but only for long patterns.
  */
 const PREFIX = 64;
-/** Maximum characters spent on false starts before switching to an algorithm that is always linear. */
+/**
+ * Limit for places where only the prefix matches: their number times the length of the pattern.
+ * Beyond it, the search switches to an algorithm that is always linear.
+ */
 const ALLOWANCE = 16_000_000;
 
 /**

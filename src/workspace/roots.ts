@@ -111,7 +111,9 @@ export function canonicalName(path: string): string {
 const MAX_REMEMBERED = 2000;
 const MAX_REMEMBERED_LENGTH = 1024;
 
-/** The meaning of a caller's path by its text alone, without reading the file system. */
+/**
+ * The meaning of a caller's path, as far as its text alone shows it. The file system is not read.
+ */
 type Named =
   | NamedInside
   | { readonly kind: 'escapes' }

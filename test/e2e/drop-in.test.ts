@@ -63,7 +63,7 @@ function plant(root: string): void {
   for (const name of ['a.txt', 'sub']) utimesSync(join(root, name), then, then);
 }
 
-/** A server on its own tree; its answers name the folder as `ROOT`. */
+/** A server on its own tree. `call` replaces the path of this tree by `ROOT` in the answers. */
 class Side {
   readonly client: RawClient;
   readonly #root: string;

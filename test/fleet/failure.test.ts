@@ -138,7 +138,8 @@ await describePostgres('a PostgreSQL that fails', (server) => {
     }
     clearInterval(cutting);
     expect(done).toBeGreaterThan(0);
-    // After a cut while it connected, the store does not try again for half a second.
+    // Check every 600 ms: if a cut interrupted connecting, the store waits half a second before it
+    // connects again.
     await vi.waitFor(() => agrees(sessions, places, 'a.txt'), { timeout: ANSWERED_MS, interval: 600 });
   });
 

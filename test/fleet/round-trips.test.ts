@@ -94,12 +94,13 @@ await describePostgres('round trips to PostgreSQL', (server) => {
     }
   });
 
-  // Each limit includes four round trips for opening and three for closing. `status` first opens
-  // the records, and then the workspaces that they name.
+  // Each limit includes four round trips for opening the store and three for closing it. `status`
+  // needs more, because it opens the records first, and then the workspaces that the records name.
   it.each([
     [['status', 'f0.txt'], 13],
     [['sessions'], 7],
-    // Retries are allowed: on a busy machine, late queries and polls can only add round trips.
+    // Retries are safe: on a busy machine, late queries and polls can add round trips, but not hide
+    // any.
   ])(
     'of the command %j are at most %i, whatever the number of sessions',
     { retry: 4 },

@@ -60,7 +60,7 @@ const SCHEMAS: Readonly<Record<string, ToolDefinition['inputSchema']>> = {
     },
     allOf: [{ anyOf: [{ required: ['phone'] }, { required: ['email'] }] }],
     if: { properties: { contactMethod: { const: 'phone' } }, required: ['contactMethod'] },
-    // JSON Schema's own keyword.
+    // `then` is a keyword of JSON Schema here, not the method of a promise.
     // biome-ignore lint/suspicious/noThenProperty: a schema is not awaited
     then: { required: ['phone'] },
     else: { required: ['email'] },

@@ -12,7 +12,8 @@ interface Finder {
   readonly NO_CHROMIUM: string;
 }
 
-// The scripts for pictures and benchmarks also use this file. They run without a compiler, so it is plain JavaScript.
+// `chromium.mjs` is plain JavaScript, because the scripts for pictures and benchmarks also use it,
+// and they run without a compiler.
 const finder = (await import(new URL('../../scripts/chromium.mjs', import.meta.url).href)) as Finder;
 const program = finder.findChromium();
 if (program === undefined) {

@@ -228,7 +228,7 @@ function uncoveredBy({ foreign }: PendingChange): { readonly uncovered?: string 
 
 /** A change that another writer made and recorded while the announced change was running. */
 interface OvertakingChange {
-  /** The state that the other writer left. */
+  /** The state of the path that the other writer left. */
   readonly left: Side;
   readonly notice: Notice;
 }

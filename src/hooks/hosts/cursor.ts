@@ -28,7 +28,9 @@ export const CURSOR: Host = {
 
 const WITH_CONTEXT = new Set(['postToolUse', 'sessionStart']);
 
-/** The first sentence of a reason, for the user. The next step after it is for the agent. */
+/**
+ * The part of a reason that the user sees. The next step, which follows it, is only for the agent.
+ */
 function whatOf(reason: string): string {
   return reason.split(/\n| Next: /, 1)[0] ?? reason;
 }
@@ -57,8 +59,8 @@ function understand(payload: JsonRecord): HookEvent | Malformed {
       return { ...context, ...call, kind: 'failed', error: payloadText(payload['error_message']) ?? '' };
     }
     case 'beforeReadFile':
-      // This event contains exactly the text that the model is about to read, so it is the result
-      // of the read.
+      // Treat this event as the result of a read, because it contains exactly the text that the
+      // model is about to read.
       return {
         ...context,
         kind: 'after',

@@ -101,7 +101,10 @@ function shown(line: string | undefined): string {
 
 type Mark = readonly [number, number];
 
-/** The words in which two lines differ; undefined if they differ in most of them. */
+/**
+ * The positions of the words in which two lines differ. Undefined if most of a line differs, or if
+ * a line is too long to compare.
+ */
 export function wordMarks(
   old: string,
   fresh: string | undefined,

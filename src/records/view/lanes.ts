@@ -1,6 +1,6 @@
-/** Pauses up to this length are drawn to scale. */
+/** Longer pauses are always drawn shortened. */
 const MAX_PAUSE_MS = 60_000;
-/** A longer pause is cut and drawn as if it took this time. */
+/** Pauses shorter than a quarter of this are always drawn to scale. */
 const CUT_MS = 8_000;
 /** The minimum distance between two entries, so that those of the same moment do not overlap. */
 const MIN_STEP_MS = 150;
@@ -9,7 +9,7 @@ const MIN_STEP_MS = 150;
 interface LaneAxis {
   /** The position of each entry, in the given order. */
   readonly at: Float64Array;
-  /** A cut of idle time: its position and length. */
+  /** The pauses that are drawn shortened: each one's position on the axis, and its real length. */
   readonly cuts: readonly { readonly at: number; readonly ms: number }[];
 }
 
@@ -38,8 +38,8 @@ export function laneAxis(times: ArrayLike<number>): LaneAxis {
 }
 
 /**
- * The longest pause that is drawn to scale. It depends on the total time, so that a short period
- * has cuts too.
+ * The longest pause that is drawn to scale; a longer one is drawn with this length. The limit grows
+ * with the total time, so that pauses are cut in a short period too.
  */
 function pauseFor(times: ArrayLike<number>): number {
   const total = (times[times.length - 1] ?? 0) - (times[0] ?? 0);

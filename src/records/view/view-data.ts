@@ -18,7 +18,9 @@ export interface FeedRow {
   readonly code?: RefusalCode;
   readonly change?: string;
   readonly turn?: string;
-  /** The machine that made the entry, if machines share the store. May be absent for this one. */
+  /**
+   * The machine that made the entry, if machines share the store. May be absent for this machine.
+   */
   readonly machine?: string;
 }
 
@@ -102,7 +104,7 @@ export interface FileDiff {
 /** A session's knowledge of a file before its change. */
 export interface KnownBefore {
   readonly state: 'new' | 'wrote' | 'whole' | 'part' | 'older' | 'unknown';
-  /** The state in words, for users. */
+  /** The words that describe `state` to users. */
   readonly words: string;
 }
 
@@ -171,7 +173,7 @@ export interface FilePicture {
   readonly path: string;
   readonly totalLines: number;
   readonly strips: readonly Strip[];
-  /** The text from line 1 on; masked. */
+  /** The text from line 1 on, with secrets masked. */
   readonly lines: readonly string[];
   /** The reason why the text is missing or incomplete. */
   readonly note?: string;
@@ -241,6 +243,9 @@ export interface Numbers {
   /** Days as YYYY-MM-DD, oldest first. */
   readonly byDay: readonly (readonly [day: string, count: number])[];
   readonly falseAlarms: readonly FeedRow[];
-  /** Bytes that reads of the whole files would have shown, and bytes of the diffs shown instead. */
+  /**
+   * The effect of showing diffs instead of whole files. `times`: the number of diffs shown.
+   * `diffBytes`: their size. `rereadBytes`: the size of the whole files.
+   */
   readonly saved: { readonly rereadBytes: number; readonly diffBytes: number; readonly times: number };
 }

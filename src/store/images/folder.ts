@@ -31,8 +31,8 @@ export const COPY_MODE = 0o400;
 const OPEN_TO_OTHERS = 0o077;
 
 /**
- * Errors of `link` if linking is impossible or forbidden: other file system, foreign owner, too many names, not
- * supported.
+ * Errors of `link` if linking is impossible or forbidden: other file system, foreign owner, too
+ * many hard links, not supported.
  */
 const UNLINKABLE: ReadonlySet<string | undefined> = new Set([
   'EXDEV',
@@ -60,8 +60,8 @@ interface ImageNames {
 }
 
 /**
- * The folder of images and the operations that change it. Each operation leaves a name with all its
- * bytes, or no name.
+ * The folder of images and the operations that change it. Each operation leaves a
+ * complete file under a name, or none.
  * - `a/HASH`: an image
  * - `a/HASH.packed`: a compressed image
  * - `a/HASH.gone`, `a/HASH.packed-gone`: an image being removed
@@ -118,8 +118,8 @@ export class ImageFolder {
   }
 
   /**
-   * A second path that keeps an image before another file with the same bytes replaces it. The
-   * names are reused in rotation.
+   * A second path for an image whose first path another file with the same bytes is about to take.
+   * These paths are reused in rotation.
    */
   twin(sha256: string): string {
     this.#twins = (this.#twins + 1) % MAX_TWINS;
@@ -220,8 +220,8 @@ export class ImageFolder {
 }
 
 /**
- * The subfolder of an image. There are few subfolders: making one takes as long as many changes,
- * and each can hold many names.
+ * The subfolder of an image, named after the first digit of its hash. There are only 16 subfolders,
+ * because creating one takes as long as many changes of files.
  */
 export function shardOf(sha256: string): string {
   return sha256.slice(0, 1);

@@ -112,7 +112,7 @@ export async function keepTwin(folder: ImageFolder, fingerprint: Fingerprint): P
   try {
     tryLink(folder.image(fingerprint.sha256), twin);
   } catch (error) {
-    // Another thread of this process has made its twin first.
+    // Ignore the error: another thread of this process has made its twin first.
     if (!isTaken(error)) throw error;
   }
 }

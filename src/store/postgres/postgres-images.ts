@@ -24,8 +24,8 @@ import { type Row, SERVER_CLOCK } from './driver.ts';
  */
 const MAX_SHARED_BYTES = 1 << 20;
 /**
- * Number of sent images that are remembered. If there are more, `adopt` queries the database
- * whether it has an image.
+ * Maximum number of images that are remembered as sent to the database. If there are more, all are
+ * forgotten, and `adopt` queries whether the database has an image.
  */
 const MAX_SENT = 10_000;
 /** Number of images listed per query. */

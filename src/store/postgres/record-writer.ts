@@ -13,9 +13,9 @@ import { losesSightings } from './seen-cache.ts';
 const MINUTE_MS = 60_000;
 const MAX_SUMMARISED = 10_000;
 /**
- * A writer checks that the server still has its last entry. After this time without a durable
- * record it does not, because a clean-up removes idle chains (the entries of one writer). The
- * clean-up waits twice as long, because clocks of machines differ.
+ * When a writer sends entries, the server checks that the writer's last entry still exists. After
+ * this time without a durable record there is no check, because a clean-up removes idle chains (the
+ * entries of one writer). The clean-up waits twice as long, because clocks of machines differ.
  */
 export const CHAIN_IDLE_MS: number = 7 * 86_400_000;
 /**
@@ -37,8 +37,8 @@ export interface StoreContext {
    */
   readonly heart?: Heart;
   /**
-   * `full`: an announced change survives a power cut of the server. Otherwise a change survives it
-   * only when it is finished.
+   * `full`: an announced change survives a power cut of the server. Otherwise only finished changes
+   * survive it.
    */
   readonly durability?: Durability;
   /**
@@ -49,7 +49,7 @@ export interface StoreContext {
   readonly reads?: 'all' | 'summary';
   /** Problems found while opening, for the user. */
   readonly warnings?: readonly string[];
-  /** The state folder. Files in it name changes that this process could not withdraw. */
+  /** The state folder. It keeps a list of the changes that this process could not withdraw. */
   readonly home?: string;
   /** Name of the chain of entries that this writer appends to. Default: a new chain. */
   readonly chain?: string;

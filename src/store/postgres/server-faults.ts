@@ -21,12 +21,12 @@ export function isServerError(error: unknown): error is Error & { readonly code:
 }
 
 /**
- * Error codes for an unknown or duplicate name of a prepared statement. They occur behind a
- * connection pooler that was not recognised as one, because it shares connections.
+ * Error codes for an unknown or duplicate name of a prepared statement. They occur behind an
+ * unrecognised connection pooler, because it runs a client's queries on different connections.
  */
 export const STATEMENT_NAMES: ReadonlySet<string> = new Set(['26000', '42P05']);
 
-/** Error code: the server is a standby, or it took no writes when this connection began. */
+/** Error code: the server is a standby, or it accepted no writes when this connection began. */
 export const READ_ONLY = '25006';
 
 /** True for error codes of class 57P: the server is shutting down, or ended this connection. */
@@ -36,7 +36,7 @@ function isShutdown(code: string): boolean {
 
 /**
  * The fault for a missing table, function or schema. The next start by the owner of the schema
- * creates them.
+ * creates what is missing.
  */
 const MISSING = {
   reason: 'missing',

@@ -8,8 +8,8 @@ export const DAY_MS = 86_400_000;
 /** A lock number. Two clean-ups must not remove the same entries: the second waits for the first. */
 const CLEAN_UP_LOCK = 7_710_233;
 /**
- * A lock number. A new chain of journal entries names the other chains, and the lock prevents that
- * one of these is removed meanwhile.
+ * A lock number. A new chain of journal entries names the other chains. The lock keeps a clean-up
+ * from removing one of the other chains meanwhile.
  */
 const CHAINS_LOCK = 7_710_234;
 

@@ -61,8 +61,8 @@ export async function reachOf(cli: Cli, flags: StateFlags): Promise<Reach> {
 
 /**
  * The session of the agent that started the command: normally the id in the host's variable.
- * LOOKFIRST_SESSION counts only if the host's variable is not set, or if no session here has that
- * id. Otherwise an agent could set LOOKFIRST_SESSION to reach another session.
+ * LOOKFIRST_SESSION counts only if the host's variable is not set, or if the store has no session
+ * with the host's id. Otherwise an agent could set LOOKFIRST_SESSION to reach another session.
  */
 async function agentSession(cli: Cli, flags: StateFlags): Promise<string | undefined> {
   const host = HOST_SESSION_VARIABLES.map((name) => cli.env[name]).find(Boolean);

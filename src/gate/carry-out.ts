@@ -19,7 +19,7 @@ interface Work {
   readonly steps: readonly Step[];
   /** Keys whose locks the caller holds. */
   readonly locked: readonly string[];
-  /** This process's memory of what the session has seen, if the store must confirm it. */
+  /** The state of the session that this process remembers; set if the store must confirm it. */
   readonly basis?: Basis | undefined;
   /** Further journal entries, written together with the entry of the change. */
   readonly entries?: readonly NewEntry[];

@@ -252,7 +252,7 @@ export interface Doomed {
 
 interface FolderOut {
   readonly action: Action;
-  /** The folder itself. */
+  /** The folder to delete. */
   readonly path: ResolvedPath;
   /** Everything in the folder and the folder itself; each folder comes after its contents. */
   readonly doomed: readonly Doomed[];

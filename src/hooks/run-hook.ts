@@ -69,8 +69,8 @@ export async function runHook(process: HookProcess): Promise<number> {
 /** Answers the call in this process, without the background process. */
 function answerHere(process: HookProcess, call: HookCall, settings: HookSettings): Promise<HookAnswer> {
   return answerHook(call, async (_host, event) => {
-    // Loaded here, because the resident process answers most calls, and a failure to load must
-    // become a denial.
+    // Load the module only here: the resident process answers most calls, and these do not need it.
+    // If loading fails here, the call is denied.
     const { HookDoor } = await import('./hook-door.ts');
     const door = new HookDoor(process, settings.state);
     return thenClose(door, () => door.respond(settings, event), process.tell);
@@ -188,7 +188,7 @@ const OWN_VARIABLES = [
   'LOOKFIRST_SHARED_WORKSPACE',
   'LOOKFIRST_GUARANTEE',
   'LOOKFIRST_SANDBOX',
-  // Set by the hook script if the resident process has not answered it.
+  // Set by the hook script if the resident process has not answered the script.
   'LOOKFIRST_RESIDENT_ASKED',
 ];
 

@@ -48,7 +48,7 @@ export async function collectGarbage(
     for await (const { sha256 } of usesIn(store, { afterSeq: plan.headSeq })) needed.add(sha256);
     return needed;
   };
-  // Sort by name, so that each step touches few folders.
+  // Sort the hashes: those that begin alike are stored in one folder, so a step uses few folders.
   const hashes = plan.images.map((image) => image.sha256).sort();
   let removed: ImageUsage = { count: 0, bytes: 0 };
   for (let done = 0; done < hashes.length; done += IMAGES_STEP) {

@@ -98,8 +98,8 @@ export function findObstacle(events: readonly UndoEvent[]): Obstacle | undefined
 }
 
 /**
- * True if a later change already restored the state: it recreated a deleted folder, or removed a
- * created one.
+ * True if a later change (`by`) already restored the state before `event`: it recreated a deleted
+ * folder, or removed a created one.
  */
 function hasBroughtBack(by: UndoEvent, event: UndoEvent, first: Side | undefined): boolean {
   const [now, then] = [by.effect.after.kind, first?.kind];

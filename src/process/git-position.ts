@@ -37,7 +37,9 @@ function gitFolder(top: string): string {
   return pointer === undefined ? join(top, '.git') : resolve(top, pointer);
 }
 
-/** Branches by their full names, packed or not. */
+/**
+ * The commit of each branch, by the full name of the branch. Includes branches in `packed-refs`.
+ */
 function branchesOf(common: string): Map<string, string> {
   const refs = new Map<string, string>();
   for (const line of (textAt(join(common, 'packed-refs')) ?? '').split('\n')) {

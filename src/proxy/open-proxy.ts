@@ -91,8 +91,8 @@ function sessionChooser(
   sessions: Sessions,
 ): (meta: JsonRecord) => Promise<ForeignSession> {
   const open = new Map<string, Promise<ForeignSession>>();
-  // Do not use the environment of this process for HTTP clients, except LOOKFIRST_SESSION: they did
-  // not start the process.
+  // Choose sessions of HTTP clients without this process's environment, except LOOKFIRST_SESSION.
+  // The clients did not start the process, so its other variables do not describe them.
   const env =
     options.http === undefined ? options.env : { LOOKFIRST_SESSION: options.env['LOOKFIRST_SESSION'] };
   const nameless = options.http === undefined ? 'process' : 'call';
@@ -137,7 +137,10 @@ interface ProxyStreams {
 /** Options for the proxy in front of one server, for one client. */
 export interface ProxyOptions extends GateOptions, UpstreamChoice, ProxyStreams {
   readonly maxLineBytes?: number;
-  /** Signals that end the proxy and are forwarded to the server; default: those that clients send. */
+  /**
+   * Signals that end the proxy and are forwarded to the server. Default: the signals with which
+   * clients usually end a server.
+   */
   readonly signals?: readonly NodeJS.Signals[];
 }
 
@@ -150,7 +153,7 @@ interface RelayJudge {
    * message completely before it passes the message on.
    */
   readonly holds: boolean;
-  /** True if an answer is awaited, even if only to record it. */
+  /** True if the gate waits for an answer of the server, even if only to record it. */
   readonly listens: boolean;
   received(message: Received): void;
   log(text: string): void;

@@ -8,7 +8,7 @@ import { upstreamPath } from './upstream-paths.ts';
 
 /** The effects of a call, how certain they are, and the files it concerns. */
 export interface CallMeaning extends Interpretation {
-  /** The file that the upstream will open for a path of the call. */
+  /** The file that the upstream (the server behind the proxy) will open for a path of the call. */
   place(path: string): string;
 }
 

@@ -35,8 +35,8 @@ export interface CleanUpReport {
   /** Late writes found by this run: other programs wrote into the old files after a change replaced them. */
   readonly late: readonly LateWrite[];
   /**
-   * Present if the entries were kept, because only the owner of the store that machines share may
-   * remove them.
+   * Present if no journal entry was removed: machines share this store, and only the store's owner
+   * may remove entries.
    */
   readonly entriesKept?: true;
   readonly before: StateSize;

@@ -9,9 +9,14 @@ import type { WitnessEvent } from '../model/results.ts';
  * two differ.
  */
 export interface PathNames {
-  /** Converts a caller's path to the workspace's form, and remembers how the caller wrote it. */
+  /**
+   * Converts a caller's path to the workspace's form. `callNames` also remembers the caller's form.
+   */
   real(path: string): string;
-  /** A result's path as the caller wrote it, or would write it. */
+  /**
+   * Converts a path in a result to the caller's form: as the caller wrote it, if that is
+   * remembered.
+   */
   shown(path: string): string;
 }
 

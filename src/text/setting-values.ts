@@ -1,6 +1,9 @@
 import type { Span } from './lines.ts';
 
-/** Matches a line without a value: a bracket, a heading, the first or last line of a key, a comment. */
+/**
+ * Matches a line without a value: a bracket, a heading, the first or last line of a PEM key, a
+ * comment, or a blank line.
+ */
 const HARMLESS =
   /^\s*(?:[{}[\](),:][\s{}[\](),:]*|---|\.\.\.|-----(?:BEGIN|END) [A-Z0-9 ]+-----|\[[\w .:/@-]+\]|(?:[#;]|\/\/[ \t]).*)?$/;
 /** Matches a setting that was commented out. */

@@ -42,7 +42,7 @@ function isBuildCurrent(): boolean {
   });
 }
 
-/** The modules that the build compiles. Those of the viewer's page are bundled instead. */
+/** True for a module that the build compiles. Modules of the viewer's page are bundled instead. */
 function isSource(file: string): boolean {
   return /(?<!\.test|\.d)\.ts$/.test(file) && !file.startsWith(join(sources, 'viewer/page/'));
 }

@@ -13,7 +13,9 @@ import { makeTree, type Scratch, scratch } from './tree.ts';
 export interface Bench extends Scratch {
   readonly workspace: Workspace;
   readonly context: DiskContext;
-  /** The place of a path; closed with the test. Its folder must exist. */
+  /**
+   * Opens the place of a path: its folder, which must exist, and its name. Closed after the test.
+   */
   place(path: string, links?: 'all' | 'parents'): Place;
   /** The text of a file below the root. */
   text(path: string): string;

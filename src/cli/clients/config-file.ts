@@ -93,7 +93,7 @@ function failure(what: 'read' | 'write', path: string, error: unknown): Fault {
   return new Fault('IO_FAILED', message, { cause: error, path });
 }
 
-/** Resolves the links of a path. The last part need not exist, not even behind a link. */
+/** Resolves the links of a path. The file need not exist, even if the path ends in a link to it. */
 function target(path: string): string {
   const real = unlessMissing(() => realpathSync(path));
   if (real !== undefined) return real;

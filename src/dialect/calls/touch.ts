@@ -43,7 +43,7 @@ export interface AskedLines {
 
 export type ReadTouch = Extract<Touch, { readonly does: 'read' }>;
 
-/** Every path that a touch names. */
+/** Every path that one effect of a call names. */
 export function pathsOfTouch(touch: Touch): readonly string[] {
   switch (touch.does) {
     case 'look':

@@ -63,7 +63,9 @@ interface PostgresStateOptions {
   readonly connection?: ConnectionOptions;
 }
 
-/** Opens the state of a fleet for one process that makes changes. */
+/**
+ * Opens the state of a fleet (machines that share one database) for a process that makes changes.
+ */
 export async function openPostgresState(url: string, options: PostgresStateOptions): Promise<State> {
   const { home, durability, fleet } = options;
   const machine = machineOf(home);

@@ -11,7 +11,7 @@ interface Tag {
   readonly next: number;
 }
 
-/** Limit for nesting code in strings in code. Deeper levels count as text. */
+/** Maximum nesting of interpolated code in strings. Deeper code counts as text. */
 const MAX_DEPTH = 50;
 const MAX_REGEX_CHARS = 300;
 /** Tokens after which a `/` begins a regular expression and a `<` an element. After a value both are operators. */

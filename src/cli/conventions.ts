@@ -92,7 +92,7 @@ function described(
   choices: readonly string[] | undefined,
   value: unknown,
 ): string {
-  // A note in brackets at the end of a description comes after the choices.
+  // Split off a note in brackets from the end of the description, to put it after the choices.
   const [, what = '', note = ''] = /^(.*?)( \([^()]*\))?$/s.exec(description) ?? [];
   const listed = choices?.map((choice) => (choice === value ? `${choice} (default)` : choice)).join(', ');
   const isListed = choices?.includes(String(value)) ?? false;

@@ -89,7 +89,7 @@ function changeAccess(intent: ForeignIntent, scene: Scene, all: readonly Touch[]
     case 'touch':
       return editAccess(movedTo(intent.path, all), scene);
     case 'insert':
-      // An append shows nothing of the file.
+      // An insert without `afterLine` appends, which shows nothing of the file.
       return intent.afterLine === undefined ? [] : editAccess(intent.path, scene);
     case 'delete':
     case 'move':

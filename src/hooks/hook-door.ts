@@ -23,7 +23,7 @@ export interface HookSettings {
   readonly cwd: string;
   /** Folders given by `--root`. They take precedence over the host's folders. */
   readonly roots: readonly string[];
-  /** The folder in the host's project variable. */
+  /** The project folder, from the environment variable in which the host names it. */
   readonly project?: string;
   /** Used instead of the host's session id; a sub-agent's id is still added. */
   readonly session?: string;

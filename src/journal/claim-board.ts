@@ -8,15 +8,15 @@ import type { Store } from '../store/store.ts';
 
 interface ClaimBoardOptions {
   readonly store: Pick<Store, 'recent'>;
-  /** Time after which a claim ends that a session got by changing a file. */
+  /** Lifetime, in milliseconds, of a claim that a session gets by changing a file. */
   readonly claimMs: number;
   now(): number;
 }
 
 /**
- * Tracks which session works on which file, from the journal alone. A change claims its files. The
- * claim ends with the session's next turn, a release, or after `claimMs`. Costs no round trip,
- * because `Store.recent` never waits.
+ * Tracks which session works on which file, from the journal alone. A session that changes a file
+ * claims it. The claim ends with the session's next turn, a release, or after `claimMs`. Calls of
+ * this class cost no round trip to the store, because `Store.recent` never waits.
  */
 export class ClaimBoard {
   readonly #options: ClaimBoardOptions;

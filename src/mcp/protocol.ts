@@ -17,7 +17,9 @@ import {
 export const LEGACY_VERSIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const;
 export type LegacyVersion = (typeof LEGACY_VERSIONS)[number];
 
-/** Revisions without `initialize`: every request names its revision and needs no earlier one. */
+/**
+ * Revisions without `initialize`: every request names its revision and needs no earlier request.
+ */
 export const MODERN_VERSIONS = ['2026-07-28'] as const;
 
 /** The only revision in which one line may contain several messages. */
@@ -255,8 +257,8 @@ export interface TextResult {
   readonly meta?: JsonRecord;
   readonly isError?: boolean;
   /**
-   * The member of `structuredContent` under which the text is sent as well, for tools that declare
-   * it.
+   * The member of `structuredContent` that contains the text a second time. Absent for tools
+   * without an output schema.
    */
   readonly structuredAs?: string;
 }

@@ -13,8 +13,9 @@ export function andThen<T, R>(value: Awaitable<T>, next: (value: T) => Awaitable
 }
 
 /**
- * Runs work that serves every caller that arrived before it began. Callers that arrive during a run share the next one: this
- * is how one sync of a disk serves many changes.
+ * Does one piece of work for many callers. Each run serves all callers that arrived before the run
+ * began; callers that arrive during a run share the next run. For example, one sync of a disk
+ * serves many changes.
  */
 export class SharedRun {
   #running: Promise<void> | undefined;
@@ -26,8 +27,8 @@ export class SharedRun {
   }
 
   /**
-   * Resolves when a run that began after this call has ended, and rejects if that run failed. Only the first of the
-   * waiting callers has its `work` done.
+   * Resolves when a run that began after this call has ended, and rejects if that run failed. If
+   * several callers share a run, it does the `work` of the first one only.
    */
   run(work: () => Promise<void>): Promise<void> {
     if (this.#running === undefined) return this.#start(work);
@@ -86,8 +87,8 @@ export class KeyedMutex<Key> {
   }
 
   /**
-   * Notes that a holder of the key has finished its work. The requests that wait for the key then have their whole time
-   * again: a long queue that moves is not a timeout.
+   * Notes that a holder of the key has finished its work. The time limit of every request that
+   * waits for the key then starts again: a long queue that moves is not a timeout.
    */
   noteDone(key: Key): void {
     this.#doors.get(key)?.noteDone();

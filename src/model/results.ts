@@ -139,7 +139,10 @@ export interface ListResult {
   /** Canonical path of the folder. */
   readonly absolute?: string;
   readonly entries: readonly ListedEntry[];
-  /** Number of existing entries not shown, not counting those before `after`; undefined if they were not counted. */
+  /**
+   * Number of entries that this page does not show, without those of earlier pages (up to the
+   * request's `after`). Undefined if they were not counted.
+   */
   readonly cut: number | undefined;
   /** True if this page and earlier ones showed every entry. */
   readonly complete: boolean;
@@ -188,7 +191,7 @@ export type Freshness = 'unseen' | 'fresh' | 'stale' | 'deleted' | 'missing' | '
 export interface FileStatus {
   readonly path: string;
   readonly freshness: Freshness;
-  /** `whole`: the session saw every line as it is now. */
+  /** The lines of the file that the session has seen. `whole`: every line, as the file is now. */
   readonly seen: 'nothing' | 'some' | 'whole';
   /**
    * Restricts `seen`. `cut`: only the beginnings of very long lines. `redacted`: secrets were masked. `described`: the

@@ -351,7 +351,7 @@ function keysOf(
 
 /**
  * True if the upstream may open a file whose name differs only in case or Unicode form. Before a
- * change, ASCII characters such as K are uncertain too, because the Kelvin sign equals K.
+ * change, ASCII letters such as K count too: a file's name may have the Kelvin sign instead.
  */
 function mayDifferOnDisk(meaning: CallMeaning, table: ServerTable | undefined): boolean {
   if (table?.equalNames !== true || meaning.guessed) return false;
@@ -359,7 +359,7 @@ function mayDifferOnDisk(meaning: CallMeaning, table: ServerTable | undefined): 
   return !givenPaths(meaning).every((path) => plain.test(path));
 }
 
-/** The call with its paths as they are on disk now. */
+/** The call, with each path spelled as the file's name on disk. */
 function withPathsOnDisk(meaning: CallMeaning, session: ForeignSession): CallMeaning {
   const onDisk = new Map<string, string>();
   for (const path of callPaths(meaning)) onDisk.set(path, session.pathOnDisk(path));
@@ -382,8 +382,8 @@ async function judgeUnexplained(
 ): Promise<Refusal | undefined> {
   const { unknownTools, catalogue, shared } = options;
   const { meaning, tool } = call;
-  // Unless changes are allowed, demand a table that describes the tool: a server's claims about its
-  // own tools are no proof.
+  // In a read-only session or under `deny`, a tool must be in a table of known servers: the
+  // server's own claim that its tool changes nothing is no proof.
   const isUnproven = meaning.guessed && (session.readOnly || unknownTools === 'deny');
   const what = commandOf(meaning, tool) ?? (isUnproven ? tool : undefined);
   if (what === undefined) return undefined;

@@ -130,7 +130,10 @@ export class LineFrames {
   }
 }
 
-/** Per byte: 0 = no escape, 1 = `\u00XX`, otherwise the letter after the backslash. */
+/**
+ * The escape of each byte in a JSON string: 0 = none, 1 = `\u00XX`, otherwise the letter after the
+ * backslash.
+ */
 const ESCAPES: Uint8Array = new Uint8Array(256);
 ESCAPES.fill(1, 0, 0x20);
 for (const [byte, letter] of [
@@ -152,11 +155,15 @@ const HEX_DIGITS = '0123456789abcdef';
 /** Maximum number of bytes to which escaping expands one byte (`\u001f`). */
 const WORST = 6;
 /**
- * Size of a block for small texts. Room for the worst case is reserved for one block at a time, not for the whole text.
+ * Size of a block for small texts. A text is escaped block by block, so that room for the worst
+ * case is reserved for one block only, not for the whole text.
  */
 const SMALL_BLOCK_BYTES = 256;
 const BLOCK_BYTES = 4096;
-/** Spare bytes at the end: the last word of a block is written whole, even if only a part of it is used. */
+/**
+ * Spare bytes at the end of the buffer: the last word of a block is written whole, even if only a
+ * part of it is used.
+ */
 const WORD_BYTES = 4;
 
 /** The content of a JSON string that is written directly to its destination, so that a large text exists only once. */
@@ -200,7 +207,8 @@ export class JsonText {
 
   /** Appends text that is already JSON. */
   json(text: string): this {
-    // At most three bytes per UTF-16 unit; an exact count pays only for long texts.
+    // A UTF-16 unit has at most three bytes. Only for a long text, an exact count saves enough
+    // room.
     this.#reserve(text.length <= BLOCK_BYTES ? text.length * 3 : Buffer.byteLength(text, 'utf8'));
     this.#length += this.#out.write(text, this.#length, 'utf8');
     return this;
@@ -227,7 +235,7 @@ export class JsonText {
 
   /** Appends UTF-8 bytes, each line after its number (from `firstNumber`, at least 1) and a tab. A final newline begins one more line. */
   numberedLines(source: Uint8Array, firstNumber: number): this {
-    // A newline becomes an escape, a number and an escaped tab.
+    // A newline grows most: it becomes an escaped newline, a number and an escaped tab.
     const worst = Math.max(WORST, String(firstNumber + source.length).length + 4);
     this.#line = firstNumber;
     this.#reserve(worst);
@@ -319,7 +327,10 @@ function blockFor(bytes: number): number {
   return bytes <= BLOCK_BYTES ? SMALL_BLOCK_BYTES : BLOCK_BYTES;
 }
 
-/** The `put…` functions write at an offset and return the offset after it. */
+/**
+ * Writes one byte, escaped. Every `put…` function writes at an offset and returns the next free
+ * one.
+ */
 function putByte(out: Uint8Array, at: number, byte: number): number {
   if (ESCAPES[byte] !== 0) return putEscape(out, at, byte);
   out[at] = byte;

@@ -70,8 +70,8 @@ async function work(): Promise<void> {
 }
 
 /**
- * Waits for an irregular time that is long enough for a commit. Without this pause, the writer would keep the file to
- * itself.
+ * Waits for an irregular time, often long enough for a commit. Without this pause, the file would
+ * change so often that no commit could succeed.
  */
 function pause(): void {
   const untilMs = performance.now() + Math.random() * 0.2;

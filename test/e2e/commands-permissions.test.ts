@@ -38,7 +38,10 @@ function asUser(...args: readonly string[]): Ran {
   return { code: status ?? -1, stdout, stderr };
 }
 
-/** Changes a mode until the end of the test: an ordinary user could not remove the folder otherwise. */
+/**
+ * Changes the mode of a path. Makes it accessible again at the end of the test, because an ordinary
+ * user could not remove the workspace otherwise.
+ */
 function withMode(name: string, mode: number): void {
   const path = join(places.root, name);
   chmodSync(path, mode);

@@ -102,7 +102,10 @@ export async function withSmallDisk(
   return { server, disk, fill };
 }
 
-/** The environment in which something happens at an exact moment of a change: see moment.mjs. */
+/**
+ * The environment of a server in which another program or a failing disk interferes at an exact
+ * moment of a change. See moment.mjs for the names.
+ */
 export function moment(name: string, file = ''): Record<string, string> {
   const preload = join(import.meta.dirname, 'moment.mjs');
   return { NODE_OPTIONS: `--import=${preload}`, LOOKFIRST_MOMENT: JSON.stringify([name, file]) };

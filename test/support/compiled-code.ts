@@ -19,10 +19,11 @@ export async function setup(): Promise<() => void> {
   const readable = mkdtempSync(join(tmpdir(), 'lookfirst-official-'));
   chmodSync(readable, 0o755);
   process.env['TEST_OFFICIAL_SERVER'] = await bundleOfficialServer(readable);
-  // Tests with their own PostgreSQL start it on copies of one database.
+  // Tests that start a PostgreSQL server copy one database in this folder: creating one is slow.
   const databases = mkdtempSync(join(tmpdir(), 'lookfirst-databases-'));
   process.env['TEST_POSTGRES_DATA'] = databases;
-  // Child processes of tests are bundled once. Inside the project, the bundles find its packages.
+  // Each child program of the tests is bundled once, into a folder inside the project, so that the
+  // bundle finds the project's packages.
   const cache = join(import.meta.dirname, '../../node_modules/.cache');
   mkdirSync(cache, { recursive: true });
   const children = mkdtempSync(join(cache, 'lookfirst-children-'));

@@ -16,7 +16,7 @@ export interface Answer {
   readonly result: Record<string, unknown>;
 }
 
-/** A server process of the built program, and a client without an SDK. */
+/** A server under test, as a process or in this process, and a client that uses no SDK. */
 export class Served {
   readonly client: RawClient;
 

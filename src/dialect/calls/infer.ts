@@ -99,7 +99,7 @@ function looks(args: JsonRecord, does: 'read' | 'look'): Rule[] {
   if (counts && only !== undefined && single.length === 1 && many.length === 0)
     return [{ does: 'read', path: only, shown: { as: 'verbatim' } }];
   const [list] = many;
-  // Reads the answer in the format of the official server, which is the most common one for several files.
+  // Assume that the answer has the official server's format, the most common one for several files.
   if (counts && list !== undefined && many.length === 1 && single.length === 0)
     return [
       { does: 'read', each: list, path: '.', shown: SECTIONS },

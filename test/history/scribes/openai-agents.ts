@@ -32,7 +32,7 @@ const WORDS: ListWords = {
   knowsDirectories: true,
 };
 
-/** Items of the OpenAI Agents SDK. */
+/** Writes conversations as lists of items of the OpenAI Agents SDK. */
 export const OPENAI_AGENTS: ScribeKind = {
   format: 'openai-agents',
   name: 'openai-agents',

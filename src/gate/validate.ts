@@ -98,7 +98,10 @@ const CHANGES = {
 const CHANGE = variantOf('kind', CHANGES);
 const BATCH = objectOf({ kind: ANY, changes: listOf(ANY), dryRun: FLAG }, ['changes']);
 
-/** Another program may also announce a `touch`: a change whose text only that program knows. */
+/**
+ * The shapes of changes that another program announces: every kind that a session can make, and
+ * `touch`, a change whose text only that program knows.
+ */
 const ANNOUNCED = variantOf('kind', { ...CHANGES, touch: objectOf({ ...AT_A_PATH, lines: LINES }) });
 const ANNOUNCEMENT = objectOf({
   intents: listOf(ANY, { minItems: 1, must: 'an array with at least one change' }),

@@ -51,7 +51,7 @@ export interface Locks {
 export class LocalLocks implements Locks {
   readonly #mutex = new KeyedMutex<number>();
   readonly #processes: ProcessLock;
-  /** Number of requests of this process that share a lock, by lock number. The first locks. */
+  /** Number of this process's requests that share a lock, by lock number. The first takes it. */
   readonly #shared = new Map<number, number>();
   /** Cache of slots by key: most changes concern one file, and often the same file again. */
   readonly #known = new Map<string, Slots>();

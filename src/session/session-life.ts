@@ -191,7 +191,10 @@ export class SessionLife {
     return this.#ended;
   }
 
-  /** Waits until no operation is running and no announced change holds locks. */
+  /**
+   * Waits until no operation is running. Then ends the announced changes that still hold locks,
+   * with the result `unknown`. Undefined if there is nothing to do.
+   */
   #settled(): Promise<void> | undefined {
     const idle = this.#idle();
     const { announcements } = this.gate;

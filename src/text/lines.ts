@@ -227,7 +227,7 @@ function roomFor(source: Uint8Array, prefixBytes: number, footBytes: number): Bu
   return Buffer.allocUnsafeSlow(source.length + lines * prefixBytes + footBytes);
 }
 
-/** Sets the high bit of the byte that is the word's first newline. Higher bytes may be marked wrongly. */
+/** A word with the high bit set in the byte of the first newline. Higher bytes may be wrong. */
 function newlineMarks(word: number): number {
   const others = word ^ FOUR_NEWLINES;
   return (others - ONES) & ~others & HIGH_BITS;

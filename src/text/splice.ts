@@ -261,7 +261,7 @@ function lineTextAt(text: string, offset: number): string {
 /** Maximum comparisons per replacement. Beyond it, only equal text at both ends keeps its style. */
 const MAX_COST = 200_000;
 
-/** Writes a replacement in the style of `region`, the old text. `neighbour`: the line's ending. */
+/** Writes a replacement in the style of the old text `region`, whose line ends with `neighbour`. */
 type Restyle = (region: string, neighbour: LineEnding | undefined) => string;
 
 /** A piece of the replacement: new text of the caller, or a stretch of the anchor that is kept. */

@@ -43,7 +43,7 @@ export interface WriteSet {
   readonly droppedBits: readonly string[];
 }
 
-/** A command's writes, by layered folder. Read only once: reading makes unreadable files readable. */
+/** A command's writes, by layered folder. Read only once: reading changes the mode of some files. */
 export interface LayerContent {
   readonly beganNs: bigint;
   readonly folders: readonly { readonly root: string; readonly entries: readonly LayerEntry[] }[];
@@ -332,7 +332,7 @@ interface After {
 
 const NOTHING_THERE: There = { side: ABSENT, ctimeNs: 0n, readOnly: false };
 
-/** Smaller files stay in memory, `HELD_BYTES` in total. Others are read again when written. */
+/** Files up to this size stay in memory, `HELD_BYTES` in total. Others are read again later. */
 const HELD_FILE_BYTES = 64 << 10;
 const HELD_BYTES = 16 << 20;
 

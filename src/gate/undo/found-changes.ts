@@ -13,8 +13,8 @@ import type { World } from '../world.ts';
 export interface FoundChange {
   readonly step: UndoStep;
   /**
-   * The present file with its bytes. Undefined for a large file, and for some files if the undo
-   * removes many.
+   * The present file with its bytes. Undefined for a large file. Also undefined for a file to be
+   * removed if the memory for the bytes of such files is used up.
    */
   readonly snapshot?: Snapshot | undefined;
   /** The present mode of the file. */

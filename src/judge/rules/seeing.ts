@@ -225,8 +225,8 @@ function lines(facts: Facts, sighting: Sighting, policy: Policy): Ruling {
 }
 
 /**
- * Refuses because it is no longer known which lines were shown. Without them only an edit with a checked anchor is
- * allowed.
+ * Refuses because it is no longer known which lines were shown. Without that knowledge, only an
+ * edit is allowed, because the gate compares its old text with the file.
  */
 function lost(facts: Facts, sighting: Sighting): Ruling {
   const detail = { reason: sighting.lost, seenAtMs: sighting.atMs };

@@ -249,7 +249,8 @@ export class FileImages implements Images {
   }
 
   /**
-   * Renames a finished copy to the image's name. If another process has stored the same bytes first, its image stays.
+   * Renames a finished copy to the name of the image (the stored file). If another process has
+   * stored the same bytes first, its image stays.
    */
   #publish(temp: string, { sha256 }: Fingerprint, durability: Durability): Kept {
     const image = this.#folder.image(sha256);
@@ -265,9 +266,9 @@ export class FileImages implements Images {
   }
 
   /**
-   * Frees the image's name for another file with the same bytes. Programs may have either file open, so the present
-   * file stays under a second name, as a twin. If a program has changed it, it is set aside, because no other copy of
-   * that write exists.
+   * Frees the name of an image (a stored file) for another file with the same bytes. Programs may
+   * have either file open, so the image stays under a second name, as a twin. An image that a
+   * program has changed is set aside instead, because no other copy of that write exists.
    */
   async #makeRoom(image: string, fingerprint: Fingerprint): Promise<void> {
     if (statsOf(image) === undefined || isCopy(image, fingerprint)) return;
@@ -357,7 +358,7 @@ export class FileImages implements Images {
   }
 }
 
-/** Attempts to find an image. Other processes never rename it that often during one search. */
+/** Attempts to find a stored file (image). Others never rename it that often during one search. */
 const MAX_LOOKS = 4;
 
 /**

@@ -190,7 +190,7 @@ function FilePage({ view }: { readonly view: FilePicture }): VNode {
     ${view.history.length === 0 ? null : html`<section class="history"><h3>What happened to this file</h3><ol>${view.history.map((row) => html`<li><${RowLink} row=${row} /></li>`)}</ol></section>`}`;
 }
 
-/** The first line of the newest change that is still in the text. */
+/** The index of the first line that the newest change wrote; undefined if no change wrote any. */
 function newestLine(authors: readonly number[]): number | undefined {
   const changes = authors.filter((author) => author >= 0);
   return changes.length === 0 ? undefined : authors.indexOf(Math.min(...changes));

@@ -29,8 +29,9 @@ export interface Copied {
 }
 
 /**
- * Deleted files that other processes may still have open. A copy of each exists elsewhere. The
- * inode stays open for a while; bytes written to it after the copy are kept in a second file.
+ * Deleted files that other processes may still have open. A copy of each exists elsewhere. Each
+ * deleted file stays open here for a while. If a process still writes to it, its new content is
+ * copied to a second file.
  */
 export class HeldFiles {
   readonly #held: { readonly fd: number; readonly copy: Copied; readonly untilMs: number }[] = [];
@@ -83,7 +84,7 @@ export class HeldFiles {
   }
 }
 
-/** Keeps the bytes written after the copy, if any, and closes the file. */
+/** If a program wrote to the file after it was copied, copies it again. Closes the file. */
 function keepLate(fd: number, { path, sha256 }: Copied): void {
   const to = `${path}-late-${sha256}`;
   let bytes: Buffer;

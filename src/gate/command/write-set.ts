@@ -43,7 +43,7 @@ export interface WriteSet {
   readonly droppedBits: readonly string[];
 }
 
-/** A command's writes, by layered folder. Read only once: reading changes the mode of some files. */
+/** A command's writes, by layered folder. Read only once: reading changes some files' modes. */
 export interface LayerContent {
   readonly beganNs: bigint;
   readonly folders: readonly { readonly root: string; readonly entries: readonly LayerEntry[] }[];

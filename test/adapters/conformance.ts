@@ -16,7 +16,7 @@ export interface Shown {
   readonly text: string;
   /** True if the framework marked the answer as an error. */
   readonly flagged: boolean;
-  /** Media types of the files beside the text. */
+  /** Media types of the images and other files in the answer, beside its text. */
   readonly media?: readonly string[];
 }
 
@@ -147,7 +147,7 @@ async function takeCourse(door: Door, place: Place): Promise<Course> {
   };
 }
 
-/** Tests that Lookfirst behaves in this framework as agent authors were promised. */
+/** Tests that Lookfirst keeps its promises to the authors of agents in this framework. */
 export function conformance(door: Door): void {
   const { calls } = door;
   describe(`Lookfirst in ${door.name}`, () => {

@@ -82,7 +82,8 @@ function fill(): void {
     try {
       for (;;) appendFileSync(filler, Buffer.alloc(size));
     } catch {
-      // The disk is full for this size; smaller files may still fit.
+      // Ignore the error: the disk has no room for a piece of this size, but a smaller piece may
+      // fit.
     }
   }
   // Leave room for the log line that is written before the file is moved aside. Then only copying

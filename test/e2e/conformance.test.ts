@@ -101,8 +101,8 @@ describe.runIf(runnable)("the protocol's own tools", () => {
     const scenario = ['--scenario', 'server-stateless', '--spec-version', '2026-07-28', '--force'];
     const output = await conformance(['--url', url, ...scenario]);
     // Three checks fail as expected. Two need a tool that requires a client capability, and we have
-    // none. The third expects a stream, but we answer with one JSON document, which the protocol
-    // allows.
+    // no such tool. The third expects a stream, but we answer with one JSON document, which the
+    // protocol allows.
     expect(output).toMatch(/Passed: 25\/28, 3 failed/);
     expect(output.match(/Error: .*/g)).toEqual([
       expect.stringContaining("does not list the diagnostic tool 'test_missing_capability'"),

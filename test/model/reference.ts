@@ -17,7 +17,7 @@ export class ReferenceSession {
     return known;
   }
 
-  /** The session was shown these lines of a file that holds `content`. */
+  /** Records that the session was shown `lines` of a file that holds `content`. */
   shown(file: string, content: readonly string[], lines: readonly string[]): void {
     const known = this.knowledge(file);
     if (!same(known.base, content)) known.seen = new Set();
@@ -27,7 +27,7 @@ export class ReferenceSession {
     if (content.every((line) => known.seen.has(line))) known.refused = undefined;
   }
 
-  /** The session wrote the whole file itself. */
+  /** Records that the session wrote the whole file itself. */
   wrote(file: string, content: readonly string[]): void {
     this.known.set(file, { base: [...content], seen: new Set(content), refused: undefined, partial: false });
   }

@@ -12,7 +12,7 @@ interface Told {
   readonly missing: number;
 }
 
-/** `npm run attack` tries every limit and every amount of space. */
+/** `npm run attack` tries every descriptor limit and every amount of disk space. */
 const IS_LONG = process.env['LOOKFIRST_ATTACK'] === 'long';
 
 const CHANGES = ['create', 'edit', 'delete', 'undo'] as const;

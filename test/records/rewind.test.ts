@@ -162,7 +162,8 @@ describe('a rewind', () => {
     await t.session.checkpoint('here');
     await ok(t.session.edit('a.txt', [{ oldString: 'line 2\n', newString: 'mine\n' }]));
     await ok(t.session.write('b.txt', 'b\n'));
-    // Closing stores the text that the session wrote. An open session stores it a moment later.
+    // Close the session, which stores the text that it wrote. An open session stores the text a
+    // moment later.
     await t.session.close();
     await t.put('a.txt', t.text('a.txt').replace('line 17', 'by hand'));
     await refusal(t.rewind('here'), 'STALE');

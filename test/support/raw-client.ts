@@ -60,7 +60,7 @@ export class RawClient {
     return this.next((message) => message.id === id && message.method === undefined);
   }
 
-  /** The text of a tool's answer. */
+  /** Calls a tool and returns the first text of its answer. */
   async text(name: string, args: object = {}): Promise<unknown> {
     const { result } = await this.request('tools/call', { name, arguments: args });
     const [block] = (result?.['content'] ?? []) as { text?: string }[];

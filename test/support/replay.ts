@@ -271,7 +271,7 @@ class Run {
   /** The right verdict on a change of the whole file: it must pass if the agent has seen the present bytes. */
   #whole(path: string, live: string): Truth {
     if (this.#views.get(path)?.text === live) return 'must';
-    // The gate allows a file to be replaced if it is back at bytes that the session has seen whole.
+    // The gate allows this if the file again has earlier bytes that the session has seen whole.
     return this.#earlier.has(`${path}\0${live}`) ? 'either' : 'must not';
   }
 
@@ -293,7 +293,8 @@ class Run {
       Lookfirst: outcome.ok,
       'whole-file hash': seen?.text === live,
       mtime: seen?.mtimeMs === mtimeMs,
-      // An edit whose old text is not in the file also fails under this rule, which itself does not check that.
+      // This rule does not check an edit's old text. But every edit fails if its old text is not in
+      // the file.
       'read set': seen !== undefined && (at === 'whole' || truth !== 'must not'),
     };
     for (const rule of RULES) {
@@ -425,7 +426,10 @@ function staleAnchor(seen: string, live: string, edit: Edit): Edit | undefined {
     : undefined;
 }
 
-/** The seen line from which a line of the live text comes. `inside`: the end of a hunk to return for a line in it. */
+/**
+ * The seen line from which a live line comes. For a line inside a hunk, `inside` chooses the hunk's
+ * start or end in the seen text instead.
+ */
 function seenLine(hunks: readonly Hunk[], line: number, inside: 'beforeStart' | 'beforeEnd'): number {
   let shift = 0;
   for (const hunk of hunks) {
@@ -436,7 +440,11 @@ function seenLine(hunks: readonly Hunk[], line: number, inside: 'beforeStart' | 
   return line + shift;
 }
 
-/** The right verdict on an edit. `must`: its text occurs once, as seen, beside an unchanged neighbouring line. */
+/**
+ * The right verdict on an edit. `must not`: the file lacks its old text. `must`: the seen text and
+ * the file contain the old text once, with an equal line before or after it. `either`: all other
+ * cases.
+ */
 function editTruth(seen: string, live: string, { oldString }: Edit): Truth {
   if (countOf(live, oldString) === 0) return 'must not';
   if (countOf(seen, oldString) !== 1 || countOf(live, oldString) !== 1) return 'either';

@@ -9,16 +9,20 @@ export interface ListedMessage {
 }
 
 /**
- * One framework's form of messages that it keeps as a list. A message that is not in the list is not in the context.
+ * The form in which one framework records messages. It keeps the messages of its context as a list:
+ * a message that is not in the list is not in the context.
  */
 export interface ListWords {
   call(call: CallStep, directory: string | undefined): object;
   result(calls: Calls, step: ResultStep): object;
-  /** All messages as one record. */
+  /** The record that lists all messages. */
   list(messages: readonly object[]): object;
-  /** Summarises the context. Default: removes the messages from the list. */
+  /**
+   * The records that a compaction writes, from the messages that it keeps. Default: a list of these
+   * messages.
+   */
   compact?(kept: readonly object[]): readonly object[];
-  /** Clears the oldest results. */
+  /** The records that clear the oldest `count` results. */
   clear?(count: number): readonly object[];
   readonly knowsDirectories?: true;
 }

@@ -12,8 +12,9 @@ import type { Sessions } from '../session/sessions.ts';
 import { type Cli, EXIT } from './cli.ts';
 
 /**
- * Shell lines that keep Node from reading additional certificates, which takes longer than the rest of its start. The
- * program uses TLS only for a Postgres store. `bin.ts` restores the variable for everything that the program starts.
+ * Shell lines that keep Node from reading additional certificates, which takes longer than the rest
+ * of its start. The program uses TLS only for a Postgres store. `bin.ts` sets `NODE_EXTRA_CA_CERTS`
+ * again for every process that the program starts.
  */
 export const WITHOUT_CERTIFICATES = `  case "$NODE_EXTRA_CA_CERTS:$LOOKFIRST_STORE $*" in
     :* | *:postgres* | *--store*) ;;

@@ -12,7 +12,10 @@ import {
 import { newFile } from './config-text.ts';
 import { type Launch, serveLaunch } from './launch.ts';
 
-/** The environment variables that Codex, and programs built on the MCP library's client, pass to servers. */
+/**
+ * The only environment variables that Codex, and programs built on the MCP library's client, pass
+ * to servers.
+ */
 const FEW_VARIABLES = [
   ...['HOME', 'LANG', 'LC_ALL', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'TMPDIR', 'TZ', 'USER'],
   ...[

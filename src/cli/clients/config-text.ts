@@ -88,7 +88,7 @@ export function wrapServer(
     : wrapTomlEntry(text, place, wrap.prefix);
 }
 
-/** Removes our proxy from one server's command, or from all. */
+/** Removes our proxy from the command of the server `name`; without `name`, from all commands. */
 export function unwrapServer(client: Client, text: string, name: string | undefined): EditedConfig {
   const place = { servers: client.servers, ...(name === undefined ? {} : { name }) };
   return client.format === 'json' ? unwrapJsonEntries(text, place) : unwrapTomlEntries(text, place);
@@ -100,7 +100,7 @@ export function newFile(client: Client, entry: JsonEntry): string {
   return client.format === 'json' ? newJsonFile(place, entry) : newTomlFile(place, tomlEntry(entry));
 }
 
-/** The location of an entry: `[servers.name]`. */
+/** The location of an entry in a TOML file: the table `[servers.name]`. */
 interface TomlPlace {
   readonly servers: string;
   readonly name: string;
@@ -129,7 +129,7 @@ function tomlEntry(entry: JsonEntry): TomlEntry {
 /**
  * Appends the entry as its own table, or updates the keys of our own entry. Another server of that
  * name is not touched. The table ends with a line break if the text before it did, or if there was
- * no file. From this, `removeTomlEntry` restores the former text exactly.
+ * no file. This line break shows `removeTomlEntry` how to restore the former text exactly.
  */
 export function putTomlEntry(text: string | undefined, place: TomlPlace, entry: TomlEntry): EditedConfig {
   if (text === undefined) return edited(newTomlFile(place, entry));
@@ -177,7 +177,10 @@ export function removeTomlEntry(text: string, place: TomlPlace): EditedConfig {
   });
 }
 
-/** Puts our proxy before the command of an existing entry. A second call only updates the folder. */
+/**
+ * Puts our proxy before the command of an existing entry. Replaces a proxy of ours that is already
+ * there.
+ */
 function wrapTomlEntry(text: string, place: TomlPlace, prefix: Launch): EditedConfig {
   return withTables(text, (tables) => {
     const table = tableOf(tables, [place.servers, place.name]);
@@ -233,8 +236,8 @@ function tableOf(tables: readonly TomlTable[], path: readonly string[]): TomlTab
 }
 
 /**
- * The position of servers in an array of tables or an inline table, to which no table can be added; undefined if
- * there are none.
+ * The offset at which the file writes its servers, or this server, as an array of tables or an
+ * inline table. No table can be added there. Undefined if the file does not use these forms.
  */
 function elsewhereIn(tables: readonly TomlTable[], { servers, name }: TomlPlace): number | undefined {
   const array = tables.find(({ path, isArray }) => isArray && path[0] === servers);
@@ -367,7 +370,7 @@ function tomlString(value: string): string {
   return JSON.stringify(value).replaceAll('\u007f', '\\u007f');
 }
 
-/** The names of the entries under a key. */
+/** The names of the servers that a file lists. `servers`: the key of that list. */
 function tomlNames(text: string, servers: string): readonly string[] {
   return namesIn(scanToml(text), servers);
 }

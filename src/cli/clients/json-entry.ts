@@ -6,12 +6,12 @@ import { type Launch, needsNoProxy, similarServer, startsAnother, whyLeftAlone }
 import { type ConfigNode, type MemberNode, memberOf, type ObjectNode, ScanProblem } from './node.ts';
 import { type CommandNodes, isOurs, unwrapCommand, wordsOf, wrapCommand } from './wrap.ts';
 
-/** An entry: its keys and values, in order. */
+/** The entry of a server in a configuration file: its keys and values, in order. */
 export type JsonEntry = { readonly [key: string]: JsonValue };
 
 /**
- * The location of an entry: `servers` is a key of the document, and `name` is a key of the object
- * there.
+ * The location of an entry: `servers` is a key of the outermost object, and `name` is a key of the
+ * object under that key.
  */
 export interface EntryPlace {
   readonly servers: string;
@@ -75,7 +75,7 @@ export function newJsonFile(place: EntryPlace, entry: JsonEntry): string {
 }
 
 interface Document {
-  /** The object of the document; undefined for a blank text. */
+  /** The outermost object of the document; undefined for a blank text. */
   readonly root: ObjectNode | undefined;
   readonly servers: ObjectNode | undefined;
 }
@@ -221,7 +221,10 @@ function serversText(
   return `{${eol}${indent}${unit}${JSON.stringify(place.name)}: ${value}${eol}${indent}}`;
 }
 
-/** Puts our proxy before the command of an existing entry. A second call only updates the folder. */
+/**
+ * Puts our proxy before the command of an existing entry. Replaces a proxy of ours that is already
+ * there.
+ */
 export function wrapJsonEntry(text: string, place: EntryPlace, prefix: Launch): EditedConfig {
   return withDocument(text, place, ({ servers }) => {
     const entry = servers === undefined ? undefined : memberOf(servers, place.name);
@@ -304,7 +307,7 @@ export function stringMembers(
   );
 }
 
-/** The names of the entries under a key. */
+/** The names of the servers that a file lists. `servers`: the key of that list. */
 export function jsonNames(text: string, servers: string): readonly string[] {
   return serversOf(text, servers)?.members.map(({ key }) => key) ?? [];
 }

@@ -43,14 +43,17 @@ export function proxyWords(words: readonly string[]): number {
   return end >= 0 && end < words.length - 1 ? end + 1 : 0;
 }
 
-/** The folder of a command line made by `serveLaunch`; undefined for any other command line. */
+/**
+ * The folder that a command line made by `serveLaunch` serves; undefined for any other command
+ * line.
+ */
 export function servedFolder(words: readonly string[]): string | undefined {
   const own = withoutShell(words);
   const at = starterWords(own);
   return own[at] === 'serve' && own.length === at + 2 ? own.at(-1) : undefined;
 }
 
-/** The command line of our server, on another folder: every folder it serves is replaced, its flags stay. */
+/** The command line of our server, changed to serve only `folder`. Its flags stay. */
 export function servedOn(words: readonly string[], folder: string): readonly string[] {
   const serve = words.indexOf('serve');
   if (serve < 0) return words;
@@ -132,7 +135,8 @@ export function whyLeftAlone(
 ): string | undefined {
   if (startsAnother(entryText))
     return `it has another server called "${name}"; rename or remove that one first`;
-  // An entry with both an address and a command is ambiguous: it is unknown which of them the client uses.
+  // Refuse an entry with an address: with a command beside it, the client could use either of the
+  // two.
   if (/\b(?:url|httpUrl)\b/.test(entryText))
     return `its server "${name}" is an address, not a command; remove it first with lookfirst remove`;
   if (words !== undefined && servedFolder(words) === undefined)

@@ -24,7 +24,10 @@ const WHOLE_ITEMS = 8;
 
 /** An item to restore, and the state found at its path. */
 export interface RestorePlace extends Restoration {
-  /** The stamp of the present file, if an equal stamp proves that it still holds the expected bytes. */
+  /**
+   * Stat fields of the present file. Set only if equal fields prove that it still holds the
+   * expected bytes.
+   */
   readonly stamp?: Stamp | undefined;
   /** The mode of the present file, if the caller has just read it. */
   readonly mode?: number | undefined;
@@ -57,8 +60,8 @@ export function restoreSteps(world: World, items: readonly RestorePlace[]): read
 }
 
 /**
- * True if the items can be located before the first one is restored. They cannot if a folder moves
- * back in between, or if two items have the same path.
+ * True if all items can be located before the first one is restored. False if an item moves back to
+ * its former path, or if two items have the same path.
  */
 export function areIndependent(items: readonly Pick<RestorePlace, 'step'>[]): boolean {
   const keys = new Set<string>();
@@ -252,7 +255,8 @@ function folderInStep(world: World, path: ResolvedPath, items: readonly Restorat
 
 function doneOf(world: World, path: ResolvedPath, items: readonly Restoration[]): Done {
   const result = { path: path.given, changed: true, created: true, sizeBytes: 0, notices: [] };
-  // Record nothing as seen for files that the session never saw: there may be very many.
+  // Record as seen only files that the session has seen before: the folder may hold very many
+  // others.
   const known = items.filter(({ context }) => context.known !== undefined || context.shown !== undefined);
   const sightings = known.flatMap(({ step, context }) => sightingsOf(world, step, context));
   return { ok: true, result, sightings, tombstones: [], displaced: [] };

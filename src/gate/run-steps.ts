@@ -19,9 +19,9 @@ interface ReservedSteps {
 }
 
 /**
- * Runs the steps in order and returns the refusal of the one that failed, if any. `done` collects the completed steps.
- * In a batch, all new bytes are written and synced before the first file changes, and all names are synced after the
- * last.
+ * Runs the steps in order and returns the refusal of the one that failed, if any. `done` collects
+ * the completed steps. In a batch, all new bytes are written and synced before the first file
+ * changes. After the last change, all changed names are synced.
  */
 export function runSteps(
   world: StepWorld,
@@ -59,9 +59,9 @@ async function runBatch(
 }
 
 /**
- * Removes the temporary files that were not published, last step first: a folder that an early step
- * made for several files is empty only after the others. A file that cannot be removed now is
- * removed by the next start.
+ * Removes the temporary files that were not published, last step first. An early step may have made
+ * a folder for the files of later steps, which is empty only after these files are removed. The
+ * next start removes a file that cannot be removed now.
  */
 async function unstageAll({ disk }: StepWorld, steps: readonly Step[]): Promise<void> {
   for (const step of steps.toReversed())

@@ -78,14 +78,14 @@ export interface Done {
   /** Files that left the workspace. They are stored, so that an undo can restore them. */
   readonly displaced: readonly Displaced[];
   /**
-   * Syncs the folder of the new name. Call it while the old files are stored. Undefined if the
-   * folder is synced already.
+   * Syncs the folder that holds the new name. The caller runs this while it stores the old files.
+   * Undefined if the folder is synced already.
    */
   readonly syncNames?: (() => Promise<void>) | undefined;
 }
 
 export interface Displaced {
-  /** Path outside the workspace. */
+  /** The path outside the workspace to which the file was moved. */
   readonly file: string;
   readonly sha256: string;
   readonly size: number;
@@ -94,8 +94,8 @@ export interface Displaced {
   /** The file's stats after it left the workspace, if they are known. */
   readonly stats?: AdoptedStats | undefined;
   /**
-   * Set if the whole folder of the file left the workspace: an undo can read the file in that
-   * folder.
+   * Set if the file left the workspace together with its whole folder. An undo can then read the
+   * file in the moved folder.
    */
   readonly tree?: (Pick<TreeFile, 'name' | 'stamp'> & Pick<KeptTree, 'folder'>) | undefined;
 }
@@ -191,7 +191,7 @@ export interface FoundSide {
   readonly side: Side;
   /** The bytes of a file, unless it is too large to load. */
   readonly snapshot?: Snapshot;
-  /** The stamp of a file, if an equal stamp proves equal bytes. */
+  /** Stat fields of the file. Set only if equal fields prove equal bytes. */
   readonly stamp?: Stamp;
 }
 
@@ -290,7 +290,10 @@ function slowReason({ policy }: World): string {
 
 export const ABSENT: Side = { kind: 'absent' };
 
-/** The state of a file, in the journal's order of fields. `kept`: its bytes are stored for an undo. */
+/**
+ * The state of a file, with the fields in the journal's order. `kept`: the file's bytes are stored
+ * for an undo. `none`: they are not stored.
+ */
 export function fileSide(fingerprint: Fingerprint, mode: number, image: 'kept' | 'none'): Side {
   return { fingerprint, kept: image === 'kept', kind: 'file', mode };
 }

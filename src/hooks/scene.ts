@@ -37,8 +37,9 @@ export interface Scene {
 }
 
 /**
- * The number of calls at the beginning of a turn that read the transcript: the client may write the
- * prompt a little later.
+ * Only this many calls at the beginning of a turn read the transcript, to find out if the client
+ * has cut off a part of the conversation. One call is not enough: the client may write the prompt a
+ * little later.
  */
 const MAX_FOLLOWED = 3;
 
@@ -129,15 +130,16 @@ export function locatedIntent(at: (path: string) => string, intent: ForeignInten
  * function resolves them.
  */
 export function pathOf({ cwd, roots, session }: Scene, path: string): string {
-  // The session refuses a relative path that leaves the root, even if the path leads back into it.
+  // A relative path that leaves the root by `..` is made absolute below: the session refuses it,
+  // even if it leads back into the root.
   const climbs = !isAbsolute(path) && normalize(path).startsWith('..');
   const named = cwd === roots[0] && !climbs ? path : resolve(cwd, path);
   return session.nameInside(isAbsolute(path) ? path : `${cwd}/${path}`) ?? named;
 }
 
 /**
- * The host's id of a call. If there is none, the tool and its input. No other running call has the
- * same ones, because a host repeats a call only after it has ended.
+ * The host's id of a call. Without an id, the tool and its input identify the call: a host repeats
+ * an equal call only after the first one has ended.
  */
 export function callId({ call, tool, input }: ToolCall): string {
   if (call !== undefined) return call;

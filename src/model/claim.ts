@@ -2,9 +2,9 @@ import type { LineRange } from './coverage.ts';
 import type { Fingerprint } from './fingerprint.ts';
 
 /**
- * The claim fields of a journal entry. In an explicit claim they name its id, and its key or glob.
- * A change also claims the files that it changes; its entry has none of these names. A release
- * without an id ends all claims of its session.
+ * The fields of a journal entry that concern claims. The entry of an explicit claim has the claim's
+ * id, and a key or a glob. The entry of a change also claims the changed files, but has neither id
+ * nor glob. The entry of a release without an id ends all claims of its session.
  */
 export interface ClaimMark {
   /** Id of an explicit claim. */

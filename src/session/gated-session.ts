@@ -104,7 +104,7 @@ export class GatedSession extends LookingSession implements Session {
     });
   }
 
-  /** `names`: how the paths in the text are written, if not in the session's own form. */
+  /** Applies a patch. `names`: the form of its paths, if it is not the session's own form. */
   patch(
     patch: Patch,
     { names, ...options }: ApplyOptions & { readonly names?: PathNames | undefined } = {},
@@ -267,7 +267,7 @@ export class GatedSession extends LookingSession implements Session {
 
   /**
    * Keeps the bytes that refused changes destroy: under `mode: observe`, the host makes these
-   * changes anyway. `settle` records them.
+   * changes anyway. `settle` later records the changes.
    */
   announceObserved(intents: readonly ForeignIntent[], call: string): Promise<void> {
     return this.during(() => this.gate.announcements.announceObserved(intents, call));
@@ -316,8 +316,8 @@ export class GatedSession extends LookingSession implements Session {
   }
 
   /**
-   * This session for a proxy, where another server makes the reads and changes. `ended` is called
-   * when the call ends, if the session serves only one call.
+   * This session as a proxy uses it: another server makes the reads and changes, which the session
+   * judges and records. `ended` is called when the call ends, if the session serves only one call.
    */
   foreign(ended?: () => void): ForeignSession {
     const scene = { world: this.world(), ledger: this.ledger };

@@ -213,8 +213,8 @@ export class Announcements {
   }
 
   /**
-   * A refusal, or notices about other sessions' work on the files and journal entries of approvals
-   * used. Another program makes the change, so the user can approve only by `lookfirst allow`.
+   * A refusal; or notices of other sessions' work on the files, with journal entries of used
+   * approvals. Another program makes the change, so only `lookfirst allow` can approve it.
    */
   async #othersOn({ effects }: AllowedChanges): Promise<OnOthers> {
     const { world, ledger } = this.#scene;
@@ -324,7 +324,7 @@ export class Announcements {
       for (const { expected } of to.judged.writes) {
         if (expected === undefined) continue;
         world.baselines.remember(expected.fingerprint, expected.bytes);
-        // Store the bytes, because another process will compare the file with them.
+        // Store the expected bytes, because another process will compare the file with them.
         if (foreign?.hold === 'none')
           await world.images.keepBytes(expected.bytes, expected.fingerprint, 'none');
       }

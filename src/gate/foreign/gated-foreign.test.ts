@@ -387,8 +387,8 @@ describe('a change that the host of another session is about to make', () => {
     const { sessions, second } = await announced(() => ms);
     const { store } = sessions.world;
     const announcing = second.announceCommand('cat a.txt');
-    // The announcement reads the files at this moment and misses changes that others record later.
-    // So it must carry this time, not the time of its end.
+    // The announcement has read the files before the clock advances here. It misses changes that
+    // others record later, so it must carry the earlier time, not the time at which it ends.
     ms += 10;
     const change = await announcing;
     expect(await store.pending({ change })).toMatchObject([{ entry: { atMs: 1_000_000 } }]);

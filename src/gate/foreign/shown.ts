@@ -234,8 +234,9 @@ export async function keepBefore(world: World, effects: readonly Effect[]): Prom
 }
 
 /**
- * Stores the bytes that a change would destroy and returns their fingerprint. The caller syncs
- * them, even if they were stored before: stored copies of shown bytes are not synced.
+ * Stores the bytes that a change would destroy and returns their fingerprint. The caller must sync
+ * the bytes, even if they were stored before: copies that were stored when a session saw the bytes
+ * are not synced.
  */
 async function storeBefore(world: World, { key, before, movedTo }: Effect): Promise<Fingerprint | undefined> {
   if (before.kind !== 'file' || movedTo !== undefined) return undefined;

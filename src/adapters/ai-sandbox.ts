@@ -94,10 +94,10 @@ const SANDBOX_METHODS: ToolNames = {
 const ALL_LINES = 2 ** 31;
 
 /**
- * A sandbox for `experimental_sandbox` with gated files: even a tool that does not know Lookfirst can overwrite only
- * files that were read through the sandbox. A missing file is null; a refusal is thrown as a RefusedError. Commands
- * run in `inner`, and their changes to files that were seen can be undone. Without `inner`, commands run in
- * Lookfirst's own sandbox.
+ * A sandbox for `experimental_sandbox` with gated files: even a tool that does not know Lookfirst
+ * can overwrite only files that were read through the sandbox. Reading a missing file returns null;
+ * a refusal is thrown as a RefusedError. Commands run in `inner`, and their changes to files that
+ * were seen can be undone. Without `inner`, commands run in Lookfirst's own sandbox.
  */
 export function lookfirstSandbox(session: Session | (() => Session), inner?: SandboxCommands): Sandbox {
   const current = (): GatedSession => gatedSession(session);
@@ -205,8 +205,8 @@ async function bytesOf(stream: ReadableStream<Uint8Array>): Promise<Uint8Array> 
 }
 
 /**
- * Wraps another sandbox's commands: keeps the bytes they may destroy before they run, and records
- * their changes afterwards.
+ * Wraps the commands of another sandbox. Before a command runs, keeps the bytes that it may
+ * destroy. Afterwards, records the changes that it made.
  */
 function watchedCommands(current: () => GatedSession, inner: SandboxCommands): SandboxCommands {
   const announced = async (command: string): Promise<() => Promise<void>> => {

@@ -35,7 +35,7 @@ const SANDBOX_TOOLS: readonly Tool[] = [
     annotations: READS,
     call: ({ file_path: path, offset, limit }) => ({
       kind: 'read',
-      // The system that this dialect copies treats values below 1 as its default.
+      // The system that this dialect copies uses its defaults for an offset or limit below 1.
       operation: {
         path,
         ...defined({ offset: atLeastOne(offset), limit: atLeastOne(limit) }),

@@ -127,9 +127,9 @@ describe.each(KINDS)(
 
 describe.skipIf(loadNative() === undefined)('an exchange that is reversed', () => {
   /**
-   * Replaces a file that another program changes just before the exchange, without changing its
-   * times. So our file gets the name before the commit notices the change. Calls `act` at that
-   * moment.
+   * Replaces a file. Just before the exchange of names, another program changes the bytes of the
+   * old file and resets its times. So the commit notices the change only after our file has got the
+   * name. Calls `act` at that moment.
    */
   async function exposed(act: (file: string) => void): Promise<{ disk: Bench; done: Conflict }> {
     const disk: Bench = bench(['f: old'], {

@@ -63,7 +63,10 @@ const NO_EXCHANGE = new Set(['EINVAL', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP']);
  * aside after that are kept outside the workspace.
  */
 const MAX_SWAPS = 16;
-/** Larger files are put back without a copy: reading them would leave our file under the name for too long. */
+/**
+ * Larger files are put back without a copy: while they are read, our file would stay under the
+ * target's name for too long.
+ */
 const COPY_BYTES = 64 << 20;
 
 interface Returned {
@@ -91,9 +94,9 @@ type Replacement = NewContent & {
    */
   readonly ours?: true;
   /**
-   * Set if the caller syncs the folder, while it stores the old content. The old file then leaves
-   * the folder before that sync. If the sync fails, the caller must put the old bytes back. Has no
-   * effect without the atomic exchange.
+   * Set if the caller syncs the folder itself, while it stores the old content. `replace` then
+   * moves the old file out of the folder before that sync. If the sync fails, the caller must put
+   * the old bytes back. Has no effect without the atomic exchange.
    */
   readonly folderSync?: 'by caller';
 };
@@ -233,9 +236,9 @@ export function unreadable(problem: Unreadable): Conflict {
 
 /**
  * Publishes by exchanging the two names in one step, so that the target is never absent. Then
- * verifies the file that came out. If it is not the expected one, puts it back immediately. Keeps
- * every inode that was ever under the target's name, because another process may still write into
- * it.
+ * verifies the file that had the target's name before. If it is not the expected one, puts it back
+ * immediately. Keeps every inode that was ever under the target's name, because another process may
+ * still write into it.
  */
 async function publishByExchange(
   context: DiskContext,
@@ -254,8 +257,8 @@ async function publishByExchange(
     return { ok: false, retained: [] };
   }
   try {
-    // Compare the stats before the bytes. If the wrong file came out, it is back within
-    // microseconds, before other processes use ours.
+    // Compare the stats before the bytes, because that is fast: a wrong file gets its name back
+    // within microseconds, before other processes use ours.
     const out = lstatSync(temp.path, { bigint: true });
     const looksOld =
       out.ino === old.stats.ino && out.size === old.stats.size && out.mtimeNs === old.stats.mtimeNs;

@@ -140,16 +140,17 @@ export function scopeOf(folder: ResolvedPath): readonly string[] {
  */
 export function protectedScope(folder: ResolvedPath, globs: readonly string[]): readonly string[] {
   const plain = globs.filter((glob) => /^[^\\()[\]{}!/][^\\()[\]{}!]*$/.test(glob));
-  // Globs are relative to the root; below it, only those that begin with `**/` keep their meaning.
+  // Protected globs are relative to the root. For a search below the root, use only those that
+  // begin with `**/`: ripgrep would match the others from the wrong folder.
   const valid = folder.relative === '' ? plain : plain.filter((glob) => glob.startsWith('**/'));
   return valid.map((glob) => `--iglob=!/${glob}`);
 }
 
 /**
- * Arguments that select the ignore files to use. Inside a Git repository those of the repository
- * apply, as in Git, even if it begins above the workspace. Elsewhere only those of the workspace
- * apply. Otherwise ripgrep would obey every `.gitignore` up to the root of the disk, and one `*` in
- * a home folder would hide everything.
+ * Arguments that select the ignore files to use. Inside a Git repository, the repository's ignore
+ * files apply, as in Git, even if the repository begins above the workspace. Elsewhere, only the
+ * workspace's ignore files apply. Without this limit, ripgrep would obey every `.gitignore` up to
+ * the root of the disk, and one `*` in a home folder would hide everything.
  */
 function ignoreRules(folder: ResolvedPath): readonly string[] {
   const own = ['--no-require-git', '--no-ignore-parent'];
@@ -159,7 +160,8 @@ function ignoreRules(folder: ResolvedPath): readonly string[] {
   // Checking parent folders costs ripgrep a quarter of its time, so do it only if they have rules.
   if (!upwards.slice(1, top + 1).some(hasRules)) return own;
   if (repository >= 0) return [];
-  // Ripgrep uses the rules of all parent folders or of none. If foreign rules are among them, use none.
+  // Ripgrep uses the rules of all parent folders or of none. If a folder above the workspace has
+  // rules, use none.
   return upwards.slice(top + 1).some(hasRules) ? own : ['--no-require-git'];
 }
 

@@ -31,7 +31,10 @@ const OF_THE_BYTES = new Set(['security.ima', 'security.evm']);
 
 /** A complete file beside its target, not yet published. It is synced unless durability is `none`. */
 export interface TempFile {
-  /** Begins with a handle of the folder, so it is valid only while that handle is open. */
+  /**
+   * Leads through an open handle of the folder, so the path is valid only while that handle is
+   * open.
+   */
   readonly path: string;
   readonly name: string;
   readonly fd: number;
@@ -87,10 +90,10 @@ function firstMode({ kind }: Likeness): number {
 }
 
 /**
- * Moves one of the empty files made in advance to `path` and returns its descriptor. Undefined for
- * a new file, because it inherits access rules from its folder. Also undefined for a replaced file
- * with attributes, because the folder may label its files, and for empty content, because no write
- * would set the file's time.
+ * Moves one of the empty files made in advance to `path` and returns its descriptor. Undefined if
+ * the file must be created in its folder: a new file inherits access rules there, and a file with
+ * attributes may get a label there. Also undefined for empty content, because then no write would
+ * set the file's time.
  */
 function takeReady(
   { ready, native }: DiskContext,

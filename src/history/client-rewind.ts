@@ -153,7 +153,7 @@ function newMessages(record: JsonRecord): readonly JsonRecord[] | undefined {
 class GeminiMessages {
   cut: CutOff | undefined;
   #live: unknown[] = [];
-  /** The first time of each message, by its id. */
+  /** The earliest recorded time of each message, by the message's id. */
   readonly #times = new Map<unknown, number>();
   /**
    * The messages of the last `replace`, until `settle` makes them the current ones. A resumed

@@ -90,7 +90,10 @@ async function beforeAnswer(times: CallTimes, signal: AbortSignal): Promise<void
   if (!signal.aborted) times.answeredAt = performance.now();
 }
 
-/** Converts a result to the protocol's form. Escaped bytes become a string again; only HTTP has this cost. */
+/**
+ * Converts a result to the protocol's form. Text that is stored as escaped JSON bytes is parsed to
+ * a string again. This costs time only over HTTP: the server over stdio sends the bytes directly.
+ */
 function objectOf(result: ToolResult): CallResult {
   if (result.kind === 'object') return result.result;
   const escaped = new JsonText(result.escaped.expectedBytes);

@@ -70,7 +70,8 @@ interface LateOptions {
 /**
  * Serves a workspace over a pair of streams until the client disconnects or a signal arrives; then
  * closes it. Opening the workspace takes most of the start-up time, so it begins after the client
- * has its list of tools. A workspace that cannot be opened still ends the server.
+ * has its list of tools. If the workspace can never be opened with these options, the server ends
+ * with an error.
  */
 export async function serveStdio(options: ServeStdioOptions): Promise<StdioEnd> {
   const { input, output, signals, log, env } = options;
@@ -86,7 +87,7 @@ export async function serveStdio(options: ServeStdioOptions): Promise<StdioEnd> 
     host.renew?.();
   };
   const tools = (): ReturnType<ToolHost['tools']> => {
-    // Begin to open the workspace after the answer was sent.
+    // Begin to open the workspace after the list of tools was sent.
     setImmediate(() => workspace.begin());
     return host.tools();
   };

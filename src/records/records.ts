@@ -148,7 +148,7 @@ export class Records {
     return diffOf(this.images, effect, options);
   }
 
-  /** Walks the hash chain of the journal. */
+  /** Verifies the hash chain of the journal's entries. */
   verify(options?: VerifyOptions): Promise<ChainReport> {
     return verifyChain(this.store, options);
   }

@@ -26,7 +26,9 @@ interface LateNotesOptions {
    * because the store keeps the order of what is sent.
    */
   readonly records?: 'wait' | 'overlap';
-  /** While notes cannot be written, reads succeed for this time, then fail with that error. */
+  /**
+   * While notes cannot be written, reads succeed for this time, then fail with the write's error.
+   */
   readonly patienceMs?: number;
   readonly peers?: Set<LateNotes>;
 }
@@ -172,9 +174,7 @@ export class LateNotes implements Store {
     return this.#store.lastChanges(keys);
   }
 
-  /**
-   * The recent entries that affect claims on files. No waiting note is one: reads claim nothing.
-   */
+  /** The recent entries that affect claims. Waiting notes are none of them: reads claim nothing. */
   recent(cursor: number): RecentEntries {
     return this.#store.recent(cursor);
   }

@@ -54,7 +54,10 @@ export function unifiedDiff<T extends TextOrBytes>(
   return { ...page(groups, { ...options, bytes: typeof before !== 'string' }), diff };
 }
 
-/** The changed part with its context, split into lines; `base` is the number of lines before it. */
+/**
+ * The changed part of both texts with its context, split into lines. `base`: the number of lines
+ * before that part.
+ */
 interface Window {
   readonly base: number;
   readonly before: readonly string[];

@@ -28,9 +28,9 @@ export interface WorkspaceSettings {
   readonly releaseForCommands?: readonly string[];
   /** Absolute folders that may be read but not changed: inside a root, or roots themselves. */
   readonly readOnlyRoots?: readonly string[];
-  /** Lets changes open own files that lack read permission; see Policy.verificationErrors. */
+  /** Lets changes open the user's own unreadable files; see Policy.verificationErrors. */
   readonly opensOwn?: boolean;
-  /** Refuse to open with a weaker guarantee. */
+  /** Refuse to open if only a weaker guarantee against swapped links is available. */
   readonly require?: Guarantee;
   /** Use this guarantee even if a stronger one is available; for tests. */
   readonly use?: Guarantee;
@@ -105,10 +105,10 @@ const BY_ERRNO: Readonly<Record<string, { code: RefusalCode; next: NextStep; rea
 };
 
 /**
- * The directory trees an agent may touch. Turns strings into places, which all further operations
- * use. On Linux the kernel never follows a link for us, so a process that swaps directories for
- * links cannot redirect a place outside. Elsewhere the guarantee is `best-effort`: such a process
- * can win a race (see LIMITS.md).
+ * The directory trees an agent may touch. Turns strings into places (a pinned folder and a name),
+ * which all operations use. On Linux the kernel never follows a link for us, so a process that
+ * swaps directories for links cannot redirect a place. Elsewhere the guarantee is `best-effort`:
+ * such a process can win a race (see LIMITS.md).
  */
 export class Workspace {
   readonly guarantee: Guarantee;
@@ -211,10 +211,10 @@ export class Workspace {
   }
 
   /**
-   * Like `locate` with links `parents`, for another name in the folder of a place that was located
-   * a moment ago. The folder is not looked up again: if it was moved since, this reads the moved
-   * folder. The caller keeps `place.dir` open meanwhile. Undefined if the name does not exist or is
-   * protected: the caller then calls `locate`, which gives the reason.
+   * Like `locate` with links `parents`, for another name in the folder of a place that was just
+   * located. The folder is not looked up again: if it was moved since, this reads the moved folder.
+   * The caller keeps `place.dir` open. Undefined without the guarantee `walk`, for a missing name,
+   * and for a forbidden action: the caller then calls `locate`.
    */
   locateBeside({ path, dir }: Place, name: string, action: Action): Located | undefined {
     if (this.guarantee !== 'walk') return undefined;
@@ -232,7 +232,7 @@ export class Workspace {
     return this.#readOnly.includes(key);
   }
 
-  /** Like `locate`, but closes the folder: another file may have the name a moment later. */
+  /** Like `locate`, but closes the folder. So another file may get the name a moment later. */
   resolve(input: string, action: Action = 'status'): Outcome<{ path: ResolvedPath; exists: boolean }> {
     const outcome = this.locate(input, action);
     if (!outcome.ok) return outcome;

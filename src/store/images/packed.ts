@@ -18,7 +18,9 @@ import {
   writeNewSmall,
 } from './folder.ts';
 
-/** Smaller images are not compressed: they take one disk block in any case. */
+/**
+ * Smaller images (stored file contents) are not compressed: they take one disk block in any case.
+ */
 const MIN_BYTES = 4096;
 /** Minimum share of bytes saved; less is not worth another file. */
 const MIN_SAVED = 0.1;
@@ -31,8 +33,8 @@ const UNWRITTEN_MS = 24 * 3_600_000;
 const PACKED_AT_ONCE = 4;
 
 /**
- * The bytes of a compressed image, or undefined if there is none. Uses deflate, not zstd: other Node versions share the
- * state folder, and not all of them can read zstd.
+ * The bytes of a compressed image (a stored file content), or undefined if there is none. Uses
+ * deflate, not zstd: other Node versions share the state folder, and not all of them can read zstd.
  */
 export function readPacked(folder: ImageFolder, { sha256, size }: Fingerprint): Uint8Array | undefined {
   const file = packedFile(folder, sha256);
@@ -49,18 +51,18 @@ export function readPacked(folder: ImageFolder, { sha256, size }: Fingerprint): 
 }
 
 /**
- * Path of an image's compressed form; undefined if there is none. An image that is being removed
- * still counts.
+ * Path of an image's compressed form, also while the image is being removed. Undefined if there is
+ * none.
  */
 export function packedFile(folder: ImageFolder, sha256: string): string | undefined {
   return [folder.packed(sha256), folder.packedGone(sha256)].find((file) => statsOf(file) !== undefined);
 }
 
 /**
- * Compresses images that no program writes to any more: our own copies at once, and files from the
- * workspace after a day, unless a process still has them open. Returns the number of compressed
- * images and the bytes saved. At every moment, a reader finds the uncompressed or the compressed
- * form.
+ * Compresses images (stored file contents) that no program writes to any more: our own copies at
+ * once, and files from the workspace after a day, unless a process still has them open. Returns the
+ * number of compressed images and the bytes saved. At every moment, a reader finds the uncompressed
+ * or the compressed form.
  */
 export async function packImages(
   folder: ImageFolder,
@@ -165,10 +167,10 @@ function removePlain(
 }
 
 /**
- * Removes images that are no longer needed. First renames them: readers still find them, but
- * processes that store the same bytes do not. Then queries again which are needed, and puts those
- * back. That query finds a process that announced its change before it looked for the image. A
- * process that looks later finds no image and stores the bytes again.
+ * Removes images (stored file contents) that are no longer needed. First renames each image:
+ * readers still find it, but a process that stores the same bytes does not. Then calls `needed` and
+ * puts needed images back. A process that announced its change before it looked for the image is
+ * included in `needed`. A process that looks later finds no image and stores the bytes again.
  */
 export async function removeImages(
   folder: ImageFolder,

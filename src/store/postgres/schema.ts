@@ -13,9 +13,9 @@ const DAYS_AHEAD = 3;
  *
  * - `entries` and `touches` have a partition per day, so that retention drops tables instead of rows. Filter fields of
  *   entries are columns, as in the SQLite store.
- * - `chains` has one hash chain per writer: only its writer appends to it, so commits of a fleet never wait for each
- *   other. `known` names other chains and their ends when a chain began; its first link builds on the hash of that
- *   text.
+ * - `chains` has one hash chain per writer: only its writer appends to it, so commits of a fleet
+ *   never wait for each other. `known` lists other chains and their newest links at the time when a
+ *   chain began. The first link of the new chain builds on the hash of that list.
  * - Functions run with the rights of the schema's owner: a writer needs no right to change or delete rows.
  */
 const MIGRATIONS: readonly ((schema: string) => string)[] = [

@@ -7,9 +7,10 @@ const MAX_EDGE_BLANKS = 2;
 const BLANK_END = /\n[ \t]*$/;
 
 /**
- * Places an edit on the only block of lines similar to its anchor, if one kind of mistake explains every difference:
- * one indentation rule, one blank line, or the width of spaces inside lines. White space at line ends may differ too.
- * Kept lines stay as in the file; new lines are corrected by the same rule.
+ * Places an edit on the only block of lines similar to its old text (the anchor), if one kind of
+ * mistake explains every difference: one indentation rule, one blank line, or the width of spaces
+ * inside lines. White space at line ends may differ too. Kept lines stay as in the file; new lines
+ * are corrected by the same rule.
  */
 export function landOnBlock(text: string, texts: Texts, block: Block): PlacedEdit | undefined {
   const { oldString, newString } = withoutBlankEnds(texts);
@@ -221,7 +222,10 @@ function blanks(file: readonly FileLine[], above: number | undefined, below: num
   return file.slice(above + 1, below).map((line) => line.text);
 }
 
-/** Joins the lines with the file's line ending. Decides whether span and replacement include the last line's ending. */
+/**
+ * The span to replace and the lines to put there, joined with the file's line ending. The old and
+ * new text of the edit decide if the ending of the last line is part of each.
+ */
 function withEnds(
   text: string,
   span: { readonly start: number; readonly end: number },

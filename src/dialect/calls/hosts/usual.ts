@@ -1,6 +1,9 @@
 import type { ArgumentName, EditArguments, LineArguments, Rule } from '../table.ts';
 
-/** Rules of the tools that most hosts and servers have, with the argument names in use. */
+/**
+ * This file holds the rules of tools that most hosts and servers have, and the usual names of their
+ * arguments.
+ */
 
 const PATH: ArgumentName = [
   'path',

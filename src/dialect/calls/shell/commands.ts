@@ -16,8 +16,8 @@ export interface SimpleCommand {
   readonly words: readonly (string | undefined)[];
   readonly redirects: readonly Redirection[];
   /**
-   * The folder of the command, relative to the start folder of the line, after each earlier `cd`. `''` is the start
-   * folder; undefined means unknown.
+   * The folder in which the command runs, relative to the start folder of the line. `''` is the
+   * start folder; undefined means unknown.
    */
   readonly folder: string | undefined;
   /** The folder that `~` and `$HOME` name, if it is known. */
@@ -29,7 +29,7 @@ const MAX_LENGTH = 100_000;
 const MAX_DEPTH = 3;
 const SHELL = /^(?:ba|z|da)?sh$/;
 
-/** A program that runs the command in its own arguments. */
+/** A program, such as `env`, that runs the command in its own arguments. */
 interface Wrapper {
   /**
    * Matches options without a value. After an unknown option, the wrapped command stays unknown.
@@ -110,7 +110,7 @@ interface Scope {
 
 interface Walked {
   readonly commands: readonly SimpleCommand[];
-  /** The folder of the next command. */
+  /** The folder in which the next command runs. */
   readonly folder: string | undefined;
   /** Set if the shell has ended: no later command of the line runs. */
   readonly ended?: true;
@@ -290,13 +290,13 @@ function entered(folder: string | undefined, args: readonly (string | undefined)
   if (target === undefined || operands.length > 1 || target === '' || target.startsWith('-'))
     return undefined;
   const isReal = options.some((option) => option?.includes('P'));
-  // After `cd -P`, which follows links, the parent of the new folder is unknown.
+  // After `cd -P`, which follows links, `..` leads to an unknown folder.
   if ((isReal || `${folder ?? ''}/`.includes(`${REAL}/`)) && target.split('/').includes('..'))
     return undefined;
   return inFolder(folder, isReal ? `${target}${REAL}` : target);
 }
 
-/** Marks a folder that was entered by its real path (`cd -P`). The path with this ending still names that folder. */
+/** Appended to a folder that `cd -P` entered by its real path. Both paths name the same folder. */
 const REAL = '/./.';
 
 /** A path relative to the start folder of the line; undefined if its base folder is unknown. */

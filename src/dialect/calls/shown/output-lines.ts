@@ -22,8 +22,8 @@ export function linesShownIn(output: string, fileLines: readonly string[]): read
 
 /**
  * The lines of the file that the output shows without numbers. Searches the output for lines that
- * occur once in the file, then for such pairs of lines, and extends each match. Without a match, it
- * searches for the whole file.
+ * occur once in the file, then for pairs of adjacent lines that occur once, and extends each match.
+ * Without a match, it searches for the whole file.
  */
 function runsOf(printed: readonly string[], file: readonly string[]): readonly LineRange[] {
   const runs: LineRange[] = [];
@@ -150,8 +150,9 @@ const HEADING = /^(?:File: (.+)|(\S.*):)$/;
 const LINE = /^ *(?:L|Line )(\d{1,9}): (.*)$/;
 
 /**
- * The lines that a search result shows, by file, each as `12:text`. This is a guess from the formats of several
- * programs, so callers compare every line with the file. `searched`: the searched path, which may be the only file.
+ * The lines that a search result shows, by file, each as `12:text`. This is a guess from the
+ * formats of several programs, so callers compare every line with the file. `searched`: the
+ * searched path. If it is a single file, output lines that begin with a number may be its lines.
  */
 export function searchedLines(output: string, searched: string | undefined): ReadonlyMap<string, string> {
   const files = new Map<string, string[]>();
@@ -207,7 +208,10 @@ function joined(first: string | undefined, second: string): string {
 const DIFF_FILE = /^\+\+\+ (?:b\/)?/m;
 const DIFF_HUNK = /^@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@/;
 
-/** The lines of the new files that unified diffs show, by file, each as `12:text`. Callers compare them with the files. */
+/**
+ * The lines that unified diffs show of files after the change, by file, each as `12:text`. Callers
+ * compare the lines with the files.
+ */
 export function diffedLines(output: string): ReadonlyMap<string, string> {
   const files = new Map<string, string>();
   for (const part of output.split(DIFF_FILE).slice(1, MAX_FILES + 1)) {

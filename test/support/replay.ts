@@ -293,8 +293,7 @@ class Run {
       Lookfirst: outcome.ok,
       'whole-file hash': seen?.text === live,
       mtime: seen?.mtimeMs === mtimeMs,
-      // This rule does not check an edit's old text. But every edit fails if its old text is not in
-      // the file.
+      // This rule ignores the old text of an edit, but an edit fails if the file lacks that text.
       'read set': seen !== undefined && (at === 'whole' || truth !== 'must not'),
     };
     for (const rule of RULES) {
@@ -426,10 +425,7 @@ function staleAnchor(seen: string, live: string, edit: Edit): Edit | undefined {
     : undefined;
 }
 
-/**
- * The seen line from which a live line comes. For a line inside a hunk, `inside` chooses the hunk's
- * start or end in the seen text instead.
- */
+/** The seen line that a live line comes from; in a hunk, its start or end, as `inside` says. */
 function seenLine(hunks: readonly Hunk[], line: number, inside: 'beforeStart' | 'beforeEnd'): number {
   let shift = 0;
   for (const hunk of hunks) {
@@ -440,11 +436,7 @@ function seenLine(hunks: readonly Hunk[], line: number, inside: 'beforeStart' | 
   return line + shift;
 }
 
-/**
- * The right verdict on an edit. `must not`: the file lacks its old text. `must`: the seen text and
- * the file contain the old text once, with an equal line before or after it. `either`: all other
- * cases.
- */
+/** The right verdict on an edit, by its old text and the lines beside it in `seen` and `live`. */
 function editTruth(seen: string, live: string, { oldString }: Edit): Truth {
   if (countOf(live, oldString) === 0) return 'must not';
   if (countOf(seen, oldString) !== 1 || countOf(live, oldString) !== 1) return 'either';

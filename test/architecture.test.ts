@@ -43,8 +43,8 @@ const FS_EXCEPTIONS = new Set<string>([
 const OS_EXCEPTIONS: ReadonlySet<string> = new Set(['cli/stage.ts']);
 
 /**
- * The folders that talk to the outside: they parse input, call the core and print the result. They
- * may import only themselves and `OPEN_TO_DOORS`.
+ * The folders that talk to the outside: they parse input, call the core and print the result. Each
+ * may import only from itself and from the folders in `OPEN_TO_DOORS`.
  */
 const DOORS = new Set(['cli', 'mcp', 'proxy', 'hooks', 'viewer', 'adapters']);
 const OPEN_TO_DOORS = new Set([

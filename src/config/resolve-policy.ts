@@ -109,8 +109,8 @@ export function parsePolicyFile(text: string, name: string = 'lookfirst.json'): 
 }
 
 /**
- * Checks settings that a program passes by the rules for a policy file. Drops `undefined` settings,
- * so that the preset's values stay.
+ * Checks settings that come from a program, by the same rules as the settings in a policy file.
+ * Drops `undefined` settings, so that the preset's values stay.
  */
 function checkOverrides(value: unknown): PolicyOverrides {
   checkSettings(POLICY, value, 'policy');

@@ -73,7 +73,10 @@ function isZero(chunk: Uint8Array): boolean {
   return bytes.subarray(1).equals(bytes.subarray(0, -1));
 }
 
-/** The bytes a file must have. `bytes` saves hashing if the caller still has them. */
+/**
+ * The bytes that a file must have. If the caller still has them in memory, it passes `bytes`, and
+ * the file need not be hashed.
+ */
 export interface Expected {
   readonly fingerprint: Fingerprint;
   readonly bytes?: Uint8Array;

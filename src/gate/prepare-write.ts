@@ -289,7 +289,10 @@ interface CommitInput {
   readonly isAlone: boolean;
 }
 
-/** Writes the bytes to a temporary file. Undefined if the file to replace is gone; running the step will refuse. */
+/**
+ * Writes the bytes to a temporary file. Undefined if the file to replace is gone; the step then
+ * refuses the change when it runs.
+ */
 function stage(world: World, { before, bytes, mode }: NewBytes, place: Place): Promise<Staged | undefined> {
   const content = async (): Promise<Content> => ({ bytes });
   if (before !== undefined) return stageReplacement(world.disk, place, { content });

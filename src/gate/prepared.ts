@@ -240,7 +240,8 @@ export async function outsideChange(
  * read the file anyway. The lines cut off do not count as shown.
  */
 function boundedDiff(before: string, now: string, bounds: MaskedDiffOptions): UnifiedDiff {
-  // Lines are not shortened: a line cut here would not count as seen, and the next overwrite would be refused.
+  // Cut a line only at the limit that the policy sets for reads: a line cut earlier would not count
+  // as seen, and the next overwrite would be refused.
   const diff = maskedDiff(before, now, bounds);
   const isWhole = !diff.truncated && diff.text.length <= MAX_QUOTED_CHARS;
   return isWhole ? diff : beginningOf(before, now, { ...bounds, maxLines: Math.ceil(bounds.maxLines / 4) });

@@ -260,7 +260,7 @@ async function putFile(world: World, place: Place, step: RestoreRequest): Promis
   }
   if (after.kind !== 'file') return RESTORED;
   const { fingerprint, mode } = after;
-  // Sync a file on its own if it was not written and synced with its batch.
+  // A file without a staged temporary file was not synced with its batch, so sync it on its own.
   const disk = staged === undefined ? unbatched(world.disk) : world.disk;
   // Use the staged temporary file if there is one, because it already holds the bytes. The stored
   // bytes are then only compared with it.

@@ -15,7 +15,8 @@ it('purges every image of one file, before-images and shown bytes alike, and jou
     await ok(t.session.write(name, `${name} three\n`));
   }
   const held = (): string[] => readdirSync(join(t.home, 'images'), { recursive: true }).map(String);
-  // Wait until the background has stored three versions of each file, a moment after the calls.
+  // Wait until three versions of each file are stored. They are stored in the background, shortly
+  // after the calls.
   await expect.poll(() => held().filter((name) => /[0-9a-f]{64}/.test(name)).length).toBe(6);
   const before = held().filter((name) => /[0-9a-f]{64}/.test(name)).length;
   const state = await openState(`sqlite:${join(t.home, 'lookfirst.db')}`, {
@@ -49,7 +50,8 @@ it('purges only the images of secret files; before that, only their owner can re
     readdirSync(join(t.home, 'images'), { recursive: true })
       .map(String)
       .filter((name) => /[0-9a-f]{64}/.test(name));
-  // Wait until the background has stored two versions of each file, a moment after the calls.
+  // Wait until two versions of each file are stored. They are stored in the background, shortly
+  // after the calls.
   await expect.poll(() => images().length).toBe(4);
   for (const name of images()) expect(statSync(join(t.home, 'images', name)).mode & 0o077).toBe(0);
   const state = await openState(`sqlite:${join(t.home, 'lookfirst.db')}`, {

@@ -256,9 +256,9 @@ export interface AnnouncedCommand {
 }
 
 /**
- * Says if `lookfirst-shell` will run the command on an overlay layer, which hides its writes until
- * it ends. `expected`: yes, so only seen files were saved before it. `never`: no, because it runs
- * in the background. `possible`: not known.
+ * Says if `lookfirst-shell` will run the command on an overlay layer, which hides the command's
+ * writes until it ends. `expected`: yes, so only seen files were saved before the command. `never`:
+ * no, because the command runs in the background. `possible`: not known.
  */
 export type LayerExpectation = 'expected' | 'possible' | 'never';
 

@@ -35,9 +35,10 @@ const LOCAL = new Set([...PLAIN, 'uv', 'serena']);
 const OTHER_FOLDER = /^(-C|--(cwd|directory|prefix|chdir|dir|workdir))(=|$)/;
 
 /**
- * Decides which paths the upstream certainly resolves to the files we judge. All other paths are forwarded as the
- * absolute paths that were judged. Each connection has its own object, because a client can change the folders of its
- * server.
+ * Decides which paths the upstream certainly resolves to the files we judge. All other paths are
+ * forwarded as the absolute paths that were judged. A server on another machine, and a server that
+ * accepts only relative paths, get every path unchanged. Each connection has its own object,
+ * because a client can change the folders of its server.
  */
 export class UpstreamPaths {
   readonly #where: UpstreamLocation;
@@ -127,8 +128,8 @@ export function keepsFolder({ command, args }: Launch, table: ServerTable): bool
 }
 
 /**
- * The folder from the command line at which relative paths start; undefined if there is none, or it
- * is ambiguous.
+ * The folder in the server's command line at which its relative paths start. Undefined if the
+ * command line names none, or if no argument certainly is that folder.
  */
 export function folderOf(launch: Launch, table: ServerTable): string | undefined {
   const { folder } = table;

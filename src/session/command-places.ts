@@ -37,8 +37,9 @@ export interface AnnouncedShell {
 }
 
 /**
- * Finds the announcement of the command in a line of the client's shell. The client quotes the command and adds to it,
- * so only letters and digits are compared. Of several equal commands, the oldest that no other process runs is used.
+ * Finds the command that a line of the client's shell contains among the commands that hooks have
+ * announced. The client quotes the command and adds to it, so only letters and digits are compared.
+ * Of several equal commands, the oldest that no other process runs is used.
  */
 export async function announcedShell(
   { store }: Pick<Places, 'store'>,

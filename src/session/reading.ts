@@ -21,7 +21,10 @@ import { isSecretPath } from '../text/secrets.ts';
 import type { Found } from '../workspace/workspace.ts';
 import { lazily } from './masked-text.ts';
 
-/** The end of the last page of each huge file, so that the next page need not count lines from the top. */
+/**
+ * For each huge file, the position after the last page that was shown. The next page then need not
+ * count lines from the top.
+ */
 export type PageEnds = Map<string, { readonly stamp: Stamp; readonly next: LineStart }>;
 
 /** One read in progress: the request, the located file, and the session's earlier sighting. */

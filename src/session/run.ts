@@ -24,8 +24,8 @@ import { outputPath } from './path-names.ts';
 
 /**
  * Runs a command whose writes go to a separate layer over the workspace, then commits them as one
- * change. A command that was stopped, or whose writes are refused, changes nothing. A refused layer
- * is kept if the user could still want to apply it.
+ * change. A command that was stopped, or whose writes are refused, changes nothing. The layer with
+ * refused writes is kept if the user could still want to apply them.
  */
 export async function runCommand(
   world: World,

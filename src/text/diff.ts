@@ -138,8 +138,8 @@ function matchKept(left: Kept, right: Kept, maxCost: number): [number, number][]
 }
 
 /**
- * Returns the pairs of equal items: between two differences, both sequences have the same items in
- * the same order.
+ * Returns the indexes of equal items as pairs. Between two differences, both sequences have the
+ * same items in the same order.
  */
 function matchesBetween(
   differences: readonly (readonly [number, number, number, number])[],

@@ -11,8 +11,8 @@ const MAX_CHARS = 1024;
 const MAX_ANCHOR_CHARS = 4096;
 const MAX_COMPARED_CHARS = 400;
 /**
- * Number of anchor lines to search for, longest first. MAX_CANDIDATES limits the places to compare
- * in detail.
+ * Number of anchor lines, the longest ones, that are searched for in the file. Of the similar lines
+ * found there, only the best MAX_CANDIDATES are compared in detail.
  */
 const MAX_PROBES = 3;
 const MAX_CANDIDATES = 40;
@@ -34,7 +34,10 @@ export interface Nearest {
   readonly anchor?: string;
 }
 
-/** Minimum share of similar anchor lines before the file's lines are suggested instead. */
+/**
+ * Minimum average similarity of the lines, from 0 to 1. Below it, the lines of the file are not
+ * suggested as a better anchor.
+ */
 const MIN_SUGGESTED = 0.6;
 const MAX_SUGGESTED_CHARS = 2000;
 

@@ -19,7 +19,7 @@ export class KnownLines {
     return this.#lines.join('');
   }
 
-  /** The lines that the model is sure to know, as `NUMBER TEXT`. */
+  /** The present lines that the model certainly knows, as `NUMBER TEXT`. */
   get sure(): readonly string[] {
     return this.#lines.map(named).filter((_, at) => this.#sure[at] === true);
   }
@@ -59,7 +59,7 @@ export interface Replacement {
   readonly put: string;
 }
 
-/** A line after a replacement. */
+/** A line of the new text, with the old lines that it comes from. */
 interface MadeLine {
   line: string;
   /** The old lines from which the characters of the new line come. */

@@ -13,8 +13,8 @@ interface RemoteFault {
 }
 
 /**
- * A session in another process, with the interface of a local one. A Fault there is thrown here as an Error with its
- * code in front.
+ * A session in another process, with the interface of a local one. A Fault there is thrown here as
+ * an Error whose message begins with the fault's code.
  */
 export class Remote {
   readonly id: string;

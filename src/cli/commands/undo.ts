@@ -78,7 +78,10 @@ function tellFault(cli: Cli, error: unknown): ExitCode {
   return EXIT.fault;
 }
 
-/** The undo jobs for a request; `beyond` if an agent started the command and the changes belong to another session. */
+/**
+ * The undo jobs for a request. Returns `beyond` if an agent started the command and the changes
+ * belong to another session.
+ */
 async function jobsFor(
   cli: Cli,
   change: string | undefined,

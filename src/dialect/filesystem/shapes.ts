@@ -117,8 +117,8 @@ const ON_THE_WAY: Readonly<Record<string, string>> = {
 };
 
 /**
- * The official server's message for a refusal, which precedes Lookfirst's own; undefined if it has
- * none.
+ * Returns a function that gives the official server's message for a refusal. That message precedes
+ * Lookfirst's own. It is undefined if the official server has none.
  */
 export function forewordFor(
   call: 'open' | 'scandir' | 'stat' | 'mkdir',

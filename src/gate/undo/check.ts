@@ -281,9 +281,9 @@ class Rehearsal {
   }
 
   /**
-   * Returns the file if its bytes stay in memory; otherwise undefined. Removed files stay if
-   * another step restores their bytes. Of the other removed files, only the first ones stay, for
-   * the preview.
+   * Returns the file if its bytes stay in memory; otherwise undefined. Files that the undo keeps
+   * always stay. Removed files stay if another step restores their bytes. Of the other removed
+   * files, only the first ones stay, for the preview.
    */
   held({ restore }: UndoStep, snapshot: Snapshot | undefined): Snapshot | undefined {
     if (snapshot === undefined || restore.kind !== 'absent') return snapshot;

@@ -15,8 +15,9 @@ import { messageFormat, type NamedMessages } from './message-format.ts';
 const PARTS = new Set(['tool-call', 'tool-result', 'tool-error', 'tool-invocation', 'dynamic-tool']);
 
 /**
- * Messages of the Vercel AI SDK, in the model's or the UI's form, one by one or as a list. The format does not record
- * removals: content that is missing from a list does not count as seen.
+ * Messages of the Vercel AI SDK, in the model's or the UI's form, one by one or as a list. The
+ * format does not record removals. So each list replaces everything before it: only what the list
+ * contains counts as seen.
  */
 export const AI_SDK: Format = messageFormat({
   name: 'ai-sdk',

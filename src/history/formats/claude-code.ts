@@ -213,7 +213,7 @@ function kindOf(record: JsonRecord, blocks: readonly JsonRecord[]): LinkKind {
   return record['type'] === 'assistant' ? 'message' : 'aside';
 }
 
-/** The messages that a compaction kept unchanged. */
+/** Uuids of the messages that a compaction kept unchanged. */
 function preservedIn(metadata: JsonRecord): ReadonlySet<string> {
   const kept = metadata['preservedMessages'];
   if (!isRecord(kept)) return new Set();

@@ -41,7 +41,9 @@ export interface ViewSources {
 /** The number of files of one change that are shown with their diff. */
 const MAX_FILES = 50;
 const MAX_TEXT_BYTES = 4 << 20;
-/** Number of entries before and after an entry that are searched for a related entry of the same session. */
+/**
+ * The distance, in entry numbers, within which a related entry of the same session is searched for.
+ */
 const MAX_DISTANCE = 20_000;
 const MAX_SEARCHED = 500;
 

@@ -81,7 +81,10 @@ export class Heart {
     return found;
   }
 
-  /** False if another process may have received one of our leases. */
+  /**
+   * False if another process may have received one of our leases, because it was lost or not
+   * renewed in time.
+   */
   get holdsAll(): boolean {
     return [...this.#leases].every(({ lost, renewed }) => !lost && renewed.ageMs < SAFE_MS);
   }

@@ -67,7 +67,8 @@ export class PostgresStore implements Store {
 
   recall(session: string, key: string): Awaitable<Sighting | undefined> {
     if (this.#closed) throw closedFault();
-    // A read destroys nothing, so it does not wait for an unreachable server.
+    // If the server is unreachable, use a stale cached sighting at once instead of waiting: a read
+    // destroys nothing.
     const known = this.#seen.recall(session, key, this.#db.isAway ? 'stale' : 'checked');
     return known === undefined ? this.#load(session, key) : known.sighting;
   }
@@ -285,7 +286,7 @@ export class PostgresStore implements Store {
     return { sightings, version: isOwn ? Number(rows[0]?.['version']) : undefined };
   }
 
-  /** Drops cached sessions for which another process has written since. */
+  /** Drops a session from the cache if another process has written for it since it was cached. */
   async #checkWriters(): Promise<void> {
     const due = this.#seen.due();
     if (due.length === 0) {

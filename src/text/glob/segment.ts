@@ -38,8 +38,9 @@ const MAX_QUICK_STARS = 2;
 const MAX_QUICK_NODES = 1000;
 
 /**
- * Matches one name of a path against a pattern without `/` and braces. It tracks all reachable positions in parallel,
- * so that no pattern is slow.
+ * Returns a function that matches one name of a path against a pattern without `/` and braces. A
+ * simple pattern becomes a regular expression. For any other pattern, the function tracks all
+ * reachable positions in parallel, so that no pattern is slow.
  */
 export function nameMatcher(pattern: string, letters: 'exact case' | 'any case'): (name: string) => boolean {
   const nodes = parseGlob([...pattern]);
@@ -52,7 +53,10 @@ export function nameMatcher(pattern: string, letters: 'exact case' | 'any case')
   };
 }
 
-/** Matches one name against a pattern of `*` and `?`, case-insensitively. Other characters match themselves. */
+/**
+ * Returns a function that matches one name against a pattern of `*` and `?`, case-insensitively.
+ * Other characters match themselves.
+ */
 export function wildcardMatcher(pattern: string): (name: string) => boolean {
   return nameMatcher(pattern.replaceAll(/[^*?\p{L}\p{N}]/gu, '\\$&'), 'any case');
 }

@@ -19,8 +19,9 @@ export function landLoosely(text: string, texts: Texts): PlacedEdit | Rivals | u
 }
 
 /**
- * Places an edit on whole lines that match except for spaces at line ends. Kept lines retain the file's trailing
- * spaces; new lines do not get the model's. Undefined if the text begins or ends inside a line.
+ * Places an edit on whole lines that match except for spaces at line ends. Lines that the edit
+ * keeps retain their trailing spaces. If the model added trailing spaces to the old text, its new
+ * lines are written without such spaces. Undefined if the text begins or ends inside a line.
  */
 export function landOnFound(
   text: string,

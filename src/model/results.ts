@@ -3,7 +3,10 @@ import type { LineRange } from './coverage.ts';
 import type { FileKind } from './path.ts';
 import type { FileState, MatchPlace } from './verdict.ts';
 
-/** Information for the caller about an operation that succeeded. `report/` words the sentences. */
+/**
+ * Information for the caller about an operation that succeeded. Code in `report/` puts it into
+ * words.
+ */
 export type Notice =
   | {
       readonly kind: 'changed-elsewhere';

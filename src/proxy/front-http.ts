@@ -250,8 +250,8 @@ interface Post {
 }
 
 /**
- * Adds the session name of `/mcp/NAME` to a message, because clients without a session share one connection to the
- * server.
+ * Adds the session name from the URL path `/mcp/NAME` to a message. Clients without a session share
+ * one connection to the server, so the connection alone does not identify the session.
  */
 function inSessionOf(req: IncomingMessage, post: Post): Post {
   const named = namedIn(req);

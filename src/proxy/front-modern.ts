@@ -118,8 +118,8 @@ function withIds(message: JsonRecord, ours: number): JsonRecord {
 }
 
 /**
- * The id that we gave to the request that a message from the server belongs to; undefined if the
- * message names no such id.
+ * Finds the request to which a message from the server belongs. Returns the id that we gave to that
+ * request; undefined if the message names no such id.
  */
 function ownerOf(message: JsonRecord): number | undefined {
   const meta = rpcMeta(message)[SUBSCRIPTION];

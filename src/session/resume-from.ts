@@ -9,7 +9,10 @@ import type { Sighting } from '../model/sighting.ts';
 import type { Resumed, ResumeOptions, Transcript } from '../model/transcript.ts';
 import { countLines } from '../text/lines.ts';
 
-/** Gives a session the sightings of its transcript, as far as the disk confirms them. */
+/**
+ * Records for a session which files its transcript shows. Compares the shown lines with the disk: a
+ * file whose lines cannot be confirmed is recorded as unverified.
+ */
 export async function resumeFrom(
   world: World,
   ledger: Ledger,
@@ -32,7 +35,10 @@ export async function resumeFrom(
   return { confirmed: sightings.length - unverified, unverified, skipped: history.skipped };
 }
 
-/** Drops unconfirmed sightings of files that the session itself has seen: they must not replace better ones. */
+/**
+ * Leaves out an unverified sighting if the session has its own record of the file, because that
+ * record is better than the one from the transcript.
+ */
 async function notKnownBetter(ledger: Ledger, sightings: readonly Sighting[]): Promise<readonly Sighting[]> {
   const kept: Sighting[] = [];
   for (const sighting of sightings) {

@@ -25,9 +25,10 @@ describe('the types of the adapters', () => {
 });
 
 /**
- * Copies our types as files that are not declarations, and writes a project for them and the tests. `skipLibCheck`
- * would skip our own declaration files too. Without it, the compiler checks half a million lines of the frameworks,
- * some of which do not compile.
+ * Copies our declaration files as ordinary source files, and writes a project for them and the
+ * tests. `skipLibCheck` skips every declaration file, and ours must be checked. Without
+ * `skipLibCheck`, the compiler would check half a million lines of the frameworks, some of which do
+ * not compile.
  */
 function copyTypes(): void {
   rmSync(checked, { recursive: true, force: true });

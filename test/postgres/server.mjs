@@ -36,7 +36,11 @@ export async function startServer({ fsync = 'off', tlsPort } = {}) {
   return server;
 }
 
-/** The folder of initdb and postgres, and the package whose libraries need links. */
+/**
+ * The folder that contains the programs initdb and postgres (`bin`), and the package whose
+ * libraries need links (`native`), if they come from a package. A string says why there are no
+ * programs.
+ */
 function findBinaries() {
   if (process.platform !== 'linux') return 'PostgreSQL tests are skipped: they need Linux';
   const native = installedPackage();

@@ -222,7 +222,10 @@ interface OverviewRequest {
   readonly json: boolean;
 }
 
-/** Maximum number of sessions in the table, because every file that a listed session has seen is checked. */
+/**
+ * Maximum number of sessions in the table. More would take long, because every file that a listed
+ * session has seen is checked.
+ */
 const MAX_SESSIONS = 20;
 
 const COLUMNS: readonly Column[] = [

@@ -184,7 +184,8 @@ async function goneFrom(
     return { sightings: [], tombstones: seen === undefined ? [] : [from] };
   }
   const moved = (await ledger.all()).filter(({ key }) => isWithin(key, from));
-  // The new names have other stamps. `racy` makes later verdicts compare the bytes instead.
+  // Set `racy`, so that later verdicts compare the bytes: after the move, the files' recorded
+  // stamps are out of date.
   const there = moved.map((seen) => ({
     ...seen,
     key: `${movedTo}${seen.key.slice(from.length)}`,

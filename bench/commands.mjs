@@ -130,8 +130,8 @@ async function findRows(bench) {
 }
 
 /**
- * Mounts an overlay and runs a command on it, with no other work. This is the least time that a
- * layer can cost.
+ * Mounts an overlay and runs a command on it, with no other work. No layer can take less time than
+ * this.
  */
 function onBareOverlay({ base, root, probe: { tools } }, command) {
   const [upper, work] = ['bare-up', 'bare-work'].map((name) => join(base, name));

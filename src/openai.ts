@@ -42,8 +42,8 @@ export function lookfirstShell(session: Session | (() => Session), shell: OpenAi
 
 /**
  * A sandbox session with the gate in front of its editor and its commands. The sandbox's workspace
- * must be the session's only root, on this machine. The sandbox may use another path for its
- * workspace, the `root` of its manifest: paths that begin with it are understood.
+ * must be the session's only root, on this machine. In the sandbox, the workspace may have another
+ * path (`root` in the sandbox's manifest); paths that begin with `root` are understood.
  */
 export function guardSandbox<Sandbox extends OpenAiSandbox>(
   sandbox: Sandbox,

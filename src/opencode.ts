@@ -1,6 +1,7 @@
 /**
- * The plugin for opencode: `"plugin": ["file:///STATE/bin/lookfirst-opencode.js"]`. `lookfirst init opencode --hooks` copies this
- * file into the state folder, next to the script that it calls, so it must import nothing but Node's own modules.
+ * The plugin for opencode: `"plugin": ["file:///STATE/bin/lookfirst-opencode.js"]`. `lookfirst init
+ * opencode --hooks` copies this file into the state folder, next to the script that it calls. So
+ * this file must import nothing but Node's own modules.
  */
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';

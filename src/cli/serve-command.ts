@@ -65,7 +65,7 @@ type ViewerBeside = (
   options: { readonly log: (line: string) => void; readonly readOnly: string | undefined },
 ) => Promise<ServedViewer>;
 
-/** The servers, which are loaded only if one of them runs. */
+/** The functions that run a server. Their modules are loaded only if a server runs. */
 export interface Servers {
   serveStdio(plan: ServePlan): Promise<unknown>;
   serveHttp(

@@ -3,8 +3,8 @@ import { commandText } from '../report/command-words.ts';
 import { DESTROYS, type Tool } from './tool.ts';
 
 /**
- * The tool that runs commands, with a dialect's names for it and its time limit. It is offered only if commands are
- * allowed.
+ * The tool that runs commands, under the names that a dialect gives to the tool and to its time
+ * limit. It is offered only if commands are allowed.
  */
 export function commandTool(name: string, timeout: 'timeout_ms' | 'timeout'): Tool {
   return {

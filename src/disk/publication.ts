@@ -78,10 +78,10 @@ export function withdraw(context: DiskContext, publication: New): void {
 }
 
 /**
- * Sets our own file aside after it was published under the target's name. Deletes it only if there
- * is no room to keep it, because a process that opened it under that name may still write into it.
- * Returns its path if a process has already written into it, so that the caller reports the path;
- * otherwise returns nothing.
+ * Sets our own file aside after it was published under the target's name. A process that opened the
+ * file under that name may still write into it, so the file is deleted only if there is no room to
+ * keep it. Returns the file's path if a process has already written into it, so that the caller
+ * reports the path; otherwise an empty list.
  */
 export function keepOurs(context: DiskContext, publication: New): string[] {
   const { temp, intended } = publication;
@@ -107,8 +107,8 @@ export function discardOurs(context: DiskContext, { temp, intended }: New): void
 }
 
 /**
- * Moves a file that this process wrote out of the workspace. If there is no room for it, deletes it
- * rather than leaving it in the workspace.
+ * Moves one of this process's own files out of the workspace. If there is no room for the file,
+ * deletes it rather than leaving it in the workspace.
  */
 export function retainOrDrop(context: DiskContext, path: string): string {
   try {
@@ -179,9 +179,9 @@ const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /**
  * Moves a replaced or removed file out of the workspace into `retained` and returns its new path.
- * Moves the inode rather than its bytes: a process that still has it open writes into the kept
- * file. Across file systems it is copied and held open for a while, so that late writes are kept as
- * well. `image`: a free path in the store of old file contents, tried first.
+ * Moves the inode rather than its bytes: a process that still has the file open writes into the
+ * kept file. Across file systems, the file is copied and held open for a while, so that late writes
+ * are kept as well. `image`: a free path in the store of old file contents, tried first.
  */
 export function retain(context: DiskContext, from: string, image?: string): string {
   context.trace?.('retain');

@@ -196,10 +196,10 @@ function twice({ path, change }: Pick<Touched, 'path' | 'change'>, reason: strin
 }
 
 /**
- * Locks keys for a change. First completes the records of changes at these keys that a dead process
- * left unfinished, so that the journal keeps the order of events. Their processes cannot still run,
- * because we hold their locks now. With a ledger, also fetches what the session has seen of the
- * files. This takes the same round trip, and the result is cached while the locks are held.
+ * Locks keys for a change. First completes the records of unfinished changes at these keys, so that
+ * the journal keeps the order of events. The processes that began those changes have ended:
+ * otherwise they would still hold the locks. With a ledger, also fetches what the session has seen
+ * of the files, in the same round trip. The result is cached while the locks are held.
  */
 export async function lockKeys(
   world: World,
@@ -277,8 +277,8 @@ interface LockedFor {
 }
 
 /**
- * Locks keys to record what happened there. Waits for hosts of other sessions that are about to write, so that their
- * bytes are recorded as theirs.
+ * Locks keys to record the changes that happened there. Waits for hosts of other sessions that are
+ * about to write, so that the written bytes are attributed to those sessions.
  */
 export async function lockToSettle(
   world: World,
@@ -331,7 +331,7 @@ interface Looked<T> {
 
 /**
  * Runs `look` for locked keys. While a host is about to write there, releases the locks for a
- * moment and runs it again.
+ * moment and runs `look` again.
  */
 async function lookAfterHosts<T>(
   world: World,

@@ -61,8 +61,8 @@ export interface LookRequest {
 }
 
 /**
- * Gathers the facts for a verdict. Reads bytes only if the session has seen some, sent a revision
- * or has another right to them. Any other session is refused before anything is derived from them.
+ * Gathers the facts for a verdict. Reads a file's bytes only if the session has seen some of them
+ * or has another right to them. Other sessions learn nothing that is derived from the bytes.
  */
 export async function look(
   world: World,

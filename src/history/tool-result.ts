@@ -27,7 +27,7 @@ export interface RecordedResult {
   readonly before?: string | null | undefined;
   /**
    * The parts of files that the model knows through this call, as the host recorded them. They
-   * replace those derived from the call's arguments.
+   * replace the parts that would be derived from the call's arguments.
    */
   readonly views?: readonly View[] | undefined;
   /**

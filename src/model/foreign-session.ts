@@ -14,11 +14,17 @@ export interface ForeignSession {
   readonly readOnly: boolean;
   /** Resolves a path if the session may access it for this action. Synchronous where possible. Reads no content. */
   locate(path: string, action: Action): ForeignPlace | Promise<ForeignPlace>;
-  /** The path, with each name spelled as on disk if it differs only in its Unicode form. */
+  /**
+   * The path with its names spelled as on disk. Corrects only names that differ in their Unicode
+   * form.
+   */
   pathOnDisk(path: string): string;
   /** Records the output of a command that names this file: output lines that equal lines of the file count as seen. */
   witnessOutput(path: string, output: string): Promise<void>;
-  /** Records that a command wrote this file from its own text. If the file holds exactly that text, it counts as seen. */
+  /**
+   * Records that a command wrote `content`, a text that the command itself contains, into this
+   * file. If the file holds exactly that text, the file counts as seen.
+   */
   witnessWritten(path: string, content: string): Promise<void>;
   /**
    * Checks whether all of these changes may be made; see `Session.announce`. Call `settle` exactly

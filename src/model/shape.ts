@@ -32,7 +32,7 @@ export type Shape =
   | ({ readonly type: 'constant'; readonly values: readonly unknown[] } & Described)
   | ({ readonly type: 'either'; readonly shapes: readonly Shape[] } & Described)
   | VariantShape
-  /** Any value: the code that uses it checks it. */
+  /** Any value. The code that uses the value checks it. */
   | ({ readonly type: 'any' } & Described)
   /** A value that only a program can pass, such as a function or bytes. */
   | ({
@@ -217,8 +217,8 @@ function checkMember(
 }
 
 /**
- * Checks a value that may have one of several shapes. If only one shape has the value's type, its
- * own mismatches say more than "must be A or B".
+ * Checks a value that may have one of several shapes. If only one of these shapes has the value's
+ * type, reports the mismatches of that shape, which say more than "must be A or B".
  */
 function checkEither(shape: Extract<Shape, { type: 'either' }>, value: unknown): readonly Mismatch[] {
   const tried = shape.shapes.map((each) => checkShape(each, value));

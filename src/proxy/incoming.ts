@@ -298,7 +298,10 @@ function skipString(line: Buffer, start: number): number {
   return line.length;
 }
 
-/** Matches `..` in a URL. It is refused as ambiguous, because some servers follow links before they apply it. */
+/**
+ * Matches `..` in a URL. It is refused as ambiguous, because some servers follow links before they
+ * apply `..`.
+ */
 const CLIMBS = /(^|[/\\:]|%2f|%5c)(\.|%2e){2}($|[/\\?#]|%2f|%5c)/i;
 
 /** The URL of a `resources/read`, if it is that of a file. */
@@ -324,7 +327,7 @@ export async function readResource(
     const session = await options.session(rpcMeta(message));
     ended = session.ended;
     // Check two forms of the path, because some servers decode the URL and others only remove its
-    // scheme. Both must be inside the workspace.
+    // scheme. Both forms must be inside the workspace.
     const reading = { relativeTo: 'cwd', expandsHome: true, cwd: options.where.cwd } as const;
     for (const path of [upstreamPath(uri, reading), uri.replace(/^file:(\/\/)?/i, '')]) {
       const located = await session.locate(path, 'read');

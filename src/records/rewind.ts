@@ -10,7 +10,7 @@ import { Families, type TurnView } from './turns.ts';
 import type { UndoJob } from './undo-jobs.ts';
 
 /**
- * The undo that returns to the beginning of a turn. It covers everything since, by the turn's
+ * The undo that returns to the beginning of a turn. It covers all changes since then, by the turn's
  * session and its sub-agents, or by all sessions in scope. Undefined if there is nothing to undo.
  */
 export async function rewindJob(

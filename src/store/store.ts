@@ -73,8 +73,8 @@ export interface Store {
    */
   readonly confirm?: (previous: ChainLink, throughSeq: number) => Promise<ChainLink | undefined>;
   /**
-   * Removes the oldest entries up to and including a number. The chain then begins after it. Returns how many were
-   * removed.
+   * Removes the oldest entries up to and including a number. The chain then begins with the next
+   * entry. Returns how many were removed.
    */
   prune(throughSeq: number): Promise<number>;
   /** Removes only entries about reads before a time. Present if reads have their own chain. */

@@ -17,7 +17,10 @@ export interface TranscriptFile {
   /** Size at opening. The file may grow while it is read. */
   readonly size: number;
   readonly chunks: AsyncIterable<Uint8Array>;
-  /** The project's folder, if the client wrote it beside its transcripts. Relative paths start there. */
+  /**
+   * The project's folder, if the client stores its path beside the transcripts. Relative paths in
+   * the transcript start there.
+   */
   readonly project?: string;
 }
 

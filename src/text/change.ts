@@ -35,8 +35,9 @@ export function changesOf(spans: readonly Span[], lengths: readonly number[]): C
 }
 
 /**
- * Composes two steps: `first` leads from A to B, `second` from B to C, the result from A to C. Both
- * must be ascending and disjoint. Changes that meet in B become one. Linear in their number.
+ * Composes two steps: `first` leads from A to B, `second` from B to C, the result from A to C. The
+ * changes of each step must be ascending and disjoint. Changes that meet in B become one. Takes
+ * time linear in the number of changes.
  */
 export function composeChanges(first: readonly Change[], second: readonly Change[]): Change[] {
   const composed: Change[] = [];

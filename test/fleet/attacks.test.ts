@@ -106,8 +106,8 @@ await describePostgres('attacks on a fleet', (server) => {
     const db = await PostgresConnection.open(url);
     onTestFinished(() => db.close());
     const others = `from pg_stat_activity where application_name = 'lookfirst' and pid <> pg_backend_pid()`;
-    // Wait until the server has recorded the reads. If its process were stopped while it records
-    // them, it would keep locks for which every later change waits.
+    // Wait until the database server has recorded the reads. A server process that is stopped while
+    // it records keeps its locks, and every later change would wait for these locks.
     await sessions.world.store.state();
     await expect.poll(() => db.query(`select pid ${others} and state = 'idle'`)).toHaveLength(1);
     const stopped = (await db.query(`select pid ${others}`)).map(({ pid }) => Number(pid));

@@ -52,8 +52,8 @@ export async function failMany(count: number): Promise<{ before: number; after: 
     },
   });
   const failTimes = async (times: number): Promise<number> => {
-    // Opens a workspace for these tries only. An open one keeps recently used folders open, and
-    // their descriptors would be counted.
+    // Opens a workspace for these tries only. An open workspace keeps recently used folders open,
+    // and their descriptors would be counted.
     const workspace = Workspace.open([disk.root], { protect: ['**/*.pem'] });
     const work = operationsOf(disk, workspace, (now) => {
       failing = now;

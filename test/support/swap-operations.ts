@@ -200,8 +200,8 @@ export const SWAP_OPERATIONS: readonly SwapOperation[] = [
 ];
 
 /**
- * The tree that the attacker swaps parts of. Inside and outside contain the same names, so that only containment can
- * distinguish them.
+ * Creates a tree of which the attacker swaps parts. The trees inside and outside the root contain
+ * the same names, so that an operation outside does not fail because of a missing name.
  */
 export function makeVictimTree(folder: string, bytes: Buffer, mark: string): void {
   mkdirSync(join(folder, 'c/empty'), { recursive: true });

@@ -242,7 +242,10 @@ function notEnforced(client: Client, proxied: readonly ProxiedServer[], places: 
   ];
 }
 
-/** Reports an entry of a project that its client ignores until the user approves it or trusts the folder. */
+/**
+ * Reports a project's entry that the client ignores until the user approves the entry or trusts the
+ * folder.
+ */
 function checkTrust(name: ClientName, scope: ConfigScope, places: ClientPlaces): DoctorCheck[] {
   const reason = scope === 'project' ? UNTRUSTED[name]?.(places) : undefined;
   return reason === undefined ? [] : [warn(name, reason)];
@@ -287,7 +290,8 @@ function claudePending({ home, project, env }: ClientPlaces): string | undefined
 }
 
 /**
- * The reason why Codex ignores the configuration of a project: it does not trust the project. Undefined if it does.
+ * The reason why Codex ignores the configuration of a project, namely that Codex does not trust the
+ * project. Undefined if Codex trusts it.
  */
 function codexUntrusted({ home, project, env }: ClientPlaces): string | undefined {
   const file = join(env['CODEX_HOME'] || join(home, '.codex'), 'config.toml');
@@ -304,8 +308,8 @@ function codexUntrusted({ home, project, env }: ClientPlaces): string | undefine
 }
 
 /**
- * The reason why Gemini CLI ignores the settings of a folder: it does not trust the folder. Undefined if it does, or
- * if folder trust is switched off.
+ * The reason why Gemini CLI ignores the settings of a folder, namely that it does not trust the
+ * folder. Undefined if Gemini CLI trusts the folder, or if folder trust is switched off.
  */
 function geminiUntrusted(places: ClientPlaces): string | undefined {
   const { project, env } = places;

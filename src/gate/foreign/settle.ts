@@ -149,8 +149,8 @@ async function settleAs(
 }
 
 /**
- * The journal entry with the real effects of a change. The files of a command are known only now;
- * its entry names the first one.
+ * The journal entry with the real effects of a change. The files that a command changed are known
+ * only now; the command's entry names the first of them.
  */
 function settledEntry(world: World, pending: PendingChange, effects: readonly Effect[]): NewEntry {
   const { entry, foreign } = pending;

@@ -42,9 +42,9 @@ interface ImageOptions {
 
 /**
  * The earlier file contents (images) of a fleet. Small images are in the database, for all
- * machines. Large and secret ones are files of the machine that kept them, and the database names
- * that machine. A file of this machine's workspaces also stays here as an image, because a program
- * may still have it open.
+ * machines. Large and secret images are files of the machine that kept them, and the database names
+ * that machine. A replaced file of this machine's workspaces also stays on this machine as an
+ * image, because a program may still have it open.
  */
 export class PostgresImages implements Images {
   readonly #local: Images;
@@ -99,8 +99,8 @@ export class PostgresImages implements Images {
   }
 
   /**
-   * Sends the bytes to the database unless they were sent with the announcement. They were not if
-   * another program changed the file in between.
+   * Sends the bytes to the database unless they were sent with the announcement of the change. They
+   * were not sent then if another program changed the file after the announcement.
    */
   async adopt(fromPath: string, fingerprint: Fingerprint, how: Adoption = {}): Promise<Kept> {
     const { sha256 } = fingerprint;
@@ -177,7 +177,10 @@ export class PostgresImages implements Images {
     return this.#local.adoptLate(fromPath, sha256);
   }
 
-  /** Lists each image once, wherever it is stored. Only those of this machine are held in memory at once. */
+  /**
+   * Lists each image once, wherever it is stored. Loads the list of this machine's images as a
+   * whole, and the database's list in pages.
+   */
   async *list(): AsyncGenerator<KeptImage> {
     const here = new Map<string, KeptImage>();
     for await (const image of this.#local.list()) here.set(image.sha256, image);

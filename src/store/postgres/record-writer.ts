@@ -131,9 +131,9 @@ export class RecordWriter {
   }
 
   /**
-   * Handles a record that failed. If its answer was lost, the next record withdraws the change that
-   * it announced. Its reads count as not journalled, so that the next read of each file is
-   * journalled.
+   * Handles a record that failed. If the answer was lost, the next record withdraws the change that
+   * this record announced. The reads in this record count as not journalled, so that the next read
+   * of each file is journalled.
    */
   failed({ writes: { announce }, summarised }: PreparedRecord, error: unknown): void {
     const isUnanswered = error instanceof Fault && error.reason === 'unanswered';
@@ -309,7 +309,10 @@ function readName({ session, root, path = '' }: NewEntry): string {
   return `${session}\0${root}\0${path}`;
 }
 
-/** Sorts values by name. All processes use this order, because the server locks rows in it. */
+/**
+ * Sorts values by name. The server locks rows in this order. All processes use the same order, so
+ * that they cannot deadlock.
+ */
 function sortedByName(values: ReadonlyMap<string, object>): readonly object[] {
   if (values.size === 1) return [...values.values()];
   return [...values].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, value]) => value);

@@ -25,7 +25,7 @@ class GeminiScribe implements Scribe {
         return this.#put(step.id, message(step, { status: 'executing' }));
       case 'result': {
         const call = this.#calls.get(step.id);
-        // Gemini CLI records only one result of a call, so it has no record for a second one.
+        // Write no record for a second result of a call, because Gemini CLI records only one.
         if (call === undefined || this.#answered.has(call)) return undefined;
         this.#answered.add(call);
         return this.#put(step.id, message(call, this.#result(call, step)));

@@ -346,8 +346,9 @@ function onlyFile(args: readonly string[]): string | undefined {
 }
 
 /**
- * The words of one simple command. Undefined if it contains anything that a shell might expand, redirect, join or run.
- * It deliberately supports less than a shell, because anything else is uncertain.
+ * The words of one simple command. Undefined if the command contains anything that a shell might
+ * expand, redirect, join or run. The parser deliberately supports less than a shell, because
+ * anything else is uncertain.
  */
 function simpleWords(command: string): readonly string[] | undefined {
   // Most commands consist only of plain words with single spaces between them.

@@ -231,7 +231,7 @@ function goneKeys(outcomes: readonly Done[]): readonly string[] {
 /**
  * True if the store's answer was lost, so that nothing shows whether the change is recorded. The
  * files then stay as they are: reverting could contradict the journal. If there is no record, a
- * later process compares the files and writes it.
+ * later process compares the files and records the change.
  */
 function isUnanswered(error: unknown): error is Fault {
   return error instanceof Fault && error.code === 'STORE_FAILED' && error.reason === 'unanswered';
@@ -332,8 +332,8 @@ interface Told {
 }
 
 /**
- * The outcome of the steps, or the reason why nothing is changed. `missing`: the user has not
- * approved it. `busy`: another session works on a file. `conflict`: a file changed.
+ * The outcome of the steps, or the reason why nothing is changed. `missing`: the user's approval is
+ * missing. `busy`: another session works on a file. `conflict`: a file changed.
  */
 type Carried =
   | Outcome<ApplyResult>

@@ -78,7 +78,7 @@ export interface GcLimits {
 
 /** The entries, stored file contents (`images`) and sessions that a clean-up will remove. */
 export interface GcPlan {
-  /** Entries up to and including this number. */
+  /** The clean-up removes entries up to and including this number. */
   readonly throughSeq: number;
   readonly entries: number;
   readonly images: readonly KeptImage[];
@@ -105,8 +105,8 @@ const GRACE_MS = 10 * 60_000;
 export async function planGc({ store, images }: GcStores, limits: GcLimits, nowMs: number): Promise<GcPlan> {
   const { head, checkpoint, mayPrune } = await store.state();
   // Query pending changes before the entries. A change that ends between the two queries may be
-  // missing from the entries, but it is then among the pending ones. In a database that many
-  // machines share, even entries with lower numbers can appear later.
+  // missing from the entries, but it is then among the pending ones. This holds even for a database
+  // that many machines share, where entries with lower numbers can appear later.
   const pending = imagesOfPending(await store.pending());
   const uses = await lastUses(store, pending);
   const sorted = await sortImages(images, { uses, seen: await imagesSeen(store), nowMs });

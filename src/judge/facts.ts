@@ -47,8 +47,9 @@ export interface FolderFacts {
 }
 
 /**
- * Everything the rules may use, as plain data. Facts from file contents (`touched`, `target.binary`, `placeholder`) are
- * absent until a first verdict has allowed reading the file. Judging a second time with them is cheap.
+ * Everything the rules may use, as plain data. Facts from file contents (`touched`,
+ * `target.binary`, `placeholder`) are absent until a first verdict has allowed reading the file.
+ * The gate then judges again with these facts, which is cheap.
  */
 export interface Facts {
   readonly action: JudgedAction;
@@ -75,7 +76,9 @@ export interface Facts {
   readonly freshness?: 'same' | 'changed' | 'unknown' | undefined;
   /** True if the session last saw other bytes, but has seen the current bytes whole before. */
   readonly cameBack?: boolean | undefined;
-  /** The reason why freshness is unknown. */
+  /**
+   * The reason why `freshness` is `unknown`: a system error such as `EACCES`, or another problem.
+   */
   readonly errno?: string | undefined;
   /**
    * True if the modification time differs from the sighting's; undefined if the sighting has none.
@@ -101,8 +104,8 @@ export interface Facts {
   /** The kind of content that an overwrite writes; absent counts as text. */
   readonly contentKind?: 'text' | 'bytes' | undefined;
   /**
-   * A sign that the new text is not real content: a placeholder for omitted lines, or line numbers
-   * from the output of a read. In a few words.
+   * Says in a few words why the new text does not look like real content: it contains a placeholder
+   * for omitted lines, or line numbers from the output of a read.
    */
   readonly placeholder?: string | undefined;
   /** The other session whose recorded change produced the current file. */

@@ -99,8 +99,9 @@ function license({ facts, policy, notices }: JudgeContext): Licensed {
 }
 
 /**
- * The reason to allow a change that the session has not seen: it destroys nothing, or the caller
- * has other proof. Undefined if there is none.
+ * The reason to allow a change regardless of what the session has seen: the change destroys
+ * nothing, the caller has other proof, or no read is required. Undefined if there is no such
+ * reason.
  */
 function exemption(facts: Facts, policy: Policy): Licence | undefined {
   const { action, target } = facts;

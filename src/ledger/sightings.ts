@@ -29,8 +29,8 @@ const MAX_PAGES = 200;
 /**
  * A session's sighting of a file after one more view. The shown lines add up only for equal bytes;
  * other bytes replace the old sighting. The session's own edit replaces the bytes, but never makes
- * a partial view whole. The time is that of the latest view: a TTL counts from it, and a rewind
- * before it drops the whole sighting.
+ * a partial view whole. The time is that of the latest view: a TTL counts from it, and a rewind to
+ * an earlier time drops the whole sighting.
  */
 export function mergeSighting(old: Sighting | undefined, next: Sighting): Sighting {
   if (old === undefined) return next;
@@ -258,7 +258,10 @@ const HOWS: ReadonlySet<string> = new Set<How>([
   'witness',
 ]);
 
-/** Exports sightings that have a fingerprint as JSON text; an import could not confirm the others. */
+/**
+ * Exports sightings as JSON text. Omits sightings without a fingerprint: an import could not
+ * confirm them.
+ */
 export function exportSightings(session: string, sightings: readonly Sighting[]): string {
   const exported = sightings
     .filter((sighting) => sighting.fingerprint !== undefined)

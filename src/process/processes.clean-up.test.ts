@@ -115,7 +115,7 @@ it('a layer is removed with names that are not UTF-8', async () => {
   removeLayer(layer);
   expect(existsSync(layer.folder)).toBe(false);
   removeSpentLayers(at.home);
-  // Wait, because `removeSpentLayers` leaves names that are not UTF-8 to another process.
+  // Wait, because `removeSpentLayers` leaves files whose names are not UTF-8 to a child process.
   await expect.poll(() => existsSync(layer.spent)).toBe(false);
 });
 

@@ -357,7 +357,7 @@ function compare(
 
 const DIFFERENT = { at: undefined, matched: 0, open: false } as const;
 
-/** The number of equal bytes before an escape, a quote or a difference. A loop of its own, because nearly all bytes pass here. */
+/** Number of equal bytes before an escape, quote or difference. Most bytes are compared here. */
 function plainLength({
   part,
   at,

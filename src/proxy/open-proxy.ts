@@ -119,8 +119,8 @@ async function openFor(sessions: Sessions, choice: SessionChoice): Promise<Forei
 }
 
 /**
- * Opens a session for a single call of a client without a name. The call then shares no sightings
- * with others.
+ * Opens a session for a single call of a client without a name. The session shares no sightings
+ * with other calls.
  */
 async function openForCall(sessions: Sessions): Promise<ForeignSession> {
   const session = await sessions.session();

@@ -132,7 +132,7 @@ export function runLimits({ policy, ripgrep }: SearchWorld): RunLimits {
 }
 
 /**
- * The target of a search: an open folder, or one file in its open folder. The owner must close the
+ * The target of a search: an open folder, or one file in its open folder. The caller must close the
  * folder.
  */
 export type SearchTarget =

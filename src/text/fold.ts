@@ -2,8 +2,8 @@ import type { MatchTier } from '../model/results.ts';
 import type { Span } from './lines.ts';
 
 /**
- * A level of tolerance when an anchor is searched (the levels are called tiers). Each of these
- * ignores some differences between characters.
+ * A level of tolerance when an anchor is searched (the levels are called tiers). Each tier of this
+ * type ignores some differences between characters.
  */
 export type TolerantTier = Extract<MatchTier, 'line-endings' | 'trailing-space' | 'punctuation'>;
 

@@ -16,7 +16,7 @@ describe('the next step of a refused undo_change', () => {
     const [stated] = [await t.call(['undo_change', { change: 'c0000000000' }])];
     return { ...t, change, unknown: stated, now: () => readFileSync(join(t.root, 'a.txt'), 'utf8') };
   }
-  /** Makes the last call that a text names. */
+  /** Makes the last call of `undo_change` that a text suggests. */
   async function follow(t: Awaited<ReturnType<typeof changed>>, text: string) {
     const named = callsIn(text).filter(([tool]) => tool === 'undo_change');
     for (const each of named) expect(whyNotCallable(t.dialect, each)).toBeUndefined();

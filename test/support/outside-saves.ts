@@ -10,7 +10,8 @@ import { entriesBelow, type Scratch, scratch } from './tree.ts';
 
 export interface OutsideSaves {
   /**
-   * `gated`: agents edit through Lookfirst. `naive`: agents read, replace and rename by themselves.
+   * `gated`: agents edit through Lookfirst. `naive`: agents read a file, write the new text to a
+   * second file and rename it over the first, without any check.
    */
   readonly agents: 'gated' | 'naive';
   /** Milliseconds between two saves of each outside program. */

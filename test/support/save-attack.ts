@@ -10,7 +10,9 @@ import { LineClient } from '../proxy/line-client.ts';
 /** The official server behind the proxy, under a preset; or, as a control, the server alone. */
 export type Guard = Extract<PresetName, 'default' | 'strict' | 'file-time' | 'staleness'> | 'none';
 
-/** Tries that run at the same time, each on its own file, so that their pauses overlap. */
+/**
+ * Number of tries that run at the same time, each on its own file, so that their pauses overlap.
+ */
 const LANES = 10;
 
 export interface SaveAttack {

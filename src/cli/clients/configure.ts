@@ -19,7 +19,10 @@ export interface ConfigureRequest {
    * `proxy`, the scope in which the entry is found.
    */
   readonly scope?: ConfigScope;
-  /** A server of the client. If given, our proxy is put before it, instead of adding our own server. */
+  /**
+   * The name of a server in the client's configuration. If given, our proxy is put before that
+   * server, instead of adding our own server.
+   */
   readonly proxy?: string;
   /** If given, hooks are added to the client's settings; for `remove`, they are removed. */
   readonly hooks?: HookRequest;

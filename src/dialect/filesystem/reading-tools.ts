@@ -6,7 +6,10 @@ import { READS, type Tool, tool } from '../tool.ts';
 import { forewordFor, HEAD_STYLE, RAW_STYLE, TEXT_OUTPUT } from './shapes.ts';
 
 const ALL = Number.MAX_SAFE_INTEGER;
-/** Maximum size of a file that is read whole, because one message contains its content twice. */
+/**
+ * Maximum size of a file that is read whole. The answer contains the content twice, so larger files
+ * would make it too long.
+ */
 const MAX_WHOLE_BYTES = 64 << 20;
 
 /** Types by file name, as in the official server; the bytes are not checked. */

@@ -59,8 +59,9 @@ export interface LayerCommit {
   /** `shown`: the model is shown the changes, so that they count as seen. `silent`: it is not. */
   readonly answer: 'shown' | 'silent';
   /**
-   * Times at which the call arrived and was answered. Lines shown in between do not count as seen.
-   * Absent if the client waits for each answer before its next call.
+   * Times at which the call arrived and was answered. Lines that other answers showed after the
+   * arrival do not count as seen for this call. Absent if the client waits for each answer before
+   * its next call.
    */
   readonly times?: CallTimes | undefined;
 }
@@ -209,8 +210,8 @@ function itemsOf({ written }: Vetted, sightings: ReadonlyMap<string, Sighting>):
 
 /**
  * Remembers the bytes that a command left, so that later changes to them can be shown as a diff. If
- * there are many files, remembers only those that the session knows: each is stored as a separate
- * file, which takes as long as the commit.
+ * there are many files, remembers only files that the session knows, because storing every file
+ * would take as long as the commit.
  */
 async function rememberResults(world: World, ledger: Ledger, { written }: Vetted): Promise<void> {
   const small = written.filter(

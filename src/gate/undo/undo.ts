@@ -26,7 +26,10 @@ export interface UndoRequest extends UndoSelection {
   readonly by?: 'session';
   /** If the signal fires before the first file is touched, nothing is undone. */
   readonly signal?: AbortSignal | undefined;
-  /** When the call arrived and was answered. Lines shown after it arrived do not count as seen. */
+  /**
+   * Times at which the call arrived and was answered. Lines that other answers showed after the
+   * arrival do not count as seen for this call.
+   */
   readonly times?: CallTimes | undefined;
   /** Undo everything since a turn began, instead of the changes that the selection names. */
   readonly rewind?: RewindTarget;

@@ -105,7 +105,7 @@ function filesOf({ kind, root, path, effects = [] }: Entry): { root: string; pat
 
 /**
  * True for a path outside the root. The path of a refusal is kept as the caller wrote it, so it may
- * lead there.
+ * be outside.
  */
 function isElsewhere(path: string): boolean {
   return path === '' || path.startsWith('/') || path.startsWith('..');

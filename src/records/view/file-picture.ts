@@ -13,7 +13,10 @@ import { findTitle, type ViewSources, viewText } from './entry-views.ts';
 import { feedRow } from './feed.ts';
 import type { FilePicture, Strip } from './view-data.ts';
 
-/** The maximum number of changes of the file that are read. Lines written before these changes have no author. */
+/**
+ * Number of the file's newest changes that are read to find the author of each line. Lines from
+ * older changes have no author.
+ */
 const MAX_CHANGES = 60;
 
 const MAX_REFUSALS = 40;
@@ -208,7 +211,7 @@ async function readBefore(
     : { seen: [], stale: ranges, words: 'read an earlier version, and is closed' };
 }
 
-/** The lines, as ranges, whose author is one of these changes. */
+/** The lines, as ranges, whose author is a change in `changes`. */
 export function linesBy(authors: readonly number[], changes: ReadonlySet<number>): LineRange[] {
   return mergeRanges(
     authors.flatMap((author, i) => (changes.has(author) ? [{ from: i + 1, to: i + 1 }] : [])),

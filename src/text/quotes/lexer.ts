@@ -1,7 +1,7 @@
 import type { Span } from '../lines.ts';
 import type { StringRule, Syntax } from './languages.ts';
 
-/** Positions of matching typographic quotes that are code. */
+/** Positions of the typographic quotes that together delimit one literal in code. */
 export type QuoteGroup = readonly number[];
 
 interface Tag {

@@ -209,7 +209,9 @@ export interface Texts {
   readonly newString: string;
 }
 
-/** The only place of an edit that does not match exactly, and the new text adapted to that place. */
+/**
+ * The only place where an edit fits, although not exactly, and the new text adapted to that place.
+ */
 export interface PlacedEdit {
   readonly tier: MatchTier;
   readonly span: Span;

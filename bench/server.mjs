@@ -286,7 +286,7 @@ class Bench {
     return { ...ratio(samples), cpu: ratio(used) };
   }
 
-  /** Samples of each server. The order changes every time; the first fifth of the turns is a warm-up. */
+  /** Samples of each server. The order of the servers alternates. The first turns are a warm-up. */
   async #turns(count, take, names = SERVERS) {
     const samples = ofEach(() => []);
     const turns = Math.max(3, Math.round(count * this.#scale));

@@ -35,8 +35,8 @@ execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconf
   stdio: 'inherit',
 });
 
-// Keep the names of functions and classes, so that a stack trace is readable. Functions below that change the text of
-// chunks expect its white space; `dense` removes it afterwards.
+// Keep the names of functions and classes, so that a stack trace is readable. Keep the white space,
+// because functions below that change the text of chunks expect it. `dense` removes it afterwards.
 const SMALL = {
   minify: {
     compress: { target: 'node20', keepNames: { function: true, class: true } },
@@ -45,8 +45,8 @@ const SMALL = {
   },
   comments: false,
 };
-// Entry points that stay modules. LangChain's classes must be those that the caller imports. `init` copies the plugin
-// for opencode, so it must be one file.
+// Entry points that stay ES modules. `langchain` must use the same LangChain classes as its caller.
+// `opencode` must be one file, because `init` copies it.
 const MODULES = ['langchain', 'opencode'];
 const PARTS = 'langchain-parts';
 /** Modules that every command of the command line loads. */
@@ -94,14 +94,15 @@ async function bundleChunks() {
     esModule: false,
     entryFileNames: '[name].cjs',
     chunkFileNames: '[name].cjs',
-    // Few chunks, because each adds to the start time. They are grouped by what a start loads: every command, commands
-    // that read the journal, sessions, servers, hooks. A chunk imports only chunks before it.
+    // Make few chunks, because each adds to the start time. A chunk holds the modules that one kind
+    // of start loads: every command, commands that read the journal, sessions, servers, hooks. A
+    // chunk imports only chunks before it.
     codeSplitting: {
       groups: [
         { name: 'cli', test: oneOf(loadedBy(...COMMAND_LINE), /\/build\/cli\//), priority: 6 },
-        // The base chunk also gets the place of the resident process, which hooks and commands
-        // about clients both need. If it were in a hook chunk, the chunks of hooks and commands
-        // would import each other.
+        // Put the module `resident-place`, which hooks and commands about clients both need, into
+        // the base chunk. In a hook chunk, it would make the chunks of hooks and commands import
+        // each other.
         { name: 'base', test: oneOf(loadedBy(...COMMAND_LINE, 'config/resident-place.js')), priority: 5 },
         { name: 'log', test: oneOf(loadedBy('cli/commands/log.js'), /\/build\/cli\//), priority: 5 },
         {

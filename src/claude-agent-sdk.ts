@@ -28,7 +28,7 @@ const CLAUDE_CODE = HOOK_HOSTS['claude-code'];
 
 /**
  * The `hooks` option of an agent. The hooks run in this process and need no configuration. They
- * judge calls of the agent's own file tools and shell before they run, and record them afterwards.
+ * judge each call of the agent's file tools and shell before it runs, and record it afterwards.
  * A prompt begins a turn. After a compaction, files no longer count as seen. Each sub-agent has its
  * own session. If a hook fails before a change, the change is denied.
  */

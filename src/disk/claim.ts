@@ -66,8 +66,8 @@ export function claimName(context: DiskContext, place: Place): string | undefine
 }
 
 /**
- * Like `claimName`, for a file that this process has just written. Its name is not logged, because
- * after a crash no later start needs to restore it.
+ * Like `claimName`, for a file that this process has just written. Does not log the rename, because
+ * no later start needs to restore the name of such a file after a crash.
  */
 export function takeOurs(context: DiskContext, place: Place): string | undefined {
   const claim = `${place.dir.prefix}/${context.litter.tempName(dirname(place.path.absolute))}`;

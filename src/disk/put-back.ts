@@ -21,9 +21,10 @@ interface PutBack {
 
 /**
  * Moves a replaced or removed file back to its place after a later step failed. Moves the file
- * without copying its bytes, so a full disk does not matter. `back`: it has its name again.
- * `taken`: another process has changed our file, and its version stays. `unavailable`: the file
- * cannot be moved back, and the caller must write its bytes to a new file.
+ * without copying its bytes, so a full disk does not matter. `back`: the file has its name again.
+ * `taken`: another process has changed the file that we put in its place, and the changed file
+ * stays. `unavailable`: the file cannot be moved back, and the caller must write its bytes to a new
+ * file.
  */
 export async function putBackFile(
   context: DiskContext,

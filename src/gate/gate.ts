@@ -129,9 +129,9 @@ export class Gate {
   }
 
   /**
-   * One try under the locks. Undefined if the locks were not free in time. Judges by this process's
-   * memory of what the session has seen, if there is one, which saves a round trip. The store
-   * confirms that memory when the change is announced.
+   * One try under the locks. Undefined if the locks were not free in time. If this process
+   * remembers what the session has seen, judges by that memory, to save a round trip. The store
+   * confirms the memory when the change is announced. If it is outdated, judges again by the store.
    */
   async #attempt(
     intent: Intent,
@@ -152,7 +152,7 @@ export class Gate {
     }
   }
 
-  /** Adds to the answer the saves of other programs that happened during the write. */
+  /** Adds to the answer the copies of what other programs saved to the file during the write. */
   async #withMet(outcome: Outcome<ApplyResult>, met: readonly Refusal[]): Promise<Outcome<ApplyResult>> {
     const kept = met.flatMap(({ detail }) => detail?.kept ?? []);
     if (!outcome.ok) {
@@ -281,8 +281,8 @@ export class Gate {
 
 /**
  * Throws if the change was judged by this process's memory of what the session has seen, and
- * nothing will be announced. Only an announcement lets the store confirm that memory, so the caller
- * must query the store.
+ * nothing will be announced. Only an announcement lets the store confirm that memory. After the
+ * error, the caller judges again by what the store has recorded.
  */
 function mustConfirm(basis: Basis | undefined, intent: Intent, prepared: readonly Prepared[]): void {
   if (basis === undefined) return;

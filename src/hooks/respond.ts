@@ -198,7 +198,7 @@ async function promptSubmitted(
     return { verdict: 'pass' };
   }
   // Record the announced changes whose end was never reported. No call runs while the user types,
-  // so they have ended.
+  // so all these changes have ended.
   await session.settleLeft();
   await session.noteOutsideChanges();
   const changed = await session.outsideChangesOfTurn();

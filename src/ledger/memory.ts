@@ -88,9 +88,9 @@ const MAX_KEPT = 1000;
 const FORGETTING: ReadonlySet<string> = new Set(['compacted', 'rewound', 'forgotten', 'expired']);
 
 /**
- * Whole views of files and folders that the session's own changes have replaced: an undo may
- * restore them. Holds only views that this process recorded, up to a limit; others must be read
- * again.
+ * Sightings of whole files and folders that the session's own changes have replaced. If an undo
+ * restores such a file, the old sighting counts again. Holds only sightings that this process
+ * recorded, up to a limit; other files must be read again.
  */
 export class EarlierSightings {
   readonly #store: Store;
@@ -231,8 +231,8 @@ export class RecentViews {
     let known: Sighting | undefined = now;
     for (const { by, before } of this.#views.get(now.key)?.toReversed() ?? []) {
       if (by.answeredAt < moment) break;
-      // Return to the sighting before this view. But if the session's own change made `now`, return
-      // only past its notice, which shows the same bytes: the change itself still counts.
+      // Go back to the sighting before this view. If the session's own change made `now`, go back
+      // only over the notice about it, which shows the same bytes: the change itself still counts.
       if (SHOWN.has(now.how) || isOfSameBytes(before, now)) known = before;
     }
     return known;

@@ -269,7 +269,7 @@ function inSession(body: unknown, session: string | undefined): unknown {
   return { ...body, params: { ...params, _meta: { [SESSION_KEY]: session, ...metaOf(params) } } };
 }
 
-/** Applies session events in messages other than tool calls; the SDK ignores them. */
+/** Applies the session events in messages other than tool calls, because the SDK ignores events. */
 async function reportEvents(body: unknown, host: ToolHost, sessionHint: string | undefined): Promise<void> {
   for (const message of Array.isArray(body) ? body : [body]) {
     const meta = isRecord(message) ? eventMeta(message) : undefined;

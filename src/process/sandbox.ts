@@ -49,11 +49,14 @@ export interface HiddenPath {
 /** One command in one sandbox. Every path is absolute and canonical. */
 export interface SandboxPlan {
   readonly profile: Profile;
-  /** The layer's folder; it holds `low-N`, `up-N`, `work-N` and `through-N`. */
+  /**
+   * The layer's folder. For the Nth layered folder it holds `low-N` (the original), `up-N` (the
+   * command's writes) and `work-N` (for overlayfs). `through-N`: see `boundThrough`.
+   */
   readonly layer: string;
   /**
-   * Folders with a copy-on-write layer over them; the Nth uses `low-N`. An inner folder comes after
-   * the folder that contains it.
+   * Folders with a copy-on-write layer over them. An inner folder comes after the folder that
+   * contains it.
    */
   readonly layered: readonly string[];
   /**

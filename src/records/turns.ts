@@ -66,8 +66,8 @@ function unlessRepeated(entries: readonly Entry[]): (entry: Entry) => boolean {
 }
 
 /**
- * Returns a filter that removes the turn entries of sub-agents whose id is that of the parent's
- * turn: these are no turns of their own.
+ * Returns a filter that removes a sub-agent's turn entry if its turn id is also that of a parent's
+ * turn: the sub-agent then works in the parent's turn, not in a turn of its own.
  */
 function unlessInherited(entries: readonly Entry[], families: Families): (entry: Entry) => boolean {
   const marks = entries.filter(({ kind }) => kind === 'turn');
@@ -143,7 +143,7 @@ function turnOf(change: Entry, marks: readonly Entry[], families: Families): Ent
   if (change.turn === undefined) return marks.findLast(isRelated);
   const named = marks.filter(({ turn }) => turn === change.turn);
   // Fall back to any turn with this id: a sub-agent without a name has no record that names its
-  // parent. The turn then is the parent's, which alone has this id.
+  // parent. The turn found is the parent's, because no other session uses the id.
   return (
     named.findLast(({ session }) => session === change.session) ?? named.findLast(isRelated) ?? named.at(-1)
   );

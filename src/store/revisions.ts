@@ -51,8 +51,8 @@ function readKey(file: string): KeyObject {
 }
 
 /**
- * Makes the key file. It gets its name only when it is complete. If two processes make one, both
- * use the first.
+ * Makes the key file. The file gets its final name only when it is complete. If two processes make
+ * a key at the same time, both use the key of the first.
  */
 function makeKey(file: string): Buffer {
   const draft = `${file}.${randomBytes(6).toString('hex')}`;

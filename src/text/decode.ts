@@ -256,8 +256,8 @@ function isUnicode(encoding: string): boolean {
 }
 
 /**
- * True if the beginning proves that this is not text: it has a NUL and is not UTF-16. False does not prove that it
- * is text; only a full decode does.
+ * True if the beginning of a file proves that the file is not text: the beginning has a NUL and is
+ * not UTF-16. False proves nothing: only a full decode shows that a file is text.
  */
 export function looksBinary(bytes: Uint8Array): boolean {
   return hasNul(bytes) && !hasUtf16Mark(bytes) && guessUtf16(bytes) === undefined;

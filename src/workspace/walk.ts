@@ -173,8 +173,8 @@ function step(state: State): Walked | undefined {
 /**
  * Handles `..`, which only occurs in link targets. As in the kernel, `..` leaves the directory that
  * the walk has really reached. Above a root, the remaining names lead back into the same root, into
- * another root, or outside. Their text decides that, because a root's canonical path contains no
- * links.
+ * another root, or outside. The text of the names is enough to decide which, because a root's
+ * canonical path contains no links.
  */
 function climb(state: State): Walked | undefined {
   const rest = state.todo.slice(1);

@@ -78,8 +78,8 @@ function cutFrom(text: string, member: MemberNode, open: number): number {
 }
 
 /**
- * The start of the blanks that end at `to`. A loop, because a regular expression anchored at its end would be tried
- * at every blank of the text.
+ * The start of the blanks that end at `to`. Uses a loop, because a regular expression that is
+ * anchored only at its end would be tried at every blank of the text.
  */
 function blanksBefore(text: string, to: number): number {
   let from = to;

@@ -4,7 +4,7 @@ import { type ArrayNode, type ConfigNode, type StringNode, stringsOf } from './n
 
 /**
  * The command in a server's entry of a client's configuration file. It is a string with an optional
- * list of arguments, or one list with both.
+ * list of arguments, or one list of the program and its arguments.
  */
 export type CommandNodes =
   | {

@@ -258,8 +258,8 @@ async function snapshotTurnouts(
 
 /**
  * The state, before the command, of a file that the command may have changed. The bytes of a
- * tracked file are known only if git stores them unconverted. Stores known bytes, so that an undo
- * can restore them; the caller syncs them.
+ * tracked file are known only if git stores them unconverted. Stores known bytes for an undo. The
+ * caller syncs the stored bytes to disk.
  */
 async function sideBefore(
   world: World,

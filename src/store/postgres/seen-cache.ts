@@ -7,7 +7,7 @@ import type { PgValue, Row } from './driver.ts';
 
 /**
  * Interval at which the store checks whether another process has written for a cached session. A
- * read accepts a check that is up to twice as old. Changes always query the server.
+ * read accepts a check that is at most two intervals old. Changes always query the server.
  */
 const TRUSTED_MS = 1000;
 /** Sessions that were not used for this long are dropped and no longer checked. */
@@ -142,7 +142,10 @@ export class SeenCache {
     return [...this.#sessions.keys()];
   }
 
-  /** Marks sessions with these versions as checked and drops all others: another process has written for them. */
+  /**
+   * Marks the sessions that still have these versions as checked. Drops the other sessions, because
+   * another process has written for them.
+   */
   keepOnly(versions: ReadonlyMap<string, number>): void {
     const now = performance.now();
     for (const [session, known] of this.#sessions) {

@@ -236,7 +236,7 @@ export class RecentRows {
     this.#versionNow = versionNow;
   }
 
-  /** Records entries appended by this connection, because its own writes do not change the version number. */
+  /** Records entries of this connection: the database version changes only by other connections. */
   appended({ after, head, recent }: Appended): void {
     this.#newest = head.seq;
     if (this.#own.through !== after) this.#own = { after, through: after, entries: [] };

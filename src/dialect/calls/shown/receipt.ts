@@ -115,8 +115,8 @@ const CUT =
   /…\d+ (?:tokens|chars|characters|bytes|lines) truncated…|\[\.{3} ?\d+ (?:lines|characters) truncated ?\.{3}\]/;
 
 /**
- * True if the host later emptied or shortened this result, so that it no longer shows its content. In doubt returns
- * true: a file that looks like such a note must then be read once more, which is the only cost.
+ * True if a note in this result says that the host later emptied or shortened it. In doubt returns
+ * true. The only cost: a file whose text looks like such a note must be read once more.
  */
 export function isBlanked(text: string): boolean {
   const trimmed = text.trimEnd();

@@ -210,7 +210,7 @@ export interface HostCommand {
 /**
  * Judges a command before the host program runs it, and records its changes. `before` returns the
  * reason it must not run, or undefined. `after` returns a note for the model, or undefined.
- * `src/openai.ts` creates one from the hooks, which do the same for other host programs.
+ * `src/openai.ts` creates such a judge from the hooks, which do the same for other host programs.
  */
 export interface CommandJudge {
   before(command: HostCommand): Promise<string | undefined>;

@@ -166,7 +166,7 @@ export class Ledger {
 
   /**
    * The writes that `record` would make, for callers with their own transaction. The caller must
-   * hold the locks of these files until it has written.
+   * hold the locks of the sightings' files until it has stored the writes.
    */
   async recordWrites(sightings: readonly Sighting[]): Promise<Writes> {
     const merged = new Map<string, Sighting>();

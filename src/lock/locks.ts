@@ -366,8 +366,8 @@ function openOwnerLock(folder: string, owner: string, isAlive: (owner: string) =
 }
 
 /**
- * Creates a lock file by linking a complete one, so that it never lacks its owner's name. False if
- * it exists.
+ * Creates the lock file `to` as a hard link to the complete file `from`, so that it never lacks its
+ * owner's name. False if `to` exists.
  */
 function linked(from: string, to: string): boolean {
   try {

@@ -280,8 +280,8 @@ function isIgnored(line: Buffer): boolean {
 
 /**
  * Holds calls back until the server has identified itself in its answer to the handshake, because
- * their meaning depends on the server. Clients should wait for that answer themselves. If they do
- * not, their first calls would otherwise be interpreted by guesswork.
+ * their meaning depends on the server. Clients should wait for that answer themselves, but some may
+ * not. The meaning of their first calls would otherwise be a guess.
  */
 class Handshake {
   #held: (() => void)[] | undefined;

@@ -139,8 +139,9 @@ class Listing {
   }
 
   /**
-   * Shows entries up to the limit, the next pause or a folder to go into. Returns the index of the first one not shown.
-   * This is a loop of its own because V8 optimises it sooner than an asynchronous function.
+   * Shows entries up to the limit, the next pause or a folder to go into. Returns the index of the
+   * first entry not shown. This loop is a separate function, because V8 optimises a synchronous
+   * function sooner than an asynchronous one.
    */
   #show(
     dir: PinnedDirectory,
@@ -164,8 +165,8 @@ class Listing {
   }
 
   /**
-   * The names without the state folder, which is never shown. Only its parent can hold it, so other
-   * folders are not searched for it.
+   * The names without the state folder, which is never shown. Only the names in the parent of the
+   * state folder are compared with it.
    */
   #visible(path: ResolvedPath, names: readonly DirectoryEntry[]): readonly DirectoryEntry[] {
     const { workspace, home } = this.#world;

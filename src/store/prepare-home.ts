@@ -25,9 +25,10 @@ const OWN_NAMES =
   /^(lookfirst\.|(images|retained|writers|locks|lock-ranges|lock-files|ready|clock|layers|outputs|compiled)$)/;
 
 /**
- * Makes the state folder, private to its user, and returns its canonical path. A folder with foreign files keeps its
- * permissions, because other programs may depend on them. If other users could write to it, that is a Fault. A relative
- * path is a Fault too, because it would name another folder in every working directory.
+ * Makes the state folder, private to its user, and returns its canonical path. A folder with
+ * foreign files keeps its permissions, because other programs may depend on them. Throws a Fault if
+ * other users could write to such a folder. Also throws one for a relative path, which would name
+ * another folder in every working directory.
  */
 export function prepareHome(path: string): string {
   if (typeof path !== 'string' || !isAbsolute(path))

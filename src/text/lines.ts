@@ -83,8 +83,8 @@ export function countNewlines(text: string, end: number, from = 0): number {
 }
 
 /**
- * True if both contain the same lines, regardless of line endings. The last line of either may lack
- * its ending.
+ * True if the two texts contain the same lines, regardless of line endings. The last line of either
+ * text may lack its ending.
  */
 export function sameLines(shown: Buffer, there: Buffer): boolean {
   return shown.equals(there) || plain(shown) === plain(there);

@@ -11,7 +11,7 @@ export const OFFICIAL: string = process.env['TEST_OFFICIAL_SERVER'] ?? INSTALLED
 
 /**
  * Bundles the official server into one file, because loading its hundreds of files takes more than half of its start.
- * The file keeps the end of its path, by which the proxy recognises the server.
+ * The bundle's path ends like that of the original, because the proxy recognises the server by it.
  */
 export async function bundleOfficialServer(folder: string): Promise<string> {
   const { build } = await import('rolldown');

@@ -205,8 +205,8 @@ function leavingOf({ key, restore, from }: UndoStep): readonly string[] {
 }
 
 /**
- * The names in a folder. Empty if the folder cannot be listed; the step that removes it will then
- * fail if it is in use.
+ * The names in a folder. Empty if the folder cannot be listed: the step that removes the folder
+ * will then fail if the folder is not empty.
  */
 function namesAt(world: World, key: string): readonly string[] {
   const outcome = world.workspace.locate(key, 'undo', 'parents');

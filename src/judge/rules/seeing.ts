@@ -88,8 +88,8 @@ function changed(facts: Facts, sighting: Sighting, policy: Policy): Ruling {
 }
 
 /**
- * True if this content was already refused as STALE. The model wrote it before it saw the change, so it cannot take the
- * change into account.
+ * True if this content was already refused as STALE. The model wrote the content before it saw the
+ * change, so the content cannot take the change into account.
  */
 function repeatsRefused(facts: Facts, sighting: Sighting, policy: Policy): boolean {
   const { staleness } = policy;

@@ -301,8 +301,9 @@ function identityOf(stats: BigIntStats | undefined): string {
 }
 
 /**
- * The newest journal entry, in a file beside the database. It is written after each commit without a sync, so it may be
- * older than the database. It is newer only if entries were lost.
+ * A file beside the database that names the newest journal entry. It is written after each commit
+ * without a sync, so it may be older than the database. It is newer only if the database has lost
+ * entries.
  */
 class HeadFile {
   readonly path: string;

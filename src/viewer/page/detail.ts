@@ -170,8 +170,8 @@ const WIDTH = 34;
 type LineState = 'seen' | 'stale' | 'wrote' | '';
 
 /**
- * A file with the lines that each session has seen and written: strips over its height, and its
- * text with one column per session.
+ * Shows one file: for each session a strip with the lines that the session has seen and written,
+ * then the text with one column per session.
  */
 function FilePage({ view }: { readonly view: FilePicture }): VNode {
   const [at, setAt] = useState<number | undefined>(() => newestLine(view.authors));

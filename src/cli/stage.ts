@@ -12,8 +12,8 @@ import { join } from 'node:path';
 
 /**
  * A temporary folder with a workspace, a state folder and a folder outside, for commands that try
- * things out on real files. No file of the user is touched. It writes without the gate, like other
- * programs.
+ * things out on real files. No file of the user is touched. The methods of this class write without
+ * the gate, like other programs.
  */
 export class Stage {
   readonly workspace: string;

@@ -125,7 +125,7 @@ export function endOfKeptPart({ records }: KeptPart, tail: string): number | und
 /**
  * The newest cut in a transcript of Gemini CLI. `$rewindTo` names the first removed message. After
  * a compression or a restored checkpoint, `$set` replaces all messages. Resuming a conversation
- * also writes `$set`, with the same messages at new times.
+ * also writes `$set`, with the same messages at new times. This is no cut.
  */
 function geminiCut(records: readonly JsonRecord[]): CutOff | undefined {
   const messages = new GeminiMessages();

@@ -13,7 +13,9 @@ export interface ActiveGrant {
   readonly entry: Entry;
 }
 
-/** Active grants: not revoked, and not used up if valid once. Newest first. */
+/**
+ * The active grants, newest first: not revoked and, if a grant is valid for one use only, not used.
+ */
 export async function activeGrants(store: Store, filter: EntryFilter): Promise<ActiveGrant[]> {
   const active: ActiveGrant[] = [];
   const revoked = new Set<string>();

@@ -97,7 +97,8 @@ export async function serveStdio(options: ServeStdioOptions): Promise<StdioEnd> 
     const served = serveStreams({ host: { ...host, tools }, input, output, signals, log, roots, called });
     const end = await Promise.race([served, onceAnswered(workspace.failed)]);
     roots?.none();
-    // No call has opened the workspace. Open it now, so that an error in its options is reported.
+    // If no call has opened the workspace, open it now, so that an error in its options is
+    // reported.
     if (end === 'end-of-input') await workspace.open();
     return end;
   } finally {
@@ -208,7 +209,10 @@ class LateWorkspace {
   readonly #options: LateOptions;
   #fail: (error: unknown) => void = () => {};
   #opening: Promise<Sessions> | undefined;
-  /** The workspaces with former roots in which calls are still running. */
+  /**
+   * One promise for each workspace with former roots that is being closed, while calls still run in
+   * it.
+   */
   readonly #closing = new Set<Promise<void>>();
 
   constructor(options: LateOptions) {

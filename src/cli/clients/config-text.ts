@@ -249,8 +249,8 @@ function elsewhereIn(tables: readonly TomlTable[], { servers, name }: TomlPlace)
 }
 
 /**
- * Updates the keys of a table. If a value is itself a table of strings, the file may hold it as a
- * separate table or inline.
+ * The splices that update the keys of a table. If a value is itself a table of strings, the file
+ * may hold it as a separate table or inline.
  */
 function updates(
   text: string,

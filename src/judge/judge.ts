@@ -26,7 +26,7 @@ const ALWAYS: readonly JudgeRule[] = [contain, kind, size, exists, revision];
  * reason.
  */
 const SEEING: readonly JudgeRule[] = [seen, covered, fresh];
-/** `ALWAYS` and `SEEING` for deletions, with rules about the deletion of a whole folder. */
+/** The rules of `ALWAYS` and `SEEING` for deletions, with rules about deleting a whole folder. */
 const ALWAYS_DELETING: readonly JudgeRule[] = [contain, kind, size, exists, recursive, revision];
 const SEEING_DELETING: readonly JudgeRule[] = [folder, ...SEEING];
 /** Rules that need file contents, so they come last. */

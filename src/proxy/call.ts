@@ -32,12 +32,15 @@ export interface ProxyCall extends Answerable {
   session: ForeignSession | undefined;
   /** Keys of the call's files, in the order in which the call names them. */
   keys: readonly string[];
-  /** Releases the call's turn at its files. */
+  /** Releases the call's turn at its files, so that the next call can use these files. */
   release: () => void;
   /** The id of the change that the call announced, until its result is recorded. */
   change: string | undefined;
   notices: readonly Notice[];
-  /** The files that were left out of a call that reads several, by path as the caller wrote it. */
+  /**
+   * The refusals of files that were left out of a call that reads several files. The keys are the
+   * paths as the caller wrote them.
+   */
   leftOut: ReadonlyMap<string, Refusal>;
 }
 

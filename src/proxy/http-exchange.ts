@@ -61,8 +61,8 @@ export class HttpClient {
 }
 
 /**
- * The target of a redirect that keeps method and body. Other origins are not followed, because they
- * would get our headers.
+ * The target of a redirect that keeps method and body. Undefined for a redirect to another origin,
+ * because that origin would get our headers.
  */
 function redirectOf(from: URL, response: IncomingMessage): URL | undefined {
   if (response.statusCode !== 307 && response.statusCode !== 308) return undefined;

@@ -27,7 +27,7 @@ const CONTENTS = [
   ['more than one chunk', LARGE],
 ] as const;
 
-/** The rules for images (stored contents of files), wherever they are kept. */
+/** Tests the rules for images (stored contents of files) that apply wherever images are kept. */
 export function imagesConformance(name: string, open: (home: string) => Awaitable<Images>): void {
   describe(`${name} keep the contract of images:`, () => {
     it.each(CONTENTS)('bytes are read back exactly: %s', async (_what, bytes) => {

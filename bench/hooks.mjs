@@ -1,4 +1,5 @@
-// Measures the cost of a hook call: with and without the resident process, and around a shell command in a large repository.
+// Measures the cost of a hook call: with and without the resident (background) process, and around
+// a shell command in a large repository.
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
   chmodSync,

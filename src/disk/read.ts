@@ -51,13 +51,13 @@ provideLegacyCodecs(() => ({
   iconv: require('iconv-lite') as LegacyCodecs['iconv'],
 }));
 
-/** The bytes of a file with their fingerprint and stamp, all from one handle. */
+/** The bytes of a file with their hash (fingerprint) and stat fields (stamp), from one handle. */
 export interface Snapshot {
   readonly bytes: Buffer;
   readonly fingerprint: Fingerprint;
   readonly stamp: Stamp;
   readonly stats: BigIntStats;
-  /** True if a later file with an equal stamp may have other bytes; see FileSystemClock. */
+  /** True if the file may get other bytes while its stamp stays equal; see FileSystemClock. */
   readonly racy: boolean;
 }
 

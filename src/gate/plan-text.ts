@@ -37,7 +37,7 @@ export type PlanFailure =
   | { readonly ok: false; readonly kind: 'not-encodable'; readonly encoding: string }
   | { readonly ok: false; readonly kind: 'no-such-line' };
 
-/** Applies edits to bytes: directly if the anchors match the bytes exactly, otherwise through decoded text. */
+/** Applies edits to bytes: directly if their old texts match exactly, otherwise to decoded text. */
 export function planEdits(
   bytes: Uint8Array,
   edits: readonly Edit[],

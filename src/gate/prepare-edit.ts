@@ -240,8 +240,8 @@ function samePlaces(intent: TextIntent, change: OutsideChange): LineRange[] {
 }
 
 /**
- * True if the session must have seen the touched lines. A unique, exact anchor proves by itself that the model knows
- * them.
+ * True if the session must have seen the touched lines. An anchor (the old text of an edit) that is
+ * exact and unique proves by itself that the model knows these lines.
  */
 function mustSee(intent: TextIntent, planned: PlannedText): boolean {
   if (intent.kind === 'insert') return false;

@@ -53,7 +53,7 @@ export class LocalLocks implements Locks {
   readonly #processes: ProcessLock;
   /** Number of this process's requests that share a lock, by lock number. The first takes it. */
   readonly #shared = new Map<number, number>();
-  /** Cache of slots by key: most changes concern one file, and often the same file again. */
+  /** Cache of lock numbers (slots) by key: many changes concern the same single file again. */
   readonly #known = new Map<string, Slots>();
 
   constructor(options: LockOptions) {

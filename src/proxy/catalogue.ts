@@ -8,8 +8,8 @@ import type { ToolNames } from '../report/tool-names.ts';
 const SERVER_INFO = 'io.modelcontextprotocol/serverInfo';
 
 /**
- * Facts about the upstream from the messages so far: its name, its tools, and the tables that
- * describe a server like it.
+ * Facts about the server behind the proxy (upstream), from the messages so far: its name, its
+ * tools, and the tables that describe such a server.
  */
 export class Catalogue {
   readonly #known: readonly ServerTable[];

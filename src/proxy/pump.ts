@@ -128,12 +128,12 @@ export class Pump {
     await this.#intercept.idle();
   }
 
-  /** The number of calls that the upstream has not answered yet. */
+  /** The number of calls that the server has not answered yet. */
   get unanswered(): number {
     return this.#intercept.unanswered;
   }
 
-  /** Ends all calls after the upstream has ended. */
+  /** Ends all calls after the server has ended. */
   close(): Promise<void> {
     this.#handshake.end();
     return this.#intercept.close();

@@ -35,14 +35,14 @@ export interface EditFailure {
   readonly ok: false;
   readonly kind:
     | 'no-match'
-    /** The anchor was found, but not the required number of times. */
+    /** The anchor (the text to replace) was found, but not the required number of times. */
     | 'ambiguous'
     | 'empty-anchor'
     | 'same'
     | 'too-large';
   /** Index of the edit that failed. */
   readonly index: number;
-  /** Number of occurrences of the anchor. */
+  /** Number of occurrences of the anchor (the text to replace). */
   readonly count: number;
   /** The first ten places, for `ambiguous`. Line numbers refer to the text after all earlier edits. */
   readonly places: readonly MatchPlace[];
@@ -332,7 +332,7 @@ function ownStyle({ anchor, region }: Place, tier: FoldTier): (text: string) => 
   return (text) => (foreign ? asTyped(text, anchor) : text);
 }
 
-/** Moves a start before the `\r` that folding removed, so that a kept line ending stays whole. */
+/** Moves an offset from `\n` to the `\r` before it, so that a kept line ending stays whole. */
 function withReturn(region: string, start: number): number {
   return region[start] === '\n' && region[start - 1] === '\r' ? start - 1 : start;
 }

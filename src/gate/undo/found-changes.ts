@@ -19,7 +19,7 @@ export interface FoundChange {
   readonly snapshot?: Snapshot | undefined;
   /** The present mode of the file. */
   readonly mode?: number | undefined;
-  /** The stamp of the present file, if an equal stamp proves equal bytes. */
+  /** The stat fields (stamp) of the present file, if equal fields prove equal bytes. */
   readonly stamp?: Stamp | undefined;
   /**
    * The bytes to restore, if a merge produced them. They are then neither on the disk nor among the

@@ -148,7 +148,7 @@ export class FileImages implements Images {
 
   async *chunks(fingerprint: Fingerprint): AsyncGenerator<Uint8Array> {
     const { sha256, size } = fingerprint;
-    // Larger images are never compressed, so they are read in chunks.
+    // Read a small image (stored file) whole. A larger one is never compressed: read it in chunks.
     if (size <= SMALL_BYTES) return yield await this.read(fingerprint);
     const opened = await lookFor(async () => {
       const file = this.#find(sha256) ?? this.#trees.find(sha256)?.path;
@@ -305,7 +305,7 @@ export class FileImages implements Images {
     return isCopy(this.#folder.image(fingerprint.sha256), fingerprint) || this.#holds(fingerprint);
   }
 
-  /** True if the bytes can be recovered from the stored files. Images that a program has overwritten are moved away. */
+  /** True if the bytes are stored intact. Sets aside a stored file that a program has changed. */
   async #holds(fingerprint: Fingerprint): Promise<boolean> {
     const image = this.#folder.image(fingerprint.sha256);
     if (statsOf(image) === undefined) return this.#packedHealth(fingerprint) === 'intact';
@@ -314,14 +314,14 @@ export class FileImages implements Images {
     return false;
   }
 
-  /** Path of an image. An image that is being removed still counts: it may be put back. */
+  /** Path of a stored file (image). A file that is being removed counts: it may be put back. */
   #find(sha256: string): string | undefined {
     return [this.#folder.image(sha256), this.#folder.gone(sha256)].find(
       (file) => statsOf(file) !== undefined,
     );
   }
 
-  /** The bytes of a small image, compressed or not; undefined if neither form exists. */
+  /** The bytes of a small stored file (image), compressed or not; undefined if there is none. */
   #bytesOf(fingerprint: Fingerprint): Uint8Array | undefined {
     const { sha256, size } = fingerprint;
     const named = this.#find(sha256);
@@ -333,7 +333,7 @@ export class FileImages implements Images {
     return bytes;
   }
 
-  /** Checks a compressed image. Removes a damaged one and reports it as missing. */
+  /** Checks a compressed file (image). Removes a damaged one and reports it as missing. */
   #packedHealth(fingerprint: Fingerprint): 'intact' | 'missing' {
     try {
       return readPacked(this.#folder, fingerprint) === undefined ? 'missing' : 'intact';
@@ -362,8 +362,8 @@ export class FileImages implements Images {
 const MAX_LOOKS = 4;
 
 /**
- * Retries finding an image if it is missing or its name disappears before it is opened. A clean-up hides images and
- * puts them back, and compression renames them.
+ * Retries finding a stored file (image) if it is missing or its name disappears before it is
+ * opened. A clean-up hides such files and puts them back, and compression renames them.
  */
 async function lookFor<T>(look: () => Awaitable<T | undefined>): Promise<T | undefined> {
   for (let looks = 1; looks < MAX_LOOKS; looks += 1) {

@@ -158,7 +158,8 @@ export function parseMoment(text: string, nowMs: number): number | undefined {
     text.trim(),
   );
   if (iso === null) return undefined;
-  // JavaScript reads a bare date as UTC, which is the previous day in the Americas.
+  // Add a time to a bare date, so that it is local. JavaScript reads a bare date as UTC, which is
+  // the previous day in the Americas.
   const ms = Date.parse(iso[0].length === 10 ? `${iso[0]}T00:00` : iso[0].replace(' ', 'T'));
   return Number.isNaN(ms) ? undefined : ms;
 }

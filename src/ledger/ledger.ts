@@ -344,7 +344,7 @@ export class Ledger {
 
   async #take<T>(before: Promise<unknown> | undefined, work: () => Promise<T>): Promise<T> {
     try {
-      // The caller of the failed change handles its error.
+      // Ignore an error of the change before this one: its own caller handles it.
       if (before !== undefined) await before.catch(() => undefined);
       return await work();
     } catch (error) {

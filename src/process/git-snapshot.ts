@@ -75,7 +75,7 @@ async function beginIndex(
       return { index: 'copied' };
     }
   } catch (error) {
-    // A repository without a first commit or add has no index yet.
+    // Ignore a missing index: a repository without a first commit or add has none yet.
     if (!isMissing(error)) return { unavailable: String(error) };
   }
   return emptyIndex(root, index, {
@@ -118,7 +118,7 @@ export async function candidatesSince(
   signal: AbortSignal,
 ): Promise<readonly Candidate[] | Unavailable> {
   const { root, index, loose, atMs } = snapshot;
-  // Git treats a missing index as empty, and every file would look new.
+  // Report a missing index: git would treat it as empty, and every file would look new.
   if (!existsSync(index)) return { unavailable: 'the snapshot is gone' };
   const changed = await changedTracked(snapshot, signal);
   if ('unavailable' in changed) return changed;

@@ -76,7 +76,7 @@ function makeOne(path: string): void {
   try {
     mkdirSync(path, { mode: 0o700 });
   } catch (error) {
-    // Another process may have made the folder first.
+    // Ignore the error if another process has made the folder first.
     if (!isTaken(error) || !statSync(path).isDirectory()) throw error;
   }
 }

@@ -212,7 +212,7 @@ export function numberLines(
     if (byte === NEWLINE) end = putNumber(to, end, ++number, width);
   }
   const footBytes = out.write(foot, end, 'utf8');
-  // Most texts are ASCII, which `latin1` decodes many times faster.
+  // Decode ASCII as `latin1`, which is many times faster. Most texts are ASCII.
   const isAscii = (bits & HIGH_BITS) === 0 && footBytes === foot.length;
   return out.toString(isAscii ? 'latin1' : 'utf8', 0, end + footBytes);
 }

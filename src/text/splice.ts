@@ -177,7 +177,7 @@ function withLineEnding(text: string, span: Span): Span {
   return found === null ? span : { start: span.start, end: span.end + found[0].length };
 }
 
-/** Matches an anchor with a final newline at the end of a text without one. The replacement loses its newline too. */
+/** Matches an anchor (old text) that ends with a newline at the end of a text without one. */
 function atUnendedEnd(text: string, edit: Edit): { edit: Edit; found: FoundAnchor } | undefined {
   const oldString = edit.oldString.replace(/\r?\n$/, '');
   if (text.endsWith('\n') || oldString === edit.oldString || oldString === '') return undefined;
@@ -187,7 +187,7 @@ function atUnendedEnd(text: string, edit: Edit): { edit: Edit; found: FoundAncho
   const spans = found?.spans.filter(isPlace) ?? [];
   if (spans.length !== 1) return undefined;
   const unended = edit.newString.replace(/\r?\n$/, '');
-  // A hunk that changes the last line adds a line ending, like the common patch programs.
+  // Drop the replacement's newline too, except if a hunk changes the last line (as in `patch`).
   const newString =
     edit.lines !== undefined && lastLine(unended) !== lastLine(oldString) ? edit.newString : unended;
   return { edit: { ...edit, oldString, newString }, found: { tier: 'line-endings', count: 1, spans } };

@@ -35,7 +35,8 @@ export function pageFiles(): Readonly<Record<PageFileName, PageFile>> {
 
 function bytesOf(name: PageFileName): Uint8Array {
   for (const folder of FOLDERS) {
-    // The source folder has the style sheet but no bundled script. All files must come from one folder.
+    // Choose the folder with the bundled script, because all files must come from one folder. The
+    // source folder has only the style sheet.
     const script = new URL(`${folder}app.js`, import.meta.url);
     try {
       readFileSync(script);

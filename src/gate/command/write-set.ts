@@ -146,7 +146,7 @@ class WriteSetReader {
     if (!outcome.ok) return refused({ ...outcome.refusal, action: 'commit', path: path.relative });
     const { located } = outcome;
     try {
-      // A parent folder became a link while the command ran.
+      // Refuse if a parent folder became a link while the command ran.
       if (located.place.path.key !== path.key) return refused(changedMeanwhile(path));
       const found = located.exists ? await this.#look(located.place) : absentFrom(located.place.dir);
       if ('ok' in found) return found;

@@ -109,7 +109,7 @@ export class GatedForeign implements ForeignSession {
     }
     if (event.kind !== 'read') return witness(this.#scene.world, this.#scene.ledger, event);
     const seen = await witnessShown(this.#during(times), event);
-    // Only a successful read resets the count of the path's refusals.
+    // Return early: only a successful read resets the count of the path's refusals.
     if (!seen.ok) return seen;
     this.#gate.refusals.reset(event.path);
     const { world, ledger } = this.#scene;

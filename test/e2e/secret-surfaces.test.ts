@@ -262,7 +262,7 @@ async function useViewer(places: Scratch, files: readonly Planted[], outputs: Ou
   }
 }
 
-it('no surface shows the value of a secret', { timeout: 120_000 }, async () => {
+it('no surface shows the value of a secret', async () => {
   const places = scratch();
   const planted = plant(places.root);
   const files = Object.values(planted);

@@ -118,9 +118,7 @@ await describePostgres('attacks on a fleet', (server) => {
     await ok(session.edit('a.txt', EDIT));
     for (const pid of stopped) process.kill(pid, 'SIGCONT');
     const isLeft = `select 1 ${others} and pid = any($1::text::int[])`;
-    await expect
-      .poll(async () => (await db.query(isLeft, [`{${stopped.join()}}`])).length, { timeout: 20_000 })
-      .toBe(0);
+    await expect.poll(async () => (await db.query(isLeft, [`{${stopped.join()}}`])).length).toBe(0);
     await ok(session.edit('b.txt', [{ oldString: 'one', newString: 'eins' }]));
     expect(readFileSync(join(places.root, 'a.txt'), 'utf8')).toBe('one\nzwei\n');
     expect(readFileSync(join(places.root, 'b.txt'), 'utf8')).toBe('eins\ntwo\n');
@@ -157,7 +155,7 @@ await describePostgres('attacks on a fleet', (server) => {
       if (end === 'closed') await first.close();
       process.kill(Number(stopped?.['pid']), 'SIGCONT');
       const row = `select 1 from ${db.schema}.pending where change = 'late'`;
-      await expect.poll(() => db.query(row), { timeout: 20_000 }).toHaveLength(1);
+      await expect.poll(() => db.query(row)).toHaveLength(1);
       expect(await later.store.pending({ change: 'late' })).toEqual([]);
       await later.store.record({ settle: [] });
       expect(await db.query(`${row} and withdrawn_ms is null`)).toEqual([]);

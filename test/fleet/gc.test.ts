@@ -77,7 +77,6 @@ await describePostgres('a clean-up of a fleet', (server) => {
       .poll(
         async () =>
           (await watcher.query(`select 1 from pg_stat_activity where wait_event = 'PgSleep'`)).length,
-        { timeout: 10_000 },
       )
       .toBe(1);
     const pruning = cleaner.prune(10);

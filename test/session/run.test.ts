@@ -57,7 +57,7 @@ describe.skipIf(here === undefined)('a command', () => {
     const layer = sessions.world.processes.kept(refusal.detail?.layer ?? '');
     if (layer === undefined) throw new Error('not kept');
     removeLayer({ folder: layer.folder });
-    await expect.poll(() => existsSync(layer.folder), { timeout: 20_000 }).toBe(false);
+    await expect.poll(() => existsSync(layer.folder)).toBe(false);
   });
 
   it('names a file of another root than the first by its absolute path', async () => {
@@ -82,7 +82,7 @@ describe.skipIf(here === undefined)('a command', () => {
     // Refused commands keep their overlay layers. They are removed here, because without root's
     // rights the end of the test could not do so.
     for (const name of readdirSync(layers)) removeLayer({ folder: join(layers, name) });
-    await expect.poll(() => readdirSync(layers), { timeout: 20_000 }).toEqual([]);
+    await expect.poll(() => readdirSync(layers)).toEqual([]);
   });
 
   it('is one change, which one undo takes back', async () => {

@@ -43,7 +43,7 @@ await describePostgres('the schema', (server) => {
     const watcher = await PostgresConnection.open(url);
     onTestFinished(() => watcher.close());
     const held = `select 1 from pg_locks where locktype = 'advisory' and objid = ${MIGRATION_LOCK} and granted`;
-    await expect.poll(async () => (await watcher.query(held)).length, { timeout: 10_000 }).toBe(1);
+    await expect.poll(async () => (await watcher.query(held)).length).toBe(1);
     const store = await openPostgresStore(url);
     done.push('opened');
     await store.close();

@@ -35,7 +35,7 @@ const FS_EXCEPTIONS = new Set<string>([
   'hooks/resident/resident.ts',
   // Reads the page that the build has bundled.
   'viewer/page-files.ts',
-  // Runs inside opencode, and only finds its own script.
+  // Runs inside opencode, and uses the file system only to locate the script that it starts.
   'opencode.ts',
 ]);
 

@@ -149,8 +149,8 @@ const CREATE = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constan
  */
 const READY_FILES = 16;
 /**
- * When fewer files than this are left, a change starts to make the missing ones. Waiting until half
- * are used keeps these starts rare, because each one slows that change down.
+ * When fewer prepared files than this remain, the next change starts a refill. A refill slows that
+ * change down, so it waits until half of the files are used.
  */
 const FEW_FILES = READY_FILES / 2;
 /** Number of files that are made at the same time. Node has four threads for file operations. */

@@ -146,7 +146,7 @@ const SPARE = 1000;
  * stat call may follow a link on the file's path and so report the time of another file.
  */
 export class NewestFiles {
-  /** The number of existing files that were not kept. */
+  /** The number of files that were dropped because newer ones filled the list. */
   cut = 0;
   /** The number of files that no caller can name, because the name is not UTF-8 or a folder above is not readable. */
   unreachable = 0;

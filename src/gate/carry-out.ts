@@ -185,7 +185,7 @@ function whatWasDone({ undo }: Work, done: readonly DoneStep[]): Pick<NewEntry, 
   return { effects, undone: { ...undo.undone, keys: undo.keys.filter((key) => !stayed.has(key)) } };
 }
 
-/** The notices that explain why a change was allowed, without diffs (these are file content). */
+/** The notices that explain why a change was allowed. Without diffs: the journal holds no file content. */
 function noticesOf(done: readonly DoneStep[]): Pick<NewEntry, 'notices' | 'diffBytes'> {
   const notices = done.flatMap(({ outcome }) => outcome.result.notices);
   if (notices.length === 0) return {};

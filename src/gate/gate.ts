@@ -227,8 +227,8 @@ export class Gate {
   }
 
   /**
-   * Makes lines of other programs, which the notices of these steps show, count as seen only after
-   * the call is answered.
+   * The notices of these steps may show lines that other programs wrote. Such lines count as seen
+   * only after the call is answered.
    */
   async #willShowNotices(steps: readonly Step[], times: CallTimes): Promise<void> {
     for (const { path, untold } of steps) {

@@ -247,7 +247,7 @@ function likelyBytes({ baselines }: World, fingerprint: Fingerprint | undefined)
   return bytes && { bytes, fingerprint };
 }
 
-/** True if the rules need the revision: the caller sent one, or a repeated refusal shows it. */
+/** True if the revision must be computed: the caller sent one, or a repeated refusal will name it. */
 function needsRevision({ expectedRevision }: LookRequest, known: Sighting | undefined): boolean {
   return expectedRevision !== undefined || known?.refusedContent !== undefined;
 }

@@ -123,7 +123,7 @@ export class Ledger {
     }
   }
 
-  /** All live sightings. */
+  /** All sightings of the session that have not expired or been forgotten. */
   async all(): Promise<readonly Sighting[]> {
     return (await this.#store.sightings(this.session)).filter(counts);
   }

@@ -145,8 +145,8 @@ function sameBytes(a: Sighting, b: Sighting): boolean {
 }
 
 /**
- * The shown lines of the old and the new view. The description of a file that is not text shows no
- * lines, so it adds none to a view of text.
+ * The lines that the old and the new view have shown. If one of the views only described a file
+ * that is not text, it counts as showing no lines.
  */
 function textCoverages(old: Sighting, next: Sighting): [Coverage, Coverage] {
   if (old.flags.notText === next.flags.notText) return [old.coverage, next.coverage];

@@ -91,8 +91,8 @@ const SUFFIX = '.code';
 /** Age after which compiled code of other builds and Node versions is removed. */
 const MAX_AGE_MS = 30 * 24 * 3_600_000;
 /**
- * Running time in seconds after which a process has probably compiled more functions. `save` then
- * checks whether the code has grown.
+ * Running time in seconds after which a process has probably compiled functions that are not
+ * in the cache. `save` then checks whether the code has grown.
  */
 const LONG_S = 5;
 const NOTABLY = 1.1;

@@ -220,7 +220,7 @@ export class WarmTree {
     for (const mark of this.#marks.values()) mark.add(path);
   }
 
-  /** Adds every file of a folder that appeared or disappeared to the changed paths. */
+  /** If a folder appeared or disappeared, adds all its files to the changed paths. */
   #expand(): void {
     for (const path of this.#heard) {
       if (!this.#watchers.has(path) && !isFolder(join(this.#base.root, path))) continue;

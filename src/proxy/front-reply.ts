@@ -9,7 +9,7 @@ import { openStream, writeMessage } from '../wire/sse.ts';
  */
 const HEADERS_AFTER_MS = 5000;
 
-/** The HTTP status for JSON-RPC errors; every other answer is a 200. */
+/** The HTTP status by JSON-RPC error code. Other codes, and results, get status 200. */
 const STATUS: Readonly<Record<number, number>> = {
   [PARSE_ERROR]: 400,
   [INVALID_REQUEST]: 400,

@@ -35,7 +35,7 @@ export interface ToolNames {
     /** Number of lines. A set of tools has either this or `to`, the last line. */
     readonly count?: string;
     readonly to?: string;
-    /** First and last line, as a pair in one argument. */
+    /** Name of the argument that takes the first and the last line as a pair. */
     readonly range?: string;
     readonly recursive?: string;
     /** Number of levels that a listing shows. */

@@ -56,7 +56,7 @@ export class LateNotes implements Store {
   #failedMs: number | undefined;
   /** Records that were sent together with notes and are not answered yet. */
   readonly #overlapping = new Map<Promise<void>, Writes>();
-  /** True while notes that were rejected together are written in parts. Records then wait. */
+  /** True while a batch of notes that the store rejected is written in parts. New records wait. */
   #inParts = false;
   #closed = false;
   readonly snapshot?: () => Promise<string>;

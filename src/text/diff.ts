@@ -102,7 +102,7 @@ export function equalRuns(
  */
 interface Kept {
   readonly ids: Int32Array;
-  /** Original index of each item. */
+  /** For each kept item, its index in the whole sequence. */
   readonly at: Int32Array;
 }
 

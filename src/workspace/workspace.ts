@@ -211,10 +211,10 @@ export class Workspace {
   }
 
   /**
-   * Like `locate` with links `parents`, for another name in the folder of a place that was just
-   * located. The folder is not looked up again: if it was moved since, this reads the moved folder.
-   * The caller keeps `place.dir` open. Undefined without the guarantee `walk`, for a missing name,
-   * and for a forbidden action: the caller then calls `locate`.
+   * Locates another name in the folder of a place that was just located, without following links
+   * and without looking the folder up again: if it was moved since, this reads the moved folder.
+   * The caller keeps `dir` open. Undefined if `guarantee` is not `walk`, the name is missing, or
+   * the action is forbidden: the caller then calls `locate`.
    */
   locateBeside({ path, dir }: Place, name: string, action: Action): Located | undefined {
     if (this.guarantee !== 'walk') return undefined;

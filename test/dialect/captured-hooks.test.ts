@@ -14,7 +14,7 @@ const TOOL = new RegExp(
 );
 const folder = join(import.meta.dirname, '../fixtures/hooks');
 
-/** The effect of a captured hook call and, after the call, the lines that its answer showed. */
+/** The effect of a captured hook call. For a hook after a tool, also the lines that its answer showed. */
 function readHook(host: string, file: string): object {
   const hook: unknown = JSON.parse(readFileSync(join(folder, host, file), 'utf8'));
   const name = fieldOf(hook, 'tool_name') ?? fieldOf(hook, 'input.tool');

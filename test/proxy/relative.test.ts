@@ -129,7 +129,7 @@ describe('a server that starts relative paths elsewhere gets the path that was j
   });
 
   it('and a call that waited while the roots changed is refused', async () => {
-    // The odd server reports its first argument, here `root`, as its name.
+    // The test server `odd-server.mjs` reports its first argument, here `root`, as its name.
     const server = await astray(({ root }) => ({
       args: [oddServer(), root],
       tables: [{ ...OFFICIAL_FILESYSTEM, serverNames: [root] }],

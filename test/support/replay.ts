@@ -271,7 +271,7 @@ class Run {
   /** The right verdict on a change of the whole file: it must pass if the agent has seen the present bytes. */
   #whole(path: string, live: string): Truth {
     if (this.#views.get(path)?.text === live) return 'must';
-    // The gate allows this if the file again has earlier bytes that the session has seen whole.
+    // If the file has returned to bytes that the session saw whole, the gate may allow or refuse.
     return this.#earlier.has(`${path}\0${live}`) ? 'either' : 'must not';
   }
 

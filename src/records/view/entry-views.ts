@@ -306,7 +306,7 @@ function verdictOf(
 
 const MAX_SESSIONS = 200;
 const MAX_TURNS = 20;
-/** The number of changes and refusals from which the list of files is built. */
+/** The list of files is built from at most this many of the latest changes and refusals. */
 const MAX_RECENT = 300;
 const MAX_COUNTED = 20_000;
 

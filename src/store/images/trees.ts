@@ -204,7 +204,7 @@ export class KeptTrees {
     return changed;
   }
 
-  /** A list, or undefined if it is gone or damaged. The files of a damaged list stay where they are. */
+  /** Reads the list of a kept folder's files. Undefined if it is gone or damaged; its files then stay. */
   #read(name: string): ListedTree | undefined {
     const list = join(this.#lists, name);
     try {

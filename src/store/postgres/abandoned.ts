@@ -56,7 +56,7 @@ export class AbandonedChanges {
     this.#changes.delete(change);
     const file = this.#fileOf(change);
     if (file === undefined) return;
-    // A read-only disk is ignored: withdrawing the change once more does no harm.
+    // On a read-only disk the file stays, and the change is withdrawn again later: that does no harm.
     unlessErrno(() => rmSync(file, { force: true }));
   }
 

@@ -203,7 +203,8 @@ function journalTests(server: PostgresServer, connect: Connect): void {
     expect(await last.prune(2)).toBe(2);
     expect(await chains()).toEqual([0, 0, 1, 1]);
     expect(await verifyChain(last)).toMatchObject({ ok: true, entries: 2 });
-    // The first three chains are removed. The fourth stays, because its writer still runs.
+    // The two remaining entries are removed, and with them the first three chains. The fourth chain
+    // stays, because its writer still runs.
     expect(await last.prune(4)).toBe(2);
     expect(await chains()).toEqual([0]);
     expect(await verifyChain(last)).toMatchObject({ ok: true, entries: 0 });

@@ -286,7 +286,7 @@ const TYPED = [
 ].join(' and ');
 
 /**
- * Joins many rows into one text. Reading every column as a separate value would take longer than the rest of the check.
+ * Joins many rows into one text for the check of the hash chain. To read each column separately takes longer.
  */
 const SELECT_PAGE =
   `select sum(${TYPED}) as typed, group_concat(${[

@@ -280,7 +280,7 @@ const SINGLE: Kind = { typed: "'", curly: '\u2018\u2019\u2032', apostrophes: tru
 
 /** The meaning of a typographic quote outside strings and comments. */
 interface CurlyUse {
-  /** Positions of the matching quotes that belong to code; empty if the quote is prose. */
+  /** If the quote delimits a string of code: its position and that of its partner. Empty for prose. */
   readonly quotes: readonly number[];
   /** The position at which the lexer continues. */
   readonly next: number;

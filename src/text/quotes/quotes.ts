@@ -51,12 +51,12 @@ export function straightenQuotes(text: string): string {
   return straightenSpans(text, [{ start: 0, end: text.length }]).text;
 }
 
-/** True if a text contains any of the eight quotes of `STRAIGHT`. */
+/** True if a text contains any of the eight curly quotes that `STRAIGHT` maps to straight ones. */
 export function hasCurlyQuotes(text: string): boolean {
   return text.search(SEED_QUOTES) !== -1;
 }
 
-/** Counts the eight quotes of `STRAIGHT` and returns their byte offsets in the text's UTF-8. */
+/** Counts the eight curly quotes that `STRAIGHT` maps, and returns their byte offsets in UTF-8. */
 export function detectCurlyQuotes(text: string): {
   readonly count: number;
   readonly offsets: readonly number[];

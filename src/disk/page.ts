@@ -27,7 +27,7 @@ export interface PageRequest {
   /** The first line of the page, 1-based. */
   readonly from: number;
   readonly limit: number;
-  /** Of a longer line, only this many bytes from its beginning are kept in memory. */
+  /** A longer line is cut: only this many bytes of its beginning stay in memory. */
   readonly maxLineBytes: number;
   /**
    * A known line start at or before `from`. The caller must know that the file has not changed

@@ -38,7 +38,7 @@ export function runWithApprover<T>(approver: Approver, call: () => T): T {
  */
 export type Approved = Map<string, NewEntry>;
 
-/** If a file changes while the user decides, the user is asked again, at most this often per call and path. */
+/** If a file changes while the user decides, the question is repeated at most this often per call and path. */
 const MAX_ASKED = 5;
 
 /** The part of an effect that the user approves: a path with its new content. */

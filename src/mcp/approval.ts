@@ -174,8 +174,8 @@ export class HeldCalls {
   }
 
   #hold(held: HeldCall, request: ApprovalRequest): InputRequired {
-    // Avoid an unhandled rejection while the user is asked. The next request of the client gets the
-    // error.
+    // The client's next request gets the error. Until the user decides, no code waits for this
+    // promise, so an error would be an unhandled rejection.
     held.answer.catch(() => {});
     held.pause();
     const requestState = randomUUID();
@@ -205,7 +205,7 @@ class HeldCall implements ToolContext {
   readonly times: ToolContext['times'];
   answer: Promise<ToolAnswer> = new Promise(() => {});
   onQuestion: (request: ApprovalRequest) => void = () => {};
-  /** The context of the current request; undefined while the user is asked. */
+  /** The context of the current request. Undefined until the user has decided. */
   #context: ToolContext | undefined;
   #controller: AbortController | undefined;
   #resolve: (answer: Approval) => void = () => {};
@@ -243,8 +243,8 @@ class HeldCall implements ToolContext {
   }
 
   /**
-   * Pauses the call while the user is asked. The end of the current request then does not cancel
-   * the call.
+   * Pauses the call until the user has decided. The end of the current request then does not
+   * cancel the call.
    */
   pause(): void {
     this.#context = undefined;

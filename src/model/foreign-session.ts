@@ -71,8 +71,8 @@ export interface ForeignSession {
 }
 
 /**
- * When a call arrived and when its answer was passed to the transport, in `performance.now()` time.
- * What an answer shows counts as seen only for calls that arrived after it.
+ * The time at which a call arrived, and the time at which its answer was sent, both from
+ * `performance.now()`. Lines in an answer count as seen only for calls that arrived after it.
  */
 export interface CallTimes {
   readonly arrivedAt: number;

@@ -39,7 +39,7 @@ export interface AnnouncedShell {
 /**
  * Finds the command that a line of the client's shell contains among the commands that hooks have
  * announced. The client quotes the command and adds to it, so only letters and digits are compared.
- * Of several equal commands, the oldest that no other process runs is used.
+ * If several commands are equal, returns the oldest that no other process runs.
  */
 export async function announcedShell(
   { store }: Pick<Places, 'store'>,

@@ -186,7 +186,7 @@ describe.runIf(process.platform === 'linux')('the hook script', () => {
         expect(stdout).toContain('"deny"');
       }
     }
-    // Of several background processes that start at the same time, all but the first one end.
+    // If several background processes start at the same time, only the first one stays.
     await expect.poll(residents).toHaveLength(1);
     await expect.poll(() => [...residents(), ...sockets()]).toEqual([]);
     expect(readdirSync(scraps)).toEqual([]);

@@ -118,7 +118,7 @@ describe.each(CASES)('approval over %s, %s client', (transport, era) => {
     const log = objects(await lookfirst(places, ['log', '--json']));
     expect(log.filter(({ kind }) => kind === 'bypass')).toMatchObject([{ text: 'approved by the user' }]);
     expect(log.filter(({ kind }) => kind === 'refusal')).toEqual([]);
-    // An approval is valid for one change, so the user is asked again for the next one.
+    // An approval is valid for one change, so the next change needs another approval.
     const again = { ...EDIT, old_string: 'replicas: 9', new_string: 'replicas: 10' };
     expect(await call('edit_file', again)).toContain('replaced 1 occurrence');
     expect(asked).toHaveLength(2);

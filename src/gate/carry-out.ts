@@ -50,9 +50,9 @@ export function carryOut(world: World, ledger: Ledger, work: Work): Promise<Outc
   const entry = entryOf(world, ledger, { work, first, change, effects });
   // Reserve nothing for a single step, which leaves no completed step to revert.
   if (work.steps.length === 1)
-    return carryOutReserved(world, ledger, { entry, reserve: NOTHING_RESERVED, ...work });
-  const reserve = reserveForReverting();
-  return carryOutReserved(world, ledger, { entry, reserve, ...work }).finally(reserve);
+    return carryOutReserved(world, ledger, { entry, freeReserve: NOTHING_RESERVED, ...work });
+  const freeReserve = reserveForReverting();
+  return carryOutReserved(world, ledger, { entry, freeReserve, ...work }).finally(freeReserve);
 }
 
 const NOTHING_RESERVED = (): void => {};
@@ -74,7 +74,7 @@ type ChangeEntry = NewEntry & { readonly change: string };
 interface Reserved extends Work {
   readonly entry: ChangeEntry;
   /** Frees the descriptors that reverting needs. */
-  readonly reserve: () => void;
+  readonly freeReserve: () => void;
 }
 
 async function carryOutReserved(world: World, ledger: Ledger, work: Reserved): Promise<Outcome<ApplyResult>> {
@@ -272,7 +272,7 @@ function stillChanged(left: readonly string[]): string {
  * stays open in the store: the next process that locks one of its files completes the record.
  */
 async function takeBack(world: World, { work, done, change }: TakeBackInput): Promise<readonly string[]> {
-  work.reserve();
+  work.freeReserve();
   const left = work.steps.filter((step) => step.isLeft?.() === true);
   for (const { step } of done.toReversed()) if (!(await isReverted(step))) left.push(step);
   if (left.length === 0 && change !== undefined) {

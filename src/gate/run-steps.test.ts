@@ -29,8 +29,8 @@ it.each(['refused', 'failed'] as const)(
     });
     const locks = new LocalLocks({ home: disk.home, owner: 'us', isAlive: () => true });
     const steps = disk.names().map(step);
-    const reserve = (): void => void events.push('descriptors freed');
-    const ran = runSteps({ disk: batchContext(disk.context), locks }, { steps, reserve }, []);
+    const freeReserve = (): void => void events.push('descriptors freed');
+    const ran = runSteps({ disk: batchContext(disk.context), locks }, { steps, freeReserve }, []);
     if (end === 'failed') await expect(ran).rejects.toMatchObject({ code: 'IO_FAILED', reason: 'EIO' });
     else expect(await ran).toMatchObject({ code: 'STALE' });
     expect(events).toEqual(['descriptors freed', 'c.txt', 'a.txt']);

@@ -15,7 +15,7 @@ interface ReservedSteps {
    * Closes the file descriptors that were reserved for reverting steps and for removing temporary
    * files.
    */
-  readonly reserve: () => void;
+  readonly freeReserve: () => void;
 }
 
 /**
@@ -25,17 +25,17 @@ interface ReservedSteps {
  */
 export function runSteps(
   world: StepWorld,
-  { steps, reserve }: ReservedSteps,
+  { steps, freeReserve }: ReservedSteps,
   done: DoneStep[],
 ): Promise<Refusal | undefined> {
   return world.disk.batch === undefined
     ? runAll(world, steps, done)
-    : runBatch(world, { steps, reserve }, done);
+    : runBatch(world, { steps, freeReserve }, done);
 }
 
 async function runBatch(
   world: StepWorld,
-  { steps, reserve }: ReservedSteps,
+  { steps, freeReserve }: ReservedSteps,
   done: DoneStep[],
 ): Promise<Refusal | undefined> {
   try {
@@ -45,10 +45,10 @@ async function runBatch(
     if (steps.some(({ stage }) => stage !== undefined)) await syncAll(world, steps);
     const refusal = await runAll(world, steps, done);
     if (refusal === undefined) await syncAll(world, steps);
-    else reserve();
+    else freeReserve();
     return refusal;
   } catch (error) {
-    reserve();
+    freeReserve();
     const [first] = steps;
     throw first === undefined || errnoOf(error) === undefined
       ? error

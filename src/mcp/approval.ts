@@ -205,7 +205,7 @@ class HeldCall implements ToolContext {
   readonly times: ToolContext['times'];
   answer: Promise<ToolAnswer> = new Promise(() => {});
   onQuestion: (request: ApprovalRequest) => void = () => {};
-  /** The context of the current request. Undefined until the user has decided. */
+  /** The context of the current request. Undefined while the call waits for the decision of the user. */
   #context: ToolContext | undefined;
   #controller: AbortController | undefined;
   #resolve: (answer: Approval) => void = () => {};

@@ -27,12 +27,12 @@ export interface RecordedCall {
   readonly message?: string | undefined;
 }
 
-/** Returns the absolute path; undefined if it cannot be determined. */
+/** Returns the absolute path of `given`; undefined if it cannot be determined. */
 type Locate = (given: string, cwd: string | undefined) => string | undefined;
 
 /**
- * The accesses that a call makes if it succeeds. Empty for tools that show no file, and for calls whose effect is
- * uncertain.
+ * The reads, writes, edits and searches of files that a call makes if it succeeds. Empty for tools
+ * that show no file, and for calls whose effect is uncertain.
  */
 export function accessesOf(call: RecordedCall, cwd: string | undefined, locate: Locate): readonly Access[] {
   const rules = usualRules(call.name);
@@ -67,7 +67,9 @@ function accessesBy(touch: Touch, scene: Scene, all: readonly Touch[]): readonly
   }
 }
 
-/** The arguments as an object. A patch in plain text becomes the argument `input`. */
+/**
+ * Parses the arguments of a call as an object. A patch in plain text becomes the argument `input`.
+ */
 function argumentsOf(args: unknown, rules: readonly Rule[]): JsonRecord | undefined {
   if (isRecord(args)) return args;
   if (typeof args !== 'string') return undefined;
@@ -112,7 +114,7 @@ function editAccess(given: string, scene: Scene): readonly Access[] {
   return path === undefined ? [] : [{ kind: 'edit', path, given }];
 }
 
-/** The name of a file after a call that also moves it. */
+/** The path of a file after a call, which may have moved the file. */
 function movedTo(path: string, all: readonly Touch[]): string {
   for (const touch of all)
     if (touch.does === 'change' && touch.intent.kind === 'move' && touch.intent.source === path)
@@ -149,7 +151,7 @@ interface ReadAccess {
 interface WriteAccess {
   readonly kind: 'write';
   readonly path: string;
-  /** The path as the call wrote it. Results of Lookfirst's tools repeat it. */
+  /** The path as the agent wrote it in the call. Results of Lookfirst's tools repeat it. */
   readonly given: string;
   readonly lines: number;
   readonly shown: ShownText;
@@ -163,20 +165,22 @@ interface EditAccess {
 
 interface SearchAccess {
   readonly kind: 'search';
-  /** Base folder of the paths in result lines. */
+  /** The folder to which the paths in result lines are relative. */
   readonly base: string;
   /** The searched file, if the call names a single file. Result lines may then omit its name. */
   readonly target?: string;
 }
 
-/** Beginnings of successful results of changing tools, for hosts without a success flag. */
+/**
+ * The beginnings of result texts that report a successful change, for hosts without a success flag.
+ */
 const DONE =
   /^(?:wrote \d|replaced \d|inserted|applied|created|updated|deleted|success|the file .{1,4096} has been|file (?:created|written|saved))/i;
 
 /** Maximum number of matching lines of one search that count as seen. Most searches show fewer. */
 const MAX_HITS = 2000;
 const HIT = /^(.+?):(\d{1,9}):(.*)$/;
-/** A hit without file name, if one file was searched. */
+/** A result line without a file name (`12:text`), from a search in a single file. */
 const BARE_HIT = /^(\d{1,9}):(.*)$/;
 
 interface Hit {
@@ -186,7 +190,7 @@ interface Hit {
 }
 
 /**
- * The lines of files that one access of a successful call showed. If the text before an edit is
+ * The lines that one access of a successful call showed, by file. If the text before an edit is
  * known, use `carriedView` instead.
  */
 export function viewsOf(access: Access, result: RecordedResult, locate: Locate): readonly View[] {

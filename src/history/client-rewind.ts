@@ -10,8 +10,8 @@ import {
 } from '../model/record.ts';
 
 /**
- * The part of a conversation that its client has cut off. The model no longer has in its context what it saw in this
- * time.
+ * The part of a conversation that its client has cut off, for example because the user rewound the
+ * conversation. The model no longer has this part in its context.
  */
 interface CutOff {
   /** The last moment that is still part of the conversation. */
@@ -57,7 +57,7 @@ function claudeCut(all: readonly JsonRecord[]): CutOff | undefined {
   const parentAt = records.findIndex((record) => record['uuid'] === prompt['parentUuid']);
   const between = records.slice(parentAt + 1, at);
   if (!between.some(isSpoken)) return undefined;
-  // If the parent is not in the tail, it is older than the whole tail: cut from the beginning.
+  // A parent that is not in the tail is older than the whole tail. Then cut from the beginning.
   return { afterMs: timeOf(records[parentAt]) ?? 0, untilMs };
 }
 
@@ -116,7 +116,10 @@ export function keptPart(head: string): KeptPart | undefined {
   return { thread, records, endByte: integerIn(base, 'end_byte_offset') ?? 0, untilMs };
 }
 
-/** The time at which the kept part ended, if `tail` is its end. Undefined if `tail` belongs to another part. */
+/**
+ * The time of the last record in `tail`, if `tail` is the end of the kept part. Undefined if `tail`
+ * belongs to another part.
+ */
 export function endOfKeptPart({ records }: KeptPart, tail: string): number | undefined {
   const last = recordOf(tail.trimEnd().split('\n').at(-1) ?? '')[0];
   return last?.['ordinal'] === records - 1 ? timeOf(last) : undefined;
@@ -171,7 +174,10 @@ class GeminiMessages {
     this.#next = messages;
   }
 
-  /** Removes the message with the id `first` and all later ones. `rest`: the records from the rewind on. */
+  /**
+   * Removes the message with the id `first` and all later ones. `rest`: the records that follow,
+   * beginning with the record of the rewind.
+   */
   rewind(first: unknown, rest: readonly JsonRecord[]): void {
     this.settle();
     const next = rest.map(timeOf).find((ms) => ms !== undefined);

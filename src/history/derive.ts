@@ -14,12 +14,16 @@ export interface DerivedHistory {
   readonly skipped: Skipped;
 }
 
-/** Larger transcripts are read line by line; up to this size a document is parsed as a whole. */
+/**
+ * Maximum size of a transcript that is parsed as one JSON document. A larger one is read line by
+ * line.
+ */
 const MAX_DOCUMENT_BYTES = MAX_LINE_BYTES;
 
 /**
- * Derives from a conversation what its model has seen. Makes one pass and keeps hashes, not contents. Lines that are
- * not JSON and records without information are counted in `skipped`. Throws CONFIG_INVALID if the format is unknown.
+ * Derives from a conversation which file contents its model has seen. Makes one pass and keeps
+ * hashes, not contents. Counts input that it cannot use, such as lines that are not JSON, in
+ * `skipped`. Throws CONFIG_INVALID if the format is unknown.
  */
 export function deriveSightings(
   transcript: Transcript,

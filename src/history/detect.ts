@@ -12,7 +12,10 @@ import { MCP_LOG } from './formats/mcp-log.ts';
 import { OPENAI_AGENTS } from './formats/openai-agents.ts';
 import { THREAD_EVENTS } from './formats/thread-events.ts';
 
-/** Formats with the clearest marks first, because one record may carry the marks of two formats. */
+/**
+ * The formats, those with the clearest marks first, because one record may carry the marks of two
+ * formats.
+ */
 const FORMATS: readonly Format[] = [
   MCP_LOG,
   CODEX,

@@ -5,7 +5,10 @@ import { bareView, shownText, shownView, type View } from './history-sighting.ts
 import { type Edited, textAfter } from './tool-result.ts';
 import { ComparedText } from './verify.ts';
 
-/** Changes in order, and how far they move later lines: `shifts[n]` is the sum for the first `n` changes. */
+/**
+ * Changes in ascending order, and how far they move the lines after them: `shifts[n]` is the sum of
+ * the first `n` changes.
+ */
 interface Shifted {
   readonly changes: readonly ChangedLines[];
   readonly shifts: readonly number[];
@@ -29,9 +32,9 @@ interface Stretch {
 }
 
 /**
- * The lines that the model knows of a file after its own edit, if the transcript contains the text
- * before it. They are the lines seen before (`latest`, newest first) at their new positions. New
- * lines count if the model has seen the lines they replace.
+ * The lines that the model knows of a file after its own edit, if the transcript contains the
+ * file's text before the edit. They are the lines seen before (`latest`, newest first) at their new
+ * positions. New lines count if the model has seen the lines they replace.
  */
 export function carriedView(path: string, latest: Iterable<SeenEntry>, edited: Edited): Carried {
   const before = new ComparedText(edited.before);
@@ -39,7 +42,8 @@ export function carriedView(path: string, latest: Iterable<SeenEntry>, edited: E
   const { totalLines } = after;
   const { seen, roots } = seenOf(before, latest);
   const isSeen = seen.length === 1 && seen[0]?.from === 1 && seen[0].to === before.totalLines;
-  // If the file was seen in one piece, all of the new text is known. Otherwise only the seen parts are carried over.
+  // If the model has seen the whole file in one piece, it knows all of the new text. Otherwise it
+  // knows only the parts that it has seen.
   const isKnown = isSeen || before.totalLines === 0;
   const ranges = isKnown ? rangesOf(WHOLE, totalLines) : carriedLines(seen, changedLines(edited));
   const coverage = linesCoverage(ranges, totalLines);
@@ -196,8 +200,8 @@ function stretchAt({ before, spans, put }: Edited, first: number): Stretch {
   let now = 0;
   let next = first;
   /**
-   * True if the text put in for the last span does not end with a newline, so that old text
-   * continues its last line.
+   * True if the new text of the last span does not end with a newline. Old text then continues its
+   * last line.
    */
   let isOpen = false;
   for (let span = spans[next]; span !== undefined; span = spans[next]) {

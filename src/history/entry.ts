@@ -30,7 +30,7 @@ export interface Carried {
   readonly roots: readonly string[];
 }
 
-/** The calls that showed the content of some entries. */
+/** Ids of the calls that showed the lines of these entries. */
 export function rootsOf(entries: readonly SeenEntry[]): readonly string[] {
   const [first] = entries;
   // Fast path, because most edits follow a single read of the whole file.

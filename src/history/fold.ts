@@ -27,7 +27,7 @@ const GIVEN_UP = 1000;
 /** Maximum number of earlier views of a file whose lines still count as seen after an edit. */
 const MAX_CARRIED = 8;
 
-/** Is notified of each call, and of each successful change before its content counts as seen. */
+/** Receives each call, and each successful change before its content counts as seen. */
 export interface FoldObserver {
   called(call: RecordedCall): void;
   changed(change: ObservedChange): void;
@@ -40,13 +40,13 @@ export interface ObservedChange {
   readonly latest: readonly SeenEntry[];
 }
 
-/** Removed entries stay in the list until they are more than this many and more than half of it. */
+/** Removed entries stay in the list until there are more than this many, and they are more than half of the list. */
 const MAX_GONE = 1000;
 
 /**
- * Collects what the model of a conversation has in its context. The parser of each transcript
- * format passes in the calls and results. Works in one pass. Pairs results with calls by id; the
- * first result after a call counts. Holds hashes and ranges, never contents.
+ * Collects which file contents the model of a conversation has in its context. The parser of each transcript format
+ * passes in the calls and results. Works in one pass. Pairs results with calls by id; the first result after a call
+ * counts. Holds hashes and ranges, never contents.
  */
 export class Fold {
   readonly options: HistoryOptions;
@@ -69,12 +69,12 @@ export class Fold {
     return this.#reasons;
   }
 
-  /** True if a call waits for this result. A format can skip parsing other results. */
+  /** True if a call with this id waits for its result. A format need not parse results that no call waits for. */
   awaits(id: string): boolean {
     return this.#waiting.has(id);
   }
 
-  /** True if a result of this call showed something that still counts, on any branch. */
+  /** True if a result of this call showed lines that still count as seen, on any branch of the conversation. */
   hasShown(id: string): boolean {
     return this.#seen.hasCall(id);
   }
@@ -98,7 +98,7 @@ export class Fold {
     const { id, message } = call;
     const accesses = accessesOf(call, call.cwd ?? this.options.cwd, this.#locate);
     if (accesses.length === 0) {
-      // The id is used again, so the earlier call with this id gets no result any more.
+      // A new call uses this id again, so the earlier call with the id can get no result any more.
       this.#waiting.delete(id);
       return;
     }
@@ -140,8 +140,8 @@ export class Fold {
   }
 
   /**
-   * Keeps only the entries selected by `keep`, because the context was summarised. The kept entries
-   * move to the current position.
+   * Removes all entries except those that `keep` selects, because the host has summarised the context. The kept
+   * entries move to the current position.
    */
   compact(keep?: (entry: SeenEntry) => boolean): void {
     const kept = keep === undefined ? [] : this.#seen.values().filter(keep);
@@ -164,13 +164,13 @@ export class Fold {
     for (const [id, call] of this.#waiting) if (call.message === message) this.#waiting.delete(id);
   }
 
-  /** Removes this position and everything after it, because the conversation was cut back. */
+  /** Removes the entries at this position and after it, because the conversation was cut back to it. */
   forgetFrom(place: number): void {
     this.#seen.retain((entry) => entry.place < place);
     for (const [id, call] of this.#waiting) if (call.place >= place) this.#waiting.delete(id);
   }
 
-  /** Removes the entries of the oldest `count` calls, which the host has cleared. */
+  /** Removes the entries of the oldest `count` calls, because the host has cleared their results. */
   forgetOldest(count: number): void {
     this.#seen.retain((entry) => entry.ordinal >= count);
   }
@@ -220,7 +220,7 @@ export class Fold {
     }
   }
 
-  /** Removes the views of a call if a later copy of its result is blanked by the host. */
+  /** Removes the views of a call if `result` is a later copy of its result that the host has blanked. */
   #blankLater(result: RecordedResult): void {
     const { id, text } = result;
     if (text !== undefined && isBlanked(text)) this.#seen.removeCall(id);
@@ -238,8 +238,8 @@ export class Fold {
   }
 
   /**
-   * Returns the entry of an edit unchanged if the list still has every earlier view whose lines the
-   * edit took over. Otherwise returns the entry without content.
+   * Returns the entry of an edit unchanged if the list still has every earlier view that showed the edit's unchanged
+   * lines. Otherwise returns the entry without content.
    */
   readonly #rooted = (entry: SeenEntry): SeenEntry => {
     const { roots, view } = entry;
@@ -291,8 +291,8 @@ class SeenList {
   /** All entries, oldest first, including the removed ones in `#gone`. */
   #all: SeenEntry[] = [];
   /**
-   * Entries that were removed but are still in `#all`. This is rare, so `#all` is a list, to which
-   * appending is faster than to a set.
+   * Entries that were removed but are still in `#all`. Removals are rare, so `#all` is an array: appending to it is
+   * faster than to a set.
    */
   readonly #gone = new Set<SeenEntry>();
   /** Ids of the calls that have an entry. Built on first use. */
@@ -330,7 +330,10 @@ class SeenList {
     return this.#calls.has(id);
   }
 
-  /** True if the list still has the entries of all these calls. Each call must have had an entry at some time. */
+  /**
+   * True if the list still has the entries of all these calls. Every call in `ids` must have had an entry at some
+   * time.
+   */
   hasKept(ids: readonly string[]): boolean {
     return this.#isWhole || ids.every((id) => this.hasCall(id));
   }

@@ -20,7 +20,7 @@ export interface Format {
 
 /**
  * Passes the calls and results of one transcript, in order, to a `Fold`, which collects what the
- * model has seen. Never throws because of a record's content.
+ * model has seen. The content of a record never makes it throw.
  */
 export interface Reader {
   read(record: JsonRecord): void;

@@ -18,7 +18,7 @@ export interface ShownText {
   readonly size: number;
 }
 
-/** The way a view came into a conversation. */
+/** How the model came to know the lines. */
 type HistoryHow = 'read' | 'write' | 'edit' | 'search';
 
 /**
@@ -32,7 +32,7 @@ export interface HistorySighting {
   /** The shown lines. `none`: the file was read or edited, but the lines are unknown. */
   readonly coverage: Coverage;
   readonly totalLines?: number;
-  /** The revision in a Lookfirst receipt, which proves the exact bytes. */
+  /** The revision that a Lookfirst tool returned. It identifies the exact bytes of the file. */
   readonly revision?: string;
   /** Hashes of the shown texts; absent if the transcript does not contain the texts. */
   readonly shown?: readonly ShownText[];
@@ -42,7 +42,7 @@ export interface HistorySighting {
   readonly atMs?: number;
   /** At least one line was shown only in part. */
   readonly clamped: boolean;
-  /** Parts of the shown text were masked. */
+  /** Parts of the shown text were masked, because they are secrets. */
   readonly redacted: boolean;
   readonly callId: string;
 }
@@ -82,10 +82,9 @@ export function checkHistoryOptions(options: unknown): void {
     throw new Fault('MISUSE', mismatchText(mismatch, { noun: 'option', whole: 'the options of a history' }));
 }
 
-/** A sighting without the call that it belongs to. */
+/** A sighting without the data of its call. */
 export type View = Omit<HistorySighting, 'callId' | 'atMs'>;
 
-/** The view of lines that were shown of a file. */
 export function shownView(path: string, lines: ShownLines): View {
   const { content, totalLines, revision, clamped = false, redacted = false } = lines;
   const view = bareView(path, {

@@ -9,8 +9,8 @@ export interface RecordedResult {
   readonly id: string;
   readonly ok: boolean;
   /**
-   * True if the host marks success and failure. Without such a mark, a call counts as successful
-   * only if its text proves it.
+   * True if the host marks results as success or failure. Without such a mark, a call counts as
+   * successful only if its text proves it.
    */
   readonly flagged: boolean;
   /** The text that the model was shown; undefined if the record does not keep it. */
@@ -19,9 +19,9 @@ export interface RecordedResult {
   readonly countsEmptyEnd?: boolean;
   /** The command's standard output alone, if `text` contains more than that. If absent, use `text`. */
   readonly stdout?: string | undefined;
-  /** The page of a read, if the host recorded it in addition to the text. */
+  /** The lines that a read returned, if the host recorded them in addition to the text. */
   readonly page?: RecordedPage | undefined;
-  /** The edit that the call made, with the file's text before it, if the host recorded them. */
+  /** The edit that the call made and the file's text before it, if the host recorded both. */
   readonly edited?: Edited | undefined;
   /** The whole file before a write, if the host recorded it; null if the write created the file. */
   readonly before?: string | null | undefined;
@@ -31,8 +31,8 @@ export interface RecordedResult {
    */
   readonly views?: readonly View[] | undefined;
   /**
-   * Present for Lookfirst's own tools: the revision that the result reports, and whether the whole
-   * file was seen.
+   * Present for Lookfirst's own tools: the revision in the result, and whether the session has seen
+   * the whole file.
    */
   readonly outcome?: { readonly revision?: string; readonly complete: boolean } | undefined;
   readonly atMs?: number | undefined;

@@ -6,13 +6,15 @@ import { decodeText } from '../text/decode.ts';
 import { lineCount, splitLines, toLf } from '../text/lines.ts';
 import type { HistorySighting, ShownText, View } from './history-sighting.ts';
 
-/** A text that can be compared with shown texts any number of times. */
+/**
+ * A text that is compared with many shown texts. Keeps its lines, so that it is split only once.
+ */
 export class ComparedText {
   readonly text: string;
   readonly totalLines: number;
   /** Lines with their endings; split on first use. */
   #lines: readonly string[] | undefined;
-  /** The whole text with its size, kept because most views show all of it. */
+  /** The whole text and its size, kept because most views show the whole text. */
   readonly #whole: SizedText;
 
   constructor(text: string) {
@@ -89,12 +91,12 @@ function isShown(shown: ShownText, { text, size }: SizedText): boolean {
 
 /** A file as it is on the disk now. */
 interface DiskFile {
-  /** The file's key; default: the path in the transcript. */
+  /** The key that identifies the file in a sighting. Default: the path in the transcript. */
   readonly key?: string;
   readonly fingerprint: Fingerprint;
   /**
-   * The revision of the bytes on disk, computed with the key of the state folder. If it is absent,
-   * the revision in a receipt cannot confirm a view.
+   * The revision of the bytes on disk, computed with the secret key of the state folder. If it is
+   * absent, a revision in the transcript cannot confirm a view.
    */
   readonly revision?: string;
   readonly totalLines: number;
@@ -108,11 +110,11 @@ interface DiskFile {
 }
 
 /**
- * Combines the views of one file in a transcript into a sighting. A view is confirmed by a
- * receipt's revision, by the hash of the whole content, or by the hash of the shown lines. The
- * result covers the lines of all confirmed views together. If no view is confirmed, the result
- * covers all views, is marked as unverified, and never allows an overwrite. Undefined if no lines
- * were shown.
+ * Combines the views of one file in a transcript into a sighting. A view is confirmed by the
+ * revision that a Lookfirst tool returned, by the hash of the whole content, or by the hash of the
+ * shown lines. The result covers the lines of all confirmed views together. If no view is
+ * confirmed, the result covers all views, is marked as unverified, and never allows an overwrite.
+ * Undefined if no lines were shown.
  */
 export function joinSightings(history: readonly HistorySighting[], disk: DiskFile): Sighting | undefined {
   const compared = comparedOf(disk);
@@ -147,9 +149,9 @@ interface Confirmed {
 }
 
 /**
- * Compares a view with the file on disk; empty if they differ. If hashes prove the shown text, it
- * was neither cut nor masked, whatever its flags say. An equal revision does not prove that, so the
- * view keeps its flags.
+ * Compares a view with the file on disk; empty if they differ. If hashes prove the shown text, the
+ * text was neither cut nor masked, and the view loses these flags. An equal revision does not prove
+ * that, so the view keeps its flags.
  */
 function confirm(sighting: HistorySighting, disk: DiskFile, compared: ComparedText | undefined): Confirmed[] {
   const { fingerprint, revision, coverage, clamped, redacted } = sighting;
@@ -194,8 +196,8 @@ function union(views: readonly { readonly coverage: Coverage }[], totalLines: nu
 }
 
 /**
- * True if the combined views must get this flag: some views have it, and the views without it do
- * not cover the same lines.
+ * True if the combined views must get this flag: some views have the flag, and the views without it
+ * do not show all the lines.
  */
 function taints(
   flag: 'clamped' | 'redacted',

@@ -75,8 +75,9 @@ class MessagesReader implements Reader {
   }
 
   /**
-   * A request contains the whole conversation, so everything missing from it is gone. Exception: a request that
-   * begins with results contains only new messages, and the server keeps the rest.
+   * A request contains the whole conversation, so everything missing from it is gone from the
+   * context. Exception: a request that begins with results contains only new messages, and the
+   * server keeps the rest.
    */
   #readRequest(messages: readonly JsonRecord[]): void {
     const [first] = messages;

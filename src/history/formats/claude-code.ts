@@ -20,7 +20,10 @@ import { type BlockPlace, blocksOf, callBlock, isCall, isResult, resultOf } from
 import { skimClaude } from './claude-skim.ts';
 import { keyOf, type LinkKind, type NameKey, RecordChain, type RecordChainState } from './record-chain.ts';
 
-/** Record types without a uuid; as first records they identify this format. */
+/**
+ * Types of records that have no uuid. If the first records have such a type, the transcript is in
+ * this format.
+ */
 const OTHER_TYPES = new Set(['queue-operation', 'last-prompt', 'file-history-snapshot', 'summary', 'mode']);
 
 /**
@@ -49,7 +52,7 @@ interface ClaudeState {
 class ClaudeReader implements Reader {
   readonly #fold: Fold;
   readonly #chain = new RecordChain();
-  /** True if this is the transcript of a sub-agent. Known from the first record on. */
+  /** True for the transcript of a sub-agent. Undefined until the first record is read. */
   #side: boolean | undefined;
   /** Uuid of the last compaction record. */
   #boundary: string | undefined;
@@ -65,7 +68,8 @@ class ClaudeReader implements Reader {
       return;
     }
     const uuid = stringIn(record, 'uuid');
-    // Skip records without a uuid, which only repeat messages for debugging.
+    // Skip records without a uuid, which only repeat messages for debugging, and records of other
+    // conversations.
     if (uuid === undefined || !this.#isOurs({ side: record['isSidechain'] === true })) return;
     if (record['type'] === 'progress') {
       this.#progressed(record, keyOf(uuid));
@@ -147,7 +151,7 @@ class ClaudeReader implements Reader {
   #link(record: JsonRecord, key: NameKey, kind: LinkKind): void {
     const parent = stringIn(record, 'parentUuid');
     this.#linkTo(parent === undefined ? null : keyOf(parent), kind, key);
-    // A summary without a preceding boundary is also a compaction.
+    // A summary that no `compact_boundary` record precedes is also a compaction.
     if (record['isCompactSummary'] === true && parent !== this.#boundary) this.#fold.compact();
   }
 
@@ -177,7 +181,10 @@ class ClaudeReader implements Reader {
     });
   }
 
-  /** Adds files that the host itself shows: those the user named, and those shown again after a compaction. */
+  /**
+   * Adds files that the host itself showed to the model: files that the user named, and files shown
+   * again after a compaction.
+   */
   #attached(record: JsonRecord, place: BlockPlace): void {
     const attachment = objectIn(record, 'attachment');
     const content = attachment?.['type'] === 'file' ? objectIn(attachment, 'content') : undefined;
@@ -199,8 +206,8 @@ class ClaudeReader implements Reader {
   }
 
   /**
-   * Removes what some calls showed: the host moved their results to files and left notes in their
-   * place.
+   * Removes the entries of some calls: the host moved the results of these calls to files and left
+   * only notes in the conversation.
    */
   #replaced(record: JsonRecord): void {
     const ids = objectsIn(record, 'replacements').flatMap((one) => stringIn(one, 'toolUseId') ?? []);
@@ -240,7 +247,10 @@ function claudeDetail(detail: unknown, text: string | undefined): ClaudeDetail {
   return { failed: false, before: beforeIn(detail), views: rewrittenIn(detail) };
 }
 
-/** The page of a read. Undefined if the model was shown a note instead of the lines. */
+/**
+ * The lines that a read returned, as the host recorded them. Undefined if the model was shown a
+ * note instead of the lines.
+ */
 function pageIn(detail: JsonRecord, text: string | undefined): RecordedPage | undefined {
   const file = objectIn(detail, 'file');
   const empty = file?.['content'] === '';
@@ -277,8 +287,8 @@ function editedIn(detail: JsonRecord): Edited | undefined {
 }
 
 /**
- * The only edit of a call. A deletion may also remove the newline after the deleted text. The
- * host's patch shows this by one line less.
+ * The edit of a call that makes one edit. A deletion may also remove the newline after the deleted
+ * text. The host's patch then has one line less.
  */
 function oneEdit(detail: JsonRecord, before: string): Edited | undefined {
   const replacement = replacementIn(detail);
@@ -288,7 +298,7 @@ function oneEdit(detail: JsonRecord, before: string): Edited | undefined {
   return isPatched(line, detail) ? line : plain;
 }
 
-/** True if the host's patch adds as many lines as this edit. */
+/** True if the host's patch and this edit add or remove the same number of lines. */
 function isPatched(edited: Edited | undefined, detail: JsonRecord): boolean {
   if (edited === undefined) return false;
   let lines = lineCount(textAfter(edited)) - lineCount(edited.before);
@@ -305,7 +315,10 @@ function replacementIn(edit: JsonRecord): EditedSpan | undefined {
   return { from, to, which: isAll ? 'all' : 'first' };
 }
 
-/** The whole new file as a view, if the user changed the content of a write before it was made. */
+/**
+ * The whole new file as a view. Present if the user changed the content of a write before the host
+ * made the write.
+ */
 function rewrittenIn(detail: JsonRecord): RecordedResult['views'] {
   const path = stringIn(detail, 'filePath');
   const content = stringIn(detail, 'content');

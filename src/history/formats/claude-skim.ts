@@ -125,8 +125,8 @@ export function skimClaude(
 }
 
 /**
- * The position in the tree of a message whose call, if any, cannot show a file, or of an attachment
- * that is not a file. Undefined for any other line, which must be parsed.
+ * The position in the tree of a message that certainly shows no file, or of an attachment that is
+ * not a file. Undefined for any other line, which must be parsed.
  */
 function plainLine(
   rest: Buffer,
@@ -154,8 +154,8 @@ function holdsCalls(message: Buffer, waiting: WaitingCalls): boolean {
 }
 
 /**
- * The position in the tree of a line with exactly one result that need not be parsed; see
- * `matters`. Undefined for any other line, which must be parsed.
+ * The position in the tree of a line whose only result need not be parsed; see `matters`. Undefined
+ * for any other line, which must be parsed.
  */
 function resultLine(
   message: Buffer,

@@ -69,7 +69,7 @@ class GeminiReader implements Reader {
     for (const call of objectsIn(message, 'toolCalls')) this.#toolCall(call, message, id);
   }
 
-  /** Removes the named message and all later ones; an unknown id removes everything. */
+  /** Removes the message with this id and all later ones. An unknown id removes everything. */
   #rewind(id: string): void {
     const place = this.#places.get(id) ?? 0;
     this.#fold.forgetFrom(place);

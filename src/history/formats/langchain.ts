@@ -46,7 +46,7 @@ function messageOf(record: JsonRecord): Message | undefined {
   }
   const type = stringIn(record, 'type') ?? '';
   if (![...TYPES.values()].includes(type)) return undefined;
-  // A record that removes a message has its id and no content.
+  // A record that removes a message has the message's id and no content.
   const field = type === 'remove' ? 'id' : 'content';
   const data = objectIn(record, 'data');
   if (data !== undefined && field in data) return { type, fields: data };

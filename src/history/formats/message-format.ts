@@ -52,7 +52,9 @@ export class NamedMessages {
     this.#fold = fold;
   }
 
-  /** Begins the message that the next calls and results belong to. */
+  /**
+   * Begins a message. If an earlier message had this id, forgets what the earlier message showed.
+   */
   begin(id: string | undefined): void {
     if (id === undefined) return;
     if (this.#names.has(id)) this.#fold.forgetMessage(id);

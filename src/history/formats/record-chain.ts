@@ -14,8 +14,8 @@ export interface RecordChainState {
 /** The tree of a transcript whose records name their parent. */
 export class RecordChain {
   /**
-   * True if the record linked last names an unknown parent. Earlier records are then not known to belong to its
-   * conversation.
+   * True if the parent of the last linked record is unknown. It is then unknown whether earlier
+   * records belong to the conversation of that record.
    */
   isAdrift = false;
   readonly #log = new BranchLog();
@@ -151,18 +151,20 @@ class BranchLog {
   #next = 0;
   #ranges: readonly Branch[] | undefined;
 
-  /** The last position; -1 if there is none. */
+  /** The position of the last record; -1 if there is none. */
   get tip(): number {
     return this.#next - 1;
   }
 
-  /** Appends a record after the last one. */
   append(): number {
     this.#next += 1;
     return this.#next - 1;
   }
 
-  /** Appends a record after an earlier one, or with -1 as a new beginning. */
+  /**
+   * Appends a record after the record at `place`. If `place` is -1, the record begins a new
+   * conversation.
+   */
   appendAfter(place: number): number {
     this.#branches.push({ start: this.#next, from: place });
     this.#ranges = undefined;
@@ -174,7 +176,7 @@ class BranchLog {
     if (this.#branches.length === 1) return place < this.#next;
     this.#ranges ??= this.#wayBack();
     const ranges = this.#ranges;
-    // Binary search for the first range that does not end before the position.
+    // Binary search for the first range that ends at `place` or later.
     let low = 0;
     let high = ranges.length;
     while (low < high) {
@@ -196,8 +198,8 @@ class BranchLog {
   }
 
   /**
-   * The ranges of positions that form the conversation, from its beginning to its end. Unlike in
-   * other branches, `from` is the range's last position.
+   * The ranges of positions that form the conversation, from its beginning to its end. In these
+   * ranges, `from` is the last position.
    */
   #wayBack(): readonly Branch[] {
     const ranges: Branch[] = [];
@@ -220,7 +222,7 @@ class BranchLog {
 const GENERATION = 4096;
 /** Number of slots of a table, which is at most half full, so that searches are short. */
 const SLOTS = 2 * GENERATION;
-/** A key consists of a number of 31 bits, multiplied by this factor, and a number of 21 bits. */
+/** A key is `high * LOW + low`: `high` has 31 bits and `low` has 21 bits. */
 const LOW = 2 ** 21;
 
 /** 52 bits of the hash of a record's name, enough to avoid accidental collisions. Never 0. */
@@ -301,7 +303,7 @@ class Generation {
     return flat;
   }
 
-  /** The slot of a key, or the empty slot where it would be stored. */
+  /** The slot that holds the key, or the empty slot where the key would be stored. */
   #slotOf(key: NameKey): number {
     let slot = (key / LOW) & (SLOTS - 1);
     while (this.#keys[slot] !== key && this.#keys[slot] !== 0) slot = (slot + 1) & (SLOTS - 1);
@@ -311,7 +313,6 @@ class Generation {
 
 const UUID_LENGTH = 36;
 
-/** Computes the key of a name. */
 export function keyOf(name: string): NameKey {
   const bytes = Buffer.from(name, 'utf8');
   if (bytes.length === UUID_LENGTH) return keyAt(bytes, 0);

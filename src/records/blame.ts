@@ -20,8 +20,8 @@ const MAX_BYTES = 8 << 20;
 const MAX_MOVES = 20;
 
 /**
- * The writer of a line. Without a session, the line existed before the first recorded change, or
- * another program wrote it.
+ * The session that wrote a line. Without a session, the line is older than the first recorded
+ * change, or another program wrote it.
  */
 export interface LineOrigin {
   readonly session?: string;
@@ -150,7 +150,7 @@ async function versionsOf({ store }: Records, key: string): Promise<readonly Ver
 
 type BytesOf = (fingerprint: Fingerprint) => Promise<Uint8Array | undefined>;
 
-/** A file through its history, with the origin of each of its lines. */
+/** The lines of a file while its history is replayed, each with its origin. */
 class Course {
   origins: readonly LineOrigin[] = [];
   #bytes: Uint8Array | undefined;
@@ -160,8 +160,8 @@ class Course {
   readonly #known = new Map<string, readonly LineOrigin[]>();
 
   /**
-   * Records the bytes found at this point. If the file had other bytes when it was last recorded,
-   * another program has changed it since.
+   * Records the bytes that the file has at this point of its history. If they differ from the last
+   * known ones, another program has changed the file since.
    */
   async foundAs(fingerprint: Fingerprint, bytesOf: BytesOf, atMs: number | undefined): Promise<void> {
     if (fingerprint.sha256 === this.#sha256 && this.#bytes !== undefined) return;
@@ -177,8 +177,8 @@ class Course {
   }
 
   /**
-   * Records a session's change. Bytes that return, for example by an undo, get their earlier
-   * origins back.
+   * Records a session's change. If the file gets earlier bytes back, for example by an undo, its
+   * lines get their earlier origins back.
    */
   async becomes(side: Side, bytesOf: BytesOf, origin: LineOrigin): Promise<void> {
     this.#changedMs = origin.atMs ?? this.#changedMs;
@@ -190,8 +190,8 @@ class Course {
     }
     const { sha256 } = side.fingerprint;
     const bytes = await bytesOf(side.fingerprint);
-    // The bytes after this change were not kept. The next known state is compared with the one
-    // before, and the difference counts as another program's change.
+    // The bytes after this change were not stored. So the next known bytes are compared with those
+    // before this change, and the difference counts as another program's change.
     if (bytes === undefined) return;
     const earlier = this.#known.get(sha256);
     if (earlier === undefined) this.#take(bytes, sha256, origin);
@@ -245,7 +245,10 @@ interface TracedConversation {
   readonly related?: readonly { readonly type: string; readonly url: string }[];
 }
 
-/** Builds the attribution of files. Paths are relative to the repository, or to `cwd` if there is no repository. */
+/**
+ * Builds the Agent Trace record of some files. Paths are relative to the repository, or to `cwd` if
+ * there is no repository.
+ */
 export async function agentTrace(
   files: readonly Blame[],
   { cwd, version, nowMs }: { readonly cwd: string; readonly version: string; readonly nowMs: number },

@@ -25,12 +25,12 @@ export interface CleanUpReport {
     readonly entries: number;
     readonly sessions: number;
     readonly images: ImageUsage;
-    /** Kept bytes of replaced files that no journal entry names, for example after a crash. */
+    /** Stored copies of replaced files that no journal entry names, for example after a crash. */
     readonly leftovers: ImageUsage;
-    /** Kept writes of refused commands and kept long outputs that have expired. */
+    /** Expired files of commands: stored writes of refused commands, and stored long outputs. */
     readonly commands: ExpiredWork;
   };
-  /** Kept bytes of replaced files that were compressed, and the room that this saved. */
+  /** Stored copies of replaced files that this run compressed, and the room saved. */
   readonly packed?: ImageUsage;
   /** Late writes found by this run: other programs wrote into the old files after a change replaced them. */
   readonly late: readonly LateWrite[];
@@ -118,8 +118,8 @@ interface PurgeReport {
 }
 
 /**
- * Removes all kept earlier contents of the given files or folders, and journals that. Without
- * paths, does so for all secret files.
+ * Removes all stored earlier contents of the given files or folders, and records that in the
+ * journal. Without paths, does so for all secret files.
  */
 export async function purge(
   { world }: Sessions,
@@ -151,8 +151,8 @@ export async function stateSize(state: {
   readonly images: Images;
 }): Promise<StateSize> {
   const [stored, images] = await Promise.all([state.store.state(), state.images.usage()]);
-  // Count the entries of each chain by their numbers, which have no gaps within a chain. Numbers in
-  // the whole journal have gaps if several processes append.
+  // Count the entries of each hash chain by their numbers, which have no gaps within a chain.
+  // Numbers in the whole journal have gaps if several processes append.
   const chains = stored.chains ?? [stored];
   const entries = chains.reduce((sum, { head, checkpoint }) => sum + head.seq - checkpoint.seq, 0);
   return { entries, storeBytes: stored.bytes, images };

@@ -64,8 +64,8 @@ export class EntryChoice {
 }
 
 /**
- * True for an entry that says that a process joined an open session, or that another command of the
- * user resumed the command line's session.
+ * True for an entry that says that a process joined an open session, or that a later command of the
+ * user resumed the session of the command line.
  */
 function isContinued({ session, text }: Entry): boolean {
   return text === SESSION_CONTINUED || (session === COMMAND_LINE && text === 'resumed');

@@ -14,8 +14,8 @@ export function entryData(entry: Entry): object {
 }
 
 /**
- * A change and its path in a few words. A command's words are its command line, so the path follows
- * in brackets.
+ * A change and its path in a few words. For a command, these are the command line and, in brackets,
+ * the path.
  */
 export function changeOfPath(entry: Entry, path: string): string {
   return entry.action === 'run' ? `${whatOf(entry)} (${path})` : `${whatOf(entry)} ${path}`;
@@ -84,8 +84,8 @@ function changeWords(entry: Entry): string {
 }
 
 /**
- * The message for an empty list. A machine that shares its store may not know the name of this
- * folder's workspace, so the message then mentions the option that names it.
+ * The message for an empty list. If machines share the store, Lookfirst may not know which
+ * workspace this folder belongs to. The message then mentions the option that names it.
  */
 export function nothingHere({ store, workspace }: RecordsPlace): string {
   const isUnnamed = isFleetUrl(store) && workspace === undefined;

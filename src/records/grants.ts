@@ -7,7 +7,7 @@ import type { Records } from './records.ts';
 import { canonicalPath, isInScope, type Scope } from './scope.ts';
 import { surroundings } from './status-views.ts';
 
-/** A grant in the form shown to users. */
+/** A grant (permission to change files without reading them) in the form shown to users. */
 export interface GrantView {
   readonly id: string;
   /** Full path of the file or folder. */
@@ -26,7 +26,10 @@ interface GrantRequest {
   readonly nowMs: number;
 }
 
-/** Lets sessions change a file, or everything in a folder, without having read it. Running servers obey without a restart. */
+/**
+ * Lets sessions change a file, or everything in a folder, without having read it. Takes effect in
+ * running servers without a restart.
+ */
 export async function giveGrant(records: Records, request: GrantRequest): Promise<GrantView> {
   const { session, once, nowMs } = request;
   const { key } = canonicalPath(request.cwd, request.path);
@@ -44,7 +47,9 @@ export async function giveGrant(records: Records, request: GrantRequest): Promis
   return { ...grant, path: key, atMs: nowMs };
 }
 
-/** The grants in force in a scope, newest first. */
+/**
+ * The grants (permissions to change files without reading them) in force in a scope, newest first.
+ */
 export async function grantViews({ store }: Records, scope: Scope): Promise<GrantView[]> {
   return (await activeGrants(store, scope.filter)).map(viewOf);
 }

@@ -42,8 +42,8 @@ export interface FolderHealth {
   readonly root: string;
   readonly guarantee: Workspace['guarantee'];
   /**
-   * `own`: this machine's clock sets file times, so an equal stamp can replace hashing. `foreign`:
-   * another machine's clock does. `unreadable`: it is unknown.
+   * `own`: this machine's clock sets file times, so equal file times can replace hashing.
+   * `foreign`: another machine's clock does. `unreadable`: it is unknown.
    */
   readonly clock: 'own' | 'foreign' | 'unreadable';
 }

@@ -18,7 +18,7 @@ export interface ObservedRefusal {
    * change followed, or its bytes are gone.
    */
   readonly verdict: 'right' | 'wrong' | 'unknown';
-  /** The change that the call made. */
+  /** Id of the change that the call made. */
   readonly change?: string;
 }
 
@@ -79,7 +79,7 @@ async function textOf(
   return 'missing' in found ? undefined : decodeText(found.bytes)?.text;
 }
 
-/** True if a line that is not blank occurs less often than before. */
+/** True if a non-blank line occurs less often in `after` than in `before`. */
 function dropsLines(before: string, after: string): boolean {
   const left = new Map<string, number>();
   for (const line of linesOf(after)) left.set(line, (left.get(line) ?? 0) + 1);
@@ -128,8 +128,8 @@ export function falseAlarm(refusal: Entry, next: Entry | undefined): Alarm {
 }
 
 /**
- * Counts refusals, false alarms and reads that a diff made unnecessary. `entries`: refusals and
- * changes, in any order.
+ * Counts refusals, false alarms, and reads that were unnecessary because a session was shown a
+ * diff. `entries`: refusals and changes, in any order.
  */
 export function numbersOf(entries: readonly Entry[]): Numbers {
   const sorted = [...entries].sort((a, b) => a.seq - b.seq);

@@ -24,7 +24,10 @@ export interface NetEffect {
   readonly changes: readonly string[];
 }
 
-/** The combined effect of changes for each path, in the order of the first touch. Paths that ended unchanged are left out. */
+/**
+ * The combined effect of changes on each path, in the order in which the changes first touched the
+ * paths. Leaves out paths that are unchanged at the end.
+ */
 export function netEffects(changes: readonly Entry[]): NetEffect[] {
   const net = new Map<string, { readonly effect: NetEffect; readonly ids: Set<string> }>();
   for (const entry of [...changes].sort((a, b) => a.seq - b.seq)) {
@@ -63,7 +66,7 @@ function rootOf(key: string, relative: string): string | undefined {
   return key.slice(0, -relative.length - 1) || '/';
 }
 
-/** The change of one path: a unified diff, or a sentence where there are no lines to show. */
+/** The change of one path: a unified diff, or a sentence if there are no lines to show. */
 export interface PathDiff {
   readonly text: string;
   readonly truncated: boolean;
@@ -159,8 +162,9 @@ export function describeSide(side: Side): string {
 }
 
 /**
- * Finds bytes by their fingerprint: among the kept bytes, or in the file itself if it is unchanged.
- * Bytes are kept only when a later change replaces them; the newest ones are on disk.
+ * Finds bytes by their fingerprint: among the stored copies, or in the file itself if it is
+ * unchanged. Bytes are stored only when a later change replaces them, so the newest bytes are only
+ * in the file.
  */
 export async function findBytes(
   images: Images,

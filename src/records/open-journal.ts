@@ -22,7 +22,7 @@ import { type Blame, blame } from './blame.ts';
 import { Records } from './records.ts';
 
 export interface JournalOptions {
-  /** The state folder; default `LOOKFIRST_HOME`, else the platform's place for state. */
+  /** The state folder; default `LOOKFIRST_HOME`, else the platform's folder for program state. */
   readonly home?: string | undefined;
   /** URL of the store; default: the database in the state folder. */
   readonly store?: string | undefined;
@@ -39,14 +39,20 @@ export interface SessionSighting extends Sighting {
   readonly session: string;
 }
 
-/** The records of Lookfirst for programs: read-only. */
+/** Read-only access for programs to the records of Lookfirst. */
 export interface Journal {
   /** Entries that match, newest first unless the filter asks for another order. */
   entries(filter?: EntryFilter): AsyncIterable<Entry>;
   sightings(filter?: SightingFilter): AsyncIterable<SessionSighting>;
-  /** The bytes with this hash, which an entry names; undefined if they were not kept. */
+  /**
+   * The stored file content with this hash, as named in a journal entry. Undefined if it was not
+   * stored.
+   */
   image(sha256: string): Promise<Uint8Array | undefined>;
-  /** The writer of each line of a file, as far as the journal has it. `path`: absolute, or relative to the current folder. */
+  /**
+   * The writer of each line of a file, as far as the journal shows it. `path`: absolute, or
+   * relative to the current folder.
+   */
   blame(path: string): Promise<Outcome<Blame>>;
   /** Checks that no entry was removed or altered. */
   verify(options?: VerifyOptions): Promise<ChainReport>;
@@ -75,7 +81,7 @@ export async function openJournal(options: JournalOptions = {}): Promise<Journal
 
 const OPTIONS: ObjectShape = objectOf({ home: TEXT, store: TEXT });
 
-/** A limit in a filter: any number, also Infinity. */
+/** The shape of a limit in a filter: any number, including Infinity. */
 const BOUND: Shape = {
   type: 'tested',
   is: (value) => typeof value === 'number' && !Number.isNaN(value),

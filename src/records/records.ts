@@ -16,7 +16,10 @@ export interface RecordsPlace {
   readonly store: string;
   /** The name of a workspace in a store that machines share. */
   readonly workspace?: string;
-  /** Absolute paths of the roots of the workspace, for a machine that has never served it. */
+  /**
+   * Absolute paths of the roots of the workspace. Used if no folder of this machine has the
+   * workspace's name yet.
+   */
   readonly folders?: readonly string[];
 }
 
@@ -28,7 +31,10 @@ export interface FleetEntry extends Entry {
 /** The interval at which a followed journal is queried for new entries. */
 const FOLLOW_MS = 300;
 
-/** Lookfirst's records, opened for reading. Everything that users see of them comes from here. */
+/**
+ * Lookfirst's records, opened for reading. All commands and views for users read the records
+ * through this class.
+ */
 export class Records {
   readonly store: Store;
   readonly images: Images;
@@ -56,7 +62,7 @@ export class Records {
     return new Records(await openRecordedState(place.store, { ...recordedAt(place), missing: 'make' }));
   }
 
-  /** The chosen entries, newest first. With `throughSeq` only up to that number. */
+  /** The chosen entries, newest first. With `throughSeq`, only entries up to that number. */
   async *entries(choice: EntryChoice, throughSeq?: number): AsyncGenerator<FleetEntry> {
     const range = throughSeq === undefined ? {} : { beforeSeq: throughSeq + 1 };
     for await (const entry of choice.of(this.store, range)) yield this.#placed(entry);
@@ -93,7 +99,10 @@ export class Records {
     return { entries: await this.store.entries({ ...filter, ...since }), cursor: now };
   }
 
-  /** Entries written after a number, oldest first, as they arrive. Ends only when the caller stops. */
+  /**
+   * Entries with numbers above `afterSeq`, oldest first, as they arrive. Ends only when the caller
+   * stops.
+   */
   async *follow(choice: EntryChoice, afterSeq: number): AsyncGenerator<FleetEntry> {
     const { snapshot } = this.store;
     if (snapshot !== undefined) return yield* this.#followCommits(choice, snapshot);
@@ -153,7 +162,7 @@ export class Records {
     return verifyChain(this.store, options);
   }
 
-  /** Journals that a command was refused because an agent started it. */
+  /** Records in the journal that a command was refused because an agent started it. */
   async noteAttempt(attempt: {
     readonly text: string;
     readonly root: string;

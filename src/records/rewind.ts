@@ -59,9 +59,9 @@ function isOf(
 }
 
 /**
- * Describes the changes of git since the turn began that a rewind does not revert: of HEAD,
- * branches and index. Each line ends with a git command that reverts or lists them. Empty if git
- * has not changed, or if the turn did not record git's position.
+ * Describes what a rewind leaves unchanged in git: changes of HEAD, branches and index since the
+ * turn began. Each line ends with a git command that reverts or lists the changes. Empty if git has
+ * not changed, or if the turn did not record git's position.
  */
 export function gitLeftAlone({ git: then, root }: Pick<TurnView, 'git' | 'root'>): readonly string[] {
   const now = gitPosition(root);

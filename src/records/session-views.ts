@@ -56,7 +56,7 @@ export async function placedSessions(
 
 /** A session in the form shown to users. */
 export interface SessionView extends PlacedSession {
-  /** A session whose process was killed stays open until it is forgotten or expires. */
+  /** A session whose process was killed stays `open` until the user forgets it or it expires. */
   readonly state: 'open' | 'closed';
   /** Number of files that the session has seen and still remembers. */
   readonly seen: number;

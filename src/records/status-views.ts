@@ -64,7 +64,10 @@ interface SeenFile {
   readonly file: FileStatus;
 }
 
-/** Reports which sessions have seen a file, whether it is unchanged since, and which session changed it last. */
+/**
+ * Reports which sessions have seen a file, whether the file is unchanged since, and which session
+ * changed it last.
+ */
 export async function fileView(
   sessions: Sessions,
   request: {

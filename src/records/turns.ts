@@ -54,8 +54,9 @@ export async function turnViews(records: Records, request: TurnRequest): Promise
 }
 
 /**
- * Returns a filter that keeps only the first entry of a turn that a session began in several
- * workspaces. Entries come oldest first.
+ * Returns a filter that removes repeated turn entries. A session that works in several workspaces
+ * begins a turn in each of them, and only the first entry counts. `entries` must be sorted oldest
+ * first.
  */
 function unlessRepeated(entries: readonly Entry[]): (entry: Entry) => boolean {
   const first = new Map<string, number>();
@@ -119,7 +120,10 @@ export class Families {
   }
 }
 
-/** The changes of each turn, by the number of the turn's entry. Entries come oldest first. */
+/**
+ * The changes of each turn, by the number of the turn's entry. `entries` must be sorted oldest
+ * first.
+ */
 function changesByMark(entries: readonly Entry[], families: Families): ReadonlyMap<number, Entry[]> {
   const marks: Entry[] = [];
   const byMark = new Map<number, Entry[]>();

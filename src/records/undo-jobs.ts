@@ -66,7 +66,7 @@ async function jobsPerRoot(
 }
 
 /**
- * The newest change that is not undone. Each workspace is searched separately, because an undo
+ * The newest change that is not undone yet. Searches each workspace separately, because an undo
  * concerns one workspace.
  */
 async function newestStanding(

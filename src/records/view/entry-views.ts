@@ -107,7 +107,7 @@ async function laterUndos(
   return { undoneBy, standing: left === 0 ? 'taken back' : isPartly ? 'partly' : 'stands' };
 }
 
-/** The difference that changes made to one path, for users. */
+/** The diff of one path, in the form shown to users. */
 async function fileDiff(sources: ViewSources, effect: NetEffect): Promise<FileDiff> {
   const { root, relative: path, before, after } = effect;
   const base = { root, path, added: 0, removed: 0, groups: [], cut: 0, parts: false };
@@ -155,7 +155,10 @@ export async function findTitle(
   return text === undefined ? { missing: `not text: ${byteSize(wanted.size)}` } : { text };
 }
 
-/** Changes other than text, such as the mode. */
+/**
+ * Describes a change of a path other than its text: created, deleted, or given another mode or
+ * kind.
+ */
 function sidesNote(before: Side, after: Side): string | undefined {
   if (before.kind === 'absent' && after.kind === 'file') return 'new file';
   if (before.kind === 'file' && after.kind === 'absent') return 'deleted';

@@ -5,8 +5,8 @@ import { whatOf } from '../entry-words.ts';
 import type { FeedFilter, FeedPage, FeedRow, FileRow } from './view-data.ts';
 
 /**
- * The maximum number of entries read for one page, so that no request takes long. A rare match
- * needs several requests.
+ * The maximum number of entries read for one page, so that no request takes long. If few entries
+ * match, a client needs several requests.
  */
 const MAX_LOOKED_AT = 4000;
 
@@ -46,8 +46,8 @@ interface FeedRequest {
 }
 
 /**
- * A page of the feed. It searches a bounded number of entries, so with a rare filter a page may be
- * short or empty although more follow.
+ * A page of the feed. It searches a bounded number of entries. If few of them match the filter, the
+ * page may be short or empty although more entries follow.
  */
 export async function feedPage(store: Store, request: FeedRequest): Promise<FeedPage> {
   const { filter, limit } = request;
@@ -79,7 +79,10 @@ function isPlain({ path, code, turn }: FeedFilter): boolean {
   return (path === undefined || path === '') && code === undefined && turn === undefined;
 }
 
-/** The files of changes and refusals, the most recently touched first. Entries come newest first. */
+/**
+ * The files of changes and refusals, the most recently touched first. `entries` must be sorted
+ * newest first.
+ */
 export function fileRows(entries: readonly Entry[]): FileRow[] {
   const files = new Map<string, { -readonly [K in keyof FileRow]: FileRow[K] }>();
   for (const entry of entries) {
@@ -104,8 +107,8 @@ function filesOf({ kind, root, path, effects = [] }: Entry): { root: string; pat
 }
 
 /**
- * True for a path outside the root. The path of a refusal is kept as the caller wrote it, so it may
- * be outside.
+ * True for a path outside the root. An entry about a refusal has the path as the caller wrote it,
+ * so the path may be outside.
  */
 function isElsewhere(path: string): boolean {
   return path === '' || path.startsWith('/') || path.startsWith('..');

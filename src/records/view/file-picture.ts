@@ -220,7 +220,7 @@ export function linesBy(authors: readonly number[], changes: ReadonlySet<number>
 
 /**
  * Converts lines that a session was shown of an earlier text to line numbers of the current text.
- * `seen`: the lines that are unchanged. `stale`: the places where lines changed.
+ * `seen`: the lines that are unchanged. `stale`: the lines at which the text has changed.
  */
 export function carriedPicture(
   seen: readonly LineRange[],

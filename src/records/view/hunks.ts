@@ -14,9 +14,9 @@ const MAX_MARKED_PART = 0.7;
 const WORDS = /\p{L}[\p{L}\p{N}_]*|\p{N}+|\s+|./gu;
 
 /**
- * The rows of a diff, grouped with the lines around them. `show` masks a text for users and keeps
- * its lines. Hunks are computed from the unmasked texts, so that a hunk's number selects the same
- * hunk in an undo.
+ * The rows of a diff, grouped with the lines around them. `show` masks secrets in a text and keeps
+ * its number of lines. Hunks are computed from the unmasked texts, so that a hunk's number selects
+ * the same hunk in an undo.
  */
 export function diffGroups(
   before: string,
@@ -143,8 +143,8 @@ function covered(marks: readonly Mark[]): number {
 }
 
 /**
- * The rows of a unified diff that the gate made for a preview or a conflict. `show` masks a line
- * for users.
+ * The rows of a unified diff, from the preview or conflict of an undo. `show` masks secrets in a
+ * line.
  */
 export function unifiedRows(
   unified: string,

@@ -5,7 +5,7 @@ const CUT_MS = 8_000;
 /** The minimum distance between two entries, so that those of the same moment do not overlap. */
 const MIN_STEP_MS = 150;
 
-/** Positions on the viewer's time axis, from 0 to 1. */
+/** Positions on the viewer's time axis, as numbers from 0 to 1. */
 interface LaneAxis {
   /** The position of each entry, in the given order. */
   readonly at: Float64Array;
@@ -14,8 +14,8 @@ interface LaneAxis {
 }
 
 /**
- * The positions of entries on a time axis without idle time. Times must ascend. Without the cuts, a
- * few seconds of work before a pause would be drawn as one point.
+ * The positions of entries on a time axis on which long pauses are shortened. Otherwise a few
+ * seconds of work before a pause would be drawn as one point. Times must ascend.
  */
 export function laneAxis(times: ArrayLike<number>): LaneAxis {
   const at = new Float64Array(times.length);

@@ -63,7 +63,7 @@ export interface TurnRow {
   readonly turn: string;
   readonly session: string;
   readonly atMs: number;
-  /** Label or first words of the prompt. */
+  /** The label of the turn, or the first words of its prompt. */
   readonly words: string;
   readonly files: readonly string[];
   readonly changes: number;
@@ -77,7 +77,10 @@ export interface DiffRow {
   readonly before?: number;
   readonly after?: number;
   readonly text: string;
-  /** Start and end of the characters that differ between this line and its counterpart. */
+  /**
+   * Start and end of the characters that differ between this line and the line that replaces it or
+   * that it replaces.
+   */
   readonly marks?: readonly (readonly [start: number, end: number])[];
   /** Number of the hunk that the row belongs to. */
   readonly hunk?: number;
@@ -95,7 +98,7 @@ export interface FileDiff {
   readonly groups: readonly (readonly DiffRow[])[];
   /** The number of rows that are not shown. */
   readonly cut: number;
-  /** The reason why there are no rows, or the changes besides text. */
+  /** The reason why there are no rows, or a description of changes other than text. */
   readonly note?: string;
   /** True if single hunks can be undone. */
   readonly parts: boolean;
@@ -140,10 +143,10 @@ export interface RefusalView {
    * The diff between the content that the session saw and the content at the time of the refusal.
    */
   readonly since?: FileDiff;
-  /** Changes by others between the sighting and the refusal. */
+  /** Changes by other sessions after the session last saw the file and before the refusal. */
   readonly writers: readonly FeedRow[];
   readonly next: string;
-  /** The session's next try at the same path. */
+  /** The session's next attempt to change the same file. */
   readonly after?: { readonly row: FeedRow; readonly words: string };
 }
 
@@ -211,7 +214,7 @@ export type UndoView =
       readonly diffs: readonly FileDiff[];
     };
 
-/** The data of the first page. */
+/** The data for the viewer's first page. */
 export interface StartView {
   readonly folders: readonly string[];
   readonly canUndo: boolean;
@@ -223,7 +226,7 @@ export interface StartView {
   readonly sessions: readonly SessionRow[];
 }
 
-/** New data since the page's last request. */
+/** New data since the viewer's last request. */
 export interface LiveView {
   readonly cursor: string;
   /** The new rows, newest first. */

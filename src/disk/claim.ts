@@ -16,10 +16,11 @@ import {
 } from './publication.ts';
 
 /**
- * Publishes without an atomic exchange. Renames the old file away, verifies it, then links the new
- * file to the free name. Linking fails if another process took the name meanwhile. Unverified bytes
- * are never visible, but the name is absent for about 20 µs. A log records the rename first, so
- * that a later start can restore the name if this process is killed.
+ * Replaces a file where two names cannot be exchanged atomically. Renames the old file away,
+ * verifies it, then links the new file to the free name. Linking fails if another process took the
+ * name meanwhile. Other processes never see unverified bytes, but for about 20 µs they see no file.
+ * A log records the rename first, so that a later start can restore the name if this process is
+ * killed.
  */
 export async function publishByClaim(context: DiskContext, publication: Publication): Promise<Published> {
   const { place, temp, old, expected } = publication;
@@ -56,9 +57,9 @@ export async function publishByClaim(context: DiskContext, publication: Publicat
 }
 
 /**
- * Renames the entry at a place, of any kind, to a temporary name that only we use (the claim). The
+ * Renames a file, link or folder to a temporary name that only this process uses (the claim). The
  * caller checks the entry after the rename, because another file could take the name between an
- * earlier check and the rename. Undefined if the name is absent.
+ * earlier check and the rename. Undefined if there is no such entry.
  */
 export function claimName(context: DiskContext, place: Place): string | undefined {
   const claim = reserveClaim(context, place);
@@ -85,7 +86,7 @@ export function reserveClaim(context: DiskContext, place: Place): string {
   return `${place.dir.prefix}/${name}`;
 }
 
-/** Renames the entry at a place to `claim`. False if the name is absent. */
+/** Renames a file, link or folder to the temporary name `claim`. False if it does not exist. */
 export function takeName(context: DiskContext, place: Place, claim: string): boolean {
   context.trace?.('claim');
   try {

@@ -91,14 +91,17 @@ const CHUNK_BYTES = 1 << 18;
  */
 const ROOM = Buffer.allocUnsafeSlow(CHUNK_BYTES);
 
-/** True if the open file holds exactly the expected bytes. Compares only bytes, never times or sizes alone. */
+/**
+ * True if the open file holds exactly the expected bytes. Compares the bytes: equal times and sizes
+ * are no proof.
+ */
 export function holds(fd: number, expected: Expected): boolean {
   return expected.bytes === undefined
     ? holdsFingerprint(fd, expected.fingerprint)
     : holdsBytes(fd, expected.bytes);
 }
 
-/** Like `holds`, for a place (a name in an open folder). False if no regular file is there. */
+/** True if the place (a name in an open folder) is a regular file with exactly these bytes. */
 export function holdsAt(place: Pick<Place, 'dir' | 'name' | 'opensOwn'>, fingerprint: Fingerprint): boolean {
   const opened = openRegular(place);
   if ('problem' in opened) return false;

@@ -10,7 +10,7 @@ import { FileSystemClock, FileSystemSync, FolderSyncs } from './file-system.ts';
 import { HeldFiles } from './held-files.ts';
 import { LitterLog, ReadyFiles } from './litter-log.ts';
 
-/** The steps of a commit, in order; a test can fail or kill the process at each of them. */
+/** The steps of a commit, in order. A test can make each step fail, or kill the process there. */
 export type CommitStep =
   | 'temp-open'
   | 'temp-write'
@@ -41,7 +41,7 @@ export interface DiskContext {
    */
   readonly held: HeldFiles;
   readonly durability: Durability;
-  /** Set during a batch: the durability that its changes get from one sync at the end. */
+  /** Set during a batch of changes: how durable one common sync at the end must make them. */
   readonly batch?: Durability;
   /** Set during a batch: the folders that the batch has created, with their handles. */
   readonly newFolders?: NewFolders;
@@ -60,7 +60,8 @@ export interface DiskContext {
   /** Called before each step of a commit. */
   readonly trace?: (step: CommitStep) => void;
   /**
-   * Ends the work in the background. Resolves when it creates no more files in the state folder.
+   * Stops the work in the background. Resolves when that work can no longer create files in the
+   * state folder.
    */
   close(): Promise<void>;
 }
@@ -200,7 +201,9 @@ export function batchContext(context: DiskContext): DiskContext {
   };
 }
 
-/** A context for a single change of a batch, if that change must be durable by itself. */
+/**
+ * A context for a change of a batch that must be synced at once, without waiting for the others.
+ */
 export function unbatched(context: DiskContext): DiskContext {
   const { batch, ...rest } = context;
   return batch === undefined ? context : { ...rest, durability: batch };

@@ -19,8 +19,8 @@ import type { Durability } from '../model/policy.ts';
 const fsyncAsync = promisify(fsync);
 
 /**
- * Syncs whole file systems with `sync -f`, which Node has no call for. A thousand files written
- * first and synced together cost one flush instead of two thousand.
+ * Syncs whole file systems with `sync -f`, which Node has no call for. A thousand files that are
+ * written first and then synced together cost one flush, instead of two flushes per file.
  */
 export class FileSystemSync {
   #works: Promise<boolean> | undefined;
@@ -65,7 +65,7 @@ async function succeeds(path: string): Promise<boolean> {
     await promisify(execFile)('sync', ['-f', path]);
     return true;
   } catch {
-    // The program is missing, does not support the option, or the device failed.
+    // The `sync` program is missing or does not support the option, or the device failed.
     return false;
   }
 }

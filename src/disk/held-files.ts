@@ -99,7 +99,7 @@ function keepLate(fd: number, { path, sha256 }: Copied): void {
   } finally {
     closeSync(fd);
   }
-  // Write after closing, so that a process at its descriptor limit has one free.
+  // Write after closing, so that a process at its descriptor limit has a free descriptor.
   writeFileSync(to, bytes, { flag: 'wx', mode: 0o600 });
 }
 

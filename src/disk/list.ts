@@ -36,7 +36,7 @@ function isSorted(names: readonly DirectoryEntry[]): boolean {
   return true;
 }
 
-/** The order of `listNames`. */
+/** Compares two entries by name, in the order that `listNames` uses. */
 export function byName(a: DirectoryEntry, b: DirectoryEntry): number {
   return a.name < b.name ? -1 : 1;
 }

@@ -18,7 +18,7 @@ import { promisify } from 'node:util';
 import { errnoOf, unlessErrno, unlessMissing } from '../model/fault.ts';
 import type { Durability } from '../model/policy.ts';
 
-/** The prefix of all our temporary names; the owner follows it. */
+/** The prefix of all our temporary names; the id of the process that made the name follows it. */
 export const TEMP_PREFIX = '.lookfirst-';
 
 /**
@@ -33,8 +33,8 @@ interface ClaimRecord {
   readonly claim: string;
   readonly name: string;
   /**
-   * Durability of the log line. In a batch it is `none`: the journal lists the files of the batch
-   * before it starts, and recovery restores them from there after a power cut.
+   * How durable the log line must be. `none` in a batch: the journal lists the files of a batch
+   * before it starts, so after a power cut they are restored from the journal.
    */
   readonly durability: Durability;
 }
@@ -116,7 +116,10 @@ export function logFolder(home: string): string {
   return join(home, 'writers');
 }
 
-/** The names in one of our folders; empty if it is gone or cannot be read now, which must not block a change. */
+/**
+ * The names in one of our folders. Empty if the folder is gone or cannot be read, because neither
+ * may stop a change.
+ */
 export function namesIn(folder: string): string[] {
   return unlessErrno(() => readdirSync(folder)) ?? [];
 }

@@ -11,7 +11,7 @@ function moved(disk: Bench, from: string, to: string): ReturnType<typeof move> {
   return move(disk.context, disk.place(from, 'parents'), disk.place(to, 'parents'));
 }
 
-/** Calls `act` once, just before `step`. */
+/** A workspace with `tree`. Its first change calls `act` just before `step`. */
 function meanwhile(tree: readonly string[], step: CommitStep, act: (root: string) => void): Bench {
   let acted = false;
   const disk: Bench = bench(tree, {

@@ -26,7 +26,10 @@ import { type Copied, copyOut } from './held-files.ts';
 import { modeOf, readAllSync, stampOf } from './read.ts';
 import type { Staged, TempFile } from './temp-file.ts';
 
-/** The input of a publishing step: the target, the new file, and the old file held open. */
+/**
+ * The input for putting a new file in the place of an old one: the target, the new file, and the
+ * old file held open.
+ */
 export interface Publication {
   readonly place: Place;
   readonly temp: TempFile;
@@ -62,8 +65,8 @@ export function letOwnerRead({ place, old }: Pick<Publication, 'place' | 'old'>)
 }
 
 /**
- * After a failure, takes our published file away from its name. A file that another process put
- * there meanwhile stays.
+ * After a failure, renames our published file away from the target's name. A file that another
+ * process put there meanwhile stays.
  */
 export function withdraw(context: DiskContext, publication: New): void {
   const { place, temp } = publication;
@@ -147,9 +150,9 @@ export interface Committed {
 }
 
 /**
- * True if a foreign write right after publication could get the same time as our own write. Call
- * just before publishing. Assumed true for small unsynced content, because the clock has hardly
- * advanced.
+ * True if a write by another process right after ours could get the same time as ours, so that
+ * stats cannot tell the two apart. Call just before publishing. Assumed true for small unsynced
+ * content, because the clock has hardly advanced.
  */
 export function mayHideWrites(context: DiskContext, { dir }: Place, { stats }: TempFile): boolean {
   const quick = context.durability === 'none' && stats.size < WORTH_ASKING_BYTES;

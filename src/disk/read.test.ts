@@ -262,8 +262,8 @@ describe('openRegular', () => {
     writer.once('exit', (code) => {
       ended = code;
     });
-    // Repeat, because the writer may not wait yet. If the reader opened the FIFO, even without
-    // blocking, the writer would continue and end with a broken pipe.
+    // Repeat, because the writer may not be waiting yet. If the reader opened the FIFO, even
+    // without blocking, the writer would continue and end with a broken pipe.
     for (let turn = 0; turn < 3000 && ended === undefined; turn += 1) {
       expect(openRegular(place)).toEqual({ problem: 'kind', kind: 'fifo' });
       await setImmediate();

@@ -50,8 +50,8 @@ async function claimAway(
   place: Place,
   old: { fd: number; ino: bigint; mode: number; expected: Expected & { readonly ours?: true } },
 ): Promise<Removed | Conflict> {
-  // Log no rename of a file that this process has just written: it need not survive a crash, and
-  // writing the log could fail on a full disk.
+  // Log no rename of a file that this process has just written: the file need not survive a crash,
+  // and writing the log could fail on a full disk.
   const claim = old.expected.ours ? takeOurs(context, place) : claimName(context, place);
   if (claim === undefined) return conflict('missing');
   let displaced: string;

@@ -353,7 +353,10 @@ function swapOrMove(native: NativeFiles, from: string, to: string): Returned['ho
   return moveIfFree(from, to) ? 'free' : 'retry';
 }
 
-/** Makes the new name of a replaced file durable, after a `replace` that left this to its caller. */
+/**
+ * Syncs the folder after a `replace` that left this to its caller, so that the new file keeps its
+ * name after a power cut.
+ */
 export async function syncPublished(context: DiskContext, place: Place): Promise<void> {
   try {
     context.trace?.('folder-sync');

@@ -138,7 +138,10 @@ function wholeFrom(text: string, at: number): number {
   return unit >= 0xdc00 && unit <= 0xdfff ? at - 1 : at;
 }
 
-/** Number of files kept in addition to the requested ones, because some of them may turn out not to be shown. */
+/**
+ * Number of files kept in addition to the requested ones: they replace files that later turn out to
+ * be hidden from the caller.
+ */
 const SPARE = 1000;
 
 /**
@@ -150,7 +153,7 @@ export class NewestFiles {
   cut = 0;
   /** The number of files that no caller can name, because the name is not UTF-8 or a folder above is not readable. */
   unreachable = 0;
-  /** The number of existing files. */
+  /** The number of added files that exist, including the dropped and the unreachable ones. */
   found = 0;
   readonly #dir: PinnedDirectory;
   readonly #keep: number;

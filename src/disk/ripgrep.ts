@@ -99,8 +99,8 @@ function environment(): Record<string, string> {
 }
 
 /**
- * Interprets ripgrep's exit code. 0: found, 1: nothing found, 2: an error. If an error does not
- * concern the arguments, only some files could not be read.
+ * Interprets ripgrep's exit code. 0: found, 1: nothing found, 2: an error. An error that does not
+ * concern the arguments means that some files could not be read.
  */
 function endOf(code: number | null, complaint: string): RipgrepEnd['how'] {
   if (code === 0 || code === 1) return 'done';
@@ -136,7 +136,6 @@ export const DEFAULT_LIMITS: RunLimits = { timeMs: 45_000, memoryBytes: 1 << 30 
 const TICK_MS = 100;
 const PAGE_BYTES = 4096;
 
-/** Callbacks for `watch`. */
 interface Watcher {
   /** Called when the process exceeds a limit. */
   onOverrun(): void;

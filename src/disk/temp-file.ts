@@ -32,7 +32,7 @@ const OF_THE_BYTES = new Set(['security.ima', 'security.evm']);
 /** A complete file beside its target, not yet published. It is synced unless durability is `none`. */
 export interface TempFile {
   /**
-   * Leads through an open handle of the folder, so the path is valid only while that handle is
+   * This path leads through an open handle of the folder, so it is valid only while that handle is
    * open.
    */
   readonly path: string;
@@ -91,9 +91,8 @@ function firstMode({ kind }: Likeness): number {
 
 /**
  * Moves one of the empty files made in advance to `path` and returns its descriptor. Undefined if
- * the file must be created in its folder: a new file inherits access rules there, and a file with
- * attributes may get a label there. Also undefined for empty content, because then no write would
- * set the file's time.
+ * the file must be created in its folder instead, because it may inherit access rules or a security
+ * label there. Also undefined for empty content, because then no write would set the file's time.
  */
 function takeReady(
   { ready, native }: DiskContext,
@@ -268,7 +267,7 @@ function attributeNames(native: NativeFiles, fd: number): readonly string[] {
   try {
     return [...native.listAttrsSync(fd)];
   } catch (error) {
-    // A file system without attributes has none to lose.
+    // The file system does not support attributes, so the file has none.
     if (errnoOf(error) === 'ENOTSUP') return [];
     throw error;
   }

@@ -50,8 +50,8 @@ export interface Claim {
   /** Expiry time, unless the claim is ended earlier. */
   readonly untilMs: number;
   /**
-   * Fingerprint of the file before the session's first change in this turn. `after`: after its last
-   * change. Absent if there was no file at that time.
+   * Fingerprint of the file before the session's first change in this turn (`before`), and after
+   * its last change (`after`). Absent if there was no file at that time.
    */
   readonly before?: Fingerprint;
   readonly after?: Fingerprint;
@@ -65,7 +65,7 @@ export interface ToldClaim {
   readonly client?: string;
   readonly turn?: string;
   readonly atMs: number;
-  /** Time between `atMs` and the report. */
+  /** Milliseconds from `atMs` to this report. */
   readonly agoMs: number;
   /** Path relative to its root; for an explicit claim, the claimed path or glob. */
   readonly path: string;

@@ -29,7 +29,7 @@ export function linesCoverage(ranges: readonly LineRange[], totalLines: number):
     : { kind: 'lines', ranges: merged };
 }
 
-/** The coverage of two views of the same bytes together. */
+/** The lines that two views of the same bytes show together. */
 export function unionCoverage(a: Coverage, b: Coverage, totalLines: number): Coverage {
   if (a.kind === 'whole' || b.kind === 'whole') return WHOLE;
   return linesCoverage([...rangesOf(a, totalLines), ...rangesOf(b, totalLines)], totalLines);

@@ -82,7 +82,10 @@ export interface NewEntry extends Partial<TurnMark> {
   readonly action?: Action;
   /** The path, relative to the root. */
   readonly path?: string;
-  /** Key of `path`, if it differs from root and path joined (on file systems that ignore case). */
+  /**
+   * Canonical path of the file, if it differs from root and path joined (on file systems that
+   * ignore case).
+   */
   readonly key?: string;
   /** Id of the change, for `change` entries; a batch is one entry with many effects. */
   readonly change?: string;
@@ -105,7 +108,10 @@ export interface NewEntry extends Partial<TurnMark> {
   readonly seen?: SeenFile;
   /** On a refusal: hash of the refused content (a write), or of the refused edits as JSON. */
   readonly content?: string;
-  /** On a refusal: the call was allowed anyway, because the policy only observes. */
+  /**
+   * Present on a refusal that was only recorded: the policy observes and enforces nothing, so the
+   * call passed.
+   */
   readonly observed?: true;
   /** On a refusal: the next step that it recommended. */
   readonly next?: NextStep;
@@ -161,7 +167,7 @@ export interface Grant {
 export interface Undone {
   /** Ids of changes, newest first. */
   readonly changes: readonly string[];
-  /** Only these keys were reverted; absent if the undo reverted everything. */
+  /** Canonical paths of the reverted files; absent if the undo reverted everything. */
   readonly keys?: readonly string[];
 }
 
@@ -190,7 +196,7 @@ export interface Entry extends NewEntry {
   readonly hash: string;
 }
 
-/** Text of the session entry that a process writes when it joins a session that is open. */
+/** Text of the journal entry that a process writes when it joins a session that is already open. */
 export const SESSION_CONTINUED = 'continued';
 
 /** The session of changes that a user makes on the command line. Each command is a process that opens and closes it. */
@@ -206,8 +212,8 @@ export interface PendingChange {
   /** The announcing process, identified by pid and start time. */
   readonly owner: string;
   /**
-   * Keys that the process has locked. A process that gets one of these locks knows that the owner is dead. Absent if
-   * none.
+   * Keys (canonical paths) of the files that the process has locked. A process that gets one of
+   * these locks knows that the owner is dead. Absent if none.
    */
   readonly locked?: readonly string[];
   /**

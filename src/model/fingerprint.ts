@@ -6,9 +6,9 @@ export interface Fingerprint {
 }
 
 /**
- * Stat fields of a file. If they are the same as when the file was hashed, the file need not be
- * hashed again, unless it was hashed so soon after a write that a second write could leave the same
- * times (`racy`).
+ * Stat fields of a file. If they have not changed since the file was hashed, the file need not be
+ * hashed again. Exception (`racy`): it was hashed so soon after a write that a second write could
+ * leave the same times.
  */
 export interface Stamp {
   readonly dev: bigint;

@@ -72,7 +72,8 @@ export interface ForeignSession {
 
 /**
  * The time at which a call arrived, and the time at which its answer was sent, both from
- * `performance.now()`. Lines in an answer count as seen only for calls that arrived after it.
+ * `performance.now()`. Lines in an answer count as seen only for calls that arrive after the answer
+ * was sent.
  */
 export interface CallTimes {
   readonly arrivedAt: number;

@@ -10,14 +10,20 @@ export interface Edit {
    * refused.
    */
   readonly mayBeSame?: boolean | undefined;
-  /** With `replaceAll`: the required number of matches; any other number is AMBIGUOUS_MATCH. */
+  /**
+   * With `replaceAll`: the required number of matches; any other number is refused as
+   * AMBIGUOUS_MATCH.
+   */
   readonly occurrences?: number | undefined;
   /** Set for a hunk of a patch: the text is whole lines, and these fields choose between several equal matches. */
   readonly lines?:
     | {
         /** The match is at the end of the file. */
         readonly atEnd?: boolean | undefined;
-        /** The match is at the end of the file, and its last new line gets no line ending. */
+        /**
+         * The match is at the end of the file, and the last line of the new text gets no line
+         * ending.
+         */
         readonly unended?: boolean | undefined;
         /** The match begins at this line, counted from 1. */
         readonly near?: number | undefined;
@@ -55,8 +61,8 @@ export type FileIntent =
       readonly expectedRevision?: string | undefined;
       readonly withDiff?: boolean | undefined;
       /**
-       * Destination of the file, which is moved in the same step. The rules for an existing file
-       * there are those of a move.
+       * Destination of the file, which is moved in the same step. An existing file there is treated
+       * as in a move.
        */
       readonly moveTo?: string | undefined;
       /** True if the file is executable afterwards; default: unchanged. */

@@ -40,7 +40,10 @@ export interface Place {
   readonly dir: PinnedDirectory;
   /** One path component, never `..`, never empty (`.` for a root itself). */
   readonly name: string;
-  /** Opens a file of this user even without read permission, to save the bytes that a change replaces. */
+  /**
+   * Set to open a file of this user even without read permission, to save the bytes that a change
+   * replaces.
+   */
   readonly opensOwn?: true;
 }
 
@@ -69,8 +72,8 @@ export function isOutputPath(path: unknown): path is string {
 }
 
 /**
- * Files in which coding agents keep their hooks and servers, and in which `lookfirst init` writes entries. Case is
- * ignored, as some file systems do.
+ * Files in which coding agents configure their hooks and servers, and in which `lookfirst init`
+ * writes entries. Matches any case, because some file systems ignore case.
  */
 export const CLIENT_FILES: RegExp =
   /(^|\/)(\.claude\/settings(\.local)?\.json|\.codex\/(hooks\.json|config\.toml)|\.gemini\/settings\.json|\.cursor\/(hooks|mcp)\.json|\.github\/hooks\/lookfirst\.json|(\.vscode|Code\/User)\/mcp\.json|\.mcp\.json|\.claude\.json|claude_desktop_config\.json|\.?zed\/settings\.json|opencode\.jsonc?)$/i;

@@ -83,13 +83,13 @@ export interface Policy {
   readonly bypass: readonly (string | BypassRule)[];
   /** Larger files are read in pages and have no fingerprint until every line has been shown. */
   readonly hugeBytes: number;
-  /** Larger files are not loaded for an edit or overwrite. */
+  /** Edits and overwrites of larger files are refused as TOO_LARGE, because both load the file. */
   readonly maxEditBytes: number;
   readonly maxReadLines: number;
   readonly maxLineChars: number;
   /**
-   * Maximum bytes of lines in the answer to one read; the receipt names the lines shown. `raw` reads of whole files are
-   * not cut.
+   * Maximum bytes of lines in the answer to one read; the answer says which lines it shows. `raw`
+   * reads of whole files are not cut.
    */
   readonly maxAnswerBytes: number;
   /**
@@ -118,15 +118,15 @@ export interface Policy {
      */
     readonly reads: 'all' | 'summary';
     /**
-     * In a database that machines share: retention of reads; changes and refusals are kept for
-     * `retentionMs`. 0 = use `retentionMs` for all.
+     * In a database that machines share: how long entries about reads are kept. Changes and
+     * refusals are kept for `retentionMs`. 0 = keep reads for `retentionMs` too.
      */
     readonly readRetentionMs: number;
   };
   readonly images: {
     /**
-     * If machines share a database, the place of the stored contents of secret files before a
-     * change: only the machine that made the change, or the database.
+     * In a database that machines share: where the contents of secret files before a change are
+     * stored, only on the machine that made the change, or in the database.
      */
     readonly secrets: 'here' | 'shared';
   };
@@ -194,8 +194,8 @@ export interface CommandPolicy {
    */
   readonly scratch: readonly string[];
   /**
-   * Globs of protected paths that commands may change nevertheless. Tools may change a matching
-   * path only if it is configuration that decides which programs run.
+   * Globs of protected paths that commands may change nevertheless. For the session's tools, a
+   * match permits only changes of configuration files that decide which programs run.
    */
   readonly trust: readonly string[];
   /** Paths hidden from confined commands; `~/` means the user's home folder. */

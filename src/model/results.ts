@@ -143,8 +143,8 @@ export interface ListResult {
   readonly absolute?: string;
   readonly entries: readonly ListedEntry[];
   /**
-   * Number of entries that this page does not show, without those of earlier pages (up to the
-   * request's `after`). Undefined if they were not counted.
+   * Number of entries that neither this page nor earlier pages (up to the request's `after`) show.
+   * Undefined if they were not counted.
    */
   readonly cut: number | undefined;
   /** True if this page and earlier ones showed every entry. */
@@ -213,7 +213,10 @@ export interface StatusResult {
   readonly files: readonly FileStatus[];
 }
 
-/** One file of an undo. `kept`: the undo left a folder in place because another program has put files into it. */
+/**
+ * The result of an undo for one file. `kept`: the undo left a folder in place because another
+ * program has put files into it.
+ */
 export interface UndoneFile {
   readonly path: string;
   readonly did: 'restored' | 'removed' | 'recreated' | 'moved-back' | 'merged' | 'kept';

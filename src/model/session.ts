@@ -24,7 +24,10 @@ import type { Outcome } from './verdict.ts';
 
 /** Options that every method accepts as its last argument. */
 export interface CallOptions {
-  /** If it fires before the commit, nothing is changed and the call rejects with the signal's reason. */
+  /**
+   * If the signal aborts before the change is committed, nothing is changed and the call rejects
+   * with the signal's reason.
+   */
   readonly signal?: AbortSignal | undefined;
   /** Base of relative paths: a folder inside a root. Default: the session's own. */
   readonly cwd?: string | undefined;
@@ -189,11 +192,14 @@ export interface CommandOptions extends Pick<AnnounceOptions, 'call'> {
  */
 export type ChangeEnding = 'done' | 'failed' | 'unknown';
 
-/** A shell command line, a program with arguments, or the kept writes of a refused command. */
+/**
+ * A shell command line, a program with arguments, or the stored writes of a command that was
+ * refused.
+ */
 export type Command = string | readonly string[] | KeptCommand;
 
 /**
- * The id of the kept writes of a refused command. Applying these writes overwrites changes that
+ * The id of the stored writes of a refused command. Applying these writes overwrites changes that
  * other programs have made to the same files since.
  */
 export interface KeptCommand {

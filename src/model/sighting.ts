@@ -4,7 +4,10 @@ import type { Fingerprint, Stamp } from './fingerprint.ts';
 /** The way a session learned the bytes of a file. */
 export type How = 'read' | 'write' | 'edit' | 'search' | 'cure' | 'listing' | 'history' | 'witness';
 
-/** Properties of a view. Each of them alone forbids an overwrite, even if every line was shown. */
+/**
+ * Properties of the text that a session was shown. Each of them alone forbids an overwrite, even if
+ * every line was shown.
+ */
 export interface SightingFlags {
   /** At least one line was shown only in part. */
   readonly clamped: boolean;

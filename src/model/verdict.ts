@@ -47,7 +47,7 @@ export type NextStep =
   | 'ask_human'
   | 'none';
 
-/** The kind of change that a session tried, as named in refusals and the journal. */
+/** The kind of operation that a session tried, as named in refusals and the journal. */
 export type Action =
   | 'read'
   | 'list'
@@ -67,7 +67,7 @@ export type Action =
   | 'run'
   | 'commit';
 
-/** A place in a file that matches an anchor, exactly or nearly. */
+/** A place in a file that matches the old text of an edit, exactly or nearly. */
 export interface MatchPlace {
   readonly line: number;
   /** The text of the line, cut if it is long. */
@@ -93,7 +93,7 @@ export interface Writer {
 
 /** Facts behind a refusal, for programs, as plain JSON. The code determines which fields are present. */
 export interface RefusalDetail {
-  /** The reason in a few words, if the code does not make it clear. */
+  /** The reason in a few words, if the refusal's code does not make it clear. */
   readonly reason?: string;
   readonly kind?: FileKind;
   readonly missing?: readonly LineRange[];

@@ -238,7 +238,10 @@ const SUBMODULE = '160000';
 const KIND_BITS = 0o170000;
 const LINK_KIND = 0o120000;
 
-/** The state of a tracked path according to an index. */
+/**
+ * The blob and permission bits of a tracked path, and whether it is a link, from its entry in the
+ * index.
+ */
 export function trackedAs(blob: string, mode: number): Required<Pick<Candidate, 'blob' | 'mode'>> {
   const link = (mode & KIND_BITS) === LINK_KIND ? { link: true as const } : {};
   return { blob, mode: mode & 0o777, ...link };

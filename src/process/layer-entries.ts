@@ -69,7 +69,10 @@ const MASK = 0x10;
 /** Tags of the ACL entries that repeat the file mode: the owner, the mask and all other users. */
 const OF_THE_MODE: readonly number[] = [0x01, MASK, 0x20];
 
-/** One entry of an overlay. `copied`: the name existed in the workspace when the command first changed it. */
+/**
+ * One entry of an overlay layer, which holds a command's writes. `copied`: the name existed in the
+ * workspace when the command first changed it.
+ */
 export type LayerEntry =
   | { readonly kind: 'gone'; readonly relative: string }
   | {
@@ -107,7 +110,7 @@ export type LayerEntry =
 /** The longest path that Linux accepts, with the byte that ends it. */
 const PATH_MAX = 4096;
 const TOO_LONG = 'its path is too long';
-/** The reason why a listed name does not exist: it was decoded incorrectly. */
+/** The reason for a name that a folder lists but no path can reach: Node decodes it incorrectly. */
 export const NOT_UTF8 = 'its name is not valid UTF-8';
 
 const OPEN_FILE = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
@@ -131,8 +134,8 @@ interface UpperLayer {
 }
 
 /**
- * Reads the entries below a folder. A folder inside an opaque folder is opaque too, although the overlay marks only the
- * outermost one.
+ * Reads the entries below a folder. A folder inside an opaque folder (one that hides the
+ * workspace's entries) is opaque too, although the overlay marks only the outermost one.
  */
 function* entriesIn(
   reading: UpperLayer,

@@ -298,8 +298,8 @@ function namesIn(folder: string): readonly string[] {
 }
 
 /**
- * Removes all hard links in a folder, and up to `most` other files. Returns the part of the limit
- * that is left; 0 means that entries may remain.
+ * Removes all hard links in a folder, and up to `most` other files. Returns how many more files it
+ * could have removed; 0 means that entries may remain.
  */
 function removeTree(folder: string, most: number): number {
   let left = most;

@@ -89,8 +89,8 @@ describe.skipIf(here === undefined)('a confined command', () => {
 
 describe.skipIf(here === undefined)('a confined command does not escape', () => {
   /**
-   * Each script tries to write `escaped` into a file outside, or to print what it must not read. `O` is the folder
-   * outside.
+   * Each script tries to write `escaped` into a file outside the workspace, or to print a file that
+   * it must not read. `O` is a folder outside the workspace.
    */
   it.each<[string, string]>([
     ['by a path', 'echo escaped > "$O/f"'],

@@ -15,7 +15,9 @@ export type Profile =
   | { readonly kind: 'undo' }
   | { readonly kind: 'confine'; readonly network: 'on' | 'off'; readonly limits: CommandLimits };
 
-/** Absolute paths of the programs that build a sandbox, and how this user may mount. */
+/**
+ * Absolute paths of the programs that build a sandbox, and whether mounting needs a user namespace.
+ */
 export interface SandboxTools {
   readonly unshare: string;
   readonly mount: string;
@@ -26,7 +28,10 @@ export interface SandboxTools {
    * undefined, bubblewrap builds these sandboxes too.
    */
   readonly perl: PerlTools | undefined;
-  /** The shell that reads command lines: bash, which is what agents write for, or else sh. */
+  /**
+   * The shell that reads command lines: bash if it is installed, because agents write commands for
+   * bash, or else sh.
+   */
   readonly shell: string;
   /** `root`: this process may mount by itself. `user`: it needs a user namespace. */
   readonly namespace: 'root' | 'user';

@@ -96,7 +96,7 @@ export class WarmTree {
     return tree.#isBroken ? tree.#ended() : tree;
   }
 
-  /** Watches every folder that git does not ignore, also those without files. */
+  /** Watches every folder that git does not ignore, including empty folders. */
   async #watchAll(): Promise<void> {
     const { root } = this.#base;
     const folders = new Set(['', ...foldersOf(this.#tracked.keys())]);
@@ -232,7 +232,7 @@ export class WarmTree {
     this.#heard.clear();
   }
 
-  /** The files among changed paths that git would list. */
+  /** The changed paths that are files which git tracks or does not ignore. */
   async #relevant(changed: ReadonlySet<string>): Promise<readonly string[]> {
     const files = [...changed].filter((path) => !isFolder(join(this.#base.root, path)));
     const unknown = files.filter((path) => !this.#tracked.has(path));

@@ -11,7 +11,7 @@ import { withoutPassword } from '../store/state.ts';
 import type { WorldOptions } from './open-world.ts';
 import type { Sessions } from './sessions.ts';
 
-/** Flags that determine the state's location and the policy. */
+/** Command-line flags that determine where Lookfirst stores its data, and the policy. */
 export interface StateFlags {
   readonly store?: string;
   readonly workspace?: string;
@@ -22,7 +22,7 @@ export interface StateFlags {
   readonly readOnly?: boolean;
 }
 
-/** The location of the state. */
+/** The state folder and the store: where Lookfirst keeps its data. */
 export interface Places {
   readonly home: string;
   readonly store: string;
@@ -32,7 +32,7 @@ export interface Places {
   readonly sharedWorkspace?: boolean;
 }
 
-/** The properties of a process's environment that determine the state's location. */
+/** The properties of a process's environment that determine where Lookfirst keeps its data. */
 export interface ConfigSources {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly platform: NodeJS.Platform;
@@ -98,7 +98,7 @@ export function policySourcesOf(around: ConfigSources, flags: StateFlags): Polic
   };
 }
 
-/** State folder and store as settings, with their origins. */
+/** State folder and store as settings, each with the source of its value. */
 export function placeSettings(around: ConfigSources, flags: StateFlags): Setting[] {
   const { home, store } = placesOf(around, flags);
   const fromEnvironment = (name: string): Origin => (around.env[name] ? 'environment' : 'default');
@@ -130,8 +130,8 @@ interface CommandFolders {
 
 /**
  * Like `openWorkspace`, for a command of the user. A workspace name from a flag or the environment
- * applies only if all opened roots are among `folders`, the folders that the user gave. It is then
- * saved for the first of `folders`, even if the command opens only another one.
+ * applies only if all opened roots are among `folders`, the folders that the user gave. The name is
+ * then saved for the first of `folders`, even if the command opens a different one of them.
  */
 export async function openForCommand(
   around: ConfigSources,

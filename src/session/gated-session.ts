@@ -266,8 +266,8 @@ export class GatedSession extends LookingSession implements Session {
   }
 
   /**
-   * Keeps the bytes that refused changes destroy: under `mode: observe`, the host makes these
-   * changes anyway. `settle` later records the changes.
+   * Saves the bytes that refused changes destroy: under `mode: observe`, the host makes these
+   * changes although they are refused. `settle` later records the changes.
    */
   announceObserved(intents: readonly ForeignIntent[], call: string): Promise<void> {
     return this.during(() => this.gate.announcements.announceObserved(intents, call));

@@ -165,8 +165,8 @@ class Listing {
   }
 
   /**
-   * The names without the state folder, which is never shown. Only the names in the parent of the
-   * state folder are compared with it.
+   * The names without the state folder, which is never shown. Names are compared only in the folder
+   * that contains the state folder.
    */
   #visible(path: ResolvedPath, names: readonly DirectoryEntry[]): readonly DirectoryEntry[] {
     const { workspace, home } = this.#world;

@@ -62,7 +62,7 @@ export class LookingSession extends SessionLife {
     return this.host.world.policy.wording;
   }
 
-  /** The workspace's clock. */
+  /** The present time in milliseconds, from the workspace's clock. */
   now(): number {
     return this.host.world.now();
   }
@@ -261,7 +261,7 @@ export class LookingSession extends SessionLife {
   }
 
   /**
-   * Converts the paths of one call. Undefined if they need no conversion, because relative paths
+   * The converter for the paths of one call. Undefined if none is needed, because relative paths
    * start at the first root.
    */
   #names({ cwd }: Pick<CallOptions, 'cwd'>): PathNames | undefined {

@@ -141,8 +141,8 @@ export function entryOf({ ledger, located }: OpenRead, { sighting, result }: Sho
     root: path.root,
     session: ledger.session,
   };
-  // Set optional fields afterwards: spreading them into the entry would take as long as the rest of
-  // this function.
+  // Set optional fields after creating the entry: spreading them into it would take as long as the
+  // rest of this function.
   if (sighting.fingerprint !== undefined) entry.sha256 = sighting.fingerprint.sha256;
   if (sighting.totalLines !== undefined) entry.totalLines = sighting.totalLines;
   if (ledger.turn !== undefined) entry.turn = ledger.turn;

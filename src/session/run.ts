@@ -168,8 +168,8 @@ const NOTHING_DONE: Omit<RunResult, 'output'> = {
 };
 
 /**
- * Keeps the refused writes of a command if the user may still want them, but not if the policy
- * forbids them.
+ * Keeps the refused writes of a command, because the user may still want to apply them. Removes
+ * writes to protected paths and to paths outside the workspace.
  */
 function keptFor(
   layer: Layer,
@@ -240,7 +240,7 @@ function layeredFolders(
 
 /**
  * Prepares a command's output for an answer and masks its secrets. Head and tail are each masked as
- * one text. No output reaches an answer in another way.
+ * one text.
  */
 async function outputOf(world: World, { kept, ...shown }: ShownOutput): Promise<CommandOutput> {
   const show = await outputMask(world);

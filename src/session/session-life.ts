@@ -27,7 +27,7 @@ interface Identity {
   readonly cwd?: string | undefined;
 }
 
-/** The interface between a session and the object that opened it. */
+/** The functions that a session calls on the object that opened it. */
 export interface SessionHost {
   readonly world: World;
   open(id: string | undefined, like: Kinship): Promise<Session & SessionLife>;

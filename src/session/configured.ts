@@ -195,8 +195,9 @@ function concernsRoot(error: unknown): error is Fault {
 }
 
 /**
- * Opens the roots that a client named, except those that are not folders or lie in the state folder. Any other fault, such as
- * a store that cannot be opened, is thrown: without the state no root can be guarded.
+ * Opens the roots that a client named, except those that are not folders or lie in the state
+ * folder. Any other fault, such as a store that cannot be opened, is thrown: without the state no
+ * root can be guarded.
  */
 export async function openUsable(
   roots: readonly string[],

@@ -1,5 +1,8 @@
 #!/usr/bin/env node
-/** The program that npm links: loads `main` with code that earlier starts have compiled, and runs it. */
+/**
+ * The program that npm links as `lookfirst`. Loads `main`, with compiled code from earlier starts,
+ * and runs it.
+ */
 import { createRequire } from 'node:module';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -7,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { stateFolder } from './config/home.ts';
 import { keepCompiledCode } from './process/compile-cache.ts';
 
-/** A hash of the bundled code. The build puts it in. */
+/** A hash of the bundled code, which the build inserts. */
 declare const BUILD: string;
 
 restoreCertificates(process.env);
@@ -21,8 +24,8 @@ void main().then((code) => {
 });
 
 /**
- * Restores the variable with additional certificates, which the hook scripts hide from Node; see
- * `WITHOUT_CERTIFICATES`.
+ * Restores `NODE_EXTRA_CA_CERTS`, which names additional certificates. The hook scripts hide it
+ * from Node; see `WITHOUT_CERTIFICATES`.
  */
 function restoreCertificates(env: NodeJS.ProcessEnv): void {
   const hidden = env['LOOKFIRST_EXTRA_CA_CERTS'];
@@ -52,8 +55,8 @@ function keepCompiled(): () => void {
 }
 
 /**
- * The kind of this start, which names its set of compiled code. Starts of one kind run mostly the
- * same code, so they share one set.
+ * The kind of this start. Starts of one kind run mostly the same code, so they share one cache of
+ * compiled code.
  */
 function kindOfStart(): string {
   const [word = 'serve', ...rest] = process.argv.slice(2);

@@ -71,8 +71,9 @@ function denial(reason: string): Awaited<ReturnType<HookCallback>> {
 }
 
 /**
- * The sessions of sub-agents, whose names follow a slash in the ids of events. A sub-agent starts
- * without having seen any file. Its reads do not allow its parent to change a file.
+ * Opens one session for each sub-agent. The session id in a sub-agent's event contains a slash and
+ * the sub-agent's name. A sub-agent starts without having seen any file. Its reads do not allow its
+ * parent to change a file.
  */
 class SubAgents {
   readonly #main: () => GatedSession;

@@ -2,8 +2,8 @@ import { subscribe } from 'node:diagnostics_channel';
 import { homedir } from 'node:os';
 
 /**
- * Picks an entry point and loads only that: `serve` for servers and folders, the command line for everything else.
- * Returns the exit code.
+ * Picks an entry point and loads only that: the hook, the server for `serve` or a folder, or the
+ * command line for everything else. Returns the exit code.
  */
 export async function main(): Promise<number> {
   subscribe('lookfirst:waiting', explainWaiting);
@@ -62,7 +62,10 @@ async function viewer(
   return (await import('./viewer/serve-viewer.ts')).viewerBeside(...args);
 }
 
-/** One hook call. Hosts wait for it, so it loads neither the argument parser nor the other commands. */
+/**
+ * Answers one hook call. Hosts wait for the answer, so this loads neither the argument parser nor
+ * the other commands.
+ */
 async function hook(args: readonly string[]): Promise<number> {
   const { runHook } = await import('./hooks/run-hook.ts');
   const { argv, env, platform, execPath, stdin, stdout, stderr } = process;

@@ -70,7 +70,8 @@ export async function LookfirstPlugin({ directory }: PluginInput): Promise<Plugi
       await ask('chat.message', input, output);
     },
     async event({ event }) {
-      // Skip all other events: they are frequent, and the gate ignores them.
+      // Pass on only compactions and new reverts: the other events are frequent, and the gate
+      // ignores them.
       if (event.type !== 'session.compacted' && !isNewRevert(event, reverted)) return;
       events = Promise.all([events, ask('event', event, undefined)]);
       await events;

@@ -67,7 +67,10 @@ export interface Sandbox extends SandboxCommands {
   readonly deleteFile: (options: PathOptions) => Promise<boolean>;
 }
 
-/** A refusal, thrown by interfaces that have no other way to report one. */
+/**
+ * An error that carries a refusal. Methods throw it if their interface has no other way to report a
+ * refusal.
+ */
 export class RefusedError extends Error {
   readonly code: Refusal['code'];
   readonly refusal: Refusal;
@@ -80,7 +83,7 @@ export class RefusedError extends Error {
   }
 }
 
-/** The methods of a sandbox, for texts that suggest the next call. */
+/** The names of the sandbox's methods, for messages that suggest the next call. */
 const SANDBOX_METHODS: ToolNames = {
   read: 'readTextFile',
   write: 'writeTextFile',
@@ -205,8 +208,8 @@ async function bytesOf(stream: ReadableStream<Uint8Array>): Promise<Uint8Array> 
 }
 
 /**
- * Wraps the commands of another sandbox. Before a command runs, keeps the bytes that it may
- * destroy. Afterwards, records the changes that it made.
+ * Wraps the commands of another sandbox. Before a command runs, saves the bytes that the command
+ * may destroy. Afterwards, records the changes that it made.
  */
 function watchedCommands(current: () => GatedSession, inner: SandboxCommands): SandboxCommands {
   const announced = async (command: string): Promise<() => Promise<void>> => {

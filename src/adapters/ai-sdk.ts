@@ -97,8 +97,8 @@ function modelOutput({ ok, text, media }: ToolsetAnswer, version: 6 | 7): AiOutp
 }
 
 /**
- * A file in the form of version 7. The cast is needed because the types cover only what versions 6
- * and 7 share.
+ * A file in the form that version 7 of the AI SDK expects. The cast is needed because the types
+ * cover only what versions 6 and 7 share.
  */
 function newerFile(mediaType: string, data: string): AiFile {
   return { type: 'file', data: { type: 'data', data }, mediaType } as unknown as AiFile;

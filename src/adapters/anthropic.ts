@@ -54,7 +54,10 @@ export function lookfirstTools(
   }));
 }
 
-/** A gated version of the text editor tool that Claude is trained on. */
+/**
+ * A version of the text editor tool that Claude is trained on. It changes only files that the
+ * session has read.
+ */
 export interface AnthropicTextEditor extends AnthropicRun {
   type: 'text_editor_20250728';
   name: 'str_replace_based_edit_tool';
@@ -80,7 +83,10 @@ export function lookfirstAgentToolset(
 
 type MemoryCommand = 'view' | 'create' | 'str_replace' | 'insert' | 'delete' | 'rename';
 
-/** Handlers for `betaMemoryTool`. */
+/**
+ * A tool result as the model gets it: `error-text` for a refusal or a fault, `content` for an image
+ * or another medium.
+ */
 export type AnthropicMemory = {
   [Command in MemoryCommand]: (command: object) => Promise<string | AnthropicBlock[]>;
 };
@@ -88,7 +94,7 @@ export type AnthropicMemory = {
 /** The folder in which the memory tool expects its files. */
 const MEMORIES = '/memories';
 
-/** The commands of the memory tool, for texts that suggest the next call. */
+/** The commands of the memory tool, for messages that suggest the next call. */
 const MEMORY_TOOLS: ToolNames = {
   read: 'view',
   write: 'create',

@@ -146,9 +146,9 @@ interface Changed {
 
 /**
  * A `BackendProtocolV2` for deepagents: its file tools read and write through a session. Paths are
- * absolute, and `/` is the session's root. deepagents writes its own sentence about an edit, so the
- * model would not see that an outside change was merged. Such an edit is refused with the
- * difference, and succeeds after a new read.
+ * absolute, and `/` is the session's root. If another program has changed the file since the read,
+ * an edit is refused, and the refusal shows the difference. Both changes are not merged, because
+ * deepagents would not tell the model about the merge. The edit succeeds after a new read.
  */
 export class LookfirstBackend {
   readonly #session: Session | (() => Session);
@@ -262,8 +262,8 @@ export class LookfirstBackend {
   }
 
   /**
-   * Performs a change. A fault is returned as an error, because the framework would replace the
-   * text of a thrown one.
+   * Performs a change. Returns a fault as an error instead of throwing it, because the framework
+   * would replace the text of a thrown error.
    */
   async #change(
     tool: string,

@@ -210,7 +210,7 @@ export interface HostCommand {
 /**
  * Judges a command before the host program runs it, and records its changes. `before` returns the
  * reason it must not run, or undefined. `after` returns a note for the model, or undefined.
- * `src/openai.ts` creates such a judge from the hooks, which do the same for other host programs.
+ * `src/openai.ts` implements it with the code of the hooks.
  */
 export interface CommandJudge {
   before(command: HostCommand): Promise<string | undefined>;
@@ -335,7 +335,10 @@ export function guardedSandbox<Sandbox extends OpenAiSandbox>(
   });
 }
 
-/** A method of the sandbox. The proxy exposes only methods that the sandbox has. */
+/**
+ * The sandbox's method of this name, bound to the sandbox. Throws if the sandbox has no such
+ * method.
+ */
 function method<Name extends 'exec' | 'execCommand' | 'writeStdin'>(
   sandbox: OpenAiSandbox,
   name: Name,

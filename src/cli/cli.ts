@@ -21,7 +21,10 @@ export interface Cli {
   readonly self: readonly string[];
   /** Sets the exit code of the process. */
   end(code: number): void;
-  /** Runs the proxy. It is a separate entry point, so `lookfirst proxy` only prepares its options. */
+  /**
+   * Runs the proxy, which is a separate entry point. The command `lookfirst proxy` only prepares
+   * its options.
+   */
   readonly runProxy: RunProxy;
   readonly runViewer: RunViewer;
 }

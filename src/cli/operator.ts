@@ -39,7 +39,10 @@ export async function refuseAgent(
   );
 }
 
-/** The sessions whose changes a command may take back: all of them, or only that of the agent that started it. */
+/**
+ * The sessions whose changes a command may take back: all sessions if a user started the command.
+ * If an agent started it: the agent's own session and those of its sub-agents.
+ */
 export interface Reach {
   /** True if a user started the command. */
   readonly all: boolean;
@@ -48,7 +51,7 @@ export interface Reach {
   includes(session: string): boolean;
 }
 
-/** The sessions whose changes the command may take back. An agent also reaches its sub-agents. */
+/** The sessions whose changes this command may take back. */
 export async function reachOf(cli: Cli, flags: StateFlags): Promise<Reach> {
   if (startedByAgent(cli) === undefined) return { all: true, session: undefined, includes: () => true };
   const own = await agentSession(cli, flags);

@@ -91,7 +91,8 @@ const DEFAULTS = {
   showConfig: false,
 } as const;
 
-// The most frequent flags come first, because the first of two equally near names is suggested.
+// The most frequent flags come first: if a mistyped flag is equally similar to two names, the first
+// one is suggested.
 export const SERVE_FLAGS: readonly string[] = [
   '--help',
   '--version',

@@ -147,8 +147,8 @@ function asRecord(value: unknown): JsonRecord {
 export const NO_TOOL = 'it has no tool that could be tried';
 
 /**
- * Lets a server overwrite a file that was not read before (a blind write). Returns the problem, or
- * undefined if the server refused the write.
+ * Asks a server to overwrite a file that was not read before (a blind write). Returns the problem,
+ * or undefined if the server refused the write.
  */
 export async function blindWriteProblem(
   command: readonly string[],

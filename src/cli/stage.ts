@@ -29,7 +29,7 @@ export class Stage {
     for (const folder of [this.workspace, this.state, this.outside]) mkdirSync(folder);
   }
 
-  /** Writes a file of the workspace, as an editor would. */
+  /** Writes a file of the workspace without the gate, as an editor would. */
   put(name: string, text: string): void {
     writeFileSync(join(this.workspace, name), text);
   }

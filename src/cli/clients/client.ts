@@ -23,7 +23,6 @@ export type ConfigScope = 'user' | 'project';
 export interface ClientPlaces {
   readonly platform: NodeJS.Platform;
   readonly home: string;
-  /** The folder of the project. */
   readonly project: string;
   readonly env: Readonly<Record<string, string | undefined>>;
 }

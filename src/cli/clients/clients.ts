@@ -38,7 +38,7 @@ function environmentOf({ env = {} }: Launch): { readonly env?: Readonly<Record<s
 
 /** Every client that `init` can configure. */
 export const CLIENTS: { readonly [name in ClientName]: Client } = {
-  // Claude Code asks before it uses a project's `.mcp.json` for the first time.
+  // Claude Code asks the user before it uses a project's `.mcp.json` for the first time.
   'claude-code': {
     name: 'claude-code',
     title: 'Claude Code',

@@ -51,8 +51,8 @@ export function readConfig(path: string): ConfigFile | { readonly reason: string
 /**
  * Replaces the file in one step, keeping its mode and owner, or removes it if `text` is undefined.
  * Returns false and does nothing if another program has changed the file since it was read. A
- * change between that check and the exchange is not noticed. `private`: only the owner can read a
- * new file.
+ * change between that check and the replacement is not noticed. `private`: only the owner can read
+ * a new file.
  */
 export function writeConfig(
   file: ConfigFile,
@@ -113,7 +113,7 @@ function replace(file: ConfigFile, text: string, access: 'as-usual' | 'private')
   const isPrivate = access === 'private';
   for (const folder of missingFolders(path).toReversed()) makeFolder(folder, isPrivate ? 0o700 : 0o777);
   const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`;
-  // The temporary file of a private file is private, too.
+  // A temporary file that will become a private file must be private, too.
   const handle = openSync(temporary, 'wx', before === undefined && !isPrivate ? 0o666 : 0o600);
   let kept = false;
   try {

@@ -108,7 +108,6 @@ interface TomlPlace {
 
 /** A value of an entry: a string, a list of strings, or a flat table of strings. */
 type TomlValue = string | readonly string[] | Readonly<Record<string, string>>;
-/** An entry's keys and values. */
 type TomlEntry = { readonly [key: string]: TomlValue };
 
 /**

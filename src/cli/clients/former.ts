@@ -25,8 +25,9 @@ export class FormerFiles {
   }
 
   /**
-   * Keeps the file's present content, unless `init` wrote it; then the content kept earlier stays. Content that the
-   * user edited after an `init` still holds our entry, so it is never restored.
+   * Stores the file's present content for `remove`. If `init` wrote that content, the content
+   * stored earlier stays. If the user edited the file after an `init`, the content still holds our
+   * entry, so `remove` never restores it.
    */
   keep(
     path: string,

@@ -35,7 +35,7 @@ export function writeHookFiles(places: Omit<ScriptPlaces, 'uid'>): void {
   replace(files.plugin, (path) => copyFileSync(plugin, path));
 }
 
-/** True if the script is there and calls this program. */
+/** True if the hook script exists and calls this program. */
 export function isCurrent({ home, program }: Pick<ScriptPlaces, 'home' | 'program'>): boolean {
   const real = realpathSync(program);
   const file = isCached(real) ? cachedProgramFile(home) : hookFiles(home).script;

@@ -3,7 +3,6 @@ import { endsInLineComment, skipJsonBlanks } from './json-scan.ts';
 import { compact, type JsonStyle, type JsonValue, pretty } from './json-style.ts';
 import type { MemberNode, ObjectNode } from './node.ts';
 
-/** A member to be added. */
 interface NewMember {
   readonly key: string;
   /** The member's value as text. `indent` is the indentation of its line; undefined if everything is on one line. */
@@ -87,7 +86,10 @@ function blanksBefore(text: string, to: number): number {
   return from;
 }
 
-/** The position after the brace, or after a comment on the brace's line, which describes the object. */
+/**
+ * The position after the opening brace, or after a comment on the brace's line, which describes the
+ * object.
+ */
 function afterOpening(text: string, object: ObjectNode): number {
   const comment = /[ \t]*(?:\/\/[^\r\n]*|\/\*(?:(?!\*\/)[^\r\n])*\*\/(?=[ \t]*[\r\n]))/y;
   comment.lastIndex = object.from + 1;

@@ -123,15 +123,18 @@ function nested([key, ...rest]: readonly string[], value: JsonValue): { readonly
   return { [key ?? '']: rest.length === 0 ? value : nested(rest, value) };
 }
 
-/** The value to write if the settings file does not have the piece's list or member yet. */
+/**
+ * The JSON value to write if the settings file does not yet have the list or key to which this
+ * piece (a hook or setting) belongs.
+ */
 function contentOf({ kind, item }: HookPiece): JsonValue {
   return kind === 'member' ? item : [item];
 }
 
 /**
- * The text change that adds a piece to its list, or creates the list or member in the deepest
- * existing object. `set`: the user has already set the member, which stays. Undefined: the piece
- * cannot be added, because the file has another value at its place.
+ * The text change that adds a piece (a hook or setting) to its list, or creates the list or member
+ * in the deepest existing object. `set`: the user has already set the member, which stays.
+ * Undefined: the piece cannot be added, because the file has another value at its place.
  */
 function addition(text: string, root: ObjectNode, piece: HookPiece): Splice | 'set' | undefined {
   const { at, item, kind } = piece;

@@ -33,7 +33,7 @@ interface OtherNode extends Placed {
   readonly kind: 'other';
 }
 
-/** The value of a key. If the key occurs twice, the last one, as parsers read it. */
+/** The member with this key. If the key occurs twice, returns the last one, as parsers do. */
 export function memberOf(node: ObjectNode, key: string): MemberNode | undefined {
   return node.members.findLast((member) => member.key === key);
 }

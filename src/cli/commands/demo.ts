@@ -118,7 +118,6 @@ function closing(held: number): string {
   return `${held} of ${all} promises held. ${rest}`.trimEnd();
 }
 
-/** One line of the demo's output. */
 interface DemoLine {
   readonly who: 'agent' | 'agent 2' | 'gate' | 'user' | 'file';
   readonly text: string;

@@ -85,7 +85,6 @@ function lineOf(cli: Cli, { name, status, message }: DoctorCheck): string {
   return `${paint(status.padEnd(4))}  ${name.padEnd(LONGEST_NAME)}  ${message}`;
 }
 
-/** Checks that ripgrep is installed and runs. */
 async function checkRipgrep(cli: Cli): Promise<DoctorCheck> {
   try {
     return ok('ripgrep', await ripgrepVersion(cli.cwd));

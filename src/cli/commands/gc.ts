@@ -154,8 +154,8 @@ function reportText({ dryRun, removed, packed, before, after, late, entriesKept 
 }
 
 /**
- * A line with the number of refused commands and long outputs that were kept until now and expired.
- * Empty if there are none.
+ * A line with the number of refused commands and long outputs that `gc` deleted because they
+ * expired. Empty if it deleted none.
  */
 function commandLines({ layers, outputs }: CleanUpReport['removed']['commands']): readonly string[] {
   if (layers === 0 && outputs === 0) return [];

@@ -52,7 +52,7 @@ const STATES: Readonly<Record<Freshness, string>> = {
   unverifiable: 'cannot be checked',
 };
 
-/** Words for users for the ways in which a session has seen a file. */
+/** Descriptions for users of the ways in which a session has seen a file. */
 const HOW: Readonly<Record<string, string>> = {
   cure: 'shown diff',
   history: 'transcript',
@@ -274,7 +274,6 @@ interface State {
   readonly unjudged: UnjudgedCalls;
 }
 
-/** The newest change as `--json` shows it. */
 function lastChangeJson(
   { change, session, turn, atMs, action }: Pick<Entry, 'change' | 'session' | 'turn' | 'atMs' | 'action'>,
   client: string | undefined,

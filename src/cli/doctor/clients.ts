@@ -173,7 +173,10 @@ async function checkProxied(
     : fail(client.name, `${subject} (${server.words.join(' ')}): ${problem}`);
 }
 
-/** Replaces what clients replace in the words of a command: the project's folder and environment variables. */
+/**
+ * Expands a word of a command as clients do: replaces placeholders for the project's folder and for
+ * environment variables.
+ */
 function expanded(word: string, project: string, env: ClientPlaces['env']): string {
   return word
     .replaceAll(/\$\{workspaceFolder\}/g, project)

@@ -52,7 +52,10 @@ const BLIND_WRITES: Readonly<Partial<Record<ClientName, (path: string, cwd: stri
   }),
 };
 
-/** A new id for each call: the second announcement of one id counts as a repetition of the first. */
+/**
+ * A new id for each call: the hook treats a second call with the same id as a repetition of the
+ * first.
+ */
 function newCall(): string {
   return `doctor-${randomBytes(5).toString('hex')}`;
 }
@@ -118,7 +121,6 @@ export function hooksFile(name: ClientName, places: ClientPlaces): string | unde
 
 interface ShellCheck {
   readonly name: ClientName;
-  /** The settings file with our hooks. */
   readonly file: string;
   readonly home: string;
   readonly stage: Stage;

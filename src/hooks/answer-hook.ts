@@ -57,8 +57,8 @@ function ignored(reason: string): HookAnswer {
 
 /**
  * The payload, with its event name replaced by the one from the host's configuration (`--event`) in
- * two cases. Either the payload names no event. Or the configuration declares an event before a
- * change, and the gate would ignore the name in the payload.
+ * two cases: the payload names no event, or it names an event that the gate ignores although the
+ * configuration declares an event before a change.
  */
 function asDeclared({ host, declaredEvent }: HookCall, payload: JsonRecord): JsonRecord {
   if (declaredEvent === undefined) return payload;

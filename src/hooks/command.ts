@@ -38,8 +38,9 @@ export async function beforeCommand(scene: Scene, event: CommandEvent, run: RunT
     if (denial !== undefined) return denial;
     writes.push(...intents.map((intent) => (intent.kind === 'move' ? intent.destination : intent.path)));
   }
-  // The command has already ended: this event was delayed, for example past the client's time limit. An announcement
-  // now would record later changes by others as this command's work.
+  // The command has already ended: this event was delayed, for example past the client's time
+  // limit. If the gate registered the command now, it would record later changes by other programs
+  // as the command's work.
   if (event.call !== undefined && (await scene.session.isUnjudged(event.call))) return { verdict: 'pass' };
   const layer = layerExpectation(scene, run);
   await scene.session.announceCommand(run.command, { call: callId(event), writes, layer });
@@ -108,7 +109,10 @@ async function targetOf(scene: Scene, path: string, source: string): Promise<str
   return isFolder ? `${path.replace(/\/+$/, '')}/${source.split('/').at(-1) ?? source}` : path;
 }
 
-/** A path as a command means it: relative to the folder the command starts in. */
+/**
+ * Converts a path in a command to one that the session accepts. A relative path starts at the folder
+ * in which the command starts.
+ */
 function commandPath(scene: Scene, { folder }: RunTouch, path: string): string {
   return pathOf(scene, folder === undefined || path.startsWith('/') ? path : `${folder}/${path}`);
 }

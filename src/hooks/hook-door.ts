@@ -168,7 +168,10 @@ function isLost(error: unknown): boolean {
   return error instanceof Fault && error.code === 'STORE_FAILED' && error.reason === 'lost';
 }
 
-/** True for events at which a user or a model reads a notice about the configuration. */
+/**
+ * True for events whose reply the user or the model reads, so that it can carry a notice about the
+ * configuration.
+ */
 function hasContext({ kind }: HookEvent): boolean {
   return kind === 'prompt' || kind === 'start';
 }

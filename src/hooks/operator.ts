@@ -77,7 +77,7 @@ function forTheUser(command: string, reason: string): Refusal {
   };
 }
 
-/** Programs that only print their input. */
+/** Programs that change no files. */
 const READERS = new Set(
   'cat head tail less more ls ll stat file wc du grep egrep rg ag find jq diff cmp md5sum sha256sum echo printf cd pwd true false test [ read tree'.split(
     ' ',
@@ -92,8 +92,9 @@ const OWN_FILES = /\.local\/state\/lookfirst|lookfirst-(?:hook|shell|opencode)\b
 const ENDS_PROCESSES = /\b(?:kill|pkill|killall)\b.*(?:lookfirst|--resident)/;
 
 /**
- * The reason to deny a shell command that names our own files, our entries in a client's
- * configuration, or our process, unless it only reads. This can be evaded: see LIMITS.md.
+ * The reason to deny a shell command that ends our process, or that may change our own files, the
+ * policy file or our entries in a client's configuration. Undefined for any other command. This can
+ * be evaded: see LIMITS.md.
  */
 export async function tamperRefusal(scene: Scene, command: string): Promise<Refusal | undefined> {
   if (ENDS_PROCESSES.test(command)) return tampering('the process of Lookfirst');
@@ -139,8 +140,8 @@ const CLIENT_FOLDERS = /(^|\/)\.(claude|codex|gemini|cursor|vscode)\/?$/;
 const CONFIGURATIONS = ['settings.json', 'settings.local.json', 'hooks.json', 'config.toml', 'mcp.json'];
 
 /**
- * The denial of a change to a file that only the user may change: a file with our entries, or a file that runs
- * programs.
+ * The denial of a change to a file that only the user may change: a file with our entries, or a
+ * file that makes other programs run commands.
  */
 export async function guardRefusal(
   { session, cwd, policyFile }: Scene,

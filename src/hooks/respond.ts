@@ -117,7 +117,7 @@ function told(scene: Scene, notices: readonly Notice[], path: string): HookReply
 }
 
 /**
- * Ends a sub-agent's call to our own MCP server. The call was announced only to tell the server
+ * Ends a sub-agent's call to our own MCP server. The hook recorded the call only to tell the server
  * which sub-agent makes it; the server itself has recorded the effects.
  */
 async function endOwnCall({ session }: Scene, event: AfterEvent): Promise<HookReply> {
@@ -197,8 +197,8 @@ async function promptSubmitted(
     await session.continueTurn();
     return { verdict: 'pass' };
   }
-  // Record the announced changes whose end was never reported. No call runs while the user types,
-  // so all these changes have ended.
+  // Record the changes that a hook let pass but whose end no hook reported. No call runs while the
+  // user types, so all these changes have ended.
   await session.settleLeft();
   await session.noteOutsideChanges();
   const changed = await session.outsideChangesOfTurn();
@@ -221,7 +221,7 @@ function namesOf(changed: readonly string[]): string {
   return [...named, ...more].join(', ');
 }
 
-/** The number of names in one line of context; the rest is only counted. */
+/** The maximum number of file names in one line of context; the rest is only counted. */
 const MAX_NAMED = 20;
 
 /** Matches a prompt that Claude Code itself submits when a background task ends. It begins no turn of the user. */
@@ -321,8 +321,8 @@ async function forbiddenBy(
 }
 
 /**
- * Announces changes that the rules refuse, and lets the call pass, because the policy only
- * observes.
+ * Lets a call pass although the rules refuse its changes, because the policy only observes. Saves
+ * the bytes that the call would destroy.
  */
 async function observed(
   { session }: Scene,

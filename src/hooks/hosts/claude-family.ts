@@ -109,8 +109,8 @@ const WITH_CONTEXT = new Set([
 ]);
 
 /**
- * The program's form of a reply. The decision is inside `hookSpecificOutput`, because Codex and VS
- * Code ignore it elsewhere.
+ * Converts a reply to the form that the host expects. The decision is inside `hookSpecificOutput`,
+ * because Codex and VS Code ignore it elsewhere.
  */
 function answer(reply: HookReply, event: { readonly eventName: string; readonly kind: string }): HookAnswer {
   const { eventName } = event;

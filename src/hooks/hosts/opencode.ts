@@ -3,9 +3,9 @@ import { type HookAnswer, type HookEvent, type Host, type Malformed, SILENT } fr
 import { optionalText, payloadText } from './payload.ts';
 
 /**
- * opencode: its plugin sends `{hook, directory, input, output}` with the arguments of its own
- * functions. For `{"deny": reason}` it throws the reason; for `{"context": text}` it appends the
- * text to the tool's output.
+ * opencode: its plugin sends `{hook, directory, input, output}`, where `input` and `output` are the
+ * arguments of the plugin function `hook`. For `{"deny": reason}` the plugin throws the reason; for
+ * `{"context": text}` it appends the text to the tool's output.
  */
 export const OPENCODE: Host = {
   name: 'opencode',

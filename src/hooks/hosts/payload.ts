@@ -11,7 +11,10 @@ export function optionalText<Name extends string>(name: Name, value: unknown): {
   return (text === undefined ? {} : { [name]: text }) as { [K in Name]?: string };
 }
 
-/** The first of the fields that holds a session id, followed by the sub-agent's id if the event has one. */
+/**
+ * The session id in the first of `fields` that holds one, followed by the sub-agent's id if the
+ * event has one.
+ */
 export function sessionOf(payload: JsonRecord, ...fields: readonly string[]): string | undefined {
   const id = fields.map((field) => payloadText(payload[field])).find((text) => text !== undefined);
   const agent = payloadText(payload['agent_id']);

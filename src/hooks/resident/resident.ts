@@ -26,11 +26,10 @@ interface ResidentOptions {
   readonly idleMs: number;
   /** The interval at which the resident process checks that no other one has replaced it. */
   readonly checkMs: number;
-  /** Answers one hook call. */
   answer(call: ResidentCall): Promise<HookAnswer>;
 }
 
-/** A hook call from the socket, unchecked. */
+/** A hook call as received from the socket. Its fields are not checked yet. */
 export interface ResidentCall {
   readonly client: string;
   readonly text: string;

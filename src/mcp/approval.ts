@@ -128,7 +128,7 @@ export function askingCall(
 export class HeldCalls {
   readonly #held = new Map<string, HeldCall>();
 
-  /** Begins or continues a call; returns the host's answer or the next question. */
+  /** Begins or continues a call; returns the host's answer or the next question for the user. */
   run(host: ToolHost, call: AskingCall): ToolAnswer | Promise<ToolAnswer | InputRequired> {
     const known = this.#taken(call);
     if (known !== undefined) return this.#round(known, call.context);

@@ -34,7 +34,7 @@ export interface CallsOptions {
   readonly host: ToolHost;
   readonly send: (parts: Parts) => void;
   readonly log: (line: string) => void;
-  /** Resolves when all input that had arrived before this call has been received. */
+  /** Resolves when the server has read all input that had arrived before this call. */
   readonly inputRead?: (() => Promise<void>) | undefined;
 }
 
@@ -85,8 +85,8 @@ export class Calls {
     return andThen(answer, (done) => {
       const result = 'inputRequests' in done ? done : toolResult(done, formOf(tool));
       if (call.times.showsMore !== true || this.#inputRead === undefined) return this.#answer(call, result);
-      // First receive the input that has already arrived. The client sent it before it could see
-      // this answer, so calls in it must get an arrival time before `answeredAt`.
+      // First read the input that has already arrived. The client sent it before it could see this
+      // answer, so calls in it must get an arrival time before `answeredAt`.
       return this.#inputRead().then(() => this.#answer(call, result));
     });
   }
@@ -161,7 +161,7 @@ export class Calls {
 interface CallOptions {
   readonly tell: (parts: Parts) => void;
   readonly arrivedAt: number;
-  /** Asks the user by a request of ours; set only if the client supports it. */
+  /** Sends questions for the user to the client; undefined if the client cannot show them. */
   readonly questions: Questions | undefined;
 }
 

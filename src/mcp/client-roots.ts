@@ -38,7 +38,10 @@ export class ClientRoots {
     return this.#roots ?? new Promise((resolve) => this.#waiting.push(resolve));
   }
 
-  /** Resolves when changed roots are known; undefined if no question about them is open. */
+  /**
+   * Resolves when changed roots are known; undefined if the server is not waiting for an answer
+   * about them.
+   */
   get pending(): Promise<void> | undefined {
     return this.#pending;
   }
@@ -70,7 +73,8 @@ export class ClientRoots {
   #folderOf({ uri }: JsonRecord): string[] {
     try {
       const folder = fileURLToPath(String(uri));
-      // `resolve` removes a final slash. A root with and without it is the same root, so the session goes on.
+      // `resolve` removes a final slash, so that a root with a slash and one without it count as
+      // the same root.
       if (!folder.includes('\0')) return [resolve(folder)];
     } catch {
       // The line below reports the invalid URL.

@@ -219,8 +219,8 @@ export class ClientConnection {
   }
 
   /**
-   * Applies session events in the `_meta` of a request that is not a tool call. Tool calls apply
-   * their events when they run.
+   * Applies the session events (a compaction, a new turn) in the `_meta` of a request that is not a
+   * tool call. Tool calls apply their events when they run.
    */
   #report(request: Request): Awaitable<void> {
     const meta = metaOf(request.params);

@@ -260,7 +260,10 @@ function addressOf(url: string | undefined): Address {
   return isSessionId(name) ? { kind: 'mcp', session: name } : { kind: 'other' };
 }
 
-/** Adds the session from the address to the messages of a POST; a message that names its own keeps it. */
+/**
+ * Adds the session from the address to the messages of a POST; a message that names its own session
+ * keeps that.
+ */
 function inSession(body: unknown, session: string | undefined): unknown {
   if (session === undefined) return body;
   if (Array.isArray(body)) return body.map((message) => inSession(message, session));
@@ -269,7 +272,10 @@ function inSession(body: unknown, session: string | undefined): unknown {
   return { ...body, params: { ...params, _meta: { [SESSION_KEY]: session, ...metaOf(params) } } };
 }
 
-/** Applies the session events in messages other than tool calls, because the SDK ignores events. */
+/**
+ * Applies the session events (a compaction, a new turn) in messages other than tool calls, because
+ * the SDK ignores them.
+ */
 async function reportEvents(body: unknown, host: ToolHost, sessionHint: string | undefined): Promise<void> {
   for (const message of Array.isArray(body) ? body : [body]) {
     const meta = isRecord(message) ? eventMeta(message) : undefined;

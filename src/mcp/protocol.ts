@@ -11,8 +11,6 @@ import {
   PARSE_ERROR,
 } from '../wire/rpc.ts';
 
-/** Constants and errors of the Model Context Protocol, for stdio and HTTP. */
-
 /** Revisions supported by `initialize`, newest first. */
 export const LEGACY_VERSIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const;
 export type LegacyVersion = (typeof LEGACY_VERSIONS)[number];
@@ -94,7 +92,7 @@ export interface Notification {
   readonly params: JsonRecord;
 }
 
-/** One JSON-RPC message, or the error to answer because it is invalid. */
+/** One JSON-RPC message, or the error with which the server answers an invalid message. */
 export type Message =
   | Request
   | Notification
@@ -359,7 +357,10 @@ function broken(key: string, problem: string): Envelope {
   return { kind: 'invalid', error: invalidParams(text, { envelope: { key, problem } }) };
 }
 
-/** True if a client can show a form to its user. An empty capability means forms; `url` alone does not. */
+/**
+ * True if a client can show a form to its user. An empty `elicitation` capability means that it
+ * can; one that lists only `url` means that it cannot.
+ */
 export function canElicit(capabilities: unknown): boolean {
   const elicitation = isRecord(capabilities) ? capabilities['elicitation'] : undefined;
   if (!isRecord(elicitation)) return false;

@@ -84,7 +84,7 @@ export function sdkServer(host: ToolHost, era: Era, { log, held, arrivedAt }: Sd
 
 /** Records the time at which an answer is about to be sent. A cancelled call gets no answer. */
 async function beforeAnswer(times: CallTimes, signal: AbortSignal): Promise<void> {
-  // First receive the input that has already arrived. The client sent it before it could see this
+  // First read the input that has already arrived. The client sent it before it could see this
   // answer, so it must get an earlier time than the answer.
   if (times.showsMore === true) await inputRead();
   if (!signal.aborted) times.answeredAt = performance.now();

@@ -107,7 +107,7 @@ export async function runStdioLoop(options: StdioOptions): Promise<StdioEnd> {
 }
 
 /**
- * Resolves when the input that has already arrived has been received. First waits for a worker
+ * Resolves when the server has read the input that has already arrived. First waits for a worker
  * thread, which gives time to a client that was interrupted between two writes. Then waits for two
  * immediates, because the event loop polls its input before the second one at the latest.
  */

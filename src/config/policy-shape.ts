@@ -19,7 +19,10 @@ const POSITIVE = integerFrom(1);
 const GLOB: Shape = { ...NAME, must: 'a glob' };
 const GLOBS = listOf(GLOB, { must: 'an array of glob patterns' });
 const SOME_GLOBS = listOf(GLOB, { minItems: 1, must: 'an array of at least one glob' });
-/** At least one field is required: a rule without fields would exempt everything. */
+/**
+ * At least one field is required: a rule without fields would let every session change every file
+ * without reading it.
+ */
 const BYPASS_RULE: ObjectShape = {
   ...objectOf({
     paths: SOME_GLOBS,
@@ -31,8 +34,9 @@ const BYPASS_RULE: ObjectShape = {
 const BYPASS = listOf({ type: 'either', shapes: [GLOB, BYPASS_RULE] });
 
 /**
- * Every field of a policy except `preset`, which selects the defaults of the others. The checks, the JSON schema,
- * `lookfirst config` and docs/policy.md are generated from this table. A description is the meaning in one sentence.
+ * Every field of a policy except `preset`, which selects the defaults of the others. The checks,
+ * the JSON schema, `lookfirst config` and docs/policy.md are generated from this table. Each field
+ * has a one-sentence description of its meaning.
  */
 export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>> = {
   wording: setting(oneOf(...PRESET_NAMES), 'the preset whose sentences refusals use'),

@@ -137,8 +137,9 @@ const SEED: Policy = {
 export const PRESETS: Readonly<Record<PresetName, Policy>> = {
   default: DEFAULT,
   /**
-   * Refuses a change of any stale file, and requires that the session has seen the lines that an
-   * edit changes. After a compaction, no file counts as seen.
+   * Refuses a change of a file that another program has changed since the session saw it. Requires
+   * that the session has seen the lines that an edit changes. After a compaction, no file counts as
+   * seen.
    */
   strict: {
     ...DEFAULT,

@@ -25,7 +25,10 @@ export function resolvePolicy(sources: PolicySources = {}): Policy {
   return override(override(preset, sources.file?.overrides), flags);
 }
 
-/** The policy of a preset. Throws a Fault for an unknown name: the library does not check names. */
+/**
+ * The policy of a preset. Throws a Fault for an unknown name, which a program that uses the library
+ * may pass.
+ */
 function presetOf(name: string): Policy {
   const known = PRESET_NAMES.find((one) => one === name);
   if (known !== undefined) return PRESETS[known];

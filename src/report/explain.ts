@@ -139,7 +139,7 @@ function inSeedWords(
   return [sentence, ...quoted(detail ?? {})];
 }
 
-/** One line for each refused file of a batch; nothing of the batch was done. */
+/** One line for each refused file of a batch; no part of the batch was carried out. */
 function batch({ detail }: Refusal): string[] {
   const refusals = detail?.refusals ?? [];
   if (refusals.length === 0) return [];

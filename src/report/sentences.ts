@@ -132,8 +132,8 @@ const ALL_LEVELS = 32;
 const FIRST_PAGE = { from: 1, to: 500 } as const;
 
 /**
- * The next step as a sentence. It names a tool that the agent has, or says that its tools offer no
- * way.
+ * The next step as a sentence. It names a tool that the agent has, or says that none of its tools
+ * can help.
  */
 export function nextStep(
   refusal: Refusal,
@@ -176,7 +176,7 @@ export function nextStep(
   }
 }
 
-/** The next step of a refused undo, where it differs from that of another change. */
+/** The next step of a refused undo; undefined if it is the same as for other changes. */
 function undoStep(refusal: Refusal, tools: ToolNames): string | undefined {
   const { code, next, detail } = refusal;
   if (detail?.undo !== undefined && tools.undo !== undefined) {
@@ -286,7 +286,10 @@ function lookAround(refusal: Refusal, tools: ToolNames): string {
     : `Next: look for the right path with ${tools.find}.`;
 }
 
-/** The nearest existing folder above a missing path, as far as the refusal tells. */
+/**
+ * The nearest existing folder above a missing path. If the refusal does not say how much of the
+ * path is missing, returns the parent folder.
+ */
 function folderAbove(refusal: Refusal): string {
   let path = pathOf(refusal);
   // `absentNames` counts names of the resolved path. In a path with `..` they are other names, so

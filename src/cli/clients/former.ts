@@ -16,7 +16,10 @@ interface Former {
   readonly added?: readonly string[];
 }
 
-/** The former contents of clients' configuration files and the folders that `init` created, kept in the state folder for `remove`. */
+/**
+ * The former contents of clients' configuration files and the folders that `init` created. Both are
+ * stored in the state folder for `remove`.
+ */
 export class FormerFiles {
   readonly #folder: string;
 

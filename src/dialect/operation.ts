@@ -40,7 +40,7 @@ export interface Operations {
   readonly 'read-many': {
     readonly paths: readonly string[];
     readonly each: Asked<ReadOptions>;
-    /** Maximum total bytes; a file that no longer fits is refused as TOO_LARGE. */
+    /** Maximum total bytes of all files; a file that no longer fits is refused as TOO_LARGE. */
     readonly together?: number;
   };
   /** A file's bytes, of any type. */

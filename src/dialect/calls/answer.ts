@@ -1,6 +1,6 @@
 import { isRecord, type JsonRecord } from '../../model/record.ts';
 
-/** The answer to a call, in a form that is independent of the host. */
+/** The answer to a tool call, in the same form for every host (a program that runs agents). */
 export interface Answer {
   /**
    * False if the tool failed. The answer then shows no content, and it is unknown whether the tool
@@ -8,11 +8,11 @@ export interface Answer {
    */
   readonly ok: boolean;
   /**
-   * True if the host marks success and failure. Without such a flag, only a text that proves success
-   * counts.
+   * True if the host states whether the call succeeded. If not, the text of a read counts as
+   * content only if its form proves that the read succeeded.
    */
   readonly flagged: boolean;
-  /** The text blocks that the model was given; undefined if the record does not keep them. */
+  /** The text blocks that the model was given; undefined if they were not recorded. */
   readonly texts?: readonly string[] | undefined;
   /** True if the content includes an image or another blob. */
   readonly media?: true;
@@ -20,7 +20,7 @@ export interface Answer {
   readonly output?: string | undefined;
   /** The lines that a read returned, if the host recorded them in addition to the text. */
   readonly page?: RecordedPage | undefined;
-  /** True if the host numbers the empty line after a final newline. */
+  /** True if the host counts the empty text after a final newline as one more line. */
   readonly countsEmptyEnd?: boolean;
   /** The file's revision, if the call was made with one of Lookfirst's own tools. */
   readonly revision?: string | undefined;

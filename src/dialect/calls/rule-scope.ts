@@ -100,7 +100,6 @@ function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null;
 }
 
-/** A path among the arguments of a call. */
 interface PathArgument {
   /** Property names and array indexes that lead to the path, outermost first. */
   readonly at: readonly (string | number)[];
@@ -151,7 +150,7 @@ interface TextArgument {
   /** The file, as the call names it. */
   readonly path: string;
   readonly text: string;
-  /** `whole`: the text becomes the whole file. `part`: the file keeps other text. */
+  /** `whole`: the text becomes the whole file. `part`: the text becomes a part of the file. */
   readonly extent: 'whole' | 'part';
 }
 

@@ -258,9 +258,9 @@ export interface JsonShape {
   /** The first shown line, counted from `firstLine` (default 1). */
   readonly from?: string;
   readonly firstLine?: 0 | 1;
-  /** If any of these fields is true, the result omits later text, possibly from the middle of a line on. */
+  /** If any of these fields is true, the file continues after the result, which may stop inside a line. */
   readonly more?: string | readonly string[];
-  /** Unless this field is 0 or absent, the text begins at an unknown place in the file and shows no known lines. */
+  /** If this field exists and is not 0, the text begins at an unknown place, so no lines count as shown. */
   readonly zero?: string;
 }
 

@@ -78,7 +78,7 @@ export function diffText(given: string, diff: string, { roots }: Pick<RenderCont
   return `${fence}diff\n${header}${rows}${fence}\n\n`;
 }
 
-/** Adds the number of lines to a hunk's header even if it is one, as the official server does. */
+/** Adds the number of lines to a hunk's header even if that number is 1, as the official server does. */
 function counted(header: string): string {
   return header.replace(/(?<=[-+]\d+)(?= )/g, ',1');
 }

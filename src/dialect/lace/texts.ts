@@ -71,7 +71,7 @@ function byFile({ hits }: SearchResult): ReadonlyMap<string, SearchResult['hits'
   return files;
 }
 
-/** Folders whose content is only counted. */
+/** Folders whose entries are counted instead of listed. */
 const SUMMARISED: ReadonlySet<string> = new Set([
   'node_modules',
   '.git',
@@ -87,7 +87,7 @@ const SUMMARISED: ReadonlySet<string> = new Set([
 ]);
 
 interface TreeOptions {
-  /** Name of the folder itself, the first row. */
+  /** Name of the listed folder, shown in the first row. */
   readonly name: string;
   readonly pattern?: string;
   readonly includeHidden: boolean;
@@ -103,7 +103,10 @@ interface Node {
   readonly children: Node[];
 }
 
-/** A folder's entries as a tree. Very large folders and the usual uninteresting ones are only counted. */
+/**
+ * A folder's entries as a tree. The entries of very large folders, and of folders such as
+ * `node_modules`, are counted instead of listed.
+ */
 export function treeText(entries: readonly ListedEntry[], options: TreeOptions): string {
   const root = treeOf(options.name, entries);
   const budget = { left: options.maxResults, cut: false };

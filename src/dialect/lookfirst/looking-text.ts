@@ -47,7 +47,7 @@ function nextPage({ path, entries, cut }: ListResult, tools: ToolNames, depth: n
   ];
 }
 
-/** The note for a search that is not complete: its empty result proves nothing. */
+/** The note for an incomplete search. Without it, the model would assume that nothing matches. */
 function unfinished({ truncated, unreadable }: Pick<FindResult, 'truncated' | 'unreadable'>): string {
   if (!truncated) return '';
   return ` in what could be searched; ${unreadable === true ? UNREADABLE : 'the rest was not searched: name a folder'}`;

@@ -67,8 +67,8 @@ function claudeAnswer(response: JsonRecord): Answer {
 const CONTEXT = /^<untrusted_context>\n([\s\S]*?)\n<\/untrusted_context>$/;
 
 /**
- * Reads an answer of Gemini CLI: `{llmContent, returnDisplay, error}`. Output of other programs is between lines
- * that Gemini CLI adds.
+ * Reads an answer of Gemini CLI: `{llmContent, returnDisplay, error}`. Gemini CLI wraps content of
+ * other programs in `<untrusted_context>` lines, which are removed here.
  */
 function geminiAnswer(response: JsonRecord): Answer {
   if ((response['error'] ?? null) !== null) return FAILED;
@@ -107,7 +107,7 @@ function plainAnswer(response: JsonRecord): Answer {
   return { ok: (response['error'] ?? null) === null, flagged: true, texts: [] };
 }
 
-/** The output of a command, and whether it is known to have succeeded. */
+/** The output of a command; `ok` is true only if the command is known to have succeeded. */
 interface HostCommandOutput {
   readonly ok: boolean;
   readonly stdout: string;

@@ -77,7 +77,6 @@ const CODEX: HostTable = {
   },
 };
 
-/** The tools of Gemini CLI. */
 const GEMINI: HostTable = {
   id: 'gemini',
   words: {
@@ -89,8 +88,8 @@ const GEMINI: HostTable = {
   },
   tools: {
     read_file: READ_PLAIN,
-    // The tool accepts globs and joins the files with marks that a file's content can forge, so nothing counts as
-    // seen.
+    // The tool accepts globs and joins the files with marks that a file's content can forge, so its
+    // answer never counts as reading a file.
     read_many_files: [
       { does: 'look', each: 'include', path: '.' },
       { does: 'look', each: 'paths', path: '.' },
@@ -109,7 +108,6 @@ const GEMINI: HostTable = {
   },
 };
 
-/** The tools of opencode. */
 const OPENCODE: HostTable = {
   id: 'opencode',
   words: {
@@ -264,8 +262,8 @@ export const HOSTS: readonly HostTable[] = [
 ];
 
 /**
- * Interprets a call of a host's tool. A tool that is not in the host's table is interpreted by its usual name, like
- * MCP tools (`mcp__files__write_file`), and counts as guessed.
+ * Interprets a call of a tool by the host's table. For a tool that is not in the table, such as the
+ * MCP tool `mcp__files__write_file`, the name alone decides, and the result is marked as guessed.
  */
 export function interpretFor(host: HostTable | undefined, call: ForeignCall): Interpretation {
   const { name } = call.tool;

@@ -164,15 +164,12 @@ const RULES: ReadonlyMap<string, readonly Rule[]> = new Map([
   ...named(SEARCH, 'grep grepsearch searchtext ripgrepsearch searchfilecontent'),
 ]);
 
-/**
- * The server's name that hosts put before a tool's name: `mcp__files__read_file`, `files_read_file`,
- * `files.read_file`.
- */
+/** Matches the server's name that hosts put before a tool's name: `mcp__files__read_file`, `files.read_file`. */
 const PREFIX = /^.*(?:__|[./:])/;
 
 /**
- * The rules of a tool by its name alone, for any host; undefined for an unusual name. The spelling `Read` always
- * means numbered lines.
+ * The rules for a tool of any host, by its name alone; undefined if the name is not a common one. A
+ * tool named `Read` is assumed to number its lines.
  */
 export function usualRules(name: string): readonly Rule[] | undefined {
   return rulesOf(name) ?? unprefixed(name.replace(PREFIX, ''));
@@ -187,8 +184,8 @@ function rulesOf(name: string): readonly Rule[] | undefined {
 }
 
 /**
- * The rules of a tool whose name begins with an unknown prefix. The rest must have two or more words: `my_read` is
- * not known to read files.
+ * The rules of a tool whose name begins with an unknown prefix. The rest of the name must have two
+ * or more words: `my_read` is not known to read files.
  */
 function behindPrefix(name: string): readonly Rule[] | undefined {
   const words = name.split('_');

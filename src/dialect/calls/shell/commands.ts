@@ -103,7 +103,7 @@ function wordsOf({ name, args }: Command): readonly (string | undefined)[] {
 }
 
 interface Scope {
-  /** The number of `sh -c` and `eval` around the line. */
+  /** The number of nested `sh -c` or `eval` commands that contain the line. */
   readonly depth: number;
   readonly home: string | undefined;
 }
@@ -185,7 +185,7 @@ const LEAVING = new Set(['cd', 'pushd', 'popd', 'eval', 'source', '.', 'exit', '
  */
 const OWN_SHELL: ReadonlySet<string> = new Set(['Function', 'Subshell', 'Word']);
 
-/** True if a condition or loop may contain a `cd`, or may end the line. */
+/** True if a condition or loop may change the folder, or may end the shell. */
 function mayLeave(node: SyntaxNode): boolean {
   if (OWN_SHELL.has(node.type)) return false;
   if (node.type === 'Command' && node.name !== undefined) {
@@ -296,7 +296,7 @@ function entered(folder: string | undefined, args: readonly (string | undefined)
   return inFolder(folder, isReal ? `${target}${REAL}` : target);
 }
 
-/** Appended to a folder that `cd -P` entered by its real path. Both paths name the same folder. */
+/** Suffix that marks a folder as entered by `cd -P`. The path with the suffix names the same folder. */
 const REAL = '/./.';
 
 /** A path relative to the start folder of the line; undefined if its base folder is unknown. */
@@ -360,7 +360,7 @@ export function hasUnknownNames(command: string): boolean {
 
 const SEARCHES: ReadonlySet<string> = new Set(['grep', 'egrep', 'fgrep', 'rg', 'ag', 'ack']);
 
-/** The folders, relative to the start folder of the line, in which a line searches files. Empty if it does not. */
+/** The folders in which a line searches files, relative to its start folder; empty if it runs no search. */
 export function searchFolders(command: string, home?: string): ReadonlySet<string> {
   const isSearch = ({ words }: Pick<SimpleCommand, 'words'>): boolean =>
     words.some((word) => word !== undefined && SEARCHES.has(programOf(word)));

@@ -201,7 +201,6 @@ function split(
   valued: RegExp,
 ): { readonly options: readonly string[]; readonly values: Args; readonly operands: Args } {
   const options: string[] = [];
-  /** The value of each option. */
   const values: (string | undefined)[] = [];
   const operands: (string | undefined)[] = [];
   let isPlain = false;
@@ -221,9 +220,9 @@ function split(
 /** The lines of one file that a command prints, without any other output. */
 interface PrintedLines {
   readonly path: string;
-  /** First line, 1-based. Negative: number of lines before the end. */
+  /** First line, 1-based. A negative number counts lines from the end of the file. */
   readonly from: number;
-  /** Last line, if the file has that many; absent means to the end. */
+  /** Last line, which may be beyond the end of the file. Absent: the command prints up to the end. */
   readonly to?: number;
   /** True if the lines are numbered (`cat -n`). */
   readonly numbered: boolean;
@@ -337,7 +336,7 @@ function withPath(count: string, rest: readonly string[]): { count: string; path
   return path === undefined ? undefined : { count, path };
 }
 
-/** The only file name, after an optional `--`; `-` is the standard input. */
+/** The only file name, after an optional `--`. Undefined for `-`, which means the standard input. */
 function onlyFile(args: readonly string[]): string | undefined {
   const names = args[0] === '--' ? args.slice(1) : args;
   const path = names[0];

@@ -35,15 +35,15 @@ const FOREIGN_CLAMP = /(?:\.{3}|…) ?\[(?:\d+ )?(?:(?:chars|characters|bytes) )
 const OWN_CLAMP = new RegExp(CLAMP_MARK.source, 'm');
 const REDACTED = /\[REDACTED(?::[\w-]{1,64})?\]/;
 
-/** The parts missing from a text according to its marks: ends of long lines, and masked text. */
+/** True for each kind of text that is missing according to marks: ends of long lines, masked parts. */
 interface Marks {
   readonly clamped: boolean;
   readonly redacted: boolean;
 }
 
 /**
- * The lines that an answer showed. The text is counted to find the last line, because an answer may
- * have fewer lines than requested.
+ * The lines that an answer showed. The last one is found by counting the lines of the text, because
+ * an answer may have fewer lines than requested.
  */
 export function delivered(
   path: string,
@@ -78,7 +78,7 @@ export function pageShown(path: string, page: RecordedPage): ShownLines {
 }
 
 function marksIn(text: string): Marks {
-  // One test suffices for most texts, which contain no mark.
+  // Most texts contain no mark, so this one test suffices for them.
   if (!MARKS.test(text)) return { clamped: false, redacted: false };
   return { clamped: OWN_CLAMP.test(text) || FOREIGN_CLAMP.test(text), redacted: REDACTED.test(text) };
 }

@@ -69,7 +69,7 @@ function widened(
   return { start: at - before, end: at + after, from: place - before + 1 };
 }
 
-/** The positions of all runs of `length` lines that occur only once. */
+/** The positions of all runs of `length` lines that occur only once in the file. */
 function uniquePlaces(file: readonly string[], length: number): ReadonlyMap<string, number> {
   const places = new Map<string, number>();
   const repeated = new Set<string>();

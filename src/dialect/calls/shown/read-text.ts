@@ -74,8 +74,8 @@ function bodyShown(read: Read, text: string): ShownLines | undefined {
 }
 
 /**
- * Says whether the shown lines are numbered. Undefined: the text proves nothing, only its receipts
- * (`[read PATH …]`) do.
+ * Whether the shown lines are numbered. Undefined if only receipts (`[read PATH …]`) prove which
+ * lines were shown.
  */
 function numbersOf({ shown }: ReadTouch): 'always' | 'maybe' | 'never' | undefined {
   if (shown.as === 'lines' || shown.as === 'output') return shown.numbers;
@@ -84,7 +84,7 @@ function numbersOf({ shown }: ReadTouch): 'always' | 'maybe' | 'never' | undefin
 
 /**
  * The lines of a successful read whose text the host did not record. The requested lines count as
- * seen, but can never be verified.
+ * seen, although they cannot be compared with the file.
  */
 function unrecorded(touch: ReadTouch): ShownLines {
   const { path } = touch;

@@ -22,8 +22,8 @@ interface Receipted {
 }
 
 /**
- * Matches a receipt. Old revisions have 32 digits: they are recognised, but they equal no present
- * revision.
+ * Matches a receipt. Earlier versions wrote revisions of 32 digits: they are recognised, but equal
+ * no present revision.
  */
 const RECEIPT =
   /^\[read (.+?)(?: lines (\d{1,15})-(\d{1,15}) of (?:(\d{1,15})|a [^\]]{1,40} file))?(?: revision ([0-9a-f]{12}(?:[0-9a-f]{20})?))?\]$/;
@@ -34,8 +34,8 @@ const MAX_LINES = 1000;
 const CHANGED = /^\[revision ([0-9a-f]{12}(?:[0-9a-f]{20})?)[ \]]/;
 
 /**
- * Removes the receipts at the end of a result. Any tool can write such a line, so the caller must compare the path with
- * the call's.
+ * Removes the receipts (`[read PATH …]`) at the end of a result. Any tool can write such a line, so
+ * the caller must compare the receipt's path with the path in the call.
  */
 export function takeReceipts(text: string): Receipted {
   const receipts: Receipt[] = [];

@@ -240,8 +240,8 @@ interface SpliceBytesOptions {
 const NEWLINE = 10;
 const RETURN = 13;
 /**
- * Number of first characters by which a longer text is searched. The rest is compared at each hit,
- * because the native search is slow for long texts (see match.ts).
+ * The native search is slow for long texts (see match.ts). It therefore looks only for this many
+ * first characters, and the rest is compared at each hit.
  */
 const PREFIX = 64;
 const MAX_FALSE_STARTS = 100;
@@ -340,8 +340,8 @@ function replaceSpans(
   const used = endingUsed(edit.oldString);
   const own = used === '\n' || used === '\r\n' ? used : undefined;
   if (bytes.length + spans.length * edit.newString.length * 4 > MAX_RESULT_BYTES) return undefined;
-  // New lines get the line ending that is used around the replaced text. It may differ between
-  // several replaced texts; let the caller decode the text then.
+  // New lines get the line ending used around the replaced text. Several replaced texts may need
+  // different endings: the caller must then decode the text.
   if (own === undefined && spans.length > 1 && edit.newString.includes('\n')) return undefined;
   const [first] = spans;
   const ending = own ?? (first && neighbourEnding(bytes, first));

@@ -137,10 +137,7 @@ function matchKept(left: Kept, right: Kept, maxCost: number): [number, number][]
   }
 }
 
-/**
- * Returns the indexes of equal items as pairs. Between two differences, both sequences have the
- * same items in the same order.
- */
+/** Returns the indexes of equal items as pairs: all items between two differences are equal. */
 function matchesBetween(
   differences: readonly (readonly [number, number, number, number])[],
   left: Kept,

@@ -46,9 +46,9 @@ export function asTyped(text: string, like?: string): string {
 }
 
 /**
- * Folds a text for a tier, in linear time. `line-endings` drops the `\r` of `\r\n`.
- * `trailing-space` also drops spaces and tabs at line ends. `punctuation` also replaces typographic
- * characters by typed ones.
+ * Folds (normalises) a text for a level of tolerance, in linear time. `line-endings` drops the `\r`
+ * of `\r\n`. `trailing-space` also drops spaces and tabs at line ends. `punctuation` also replaces
+ * typographic characters by typed ones.
  */
 export function fold(text: string, tier: TolerantTier): Folded {
   const folding = new FoldBuilder(text, tier === 'punctuation' ? new RegExp(FOLDABLE, 'g') : undefined);
@@ -166,7 +166,10 @@ class FoldBuilder {
   }
 }
 
-/** The end of a line's content for a tier. `line.end` is the position of its newline, or the end of the text. */
+/**
+ * The end of a line without the `\r` and the trailing white space that the tier ignores. `line.end`
+ * is the position of its newline, or the end of the text.
+ */
 function contentEnd(text: string, line: Span, tier: TolerantTier): number {
   let end = line.end;
   if (end > line.start && text[end] === '\n' && text[end - 1] === '\r') end -= 1;

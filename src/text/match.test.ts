@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { fold, foldedOffset, sourceSpan } from './fold.ts';
 import { findAnchor, indexOfLinear } from './match.ts';
 
-/** The tier at which an anchor is found, and the text of each place. */
+/** The tier (level of tolerance) at which an anchor is found, and the matched texts. */
 function find(text: string, anchor: string, options = {}): readonly [string, ...string[]] | undefined {
   const found = findAnchor(text, anchor, options);
   return found && [found.tier, ...found.spans.map((span) => text.slice(span.start, span.end))];

@@ -8,7 +8,7 @@ import { lineStart, linesOfSpan, type Span, sliceLines, toLf } from './lines.ts'
  */
 export type FoldTier = 'exact' | TolerantTier;
 
-/** The places of an anchor, at the strictest tier that finds it. */
+/** The places of an anchor (the text to replace), at the strictest level of tolerance that finds any. */
 export interface FoundAnchor {
   readonly tier: FoldTier;
   /** Spans in the original text: all of them if `all` is set, otherwise at most {@link MAX_SPANS}. */
@@ -55,10 +55,10 @@ const PREFIX = 64;
 const ALLOWANCE = 16_000_000;
 
 /**
- * Finds an anchor at the strictest tier with any occurrence; undefined if there is none. Without
- * `all`, overlapping occurrences count separately, because a caller must not choose between them. A
- * span never begins between `\r` and `\n`. An empty anchor never matches. Each tier is linear in
- * the text.
+ * Finds an anchor (the text to replace) at the strictest level of tolerance that has a match;
+ * undefined if none has. Without `all`, overlapping matches count separately, because a caller must
+ * not choose between them. A span never begins between `\r` and `\n`. An empty anchor never
+ * matches. Each level takes time linear in the text.
  */
 export function findAnchor(
   text: string,

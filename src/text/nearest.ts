@@ -21,7 +21,7 @@ const MAX_SHOWN = 3;
 /** Minimum share of an anchor line's trigrams that a place must contain to be shown. */
 const MIN_LIKENESS = 0.4;
 
-/** The text of a file that is most similar to an anchor that was not found. */
+/** The text of a file that is most similar to an anchor (the text to replace) that was not found. */
 export interface Nearest {
   /** Text for messages: `N: text` with visible white space. */
   readonly shown: string;
@@ -46,9 +46,9 @@ const MAX_LINE_CHARS = 160;
 const INVISIBLE = /[\u00a0\u00ad\u2000-\u200f\u2028-\u202f\u205f\u2060\u3000\ufeff]/g;
 
 /**
- * The region most similar to an anchor that was not found: up to 12 lines and 1 KB, each as `N: text` with visible
- * white space, the difference, and a better anchor. Undefined if nothing is similar. Makes one pass over the text and
- * ignores white space.
+ * Finds the lines that are most similar to an anchor that was not found. Returns up to 12 lines and
+ * 1 KB of them as `N: text` with visible white space, the difference, and a better anchor.
+ * Undefined if nothing is similar. Makes one pass over the text and ignores white space.
  */
 export function nearest(text: string, anchor: string): Nearest | undefined {
   const lookAlike = findLookAlike(toLf(text), toLf(anchor));
@@ -148,8 +148,9 @@ function findNearest(text: string, anchor: string): FoundNearest | undefined {
 }
 
 /**
- * The number of characters at the beginnings and ends of lines that equal those of the anchor's lines. It decides
- * between windows with equally many common trigrams. Unlike trigrams, it depends on white space and order.
+ * A score for how many characters at the beginnings and ends of lines equal those of the anchor's
+ * lines. It decides between places with equally many common trigrams. Unlike trigrams, it depends
+ * on white space and order.
  */
 function edgesOf(lines: readonly string[], wanted: readonly string[]): number {
   let edges = 0;

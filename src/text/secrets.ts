@@ -25,7 +25,7 @@ const SECRET_FILES = new RegExp(
   'i',
 );
 
-/** The extensions in `SECRET_FILES` of names that do not begin with a dot. */
+/** Extensions of the files in `SECRET_FILES` whose names do not begin with a dot. */
 const SECRET_ENDINGS: ReadonlySet<string> = new Set(
   'env pem key p12 pfx jks keystore ppk kubeconfig tfvars json tfstate backup yml yaml toml ini xml'.split(
     ' ',

@@ -33,8 +33,9 @@ const LITERAL = /^(?:-?\d{1,3}|true|false|null)$/;
 const ONE_CASE = /^\s*(?:[A-Z0-9_.-]+|[a-z0-9_.-]+)[ \t]*=/;
 
 /**
- * The spans of all values in a file of settings: KEY=value, JSON, YAML, TOML, XML, .netrc and lists of them, without
- * quotes. Names, brackets and comments stay visible. A line with another form is a value as a whole.
+ * The spans of all values in a file of settings: KEY=value, JSON, YAML, TOML, XML, .netrc and lists
+ * of them, without quotes. Names, brackets and comments stay visible. A line in any other form
+ * counts as one value.
  */
 export function settingSpans(text: string): Span[] {
   const spans: Span[] = [];

@@ -187,7 +187,7 @@ function atUnendedEnd(text: string, edit: Edit): { edit: Edit; found: FoundAncho
   const spans = found?.spans.filter(isPlace) ?? [];
   if (spans.length !== 1) return undefined;
   const unended = edit.newString.replace(/\r?\n$/, '');
-  // Drop the replacement's newline too, except if a hunk changes the last line (as in `patch`).
+  // Drop the new text's newline too, except if a hunk changes the last line, as `patch` does.
   const newString =
     edit.lines !== undefined && lastLine(unended) !== lastLine(oldString) ? edit.newString : unended;
   return { edit: { ...edit, oldString, newString }, found: { tier: 'line-endings', count: 1, spans } };
@@ -275,9 +275,9 @@ interface Place {
 }
 
 /**
- * A function that writes the replacement in the style of each replaced region. The new text gets
- * the region's line endings, or those of its line if the region has none.
- * If a tolerant tier found the anchor, or the region mixes endings, the parts that anchor and
+ * Returns a function that writes the replacement in the style of each replaced region: with its
+ * line endings, or those of its line if the region has none.
+ * If the anchor did not match exactly, or the region mixes endings, the parts that anchor and
  * replacement share are copied from the file, so that its quotes, dashes and endings stay.
  */
 function restyler(anchor: string, replacement: string, tier: FoldTier): Restyle {

@@ -2,7 +2,7 @@ import { Fault, type FaultCode } from '../model/fault.ts';
 import type { NextStep } from '../model/verdict.ts';
 import type { ToolAnswer } from './tool-answer.ts';
 
-/** The `reason` of the fault for a missing ripgrep. */
+/** The `reason` field of the Fault that is thrown if ripgrep is missing. */
 const NO_RIPGREP = 'ripgrep';
 
 /** Errors that persist until the user fixes their cause. */

@@ -82,7 +82,7 @@ export function sessionSelector(options: ChoiceOptions): (call: Calling) => Sess
 const TOOL_USE_KEY = 'claudecode/toolUseId';
 
 /**
- * Resolves to the session of the sub-agent that makes a call, if a hook has announced the call;
+ * Resolves to the session of the sub-agent that makes a call, if a hook has reported the call;
  * otherwise to `choice`. Claude Code starts one server for a conversation and all its sub-agents,
  * and sends an id of the call, but not of the sub-agent. Returns undefined if the call has no id,
  * if it names its session itself, or if `choice` is not a named session.

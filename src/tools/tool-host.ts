@@ -88,7 +88,7 @@ interface ToolHostOptions extends ChoiceOptions {
 
 /**
  * Makes clients with tool search load these tools immediately, so that agents do not fall back to
- * ungated tools.
+ * tools that Lookfirst does not check.
  */
 const ALWAYS_LOADED = { 'anthropic/alwaysLoad': true } as const;
 
@@ -313,7 +313,8 @@ const PATHS: ReadonlySet<string> = new Set(['path', 'source', 'destination', 'mo
 
 /** Applies `map` to every path in a call's arguments. */
 export function withPaths(call: Call, map: (path: string) => string): Call {
-  // Written out for reads, because mapping all members would take a tenth of the time of a short read.
+  // Reads have code of their own, because mapping all members would take a tenth of the time of a
+  // short read.
   if (call.kind === 'read') {
     const { path, ...read } = call.operation;
     return { ...call, operation: { ...read, path: map(path) } };

@@ -65,7 +65,7 @@ export function acceptedOf(header: string | undefined, types: readonly string[])
   });
 }
 
-/** Listens on 127.0.0.1 and returns the port; 0 chooses any free port. A port that cannot be used is a Fault. */
+/** Listens on 127.0.0.1 and returns the port; 0 chooses any free port. Throws a Fault if it cannot listen. */
 export async function listenLocally(server: Server, port: number): Promise<number> {
   server.listen(port, '127.0.0.1');
   try {

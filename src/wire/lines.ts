@@ -207,8 +207,8 @@ export class JsonText {
 
   /** Appends text that is already JSON. */
   json(text: string): this {
-    // A UTF-16 unit has at most three bytes. Only for a long text, an exact count saves enough
-    // room.
+    // A UTF-16 unit needs at most three bytes. Counting exactly is worth its cost only for a long
+    // text.
     this.#reserve(text.length <= BLOCK_BYTES ? text.length * 3 : Buffer.byteLength(text, 'utf8'));
     this.#length += this.#out.write(text, this.#length, 'utf8');
     return this;

@@ -42,7 +42,7 @@ export function isModern(message: JsonRecord): boolean {
   return typeof rpcMeta(message)[MODERN] === 'string';
 }
 
-/** An answer of our own. `id` is the JSON text of the request's id, so that it is returned unchanged. */
+/** Builds a JSON-RPC response. `id` is the JSON text of the request's id, so that it is returned unchanged. */
 export function resultLine(id: string, result: JsonRecord): Buffer {
   return Buffer.from(`{"jsonrpc":"2.0","id":${id},"result":${JSON.stringify(result)}}`);
 }
@@ -88,8 +88,9 @@ export function methodsIn(line: Buffer): (string | undefined)[] {
 }
 
 /**
- * The string value after a key. Undefined if it contains escapes or is cut off, so that the line
- * must be parsed. Null if no colon and string follow: the text before is then not such a key.
+ * The string value after a key. Undefined if the value contains escapes or is cut off: the line
+ * must be parsed. Null if the text before `from` is not the key of a string, because no colon and
+ * string follow.
  */
 function stringAfterColon(line: Buffer, from: number): string | undefined | null {
   let at = skipSpace(line, from);

@@ -237,7 +237,7 @@ function split(chars: readonly string[]): string[][] {
 interface CharClass {
   readonly has: (char: string) => boolean;
   readonly negated: boolean;
-  /** Position after the class. */
+  /** Position after the closing bracket. */
   readonly next: number;
 }
 

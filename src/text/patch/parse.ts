@@ -27,7 +27,7 @@ interface HunkLine {
   readonly text: string;
 }
 
-/** Converts a hunk to an edit of whole lines. Kept and removed lines form the anchor. */
+/** Converts a hunk to an edit of whole lines. Kept and removed lines form its old text. */
 function editOf(lines: readonly HunkLine[], place: NonNullable<Edit['lines']>): Edit {
   const text = (left: '-' | '+'): string =>
     lines

@@ -38,7 +38,7 @@ export interface Syntax {
   readonly elements?: true;
   /** Words that a string may follow. A quote after any other word is prose. */
   readonly wordsBefore?: ReadonlySet<string>;
-  /** Code begins after the first of these marks, if there is one. */
+  /** Code begins at the first occurrence of this mark, such as `<?`; without one, at the beginning. */
   readonly startsAfter?: string;
 }
 
@@ -212,7 +212,7 @@ const BY_EXTENSION: ReadonlyMap<string, string> = new Map(
   Object.entries(EXTENSIONS).flatMap(([name, list]) => list.split(' ').map((one) => [one, name] as const)),
 );
 
-/** Code files of the preset `staleness`: exactly these extensions and names. */
+/** The file extensions that the policy preset `staleness` treats as code. */
 const SEED_EXTENSIONS = new Set(
   (
     '.go .py .js .ts .jsx .tsx .java .c .cpp .h .hpp .rs .rb .php .swift .kt .scala .cs .r .m .mm .sh .bash .zsh .fish ' +
@@ -242,7 +242,7 @@ export function languageOf(path: string): Language | undefined {
   return found && { kind: 'code', syntax: found };
 }
 
-/** True if the preset `staleness` treats this as a code file; an empty path counts as one. */
+/** True if the policy preset `staleness` treats this as a code file; an empty path counts as one. */
 export function isSeedCode(path: string): boolean {
   if (path === '') return true;
   const name = baseName(path);

@@ -3,7 +3,7 @@ import { type Span, splitLines, withoutEnding } from '../lines.ts';
 import { ATTRIBUTES, FLOW, isSeedCode, type Language, languageOf, syntaxNamed } from './languages.ts';
 import { CURLY, codeQuotes, type QuoteGroup, QuoteLexer } from './lexer.ts';
 
-/** The quotes that the preset `staleness` replaces, with their straight forms. */
+/** The quotes that the policy preset `staleness` replaces, with their straight forms. */
 const STRAIGHT: Readonly<Record<string, string>> = {
   '\u2018': "'",
   '\u2019': "'",

@@ -7,7 +7,7 @@ export interface FileLine extends Span {
   readonly text: string;
 }
 
-/** Lines of the file that are similar to the anchor's, from the first to the last non-blank line. */
+/** Lines of the file that are similar to an edit's old text, from the first to the last non-blank line. */
 export interface Block {
   readonly lines: readonly FileLine[];
 }
@@ -23,8 +23,8 @@ const MAX_BLANKS = 3;
 
 /**
  * Finds the places whose lines equal the anchor's, ignoring white space, blank lines and quote
- * styles all at once. That is less strict than any match tier, so an edit may use a place only if
- * no other place is found.
+ * styles all at once. No other search ignores as much, so an edit may use a place only if no other
+ * place is found.
  */
 export function blocksLike(text: string, anchor: readonly string[]): readonly Block[] {
   const wanted = anchor.filter((line) => line.trim() !== '').map(bare);

@@ -147,7 +147,7 @@ function ownLines(paired: Paired, gap: Gap, mistake: Mistake): string[] | undefi
 
 interface OwnLine {
   readonly line: string;
-  /** The anchor line that this new line replaces; undefined unless the edit replaces as many lines as it writes. */
+  /** The old line that this new line replaces; undefined unless the edit has as many new lines as old ones. */
   readonly counterpart: number | undefined;
 }
 
@@ -223,8 +223,9 @@ function blanks(file: readonly FileLine[], above: number | undefined, below: num
 }
 
 /**
- * The span to replace and the lines to put there, joined with the file's line ending. The old and
- * new text of the edit decide if the ending of the last line is part of each.
+ * The span to replace and the lines to put there, joined with the file's line ending. The span
+ * includes the ending of its last line if the edit's old text does; the lines likewise if the new
+ * text does.
  */
 function withEnds(
   text: string,

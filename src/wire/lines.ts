@@ -233,7 +233,10 @@ export class JsonText {
     return this.#blocks(source, WORST);
   }
 
-  /** Appends UTF-8 bytes, each line after its number (from `firstNumber`, at least 1) and a tab. A final newline begins one more line. */
+  /**
+   * Appends UTF-8 bytes, each line after its number (from `firstNumber`, at least 1) and a tab. A
+   * final newline begins one more line.
+   */
   numberedLines(source: Uint8Array, firstNumber: number): this {
     // A newline grows most: it becomes an escaped newline, a number and an escaped tab.
     const worst = Math.max(WORST, String(firstNumber + source.length).length + 4);

@@ -10,7 +10,7 @@ export type ShellWrite =
   | { readonly how: 'edit'; readonly path: string }
   /** The destination, `path`, may be a folder; the file then keeps its name in that folder. */
   | { readonly how: 'copy' | 'move'; readonly source: string; readonly path: string }
-  /** A call of `apply_patch` with the patch in a here-document or argument. The patch's paths are relative to `folder`. */
+  /** A call of `apply_patch` with the patch in a here-document or argument. Its paths are relative to `folder`. */
   | { readonly how: 'patch'; readonly patch: string; readonly folder: string };
 
 /**
@@ -38,8 +38,8 @@ function redirectWrites({ words, redirects, folder, home }: SimpleCommand): read
 }
 
 /**
- * The texts that `echo` and `printf` write into files. Shells differ in escapes, so a caller must compare a text with the
- * file before it relies on it.
+ * The texts that `echo` and `printf` write into files. Shells differ in escapes, so a caller must
+ * compare a text with the file before it relies on the text.
  */
 export function printedTexts(
   command: string,

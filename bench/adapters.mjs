@@ -139,8 +139,8 @@ async function handDoors(session) {
 }
 
 /**
- * Reads and edits through `call`, which gets a tool's name and arguments. `base`: the name of the
- * way that does the same work without the adapter.
+ * A way to read and edit files by `call`, which gets a tool's name and arguments. `base`: the name
+ * of the way without an adapter, with which this one is compared.
  */
 function through(call, base) {
   return {

@@ -159,7 +159,7 @@ async function done(outcome) {
   return settled;
 }
 
-/** A careful write without a journal. */
+/** Writes a temporary file, syncs it, renames it and syncs the folder. Keeps no journal. */
 function durableWrite(folder, name, text) {
   const temporary = join(folder, `.${name}.tmp`);
   const file = openSync(temporary, 'wx');

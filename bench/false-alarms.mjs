@@ -1,6 +1,6 @@
-// Counts the wrong refusals and missed overwrites of Lookfirst and of the rules of earlier guards
-// (mtime; mtime and size; a set of files read). Replays everyday mixes of events, by an agent and
-// by other programs, on real files.
+// Counts how often Lookfirst and the rules of earlier guards (mtime; mtime and size; a set of files
+// read) refuse a harmless change or allow a change that overwrites unseen text. Replays everyday
+// mixes of events, by an agent and by other programs, on real files.
 //   node bench/false-alarms.mjs [--json] [--repeats N]
 import {
   copyFileSync,
@@ -86,7 +86,6 @@ function keepTimes(file, work) {
 export const OLD = 'line 20: some text';
 export const NEW = 'line 20: by the agent';
 
-/** The guard under test. */
 function lookfirst() {
   return {
     name: 'Lookfirst',
@@ -149,7 +148,10 @@ const GUARDS = [
   seedRule('reads since compaction', { record: () => true, fresh: () => true, compaction: 'clear' }),
 ];
 
-/** For each guard: wrong refusals and missed overwrites over all mixes, and the mixes it judged wrongly. */
+/**
+ * For each guard: over all mixes, the changes it refused wrongly and the changes it allowed
+ * wrongly, and the mixes it judged wrongly.
+ */
 export async function score() {
   const scores = [];
   for (const guard of GUARDS) {

@@ -1,7 +1,7 @@
-// Measures a fleet store: one PostgreSQL database for the sessions of many machines. One comparison
-// is the rate of many sessions when each writer has its own chain of entries, against one chain for
-// all. The other is an edit behind a network of one millisecond, against the same edit on SQLite.
-// The compared runs alternate.
+// Measures a fleet store: one PostgreSQL database for the sessions of many machines. The first
+// comparison is the rate of many sessions when each writer has its own chain of journal entries,
+// against one chain for all. The second is an edit over a network with a delay of one millisecond,
+// against the same edit on SQLite. The compared runs alternate.
 import {
   mkdirSync,
   mkdtempSync,
@@ -72,7 +72,6 @@ const AGENTS = [10, 1000, 10_000];
 /** The load of one agent: file operations a minute, eight reads to one change. */
 const OPERATIONS_A_MINUTE = 12;
 const WORKING_DAY_S = 8 * 3600;
-/** Files that one agent has seen. */
 const FILES_SEEN = 200;
 
 /** The resources that fleets of several sizes need, from the measured cost of one operation and the size of one row. */
@@ -161,10 +160,10 @@ async function loadOf(server, mode) {
 }
 
 /**
- * Lets several writers share one chain, for comparison. The database recognises a repeated record
- * by its number, which must grow. Numbers of several writers would be out of order, so this
- * disables the check. It is disabled for the runs with one writer per chain too, so that both cost
- * the same.
+ * Lets several writers append to one chain of journal entries, for comparison. The database
+ * recognises a repeated record by its number, which must grow. Numbers of several writers would be
+ * out of order, so this disables the check. It is disabled for the runs with one writer per chain
+ * too, so that both cost the same.
  */
 async function letWritersShareChains(db) {
   await db.query(`create function ${db.schema}.no_number() returns trigger language plpgsql as

@@ -173,7 +173,7 @@ function scan(events, filePath) {
 async function memory(HistoryIndex) {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc');
-  // Buffers are freed a moment after they were collected.
+  // V8 frees the memory of collected buffers a moment later, so wait before the second collection.
   const gc = async () => {
     collect();
     await new Promise((resolve) => setTimeout(resolve, 50));

@@ -13,15 +13,18 @@ const ENGINES = {
   /** The exact text must occur once. */
   'exact and unique': (text, oldString, newString) =>
     text.split(oldString).length === 2 ? text.replace(oldString, () => newString) : undefined,
-  /** Exact text, else lines that are equal when trimmed; the first of several places. */
+  /**
+   * Finds the exact text, else lines that are equal when trimmed. Edits the first of several
+   * matches.
+   */
   'first match of trimmed lines': (text, oldString, newString) => {
     if (text.includes(oldString)) return text.replace(oldString, () => newString);
     return byLines(text, oldString, newString, (line) => line.trim());
   },
-  /** Lines that are equal without any whitespace; the first of several places. */
+  /** Finds lines that are equal without any whitespace. Edits the first of several matches. */
   'whitespace-insensitive': (text, oldString, newString) =>
     byLines(text, oldString, newString, (line) => line.replace(/\s+/g, '')),
-  /** A block of at least three lines is found by its first and last line, trimmed. */
+  /** Finds a block of at least three lines by its first and last line, trimmed. */
   'block anchors': (text, oldString, newString) => {
     if (text.includes(oldString)) return text.replace(oldString, () => newString);
     const wanted = oldString.split('\n').map((line) => line.trim());

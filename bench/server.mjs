@@ -300,7 +300,7 @@ class Bench {
     return samples;
   }
 
-  /** Runs `work` with the shared servers; ours has this durability. */
+  /** Runs `work` with the shared servers. Ours is a new one unless `durability` is `none`. */
   async #withOurs(durability, work) {
     const shared = await this.#open();
     if (durability === 'none') return work(shared);
@@ -313,7 +313,7 @@ class Bench {
     }
   }
 
-  /** The servers that most rows share. */
+  /** Starts the servers that most rows share, once. */
   #open() {
     this.#clients ??= (async () => {
       const clients = ofEach((which) => this.#start(which));

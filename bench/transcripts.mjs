@@ -265,7 +265,7 @@ function other(state) {
   return record(state, { type: 'system', subtype: 'turn_duration', durationMs: 4711, isMeta: false }, {});
 }
 
-/** A record of the conversation, in the order of keys that the host writes. */
+/** A record of the conversation, with its keys in the order in which Claude Code writes them. */
 function record(state, fields, after) {
   const { agentId } = state.shape;
   const parentUuid = state.parent;

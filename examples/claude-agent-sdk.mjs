@@ -23,7 +23,9 @@ finish();
 api?.close();
 await session.close();
 
-/** The Anthropic API as a script: a blind write through the shell, a read, an edit. */
+/**
+ * Replaces the Anthropic API by scripted answers: a blind write through the shell, a read, an edit.
+ */
 async function scripted() {
   const file_path = `${root}/greeting.txt`;
   const calls = [

@@ -96,7 +96,7 @@ async function bundleChunks() {
     chunkFileNames: '[name].cjs',
     // Make few chunks, because each adds to the start time. A chunk holds the modules that one kind
     // of start loads: every command, commands that read the journal, sessions, servers, hooks. A
-    // chunk imports only chunks before it.
+    // chunk imports only chunks that are listed before it.
     codeSplitting: {
       groups: [
         { name: 'cli', test: oneOf(loadedBy(...COMMAND_LINE), /\/build\/cli\//), priority: 6 },
@@ -250,7 +250,10 @@ async function bundleModules() {
   });
 }
 
-/** The program. It is a CommonJS file, because Node starts such a file without its loader for modules. */
+/**
+ * Bundles the program as a CommonJS file, because Node starts such a file without its ES module
+ * loader.
+ */
 async function bundleProgram() {
   const build = createHash('sha256');
   for (const name of readdirSync('dist/chunks').sort()) build.update(readFileSync(`dist/chunks/${name}`));
@@ -291,7 +294,10 @@ function importsOf(file) {
   }));
 }
 
-/** The compiled modules that these load at once, by import statements and not by `import()` calls. */
+/**
+ * The compiled modules that loading `roots` also loads: by import statements, not by `import()`
+ * calls.
+ */
 function loadedBy(...roots) {
   const found = new Set();
   const visit = (file) => {

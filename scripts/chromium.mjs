@@ -1,4 +1,4 @@
-// Finds a Chromium for the viewer's pictures, tests and benchmark: no browser is downloaded.
+// Finds an installed Chromium for the viewer's pictures, tests and benchmark. Downloads none.
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
@@ -6,7 +6,7 @@ const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-s
 
 export const NO_CHROMIUM = 'no Chromium: apt-get install chromium, or set LOOKFIRST_CHROMIUM';
 
-/** The program's path; undefined if there is none. */
+/** The path of Chromium; undefined if there is none. */
 export function findChromium(env = process.env) {
   if (env.LOOKFIRST_CHROMIUM) return env.LOOKFIRST_CHROMIUM;
   for (const folder of (env.PATH ?? '').split(delimiter))

@@ -122,7 +122,7 @@ export async function playScene({ openSession, root, home, pauseMs = 0 }) {
     coder.edit('src/checkout.ts', [{ oldString: "'nothing to pay'", newString: "'your cart is empty'" }]),
   );
 
-  // The reviewer has last seen the file before the discount was added.
+  // The reviewer last saw the file before the discount was added.
   const stale = await then(reviewer.write('src/cart.ts', CART.replace(TOTAL, OVERWRITTEN)));
   await then(planner.read('src/tax.ts'));
   await then(reviewer.read('../../etc/passwd'));

@@ -28,7 +28,7 @@ function build() {
   try {
     execFileSync(process.execPath, ['scripts/build.mjs'], { cwd: project, stdio: 'inherit' });
   } catch {
-    // The compiler has printed the reason.
+    // The compiler has already printed the reason.
     process.stderr.write('lookfirst: the build failed, so nothing is served\n');
     process.exit(1);
   }

@@ -48,7 +48,7 @@ for (const [name, leg] of Object.entries(LEGS)) {
   if (chosen.length > 0 && !chosen.includes(name)) continue;
   process.stdout.write(`\n== ${name}\n`);
   if (run(leg) === 0) continue;
-  // Stops here, so that the end of the output says which test failed.
+  // Stop here, so that the end of the output says which test failed.
   process.stdout.write(`failed: ${name}\n`);
   process.exit(1);
 }

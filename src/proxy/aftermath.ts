@@ -54,7 +54,7 @@ export class Aftermath {
     return changes(meaning) || !showsItself(meaning);
   }
 
-  /** Processes an answer. Undefined if it was sent at once and is recorded in the background. */
+  /** Processes an answer. Returns undefined if it was sent at once and is recorded later. */
   of(call: ProxyCall, received: Received): Promise<void> | undefined {
     const { meaning } = call;
     if (changes(meaning)) return this.#changed(call, received.line);

@@ -9,7 +9,7 @@ const SERVER_INFO = 'io.modelcontextprotocol/serverInfo';
 
 /**
  * Facts about the server behind the proxy (upstream), from the messages so far: its name, its
- * tools, and the tables that describe such a server.
+ * tools, and the tables that describe what these tools do.
  */
 export class Catalogue {
   readonly #known: readonly ServerTable[];

@@ -45,8 +45,8 @@ export function namedIn(
 }
 
 /**
- * Splits a request's URL into its path and the rest from `?` on. Split manually: clients may send
- * invalid URLs.
+ * Splits a request's URL into its path and the rest from `?` on. Does not parse the URL, because
+ * clients may send invalid ones.
  */
 export function addressOf({ url = '/' }: IncomingMessage): {
   readonly path: string;

@@ -153,8 +153,8 @@ function splicesFor(
 
 /**
  * The name of the argument that lists the files of a call that only reads. Refused files can be
- * removed from that list. Undefined if there is no such list: one refused file then refuses the
- * call.
+ * removed from that list. Undefined if there is no such list: if one file is refused, the whole
+ * call is refused.
  */
 export function fileListOf({ meaning, args, message }: ProxyCall): string | undefined {
   const { touches, unexplained } = meaning;

@@ -35,7 +35,7 @@ export interface InterceptOptions {
   /** The typographic quotes that are straightened in forwarded texts. */
   readonly quotes: Policy['quotes'];
   readonly where: UpstreamLocation;
-  /** True if read results get a receipt. */
+  /** True if the proxy adds a receipt (path, lines and revision) to the result of a read. */
   readonly receipts: boolean;
   readonly shared: Shared;
   log(text: string): void;
@@ -159,7 +159,10 @@ export interface GateOptions {
    * default `allow`.
    */
   readonly unknownTools?: UnknownTools;
-  /** True if read results get a receipt with the revision; default false. */
+  /**
+   * True if the proxy adds a receipt (path, lines and revision) to the result of a read; default
+   * false.
+   */
   readonly receipts?: boolean;
   /** The canonical first root of the session's workspace, where its relative paths start. */
   readonly root: string;

@@ -45,7 +45,7 @@ export class Intercept {
   #arrivals: Promise<unknown> = Promise.resolve();
   #arriving = 0;
   readonly #underWay = new Set<Promise<void>>();
-  /** Session events that are not applied yet. The next call retries a failed one. */
+  /** Session events (a compaction, a new turn) to apply. The next call retries a failed one. */
   #unreported: (() => Promise<void>)[] = [];
 
   constructor(options: InterceptOptions, wire: Wire, upstreamPaths: UpstreamPaths) {
@@ -89,7 +89,7 @@ export class Intercept {
     else this.#track(readResource(this.#options, this.#wire, { line, message, uri }));
   }
 
-  /** Applies a session event before any later call is judged. */
+  /** Applies a session event (a compaction, a new turn) before any later call is judged. */
   report(meta: JsonRecord, apply: (session: ForeignSession) => Promise<void>): void {
     this.#unreported.push(async () => {
       // Record earlier answered reads first: they belong to the conversation before the event.
@@ -218,7 +218,7 @@ export class Intercept {
     return { turn: this.#options.shared.turns.take(alone || reads(meaning) ? keys : [], mode) };
   }
 
-  /** Vets the call's changes and forwards it. */
+  /** Checks the call's changes. Forwards the call, or answers it with the refusal. */
   async #send(call: ProxyCall): Promise<void> {
     const intents = withRevision(callIntents(call.meaning), call.revision);
     // Record earlier reads first. The next step needs them: it checks a change against the lines

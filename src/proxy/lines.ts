@@ -100,7 +100,6 @@ export class LineWriter {
     else then();
   }
 
-  /** Ends the stream. */
   end(): void {
     if (!this.#stream.destroyed) this.#stream.end();
   }

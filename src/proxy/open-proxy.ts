@@ -119,8 +119,8 @@ async function openFor(sessions: Sessions, choice: SessionChoice): Promise<Forei
 }
 
 /**
- * Opens a session for a single call of a client without a name. The session shares no sightings
- * with other calls.
+ * Opens a session for a single call of a client without a name. The session does not know what
+ * earlier calls were shown.
  */
 async function openForCall(sessions: Sessions): Promise<ForeignSession> {
   const session = await sessions.session();

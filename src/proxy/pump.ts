@@ -205,7 +205,10 @@ export class Pump {
     this.#expect(key, { holds: false, take });
   }
 
-  /** Mentions receipts in the descriptions of the tool list. Called only if receipts are on. */
+  /**
+   * Lets the tool descriptions mention receipts, the lines that the proxy adds to the results of
+   * reads. Called only if receipts are on.
+   */
   #rewriteTools(message: JsonRecord): void {
     const { catalogue } = this.#options;
     const take = (received: Received): void => {

@@ -185,7 +185,7 @@ export class StdioUpstream implements Upstream {
       if (process.platform === 'win32') this.#child?.kill(signal);
       else process.kill(-pid, signal);
     } catch {
-      // The group has already ended.
+      // Ignore the error: the group has already ended.
     }
   }
 }

@@ -5,7 +5,7 @@ import { openSession, type Session } from 'lookfirst';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { scratch } from '../support/tree.ts';
 
-/** A call of a scripted model. */
+/** A tool call that the scripted model makes. */
 export interface Call {
   readonly tool: string;
   readonly args: object;
@@ -23,7 +23,10 @@ export interface Shown {
 export interface Run {
   readonly session: Session;
   readonly root: string;
-  /** Each step is one answer of the model; its calls are made in parallel. A function runs before the next step. */
+  /**
+   * A list of calls is one answer of the model; the calls run in parallel. A function runs between
+   * two answers.
+   */
   readonly steps: readonly (readonly Call[] | (() => void))[];
   readonly signal?: AbortSignal;
 }

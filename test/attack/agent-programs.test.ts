@@ -79,8 +79,8 @@ it.each([
       await hook(program);
       const script = LINES.flatMap((at) => {
         const edit = program.edit(path, `${program.name} ${at} old`, `${program.name} ${at} new`);
-        // If the first edit is refused because the other program is writing, the program reads and
-        // edits again.
+        // Repeat the read and the edit: the first edit is refused if the other program writes at
+        // the same moment.
         return [program.read(path), edit, program.read(path), edit];
       });
       started.push({ program, model: await ScriptedModel.start(script) });

@@ -1,4 +1,5 @@
-// Makes changes one after the other and sends how each ended. Run under a tool that makes system calls fail.
+// Makes changes one after the other and sends how each ended. The test runs it under a tool that
+// makes system calls fail.
 import { type DiskOptions, openDisk } from '../../src/disk/context.ts';
 import { Fault } from '../../src/model/fault.ts';
 import { Workspace } from '../../src/workspace/workspace.ts';
@@ -26,6 +27,6 @@ async function perform(job: Job): Promise<Ended> {
   }
 }
 
-// One JSON argument, written by the test.
+// The test passes the jobs as one JSON argument.
 for (const job of JSON.parse(process.argv[2] ?? '') as Job[]) process.send?.(await perform(job));
 process.disconnect();

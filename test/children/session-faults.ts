@@ -11,7 +11,7 @@ import { treeWithModes } from '../shared/replay.ts';
 
 interface Settings {
   readonly root: string;
-  /** The mount point; the state folder is a folder there. */
+  /** The mount point of the small disk, which contains the state folder. */
   readonly disk: string;
   readonly auditFailure: Policy['auditFailure'];
   /** Numbers of free bytes on the disk. Each change is tried once with each of them. */

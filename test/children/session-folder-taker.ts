@@ -1,4 +1,5 @@
-// Takes a folder away in one of several ways, and reports when it begins and when it ends.
+// Undoes a change that made a folder, stores the files of a removed folder, or removes a folder
+// without Lookfirst. Sends its parent a message when it begins and when it ends.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Sessions } from '../../src/session/sessions.ts';

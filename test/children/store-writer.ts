@@ -25,8 +25,8 @@ for (let count = 1; settings.records === 0 || count <= settings.records; count++
   if (settings.announce) await store.record({ announce: { change, owner: `${process.pid}:1`, entry } });
   const sighting = { ...BARE_SIGHTING, key, totalLines: (before?.totalLines ?? 0) + 1 };
   const noted = { settle: [change], sightings: [{ session: settings.name, sighting }] };
-  // Record the change and its sighting alternately in one call of `record` and in two, so that the
-  // tests cover both.
+  // Record a change and what the session has seen (its sighting) alternately in one call of
+  // `record` and in two, so that the tests cover both.
   const together = count % 2 === 0;
   await store.record({ entries: [entry], ...(together ? noted : {}) });
   const [added] = await store.entries({ change, limit: 1 });

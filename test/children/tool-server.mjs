@@ -1,5 +1,5 @@
-// A small tool host for transport tests: `tool-server.mjs stdio|sdk|http [TOKEN]`.
-// `sdk` serves the same host through the official SDK's own stdio entry, to compare answers with.
+// A server with a few small tools for transport tests: `tool-server.mjs stdio|sdk|http [TOKEN]`.
+// `sdk` serves the same tools through the official SDK's own stdio entry, to compare the answers.
 
 import { runStdioLoop } from '../../build/mcp/stdio-loop.js';
 

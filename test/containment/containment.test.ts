@@ -54,8 +54,8 @@ describe('plain code gets out', () => {
 });
 
 /**
- * The operations to test with a guarantee. `best-effort` differs from `walk` only in how it
- * resolves paths, so a few operations are enough for it.
+ * The operations to test at one level of guarantee for paths. `best-effort` differs from `walk`
+ * only in how it resolves paths, so a few operations are enough for it.
  */
 function operationsOf(tier: Guarantee): readonly Operation[] {
   const few = new Set(['readSnapshot', 'create', 'replace', 'remove']);

@@ -35,10 +35,15 @@ export interface Done {
   readonly shown?: string;
 }
 
-/** One way to touch a file: by our code on a located place, and by plain code on a path. */
+/**
+ * One way to touch a file: by our code through an open folder, and by plain code through a path.
+ */
 export interface Operation {
   readonly name: string;
-  /** `all`: the operation follows a link as the last name. `itself`: it works on the link. */
+  /**
+   * Applies if the last name of the path is a link. `all`: the operation follows the link.
+   * `itself`: it works on the link.
+   */
   readonly links: 'all' | 'itself';
   /**
    * The name that replaces `f` at the end of a row's path: a file (`f`), a link (`k`), an empty
@@ -46,7 +51,7 @@ export interface Operation {
    */
   readonly on: 'f' | 'k' | 'empty' | 'new' | 'new/deep';
   ours(victim: Victim, located: Located): Promise<Done> | Done;
-  /** True if the plain code follows a link as the last name. */
+  /** True if the plain code follows a link that is the last name of the path. */
   readonly plainFollowsLeaf: boolean;
   /** Does the work of `ours` on a path, without Lookfirst. Returns the text of a read. */
   plain(path: string, victim: { readonly spare: string }): string | undefined;

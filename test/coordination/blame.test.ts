@@ -7,7 +7,10 @@ import { lookfirst, objects, timeless } from '../support/command-line.ts';
 import { type Desk, desk, ok } from '../support/desk.ts';
 import { describePostgres } from '../support/postgres.ts';
 
-/** The writer of each line: a session, `outside`, or `-` for lines that existed before. */
+/**
+ * The writer of each line: a session, `outside`, or `-` for lines older than the first recorded
+ * change.
+ */
 async function writers(t: Scene, path: string): Promise<string[]> {
   const journal = await openJournal({ home: t.home, store: t.store });
   try {

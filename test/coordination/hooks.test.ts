@@ -163,8 +163,8 @@ describe('worktrees of one repository', () => {
     expect(contextOf(await send('s', { hook_event_name: 'PreToolUse', ...agent, ...own }, worktree))).toBe(
       '',
     );
-    // An agent in the main checkout that names a path in the worktree means that path, so no other
-    // one is suggested.
+    // If an agent in the main checkout names a path in the worktree, it means that path. So the
+    // answer suggests no other path.
     const parent = {
       ...own,
       tool_use_id: 'u',

@@ -25,7 +25,7 @@ const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../pac
 };
 const chunks = join(import.meta.dirname, '../../dist/chunks');
 const [node = '', program = ''] = PROGRAM;
-// Node keeps compiled code since 22.8. On older versions, Lookfirst does.
+// Node caches compiled code since 22.8. On older versions, Lookfirst caches it.
 const isKeptByNode = 'enableCompileCache' in module;
 
 /** A state folder that only this user can write to. */

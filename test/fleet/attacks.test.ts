@@ -207,7 +207,7 @@ await describePostgres('attacks on a fleet', (server) => {
     const seen = (key: string) => ({ session: 's', sighting: { ...BARE_SIGHTING, key } });
     await one.record({ session, sightings: [seen('/a')], announce: pendingChange('held') });
     // Lock a row, so that the next `record` of `one` waits in the middle of its transaction: after
-    // it has removed the sighting, and before it commits.
+    // it has removed what the session saw, and before it commits.
     await blocker.query('begin');
     await blocker.query(`select from ${blocker.schema}.pending for update`);
     const losing = one.record({ forget: [{ session: 's', key: '/a' }], settle: ['held'] });

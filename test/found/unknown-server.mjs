@@ -1,4 +1,5 @@
-// A small MCP server that is in none of our tables, with two tools that are named like the official ones.
+// A small MCP server that Lookfirst does not know. Its two tools are named like those of the
+// official server.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 

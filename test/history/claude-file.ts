@@ -79,7 +79,7 @@ function madeBy(act: Act, known: KnownLines): Made | undefined {
 }
 
 function page(known: KnownLines, { from, count }: { from: number; count: number }): Made | undefined {
-  // The host counts the empty line after a final newline.
+  // Claude Code also counts the empty line after a final newline.
   const lines = known.text.split('\n');
   const shown = lines.slice(from, from + count);
   if (shown.length === 0) return undefined;

@@ -144,9 +144,7 @@ function runOf(count: number, input: object, end: object): readonly object[] {
   ];
 }
 
-/**
- * Inserts the host's `toolUseResult` after the first field, which is the time, as the host does.
- */
+/** Inserts `toolUseResult` after the first field, which is the time, as Claude Code does. */
 function withDetail(end: object, toolUseResult: object): object {
   const [time, ...rest] = Object.entries(end);
   return Object.fromEntries([time ?? [], ['toolUseResult', toolUseResult], ...rest]);

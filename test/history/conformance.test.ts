@@ -6,7 +6,7 @@ import { SCRIBES } from './scribes/all.ts';
 import { seenLines } from './seen-lines.ts';
 import { ROOT } from './step.ts';
 
-/** The records of a case, or undefined if the host has no such event. */
+/** The records of a case, or undefined if the host has no record for one of its steps. */
 function recordsOf({ open }: ScribeKind, { steps }: Case): readonly object[] | undefined {
   const scribe = open();
   const records: object[] = [];

@@ -79,7 +79,9 @@ function inChunks(kind: ScribeKind, bytes: Buffer, { cuts, saves }: Growth): Kno
   return known(index);
 }
 
-/** Reads a growing file: each time to its end, which may be in the middle of a line. */
+/**
+ * Reads a file while it grows: each time to its present end, which may be in the middle of a line.
+ */
 function truncated(kind: ScribeKind, bytes: Buffer, { cuts }: Growth): Known {
   const index = new HistoryIndex({ format: kind.format, cwd: ROOT });
   const places = cuts.map((cut) => Math.floor(cut * bytes.length)).sort((a, b) => a - b);

@@ -55,7 +55,7 @@ const events: fc.Arbitrary<Step> = fc.oneof(
   fc.constantFrom('/repo', '/repo/src', '/else').map((directory): Step => ({ do: 'enter', directory })),
 );
 
-/** A random conversation, mostly valid: answered calls, and now and then something else. */
+/** A random conversation, mostly valid: calls with their results, and sometimes another event. */
 export const RANDOM_STEPS: fc.Arbitrary<readonly Step[]> = fc
   .array(
     fc.oneof(

@@ -3,8 +3,9 @@ import { formatRanges } from '../../src/report/amounts.ts';
 import { ROOT } from './step.ts';
 
 /**
- * Sightings as `PATH HOW LINES`, without duplicates, sorted. HOW is the kind of call, such as
- * `read`. LINES is `*` for an edit, because hosts record different lines of it.
+ * Sightings (lines that a model was shown) as `PATH HOW LINES`, without duplicates, sorted. HOW is
+ * the kind of call, such as `read`. LINES is `*` for an edit, because hosts record different lines
+ * of it.
  */
 export function seenLines(sightings: readonly HistorySighting[]): string[] {
   return [...new Set(sightings.map(seenLine))].sort();

@@ -171,7 +171,8 @@ describe.runIf(process.platform === 'linux')('the hook script', () => {
     const idle = { ...env(), LOOKFIRST_RESIDENT_IDLE_MS: '1000' };
     await callScript(blindWrite(), ['claude-code'], idle);
     await expect.poll(sockets).not.toEqual([]);
-    // A process that starts has no command line for a moment, so wait for both.
+    // A starting process has no command line for a moment, so `residents` misses it. Wait until its
+    // socket is gone too.
     await expect.poll(() => [...residents(), ...sockets()]).toEqual([]);
   });
 

@@ -18,7 +18,7 @@ const MODERN = {
   'io.modelcontextprotocol/clientCapabilities': {},
 };
 
-/** The tools of the default dialect on a folder with one file. */
+/** Lookfirst's default tools on a folder with one file. */
 async function hostOfOneFile() {
   const { root, home } = scratch();
   const path = join(root, 'a.txt');

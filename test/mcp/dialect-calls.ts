@@ -11,7 +11,10 @@ import { resultOf } from '../support/written.ts';
 
 export type Call = readonly [tool: string, args: Readonly<Record<string, unknown>>];
 
-/** The operations that the tests use, each as a call of one dialect. */
+/**
+ * The operations that the tests use, each as a call in one dialect (a family of tool names and
+ * arguments).
+ */
 export interface Spelling {
   readonly read: (path: string) => Call;
   readonly readFirstLine: (path: string) => Call;

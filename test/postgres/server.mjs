@@ -195,8 +195,8 @@ class Server {
   }
 
   /**
-   * Makes the links that the package's install script would make beside the libraries: install scripts are switched
-   * off.
+   * Makes links beside the package's libraries. The package's install script would make them, but
+   * install scripts are switched off.
    */
   #linkLibraries() {
     const { native } = this.#binaries;

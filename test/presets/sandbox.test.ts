@@ -5,8 +5,8 @@ import { explain } from '../../src/report/explain.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
 
 /**
- * This preset copies an existing system (seed A), which records only which paths were read. The
- * titles begin with the numbers of that system's requirements.
+ * This preset copies an existing system (system A in the requirements), which records only which
+ * paths were read. The titles begin with the numbers of that system's requirements.
  */
 describe('preset sandbox', () => {
   const open = (): Promise<Desk> => desk({ preset: 'sandbox' });

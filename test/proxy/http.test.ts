@@ -18,7 +18,7 @@ const ENVELOPE = {
   'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
 };
 
-/** A server process and its output; ended with the test. */
+/** A server process and its output. The process ends with the test. */
 function serverProcess(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
   const child = spawn(process.execPath, args, { env: { ...process.env, ...env } });
   let said = '';

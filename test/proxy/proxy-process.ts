@@ -84,7 +84,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Resolves when a process has ended; limited by the test's time limit. */
+/** Resolves when a process has ended. Fails at the test's time limit. */
 export async function gone(pid: number): Promise<void> {
   while (isAlive(pid)) await new Promise((resolve) => setTimeout(resolve, 10));
 }

@@ -73,7 +73,7 @@ describe('openJournal', () => {
 });
 
 it.each([{ home: 5 }, { store: 5 }, { hom: '/x' }, null])('the options %j are a fault', async (options) => {
-  // The cast lets the test pass wrong values, as an untyped caller may.
+  // The cast below lets the test pass wrong values, as an untyped caller may.
   const misuse = expect.objectContaining({ code: 'MISUSE' });
   await expect(openJournal(options as JournalOptions)).rejects.toEqual(misuse);
 });

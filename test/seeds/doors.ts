@@ -68,7 +68,7 @@ export interface Scene extends Scratch, Agent {
 
 export interface SceneOptions {
   readonly preset: PresetName;
-  /** The server's dialect; default: the default dialect. */
+  /** The family of tools (dialect) that the server offers. Default: Lookfirst's own tools. */
   readonly dialect?: DialectName;
   readonly policy?: Partial<Policy>;
   /** `ordinary`: processes run without root's rights. Ignored by the library, which runs in the test's own process. */

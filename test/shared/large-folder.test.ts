@@ -33,9 +33,9 @@ const SECRET = 'TOKEN=abc\n';
 interface Taken extends Scratch {
   readonly sessions: Sessions;
   readonly session: GatedSession;
-  /** The tree while the folder was there. */
+  /** The tree before the folder was removed. */
   readonly before: readonly string[];
-  /** The change that took the folder away. */
+  /** The change that removed the folder. */
   readonly change: string;
 }
 

@@ -69,7 +69,7 @@ export function pathsIn(root: string): string[] {
     .sort();
 }
 
-/** Every file with its mode and text, folders with theirs, links with their targets. */
+/** Every file with its mode and text, every folder with its mode, every link with its target. */
 export function treeWithModes(root: string): string[] {
   return pathsIn(root).map((path) => {
     const stats = lstatSync(join(root, path));

@@ -32,7 +32,7 @@ describe('a named session', () => {
       const { root, home } = places;
       const first = await openRemote({ roots: [root], home, session: 'agent' });
       await ok(first.call('read', 'a.txt'));
-      // A query to the store. When it is answered, everything shown before has been recorded.
+      // When this query is answered, the store has recorded everything that was shown before.
       await ok(first.call('status'));
       await (how === 'closed' ? first.close() : first.kill());
       const second = await openRemote({ roots: [root], home, session: 'agent' });

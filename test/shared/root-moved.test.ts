@@ -37,7 +37,7 @@ describe.skipIf(strongestGuarantee() !== 'walk')('a workspace folder that is no 
       cpSync(old, t.root, { recursive: true });
       await expect(CHANGES[name]?.(t.session)).rejects.toEqual(MOVED);
       expect([treeOf(t.root), treeOf(old)]).toEqual([['a.txt: two\n'], ['a.txt: two\n']]);
-      // Reading continues in the folder that was opened.
+      // Reads still use the folder that was opened, which now has another path.
       await ok(t.session.read('a.txt'));
       rmSync(t.root, { recursive: true });
       renameSync(old, t.root);

@@ -15,10 +15,10 @@ export function history(...changes: readonly (readonly Effect[] | Partial<NewEnt
   });
 }
 
-/** A target without its root, which is always the same here. */
+/** The changes that an undo concerns, without their root, which is always the same here. */
 export type Wanted = UndoTarget extends infer T ? (T extends UndoTarget ? Omit<T, 'root'> : never) : never;
 
-/** The plan; a refusal fails the test. */
+/** The undo plan for a target. A refusal fails the test. */
 export function plan(entries: readonly Entry[], target: Wanted, options?: UndoOptions): UndoPlan {
   const outcome = planUndo(entries, { root: ROOT, ...target }, options);
   if (!outcome.ok) throw new Error(JSON.stringify(outcome.refusal));

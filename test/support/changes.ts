@@ -12,7 +12,7 @@ export const BEFORE: readonly string[] = ['f: old', 'link => f', 'folder/inner: 
 export const CHANGES = ['create', 'replace', 'remove', 'remove a link', 'move', 'move a folder'] as const;
 export type ChangeName = (typeof CHANGES)[number];
 
-/** The tree after the change, as `name: text` lines; see test/support/tree.ts. */
+/** For each change, the tree after it as `name: text` lines; see test/support/tree.ts. */
 export const AFTER: Readonly<Record<ChangeName, readonly string[]>> = {
   create: [...BEFORE, 'new: new'],
   replace: ['f: new', 'link => f', 'folder/inner: inner', 'other/'],

@@ -68,7 +68,10 @@ const SCHEMAS: Readonly<Record<string, ToolDefinition['inputSchema']>> = {
   },
 };
 
-/** A host whose tools answer what the protocol's conformance suite expects, so that it can test our transport. */
+/**
+ * A tool host for the protocol's conformance suite. Its tools answer as the suite expects, so that
+ * the suite can test our transport.
+ */
 export function conformanceHost(): ToolHost {
   const names = [...Object.keys(TOOLS), 'test_error_handling'];
   return {

@@ -17,7 +17,7 @@ const ENGINE = ['docker', 'podman'].find(
 );
 const SANDBOX = existsSync('/usr/bin/bwrap') ? '/usr/bin/bwrap' : undefined;
 
-/** The program that runs the container's entry point on this machine. */
+/** How the container's entry point can run on this machine. */
 export const CONTAINER: 'engine' | 'sandbox' | 'none' =
   ENGINE !== undefined ? 'engine' : SANDBOX !== undefined ? 'sandbox' : 'none';
 

@@ -183,7 +183,7 @@ async function shellCall(turn: Turn, kind: number): Promise<Replied> {
 }
 
 interface ShellCall {
-  /** The command certainly writes the file, so it would be refused if the file is unread. */
+  /** The command certainly writes the file, so it is refused if the agent has not read the file. */
   readonly needsRead?: true;
   command(name: string, at: number): string;
 }

@@ -9,7 +9,6 @@ import { replace } from '../../src/disk/replace.ts';
 import { Workspace } from '../../src/workspace/workspace.ts';
 import { type Bench, bench, holding } from './disk.ts';
 
-/** The number of open descriptors of this process. */
 export function openDescriptors(): number {
   return readdirSync('/proc/self/fd').length;
 }

@@ -17,7 +17,10 @@ export const FILE: Extract<Target, { exists: true }> = {
 };
 export const MISSING: Target = { exists: false };
 
-/** A sighting of the whole of `a.txt`, with the given fields replaced. */
+/**
+ * A sighting (the record that a session has seen a file) of all of `a.txt`, with the given fields
+ * replaced.
+ */
 export function sighting(changes: Partial<Sighting> = {}): Sighting {
   return {
     key: '/w/a.txt',

@@ -157,7 +157,7 @@ export function servingHere(
   const { platform } = process;
   const surroundings = { ...streams, env: environment(places, env), platform, cwd: () => places.base };
   const around = Object.assign(new EventEmitter(), surroundings);
-  // A server over stdio ends with its input, a server over HTTP by a signal.
+  // A server over stdio ends when its input ends, a server over HTTP when it gets a signal.
   const kill = (): void => {
     streams.stdin.end();
     around.emit('SIGTERM');

@@ -30,14 +30,16 @@ export interface ToolCalls {
   readonly root: string;
   readonly host: ToolHost;
   readonly sessions: Sessions;
-  /** The lines that the host has logged. */
+  /** The lines that the tool host has logged. */
   readonly lines: readonly string[];
   call(name: string, args?: JsonRecord, more?: Partial<ToolContext>): Promise<Called>;
   put(name: string, content: string | Uint8Array): void;
   text(name: string): string;
 }
 
-/** The tools of one dialect over a workspace of their own, closed with the test. */
+/**
+ * The tools of one dialect on a workspace of their own. The workspace is closed when the test ends.
+ */
 export async function setUp({
   dialect = 'lookfirst',
   workspace = {},

@@ -1,6 +1,6 @@
 import type { Call, Door } from '../conformance.ts';
 
-/** The calls of the default dialect. */
+/** The calls of Lookfirst's default tools. */
 export const LOOKFIRST_CALLS: Door['calls'] & { readonly undo: Call } = {
   read: (path) => ({ tool: 'read_file', args: { path } }),
   write: (path, content) => ({ tool: 'write_file', args: { path, content } }),

@@ -1,4 +1,5 @@
-// An agent with the Claude Agent SDK: its own tools and its shell go through the gate. ANTHROPIC_API_KEY=… node claude-agent-sdk.mjs
+// An agent with the Claude Agent SDK: its own tools and its shell go through the gate.
+// ANTHROPIC_API_KEY=… node claude-agent-sdk.mjs
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { query } from '@anthropic-ai/claude-agent-sdk';

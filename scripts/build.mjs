@@ -166,7 +166,10 @@ function withLocalNames(code) {
   return constants.length === 0 ? code : `${header}const ${constants.join(', ')};\n${renamed}`;
 }
 
-/** Exports values instead of getters. This is safe: no module reassigns an export, and a chunk is loaded after those it imports. */
+/**
+ * Exports values instead of getters. This is safe: no module reassigns an export, and a chunk is
+ * loaded after those it imports.
+ */
 function withPlainExports(code) {
   return code.replace(
     /Object\.defineProperty\(exports, "([\w$]+)", \{\s*enumerable: !0,\s*get: function\(\) \{\s*return ([\w$.]+);\s*\}\s*\}\)/g,

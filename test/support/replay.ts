@@ -425,10 +425,7 @@ function staleAnchor(seen: string, live: string, edit: Edit): Edit | undefined {
     : undefined;
 }
 
-/**
- * Maps a line number of the live text to a line number of the seen text. For a line inside a hunk,
- * returns the start or the end of the hunk in the seen text, as `inside` says.
- */
+/** The seen line that a live line comes from; in a hunk, its start or end, as `inside` says. */
 function seenLine(hunks: readonly Hunk[], line: number, inside: 'beforeStart' | 'beforeEnd'): number {
   let shift = 0;
   for (const hunk of hunks) {

@@ -33,8 +33,9 @@ interface Step {
 }
 
 /**
- * Replays a session of one client that works in a git repository: it reads, writes and edits with its own tools, and its shell
- * makes `shellShare` of the changes. Then undoes every recorded change, newest first.
+ * Replays a session of one client that works in a git repository: it reads, writes and edits with
+ * its own tools, and its shell makes `shellShare` of the changes. Then undoes every recorded
+ * change, newest first.
  */
 export async function coverageOf(
   client: Replayed,

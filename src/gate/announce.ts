@@ -24,9 +24,9 @@ export function newChangeId(): string {
 }
 
 /**
- * Stores a planned change before any file is touched, so that another process can complete its
- * record if this one dies. Changes of the gate and of other programs all pass here. Returns false
- * if the journal could not be written and the policy allows changes without it.
+ * Stores a planned change before any file is touched. If this process dies, another process can
+ * then complete the change's record. Changes of the gate and of other programs all pass here.
+ * Returns false if the journal could not be written and the policy allows changes without it.
  */
 export async function announce(
   world: World,
@@ -66,7 +66,7 @@ export class OutdatedBasis extends Error {
   }
 }
 
-/** The result of an announced change, to be recorded. */
+/** The result of a change that was stored as planned (announced) before it was made. */
 export interface Settlement {
   readonly change: string;
   /** False if the planned change was not stored before; then no journal entry is written. */
@@ -78,14 +78,15 @@ export interface Settlement {
   readonly sightings: readonly Sighting[];
   /** Keys of files that the session knows to be gone. */
   readonly tombstones: readonly string[];
-  /** Syncs the names of new files. Undefined if they are synced already. */
+  /** Syncs the folders that hold the names of new files. Undefined if they are synced already. */
   readonly syncNames?: (() => Promise<void>) | undefined;
 }
 
 /**
- * Completes the record of an announced change: stores the old file contents, then the journal
- * entries and what the session has seen, in one transaction. Returns false if they could not be
- * written and the policy allows changes without them. The caller must hold the locks of the change.
+ * Records the result of an announced (stored, then made) change: stores the old file contents, then
+ * the journal entries and what the session has seen, in one transaction. Returns false if they
+ * could not be written and the policy allows changes without them. The caller must hold the locks
+ * of the change.
  */
 export async function settle(world: World, ledger: Ledger, settlement: Settlement): Promise<boolean> {
   const { change, announced, entries, displaced = [], sightings, tombstones } = settlement;
@@ -129,7 +130,10 @@ function goOnUnrecorded({ policy }: World, error: unknown): false {
   return false;
 }
 
-/** Journal entries for the operator's bypass: one for each step that used it, with the session and time of `like`. */
+/**
+ * Journal entries for the steps that only a bypass rule of the operator allowed, one per step.
+ * Session and time come from `like`.
+ */
 export function bypassEntries(
   steps: readonly Pick<Step, 'action' | 'path' | 'notices'>[],
   like: Pick<NewEntry, 'session' | 'turn' | 'atMs' | 'change'>,
@@ -146,8 +150,8 @@ export function bypassEntries(
 
 /**
  * Stores the replaced and removed files of a change, for an undo. They are already outside the
- * workspace, so this only renames. Files of a large removed folder are not renamed: the folder is
- * kept whole.
+ * workspace, so this only renames them. A large removed folder is kept as it is, and its files are
+ * not renamed.
  */
 export async function keepImages(
   world: World,
@@ -239,14 +243,14 @@ async function isFileSystemSynced({ disk }: World): Promise<boolean> {
 }
 
 /**
- * Maximum bytes of old file contents in one announcement. Contents beyond it are stored one by one,
- * before the announcement.
+ * Maximum bytes of old file contents in the transaction that stores a planned change. Contents
+ * beyond it are stored one by one, before that transaction.
  */
 const MAX_ANNOUNCED_BYTES = 16 << 20;
 
 /**
- * The old file contents that a change replaces, for a store that keeps them in the transaction of
- * the announcement. Undefined for stores that keep them after the change.
+ * The old file contents that a change replaces, for a store that keeps them in the transaction that
+ * stores the planned change. Undefined for stores that keep them after the change.
  */
 async function imagesToAnnounce(
   world: World,

@@ -10,19 +10,19 @@ import type { World } from './world.ts';
 
 /** A change that needs the user's approval. */
 export interface ApprovalRequest {
-  /** Relative to the root. */
+  /** The path of the file or folder, relative to its workspace root. */
   readonly path: string;
   /** The new path of a moved file or folder, if it needs approval too. */
   readonly to?: string;
   readonly action: Action;
-  /** Bounded diff of the change, for text. */
+  /** Diff of a text change, cut to a maximum length. */
   readonly diff?: string;
 }
 
 /** The user's answer. Undefined: no user can be asked here, or the question was not answered. */
 export type Approval = 'approved' | 'declined' | undefined;
 
-/** Asks the user. */
+/** Asks the user to approve a change. */
 export type Approver = (request: ApprovalRequest) => Promise<Approval>;
 
 const asking = new AsyncLocalStorage<Approver>();

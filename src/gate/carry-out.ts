@@ -48,7 +48,7 @@ export function carryOut(world: World, ledger: Ledger, work: Work): Promise<Outc
   if (first === undefined || effects.length === 0) return unchanged(world, ledger, work);
   for (const { path } of work.steps) if (!world.workspace.stands(path.root)) throw rootMoved(path.root);
   const entry = entryOf(world, ledger, { work, first, change, effects });
-  // Reserve nothing for a single step, which leaves no completed step to revert.
+  // Reserve no file descriptors for a single step: if it fails, there is no other step to revert.
   if (work.steps.length === 1)
     return carryOutReserved(world, ledger, { entry, freeReserve: NOTHING_RESERVED, ...work });
   const freeReserve = reserveForReverting();
@@ -73,7 +73,7 @@ type ChangeEntry = NewEntry & { readonly change: string };
 
 interface Reserved extends Work {
   readonly entry: ChangeEntry;
-  /** Frees the descriptors that reverting needs. */
+  /** Frees the reserved file descriptors, so that reverting can use them. */
   readonly freeReserve: () => void;
 }
 
@@ -245,7 +245,7 @@ function keptAsDone(error: Fault): Fault {
 interface TakeBackInput {
   readonly work: Reserved;
   readonly done: readonly DoneStep[];
-  /** Undefined if the change was not announced. */
+  /** Undefined if the planned change was not stored. */
   readonly change: string | undefined;
 }
 

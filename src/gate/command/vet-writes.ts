@@ -223,8 +223,8 @@ function mergedFrom({ texts, is }: MergeBase, result: string, live: string): str
  */
 const TICK_MS = 10;
 /**
- * Longest time between the announcement of a change, which the journal records, and the change
- * itself. If the announcement is older than this when a command starts, the change is already made.
+ * Longest time between the journal's record of a planned change and the change itself. If the
+ * record is older than this when a command starts, the change is already made.
  */
 const MADE_WITHIN_MS = 60_000;
 
@@ -270,8 +270,9 @@ async function textBefore(
 
 /**
  * The texts that the file may have contained when the command began, according to the last change
- * announced before. If that change was announced shortly before, it may have been made while the
- * command ran. The text before the change is then possible too.
+ * that the journal recorded before. If it was recorded shortly before, it may have been made while
+ * the command ran. The text before that change is then possible too; if that text is unknown, the
+ * result is empty.
  */
 async function textsAround(
   world: World,

@@ -43,7 +43,10 @@ export interface WriteSet {
   readonly droppedBits: readonly string[];
 }
 
-/** A command's writes, by layered folder. Read only once: reading changes some files' modes. */
+/**
+ * A command's writes, for each folder of its layer (private view of the workspace). A layer may be
+ * read only once, because reading it changes the modes of some files.
+ */
 export interface LayerContent {
   readonly beganNs: bigint;
   readonly folders: readonly { readonly root: string; readonly entries: readonly LayerEntry[] }[];

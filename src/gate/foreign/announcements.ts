@@ -40,8 +40,8 @@ const SETTLED_LATER: ReadonlySet<RefusalCode> = new Set([
   'DELETED',
 ]);
 /**
- * Maximum number of tries. Links and folders may change before they are locked; each try also locks the keys that the
- * previous try turned out to need.
+ * Maximum number of tries. Links and folders may change before they are locked. Each try also locks
+ * the keys that the previous try turned out to need.
  */
 const MAX_TRIES = 5;
 
@@ -51,12 +51,15 @@ const MAX_SEARCHED = 200;
 type Announced = Outcome<{ readonly change: string; readonly notices: readonly Notice[] }>;
 type Settled = Outcome<{ readonly notices: readonly Notice[] }>;
 
-/** The options of an announcement, and the times of its call. */
+/** The options of `announce`, and the times at which the call arrived and was answered. */
 interface TimedAnnounceOptions extends AnnounceOptions {
   readonly times?: CallTimes | undefined;
 }
 
-/** A change that this process has announced and whose locks it holds. */
+/**
+ * Another program's change that is stored as planned (announced). This process holds the locks of
+ * its files.
+ */
 interface OpenChange {
   readonly pending: PendingChange;
   readonly credits: readonly Sighting[];
@@ -84,8 +87,8 @@ export class Announcements {
   }
 
   /**
-   * Judges the changes under the locks of their files. If all are allowed, keeps the bytes they destroy and stores the
-   * announcement.
+   * Judges the changes under the locks of their files. If all are allowed, stores them as planned,
+   * and stores the bytes that they destroy.
    */
   async announce(given: readonly ForeignIntent[], options: TimedAnnounceOptions = {}): Promise<Announced> {
     const intents = joinedChanges(given);
@@ -105,7 +108,10 @@ export class Announcements {
     return this.#refuse([{ refusal: busy(intents) }], options);
   }
 
-  /** Keeps the bytes that a host's shell command may destroy, before the command runs. Holds no lock. */
+  /**
+   * Stores the bytes that a host's shell command may destroy, before the command runs. Holds no
+   * lock.
+   */
   async announceCommand(
     text: string,
     { call, writes = [], layer: asked = 'possible' }: CommandOptions,
@@ -123,7 +129,9 @@ export class Announcements {
     return change;
   }
 
-  /** Announces changes that were refused but happen anyway, because the policy only observes. */
+  /**
+   * Stores refused changes as planned, because under the policy `mode: observe` they happen anyway.
+   */
   async announceObserved(intents: readonly ForeignIntent[], call: string | undefined): Promise<void> {
     const { world } = this.#scene;
     const pending = await pendingObserved(this.#scene, { intents, call });
@@ -132,7 +140,10 @@ export class Announcements {
     await keepBefore(world, pending.entry.effects ?? []);
   }
 
-  /** Records which sub-agent makes a call, for our MCP server: the client tells the server only the call's id. */
+  /**
+   * Records which sub-agent makes a call. Our MCP server needs this, because the client tells it
+   * only the call's id.
+   */
   async announceOwnCall(call: string): Promise<void> {
     const { world, ledger } = this.#scene;
     const change = newChangeId();
@@ -143,8 +154,8 @@ export class Announcements {
   }
 
   /**
-   * Marks an announced command as run on a private copy-on-write view of the workspace (a layer).
-   * The layer's commit then records its changes. Returns false if the command's result is recorded
+   * Records that a command runs on a private copy-on-write view of the workspace (a layer). The
+   * layer's commit then records its changes. Returns false if the command's result is recorded
    * already or another process runs it.
    */
   async moveToLayer(change: string): Promise<boolean> {
@@ -165,8 +176,8 @@ export class Announcements {
 
   /**
    * Judges whether a shell command may write this file. `edit`: the session must have seen some of
-   * it; a later test checks that the command keeps others' changes. `replace`: the session must
-   * have seen all of it, or made it.
+   * the file; a later check finds out whether the command keeps other writers' changes. `replace`:
+   * the session must have seen all of the file, or made it.
    */
   async vetCommandWrite(intent: ForeignIntent, how: 'edit' | 'replace'): Promise<Outcome<object>> {
     const judged = await judgeAll(this.#scene, [intent]);
@@ -182,7 +193,10 @@ export class Announcements {
     return this.#refuse(judged.denied, { hold: 'none' });
   }
 
-  /** Announces under the locks. Releases them afterwards, unless the announced change keeps them. */
+  /**
+   * Judges the changes and stores them as planned, while the caller's locks are held. Then releases
+   * the locks, unless they must be held until the changes are made.
+   */
   async #announceLocked(
     intents: readonly ForeignIntent[],
     options: TimedAnnounceOptions,
@@ -213,8 +227,9 @@ export class Announcements {
   }
 
   /**
-   * A refusal; or notices of other sessions' work on the files, with journal entries of used
-   * approvals. Another program makes the change, so only `lookfirst allow` can approve it.
+   * Returns a refusal, or notices about other sessions' work on the files, with the journal entries
+   * of the approvals used. Another program makes the change, so only `lookfirst allow` can approve
+   * it.
    */
   async #othersOn({ effects }: AllowedChanges): Promise<OnOthers> {
     const { world, ledger } = this.#scene;
@@ -228,7 +243,10 @@ export class Announcements {
     return 'refusal' in told ? told : { ...told, ...approvals };
   }
 
-  /** Records the result of an announced change. A change that another process announced is loaded from the store. */
+  /**
+   * Records the result of a change after it was made. If another process announced the change,
+   * loads it from the store.
+   */
   async settle(change: string, ending: ChangeEnding): Promise<Settled> {
     const open = this.#open.get(change);
     if (open === undefined) return this.#settleStored(change, ending);
@@ -240,7 +258,10 @@ export class Announcements {
     }
   }
 
-  /** Records the results of lock-free changes that no host has reported, by comparing the files. */
+  /**
+   * Records the results of this session's changes that hold no lock and whose end no host has
+   * reported. Compares the files to find the results.
+   */
   async settleLeft(): Promise<void> {
     const { world, ledger } = this.#scene;
     for (const pending of await world.store.pending({ here: true })) {
@@ -250,7 +271,7 @@ export class Announcements {
     }
   }
 
-  /** True if a change is announced and its files are locked. */
+  /** True if this process holds locks for a change that another program is about to make. */
   get isOpen(): boolean {
     return this.#open.size > 0;
   }
@@ -264,8 +285,8 @@ export class Announcements {
     denied: readonly Pick<Denied, 'refusal' | 'credit' | 'evidence'>[],
     { hold, times }: Pick<TimedAnnounceOptions, 'hold' | 'times'>,
   ): Promise<Announced> {
-    // If the policy only observes, the model does not get the refusal, so its lines do not count as
-    // seen. Only hooks observe, and only hooks announce without a lock.
+    // If the policy only observes, the model does not get the refusal, so the lines in it do not
+    // count as seen. Only hooks observe, and only hooks announce changes without a lock.
     const isObserved = hold === 'none' && this.#scene.world.policy.mode === 'observe';
     const refusals: Refusal[] = [];
     for (const { credit, ...each } of denied) {
@@ -278,7 +299,7 @@ export class Announcements {
     return refused(refusals.length === 1 ? first : { ...first, detail: { ...first.detail, refusals } });
   }
 
-  /** True if the result of an announced call is recorded, in this process or in the journal. */
+  /** True if the result of a call's change is recorded, in this process or in the journal. */
   async isSettled(call: string): Promise<boolean> {
     const { world, ledger } = this.#scene;
     if (this.#settled.has(call)) return true;
@@ -293,7 +314,7 @@ export class Announcements {
     if (this.#settled.size > MAX_SEARCHED && oldest !== undefined) this.#settled.delete(oldest);
   }
 
-  /** The id of the change that was announced for a call and whose result is not recorded yet. */
+  /** The id of the change that a call is making. Undefined if its result is recorded already. */
   async changeOf(call: string): Promise<string | undefined> {
     return (await this.#announcedAs(call))?.change;
   }
@@ -306,7 +327,10 @@ export class Announcements {
     );
   }
 
-  /** The answer to a call that is announced already: the same change id, and the notices that apply now. */
+  /**
+   * The answer if the host announces the same call again: the same change id, and the notices that
+   * apply now.
+   */
   async #again({ change, entry, foreign }: PendingChange): Promise<Announced> {
     if (foreign?.untold !== undefined) return { ok: true, change, notices: [] };
     const elsewhere = await changesElsewhere(this.#scene, entry.effects ?? []);
@@ -335,7 +359,8 @@ export class Announcements {
     } catch (error) {
       if (world.policy.auditFailure === 'allow' && error instanceof Fault)
         return { pending, ...shown, announced: false };
-      // Withdraw the announcement: the change is not made. If this fails, the next start does it.
+      // Remove the planned change from the store, because it is not made. If this fails, the next
+      // start does it.
       await world.store.record({ settle: [change] }).catch(() => undefined);
       throw error;
     }

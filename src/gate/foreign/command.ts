@@ -22,11 +22,11 @@ import type { Turnout } from './known-after.ts';
 import { keepBefore, type ShownScene } from './shown.ts';
 
 /**
- * Maximum number of seen files whose bytes are kept before a command. The most recently seen files
- * take precedence.
+ * Maximum number of files that the session has seen and whose bytes are stored before a command
+ * runs. The most recently seen files take precedence.
  */
 const MAX_SEEN = 2000;
-/** Maximum number of files without a copy in git whose bytes are kept before a command. */
+/** Maximum number of files without a copy in git whose bytes are stored before a command runs. */
 const MAX_LOOSE = 2000;
 const MAX_LOOSE_BYTES = 64 << 20;
 const SNAPSHOT_MS = { auto: 3_000, git: 60_000 };
@@ -43,9 +43,9 @@ export interface BytesBefore {
 }
 
 /**
- * Keeps the bytes that a command may destroy: those of every file the session has seen and of
- * `paths`. Also covers the rest of the work tree, as far as git finds it within the policy's time
- * limit.
+ * Stores the bytes that a command may destroy: those of every file the session has seen and of
+ * `paths`. Unless the command is expected to run on a layer (a private view of the workspace), also
+ * covers the rest of the work tree, as far as git finds it within the policy's time limit.
  */
 export async function keepBytesBefore(
   scene: ShownScene,

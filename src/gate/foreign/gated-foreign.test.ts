@@ -317,7 +317,7 @@ it('a change that only the operator’s bypass allowed is reported and journalle
 });
 
 describe('a change that the host of another session is about to make', () => {
-  /** Two sessions that have read the same file; the first has announced an edit. */
+  /** Opens two sessions that have read the same file. The first has announced an edit. */
   async function announced(now: () => number) {
     const opened = await open({ now });
     const { sessions, path, saw, library: first } = opened;
@@ -387,8 +387,9 @@ describe('a change that the host of another session is about to make', () => {
     const { sessions, second } = await announced(() => ms);
     const { store } = sessions.world;
     const announcing = second.announceCommand('cat a.txt');
-    // The announcement has read the files before the clock advances here. It misses changes that
-    // others record later, so it must carry the earlier time, not the time at which it ends.
+    // `announceCommand` has read the files before the clock advances here. It misses changes that
+    // other sessions record later, so its entry must carry the earlier time, not the time at which
+    // it ends.
     ms += 10;
     const change = await announcing;
     expect(await store.pending({ change })).toMatchObject([{ entry: { atMs: 1_000_000 } }]);

@@ -32,7 +32,9 @@ import { recordView, type ShownScene, witnessOutput, witnessShown } from './show
 
 type Witnessed = Promise<Outcome<{ notices: readonly Notice[] }>>;
 
-/** A folder list of up to this many entries counts as complete. */
+/**
+ * At most this many entries of a folder are read. If a folder has more, its list is not complete.
+ */
 const MAX_LISTED = 100_000;
 
 /** Opening a file of these kinds may block or have side effects: a server that reads one may hang forever. */

@@ -157,8 +157,9 @@ async function judgeFile({ world, ledger }: ShownScene, intent: FileIntent): Pro
   );
   const writes = write === undefined ? [] : [write];
   if (effects.length > 0) return { ok: true, effects, writes, ...by };
-  // The change has no effect: its text is already in the file. Still announce the file, so that
-  // it is compared afterwards: the program may write another encoding or other line endings.
+  // The change has no effect: its text is already in the file. Still store the file with the
+  // planned change, so that it is compared afterwards: the program may write another encoding or
+  // line endings.
   const { key, relative } = step.path;
   const side = await sideAt(world, key);
   return { ok: true, effects: [{ key, relative, before: side, after: side }], writes, ...by };

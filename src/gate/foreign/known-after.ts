@@ -13,7 +13,7 @@ import type { World } from '../world.ts';
 import type { ShownScene } from './shown.ts';
 
 /**
- * An announced effect of another program's change, and the state of its path after the program has
+ * A planned effect of another program's change, and the state of its path after the program has
  * finished.
  */
 export interface Turnout {
@@ -65,8 +65,8 @@ interface Written {
   readonly effect: Effect;
   readonly write: ForeignWrite;
   /**
-   * The lines of the file that a notice showed to the session when the change was announced;
-   * undefined if no notice showed any.
+   * The lines of the file that a notice showed to the session before the change was made; undefined
+   * if no notice showed any.
    */
   readonly credit: Sighting | undefined;
   readonly snapshot: Snapshot;

@@ -16,7 +16,7 @@ import type { ShownScene } from './shown.ts';
 
 const MAX_COMMAND_CHARS = 1000;
 
-/** Allowed changes that are about to be announced. */
+/** Another program's changes that are allowed and about to be stored as planned. */
 export interface AllowedAnnouncement {
   readonly intents: readonly ForeignIntent[];
   readonly judged: AllowedChanges;
@@ -24,7 +24,7 @@ export interface AllowedAnnouncement {
   readonly locked: readonly string[];
 }
 
-/** The announcement of changes that another program makes. */
+/** The record to store before another program makes allowed changes. */
 export function pendingOf(
   scene: ShownScene,
   { intents, judged, options, locked }: AllowedAnnouncement,
@@ -58,8 +58,8 @@ export function pendingOf(
 }
 
 /**
- * True if an event repeats the one that announced a change, as when two settings files of a client name the hook. An
- * event with other changes belongs to another call with the same id, and must be judged.
+ * True if a hook event repeats an earlier one, as when two settings files of a client name the
+ * hook. An event with other changes belongs to another call with the same id, and must be judged.
  */
 export function isRepeated({ foreign }: PendingChange, intents: readonly ForeignIntent[]): boolean {
   return foreign?.intents === undefined || foreign.intents === hashOf(intents);
@@ -72,7 +72,7 @@ function actionOf(intent: ForeignIntent, first: Effect | undefined): Action {
   return intent.kind;
 }
 
-/** The announcement of a shell command that runs directly in the workspace, not on a layer. */
+/** The record to store before a shell command runs directly in the workspace, not on a layer. */
 export function pendingCommand(
   scene: ShownScene,
   {
@@ -100,7 +100,7 @@ export function pendingCommand(
   return { change, entry, owner: scene.world.owner, foreign };
 }
 
-/** The fields that the entry of every announced change has. */
+/** The fields that the journal entry of every change of another program has. */
 function changeEntry(
   { world, ledger }: ShownScene,
   {
@@ -123,14 +123,16 @@ function changeEntry(
   return { kind: 'change', atMs, ...ledger.author, root, ...named(call), change, effects };
 }
 
-/** The field `call` of an entry: the id of the call that makes the change. Empty without an id. */
+/**
+ * The field `call` of an entry: the id of the call that makes the change. Without an id, no field.
+ */
 function named(call: string | undefined): { readonly call?: string } {
   return call === undefined ? {} : { call };
 }
 
 /**
- * The announcement of changes that would have been refused but pass under `mode: observe`. They are recorded and can be
- * undone like all others.
+ * The record to store before changes that `mode: observe` lets pass although they would be refused.
+ * They can be undone like all other changes.
  */
 export async function pendingObserved(
   scene: ShownScene,

@@ -28,20 +28,20 @@ const MAX_MADE = 10_000;
 
 export interface Ended {
   readonly ending: ChangeEnding;
-  /** False if the change could not be announced but the policy let it go on. */
+  /** False if the change could not be stored before it was made, but the policy let it go on. */
   readonly announced: boolean;
-  /** The lines that the announcement's notices showed. They count as seen. */
+  /** The lines that notices showed before the change was made. They count as seen. */
   readonly credits: readonly Sighting[];
   /** When the call that makes the change arrived and was answered. */
   readonly times?: CallTimes | undefined;
 }
 
 /**
- * Records the real effects of another program's change, and the lines of the files that count as
- * seen. Unless the change is `done`, the lines that the session saw before it stay recorded. If the
- * bytes differ, the session's next change is then refused as stale. If the ending is `unknown`, the
- * program may still write, so files that are still unchanged count as unread. The caller must hold
- * the locks of the change.
+ * Records the real effects of another program's change. If the change is `done`, also records the
+ * lines that count as seen after it. Otherwise the lines seen before stay recorded: if the bytes
+ * differ, the session's next change is refused as stale. If the ending is `unknown`, the program
+ * may still write, so files that are still unchanged count as unread. The caller must hold the
+ * locks of the change.
  */
 export async function settleForeign(
   scene: ShownScene,
@@ -58,9 +58,9 @@ export async function settleForeign(
 }
 
 /**
- * Records the result of a change whose end no program reported, by comparing bytes. Files as
- * announced mean `done`, unchanged files `failed`, anything else `unknown`. The change stays open
- * if the files cannot be read now, or if they are unchanged and `untouched` is `leave`.
+ * Records the result of a change whose end no program reported, by comparing bytes. The result is
+ * `failed` if the files are unchanged, `done` if they are as planned, otherwise `unknown`. Records
+ * nothing if the files cannot be read now, or if they are unchanged and `untouched` is `leave`.
  */
 export async function settleByBytes(
   scene: ShownScene,
@@ -90,8 +90,8 @@ function isOnLayer({ foreign }: PendingChange): boolean {
 }
 
 /**
- * Ends the announcement of a command that ran on a layer, a private view of the workspace. The
- * layer's commit records its changes, so nothing is compared here.
+ * Ends the record of a command that ran on a layer, a private view of the workspace. The layer's
+ * commit records the command's changes, so nothing is compared here.
  */
 async function settleOnLayer({ world }: ShownScene, pending: PendingChange): Promise<readonly Notice[]> {
   await world.store.record({ settle: [pending.change] });
@@ -226,7 +226,7 @@ function uncoveredBy({ foreign }: PendingChange): { readonly uncovered?: string 
   return reason === undefined ? {} : { uncovered: reason };
 }
 
-/** A change that another writer made and recorded while the announced change was running. */
+/** A change that another writer made and recorded while a host's change was pending. */
 interface OvertakingChange {
   /** The state of the path that the other writer left. */
   readonly left: Side;

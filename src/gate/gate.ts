@@ -81,9 +81,9 @@ export class Gate {
   }
 
   /**
-   * Judges every change, then makes all of them or none, under the locks of all their files. Lines shown after the
-   * caller's call arrived do not count as seen. A signal that fires before the first file is touched rejects with its
-   * reason; later it has no effect.
+   * Judges every change, then makes all of them or none, under the locks of all their files. Lines
+   * shown after the caller's call arrived do not count as seen. If `signal` fires before the first
+   * file is touched, rejects with the signal's reason. Later the signal has no effect.
    */
   async perform(
     intent: Intent,
@@ -152,7 +152,7 @@ export class Gate {
     }
   }
 
-  /** Adds to the answer the copies of what other programs saved to the file during the write. */
+  /** Adds to the answer where to find the versions that other programs saved during the write. */
   async #withMet(outcome: Outcome<ApplyResult>, met: readonly Refusal[]): Promise<Outcome<ApplyResult>> {
     const kept = met.flatMap(({ detail }) => detail?.kept ?? []);
     if (!outcome.ok) {
@@ -189,8 +189,8 @@ export class Gate {
   }
 
   /**
-   * Judges changes that another program is about to make. If all are allowed, stores the
-   * announcement and the bytes that the changes destroy.
+   * Judges changes that another program is about to make. If all are allowed, stores them as
+   * planned, and stores the bytes that they destroy.
    */
   announce(
     intents: readonly ForeignIntent[],
@@ -204,7 +204,7 @@ export class Gate {
     return tool === undefined ? announce() : runAsTool(this.#world.policy, tool, announce);
   }
 
-  /** Records the result of an announced change. */
+  /** Records the result of a change for which `announce` returned the id. */
   settle(change: string, ending: ChangeEnding): Promise<Outcome<{ notices: readonly Notice[] }>> {
     const wrong = validateEnding(change, ending);
     return wrong === undefined ? this.announcements.settle(change, ending) : this.#refuse(wrong);
@@ -227,8 +227,8 @@ export class Gate {
   }
 
   /**
-   * The notices of these steps may show lines that other programs wrote. Such lines count as seen
-   * only after the call is answered.
+   * Makes lines of other programs in the notices of these steps count as seen only after the call
+   * is answered.
    */
   async #willShowNotices(steps: readonly Step[], times: CallTimes): Promise<void> {
     for (const { path, untold } of steps) {
@@ -281,8 +281,8 @@ export class Gate {
 
 /**
  * Throws if the change was judged by this process's memory of what the session has seen, and
- * nothing will be announced. Only an announcement lets the store confirm that memory. After the
- * error, the caller judges again by what the store has recorded.
+ * nothing will be written to the store. The store confirms that memory only when it stores a
+ * planned change. After the error, the caller judges again by what the store has recorded.
  */
 function mustConfirm(basis: Basis | undefined, intent: Intent, prepared: readonly Prepared[]): void {
   if (basis === undefined) return;
@@ -299,7 +299,6 @@ function evidenceIn({ evidence }: Pick<Denied, 'evidence'>): Pick<Denied, 'evide
   return evidence === undefined ? {} : { evidence };
 }
 
-/** Input of one try. */
 interface AttemptInput {
   readonly locked: readonly string[];
   readonly signal: AbortSignal | undefined;
@@ -353,7 +352,6 @@ function busy(changes: readonly FileIntent[]): Refusal {
   return { code: 'BUSY', action: actionOf(first?.kind), path, next: 'retry_later' };
 }
 
-/** The result that the steps would have. */
 function dryRun(steps: readonly Step[]): ApplyResult {
   return {
     dryRun: true,

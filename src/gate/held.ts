@@ -6,7 +6,10 @@ import { guardFor } from './look.ts';
 import type { Step } from './step.ts';
 import type { World } from './world.ts';
 
-/** The depth to which a folder that moves is searched: finds `packages/one/.claude/settings.json` if `packages` moves. */
+/**
+ * Number of levels below a moved folder that are searched for entries which must stay. With 4
+ * levels, a move of `packages` finds `packages/one/.claude/settings.json`.
+ */
 const PROJECT_LEVELS = 4;
 
 /** A folder that is deleted, or moved to `to`, by a session. */
@@ -32,9 +35,9 @@ export function heldInside(
 }
 
 /**
- * The depth of the search. A delete reads the whole folder anyway. A move is one rename, so it
- * searches only as deep as the protecting globs may match, and at least as deep as project folders
- * usually are.
+ * The number of folder levels to search. A delete reads the whole folder anyway. A move is one
+ * rename, so it searches only as deep as the protecting globs may match, and at least as deep as
+ * project folders usually are.
  */
 function levelsOf({ workspace }: World, { path, to }: DepartingFolder): number {
   if (to === undefined) return Number.POSITIVE_INFINITY;

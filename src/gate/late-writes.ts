@@ -20,7 +20,10 @@ export interface LateWrite {
   readonly lost: boolean;
 }
 
-/** Number of changes checked when this process closes a workspace: about an hour's work. */
+/**
+ * Number of changes that are checked for late writes when this process closes a workspace: about an
+ * hour's work.
+ */
 const MAX_LOOKED_AT = 1000;
 /**
  * Number of newest changes whose times are checked first. If all of them are older than this

@@ -39,7 +39,7 @@ export interface LookedFile {
   readonly path: ResolvedPath;
   readonly located: Located;
   readonly sighting: Sighting | undefined;
-  /** Set once the bytes were read. They are read only for sessions that may learn about them. */
+  /** Set once the bytes were read. They are read only for sessions that may learn their content. */
   readonly snapshot: Snapshot | undefined;
   readonly facts: Facts;
 }
@@ -124,10 +124,10 @@ async function viewOf(world: World, session: string, looking: LookTarget<Located
   if (request.depth === 'glance' && facts.freshness === 'same' && request.expectedRevision === undefined)
     return view;
   const known = countingSighting(sighting);
-  // Without reading the bytes, only a `glance` may rely on an equal stamp; it returned above.
+  // Leave the freshness unknown: only a `glance`, which returned above, may rely on an equal stamp.
   if (!mayRead(world, facts, known)) return { ...view, facts: { ...facts, freshness: undefined } };
   const read = await readBytes(world, session, { located, known, request });
-  // The known file was deleted, and the session has not seen the bytes of the new file.
+  // The file that the session saw was deleted, and it has not seen the bytes of the new file.
   if (read.isUnseen && !mayRead(world, facts, undefined))
     return { ...view, facts: { ...facts, freshness: undefined } };
   const seen: Facts = Object.assign(facts, { freshness: undefined }, read.facts);
@@ -389,7 +389,7 @@ function guardOutside({ home, policy }: World, path: string): string | undefined
   return isOurs ? `${path}, because it holds the configuration of Lookfirst` : undefined;
 }
 
-/** A line of the new text with a placeholder ("rest unchanged") or a copied line number. */
+/** The first line of the new text that is a placeholder ("rest unchanged") or a copied line number. */
 export function placeholderIn(text: string | undefined, view: LookedFile, at?: number): string | undefined {
   // A new file has no old text that a placeholder could leave out.
   if (text === undefined || !view.located.exists) return undefined;

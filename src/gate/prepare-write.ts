@@ -226,8 +226,8 @@ export function writeStep(world: World, change: NewBytes): Step {
       isAlone = how === 'alone';
       if (!unchanged) staged = await stage(world, change, place());
     },
-    // Only a replacement may write its temporary file before the change is announced. A new file
-    // may need new folders, which must be announced first.
+    // Only a replacement may write its temporary file before the planned change is stored. A new
+    // file may need new folders, and these must be stored as planned before they are made.
     stagesEarly: before !== undefined && !unchanged,
     unstage: () => {
       if (committed !== undefined) return;

@@ -27,14 +27,15 @@ import type { World } from './world.ts';
 const DYING_MS = 100;
 
 /**
- * Age at which any process may record the result of a change that was announced without a lock, if
- * its files have changed.
+ * A hook stores a planned change and holds no lock until the host has made it. At this age, any
+ * process may record the change's result if its files have changed.
  */
 const ABANDONED_MS = 10 * 60_000;
 
 /**
- * Age at which a change that was announced without a lock is given up if its files are unchanged.
- * Until then, the announcing program may still wait for the user's permission.
+ * A hook stores a planned change and holds no lock until the host has made it. At this age, the
+ * change is given up if its files are unchanged. Until then, the host may still wait for the user's
+ * permission.
  */
 const FORGOTTEN_MS = 24 * 60 * 60_000;
 
@@ -54,8 +55,8 @@ export async function recoverWorld(world: World): Promise<void> {
 }
 
 /**
- * True if no process will record this change's result any more. A change announced without a lock
- * may outlive its process, so its age decides.
+ * True if no process will record this change's result any more. A change without a lock may be made
+ * after the process that stored it has ended, so its age decides.
  */
 async function isOrphan(world: World, { owner, foreign, entry }: PendingChange): Promise<boolean> {
   if (foreign?.hold === 'none') return world.now() - entry.atMs > ABANDONED_MS;
@@ -284,7 +285,7 @@ function isOnlyBegun(announced: readonly Effect[], begun: readonly Begun[]): boo
   return begun.length < meant(announced).length || begun.some(({ state }) => state === 'gap');
 }
 
-/** The effects whose announced result differs from the state before them. */
+/** The effects whose planned result differs from the state before them. */
 function meant(effects: readonly Effect[]): readonly Effect[] {
   return effects.filter((effect) => !isIdle(effect));
 }
@@ -298,7 +299,10 @@ function isUntouched({ before, after }: Effect, current: Side): boolean {
   return sameContent(before, after) ? sameSide(before, current) : sameContent(before, current);
 }
 
-/** True if the effect changes nothing, as far as was known when it was announced. */
+/**
+ * True if the planned result equals the state before the change. For another program's change, that
+ * can mean that its result was not known in advance.
+ */
 function isIdle({ before, after }: Effect): boolean {
   return sameSide(before, after);
 }
@@ -321,8 +325,8 @@ function isMadeFolder({ before, after }: Effect): boolean {
 }
 
 /**
- * The effect for the journal. For another program's change, whose result was unknown when it was
- * announced, the current state becomes the result.
+ * The effect for the journal. If the result of another program's change was not known in advance,
+ * the current state becomes the result.
  */
 function asItIs({ effect, current }: Begun): Effect {
   return isIdle(effect)

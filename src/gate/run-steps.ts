@@ -8,7 +8,7 @@ import type { World } from './world.ts';
 /** The parts of the gate's shared objects (`World`) that running steps needs. */
 type StepWorld = Pick<World, 'disk' | 'locks'>;
 
-/** The steps of a change, and descriptors reserved in case they fail. */
+/** The steps of a change, and file descriptors that were reserved for reverting these steps. */
 interface ReservedSteps {
   readonly steps: readonly Step[];
   /**
@@ -101,16 +101,17 @@ interface StagedEarly {
 }
 
 /**
- * Writes and syncs the new bytes of a single replacement while its announcement is being synced.
- * The bytes and the announcement must both be on the disk before the names are exchanged, but their
- * order does not matter. Undefined if nothing is synced, or if the step must wait for its
- * announcement. After a crash, the next start removes the temporary file.
+ * Writes and syncs the new bytes of a single replacement while the store syncs the planned change.
+ * The bytes and the planned change must both be on the disk before the names are exchanged, but
+ * their order does not matter. Undefined if nothing is synced, or if the step must wait for the
+ * store. After a crash, the next start removes the temporary file.
  */
 export function stagedEarly({ disk }: StepWorld, [step, ...more]: readonly Step[]): StagedEarly | undefined {
   if (step?.stagesEarly !== true || more.length > 0) return undefined;
   if (disk.durability !== 'full' || disk.batch !== undefined) return undefined;
   const staged = step.stage?.('alone') ?? Promise.resolve();
-  // The caller awaits `staged` only after the announcement; without this handler an earlier failure would be unhandled.
+  // The caller awaits `staged` only after the planned change is stored. Without this handler, an
+  // earlier failure would be an unhandled rejection.
   const ended = staged.catch(() => undefined);
   return { staged, unstage: () => ended.then(() => step.unstage?.()) };
 }

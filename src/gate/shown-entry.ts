@@ -6,7 +6,7 @@ import type { World } from './world.ts';
 /** The result of a list, find or search, for the journal. */
 export interface Look {
   readonly action: 'list' | 'search';
-  /** The folder or file that was searched, as the caller wrote it. */
+  /** The folder or file that was listed or searched, as the caller wrote it. */
   readonly path: string;
   /** The amount shown, such as `12 entries`. */
   readonly text: string;

@@ -20,15 +20,17 @@ import type { World } from './world.ts';
 export interface Step {
   readonly action: Action;
   readonly path: ResolvedPath;
-  /** The planned effects, announced before any file is touched. Empty if nothing will change. */
+  /**
+   * The planned effects, which are stored before any file is touched. Empty if nothing will change.
+   */
   readonly effects: readonly Effect[];
   /** The file's bytes after the step, if it writes one file. */
   readonly bytes?: Uint8Array;
   /** The lines of `bytes` that count as seen. */
   readonly seen?: Pick<Sighting, 'coverage' | 'totalLines' | 'flags' | 'how' | 'pages'> | undefined;
   /**
-   * The lines that count as seen if the notices about other programs' changes are not shown.
-   * Replaces the lines in `seen` then.
+   * The lines that count as seen if the notices about other programs' changes are not shown. They
+   * then replace the lines in `seen`.
    */
   readonly untold?: Pick<Sighting, 'coverage'> | undefined;
   /** Further result fields of an edit, as far as they are already known. */
@@ -42,7 +44,10 @@ export interface Step {
    * together. `alone`: the change has no other step.
    */
   stage?(how?: 'alone'): Promise<void>;
-  /** True if `stage` changes nothing that other programs use, so that it may run while the change is announced. */
+  /**
+   * True if `stage` changes nothing that other programs use. It may then run while the planned
+   * change is being stored.
+   */
   readonly stagesEarly?: boolean;
   /** Removes staged files that were not published. */
   unstage?(): void | Promise<void>;
@@ -60,13 +65,13 @@ export interface Step {
    * has changed the file since.
    */
   revert(): Promise<boolean>;
-  /** Releases held resources. */
+  /** Closes the folders that the step holds open. */
   close(): void;
 }
 
 export interface Done {
   readonly ok: true;
-  /** The real effects, if they differ from the announced ones. */
+  /** The real effects, if they differ from the planned ones. */
   readonly effects?: readonly Effect[];
   /** The key of a folder that should be removed but is still in use. */
   readonly stayed?: string;
@@ -106,9 +111,9 @@ export interface DoneStep {
 }
 
 /**
- * Returns the context (`World`) for a change of `files` files: many files are synced together,
- * unless each must be complete before the next is written (`in order`). The steps and `carryOut`
- * must get the same context.
+ * Returns the `World` (store, disk, policy) for a change of `files` files. Many files are synced
+ * together, unless each must be complete before the next is written (`in order`). The steps and
+ * `carryOut` must get the same `World`.
  */
 export function worldFor(
   world: World,
@@ -133,8 +138,8 @@ export function withSettings(world: World, settings: CallSettings | undefined): 
 type Refused = Pick<Step, 'action' | 'path'>;
 
 /**
- * The refusal when another program changed the file between the last check and our change. Nothing of our change was
- * done. The refusal names the files that were set aside.
+ * The refusal if another program changed the file between the last check and our change. Nothing of
+ * our change was done. The refusal names the files that were moved out of the workspace and kept.
  */
 export function conflictRefusal(step: Refused, conflict: Conflict): Refusal {
   const refusal = refusalOf(step, conflict);

@@ -61,7 +61,7 @@ const EDIT = objectOf(
   ['oldString', 'newString'],
 );
 
-/** Any path passes here; the resolver checks it later. */
+/** The path may be any value here; the resolver checks it later. */
 const AT_A_PATH = { path: ANY };
 const CHANGES = {
   write: objectOf(
@@ -139,7 +139,7 @@ export function validateIntent(intent: unknown): Refusal | undefined {
   return Array.isArray(changes) ? validateChanges(changes, CHANGE) : undefined;
 }
 
-/** The refusal of changes that cannot be announced, or undefined if they can. */
+/** The refusal of invalid arguments of `announce`, or undefined if they are valid. */
 export function validateAnnouncement(intents: unknown, options: unknown): Refusal | undefined {
   const given = { intents: intents ?? null, options: options ?? null };
   const reason = mismatchIn(ANNOUNCEMENT, given, { noun: 'option', whole: 'an announcement' });
@@ -148,7 +148,7 @@ export function validateAnnouncement(intents: unknown, options: unknown): Refusa
 }
 
 /**
- * The refusal of invalid arguments for recording the end of an announced change. Undefined if they
+ * The refusal of invalid arguments of `settle`, which ends an announced change. Undefined if they
  * are valid.
  */
 export function validateEnding(change: unknown, ending: unknown): Refusal | undefined {
@@ -179,8 +179,8 @@ function validateChange(change: unknown, shape: Shape): Refusal | undefined {
 const PATH_FIELDS = ['path', 'source', 'destination', 'moveTo'] as const;
 
 /**
- * The reason to refuse a change that names the kept output of a command: it looks like a path, but
- * is no file.
+ * The reason to refuse a change of a command's stored output. Its name looks like a path, but there
+ * is no such file.
  */
 function outputNamed(change: unknown): string | undefined {
   if (!isRecord(change)) return undefined;
@@ -221,7 +221,10 @@ function isRange(value: unknown): boolean {
   );
 }
 
-/** The operations that take options and do not become an intent. */
+/**
+ * The operations whose options are checked here. Other operations become an `Intent`, which
+ * `validateIntent` checks.
+ */
 type Optioned = 'read' | 'list' | 'find' | 'search' | 'undo' | 'run' | 'call';
 
 /** Options of every operation. */

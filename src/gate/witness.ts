@@ -268,12 +268,15 @@ async function changedFile(world: World, sighting: Sighting): Promise<ChangedFil
  * the journal, so that each state of a file gets only one.
  */
 const SINCE_SEEN = 'since this session saw it';
-/** Number of newest notices that are searched: for each changed file, or in a whole turn. */
+/**
+ * At most this many of the newest notices are searched: per changed file, or in total for a turn.
+ */
 const MAX_NOTICES = 1000;
 
 /**
- * Records, in the current turn, which files seen by the session were changed by other sessions and programs. Formatters
- * and linters run by other hooks after a change are such programs.
+ * Records which files seen by the session were changed by other sessions and programs, such as
+ * formatters and linters that other hooks run after a change. The entries belong to the current
+ * turn.
  */
 export async function noteOutsideChanges(world: World, ledger: Ledger): Promise<void> {
   const { session } = ledger;

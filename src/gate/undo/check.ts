@@ -21,7 +21,10 @@ import { ABSENT, type FoundSide, sideOfLocated } from '../step.ts';
 import type { World } from '../world.ts';
 import { type FoundChange, joinSteps, moveLargeFiles, presentBytes } from './found-changes.ts';
 
-/** Maximum bytes of removed files that stay in memory. Each file counts as at least `HELD_FILE_BYTES`. */
+/**
+ * Files that an undo removes stay in memory up to this total size, in bytes. Each file counts as at
+ * least `HELD_FILE_BYTES`.
+ */
 const HELD_BYTES = 16 << 20;
 const HELD_FILE_BYTES = 64 << 10;
 
@@ -88,7 +91,7 @@ function check(
   });
 }
 
-/** Checks a step that finds another state than the expected one. */
+/** Checks a step whose path has another state than the plan expects. */
 async function checkOther(
   world: World,
   { step, snapshot }: FoundChange,
@@ -304,7 +307,7 @@ class Rehearsal {
     const left = new Map<string, State>();
     for (const [key, state] of this.#left) {
       if (isBelow(key, from)) left.set(`${to}${key.slice(from.length)}`, state);
-      // States recorded below the new path no longer hold: the folder brings its own content.
+      // Drop states recorded below the new path: the moved folder brings its own content.
       else if (!isBelow(key, to)) left.set(key, state);
     }
     this.#left = left.set(from, { side: ABSENT });

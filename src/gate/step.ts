@@ -244,8 +244,8 @@ export function sideOfLocated(world: World, located: Located, maxBytes?: number)
 export type UnknownFile = Unreadable | { readonly problem: 'slow' | 'changing' };
 
 /**
- * Like `sideOfLocated`, for a regular file. Returns the reason if its state cannot be determined. `seen`: the caller's lstat
- * result.
+ * Like `sideOfLocated`, for a regular file. Returns the reason if its state cannot be determined.
+ * `seen`: the caller's lstat result.
  */
 export function fileAt(
   world: World,

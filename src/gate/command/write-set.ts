@@ -43,10 +43,7 @@ export interface WriteSet {
   readonly droppedBits: readonly string[];
 }
 
-/**
- * A command's writes, for each folder of its layer (private view of the workspace). A layer may be
- * read only once, because reading it changes the modes of some files.
- */
+/** A command's writes, per folder of its layer. Read a layer only once: reading it changes some files' modes. */
 export interface LayerContent {
   readonly beganNs: bigint;
   readonly folders: readonly { readonly root: string; readonly entries: readonly LayerEntry[] }[];
@@ -284,10 +281,9 @@ class WriteSetReader {
 }
 
 /**
- * The state of a name that the workspace lacks, with the change time of its folder. The layer may
- * have a copy of a workspace file under this name. The time then tells why the file is absent. If
- * the folder changed while the command ran, another program may have removed the file. Otherwise
- * the command itself moved a file to this name.
+ * The state of a name that the workspace lacks, with the change time of its folder. The layer may have a copy of a
+ * workspace file under this name. The time then tells why the file is absent. If the folder changed while the command
+ * ran, another program may have removed the file. Otherwise the command itself moved a file to this name.
  */
 function absentFrom(dir: PinnedDirectory): There {
   return { ...NOTHING_THERE, ctimeNs: inspect(dir, '.')?.ctimeNs ?? 0n };

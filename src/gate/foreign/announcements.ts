@@ -56,10 +56,7 @@ interface TimedAnnounceOptions extends AnnounceOptions {
   readonly times?: CallTimes | undefined;
 }
 
-/**
- * Another program's change that is stored as planned (announced). This process holds the locks of
- * its files.
- */
+/** Another program's change that is stored as planned (announced). This process holds the locks of its files. */
 interface OpenChange {
   readonly pending: PendingChange;
   readonly credits: readonly Sighting[];
@@ -86,10 +83,7 @@ export class Announcements {
     this.#refusals = refusals;
   }
 
-  /**
-   * Judges the changes under the locks of their files. If all are allowed, stores them as planned,
-   * and stores the bytes that they destroy.
-   */
+  /** Judges changes under the locks of their files. If all are allowed, stores them and the bytes they destroy. */
   async announce(given: readonly ForeignIntent[], options: TimedAnnounceOptions = {}): Promise<Announced> {
     const intents = joinedChanges(given);
     const known = options.call === undefined ? undefined : await this.#announcedAs(options.call);
@@ -108,10 +102,7 @@ export class Announcements {
     return this.#refuse([{ refusal: busy(intents) }], options);
   }
 
-  /**
-   * Stores the bytes that a host's shell command may destroy, before the command runs. Holds no
-   * lock.
-   */
+  /** Stores the bytes that a host's shell command may destroy, before the command runs. Holds no lock. */
   async announceCommand(
     text: string,
     { call, writes = [], layer: asked = 'possible' }: CommandOptions,
@@ -129,9 +120,7 @@ export class Announcements {
     return change;
   }
 
-  /**
-   * Stores refused changes as planned, because under the policy `mode: observe` they happen anyway.
-   */
+  /** Stores refused changes as planned, because under the policy `mode: observe` they happen anyway. */
   async announceObserved(intents: readonly ForeignIntent[], call: string | undefined): Promise<void> {
     const { world } = this.#scene;
     const pending = await pendingObserved(this.#scene, { intents, call });
@@ -140,10 +129,7 @@ export class Announcements {
     await keepBefore(world, pending.entry.effects ?? []);
   }
 
-  /**
-   * Records which sub-agent makes a call. Our MCP server needs this, because the client tells it
-   * only the call's id.
-   */
+  /** Records which sub-agent makes a call, for our MCP server: the client tells it only the call's id. */
   async announceOwnCall(call: string): Promise<void> {
     const { world, ledger } = this.#scene;
     const change = newChangeId();
@@ -154,9 +140,8 @@ export class Announcements {
   }
 
   /**
-   * Records that a command runs on a private copy-on-write view of the workspace (a layer). The
-   * layer's commit then records its changes. Returns false if the command's result is recorded
-   * already or another process runs it.
+   * Records that a command runs on a private copy-on-write view of the workspace (a layer). The layer's commit then
+   * records its changes. Returns false if the command's result is recorded already or another process runs it.
    */
   async moveToLayer(change: string): Promise<boolean> {
     const { world } = this.#scene;
@@ -193,10 +178,7 @@ export class Announcements {
     return this.#refuse(judged.denied, { hold: 'none' });
   }
 
-  /**
-   * Judges the changes and stores them as planned, while the caller's locks are held. Then releases
-   * the locks, unless they must be held until the changes are made.
-   */
+  /** Judges and stores the changes. Releases the locks, unless they must be held until the changes are made. */
   async #announceLocked(
     intents: readonly ForeignIntent[],
     options: TimedAnnounceOptions,
@@ -227,9 +209,8 @@ export class Announcements {
   }
 
   /**
-   * Returns a refusal, or notices about other sessions' work on the files, with the journal entries
-   * of the approvals used. Another program makes the change, so only `lookfirst allow` can approve
-   * it.
+   * Returns a refusal, or notices about other sessions' work on the files, with the journal entries of the approvals
+   * used. Another program makes the change, so only `lookfirst allow` can approve it.
    */
   async #othersOn({ effects }: AllowedChanges): Promise<OnOthers> {
     const { world, ledger } = this.#scene;
@@ -243,10 +224,7 @@ export class Announcements {
     return 'refusal' in told ? told : { ...told, ...approvals };
   }
 
-  /**
-   * Records the result of a change after it was made. If another process announced the change,
-   * loads it from the store.
-   */
+  /** Records the result of a change. If another process announced the change, loads it from the store. */
   async settle(change: string, ending: ChangeEnding): Promise<Settled> {
     const open = this.#open.get(change);
     if (open === undefined) return this.#settleStored(change, ending);
@@ -258,10 +236,7 @@ export class Announcements {
     }
   }
 
-  /**
-   * Records the results of this session's changes that hold no lock and whose end no host has
-   * reported. Compares the files to find the results.
-   */
+  /** Records, by comparing files, the results of changes without a lock whose end no host has reported. */
   async settleLeft(): Promise<void> {
     const { world, ledger } = this.#scene;
     for (const pending of await world.store.pending({ here: true })) {
@@ -327,10 +302,7 @@ export class Announcements {
     );
   }
 
-  /**
-   * The answer if the host announces the same call again: the same change id, and the notices that
-   * apply now.
-   */
+  /** The answer if the host announces the same call again: the same change id, and the notices that apply now. */
   async #again({ change, entry, foreign }: PendingChange): Promise<Announced> {
     if (foreign?.untold !== undefined) return { ok: true, change, notices: [] };
     const elsewhere = await changesElsewhere(this.#scene, entry.effects ?? []);

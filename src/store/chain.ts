@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { Entry, NewEntry } from '../model/entry.ts';
 import type { ChainLink } from './store.ts';
 
-/** The link before the first entry of a journal. */
+/** The number and hash on which the first entry of a journal builds. */
 export const CHAIN_START: ChainLink = { seq: 0, hash: '0'.repeat(64) };
 
 /** Numbers entries and gives each a hash over the previous hash, its own content and its number. */

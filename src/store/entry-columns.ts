@@ -7,7 +7,10 @@ import { inCanonicalOrder } from './chain.ts';
 import type { ChainLink, EntryFilter, PendingFilter } from './store.ts';
 
 const NONE: readonly string[] = [];
-/** Entries of these kinds can always be found by their keys through the table `touches`. */
+/**
+ * Kinds of entries for which the table `touches` lists every file, so that a search by file finds
+ * them.
+ */
 export const INDEXED: ReadonlySet<Entry['kind']> = new Set(['change', 'grant']);
 
 /**
@@ -85,8 +88,9 @@ export function entryFrom(row: unknown): Entry {
 }
 
 /**
- * The keys that the table `touches` stores for an entry: all keys that a change touched. For other
- * entries, only keys that differ from root and path, so that recording a read writes no second row.
+ * The keys of files that the table `touches` stores for an entry: for a change, all files that it
+ * touched. For other entries, only keys that differ from root and path, so that recording a read
+ * writes no second row.
  */
 export function touchedKeys(entry: NewEntry): readonly string[] {
   const plain = plainKey(entry);
@@ -128,14 +132,14 @@ export function fromColumn(text: string): string {
   return text.startsWith(ESCAPED) ? String(JSON.parse(text.slice(1))) : text;
 }
 
-/** Every key an entry concerns: the keys its effects touched, and its own key. */
+/** The keys of all files that an entry concerns: those its effects touched, and its own. */
 export function entryKeys(entry: NewEntry): ReadonlySet<string> {
   const keys = new Set(entry.effects?.map((effect) => effect.key));
   for (const about of [entry.key, plainKey(entry)]) if (about !== undefined) keys.add(about);
   return keys;
 }
 
-/** Root and path joined. On a case-sensitive file system this is the key. */
+/** Root and path joined. On a case-sensitive file system, this equals the file's key. */
 export function plainKey(entry: Pick<NewEntry, 'root' | 'path'>): string | undefined {
   if (entry.path === undefined) return undefined;
   if (entry.path === '') return entry.root;
@@ -176,7 +180,7 @@ function agrees(wanted: string | undefined, actual: string | undefined): boolean
   return wanted === undefined || wanted === actual;
 }
 
-/** Implements {@link PendingFilter}, for stores that filter in this process. */
+/** True if a pending change matches the filter. For stores that filter in this process. */
 export function matchesPending(pending: PendingChange, { change, owner, keys }: PendingFilter): boolean {
   if (change !== undefined && pending.change !== change) return false;
   if (owner !== undefined && pending.owner !== owner) return false;
@@ -185,8 +189,8 @@ export function matchesPending(pending: PendingChange, { change, owner, keys }: 
 }
 
 /**
- * The keys whose next writer must check this change first: the keys its process locked, or, without a lock, those it
- * will write.
+ * The keys of the files whose next writer must check this change first: the keys that the change's
+ * process locked or, without a lock, the keys that it will write.
  */
 export function concernedKeys({ locked = [], foreign, entry }: PendingChange): readonly string[] {
   return foreign?.hold === 'none' ? (entry.effects ?? []).map(({ key }) => key) : locked;

@@ -27,8 +27,8 @@ export interface Images {
    */
   placeOf?(fingerprint: Fingerprint, content: 'plain' | 'secret'): 'shared' | 'here';
   /**
-   * Called after a change was announced: the store now holds these images too, so they need not be
-   * sent again.
+   * Called after the store has recorded that a change begins, together with these earlier contents:
+   * they need not be sent again.
    */
   announced?(images: AnnouncedImages): void;
   /** Stores bytes whose fingerprint the caller has computed. */
@@ -52,7 +52,7 @@ export interface Images {
    * Absent if images are not local files.
    */
   keepTree?(tree: KeptTree): Promise<void>;
-  /** True if `keepTree` has listed files of this folder. No clean-up may remove them. */
+  /** True if `keepTree` has listed files of this folder. A clean-up must not remove these files. */
   holdsTree?(folder: string): boolean;
   /** Ends `keepTree` for a folder that has moved back into the workspace. */
   dropTree?(folder: string): void;
@@ -74,7 +74,10 @@ export interface Images {
    */
   makePrivate(images: readonly { readonly sha256: string; readonly mode?: bigint | undefined }[]): void;
   has(sha256: string): Promise<boolean>;
-  /** The other machine that stores an image in its own state folder, for images that `has` does not find. */
+  /**
+   * The other machine that stores this content in its own state folder. For contents that `has`
+   * does not find.
+   */
   keeper?(sha256: string): Promise<string | undefined>;
   /**
    * Returns exactly the stored bytes, verified by their hash, or throws a Fault. A program that had
@@ -95,9 +98,9 @@ export interface Images {
    */
   check(fingerprint: Fingerprint): Promise<ImageHealth>;
   /**
-   * Finds images that a program has written to because it still had the replaced file open. Moves
-   * each of them to a name of its own and reports it once. The original bytes stay stored if they
-   * can be recovered.
+   * Finds stored contents that a program has written to because it still had the replaced file
+   * open. Moves each of them to a name of its own and reports it once. The original bytes stay
+   * stored if they can be recovered.
    */
   setAsideLate(fingerprints: readonly Fingerprint[]): AsyncIterable<LateImage>;
   /**
@@ -108,13 +111,14 @@ export interface Images {
   list(): AsyncIterable<KeptImage>;
   usage(): Promise<ImageUsage>;
   /**
-   * Compresses images that no program writes to any more. Returns their number and the bytes saved. Absent if images
-   * are not files.
+   * Compresses stored contents that no program writes to any more. Returns their number and the
+   * bytes saved. Absent if contents are not stored as files.
    */
   pack?(when: PackRequest): Promise<ImageUsage>;
   /**
-   * Removes images. First hides them, then calls `needed` and puts back those that it names: since
-   * the caller chose the images, a change may have begun to rely on one. Returns what was removed.
+   * Removes stored contents. First hides them, then calls `needed` and puts back those that it
+   * names: since the caller chose the contents, a change may have begun to rely on one. Returns the
+   * number and size of the removed ones.
    */
   remove(hashes: readonly string[], needed: () => Promise<ReadonlySet<string>>): Promise<ImageUsage>;
 }
@@ -136,14 +140,17 @@ export interface Adoption {
   readonly bytes?: Uint8Array | undefined;
 }
 
-/** A folder outside the workspace, and the files in it that are to be kept. */
+/**
+ * A folder outside the workspace, and the files in it whose contents must stay available for an
+ * undo.
+ */
 export interface KeptTree {
   readonly folder: string;
   readonly files: readonly TreeFile[];
 }
 
 export interface TreeFile {
-  /** Relative to the folder. */
+  /** The path relative to the folder. */
   readonly name: string;
   readonly fingerprint: Fingerprint;
   /** The stamp of exactly these bytes: an equal stamp proves that the file still holds them. */
@@ -151,8 +158,8 @@ export interface TreeFile {
 }
 
 /**
- * `linked`: the file itself became the image. `copied`: its bytes were copied. `shared`: the same
- * bytes were stored already.
+ * `linked`: the file itself was stored. `copied`: its bytes were copied. `shared`: the same bytes
+ * were stored already.
  */
 export type Kept = 'linked' | 'copied' | 'shared';
 
@@ -169,7 +176,7 @@ export type ImageHealth = 'intact' | 'appended' | 'changed' | 'missing';
 export interface LateImage {
   /** Hash of the original bytes. */
   readonly sha256: string;
-  /** The present path of the changed file. It is removed together with the image. */
+  /** The present path of the changed file. It is removed together with the stored original. */
   readonly file: string;
   /** True if the write overwrote the only copy of the original bytes. */
   readonly lost: boolean;
@@ -178,7 +185,7 @@ export interface LateImage {
 export interface KeptImage {
   readonly sha256: string;
   readonly bytes: number;
-  /** Time when the image was last stored or touched. */
+  /** Time when the content was last stored or touched. */
   readonly sinceMs: number;
 }
 

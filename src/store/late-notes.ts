@@ -14,20 +14,20 @@ import type {
   Writes,
 } from './store.ts';
 
-/** Notes are collected for this time before they are written in one transaction. */
+/** Notes of reads are collected for this time before they are written in one transaction. */
 const WITHIN_MS = 10;
-/** Maximum number of waiting notes. Writing more at once would delay all other work. */
+/** Maximum number of waiting notes of reads. Writing more at once would delay all other work. */
 const AT_MOST = 128;
 
 interface LateNotesOptions {
   readonly withinMs?: number;
   /**
-   * `wait`: a record waits until earlier notes are written. `overlap`: it is sent right after them,
-   * because the store keeps the order of what is sent.
+   * `wait`: a record waits until earlier notes of reads are written. `overlap`: it is sent right after them, because
+   * the store keeps the order of what is sent.
    */
   readonly records?: 'wait' | 'overlap';
   /**
-   * While notes cannot be written, reads succeed for this time, then fail with the write's error.
+   * While notes of reads cannot be written, reads succeed for this time. Then they fail with the error of the write.
    */
   readonly patienceMs?: number;
   readonly peers?: Set<LateNotes>;
@@ -54,9 +54,9 @@ export class LateNotes implements Store {
   #timer: NodeJS.Timeout | undefined;
   /** Time of the first failure since the last success. */
   #failedMs: number | undefined;
-  /** Records that were sent together with notes and are not answered yet. */
+  /** Records that were sent together with notes of reads and are not answered yet. */
   readonly #overlapping = new Map<Promise<void>, Writes>();
-  /** True while a batch of notes that the store rejected is written in parts. New records wait. */
+  /** True while notes of reads that the store rejected as a batch are written in parts. New records wait. */
   #inParts = false;
   #closed = false;
   readonly snapshot?: () => Promise<string>;
@@ -109,7 +109,7 @@ export class LateNotes implements Store {
     return this.#add(notes);
   }
 
-  /** True if reads must report that notes cannot be written. */
+  /** True if a read must now fail because earlier notes of reads could not be written. */
   #isPastPatience(): boolean {
     if (this.#failedMs === undefined) return false;
     return this.#waiting.size >= AT_MOST || performance.now() - this.#failedMs >= this.#patienceMs;
@@ -128,7 +128,7 @@ export class LateNotes implements Store {
   }
 
   record(writes: Writes): Promise<void> {
-    // Usually no note is waiting. Then write the record directly, which is faster.
+    // Usually no note of a read is waiting. Then write the record directly, which is faster.
     for (const peer of this.#peers)
       if (peer.#waiting.size > 0 || peer.#leaving !== undefined) return this.#recordInTurn(writes);
     return this.#store.record(writes);
@@ -149,7 +149,7 @@ export class LateNotes implements Store {
     return recorded;
   }
 
-  /** True if a record must wait for notes; false if all notes so far were sent to the store in order. */
+  /** True if a record must wait until notes of reads are written; false if all of them were sent in order. */
   #mustWait(): boolean {
     return !this.#overlaps || [...this.#peers].some((peer) => peer.#waiting.size > 0 || peer.#inParts);
   }
@@ -174,12 +174,12 @@ export class LateNotes implements Store {
     return this.#store.lastChanges(keys);
   }
 
-  /** The recent entries that affect claims. Waiting notes are none of them: reads claim nothing. */
+  /** The recent entries that affect claims. Waiting notes of reads need not be written first: reads claim nothing. */
   recent(cursor: number): RecentEntries {
     return this.#store.recent(cursor);
   }
 
-  /** The pending changes. Needs no waiting notes: they contain neither changes nor sessions. */
+  /** The pending changes. Waiting notes of reads need not be written first: they contain no changes. */
   pending(filter: PendingFilter = {}): Promise<readonly PendingChange[]> {
     return this.#store.pending(filter);
   }
@@ -235,7 +235,7 @@ export class LateNotes implements Store {
     return noted;
   }
 
-  /** Resolves when every note of this process is in the store. */
+  /** Resolves when every note of a read in this process is in the store. */
   #allWritten(): Promise<unknown> {
     if (this.#peers.size === 1) return this.#written();
     return Promise.all([...this.#peers].map((peer) => peer.#written()));
@@ -249,7 +249,7 @@ export class LateNotes implements Store {
     return undefined;
   }
 
-  /** Resolves when every note given to this instance so far is in the store. */
+  /** Resolves when every note of a read given to this instance so far is in the store. */
   #written(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -296,9 +296,9 @@ export class LateNotes implements Store {
   }
 
   /**
-   * Writes notes in smaller and smaller parts, and leaves out the notes that the store rejects.
-   * Otherwise these notes would fail every time and block all later records. If another error
-   * interrupts this, the retry may journal some reads twice.
+   * Writes notes of reads in smaller and smaller parts, and leaves out the notes that the store rejects. Otherwise
+   * these notes would fail every time and block all later records. If another error interrupts this, the retry may
+   * journal some reads twice.
    */
   async #writePart(notes: Notes): Promise<void> {
     try {
@@ -311,7 +311,7 @@ export class LateNotes implements Store {
     }
   }
 
-  /** Journals that a note is left out. Its file then counts as unread, despite earlier reads. */
+  /** Records in the journal that the note of a read is left out. The file then counts as unread. */
   async #leaveOut({ sightings: [seen], entries: [entry] }: Notes, { message }: Fault): Promise<void> {
     const { session = '', atMs = 0 } = entry ?? { ...seen, atMs: seen?.sighting.atMs };
     const what =
@@ -324,7 +324,7 @@ export class LateNotes implements Store {
       try {
         return await this.#store.record(writes);
       } catch (error) {
-        // Ignore this: a store that rejects the id or the path has no earlier read to forget.
+        // Ignore the error: a store that rejects the id or the path has no earlier read to forget.
         if (!isRejection(error)) throw error;
       }
     }
@@ -336,7 +336,7 @@ function isRejection(error: unknown): error is Fault {
   return error instanceof Fault && (error.reason === 'rejected' || error.reason === 'too-long');
 }
 
-/** The two halves of the notes, in their order. Undefined if only one note is left. */
+/** The two halves of some notes of reads, in their order. Undefined if only one note is left. */
 function halvesOf({ sightings, entries }: Notes): readonly [Notes, Notes] | undefined {
   const size = sightings.length + entries.length;
   if (size < 2) return undefined;
@@ -348,7 +348,7 @@ function halvesOf({ sightings, entries }: Notes): readonly [Notes, Notes] | unde
   ];
 }
 
-/** Notes in order of arrival. Of each session and file, only the newest sighting is kept. */
+/** Notes of reads in order of arrival. Of each session and file, only the newest sighting is kept. */
 class Batch {
   readonly #sightings = new Map<string, Map<string, Sighting>>();
   readonly #entries: NewEntry[] = [];
@@ -371,7 +371,7 @@ class Batch {
     return { sightings, entries: this.#entries };
   }
 
-  /** Drops what sessions have read of a file if a later record has replaced or forgotten it. */
+  /** Drops what sessions have read of a file if the writes replace or forget it. */
   supersede({ sightings = [], forget = [] }: Writes): void {
     for (const { session, sighting } of sightings) this.#sightings.get(session)?.delete(sighting.key);
     for (const { session, key } of forget) {

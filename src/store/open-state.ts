@@ -95,8 +95,8 @@ export interface RecordedOptions {
   /** `empty`: a missing local store counts as empty. `make`: it is created. */
   readonly missing: 'empty' | 'make';
   /**
-   * The workspace's name in a store that several machines share. If this machine has never served
-   * that workspace, the `roots` given here count as its roots.
+   * The workspace's name in a store that several machines share. If no folder of this machine has
+   * that name yet, the `roots` given here count as the roots of the workspace.
    */
   readonly name?: WorkspaceName | undefined;
 }
@@ -120,7 +120,10 @@ export async function openExistingStore(url: string): Promise<Store> {
   return openStore(file !== undefined && !mayBeThere(file) ? 'memory:' : url);
 }
 
-/** False only if the file is certainly missing. Other errors are reported better by the code that opens it. */
+/**
+ * False only if the file is certainly missing. For other errors true, because the code that opens
+ * the file reports them better.
+ */
 function mayBeThere(file: string): boolean {
   try {
     // Not `throwIfNoEntry`: from Node 22 on, a file in place of a parent folder would also count as no entry.

@@ -5,7 +5,7 @@ import { errnoOf, isMissing } from '../model/fault.ts';
 
 /** Identifies this process among all that share a state. */
 export interface Owner {
-  /** Identifies this process in announced changes. */
+  /** Identifies this process in the records of changes that it has begun. */
   readonly id: string;
   /** Identifies this opening of the state in file names: a process may open it several times. */
   readonly tag: string;

@@ -135,7 +135,7 @@ function canWrite(folder: string): boolean {
     accessSync(folder, constants.W_OK | constants.X_OK);
     return true;
   } catch {
-    // Whatever the reason, the folder is not usable.
+    // The folder is not usable, whatever the error was.
     return false;
   }
 }

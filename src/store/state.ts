@@ -34,8 +34,8 @@ export interface FleetView {
 }
 
 /**
- * A name that the user gives to folders of this machine. It has no effect if this machine has
- * already served other folders under that name.
+ * A name that the user gives to folders of this machine. It has no effect if other folders of this
+ * machine have that name already.
  */
 export interface WorkspaceName {
   readonly workspace: string;

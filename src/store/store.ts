@@ -23,17 +23,17 @@ export interface Store {
   recallMany(session: string, keys: readonly string[]): Awaitable<ReadonlyMap<string, Sighting>>;
   /**
    * Like `recallMany`, from memory and without waiting. Undefined if this process does not know all
-   * sightings of the session. The result may be outdated: a change that relies on it must be
-   * announced with its `basis`, which the store then checks. Present if a round trip is slow.
+   * sightings of the session. The result may be outdated: the record that begins a change must then
+   * contain `basis`, which the store checks. Present if a round trip is slow.
    */
   readonly remembered?: (session: string, keys: readonly string[]) => Remembered | undefined;
   sightings(session: string): Promise<readonly Sighting[]>;
   /** Writes all of `writes` or nothing. Numbers the entries and chains them by their hashes. */
   record(writes: Writes): Promise<void>;
   /**
-   * Records data that no caller waits for. Holders of this store see it immediately, other processes within a few
-   * milliseconds. It is lost if the process dies in between, so only recoverable data may be noted: what a session was
-   * shown. Returns undefined if there is nothing to wait for.
+   * Records data that no caller waits for. This process sees it immediately, other processes within
+   * a few milliseconds. It is lost if the process dies in between, so only recoverable data may be
+   * noted: what a session was shown. Returns undefined if there is nothing to wait for.
    */
   note(notes: Notes): Promise<void> | undefined;
   /** Matching entries, newest first unless `order` differs. */
@@ -51,14 +51,14 @@ export interface Store {
    */
   recent(cursor: number): RecentEntries;
   /**
-   * Changes that were announced and are not finished. Every change queries the pending changes of
-   * its own keys, so an implementation must fetch only what matches.
+   * Changes that have begun and are not finished. Every change queries the pending changes of its
+   * own keys, so an implementation must fetch only what matches.
    */
   pending(filter?: PendingFilter): Promise<readonly PendingChange[]>;
   session(id: string): Promise<SessionRecord | undefined>;
   /** Session records, most recently used first. */
   sessions(filter?: SessionFilter): Promise<readonly SessionRecord[]>;
-  /** The beginning and end of the journal's chain, and the store's size. */
+  /** The first and last link of the journal's hash chain, and the store's size. */
   state(): Promise<StoreState>;
   /**
    * A mark of the transactions committed so far, for `EntryFilter.committed`. Present if a later
@@ -142,8 +142,9 @@ export interface StoreState {
 }
 
 /**
- * One transaction. Whatever the order of the fields, `ifPending` is checked first, then data is dropped and forgotten,
- * then written. So "forget all, then note this" is one call.
+ * One transaction. The order of the fields does not matter: a store first checks `ifPending`, then
+ * drops and forgets data, then writes. So one call can forget all sightings of a session and store
+ * a new one.
  */
 export interface Writes {
   /**
@@ -152,8 +153,8 @@ export interface Writes {
    */
   readonly ifPending?: string;
   /**
-   * Write nothing and fail with the reason `outdated` unless this basis is still current and no announced change
-   * concerns the basis's keys.
+   * Write nothing and fail with the reason `outdated` unless this basis is still current and no
+   * change in progress concerns the keys of the basis.
    */
   readonly basis?: Basis;
   readonly sightings?: readonly { readonly session: string; readonly sighting: Sighting }[];
@@ -162,24 +163,30 @@ export interface Writes {
   readonly entries?: readonly NewEntry[];
   readonly announce?: PendingChange;
   /**
-   * The earlier contents of the announced change's files. A store that several machines share keeps
-   * them in the same transaction.
+   * The earlier contents of the files that the announced change will replace. A store that several
+   * machines share keeps them in the same transaction.
    */
   readonly images?: AnnouncedImages;
-  /** Ids of announced changes that are now finished: made, or given up. */
+  /** Ids of changes in progress that are now finished: made, or given up. */
   readonly settle?: readonly string[];
   readonly session?: SessionRecord;
   /** Removes the session's record and its sightings. */
   readonly dropSession?: string;
 }
 
-/** Sightings from memory, and the basis that a later record must confirm. */
+/**
+ * Sightings from memory, and the state of the session that the store must confirm before a change
+ * relies on them.
+ */
 export interface Remembered {
   readonly sightings: ReadonlyMap<string, Sighting>;
   readonly basis: Basis;
 }
 
-/** The state of a session in the store, as a process remembers it. */
+/**
+ * The state of a session in the store, as a process remembers it. The store checks it before it
+ * records a change.
+ */
 export interface Basis {
   readonly session: string;
   /** A number that changes when another process begins to write for the session. */

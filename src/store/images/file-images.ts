@@ -300,7 +300,7 @@ export class FileImages implements Images {
     return 'shared';
   }
 
-  /** Like `#holds`, but trusts our own copies without reading their bytes. */
+  /** Like `#holds`, but does not read the bytes of copies that only Lookfirst has written. */
   async #isThere(fingerprint: Fingerprint): Promise<boolean> {
     return isCopy(this.#folder.image(fingerprint.sha256), fingerprint) || this.#holds(fingerprint);
   }
@@ -358,7 +358,7 @@ export class FileImages implements Images {
   }
 }
 
-/** Attempts to find a stored file (image). Others never rename it that often during one search. */
+/** Maximum attempts to find a stored file. Other processes never rename it this often in one search. */
 const MAX_LOOKS = 4;
 
 /**

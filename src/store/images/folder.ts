@@ -49,7 +49,7 @@ const UNLINKABLE: ReadonlySet<string | undefined> = new Set([
  * become images later are compared again first: see `KeptTrees`.
  */
 const MOMENT_MS = 2000;
-/** Maximum number of synced images to remember: about 200 bytes each. */
+/** Maximum number of synced files to remember. Each takes about 200 bytes. */
 const MAX_DURABLE = 10_000;
 /** Limit of twins (other files with the same bytes) per image and process. A new twin replaces the oldest. */
 const MAX_TWINS = 16;
@@ -77,8 +77,7 @@ export class ImageFolder {
   readonly #owner = ownerOfThisProcess();
   readonly #synced = new Set<string>();
   /**
-   * The images whose bytes and name are known to be synced, by path, each with its `versionOf` at
-   * that time.
+   * The stored files whose bytes and name are known to be synced, by path, each with its `versionOf` at that time.
    */
   readonly #durable = new Map<string, string>();
   #twins = 0;
@@ -88,8 +87,8 @@ export class ImageFolder {
   }
 
   /**
-   * Path of an image. Built without `join`, which would examine every character: every change needs the path several
-   * times.
+   * Path of an image (a stored file content). Built without `join`, which would examine every character: every change
+   * needs the path several times.
    */
   image(sha256: string): string {
     return `${this.path}${sep}${shardOf(sha256)}${sep}${sha256}`;
@@ -99,7 +98,7 @@ export class ImageFolder {
     return `${this.image(sha256)}.gone`;
   }
 
-  /** Path of the compressed form of an image; see `packImages`. */
+  /** Path of the compressed form of a stored file; see `packImages`. */
   packed(sha256: string): string {
     return `${this.image(sha256)}.packed`;
   }
@@ -112,14 +111,14 @@ export class ImageFolder {
     return `${this.image(sha256)}.late-${randomUUID()}`;
   }
 
-  /** A new path for an image that a program changed, once the journal has recorded that. */
+  /** A new path for a stored file that a program changed, once the journal has recorded that change. */
   told(sha256: string): string {
     return `${this.image(sha256)}.told-${randomUUID()}`;
   }
 
   /**
-   * A second path for an image whose first path another file with the same bytes is about to take.
-   * These paths are reused in rotation.
+   * A second path for a stored file whose first path another file with the same bytes is about to take. These paths
+   * are reused in rotation.
    */
   twin(sha256: string): string {
     this.#twins = (this.#twins + 1) % MAX_TWINS;
@@ -130,7 +129,7 @@ export class ImageFolder {
     return path.startsWith(`${this.image(sha256)}.twin-`);
   }
 
-  /** A unique path on the same file system as the images. */
+  /** A unique path on the same file system as the stored files. */
   temp(): string {
     return join(this.path, 'tmp', `${this.#owner.replace(':', '-')}-${randomUUID()}`);
   }
@@ -141,7 +140,7 @@ export class ImageFolder {
     return temp;
   }
 
-  /** Syncs an image and its name to the disk, as far as `durability` requires. */
+  /** Syncs a stored file and its name to the disk, as far as `durability` requires. */
   sync(image: string, durability: Durability): void {
     if (durability === 'none') return;
     sync(image);
@@ -194,7 +193,7 @@ export class ImageFolder {
     }
   }
 
-  /** All names of each image, optionally only in the given subfolders. */
+  /** All names of each stored file, optionally only in the given subfolders. */
   *names(shards?: ReadonlySet<string>): Generator<ImageNames> {
     for (const shard of namesIn(this.path)) {
       if (!/^[0-9a-f]$/.test(shard) || shards?.has(shard) === false) continue;
@@ -220,8 +219,8 @@ export class ImageFolder {
 }
 
 /**
- * The subfolder of an image, named after the first digit of its hash. There are only 16 subfolders,
- * because creating one takes as long as many changes of files.
+ * The subfolder of a stored file, named after the first digit of its hash. There are only 16 subfolders, because
+ * creating one takes as long as many changes of files.
  */
 export function shardOf(sha256: string): string {
   return sha256.slice(0, 1);
@@ -346,9 +345,9 @@ function namesIn(folder: string): string[] {
 }
 
 /**
- * Inode and modification time of a file; undefined if there is no file. An image is written once and then only removed
- * or replaced, so a changed pair means that the file must be synced again. The pair is no proof of equal bytes: a new
- * file can get an old inode number, and a write within one tick of the file system's clock keeps the time.
+ * Inode and modification time of a file; undefined if there is no file. A stored file is written once and then only
+ * removed or replaced, so a changed pair means that it must be synced again. The pair is no proof of equal bytes: a
+ * new file can get an old inode number, and a write within one tick of the file system's clock keeps the time.
  */
 function versionOf(path: string): string | undefined {
   const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });

@@ -34,8 +34,8 @@ export async function* setAsideLate(
     if (fingerprint === undefined) continue;
     const written = await splitOff(folder, fingerprint);
     const twins = await setAsideLateTwins(folder, fingerprint, paths);
-    // The original bytes are lost unless a file with these bytes has the image's name, is packed,
-    // or is in a folder that was moved out of the workspace as a whole.
+    // The original bytes are lost unless a file with these bytes has the regular name, is
+    // compressed, or is in a folder that was moved out of the workspace as a whole.
     const isLost =
       statsOf(folder.image(sha256)) === undefined &&
       packedFile(folder, sha256) === undefined &&
@@ -103,8 +103,8 @@ function isOurs(stats: { readonly mode: number }): boolean {
 const KEPT_MS = 24 * 3_600_000;
 
 /**
- * Gives an image a second name (a twin) before another file with the same bytes takes its first
- * name: a program may have either file open. Without hard links there is no twin.
+ * Gives a stored file a second name (a twin) before another file with the same bytes takes its
+ * first name: a program may have either file open. Without hard links there is no twin.
  */
 export async function keepTwin(folder: ImageFolder, fingerprint: Fingerprint): Promise<void> {
   const twin = await freeTwin(folder, fingerprint);

@@ -51,8 +51,8 @@ export function readPacked(folder: ImageFolder, { sha256, size }: Fingerprint): 
 }
 
 /**
- * Path of an image's compressed form, also while the image is being removed. Undefined if there is
- * none.
+ * Path of the compressed form of a stored file, also while it is being removed. Undefined if there
+ * is none.
  */
 export function packedFile(folder: ImageFolder, sha256: string): string | undefined {
   return [folder.packed(sha256), folder.packedGone(sha256)].find((file) => statsOf(file) !== undefined);
@@ -86,8 +86,8 @@ interface PackOptions {
   readonly nowMs: number;
   readonly durability: Durability;
   /**
-   * The inodes that processes have open. Undefined if they are unknown: images that came from the
-   * workspace then stay uncompressed.
+   * The inodes that processes have open. Undefined if they are unknown: stored files that came from
+   * the workspace then stay uncompressed.
    */
   readonly open: ReadonlySet<string> | undefined;
 }
@@ -114,7 +114,10 @@ function inodeOf({ dev, ino }: { readonly dev: number; readonly ino: number }): 
   return `${dev}:${ino}`;
 }
 
-/** Like `pack`, but also returns 0 if another process removes or compresses the image at the same time. */
+/**
+ * Like `pack`, but also returns 0 if another process removes or compresses the stored file at the
+ * same time.
+ */
 function packUnlessGone(folder: ImageFolder, sha256: string, packing: PackOptions): number {
   try {
     return pack(folder, sha256, packing);
@@ -124,7 +127,7 @@ function packUnlessGone(folder: ImageFolder, sha256: string, packing: PackOption
   }
 }
 
-/** Compresses one image and returns the bytes saved, or 0 if it stays as it is. */
+/** Compresses one stored file and returns the bytes saved, or 0 if the file stays uncompressed. */
 function pack(folder: ImageFolder, sha256: string, { nowMs, durability, open }: PackOptions): number {
   const image = folder.image(sha256);
   const stats = statsOf(image);
@@ -132,8 +135,8 @@ function pack(folder: ImageFolder, sha256: string, { nowMs, durability, open }: 
   const isOurs = (stats.mode & 0o777) === COPY_MODE;
   if (!isOurs && (stats.ctimeMs > nowMs - UNWRITTEN_MS || open?.has(inodeOf(stats)) !== false)) return 0;
   const { bytes } = readStart(image, stats.size);
-  // Do not compress an image that a program has changed through its open file. `setAsideLate`
-  // reports the change later.
+  // Do not compress a stored file that a program has changed because it still has the file open.
+  // `setAsideLate` reports the change later.
   if (hash('sha256', bytes) !== sha256) return 0;
   const small = deflateRawSync(bytes);
   if (small.byteLength > stats.size * (1 - MIN_SAVED)) return 0;
@@ -145,16 +148,17 @@ function pack(folder: ImageFolder, sha256: string, { nowMs, durability, open }: 
 }
 
 /**
- * Removes the uncompressed image if it still is the file that was compressed. Otherwise another
- * file with the same bytes has taken its name; that file stays, and the result is false.
+ * Removes the uncompressed form of a stored file if it still is the file that was compressed.
+ * Otherwise another file with the same bytes has taken its name; that file stays, and the result is
+ * false.
  */
 function removePlain(
   folder: ImageFolder,
   sha256: string,
   { ino, mtimeMs }: { readonly ino: number; readonly mtimeMs: number },
 ): boolean {
-  // Rename the image to a temporary name, then check that it is the right file. If this process
-  // dies meanwhile, a clean-up removes the temporary file, and the compressed form remains.
+  // Rename the stored file to a temporary name, then check that it is the right file. If this
+  // process dies meanwhile, a clean-up removes the temporary file, and the compressed form remains.
   const [image, aside] = [folder.image(sha256), folder.ready(folder.temp())];
   if (!setAside(image, aside)) return false;
   const stats = statsOf(aside);
@@ -206,8 +210,8 @@ function discard(folder: ImageFolder, doomed: ReadonlySet<string>): ImageUsage {
     if (!doomed.has(sha256)) continue;
     count++;
     for (const path of paths) {
-      // Keep an image under its regular name: a process that needs it has stored it again
-      // meanwhile.
+      // Leave a file that has its regular name again: a process that needs the content has stored
+      // it meanwhile.
       if (path === folder.image(sha256) || path === folder.packed(sha256)) continue;
       bytes += statsOf(path)?.size ?? 0;
       removeIfThere(path);

@@ -83,7 +83,7 @@ export class KeptTrees {
     return lstatSync(this.#listOf(folder), { throwIfNoEntry: false }) !== undefined;
   }
 
-  /** Removes the list of a folder. Its files no longer serve as images. */
+  /** Removes the list of a folder. Its files no longer count as stored contents. */
   drop(folder: string): void {
     this.#known.delete(basename(folder));
     removeIfThere(this.#listOf(folder));
@@ -95,7 +95,9 @@ export class KeptTrees {
     return known === undefined && this.#isReadAgain() ? firstOf(this.#known.values(), sha256) : known;
   }
 
-  /** All listed files by hash, including files that were renamed to images since. */
+  /**
+   * All listed files by hash, including files that were renamed to images (stored contents) since.
+   */
   usage(): Map<string, { readonly bytes: number; readonly sinceMs: number }> {
     this.#isReadAgain();
     const usage = new Map<string, { readonly bytes: number; readonly sinceMs: number }>();
@@ -123,8 +125,9 @@ export class KeptTrees {
   }
 
   /**
-   * Renames the files of listed folders to images. With `hashes`, takes only folders that contain a
-   * file with one of these hashes. Several processes may do this at the same time.
+   * Renames the files of listed folders to images (stored contents). With `hashes`, takes only
+   * folders that contain a file with one of these hashes. Several processes may do this at the same
+   * time.
    */
   async takeIn({
     hashes,
@@ -187,7 +190,8 @@ export class KeptTrees {
   }
 
   /**
-   * Updates the known lists from the folder of lists. Returns true if a list was added or removed.
+   * Updates the known lists from the folder in which the lists are stored. Returns true if a list
+   * was added or removed.
    */
   #isReadAgain(): boolean {
     const names = unlessMissing(() => readdirSync(this.#lists)) ?? [];
@@ -204,7 +208,10 @@ export class KeptTrees {
     return changed;
   }
 
-  /** Reads the list of a kept folder's files. Undefined if it is gone or damaged; its files then stay. */
+  /**
+   * Reads the list of files of a folder that left the workspace. Undefined if the list is gone or
+   * damaged; the files then stay where they are.
+   */
   #read(name: string): ListedTree | undefined {
     const list = join(this.#lists, name);
     try {

@@ -51,7 +51,7 @@ export class AbandonedChanges {
     });
   }
 
-  /** Forgets a change that the server knows to be withdrawn. */
+  /** Forgets a change, because the server has confirmed that it is withdrawn. */
   delete(change: string): void {
     this.#changes.delete(change);
     const file = this.#fileOf(change);

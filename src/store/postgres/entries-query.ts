@@ -8,7 +8,10 @@ const COLUMNS = 'at_ms, kind, session, root, path, change, rest, hash';
 /** Adds a value and returns its placeholder in the query. */
 type Bind = (value: PgValue) => string;
 
-/** Builds a query for entries and its values. With `chain`, entries are numbered within that chain. */
+/**
+ * Builds a query for entries and its values. With `chain`, entries are numbered within that hash
+ * chain.
+ */
 export function postgresEntriesQuery(
   schema: string,
   names: Names,

@@ -73,7 +73,7 @@ export class Heart {
     this.#leases.delete(lease);
   }
 
-  /** The fences of all leases that cover one of these keys. */
+  /** The fences (unique lease numbers) of all leases that cover one of these keys. */
   fencesOf(keys: readonly string[]): readonly Fence[] {
     const found: Fence[] = [];
     for (const lease of this.#leases)
@@ -82,8 +82,8 @@ export class Heart {
   }
 
   /**
-   * False if another process may have received one of our leases, because it was lost or not
-   * renewed in time.
+   * False if another process may have received a lease of this process, because the lease was lost
+   * or not renewed in time.
    */
   get holdsAll(): boolean {
     return [...this.#leases].every(({ lost, renewed }) => !lost && renewed.ageMs < SAFE_MS);
@@ -115,7 +115,8 @@ export class Heart {
         else if (this.#leases.has(lease)) lease.lost = true;
       }
     } catch {
-      // Ignore the failure: `holdsAll` reports when the missing renewal becomes dangerous, and the next beat retries.
+      // Ignore the failure: the next beat retries, and `holdsAll` becomes false when a lease may
+      // have expired.
     }
   }
 }

@@ -118,8 +118,9 @@ export async function openPostgresState(url: string, options: PostgresStateOptio
 }
 
 /**
- * Opens a fleet's records for user commands: writes nothing to the state folder and announces no
- * process. If this machine has never served the named workspace, `roots` are taken for its roots.
+ * Opens a fleet's records for user commands, without heartbeats and leases. Writes nothing to the
+ * state folder. If no folder of this machine has the given workspace name yet, `roots` count as the
+ * roots of that workspace.
  */
 export async function openPostgresRecords(
   url: string,
@@ -201,7 +202,7 @@ async function servedPlaces(
   return readPlaces(db, machine);
 }
 
-/** The named place that contains a root. Undefined if the root has no name. */
+/** The root with a workspace name that is or contains `root`. Undefined if there is none. */
 function placeAround(places: readonly MachinePlace[], root: string): MachinePlace | undefined {
   const [nearest] = places
     .filter((place) => isWithin(root, place.root))
@@ -211,8 +212,8 @@ function placeAround(places: readonly MachinePlace[], root: string): MachinePlac
 
 /**
  * The folders of this machine that need leases: the shared folders, and the given roots inside
- * these folders. With `sharedWorkspace`, all given roots. The roots are included because an
- * announced change is found by its root.
+ * these folders. With `sharedWorkspace`, all given roots. The roots are included because a change
+ * in progress is found by its root.
  */
 function sharedRootsOf(
   places: readonly MachinePlace[],
@@ -253,7 +254,7 @@ async function savePlaces(
 
 /**
  * The saved places (roots with workspace names) of this machine. A workspace counts as shared if
- * any machine has served it as shared.
+ * any machine has saved it as shared.
  */
 async function readPlaces(db: PostgresConnection, machine: string): Promise<readonly MachinePlace[]> {
   const rows = await db.query(

@@ -20,19 +20,20 @@ import type { PostgresConnection } from './connection.ts';
 import { type Row, SERVER_CLOCK } from './driver.ts';
 
 /**
- * Larger files stay on their machine: a megabyte takes a fifth of a second to write, and most source files are small.
+ * Maximum size of a file content in the database. Larger ones stay on their machine: a megabyte
+ * takes a fifth of a second to write, and most source files are small.
  */
 const MAX_SHARED_BYTES = 1 << 20;
 /**
- * Maximum number of images that are remembered as sent to the database. If there are more, all are
- * forgotten, and `adopt` queries whether the database has an image.
+ * Maximum number of file contents that are remembered as sent to the database. If there are more,
+ * all are forgotten, and `adopt` queries whether the database has a content.
  */
 const MAX_SENT = 10_000;
-/** Number of images listed per query. */
+/** Number of stored contents listed per query. */
 const LIST_PAGE = 5000;
 
 interface ImageOptions {
-  /** Images as local files of this machine. */
+  /** Stores earlier file contents as files on this machine. */
   readonly local: Images;
   readonly db: PostgresConnection;
   readonly machine: string;
@@ -53,7 +54,10 @@ export class PostgresImages implements Images {
   readonly #secrets: ImageOptions['secrets'];
   /** Hashes of bytes that stay here because a file that held them was secret. */
   readonly #onlyHere = new Set<string>();
-  /** Hashes of bytes sent with the announcement of a change in progress, and the connection that sent them. */
+  /**
+   * Hashes of bytes that were sent when a change in progress began, and the connection that sent
+   * them.
+   */
   readonly #sent = new Map<string, number>();
 
   constructor({ local, db, machine, secrets }: ImageOptions) {
@@ -64,8 +68,8 @@ export class PostgresImages implements Images {
   }
 
   /**
-   * The store for images that only improve later diffs. They stay on this machine, because they are not worth a
-   * transfer.
+   * The store for file contents that only improve later diffs. They stay on this machine, because
+   * they are not worth a transfer.
    */
   get baselines(): Pick<Images, 'has' | 'read' | 'keepBytes'> {
     return {
@@ -99,8 +103,8 @@ export class PostgresImages implements Images {
   }
 
   /**
-   * Sends the bytes to the database unless they were sent with the announcement of the change. They
-   * were not sent then if another program changed the file after the announcement.
+   * Sends the bytes to the database unless they were sent when the change began. They were not sent
+   * if another program changed the file after that.
    */
   async adopt(fromPath: string, fingerprint: Fingerprint, how: Adoption = {}): Promise<Kept> {
     const { sha256 } = fingerprint;
@@ -140,7 +144,7 @@ export class PostgresImages implements Images {
     try {
       return await this.#local.read(fingerprint);
     } catch (error) {
-      // A program has overwritten the local image, but the database may have the original bytes.
+      // A program has overwritten the local copy, but the database may have the original bytes.
       if (error instanceof Fault && (await this.#isShared(fingerprint.sha256)))
         return this.#fetch(fingerprint);
       throw error;
@@ -178,8 +182,8 @@ export class PostgresImages implements Images {
   }
 
   /**
-   * Lists each image once, wherever it is stored. Loads the list of this machine's images as a
-   * whole, and the database's list in pages.
+   * Lists each stored content once, wherever it is stored. Loads the list of this machine as a
+   * whole, and the list of the database in pages.
    */
   async *list(): AsyncGenerator<KeptImage> {
     const here = new Map<string, KeptImage>();
@@ -221,9 +225,9 @@ export class PostgresImages implements Images {
   }
 
   /**
-   * Removes images, except those in `needed` and those that a change announced during this call
-   * needs. Such an announcement renews the time of its images, and only images with an older time
-   * are removed.
+   * Removes stored contents, except those in `needed` and those of changes that begin during this
+   * call. The record that a change begins renews the time of its contents, and only contents with
+   * an older time are removed.
    */
   async remove(hashes: readonly string[], needed: () => Promise<ReadonlySet<string>>): Promise<ImageUsage> {
     const [clock] = await this.#db.query(`select ${SERVER_CLOCK} as now`);
@@ -245,7 +249,10 @@ export class PostgresImages implements Images {
     };
   }
 
-  /** Removes shared images. A writer without the right to do so still cleans up its own machine. */
+  /**
+   * Removes contents from the database. A writer without the right to do so still cleans up its own
+   * machine.
+   */
   async #removeShared(doomed: readonly string[], untilMs: number): Promise<readonly Row[]> {
     const text = `delete from ${this.#db.schema}.images where sha256 = any($1::text[]) and since_ms <= $2
       returning size, body is not null as whole`;

@@ -240,7 +240,8 @@ function journalTests(server: PostgresServer, connect: Connect): void {
     await expect(one.record({ announce, basis })).rejects.toMatchObject({ reason: 'outdated' });
     await one.record({ settle: ['c1'] });
     await one.record({ announce, basis });
-    // Sends the record again, as after a lost answer. It must not conflict with its own announcement.
+    // Send the record again, as after a lost answer. It must not conflict with the change that it
+    // announced itself.
     await one.record({ announce, basis });
     await one.record({ settle: ['c2'] });
     await other.record({ forget: [{ session: 's', key }] });

@@ -230,8 +230,8 @@ export class PostgresStore implements Store {
   async close(): Promise<void> {
     if (this.#closed) return;
     clearInterval(this.#poll);
-    // Withdraw changes whose announcement the server never confirmed, and mark this hash chain as
-    // ended. Ignore failures: another process will withdraw them, and the mark only informs users.
+    // Withdraw changes whose start the server never confirmed, and mark this hash chain as ended.
+    // Ignore failures: another process will withdraw them, and the mark only informs users.
     if (this.#writer.hasAbandoned()) await this.record({}).catch(() => undefined);
     if (this.#writer.acknowledged > 0)
       await this.#db.query(`select ${this.#s}.lf_close($1)`, [this.chain]).catch(() => undefined);

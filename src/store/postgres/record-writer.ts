@@ -13,45 +13,44 @@ import { losesSightings } from './seen-cache.ts';
 const MINUTE_MS = 60_000;
 const MAX_SUMMARISED = 10_000;
 /**
- * When a writer sends entries, the server checks that the writer's last entry still exists. After
- * this time without a durable record there is no check, because a clean-up removes idle chains (the
- * entries of one writer). The clean-up waits twice as long, because clocks of machines differ.
+ * When a writer sends entries, the server checks that the last entry of the writer's hash chain
+ * still exists. After this time without a durable record there is no such check, because a clean-up
+ * removes idle chains. The clean-up waits twice as long, because clocks of machines differ.
  */
 export const CHAIN_IDLE_MS: number = 7 * 86_400_000;
 /**
- * An announced change also renews the heartbeat of its process if that is older than this. A
- * heartbeat is valid for 20 seconds.
+ * The record that a change begins also renews the heartbeat of its process if the last renewal is
+ * older than this. A heartbeat is valid for 20 seconds.
  */
 const OWNER_MS = 5000;
 
 /** The data that a store needs about its process. */
 export interface StoreContext {
   readonly names: Names;
-  /** Identifies the process in announced changes. */
+  /** Identifies the process in the records of changes that it has begun. */
   readonly owner: string;
   /** Workspaces that several machines write to. */
   readonly sharedRoots: readonly string[];
   /**
-   * Sends heartbeats for announced changes, so that other machines know they are in progress, and tracks the held
-   * leases.
+   * Sends heartbeats during changes, so that other machines know that the changes are in progress.
+   * Also tracks the leases of this process.
    */
   readonly heart?: Heart;
   /**
-   * `full`: an announced change survives a power cut of the server. Otherwise only finished changes
-   * survive it.
+   * `full`: the record that a change begins survives a power cut of the server. Otherwise only
+   * finished changes survive it.
    */
   readonly durability?: Durability;
   /**
-   * If present, reads have a chain of entries of their own, so that they can be removed earlier.
-   * `all`: the chain holds all reads. `summary`: it holds the first read of each minute, session
-   * and file.
+   * If present, reads have a hash chain of their own, so that they can be removed earlier. `all`:
+   * the chain holds all reads. `summary`: it holds the first read of each minute, session and file.
    */
   readonly reads?: 'all' | 'summary';
   /** Problems found while opening, for the user. */
   readonly warnings?: readonly string[];
   /** The state folder. It keeps a list of the changes that this process could not withdraw. */
   readonly home?: string;
-  /** Name of the chain of entries that this writer appends to. Default: a new chain. */
+  /** Name of the hash chain that this writer appends to. Default: a new chain. */
   readonly chain?: string;
 }
 
@@ -83,7 +82,7 @@ export class RecordWriter {
    */
   readonly #fences = new Map<string, readonly Fence[]>();
   readonly #abandoned: AbandonedChanges;
-  /** The minute of the last journalled read, by session and file. */
+  /** The minute of the last read in the journal, by session and file. */
   readonly #summarised = new Map<string, number>();
   #records = 0;
   #acknowledged = 0;
@@ -96,14 +95,14 @@ export class RecordWriter {
     this.chain = context.chain ?? `${context.names.here}/${context.owner}/${randomBytes(4).toString('hex')}`;
   }
 
-  /** The last number of our chain that the server has confirmed. */
+  /** The last entry number of this writer's hash chain that the server has confirmed. */
   get acknowledged(): number {
     return this.#acknowledged;
   }
 
   /**
-   * True if the change was given up, because its announcement got no answer, and the server has not
-   * withdrawn it yet. Without an id: true if there is any such change.
+   * True if this process gave up the change, because the server did not confirm its start, and the
+   * server has not withdrawn the change yet. Without an id: true if there is any such change.
    */
   hasAbandoned(change?: string): boolean {
     return change === undefined ? this.#abandoned.all.length > 0 : this.#abandoned.has(change);
@@ -144,8 +143,8 @@ export class RecordWriter {
   /** Builds the JSON text that `lf_record` takes. Throws if the writes are not JSON. */
   prepare(writes: Writes): PreparedRecord {
     const now = Date.now();
-    // Renew the heartbeat at most once per `OWNER_MS`, so that few announcements have to write it.
-    // It stays valid for longer, and during changes `Heart` renews it too.
+    // Renew the heartbeat at most once per `OWNER_MS`, so that few changes have to write it. It
+    // stays valid for longer, and during changes `Heart` renews it too.
     const isDue = writes.announce !== undefined && (this.#ownerRenewed?.ageMs ?? Infinity) > OWNER_MS;
     const renewsOwner = isDue ? new Moment() : undefined;
     if (now - this.#acknowledgedMs > CHAIN_IDLE_MS) this.#acknowledged = 0;
@@ -216,8 +215,8 @@ export class RecordWriter {
   }
 
   /**
-   * The lease numbers that the server checks: when a change is announced, and when it enters the
-   * journal. A change without an entry was reverted and needs no check.
+   * The lease numbers that the server checks: when a change begins, and when it enters the journal.
+   * A change without a journal entry was reverted and needs no check.
    */
   #fencesFor({ announce, settle = [], entries = [] }: Writes): readonly Fence[] {
     if (announce !== undefined) {
@@ -320,8 +319,9 @@ function sortedByName(values: ReadonlyMap<string, object>): readonly object[] {
 
 /**
  * True if a record must survive a power cut of the server. Reads and new sightings need not,
- * because a session can read again. An announcement must survive only with `full`. Otherwise a
- * power cut may lose it, but its process still runs and records the finished change durably.
+ * because a session can read again. The record that a change begins must survive only with `full`.
+ * Otherwise a power cut may lose it, but its process still runs and records the finished change
+ * durably.
  */
 function isDurable(writes: Writes, durability: Durability = 'none'): boolean {
   const { announce, settle, session, dropSession, entries = [] } = writes;

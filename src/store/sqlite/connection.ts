@@ -35,10 +35,7 @@ export interface OpenOptions {
    * and replaced by an empty one.
    */
   readonly damaged: 'fail' | 'set-aside';
-  /**
-   * `full`: an announced change is on the disk before `record` resolves. Otherwise a power cut may
-   * lose it.
-   */
+  /** `full`: `record` resolves only when the start of a change is on the disk. Otherwise a power cut may lose it. */
   readonly durability?: Durability;
 }
 

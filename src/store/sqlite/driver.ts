@@ -157,7 +157,7 @@ const CHECKPOINT_PAGES = 4000;
 /** The value of `pragma auto_vacuum` for incremental mode. */
 const INCREMENTAL = 2;
 
-/** Kinds that are not in the index of a session's rare entries. Never changed, because a migration contains them. */
+/** Kinds of entries that are not in the index of rare entries. Never changed, because a migration contains them. */
 export const FREQUENT_KINDS: readonly string[] = ['read', 'look', 'change'] satisfies Entry['kind'][];
 /** The condition of the index of rare entries. SQLite uses that index only for queries with exactly this text. */
 export const IS_RARE: string = `kind not in (${FREQUENT_KINDS.map((kind) => `'${kind}'`).join(', ')})`;

@@ -142,7 +142,7 @@ export interface Appended {
 
 const MOVE_HEAD = 'update chain set head_seq = ?, head_hash = ? where head_seq = ? and head_hash = ?';
 
-/** New links of the chain, and the link before them. */
+/** New links of the hash chain, and the link before them. */
 interface Extension {
   readonly after: ChainLink;
   readonly links: readonly ChainLink[];
@@ -183,7 +183,7 @@ export class ChainRows {
     else for (const key of keys) this.#db.sql('insert into touches values (?, ?)').run(key, seq);
   }
 
-  /** Remembers the new head. The caller must have committed. */
+  /** Remembers the newest entry of the chain. The caller must have committed the transaction. */
   committed({ head }: Appended): void {
     this.#head = head;
   }
@@ -236,7 +236,7 @@ export class RecentRows {
     this.#versionNow = versionNow;
   }
 
-  /** Records entries of this connection: the database version changes only by other connections. */
+  /** Adds entries of this connection. Only writes of other connections change the database version. */
   appended({ after, head, recent }: Appended): void {
     this.#newest = head.seq;
     if (this.#own.through !== after) this.#own = { after, through: after, entries: [] };

@@ -79,8 +79,8 @@ export class Recalled {
 }
 
 /**
- * Remembers whether any change is pending (announced and unfinished), so that most calls need no
- * query. No change is pending under three conditions. The last query found only changes of this
+ * Remembers whether any change is pending (begun and unfinished), so that most calls need no query.
+ * No change is pending under three conditions. The last query found only changes of this
  * connection, this connection has finished all of its changes, and no other connection has written
  * since.
  */
@@ -103,7 +103,7 @@ export class PendingRows {
     for (const change of this.#own) if (!found.has(change)) this.#own.delete(change);
   }
 
-  /** Remembers the changes that a committed record announced or finished. */
+  /** Remembers the changes that a committed record begins or finishes. */
   recorded({ announce, settle }: Pick<Writes, 'announce' | 'settle'>): void {
     for (const change of settle ?? []) this.#own.delete(change);
     if (announce !== undefined) this.#own.add(announce.change);

@@ -95,8 +95,8 @@ class SqliteStore implements Store {
   readonly #pending = new PendingRows();
   readonly #chain: ChainRows;
   /**
-   * The change that was announced last. The database files were checked at that moment, so the
-   * record that ends this change does not check them again.
+   * The change whose start was recorded last. The database files were checked at that moment, so the record that ends
+   * this change does not check them again.
    */
   #announced: string | undefined;
   /** The result of the last query for a single entry. Weak, because the entry of a large command takes megabytes. */
@@ -173,8 +173,8 @@ class SqliteStore implements Store {
     const { announce, settle } = writes;
     const appended = this.#write(writes);
     if (settle !== undefined) this.#db.noteInPlace('always');
-    // Note the size of the write-ahead log after the first announcement only. The record that ends
-    // the change notes it again.
+    // After the start of a change, note the size of the write-ahead log only if none is noted yet. The record that
+    // ends the change notes it again.
     else if (announce !== undefined) this.#db.noteInPlace('first');
     if (appended === 'not pending') return;
     this.#pending.recorded(writes);
@@ -185,8 +185,8 @@ class SqliteStore implements Store {
       this.#db.head.write(appended.head);
       this.#recent.appended(appended);
     }
-    // Only announcements need a sync. After a power cut, the announcement and the earlier contents
-    // of the files tell whether the change was made.
+    // Only the record that a change begins needs a sync. After a power cut, it shows together with the earlier
+    // contents of the files whether the change was made.
     if (announce !== undefined && this.#durability === 'full') await this.#syncLog();
   }
 
@@ -260,7 +260,7 @@ class SqliteStore implements Store {
    */
   async pending(filter: PendingFilter = {}): Promise<readonly PendingChange[]> {
     return this.#db.attempt(() => {
-      // Read the version before the table: a change that is announced in between is then found by the next call.
+      // Read the version before the table: if another process begins a change in between, the next call finds it.
       const version = this.#recalled.versionNow();
       if (this.#pending.isEmpty(version)) return [];
       const rows = this.#db.sql('select announced from pending').all() as { announced: string }[];
@@ -390,7 +390,10 @@ function damageWarning(aside: string): string {
   );
 }
 
-/** True for an announcement alone. It is one row, which SQLite stores as a whole without an explicit transaction. */
+/**
+ * True for a record that only says that a change begins. It is one row, which SQLite stores as a whole without an
+ * explicit transaction.
+ */
 function isOneStatement(writes: Writes): boolean {
   for (const part in writes) if (part !== 'announce') return false;
   return writes.announce !== undefined;

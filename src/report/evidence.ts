@@ -182,5 +182,5 @@ const MAX_KEPT = 3;
 export function keptWords(kept: readonly string[]): string {
   const shown = kept.slice(0, MAX_KEPT).map(pathText).join(', ');
   const more = kept.length > MAX_KEPT ? ` and in ${kept.length - MAX_KEPT} more files there` : '';
-  return `Another program wrote the file at the same moment; its displaced bytes are kept at ${shown}${more}.`;
+  return `Another program wrote the file at the same moment; the bytes that it wrote are kept at ${shown}${more}.`;
 }

@@ -146,6 +146,15 @@ describe('lookfirst status', () => {
     expect(rows[0]).toMatchObject({ type: 'sighting', session: 'agent-7', path: 'long.txt', seen: 'some' });
   });
 
+  it('reports a file here even if its session now has a root in a subfolder', async () => {
+    const work = await changedDesk();
+    await work.put('sub/b.txt', 'b\n');
+    await work.session.close();
+    await work.open({ roots: [join(work.root, 'sub')] });
+    const { stdout, code } = await lookfirst(work, ['status', 'a.txt']);
+    expect([code, stdout]).toEqual([0, expect.stringContaining('agent-7')]);
+  });
+
   it('refuses a path outside every workspace', async () => {
     const work = await changedDesk();
     const ran = await lookfirst(work, ['status', '../outside/x'], { cwd: work.root });

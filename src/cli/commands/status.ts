@@ -4,7 +4,7 @@ import type { FileStatus, Freshness } from '../../model/results.ts';
 import { type StateSize, stateSize } from '../../records/clean-up.ts';
 import { changeOfPath, nothingHere, whatOf } from '../../records/entry-words.ts';
 import { Records } from '../../records/records.ts';
-import { canonicalPath, Scope } from '../../records/scope.ts';
+import { canonicalPath, isInScope, Scope } from '../../records/scope.ts';
 import type { PlacedSession } from '../../records/session-views.ts';
 import {
   clientOf,
@@ -94,7 +94,7 @@ async function status(cli: Cli, path: string | undefined, flags: StatusFlags): P
   const existing = roots.filter((root) => canonicalPath(cli.cwd, root).kind === 'folder');
   const { folders = [] } = new Scope({ cwd: cli.cwd, root: flags.root });
   const sessions = await openForReading(cli, flags, {
-    roots: existing.length === 0 ? [cli.cwd] : existing,
+    roots: existing.length === 0 ? [cli.cwd] : [...existing, ...foldersAround(cli, path, { existing, folders })],
     folders,
   });
   const json = flags.json === true;
@@ -106,6 +106,21 @@ async function status(cli: Cli, path: string | undefined, flags: StatusFlags): P
   } finally {
     await sessions.close();
   }
+}
+
+/**
+ * The given folders that contain the file, if no root does. Every session may have moved its root
+ * into a subfolder after it read the file.
+ */
+function foldersAround(
+  cli: Cli,
+  path: string | undefined,
+  { existing, folders }: { readonly existing: readonly string[]; readonly folders: readonly string[] },
+): readonly string[] {
+  if (path === undefined) return [];
+  const { absolute } = canonicalPath(cli.cwd, path);
+  const contains = (folder: string) => isInScope(absolute, folder);
+  return existing.some(contains) ? [] : folders.filter(contains);
 }
 
 async function lookAround(

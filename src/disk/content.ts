@@ -12,8 +12,9 @@ const ftruncateAsync = promisify(ftruncate);
 const SYNC_BYTES = 1 << 20;
 
 /**
- * The content of a new file: bytes in memory, with their fingerprint if the caller already has it, or
- * chunks of a file too large to load. Reading the chunks fails if they do not match the fingerprint.
+ * The content of a new file: bytes in memory, with their fingerprint (hash and size) if the caller
+ * already has it, or chunks of a file too large to load. Reading the chunks fails if they do not
+ * match the fingerprint.
  */
 export type Content =
   | { readonly bytes: Uint8Array; readonly fingerprint?: Fingerprint }
@@ -80,7 +81,10 @@ function isZero(chunk: Uint8Array): boolean {
 export interface Expected {
   readonly fingerprint: Fingerprint;
   readonly bytes?: Uint8Array;
-  /** Accept a file without write permission: the caller knows about it and restores the mode itself. */
+  /**
+   * Set if the file is expected to be read-only. It may then be replaced or removed although it has
+   * no write permission.
+   */
   readonly evenReadOnly?: boolean;
 }
 

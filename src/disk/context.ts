@@ -53,8 +53,8 @@ export interface DiskContext {
    */
   readonly imageName?: (fingerprint: Fingerprint, stats: BigIntStats) => string | undefined;
   /**
-   * The native helper. Undefined if names cannot be exchanged atomically: commits then use
-   * `publishByClaim`.
+   * The native helper (`fs-native-extensions`). Undefined if names cannot be exchanged atomically:
+   * commits then use `publishByClaim`.
    */
   readonly native: NativeFiles | undefined;
   /** Called before each step of a commit. */
@@ -125,8 +125,8 @@ export interface NativeFiles {
 }
 
 /**
- * The native helper, or undefined if it has no build for this machine. Not used on Windows, where
- * its swap is not atomic.
+ * The native helper (`fs-native-extensions`), or undefined if it has no build for this machine. Not
+ * used on Windows, where its swap is not atomic.
  */
 export function loadNative(): NativeFiles | undefined {
   if (process.platform === 'win32') return undefined;

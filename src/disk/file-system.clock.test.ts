@@ -4,7 +4,10 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { IN_MEMORY, scratch } from '../../test/support/tree.ts';
 import { FileSystemClock } from './file-system.ts';
 
-/** Polls until the clock accepts the file's stamp as proof of its bytes. False after 5 seconds. */
+/**
+ * Polls until the clock accepts the file's stat fields (stamp) as proof of its bytes. False after 5
+ * seconds.
+ */
 function settle(clock: FileSystemClock, file: string): boolean {
   const deadlineMs = Date.now() + 5000;
   while (Date.now() < deadlineMs) {

@@ -124,7 +124,7 @@ export function namesIn(folder: string): string[] {
   return unlessErrno(() => readdirSync(folder)) ?? [];
 }
 
-/** The lines of a log; empty if another start has already removed it. */
+/** The lines of a log; empty if another process has already removed the log. */
 export function readLitter(path: string): LitterLine[] {
   const text = unlessMissing(() => readFileSync(path, 'utf8')) ?? '';
   return text.split('\n').flatMap((line) => {

@@ -34,7 +34,7 @@ export interface PageRequest {
    * since.
    */
   readonly start?: LineStart;
-  /** Reading stops before the next line once the kept lines have this many bytes. */
+  /** Reading stops before the next line once the collected lines have this many bytes. */
   readonly maxBytes?: number;
   /** The time at which to stop reading, as `performance.now()`. The page then holds the lines completed so far. */
   readonly deadline?: number;
@@ -224,7 +224,10 @@ function charsIn(bytes: Uint8Array): number {
   return count;
 }
 
-/** Hashes a file in bounded memory. Undefined if its stamp differs from `stamp` before or after reading. */
+/**
+ * Hashes a file in bounded memory. Undefined if its stat fields differ from `stamp` before or after
+ * reading.
+ */
 export async function fingerprintIfStill(
   place: Place,
   stamp: Stamp,

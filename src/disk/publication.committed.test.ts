@@ -8,7 +8,7 @@ import { replace } from './replace.ts';
 
 const LARGE = 'x'.repeat(1 << 20);
 
-/** A clock that regards every stamp of a file as old enough to be trusted. */
+/** A clock that accepts the stat fields (stamp) of every file as proof of its bytes. */
 class LateClock extends FileSystemClock {
   override isRacy(): boolean {
     return false;

@@ -139,7 +139,7 @@ export interface Committed {
   readonly ok: true;
   readonly fingerprint: Fingerprint;
   readonly stamp: Stamp;
-  /** True if the stamp may belong to bytes that another process wrote. */
+  /** True if the stat fields in `stamp` may belong to bytes that another process wrote. */
   readonly racy: boolean;
   readonly mode: number;
   /** The current path of the file that was replaced or removed, outside the workspace. */
@@ -264,7 +264,8 @@ export function retainBytes(context: DiskContext, bytes: Uint8Array): string {
 }
 
 function freshName(context: DiskContext): string {
-  // Names must be unique, or a kept file is overwritten: a process and its workers share the folder.
+  // Make every name unique, because a process and its workers share the folder: an equal name would
+  // overwrite a kept file.
   return join(context.retained, `${Date.now()}-${randomUUID()}`);
 }
 

@@ -31,8 +31,8 @@ export async function putBackFile(
   place: Place,
   { displaced, ours }: PutBack,
 ): Promise<'back' | 'taken' | 'unavailable'> {
-  // The file is now one of the stored old contents, and another process may already use it there.
-  // Leave it in the store.
+  // The old file was moved into the store of old contents, where another process may already use
+  // it. Leave it there.
   if (dirname(displaced) !== context.retained) return 'unavailable';
   try {
     if (ours !== undefined) return await exchangeBack(context, place, { displaced, ours });

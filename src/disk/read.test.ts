@@ -23,7 +23,10 @@ import type { Place } from '../model/path.ts';
 import { FileSystemClock } from './file-system.ts';
 import { fingerprintOf, openRegular, type ReadLimits, readSnapshot, type Snapshot } from './read.ts';
 
-/** Trusts every stamp, so that only the reader itself can report a stamp as too recent. */
+/**
+ * Accepts the stat fields (stamp) of every file, so that only the reader itself can report them as
+ * too recent.
+ */
 class TrustingClock extends FileSystemClock {
   override isRacy(): boolean {
     return false;
@@ -43,7 +46,7 @@ function replaceBy(path: string, make: (other: string) => void): void {
 
 /**
  * Writes to the file right after each clock check. The reader must not combine the earlier check
- * with the new time.
+ * with the file's new time.
  */
 class BusyClock extends FileSystemClock {
   readonly #write: () => void;

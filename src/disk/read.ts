@@ -57,7 +57,10 @@ export interface Snapshot {
   readonly fingerprint: Fingerprint;
   readonly stamp: Stamp;
   readonly stats: BigIntStats;
-  /** True if the file may get other bytes while its stamp stays equal; see FileSystemClock. */
+  /**
+   * True if the file may get other bytes while its stat fields (stamp) stay equal; see
+   * FileSystemClock.
+   */
   readonly racy: boolean;
 }
 
@@ -74,8 +77,8 @@ export type Unreadable =
 
 export interface ReadLimits {
   /**
-   * Checks whether the stamp can be trusted. Undefined if no caller relies on the stamp alone; the
-   * snapshot is then marked racy without a check.
+   * Checks whether a file's stat fields (stamp) prove its bytes. Undefined if no caller relies on
+   * that; the snapshot is then marked racy without a check.
    */
   readonly clock: FileSystemClock | undefined;
   /** Larger files are refused. Default: the most bytes that one read call accepts. */
@@ -83,8 +86,8 @@ export interface ReadLimits {
   /** The caller's lstat result. Saves two stat calls for small unchanged files. */
   readonly seen?: BigIntStats;
   /**
-   * An earlier snapshot that was not racy. If its stamp still matches, its fingerprint is reused
-   * instead of hashing.
+   * Stat fields (stamp) and fingerprint from an earlier read that was not racy. If the stamp still
+   * matches, the fingerprint is reused instead of hashing.
    */
   readonly known?: { readonly stamp: Stamp; readonly fingerprint: Fingerprint } | undefined;
   /**

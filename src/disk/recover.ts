@@ -97,7 +97,7 @@ function restoreClaims(dir: PinnedDirectory, lines: readonly LitterLine[]): stri
     if (!('claim' in line)) continue;
     const claim = `${dir.prefix}/${line.claim}`;
     if (lstatSync(claim, { throwIfNoEntry: false }) === undefined) continue;
-    // If the name is taken, the new file was published. `removeTemps` then moves the old file out
+    // A taken name means that the new file was published. `removeTemps` then moves the old file out
     // of the workspace.
     if (unlessMissing(() => moveIfFree(claim, `${dir.prefix}/${line.name}`))) restored.push(line.name);
   }

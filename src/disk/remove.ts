@@ -96,7 +96,7 @@ export async function removeLink(
     if (linkTarget(place) !== target) return conflict('changed');
     const claim = claimName(context, place);
     if (claim === undefined) return conflict('missing');
-    // Another file may have taken the name since the check, so verify the entry that was actually taken.
+    // Another file may have got this name since the check, so verify the entry that was renamed.
     if (linkTarget({ dir: place.dir, name: basename(claim) }) !== target)
       return conflict('changed', { retained: putBack(context, claim, place) });
     unlinkSync(claim);

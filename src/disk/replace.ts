@@ -71,8 +71,9 @@ const COPY_BYTES = 64 << 20;
 
 interface Returned {
   /**
-   * The way a foreign file got its name back. `swapped`: by an exchange with the file under the
-   * name. `free`: the name was free. `retry`: the name was free, and another process then took it.
+   * The way in which another process's file got its name back. `swapped`: by an exchange with the
+   * file under the name. `free`: the name was free. `retry`: the name was free, and another process
+   * then took it.
    */
   readonly how: 'swapped' | 'free' | 'retry';
   readonly kept: readonly string[];

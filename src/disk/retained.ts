@@ -19,9 +19,10 @@ export interface RetainedFile {
 }
 
 /**
- * Lists files moved out of a workspace that are not stored for an undo: left by a killed process or
- * by a collision of writers. Files in a folder that we took out of a workspace are listed one by
- * one, unless `claimed` says that undo needs the folder. Other folders and links are not followed.
+ * Lists files that were moved out of a workspace and that no undo needs. A killed process left
+ * them, or several programs wrote one file at the same time. Files in a folder that we took out of
+ * a workspace are listed one by one, unless `claimed` says that undo needs the folder. Other
+ * folders and links are not followed.
  */
 export function listRetained(context: DiskContext, claimed: IsClaimed): RetainedFile[] {
   return namesIn(context.retained).flatMap((name) => {
@@ -63,7 +64,7 @@ export function dropEmptied(folder: string): void {
     rmdirSync(folder);
   } catch (error) {
     // Ignore a system error: a program has written another file into the folder. The folder stays,
-    // and the next gc finds the file.
+    // and the next `lookfirst gc` finds the file.
     if (errnoOf(error) === undefined) throw error;
   }
 }

@@ -245,7 +245,7 @@ export class OpenedFiles {
     return this.#how === 'handles' ? this.#descriptors : [];
   }
 
-  /** The displayed name of the file that ripgrep names by its argument. */
+  /** The name to show for a file, given the argument by which ripgrep names it. */
   shown(argument: string): string | undefined {
     return this.#shown.get(argument);
   }

@@ -170,7 +170,7 @@ function residentBytes(pid: number): number {
 export interface RipgrepSource {
   /** Returns the path of the packaged binary; throws if the package for this platform is not installed. */
   readonly packaged?: () => Promise<string>;
-  /** Folders to search otherwise, in PATH syntax. */
+  /** Folders to search if the package is not installed, in PATH syntax. */
   readonly searchPath?: string;
 }
 

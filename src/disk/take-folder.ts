@@ -105,8 +105,8 @@ export type NewNode =
       readonly mode: number;
       readonly content: () => Promise<Content>;
       /**
-       * A file of our own with these bytes and this mode that no process writes to any more. It is
-       * hard-linked instead of copied.
+       * Path of a file that belongs to Lookfirst and has these bytes and this mode. No process
+       * writes to it any more, so it is hard-linked instead of copied.
        */
       readonly file?: string | undefined;
     }
@@ -154,7 +154,8 @@ async function buildIn(parent: PinnedDirectory, { name, mode, nodes }: NewFolder
 }
 
 async function makeFile(path: string, node: Extract<NewNode, { kind: 'file' }>): Promise<void> {
-  // A linked file already has its mode. Setting the mode by this name could change another file that took the name.
+  // Give no mode to a linked file: it already has its mode, and by this name another file that took
+  // the name could get it.
   if (node.file === undefined || !isLinked(node.file, path))
     await writeNew(path, node.mode, await node.content());
 }

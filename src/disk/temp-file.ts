@@ -40,7 +40,7 @@ export interface TempFile {
   readonly fd: number;
   /** The stats right after the bytes were written. */
   readonly stats: BigIntStats;
-  /** Properties that could not be carried over from the file it replaces. */
+  /** Notices about properties that the new file could not take over from the file it replaces. */
   readonly notices: readonly Notice[];
 }
 
@@ -123,7 +123,10 @@ export function canBeStaged(mode: number): boolean {
   return (mode & both) === both;
 }
 
-/** A file of our own with the new bytes and mode, without extended attributes, that no process writes to any more. */
+/**
+ * A file that belongs to Lookfirst and has the new bytes and mode, but no extended attributes. No
+ * process writes to it any more.
+ */
 export interface OwnFile {
   readonly path: string;
   readonly mode: number;

@@ -9,7 +9,7 @@ import type { Fingerprint } from './fingerprint.ts';
 export interface ClaimMark {
   /** Id of an explicit claim. */
   readonly id?: string;
-  /** A glob inside the root; absent for one path, which the entry's key names. */
+  /** A glob inside the root. Absent if the claim is on one path, which the entry's `key` names. */
   readonly glob?: string;
   readonly reason?: string;
   /** Expiry time of an explicit claim. */

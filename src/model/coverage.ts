@@ -5,8 +5,8 @@ export interface LineRange {
 }
 
 /**
- * The part of a file that was shown: all of it, some lines, or nothing (only its hash and stamp are
- * known).
+ * The part of a file that was shown: all of it, some lines, or nothing (only its hash and stat
+ * fields are known).
  */
 export type Coverage =
   | { readonly kind: 'whole' }

@@ -15,11 +15,14 @@ export type EntryKind =
   | 'bypass'
   | 'turn'
   | 'grant'
-  /** A host's tool call that passed without a check, because the hooks were off, not trusted, or failed open. */
+  /**
+   * A host's tool call that passed without a check: the hooks were off or not trusted, or they
+   * failed and let calls pass.
+   */
   | 'unjudged'
   | 'claim';
 
-/** Every kind of entry, to check names that users give. */
+/** Every kind of journal entry. Used to check the kinds that users ask for. */
 export const ENTRY_KINDS: Readonly<Record<EntryKind, true>> = {
   read: true,
   look: true,
@@ -59,7 +62,10 @@ export interface Effect {
   readonly relative: string;
   readonly before: Side;
   readonly after: Side;
-  /** On the source of a move: the destination's key. The content of a moved folder moves along and is not listed. */
+  /**
+   * On the source of a move: the canonical path of the destination. The content of a moved folder
+   * moves along and is not listed.
+   */
   readonly movedTo?: string;
   /** The file has been in the state `before` since this time: its ctime in microseconds. Absent if it is not known. */
   readonly sinceUs?: number;
@@ -70,12 +76,17 @@ export function microseconds(ctimeNs: bigint): number {
   return Number(ctimeNs / 1000n);
 }
 
-/** One line of the journal, before the store numbers and chains it. It never holds file contents. */
+/**
+ * One line of the journal, before the store adds its number and hash. It never holds file contents.
+ */
 export interface NewEntry extends Partial<TurnMark> {
   readonly kind: EntryKind;
   readonly atMs: number;
   readonly session: string;
-  /** The turn of this entry. On an entry of kind `turn`: the turn that begins here, with label and prompt. */
+  /**
+   * The turn in which this entry was written. On an entry of kind `turn`: the turn that begins
+   * here.
+   */
   readonly turn?: string;
   /** Canonical root of the workspace. */
   readonly root: string;
@@ -115,7 +126,10 @@ export interface NewEntry extends Partial<TurnMark> {
   readonly observed?: true;
   /** On a refusal: the next step that it recommended. */
   readonly next?: NextStep;
-  /** On a refusal or a change: size of the diff that showed the session the changes since it saw the file. */
+  /**
+   * On a refusal or a change: size of the diff that showed the session how the file changed since
+   * it saw it.
+   */
   readonly diffBytes?: number;
   /** On a change: kinds of the notices that its caller got. */
   readonly notices?: readonly Notice['kind'][];
@@ -174,7 +188,10 @@ export interface Undone {
 /** Lines of one file that a partial undo reverted. */
 export interface UndonePart {
   readonly change: string;
-  /** Line numbers as they were after that change. `to` < `from` means that the change only removed lines there. */
+  /**
+   * Line numbers as they were after the change that was undone. `to` < `from` means that the change
+   * only removed lines there.
+   */
   readonly lines: LineRange;
 }
 
@@ -190,7 +207,10 @@ export interface SeenFile {
   readonly atMs: number;
 }
 
-/** A numbered and chained line of the journal: `hash` covers the entry and the previous hash. */
+/**
+ * One line of the journal with its number and hash: `hash` covers the entry and the previous
+ * entry's hash.
+ */
 export interface Entry extends NewEntry {
   readonly seq: number;
   readonly hash: string;
@@ -217,8 +237,8 @@ export interface PendingChange {
    */
   readonly locked?: readonly string[];
   /**
-   * Present if another program makes the change: the facts besides the effects that are needed to
-   * record its end.
+   * Present if another program makes the change: facts, in addition to the effects, that are needed
+   * to record the result.
    */
   readonly foreign?: ForeignAnnouncement;
 }
@@ -243,7 +263,10 @@ interface ForeignAnnouncement {
   readonly command?: AnnouncedCommand;
   /** Notices that the caller shows once the change has ended. */
   readonly untold?: readonly Notice[];
-  /** Journal entries about uses of the operator's bypass, written when the change has ended. */
+  /**
+   * Journal entries about exemptions (bypass rules) that the change used. They are written when the
+   * change has ended.
+   */
   readonly bypasses: readonly NewEntry[];
 }
 
@@ -251,13 +274,13 @@ interface ForeignAnnouncement {
 export interface AnnouncedCommand {
   /** The state of each git work tree. */
   readonly snapshots: readonly TreeSnapshot[];
-  /**
-   * The reason why the snapshots do not cover files that the session has not seen; absent if they
-   * do.
-   */
+  /** Present if changes of files that the session has not seen may go unnoticed: the reason. */
   readonly uncovered?: string;
   readonly layer?: LayerExpectation;
-  /** The command runs on an overlay layer. Its changes are recorded when the layer is committed. */
+  /**
+   * Set if the command runs on an overlay layer. Its changes are recorded when the layer is
+   * committed.
+   */
   readonly onLayer?: true;
 }
 

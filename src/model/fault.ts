@@ -11,7 +11,7 @@ interface FaultOptions {
   readonly unchanged?: boolean;
 }
 
-/** Returns the Fault marked as "no file was changed". Other errors are returned as they are. */
+/** Marks a Fault with "no file was changed" and returns it. Returns other errors as they are. */
 export function nothingChanged(error: unknown): unknown {
   if (!(error instanceof Fault) || error.unchanged) return error;
   const { code, message, path, reason } = error;

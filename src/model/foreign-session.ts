@@ -41,8 +41,8 @@ export interface ForeignSession {
   /**
    * Records what the other server showed or ran. With `content`, a read records the shown text, not
    * the current file. Content that differs from the disk is recorded as a sighting of older bytes,
-   * so that later changes based on it are refused as STALE. For the result of an unknown tool,
-   * different content counts as a view of unknown lines.
+   * so that later changes based on it are refused as STALE. If an unknown tool shows different
+   * content, the file counts as shown with parts missing.
    */
   witness(
     event: WitnessEvent | ListingEvent | LookEvent | GuessedEvent,

@@ -18,16 +18,16 @@ export interface Edit {
   /** Set for a hunk of a patch: the text is whole lines, and these fields choose between several equal matches. */
   readonly lines?:
     | {
-        /** The match is at the end of the file. */
+        /** True if the match must be at the end of the file. */
         readonly atEnd?: boolean | undefined;
         /**
-         * The match is at the end of the file, and the last line of the new text gets no line
-         * ending.
+         * True if the match must be at the end of the file, and the last line of the new text gets
+         * no line ending.
          */
         readonly unended?: boolean | undefined;
-        /** The match begins at this line, counted from 1. */
+        /** The line at which the match must begin, counted from 1. */
         readonly near?: number | undefined;
-        /** The match comes after the first line that contains this text. */
+        /** The match must come after the first line that contains this text. */
         readonly after?: string | undefined;
       }
     | undefined;

@@ -1,8 +1,9 @@
 declare const resolved: unique symbol;
 
 /**
- * A path with all links resolved, inside the workspace at the moment of resolution. Only `workspace/` makes one. It
- * names a file in ledgers, locks and messages. I/O uses a {@link Place} instead.
+ * A path with all links resolved, inside the workspace at the moment of resolution. Only
+ * `workspace/` makes one. It names a file in records, locks and messages. I/O uses a {@link Place}
+ * instead.
  */
 export interface ResolvedPath {
   /** Canonical root that contains the path. */
@@ -47,7 +48,7 @@ export interface Place {
   readonly opensOwn?: true;
 }
 
-/** The path argument for a system call on a place. */
+/** The path to pass to a system call on a place (a name in an open directory). */
 export function at(place: Pick<Place, 'dir' | 'name'>): string {
   return `${place.dir.prefix}/${place.name}`;
 }
@@ -64,7 +65,7 @@ export function isBelow(path: string, folder: string): boolean {
 
 export type FileKind = 'file' | 'directory' | 'link' | 'fifo' | 'socket' | 'device';
 
-/** A path with this prefix names the kept output of a command, which can only be read. */
+/** A path with this prefix names the stored output of a command, which can only be read. */
 export const OUTPUT_SCHEME = 'lookfirst-output:';
 
 export function isOutputPath(path: unknown): path is string {

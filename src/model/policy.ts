@@ -41,13 +41,17 @@ export interface Policy {
    * The matching of an edit's text: exact (except line endings), or tolerant of small mistakes that are safe to ignore.
    */
   readonly matching: 'exact' | 'safe';
-  /** When a whole write replaces a file with a BOM, UTF-16 or CRLF: keep that form, or write exactly the given text. */
+  /**
+   * When a write of a whole file replaces a file with a BOM, UTF-16 or CRLF: keep that form, or
+   * write exactly the given text.
+   */
   readonly form: 'keep' | 'exact';
   /** Values in secret files and known tokens: show them masked, refuse such files, or show everything. */
   readonly secrets: 'mask' | 'refuse' | 'show';
   /**
-   * Knowledge that remains after a compaction: none; the hashes of seen files, so that edits of
-   * unchanged files stay allowed; or everything (presets `sandbox`, `file-time`).
+   * What still counts as seen after the client has summarised the conversation: nothing; the hashes
+   * of seen files, so that edits of unchanged files stay allowed; or everything (presets `sandbox`,
+   * `file-time`).
    */
   readonly compaction: 'clear' | 'verify' | 'keep';
   /**
@@ -58,7 +62,8 @@ export interface Policy {
   /** If a check fails with an error: refuse as UNVERIFIABLE, or (presets `file-time`, `staleness`) continue. */
   readonly verificationErrors: 'refuse' | 'allow';
   /**
-   * Typographic quotes in model-authored code: replaced by straight ones where they act as code, everywhere, or never.
+   * Typographic quotes in code that a model wrote: replaced by straight ones where they act as
+   * code, everywhere, or never.
    */
   readonly quotes: 'code' | 'all' | 'off';
   /**
@@ -77,8 +82,8 @@ export interface Policy {
   /** If the journal cannot be written: refuse the change, or continue without a record. */
   readonly auditFailure: 'refuse' | 'allow';
   /**
-   * Exemptions by the operator from the rules `seen`, `covered` and `fresh`; a string is a glob of paths. Every use is
-   * journalled.
+   * The user's exemptions from the rules `seen`, `covered` and `fresh`; a string is a glob of
+   * paths. Every use is journalled.
    */
   readonly bypass: readonly (string | BypassRule)[];
   /** Larger files are read in pages and have no fingerprint until every line has been shown. */
@@ -166,7 +171,10 @@ interface HookPolicy {
   readonly outside: 'pass' | 'refuse';
 }
 
-/** Exempts calls that match every given field; each field is a list of globs. */
+/**
+ * Exempts calls that match every given field from the rules `seen`, `covered` and `fresh`. Each
+ * field is a list of globs.
+ */
 export interface BypassRule {
   /** Globs of paths inside the root. */
   readonly paths?: readonly string[];

@@ -44,7 +44,7 @@ export type Notice =
   | { readonly kind: 'not-noted' }
   /** Another session changed the file between the announcement of this change and its end. */
   | { readonly kind: 'overtaken'; readonly path: string; readonly change: string; readonly session: string }
-  /** The file has earlier bytes again, which this session had seen. */
+  /** The file again has bytes that it had earlier and that this session has seen. */
   | { readonly kind: 'came-back' }
   /** A command dropped another writer's change that the session had not seen. Undoing `change` restores it. */
   | { readonly kind: 'lost-change'; readonly path: string; readonly change: string; readonly diff: string }
@@ -91,7 +91,7 @@ export interface ReadResult {
   readonly sizeBytes: number;
   /** True if the session has now seen the whole file as it is on disk. */
   readonly complete: boolean;
-  /** Present only if `complete`. */
+  /** A token for the exact bytes of the file. Present only if `complete`. */
   readonly revision?: string;
   readonly encoding: string;
   /** Numbers of the lines that are shown only in part. */
@@ -103,12 +103,12 @@ export interface ReadResult {
 
 export interface ChangeResult {
   readonly path: string;
-  /** Journal id; undefined if nothing changed. */
+  /** Id of the change in the journal; undefined if nothing changed. */
   readonly change?: string;
   readonly changed: boolean;
   readonly created: boolean;
   readonly sizeBytes: number;
-  /** Present only if the session has seen the whole file as it is now. */
+  /** A token for the exact bytes of the file. Present only if the session has seen all of them. */
   readonly revision?: string;
   /** Number of replaced matches, for edits. */
   readonly replaced?: number;
@@ -263,7 +263,7 @@ export interface RunResult {
   /** Why the command was stopped. A stopped command changes nothing. */
   readonly ended?: 'timeout' | 'cancelled';
   readonly output: CommandOutput;
-  /** Journal id; absent if nothing was changed or committed. */
+  /** Id of the change in the journal; absent if nothing was changed or committed. */
   readonly change?: string;
   /** False if the command's writes were discarded; `files` then lists what it would have changed. */
   readonly committed: boolean;

@@ -29,7 +29,7 @@ export interface CallOptions {
    * with the signal's reason.
    */
   readonly signal?: AbortSignal | undefined;
-  /** Base of relative paths: a folder inside a root. Default: the session's own. */
+  /** The folder inside a root where relative paths start. Default: the session's own `cwd`. */
   readonly cwd?: string | undefined;
 }
 
@@ -98,8 +98,9 @@ export interface Session {
   witness(event: WitnessEvent, options?: CallOptions): Promise<Outcome<{ notices: readonly Notice[] }>>;
 
   /**
-   * Begins a turn, usually with the user's next prompt. Later entries of this session carry its id, and `lookfirst
-   * rewind` can return to it. Naming the current turn again changes nothing.
+   * Begins a turn, usually with the user's next prompt. Later journal entries of this session carry
+   * the turn's id, and `lookfirst rewind` can return to it. Naming the current turn again changes
+   * nothing.
    */
   beginTurn(mark: TurnMark, options?: SignalOption): Promise<void>;
   /** Marks this moment with a label, as a separate turn. */
@@ -115,7 +116,7 @@ export interface Session {
     target: string,
     options?: ClaimOptions & SignalOption,
   ): Promise<Outcome<{ readonly claim: string; readonly others: readonly Claim[] }>>;
-  /** Ends this session's claims on a path or glob; without one, all of them. */
+  /** Ends this session's claims on a path or glob. Without a target, ends all of them. */
   release(target?: string, options?: SignalOption): Promise<Outcome<{ readonly released: number }>>;
   /** Claims in this workspace and in the other worktrees of its repository, newest first. */
   claims(options?: SignalOption): Promise<readonly Claim[]>;
@@ -125,8 +126,8 @@ export interface Session {
    */
   compacted(options?: SignalOption): Promise<void>;
   /**
-   * Call this when a conversation continues after a pause. Checks sightings against the disk and drops those that no
-   * longer match.
+   * Call this when a conversation continues after a pause. Files that no longer have the bytes that
+   * the session saw then count as unseen.
    */
   resumed(options?: SignalOption): Promise<void>;
   /** Call this when the conversation was cut back to a moment. Everything seen later no longer counts. */
@@ -139,13 +140,15 @@ export interface Session {
    */
   child(id?: string, options?: SignalOption): Promise<Session>;
   /**
-   * Imports from a transcript what the model of that conversation has seen. Only content that the
-   * disk confirms allows changes.
+   * Imports from a transcript what the model of that conversation has seen. Only files that still
+   * have the shown content may then be changed.
    */
   resumeFrom(transcript: Transcript, options?: ResumeOptions): Promise<Resumed>;
   /** Exports everything this session has seen, as JSON text for another process. */
   exportSightings(options?: SignalOption): Promise<string>;
-  /** Imports exported sightings that the disk confirms; drops the others. */
+  /**
+   * Imports the text that `exportSightings` returned. Leaves out files that have other bytes now.
+   */
   importSightings(
     text: string,
     options?: SignalOption,
@@ -245,7 +248,7 @@ export interface Patch {
 }
 
 export interface ReadOptions extends CallOptions {
-  /** First line, 1-based. */
+  /** First line to read, 1-based. */
   readonly offset?: number | undefined;
   readonly limit?: number | undefined;
   /** Read only the last N lines; cannot be combined with `offset` and `limit`. */
@@ -254,8 +257,7 @@ export interface ReadOptions extends CallOptions {
   readonly maxBytes?: number | undefined;
   /**
    * Default true: the shown lines count as seen. False is for callers that do not show the text to
-   * the model: nothing counts as seen, earlier sightings are not renewed, and no revision is
-   * returned.
+   * the model: nothing counts as seen, earlier reads are not renewed, and no revision is returned.
    */
   readonly credit?: boolean | undefined;
   /** Cuts no lines and always returns `bytes`; for a file that is not text, all of its bytes. */

@@ -80,7 +80,9 @@ const MAX_NAMES = 12;
 const MAX_QUOTED_CHARS = 40;
 const MAX_PATH_CHARS = 80;
 
-/** An object shape whose type keeps its properties, for `ValueOf`. */
+/**
+ * An object shape whose TypeScript type still names its properties, because `ValueOf` needs them.
+ */
 type ObjectOf<P, R> = ObjectShape & { readonly properties: P; readonly required: R };
 
 /** An object shape; `required` names the properties that must be there. */
@@ -94,7 +96,7 @@ export function objectOf<
     ...(required === undefined ? {} : { required }),
     additionalProperties: false,
   };
-  // The cast only tells the type checker that a missing list is an empty one.
+  // The cast only tells the type checker that a missing `required` list is an empty one.
   return shape as ObjectOf<P, R>;
 }
 

@@ -21,7 +21,7 @@ export interface SightingFlags {
 
 export const NO_FLAGS: SightingFlags = { clamped: false, redacted: false, notText: false, unverified: false };
 
-/** True if a view showed all of its lines completely and unmodified. */
+/** True if none of the flags is set: the lines were shown completely and unmodified. */
 export function showsAll(flags: SightingFlags): boolean {
   return !flags.clamped && !flags.redacted && !flags.notText && !flags.unverified;
 }
@@ -54,7 +54,8 @@ export interface Sighting {
   readonly fingerprint: Fingerprint | undefined;
   readonly stamp: Stamp | undefined;
   /**
-   * The stamp is so recent that a later write could have the same stamp. Equal stamps then prove nothing; hash instead.
+   * True if the stat fields (`stamp`) are so recent that a later write could have the same ones.
+   * Equal stamps then prove nothing; hash instead.
    */
   readonly racy: boolean;
   readonly coverage: Coverage;

@@ -116,8 +116,8 @@ describe('a snapshot around a command', () => {
     put('.gitattributes', 'tracked.txt filter=spy\n');
     const before = statSync(join(root, '.git/index')).mtimeMs;
     const indexBytes = readFileSync(join(root, '.git/index'));
-    // The size is unchanged, and the file is too new for git to trust its time. So git would
-    // compare contents, and would run the filter.
+    // Change the file but not its size. It is too new for git to trust its time, so git would
+    // compare contents and run the filter.
     put('tracked.txt', 'TRACKED\n');
     const taken = await snapshot();
     await candidatesSince(taken, signal);

@@ -165,7 +165,10 @@ export async function readBlobs(
   return found;
 }
 
-/** Paths whose bytes in the work tree may differ from their blob because git converts them. */
+/**
+ * Paths whose bytes in the work tree may differ from their blob because git converts them, for
+ * example their line endings.
+ */
 export async function convertedPaths(
   { root }: Pick<TreeSnapshot, 'root'>,
   paths: readonly string[],

@@ -155,7 +155,7 @@ function fromLine(bytes: Buffer): Buffer {
   return start < 0 || start === bytes.byteLength - 1 ? bytes : bytes.subarray(start + 1);
 }
 
-/** The kept output of one of this session's commands; undefined if there is none with this id. */
+/** The stored output of one of this session's commands; undefined if there is none with this id. */
 export function readKeptOutput(
   home: string,
   { id, session }: { readonly id: string; readonly session: string },

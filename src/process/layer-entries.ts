@@ -117,11 +117,11 @@ const OPEN_FILE = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLO
 const OPEN_FOLDER = OPEN_FILE | constants.O_DIRECTORY;
 
 /**
- * All entries of an overlay's upper folder, each folder before its contents. Links are not
- * followed. Files and folders without read permission become readable here; the modes in the
- * entries are those that the command set. The overlay's attributes are removed from files, so that
- * a file can become part of the workspace. `copied` comes from these attributes, so it is false for
- * all files when a layer is read again.
+ * All entries of an overlay's upper folder, which holds a command's writes, each folder before its
+ * contents. Links are not followed. Files and folders without read permission become readable here;
+ * the modes in the entries are those that the command set. The overlay's attributes are removed
+ * from files, so that a file can become part of the workspace. `copied` comes from these
+ * attributes, so it is false for all files when a layer is read again.
  */
 export function* layerEntries(upper: string, attributes: AttributeReader): Generator<LayerEntry> {
   const names = readdirSync(upper).sort();
@@ -190,7 +190,7 @@ function folderMarks(
   return { copied: names.includes(ORIGIN), opaque, list: listAmong(names, attributes, fd) };
 }
 
-/** Reads the overlay's attributes of a file and removes them. */
+/** Reads the extended attributes that the overlay gave a file, and removes them. */
 function takeFileMarks(
   attributes: AttributeReader,
   { fd, mode }: { readonly fd: number; readonly mode: number },

@@ -76,7 +76,8 @@ export function makeLayer(home: string, id: string, layered: readonly string[], 
   if (owner !== undefined) symlinkSync(owner, join(folder, OWNER));
   for (const [index, path] of layered.entries()) {
     symlinkSync(path, join(folder, `low-${index}`));
-    // The command sees `up-N` in place of the layered folder, so give it that folder's permissions.
+    // Make `up-N`, then give it the permissions of the layered folder, because the command sees
+    // `up-N` in its place.
     mkdirSync(join(folder, `up-${index}`), { mode: 0o700 });
     chmodSync(join(folder, `up-${index}`), statSync(path).mode & 0o777);
     mkdirSync(join(folder, `work-${index}`), { mode: 0o700 });
@@ -207,7 +208,7 @@ const REMOVE_REST = 'find "$1" -type d ! -perm -700 -exec chmod 700 {} \\; ; exe
  */
 export function removeLayer({ folder, spent }: Pick<Layer, 'folder'> & Partial<Pick<Layer, 'spent'>>): void {
   try {
-    // Remove the record first: a partly removed layer must not be applied.
+    // Without a `spent` name, remove the record first: a partly removed layer must not be applied.
     if (spent === undefined) {
       unlessGone(() => unlinkSync(join(folder, 'layer.json')));
       removeFolder(folder);

@@ -56,8 +56,9 @@ export function placesOf(around: ConfigSources, flags: StateFlags): Places {
 }
 
 /**
- * The location of the state for a command that reads it. `folders`: the folders given by flags, or
- * else the current one. A workspace name from a flag or the environment refers to them.
+ * The state folder and the store, for a command that reads them. `folders`: the folders given by
+ * flags, or else the current one. A workspace name from a flag or the environment refers to these
+ * folders.
  */
 export function recordsPlaceOf(
   around: ConfigSources,
@@ -113,7 +114,10 @@ export function placeSettings(around: ConfigSources, flags: StateFlags): Setting
   ];
 }
 
-/** Opens workspaces with everything a gate needs, but without a session. The caller must close the result. */
+/**
+ * Opens a workspace for any number of sessions, but no session yet. The caller must close the
+ * result.
+ */
 export async function openWorkspace(
   around: ConfigSources,
   flags: StateFlags,

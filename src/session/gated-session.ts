@@ -49,7 +49,7 @@ import { type PathNames, withRealPaths } from './path-names.ts';
 import { notAFile, unreadableRefusal } from './reading.ts';
 import { runCommand } from './run.ts';
 
-/** Number of a session's newest unjudged calls among which `isUnjudged` searches for an id. */
+/** Number of a session's newest unchecked calls among which `isUnjudged` searches for an id. */
 const MAX_UNJUDGED = 200;
 
 /**
@@ -104,7 +104,7 @@ export class GatedSession extends LookingSession implements Session {
     });
   }
 
-  /** Applies a patch. `names`: the form of its paths, if it is not the session's own form. */
+  /** Applies a patch. `names`: converts paths that are not in the session's own form. */
   patch(
     patch: Patch,
     { names, ...options }: ApplyOptions & { readonly names?: PathNames | undefined } = {},
@@ -208,7 +208,7 @@ export class GatedSession extends LookingSession implements Session {
   }
 
   /**
-   * Keeps the bytes that a shell command may destroy, for a command that the host runs directly on
+   * Saves the bytes that a shell command may destroy, for a command that the host runs directly on
    * the workspace, without a sandbox. `settle` records the changes afterwards.
    */
   announceCommand(command: string, options: CommandOptions = {}): Promise<string> {

@@ -225,8 +225,8 @@ class Listing {
   }
 
   /**
-   * The sighting of a folder. Its entries count as lines, so that pages of an unchanged folder add
-   * up to a full view.
+   * Records that entries of a folder were shown. They count as lines, so that pages of an unchanged
+   * folder add up to a full view.
    */
   #sighting(path: ResolvedPath, names: readonly DirectoryEntry[], coverage: Coverage): Sighting {
     return {

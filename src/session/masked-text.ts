@@ -269,7 +269,7 @@ class UndecodedPage implements PageText {
   }
 }
 
-/** Faster form of `clampLines` for text without lines that are too long. */
+/** Like `clampLines`, but faster. Only for text whose lines are all short enough. */
 function withoutEndings(bytes: Uint8Array): string {
   const text = toLf(utf8Text(bytes));
   return text.endsWith('\n') ? text.slice(0, -1) : text;

@@ -58,7 +58,8 @@ export interface OpenWorld extends World {
 }
 
 /**
- * Opens everything a gate needs and cleans up after processes that died. The only place that wires the parts together.
+ * Opens the parts that all sessions share (workspace, store, locks and others), and cleans up after
+ * processes that died. No other code wires these parts together.
  */
 export async function openWorld(options: WorldOptions): Promise<OpenWorld> {
   const givenHome = options.home ?? defaultHome();

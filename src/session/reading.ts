@@ -187,8 +187,8 @@ const MAX_PAGE_ENDS = 100;
 const MAX = Number.MAX_SAFE_INTEGER;
 
 /**
- * Shows a page of a file too large to load. A page has its own stamp and hash, but no fingerprint of the whole file.
- * The whole file is hashed only once all its pages were shown.
+ * Shows a page of a file too large to load. The page is recorded with its own hash; the whole file
+ * is hashed only once all its pages were shown.
  */
 export async function readHuge(reading: OpenRead): Promise<Shown | Refusal> {
   const range = rangeOf(reading, reading.options.last === undefined ? undefined : await lineTotal(reading));
@@ -353,9 +353,10 @@ function clampedLines(page: Page, maxLineChars: number): Pick<ReadResult, 'text'
 }
 
 /**
- * The fingerprint that the session has seen, if the file still has these bytes under a new stamp.
- * The session's own change or a `touch` can cause that. Without this check, a page with a new stamp
- * would discard all earlier pages. A file that is too large to be changed is not checked.
+ * The fingerprint that the session has seen, if the file still has these bytes although its stat
+ * fields (stamp) have changed. The session's own change or a `touch` can cause that. Without this
+ * check, a page with a new stamp would discard all earlier pages. A file that is too large to be
+ * changed is not checked.
  */
 async function confirmed(
   { world, earlier, located, watching }: OpenRead,

@@ -83,7 +83,7 @@ interface Search {
   readonly candidates: string[];
 }
 
-/** Returns a function for the time left, because all runs of a search share one time limit. */
+/** Returns a function for the limits of the next run. All runs of a search share one time limit. */
 function limitsFromNow({ timeMs, memoryBytes }: RunLimits): () => RunLimits {
   const endMs = performance.now() + timeMs;
   return () => ({ timeMs: Math.max(endMs - performance.now(), 1), memoryBytes });

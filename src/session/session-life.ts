@@ -34,7 +34,7 @@ export interface SessionHost {
   closed(session: SessionLife, idle: Promise<void> | undefined): Promise<void>;
 }
 
-/** A session from opening to end: its sightings, its forks and its running operations. */
+/** A session from opening to end: what it has seen, its forks and its running operations. */
 export class SessionLife {
   readonly id: string;
   readonly named: boolean;
@@ -125,8 +125,8 @@ export class SessionLife {
   }
 
   /**
-   * Restores what the model of a conversation has seen, from its transcript alone. Only sightings that the disk
-   * confirms permit changes.
+   * Restores what the model of a conversation has seen, from its transcript alone. Only files that
+   * still have the shown content may then be changed.
    */
   resumeFrom(transcript: Transcript, options: ResumeOptions = {}): Promise<Resumed> {
     const { signal } = options ?? {};
@@ -170,12 +170,14 @@ export class SessionLife {
     });
   }
 
-  /** Exports all sightings of this session, for `importSightings` in another process. */
+  /** Exports everything this session has seen, for `importSightings` in another process. */
   exportSightings(options: SignalOption = {}): Promise<string> {
     return this.#unlessAborted(options, () => this.ledger.exportJson());
   }
 
-  /** Imports exported sightings that the disk confirms, and drops the others. */
+  /**
+   * Imports the text that `exportSightings` returned. Leaves out files that have other bytes now.
+   */
   importSightings(
     text: string,
     options: SignalOption = {},

@@ -11,7 +11,7 @@ import type { Outcome } from '../model/verdict.ts';
 /** Maximum number of files in an answer about all files. The most recently seen files are shown. */
 const MAX_FILES = 100;
 
-/** The session's sightings of a file, or of all files, and whether they are still current. */
+/** What the session has seen of a file, or of all files, and whether it is still current. */
 export async function status(
   world: World,
   ledger: Ledger,
@@ -118,7 +118,7 @@ function butOf({ clamped, redacted, notText }: SightingFlags): Pick<FileStatus, 
   return clamped ? { but: 'cut' } : {};
 }
 
-/** True if the bytes of a sighting are on the disk now. Only the hash counts as proof. */
+/** True if the file still has the bytes that the session saw. Only the hash counts as proof. */
 export async function confirms(world: World, sighting: Sighting): Promise<boolean> {
   if (sighting.fingerprint === undefined || sighting.how === 'listing') return false;
   const outcome = world.workspace.locate(sighting.key, 'status');

@@ -197,7 +197,10 @@ export function readSnapshot(place: Place, limits: ReadLimits): Snapshot | Promi
   return (seen && readUnchanged(place, seen, limits)) ?? readSettled(place, limits);
 }
 
-/** Reads a small file. Returns undefined if its stats after the read differ from `seen`; the caller then uses `readSettled`. */
+/**
+ * Reads a small file. Returns undefined if its stats after the read differ from `seen`; the caller
+ * then uses `readSettled`.
+ */
 function readUnchanged(place: Place, seen: BigIntStats, limits: ReadLimits): Snapshot | undefined {
   const size = Number(seen.size);
   if (!seen.isFile() || size > SYNC_BYTES || size > (limits.maxBytes ?? SYNC_BYTES)) return undefined;

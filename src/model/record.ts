@@ -6,7 +6,10 @@ export function isRecord(value: unknown): value is JsonRecord {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The fields that have a value, to be spread into an object whose optional fields are absent rather than `undefined`. */
+/**
+ * The fields that have a value, to be spread into an object whose optional fields are absent rather
+ * than `undefined`.
+ */
 export function defined<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   const found: Partial<T> = {};
   for (const key in fields) if (fields[key] !== undefined) found[key] = fields[key];

@@ -142,7 +142,8 @@ function spawnSandbox(
     // Also, `explain` in probe.ts expects English messages.
     env: { ...env, LC_ALL: 'C' },
     stdio: stdioOf(stream, perl),
-    // The command gets its own process group, so that `end` reaches every process. At a terminal it needs the terminal's group.
+    // The command gets its own process group, so that `end` reaches every process. At a terminal it
+    // needs the terminal's group.
     detached: stream === 'pipe',
   });
 }

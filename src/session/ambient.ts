@@ -2,7 +2,10 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { Fault } from '../model/fault.ts';
 import type { Session } from '../model/session.ts';
 
-/** Open sessions of this process, in the order of opening. Module state, because `runInSession(id, …)` is given only an id. */
+/**
+ * Open sessions of this process, in the order of opening. Module state, because `runInSession(id,
+ * …)` is given only an id.
+ */
 const open = new Set<Session>();
 const ambient = new AsyncLocalStorage<Session>();
 

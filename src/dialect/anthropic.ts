@@ -103,7 +103,7 @@ const FILE_TOOLS: readonly Tool[] = [
 
 const SHELL = commandTool('bash', 'timeout_ms');
 
-/** The shell keeps no state between commands, so `restart` does nothing. */
+/** Every command runs in a new shell, so the argument `restart` does nothing. */
 const BASH: Tool = {
   ...SHELL,
   inputSchema: {

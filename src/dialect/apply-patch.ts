@@ -4,7 +4,8 @@ import { patchText } from './lookfirst/dialect.ts';
 import { LOOKING_TOOLS } from './lookfirst/looking-tools.ts';
 import { DESTROYS, type Dialect, tool } from './tool.ts';
 
-// This dialect has no tools to delete or undo, and a patch takes no revision, so its messages must not mention them.
+// This set of tools can neither delete nor undo, and its patches name no revision of a file, so its
+// messages must not mention these.
 const { delete: _delete, undo: _undo, ...OFFERED } = LOOKFIRST_TOOLS;
 const {
   revision: _revision,
@@ -34,7 +35,10 @@ const PATCH_TOOL = tool({
   }),
 });
 
-/** One tool for all changes, in the patch format that OpenAI's models are trained on, and the reading tools. */
+/**
+ * The reading tools, and one tool for all changes, which takes the patch format that OpenAI's
+ * models are trained on.
+ */
 export const APPLY_PATCH: Dialect = {
   name: 'apply-patch',
   tools: [...LOOKING_TOOLS, PATCH_TOOL],

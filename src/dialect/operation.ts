@@ -27,8 +27,8 @@ import type {
 import type { Outcome } from '../model/verdict.ts';
 
 /**
- * The options of an operation. Omits the signal, the progress callback and the working directory,
- * which belong to a call.
+ * The options of an operation, without the signal, the progress callback and the working directory,
+ * which each call has of its own.
  */
 type Asked<T> = Omit<T, 'signal' | 'onProgress' | 'cwd'>;
 
@@ -43,7 +43,7 @@ export interface Operations {
     /** Maximum total bytes of all files; a file that no longer fits is refused as TOO_LARGE. */
     readonly together?: number;
   };
-  /** A file's bytes, of any type. */
+  /** Reads the bytes of a file of any type. */
   readonly media: { readonly path: string; readonly maxBytes: number };
   readonly write: WriteOptions & { readonly path: string; readonly content: string };
   readonly edit: EditOptions & { readonly path: string; readonly edits: readonly Edit[] };

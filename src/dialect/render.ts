@@ -8,7 +8,7 @@ import { numberLines, viewOf } from '../text/lines.ts';
 
 /** The data that a dialect needs to render a result: the workspace, the wording and the time. */
 export interface RenderContext {
-  /** The workspace's roots. */
+  /** The root folders of the workspace. */
   readonly roots: readonly string[];
   /** The tool names that refusals use. */
   readonly tools: ToolNames;

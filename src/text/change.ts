@@ -248,10 +248,11 @@ const MAX_FALSE_STARTS = 100;
 const MAX_RESULT_BYTES = 1 << 28;
 
 /**
- * Applies edits like splice.ts, but directly to bytes, if every anchor matches exactly. Returns
- * undefined if it cannot do so with certainty; the caller must then decode the text. It reports no
- * failures, because a report needs the decoded text. Works in every encoding that extends ASCII,
- * because an ASCII anchor after an ASCII byte begins and ends at character boundaries.
+ * Applies edits like splice.ts, but directly to bytes, if every old text (anchor) matches exactly.
+ * Returns undefined if it cannot do so with certainty; the caller must then decode the text. It
+ * reports no failures, because a report needs the decoded text. Works in every encoding that
+ * extends ASCII, because an ASCII anchor after an ASCII byte begins and ends at character
+ * boundaries.
  */
 export function spliceBytes(
   bytes: Uint8Array,

@@ -287,7 +287,7 @@ function byteReader(bytes: Buffer): Reader {
   };
 }
 
-/** The length of the equal stretch of two contents, at most `limit`. */
+/** The length of the stretch from 0 on that `same` reports as equal, at most `limit`. */
 function advance(limit: number, same: (at: number, size: number) => boolean): number {
   let at = 0;
   for (const size of STEPS) while (at + size <= limit && same(at, size)) at += size;

@@ -8,9 +8,10 @@ import type { Span } from './lines.ts';
 export type TolerantTier = Extract<MatchTier, 'line-endings' | 'trailing-space' | 'punctuation'>;
 
 /**
- * A text without the characters that a tier ignores, and a mapping back to the source text. `folded` and `source`
- * hold offsets: the characters from `folded[i]` on correspond one to one to those from `source[i]` on, up to the
- * next entry. An entry in `wide` is one source character that became several.
+ * A text without the characters that a level of tolerance (tier) ignores, and a mapping back to the
+ * source text. `folded` and `source` hold offsets: the characters from `folded[i]` on correspond
+ * one to one to those from `source[i]` on, up to the next entry. An entry in `wide` is one source
+ * character that became several.
  */
 interface Folded {
   readonly text: string;
@@ -63,8 +64,8 @@ export function fold(text: string, tier: TolerantTier): Folded {
 }
 
 /**
- * The source span of the folded characters `start` to `end`. Undefined if a boundary is inside a character that became
- * several.
+ * The source span of the folded characters `start` to `end`. Undefined if `start` or `end` is
+ * inside the replacement of a single source character, such as the three dots of an ellipsis.
  */
 export function sourceSpan(fold: Folded, start: number, end: number): Span | undefined {
   const first = entryAt(fold.folded, start);
@@ -101,8 +102,8 @@ class FoldBuilder {
   #start = 0;
   #end = 0;
   /**
-   * Position of the next character to replace. It is kept, because otherwise each line before that
-   * position would search for it again.
+   * Position of the next character to replace. It is stored, because otherwise each line before
+   * that position would search for it again.
    */
   #hit = -1;
 

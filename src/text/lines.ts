@@ -227,7 +227,7 @@ function roomFor(source: Uint8Array, prefixBytes: number, footBytes: number): Bu
   return Buffer.allocUnsafeSlow(source.length + lines * prefixBytes + footBytes);
 }
 
-/** A word with the high bit set in the byte of the first newline. Higher bytes may be wrong. */
+/** A word (four bytes) with the high bit set in the byte of its first newline. Bits in higher bytes may be wrong. */
 function newlineMarks(word: number): number {
   const others = word ^ FOUR_NEWLINES;
   return (others - ONES) & ~others & HIGH_BITS;
@@ -253,7 +253,7 @@ function putNumber(out: DataView, at: number, number: number, width: number): nu
 function putDigits(out: DataView, at: number, number: number): number {
   if (number >= 1000) {
     const thousands = (number / 1000) | 0;
-    // Overwrites the tab after the thousands.
+    // The last three digits overwrite the tab that `putDigits` writes after the thousands.
     return putThree(out, putDigits(out, at, thousands) - 1, number - thousands * 1000);
   }
   if (number >= 100) return putThree(out, at, number);

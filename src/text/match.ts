@@ -29,8 +29,9 @@ interface MatchOptions {
 /** Maximum number of spans: one more than messages show, so that they can say "and more". */
 const MAX_SPANS = 11;
 /**
- * Limit for hits in a folded text that are no valid matches: their number times the length of the
- * anchor. Beyond it, nothing is found. Only texts made to slow down the search reach it.
+ * Limit for hits in the normalised (folded) text that are not valid matches: their number times the
+ * length of the anchor. Beyond it, nothing is found. Only texts made to slow down the search reach
+ * it.
  */
 const REJECTION_LIMIT = 16_000_000;
 const TIERS: readonly FoldTier[] = ['exact', 'line-endings', 'trailing-space', 'punctuation'];
@@ -124,7 +125,7 @@ function collect(haystack: Haystack, limit: number): { spans: Span[]; count: num
     if (rejected * anchor.length > REJECTION_LIMIT) return { spans: [], count: 0 };
     if (span !== undefined && spans.length < limit) spans.push(apart ? after(spans.at(-1), span) : span);
     // Skip the whole match if matches must not overlap, or if enough are found and the rest is only
-    // counted: a step of one character could take time anchor × text.
+    // counted: steps of one character could take time proportional to anchor × text.
     const step = span !== undefined && (apart || count >= limit) ? anchor.length : 1;
     at = indexOfLinear(text, anchor, at + step);
   }

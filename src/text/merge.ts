@@ -62,7 +62,7 @@ function nextStart(a: Side, b: Side): number | undefined {
 }
 
 interface Region {
-  /** First base line after the region. */
+  /** The first line of the base text after the region. */
   readonly end: number;
   /** Each side's lines in the region; undefined if that side did not change it. */
   readonly ours: readonly string[] | undefined;

@@ -225,7 +225,8 @@ function candidatesIn(text: string, probes: readonly Probe[]): Candidate[] {
       const probe = probes[which];
       if (probe === undefined || found[which] === 0) continue;
       const share = (found[which] ?? 0) / probe.pieces;
-      // Among equal shares, the line with the closest length wins. White space does not count.
+      // If two lines share equally many trigrams with the anchor's line, the one whose length is
+      // closer wins. White space does not count.
       const score = share - Math.abs(pieces - probe.pieces) / 1e7;
       if (share >= MIN_LIKENESS) offer(best, { score, start, line, index: probe.index });
     }
@@ -234,7 +235,7 @@ function candidatesIn(text: string, probes: readonly Probe[]): Candidate[] {
   return best;
 }
 
-/** A table with a 1 for each trigram that at least one probe has. */
+/** A table with a 1 for each trigram that occurs in at least one probe (a line of the anchor). */
 function knownPieces(probes: readonly Probe[]): Uint8Array {
   const isKnown = new Uint8Array(65536);
   for (const { table } of probes)
@@ -264,8 +265,8 @@ function offer(best: Candidate[], candidate: Candidate): void {
 }
 
 /**
- * The window with as many lines as the anchor, aligned so that the candidate is opposite the anchor line it is similar
- * to.
+ * The lines of the file, as many as the anchor has, aligned so that the candidate is opposite the
+ * anchor line that it resembles.
  */
 function windowAround(text: string, candidate: Candidate, lines: number): Window {
   let start = candidate.start;

@@ -17,7 +17,7 @@ const REDACTION = /\[(?:REDACTED|secret):[A-Za-z][\w.-]*(?:#\d+)?\]/g;
 interface PlaceholderOptions {
   /** The lines of the file that the session was shown, if known. */
   readonly shown?: LineRange;
-  /** The line of the file where the content is inserted, if it is one contiguous piece. */
+  /** The line of the file at which the content begins; absent if it goes to several places. */
   readonly at?: number;
 }
 
@@ -286,7 +286,7 @@ function whole(alternatives: readonly string[]): RegExp {
   return new RegExp(`^(?:${alternatives.join('|')})$`);
 }
 
-/** A line of a content, without its ending. */
+/** A line of the content to write that may be a placeholder, without its ending. */
 interface SuspectLine {
   /** 0-based line index. */
   readonly index: number;

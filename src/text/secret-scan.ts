@@ -12,9 +12,9 @@ const BEFORE_RUN = /\/B[A-Z0-9]+\/$/;
 const ADDRESS = '@';
 
 /**
- * Values that are secret because of the text before them, in any file. Every match, or the `@` after it, contains one
- * of the `hints`. Searching for a hint is fast if it has at most 7 characters. The published keys in the documentation
- * of AWS and of Azure's emulator are excluded.
+ * Values that are secret because of the text before them, in any file. Every match contains one of
+ * the `hints`, or is followed by it (`@`). Searching for a hint is fast if it has at most 7
+ * characters. The published keys in the documentation of AWS and of Azure's emulator are excluded.
  */
 export const PHRASES: readonly { readonly hints: readonly string[]; readonly pattern: RegExp }[] = [
   {
@@ -161,8 +161,9 @@ function separators(word = 0): number {
 }
 
 /**
- * Returns where the search continues: at the last byte from `from` to `to` that no token contains.
- * If there is none: at the end of the run around these bytes, or -1 if that run may be a token.
+ * Returns the position at which the search continues, or -1 if the bytes from `from` to `to` may
+ * belong to a token. That position is the last of these bytes that no token contains or, if there
+ * is none, the end of the run of word characters around them.
  */
 function runEnd(bytes: Uint8Array, to: number, from: number): number {
   for (let at = to; at >= from; at -= 1) if (!isWord(bytes, at)) return at;

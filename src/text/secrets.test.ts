@@ -309,8 +309,8 @@ describe('a text that was made to be slow', () => {
   // repetition would take longer than the test's time limit.
   it.each(['sk-', '-eyJ', 'xoxb-', 'a.', ' ', '|'])('is searched in one pass: %j', (part) => {
     const text = `${part.repeat(2 ** 20 / part.length)}x@_`;
-    // Test both searches: the quick one for any text, and the one with all patterns, which follows
-    // only for a file of secrets or after a hit of the quick one.
+    // Test both searches. The one with all patterns runs only for a file of secrets, or after the
+    // quick one has found something.
     mayHoldSecret(Buffer.from(text));
     secretSpans(text, { secretFile: true });
   });

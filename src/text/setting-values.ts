@@ -86,7 +86,7 @@ function flowSpans(line: string): Span[] {
   return spans;
 }
 
-/** True if `name` and its `=` are the last line of encoded bytes. */
+/** True if a line that looks like `name=` is really the last line of encoded bytes, which may end with `=`. */
 function isEncoded(name: string, value: string): boolean {
   return /^=*$/.test(value) && /^[^"']*=\s*$/.test(name) && !ONE_CASE.test(name);
 }
@@ -95,7 +95,7 @@ function isEncoded(name: string, value: string): boolean {
 const VALUE_END = /[ \t]#/;
 const LIST_VALUE_END = /[,}\]]|[ \t]#/;
 
-/** The value that begins here. `next` is the position after it and its quotes. */
+/** The value that begins at `start`. `next` is the position after the value and its quotes. */
 function valueAt(line: string, start: number, valueEnd: RegExp): Span & { readonly next: number } {
   QUOTED.lastIndex = start;
   const quoted = QUOTED.exec(line);

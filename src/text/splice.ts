@@ -177,7 +177,7 @@ function withLineEnding(text: string, span: Span): Span {
   return found === null ? span : { start: span.start, end: span.end + found[0].length };
 }
 
-/** Matches an anchor (old text) that ends with a newline at the end of a text without one. */
+/** Matches an anchor (old text) that ends with a newline at the end of a file that lacks its final newline. */
 function atUnendedEnd(text: string, edit: Edit): { edit: Edit; found: FoundAnchor } | undefined {
   const oldString = edit.oldString.replace(/\r?\n$/, '');
   if (text.endsWith('\n') || oldString === edit.oldString || oldString === '') return undefined;
@@ -258,7 +258,7 @@ function lineTextAt(text: string, offset: number): string {
   return `…${clampLine(text.slice(offset, offset + MAX_LINE_CHARS * 2).split('\n', 1)[0] ?? '', MAX_LINE_CHARS).text}`;
 }
 
-/** Maximum comparisons per replacement. Beyond it, only equal text at both ends keeps its style. */
+/** Maximum comparisons per replacement. Beyond it, only its equal beginning and end are copied from the file. */
 const MAX_COST = 200_000;
 
 /** Writes a replacement in the style of the old text `region`, whose line ends with `neighbour`. */

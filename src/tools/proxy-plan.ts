@@ -23,7 +23,7 @@ export interface ProxyPlan {
     /** Called when the proxy listens. */
     readonly listening: (front: { readonly url: string; readonly token: string }) => void;
   };
-  /** The session of every call that names none. */
+  /** The session for calls that do not name one. */
   readonly session?: string;
   readonly unknownTools: 'allow' | 'deny' | 'ask';
   readonly receipts: boolean;

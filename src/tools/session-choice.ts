@@ -17,9 +17,9 @@ export type SessionChoice =
   | { readonly kind: 'named'; readonly id: string }
   /** A legacy HTTP session: lasts as long as the transport's session. */
   | { readonly kind: 'transport'; readonly hint: string }
-  /** The session of a client that owns this process and named none: lasts as long as the process. */
+  /** For a client that started this process and names no session: lasts as long as the process. */
   | { readonly kind: 'process' }
-  /** A client without a name, on a server with several clients: nothing is remembered between its calls. */
+  /** For a call that names no session, on a server with several clients: nothing is remembered between calls. */
   | { readonly kind: 'call' }
   | { readonly kind: 'invalid'; readonly reason: string };
 
@@ -29,7 +29,7 @@ export type Chosen = Exclude<SessionChoice, { kind: 'invalid' }>;
 export interface ChoiceOptions {
   /** The value of `--session`. */
   readonly session?: string | undefined;
-  /** The session of a call without a name: one for the process (default), or a new one per call. */
+  /** The session of a call that names none: one for the process (default), or a new one per call. */
   readonly nameless?: 'process' | 'call';
   /**
    * The environment of a server that a client started for itself. Absent for a server with several
@@ -157,7 +157,7 @@ export function eventsIn(meta: JsonRecord): SessionEvents {
  */
 const MAX_OPEN = 256;
 
-/** A choice whose session is kept between calls. */
+/** A choice whose session stays open between calls. */
 type Kept = Exclude<Chosen, { kind: 'call' }>;
 
 interface Pooled {
@@ -220,7 +220,7 @@ export class SessionPool {
     }
   }
 
-  /** Ends a transport's session. What it has read is forgotten as soon as no call uses it. */
+  /** Ends a transport's session. What the session has read is forgotten as soon as no call uses the session. */
   async end(hint: string): Promise<void> {
     await this.#drop(keyOf({ kind: 'transport', hint }));
   }

@@ -221,7 +221,8 @@ function definitionOf({ call: _, needs: __, ...tool }: Tool): ToolDefinition {
 }
 
 /**
- * Logs the command with which the user can approve a change. The agent's answer only says that it must ask the user.
+ * Logs the command with which the user can approve a change. The answer itself only tells the agent
+ * to ask the user.
  */
 function logApproval(answer: ToolAnswer, log: (line: string) => void): void {
   if (answer.ok) return;

@@ -227,10 +227,7 @@ function askedLines(names: LineArguments | undefined, scope: Arguments): AskedLi
     .map((item): AskedLines => askedOnce(names, item) ?? { from: 1, to: undefined });
 }
 
-/**
- * The lines that a change replaces, if its arguments name them. Empty if the change may replace any
- * line.
- */
+/** The lines that a change replaces, if its arguments name them. Without `lines`, the change may replace any line. */
 function touchedLines(names: LineArguments | undefined, scope: Arguments): { lines?: readonly LineRange[] } {
   const asked = askedLines(names, scope);
   if (asked === undefined || asked.length === 0) return {};

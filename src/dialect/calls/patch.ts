@@ -23,7 +23,7 @@ const FILE = /^(\s*)\*\*\* (Add|Update|Delete) File: ?(.+?)\s*$/;
 const MOVE = /^\*\*\* Move to: ?(.+?)\s*$/;
 const HEADER = /^@@(?: (.*))?$/;
 
-/** The files that a patch names, in order. Lines outside their sections are ignored. */
+/** The files that a patch names, in order. Lines before the first file are ignored. */
 function patchedFiles(patch: string): readonly PatchedFile[] {
   const sections: { verb: string; path: string; lines: string[] }[] = [];
   for (const line of patch.split(/\r?\n/)) {

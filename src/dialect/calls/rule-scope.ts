@@ -4,11 +4,11 @@ import type { ArgumentIs, ArgumentName, Rule } from './table.ts';
 /** The arguments of a tool call. */
 export type Arguments = JsonRecord;
 
-/** The arguments for one application of a rule. */
+/** The arguments that one rule is applied to. */
 interface RuleScope {
   /**
-   * All arguments for the rule. If it applies to each item of an array, the item's fields take precedence over the
-   * arguments of the call.
+   * All arguments for the rule. If the rule applies to each item of an array, the item's fields
+   * take precedence over the arguments of the call.
    */
   readonly values: Arguments;
   /** The array item to which the rule applies; undefined if the rule applies to the whole call. */

@@ -13,15 +13,15 @@ import { REFUSAL_CODES, type RefusalCode } from '../../model/verdict.ts';
 import type { ToolNames } from '../../report/tool-names.ts';
 
 /**
- * Describes as data what a server's tools do to files: which argument is the path, what is read, what is written. A
- * user's own table in the policy file uses the same words.
+ * Describes as data what a server's tools do to files: which argument is the path, what is read,
+ * what is written. A user's own table in the policy file has the same fields.
  */
 export interface ServerTable {
   /** Short name, for messages and the journal. */
   readonly id: string;
   /** Names the server reports (`serverInfo.name`), compared case-insensitively. */
   readonly serverNames: readonly string[];
-  /** Tools that together identify this server. If empty, only its name does. */
+  /** Tools that together identify this server. If empty, only the server's name identifies it. */
   readonly signature: readonly string[];
   /**
    * The base of relative paths on this server. `root`: the workspace. `cwd`: the server's working
@@ -45,8 +45,8 @@ export interface ServerTable {
   /** Names of the server's own tools. Refusals use them to say what to do next. */
   readonly words: ToolNames;
   /**
-   * The server's own messages for refusals, which precede ours. PATH, ROOT and TEXT mean the path, the workspace and
-   * the text to replace.
+   * The server's own messages for refusals, put before Lookfirst's. PATH, ROOT and TEXT in them
+   * mean the path, the workspace and the text to replace.
    */
   readonly sentences?: Partial<Readonly<Record<RefusalCode, string>>>;
   readonly tools: Readonly<Record<string, readonly Rule[]>>;
@@ -141,9 +141,8 @@ interface RuleScope {
 }
 
 export interface ArgumentIs {
-  /** An argument of the call. */
   readonly argument: ArgumentName;
-  /** True if the argument is a field of the item of `each`. The server ignores the argument in any other place. */
+  /** True if the condition tests a field of the array item (see `each`), not an argument of the whole call. */
   readonly inItem?: true;
   /** The exact values that match; absent means that any value matches. */
   readonly is?: readonly (string | number | boolean)[];
@@ -245,7 +244,7 @@ export interface SectionMarks {
   readonly failed: string;
   readonly close: string;
   readonly between: string;
-  /** True if the text of a single file has no opening and closing marks. */
+  /** True if a result with only one file has no opening and closing marks. */
   readonly aloneVerbatim?: true;
 }
 

@@ -17,8 +17,8 @@ import {
 } from './shapes.ts';
 
 /**
- * Maximum number of entries in a listing. The official server has no limit; this one prevents a wrong root from
- * filling the memory.
+ * Maximum number of entries in a listing. The official server has no limit; this limit keeps a root
+ * that was set by mistake, such as `/`, from filling the memory.
  */
 const MAX_ENTRIES = 1_000_000;
 const DEEP = { as: 'names', depth: Number.MAX_SAFE_INTEGER, limit: MAX_ENTRIES } as const;
@@ -162,7 +162,7 @@ export function matchingPaths(
     .filter((path) => wanted(path));
 }
 
-/** The folder as the official server's JSON tree. A pattern without `*` excludes that name at every depth. */
+/** A folder as a JSON tree, as in the official server. A pattern without `*` excludes that name at every depth. */
 export function jsonTree(entries: readonly ListedEntry[], excludePatterns: readonly string[]): string {
   const excluded = anyOf(
     excludePatterns.map((glob) =>
@@ -185,7 +185,7 @@ export function jsonTree(entries: readonly ListedEntry[], excludePatterns: reado
   return JSON.stringify(top, null, 2);
 }
 
-/** Removes excluded entries and everything below excluded folders. Parents must come first. */
+/** Removes excluded entries and everything below excluded folders. A folder must come before its entries. */
 function pruned(entries: readonly ListedEntry[], excluded: PathMatch): ListedEntry[] {
   const gone = new Set<string>();
   return entries.filter(({ path, kind }) => {

@@ -156,8 +156,8 @@ const fileList = tool({
     };
     return {
       kind: 'list',
-      // If `recursive`, also list the levels that are not shown: the label of a summarised folder
-      // counts everything below it.
+      // If `recursive`, also list levels that are not shown, because the label of a summarised
+      // folder counts everything below it.
       operation: { path, as: 'entries', limit: MAX_ENTRIES, depth: recursive ? 32 : 1 },
       render: (result) => treeText(result.entries, tree),
     };

@@ -6,7 +6,7 @@ import type { RenderContext } from '../render.ts';
 
 interface FindQuery {
   readonly pattern: string;
-  /** The requested folder; shown paths are below it. */
+  /** The requested folder, which is put before every path that is shown. */
   readonly path: string;
   readonly includeHidden: boolean;
   readonly maxResults: number;
@@ -162,7 +162,7 @@ function sorted(nodes: readonly Node[]): Node[] {
   return nodes.toSorted((a, b) => Number(b.folder) - Number(a.folder) || a.name.localeCompare(b.name));
 }
 
-/** True if a node is shown. A folder that does not match is kept if anything below it matches. */
+/** True if a node is shown. A folder that does not match is shown too if anything below it matches. */
 function isWanted(node: Node, place: Place, depth: number): boolean {
   const { options, matches } = place;
   if (!options.includeHidden && node.name.startsWith('.')) return false;

@@ -224,8 +224,8 @@ interface AskedChange {
 }
 
 /**
- * Converts the changes of a batch for the session. Returns a problem if one of them requests
- * nothing or several things at once.
+ * Converts the changes of a batch to intents. Returns a problem if one of them requests nothing or
+ * several things at once.
  */
 export function intentsOf(changes: readonly AskedChange[]): FileIntent[] | Problem {
   const intents: FileIntent[] = [];
@@ -272,7 +272,7 @@ export const LOOKFIRST: Dialect = {
     'undo_change takes back a change; file_status tells what you have seen. Paths are relative to the workspace.',
 };
 
-/** The result of a change: what was done, its change id and revision, and notices. */
+/** The text for a change: what was done, the id of the change, the file's new revision, and notices. */
 export function changeText(done: string, result: ChangeResult, context: RenderContext): string {
   return [done, ...proof(result), ...noticeTexts(result.notices, result.path, context)].join('\n');
 }

@@ -167,7 +167,7 @@ function notes(result: ReadResult): string[] {
   return lines;
 }
 
-/** Several files, each in the form of a single read; a refused one is explained in its place. */
+/** The text for several files, each in the form of a single read. A refused file is replaced by an explanation. */
 function manyText({ files }: Results['read-many'], context: RenderContext): Rendered {
   const shown = files.map(({ outcome }): Rendered => {
     if (!outcome.ok) return explain(outcome.refusal, context);

@@ -218,7 +218,7 @@ export interface PlacedEdit {
   readonly replacement: string;
 }
 
-/** Several places for an edit, none of which can be chosen. */
+/** Several places that fit an edit equally well, so that none can be chosen. */
 export interface Rivals {
   readonly spans: readonly Span[];
 }

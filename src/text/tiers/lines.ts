@@ -324,8 +324,8 @@ function isMultiple(indent: string, width: number): boolean {
 }
 
 /**
- * The rule for a different number of spaces per level, for example two instead of four. At least two levels must
- * show it.
+ * The rule for a different number of spaces per level, for example two instead of four. At least
+ * two levels of indentation must follow it.
  */
 function spaceRule(pairs: readonly IndentPair[]): Reindent | undefined {
   if (!pairs.every(({ written, there }) => /^ *$/.test(written + there))) return undefined;
@@ -373,8 +373,8 @@ interface SpacedLine {
 }
 
 /**
- * The wanted line with the file's spacing wherever anchor and wanted line agree. If the model only doubled spaces,
- * those between its new words become single.
+ * The model's new line, with the file's spacing wherever it equals the old line. If the model only
+ * doubled spaces, the spaces between its new words become single too.
  */
 function respaced({ written, there, wanted }: SpacedLine): string {
   if (written === there) return wanted;

@@ -142,7 +142,7 @@ function isClearlySurer(
   return confidence >= western + SURER && (!multi || confidence >= MIN_MULTI_BYTE_CONFIDENCE);
 }
 
-/** A sample from the line of the first non-ASCII byte on. Earlier lines do not help the detector. */
+/** A sample that begins at the line of the first non-ASCII byte. Earlier lines do not help the detector. */
 function sampleOf(bytes: Buffer): Buffer {
   const first = bytes.findIndex((byte) => byte >= 0x80);
   const line = bytes.lastIndexOf(0x0a, first) + 1;

@@ -198,14 +198,17 @@ const SAME =
   'as (?:before|is|it was|above)|unmodified|untouched|omitted|not shown|intact|elided|truncated)(?: for brevity)?';
 const REST = `(?:the )?(?:rest|remainder)(?: of (?:the |this |your )?(?:\\w+ )?${THING})?`;
 
-/** Wordings that say that text is omitted. They count only together with a comment mark, dots or square brackets. */
+/**
+ * Wordings that say that text is omitted. A line with one is a placeholder only if it also has a
+ * comment mark, dots or square brackets.
+ */
 const STRONG = whole([
   `${REST} ${SAME}`,
   `(?:(?:all|the|your) )*(?:existing|remaining|previous|original|other) ${CODE} ${SAME}`,
   '(?:[\\w ]+ )?(?:omitted|truncated|elided|shortened|abbreviated) for brevity',
   `keep (?:the |all |your )*(?:existing|remaining|rest of (?:the |your )?)\\s*${CODE}(?: ${SAME})?`,
 ]);
-/** Wordings that could be honest remarks. They count only together with dots. */
+/** Wordings that could be honest remarks. A line with one is a placeholder only if it also has dots. */
 const WEAK = whole([
   `(?:(?:all|the|your) )*(?:existing|remaining|previous|original|other) ${THING} ${SAME}`,
   `(?:the |your )?(?:existing|previous|remaining|original|other|more|additional) ${THING}(?: (?:goes )?here| above| below)?`,
@@ -296,8 +299,8 @@ interface SuspectLine {
 }
 
 /**
- * First characters of lines with comments, dots, brackets, fences and numbers. If an entry has a second string, the next
- * character of the line must be in that string.
+ * First characters of lines with comments, dots, brackets, fences and numbers. If an entry has a
+ * second string, the next character of the line must be in that string.
  */
 const BEGINNINGS: readonly (readonly [string, string?])[] = [
   ...[...'#;%[…0123456789'].map((first): readonly [string] => [first]),

@@ -45,7 +45,7 @@ export function failureAnswer(tool: string, error: unknown): ToolAnswer {
   return failed(`${what} [${code}]. Nothing was changed. ${then}.`, { code, next });
 }
 
-/** The answer for a change of the requested path that the system refused. */
+/** The answer if the operating system has refused a change of the requested path. */
 function systemError(tool: string, { message, code, reason, unchanged }: Fault): ToolAnswer {
   const next = FOR_A_PERSON.has(reason) ? 'ask_human' : 'read_again';
   const state = unchanged ? 'Nothing was changed' : 'Treat the call as refused';

@@ -203,7 +203,7 @@ export interface EditArguments {
 
 /** The relation between the text of a result and the lines of the file. `PATH` in a mark means the requested path. */
 export type ShownForm =
-  /** The text is the requested lines. */
+  /** The text consists of the requested lines. */
   | ({ readonly as: 'verbatim' } & Decoration)
   /** One text with a section for each file, in the requested order. */
   | ({ readonly as: 'sections' } & SectionMarks & Decoration)

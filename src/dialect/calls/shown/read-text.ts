@@ -176,7 +176,7 @@ function isExact(touch: ReadTouch, content: string): boolean {
   return touch.shown.as !== 'output' || content.endsWith('\n');
 }
 
-/** Detects the messages of hosts for an empty file. */
+/** Detects the messages that hosts return for an empty file. */
 function emptyShown({ path }: ReadTouch, body: string): ShownLines | undefined {
   const isEmpty = /\bfile exists but the contents are empty\b/.test(body.slice(0, 200));
   return isEmpty ? { path, totalLines: 0 } : undefined;

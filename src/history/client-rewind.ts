@@ -102,7 +102,10 @@ interface KeptPart {
   readonly untilMs: number;
 }
 
-/** The kept part that the head of a transcript continues. Undefined if this is not a Codex file after a rewind. */
+/**
+ * The part of the former file that a transcript continues, according to its first record. Undefined
+ * if the transcript is not a Codex file after a rewind.
+ */
 export function keptPart(head: string): KeptPart | undefined {
   const [record] = recordOf(head.slice(0, Math.max(0, head.indexOf('\n'))));
   const payload = record?.['type'] === 'session_meta' ? objectIn(record, 'payload') : undefined;
@@ -146,7 +149,7 @@ function isGeminiMark(record: JsonRecord): boolean {
   return '$rewindTo' in record || newMessages(record) !== undefined;
 }
 
-/** The messages that replace all earlier ones; undefined for a record that replaces none. */
+/** The messages in a record that replaces all earlier messages; undefined for any other record. */
 function newMessages(record: JsonRecord): readonly JsonRecord[] | undefined {
   const set = objectIn(record, '$set');
   return set !== undefined && Array.isArray(set['messages']) ? objectsIn(set, 'messages') : undefined;

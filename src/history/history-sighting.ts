@@ -115,7 +115,10 @@ function coverageOf({ ranges, totalLines = Number.POSITIVE_INFINITY }: ShownLine
   return ranges.some(({ from, to }) => from < 1 || to < from) ? NOTHING : linesCoverage(ranges, totalLines);
 }
 
-/** Hashes a text that begins at a line. Only the hash is kept, so memory does not grow with the shown text. */
+/**
+ * Hashes the text of some lines. Only the hash is kept, so memory does not grow with the shown
+ * text.
+ */
 export function shownText(text: string, lines: { readonly from: number; readonly to: number }): ShownText {
   return { from: lines.from, to: lines.to, sha256: hash('sha256', text), size: Buffer.byteLength(text) };
 }

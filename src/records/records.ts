@@ -85,7 +85,10 @@ export class Records {
     return snapshot === undefined ? String(await this.newestSeq()) : await snapshot();
   }
 
-  /** Entries written since a cursor, newest first, and the next cursor. Costs one small query if there are none. */
+  /**
+   * Entries written since a cursor, newest first, and the next cursor. Costs one small query if
+   * there are no new entries.
+   */
   async newSince(
     cursor: string,
     filter: Pick<EntryFilter, 'near' | 'limit'>,
@@ -162,7 +165,7 @@ export class Records {
     return verifyChain(this.store, options);
   }
 
-  /** Records in the journal that a command was refused because an agent started it. */
+  /** Adds a journal entry: a command was refused because an agent started it. */
   async noteAttempt(attempt: {
     readonly text: string;
     readonly root: string;

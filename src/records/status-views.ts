@@ -160,8 +160,8 @@ async function viewersOf(
 }
 
 /**
- * Maximum queries in progress. Machines that share a store have thousands of sessions. A query that
- * waits behind all others would exceed its deadline.
+ * Maximum number of queries in progress. Machines that share a store have thousands of sessions. A
+ * query that waits behind all others would exceed its deadline.
  */
 const AT_ONCE = 200;
 

@@ -73,7 +73,8 @@ export interface AuditedTranscript extends FoundTranscript {
 const MAX_BYTES = 256 << 20;
 
 /**
- * Audits the transcripts that this user's clients have kept. `leftOut` gets the path and reason of each skipped one.
+ * Audits the transcripts that this user's clients have stored. Calls `leftOut` with the path of
+ * each skipped one and the reason.
  */
 export async function auditTranscripts(
   places: Parameters<typeof findTranscripts>[0],

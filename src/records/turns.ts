@@ -139,8 +139,8 @@ function changesByMark(entries: readonly Entry[], families: Families): ReadonlyM
 }
 
 /**
- * The turn of a change. If the change names a turn, that turn of its own session or of the parent session. Otherwise
- * the newest turn of its own session or of the parent session.
+ * Finds the turn of a change. If the change names a turn: that turn, in the change's own session or
+ * in the parent session. Otherwise: the newest turn of either session.
  */
 function turnOf(change: Entry, marks: readonly Entry[], families: Families): Entry | undefined {
   const isRelated = (mark: Entry): boolean => families.includes(mark.session, change.session);

@@ -74,7 +74,8 @@ export function entryTexts(entry: NewEntry): { readonly whole: string; readonly 
 export function entryFrom(row: unknown): Entry {
   // The cast is safe: the select gives this shape, and entryValues wrote the columns.
   const { seq, at_ms: atMs, kind, session, root, path, change, rest, hash } = row as EntryRow;
-  // Assigned one by one: a spread of the parsed object copies it and takes twice as long.
+  // The fields are assigned one by one: a spread of the parsed object would copy it and take twice
+  // as long.
   const entry = JSON.parse(rest) as Record<string, unknown>;
   entry['kind'] = kind;
   entry['atMs'] = atMs;

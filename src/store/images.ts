@@ -22,12 +22,12 @@ export interface Images {
   readonly maxBytes?: number;
   /**
    * Decides where the earlier contents of a changed file are stored. `shared`: in the store of all
-   * machines, with the record that announces the change. `here`: in this machine's state folder.
-   * Absent if there is only one machine: contents are then stored after the change.
+   * machines, with the record of the change's start. `here`: in this machine's state folder. Absent
+   * if there is only one machine: contents are then stored after the change.
    */
   placeOf?(fingerprint: Fingerprint, content: 'plain' | 'secret'): 'shared' | 'here';
   /**
-   * Called after the store has recorded that a change begins, together with these earlier contents:
+   * Called after the store has recorded the start of a change together with these earlier contents:
    * they need not be sent again.
    */
   announced?(images: AnnouncedImages): void;
@@ -47,9 +47,9 @@ export interface Images {
   adopt(fromPath: string, fingerprint: Fingerprint, how?: Adoption): Promise<Kept>;
   /**
    * Leaves the files of a folder that has left the workspace where they are, and lists them as
-   * images. For thousands of files, one list is faster than a rename each. `pack` or `remove` later
-   * renames them to images. The caller has synced the folder and its files if they must be durable.
-   * Absent if images are not local files.
+   * images (stored contents). For thousands of files, one list is faster than a rename each. `pack`
+   * or `remove` later renames them to images. The caller has synced the folder and its files if
+   * they must be durable. Absent if images are not local files.
    */
   keepTree?(tree: KeptTree): Promise<void>;
   /** True if `keepTree` has listed files of this folder. A clean-up must not remove these files. */
@@ -57,20 +57,22 @@ export interface Images {
   /** Ends `keepTree` for a folder that has moved back into the workspace. */
   dropTree?(folder: string): void;
   /**
-   * Returns a free name in the image folder, to which the caller can rename a file with these
-   * bytes. Call `adopt` after that. Undefined if no name is free, or if the file has another name
-   * through which it could be changed. Absent if images are not local files.
+   * Returns a free name in the folder of stored contents, to which the caller can rename a file
+   * with these bytes. Call `adopt` after that. Undefined if no name is free, or if the file has
+   * another name through which it could be changed. Absent if contents are not stored as local
+   * files.
    */
   freeName?(fingerprint: Fingerprint, stats: BigIntStats): string | undefined;
   /**
-   * Syncs stored bytes and their names to the disk, so that they survive a power cut. Ignores missing images, and those
-   * that this process has synced before. `whole` replaces the syncs of many single files.
+   * Syncs stored bytes and their names to the disk, so that they survive a power cut. Ignores
+   * hashes whose bytes are missing, or that this process has synced before. `whole` replaces the
+   * syncs of many single files.
    */
   sync(hashes: readonly string[], whole?: WholeSync): Promise<void>;
   /**
-   * Restricts adopted files to their owner (0600). Call it when the journal has recorded the
-   * change: until then a failure restores the same file, with its original mode. `mode`: the file's
-   * present mode, if known.
+   * Restricts files that `adopt` has stored to their owner (0600). Call it when the journal has
+   * recorded the change: until then a failure restores the same file, with its original mode.
+   * `mode`: the file's present mode, if known.
    */
   makePrivate(images: readonly { readonly sha256: string; readonly mode?: bigint | undefined }[]): void;
   has(sha256: string): Promise<boolean>;
@@ -81,8 +83,8 @@ export interface Images {
   keeper?(sha256: string): Promise<string | undefined>;
   /**
    * Returns exactly the stored bytes, verified by their hash, or throws a Fault. A program that had
-   * the file open before it was replaced may still write into the image. Bytes that it appended are
-   * left out. Bytes that it overwrote are lost, and the Fault says so.
+   * the file open before it was replaced may still write into the stored file. Bytes that it
+   * appended are left out. Bytes that it overwrote are lost, and the Fault says so.
    */
   read(fingerprint: Fingerprint): Promise<Uint8Array>;
   /**
@@ -104,8 +106,8 @@ export interface Images {
    */
   setAsideLate(fingerprints: readonly Fingerprint[]): AsyncIterable<LateImage>;
   /**
-   * Moves a file into the image folder, because a program changed the file after its bytes were
-   * stored. Returns its new path.
+   * Moves a file into the folder of stored contents, because a program changed the file after its
+   * bytes were stored. Returns its new path.
    */
   adoptLate(fromPath: string, sha256: string): string;
   list(): AsyncIterable<KeptImage>;
@@ -125,7 +127,7 @@ export interface Images {
 
 export interface PackRequest {
   readonly nowMs: number;
-  /** When it aborts, compressing stops after the current image. */
+  /** When it aborts, compressing stops after the current file. */
   readonly signal?: AbortSignal;
 }
 

@@ -311,7 +311,7 @@ export class LateNotes implements Store {
     }
   }
 
-  /** Records in the journal that the note of a read is left out. The file then counts as unread. */
+  /** Adds a journal entry: a read could not be noted. Its file then counts as unread. */
   async #leaveOut({ sightings: [seen], entries: [entry] }: Notes, { message }: Fault): Promise<void> {
     const { session = '', atMs = 0 } = entry ?? { ...seen, atMs: seen?.sighting.atMs };
     const what =

@@ -20,7 +20,7 @@ import { errnoOf, errorText, Fault, HOME_CURE, isMissing, isTaken } from '../mod
  */
 const WRITABLE_BY_OTHERS = 0o002;
 const OPEN_TO_OTHERS = 0o077;
-/** Names of our files in the state folder. */
+/** Names of Lookfirst's files in the state folder. */
 const OWN_NAMES =
   /^(lookfirst\.|(images|retained|writers|locks|lock-ranges|lock-files|ready|clock|layers|outputs|compiled)$)/;
 

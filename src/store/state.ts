@@ -59,6 +59,6 @@ export interface FleetOptions {
   /** True if several machines write to these roots. */
   readonly sharedWorkspace?: boolean | undefined;
   readonly imageSecrets: 'here' | 'shared';
-  /** `all`: journal every read. `summary`: only the first per minute, session and file. */
+  /** `all`: the journal gets every read. `summary`: only the first per minute, session and file. */
   readonly reads?: 'all' | 'summary';
 }

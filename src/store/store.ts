@@ -23,7 +23,7 @@ export interface Store {
   recallMany(session: string, keys: readonly string[]): Awaitable<ReadonlyMap<string, Sighting>>;
   /**
    * Like `recallMany`, from memory and without waiting. Undefined if this process does not know all
-   * sightings of the session. The result may be outdated: the record that begins a change must then
+   * sightings of the session. The result may be outdated: the record of a change's start must then
    * contain `basis`, which the store checks. Present if a round trip is slow.
    */
   readonly remembered?: (session: string, keys: readonly string[]) => Remembered | undefined;
@@ -51,8 +51,8 @@ export interface Store {
    */
   recent(cursor: number): RecentEntries;
   /**
-   * Changes that have begun and are not finished. Every change queries the pending changes of its
-   * own keys, so an implementation must fetch only what matches.
+   * Changes that have begun and are not finished. Every change queries the pending changes of the
+   * files that it will change, so an implementation must fetch only what matches.
    */
   pending(filter?: PendingFilter): Promise<readonly PendingChange[]>;
   session(id: string): Promise<SessionRecord | undefined>;
@@ -77,7 +77,7 @@ export interface Store {
    * entry. Returns how many were removed.
    */
   prune(throughSeq: number): Promise<number>;
-  /** Removes only entries about reads before a time. Present if reads have their own chain. */
+  /** Removes only entries about reads before a time. Present if reads have their own hash chain. */
   readonly pruneReads?: (beforeMs: number) => Promise<number>;
   /** Closes the store. A second call is harmless; any other call afterwards is a Fault MISUSE. */
   close(): Promise<void>;
@@ -101,13 +101,13 @@ export interface RecentEntries {
   readonly cursor: number;
 }
 
-/** A link of the chain: an entry's number, and the hash that the next entry builds on. */
+/** A link of the hash chain: an entry's number, and the hash that the next entry builds on. */
 export interface ChainLink {
   readonly seq: number;
   readonly hash: string;
 }
 
-/** One chain of a journal with several writers. Each writer has its own chain. */
+/** One hash chain of a journal with several writers. Each writer has its own chain. */
 export interface ChainState {
   readonly chain: string;
   readonly machine: string;
@@ -153,8 +153,8 @@ export interface Writes {
    */
   readonly ifPending?: string;
   /**
-   * Write nothing and fail with the reason `outdated` unless this basis is still current and no
-   * change in progress concerns the keys of the basis.
+   * Write nothing and fail with the reason `outdated` if the session has changed since this basis,
+   * or if a change in progress concerns a key of the basis.
    */
   readonly basis?: Basis;
   readonly sightings?: readonly { readonly session: string; readonly sighting: Sighting }[];
@@ -163,8 +163,8 @@ export interface Writes {
   readonly entries?: readonly NewEntry[];
   readonly announce?: PendingChange;
   /**
-   * The earlier contents of the files that the announced change will replace. A store that several
-   * machines share keeps them in the same transaction.
+   * The earlier contents of the files that the change in `announce` will replace. A store that
+   * several machines share keeps them in the same transaction.
    */
   readonly images?: AnnouncedImages;
   /** Ids of changes in progress that are now finished: made, or given up. */
@@ -209,8 +209,8 @@ export interface PendingFilter {
   readonly change?: string;
   readonly owner?: string;
   /**
-   * Changes that locked one of these keys, or will write it without a lock. Parent folders and contents of a key also
-   * match.
+   * Changes that locked one of these files, or will write it without a lock. Changes of its parent
+   * folders, or of files inside it, also match.
    */
   readonly keys?: readonly string[];
   /** Only changes of files that this process can reach: on this machine, or in a shared workspace. */
@@ -227,7 +227,10 @@ export interface EntryFilter {
   readonly root?: string | undefined;
   /** Entries of every workspace that equals, contains or is inside one of these canonical folders. */
   readonly near?: readonly string[] | undefined;
-  /** Entries with an effect on this key, or about it (`entry.key`, or root and path joined). */
+  /**
+   * Entries that changed the file with this key, or are about it (`entry.key`, or root and path
+   * joined).
+   */
   readonly key?: string | undefined;
   /** Entries that the field `key` would select for any of these keys. */
   readonly keys?: readonly string[] | undefined;
@@ -243,7 +246,10 @@ export interface EntryFilter {
   readonly chain?: string | undefined;
   /** Only entries committed between two marks of `snapshot`. */
   readonly committed?: { readonly from: string; readonly to: string };
-  /** Only entries after this number; for following and for verifying in pages. */
+  /**
+   * Only entries after this number. For programs that follow the journal, and for verifying it in
+   * pages.
+   */
   readonly afterSeq?: number | undefined;
   readonly beforeSeq?: number | undefined;
   readonly order?: 'newest' | 'oldest' | undefined;

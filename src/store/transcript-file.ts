@@ -40,8 +40,8 @@ export function openTranscript(path: string): TranscriptFile {
 }
 
 /**
- * The end of a transcript as text, or the text before the byte `end`. Its first line may be cut. '' if the file does not
- * exist yet.
+ * The end of a transcript as text, or the text before the byte `end`. Its first line may be cut.
+ * Empty if the file does not exist yet.
  */
 export function transcriptTail(
   path: string,
@@ -102,7 +102,7 @@ function unreadable(path: string, error: unknown): unknown {
   return new Fault('IO_FAILED', `cannot read ${path}: ${why}`, { cause: error, path });
 }
 
-/** A conversation that a client has kept. */
+/** A transcript that a client has stored on this machine. */
 export interface FoundTranscript {
   readonly client: 'claude-code' | 'codex' | 'gemini';
   readonly path: string;
@@ -121,7 +121,7 @@ interface Places {
 const MAX_DEPTH = 5;
 
 /**
- * The transcripts that this user's clients have kept, by client, then by path. Claude Code groups
+ * The transcripts that this user's clients have stored, by client, then by path. Claude Code groups
  * transcripts by project: only projects that contain `root`, or are inside it, are listed.
  * Unreadable folders are skipped.
  */

@@ -79,7 +79,10 @@ interface Place {
   readonly message?: string;
 }
 
-/** The result in a part; undefined if `state` says that it is not complete yet. */
+/**
+ * The tool result in a part of a message; undefined if `state` says that the result is not complete
+ * yet.
+ */
 function resultOf(tool: JsonRecord, type: string, id: string): RecordedResult | undefined {
   const failed = { id, ok: false, flagged: true };
   if (type === 'tool-error') return failed;

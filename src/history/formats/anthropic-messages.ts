@@ -43,7 +43,7 @@ function claimMessage(message: JsonRecord): FormatClaim {
   return blocks.length > 0 && blocks.every((block) => block['type'] === 'text') ? 'maybe' : 'no';
 }
 
-/** The messages of a request body, even if a log wraps it. */
+/** The messages of a request body, even if a log record wraps the body. */
 function messagesOf(record: JsonRecord): readonly JsonRecord[] | undefined {
   const body = objectIn(record, 'request') ?? record;
   return Array.isArray(body['messages']) ? objectsIn(body, 'messages') : undefined;

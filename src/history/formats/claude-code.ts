@@ -257,12 +257,14 @@ function pageIn(detail: JsonRecord, text: string | undefined): RecordedPage | un
   return file !== undefined && (empty || /^ *\d+[\t→]/.test(text ?? '')) ? claudePage(file) : undefined;
 }
 
-/** True if a command had no standard error, was not interrupted and is not still running. */
+/**
+ * True if a command wrote nothing to standard error, was not interrupted and is not still running.
+ */
 function isQuiet(detail: JsonRecord): boolean {
   return (detail['stderr'] ?? '') === '' && detail['interrupted'] !== true && !('backgroundTaskId' in detail);
 }
 
-/** The file before a write; null if the write created it. */
+/** The text of the file before a write; null if the write created the file. */
 function beforeIn(detail: JsonRecord): string | null | undefined {
   const before = detail['originalFile'];
   return typeof before === 'string' || before === null ? before : undefined;

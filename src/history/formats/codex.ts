@@ -104,8 +104,8 @@ class CodexReader implements Reader {
   }
 
   /**
-   * Reads the record of an applied patch. It has line numbers; the patch in the tool call has only
-   * context lines.
+   * Reads the record of an applied patch. The record has line numbers; the patch in the tool call
+   * has only context lines.
    */
   #changed(item: JsonRecord, atMs: number | undefined): void {
     const id = stringIn(item, 'id');

@@ -156,7 +156,7 @@ function readCall(fold: Fold, item: JsonRecord, { id, place }: Identified): void
   }
   if (type === 'local_shell_call' || type === 'shell_call') {
     const action = objectIn(item, 'action') ?? {};
-    // Leave out the commands of a call with several: they share one output, so it is unknown which
+    // Ignore the commands of a call that has several: they share one output, so it is unknown which
     // command printed which part.
     const commands = action['commands'];
     const command =

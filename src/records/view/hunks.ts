@@ -7,9 +7,11 @@ import type { DiffRow, FileDiff } from './view-data.ts';
 const CONTEXT = 3;
 const MAX_ROWS = 2000;
 const MAX_ROW_CHARS = 2000;
-/** Longer lines get no marks inside, because comparing them would take too long. */
+/**
+ * In longer lines, changed words are not marked, because comparing the words would take too long.
+ */
 const MAX_MARKED_CHARS = 500;
-/** If more than this part of a line would be marked, the marks are left out. */
+/** If more than this part of a line would be marked, no words of the line are marked. */
 const MAX_MARKED_PART = 0.7;
 const WORDS = /\p{L}[\p{L}\p{N}_]*|\p{N}+|\s+|./gu;
 

@@ -1,6 +1,6 @@
 /** Longer pauses are always drawn shortened. */
 const MAX_PAUSE_MS = 60_000;
-/** Pauses shorter than a quarter of this are always drawn to scale. */
+/** Pauses up to a quarter of this time are always drawn to scale. */
 const CUT_MS = 8_000;
 /** The minimum distance between two entries, so that those of the same moment do not overlap. */
 const MIN_STEP_MS = 150;
@@ -39,7 +39,7 @@ export function laneAxis(times: ArrayLike<number>): LaneAxis {
 
 /**
  * The longest pause that is drawn to scale; a longer one is drawn with this length. The limit grows
- * with the total time, so that pauses are cut in a short period too.
+ * with the total time, so that pauses are also shortened if the total time is short.
  */
 function pauseFor(times: ArrayLike<number>): number {
   const total = (times[times.length - 1] ?? 0) - (times[0] ?? 0);

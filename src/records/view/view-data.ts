@@ -218,7 +218,7 @@ export type UndoView =
 export interface StartView {
   readonly folders: readonly string[];
   readonly canUndo: boolean;
-  /** The reason why undo is not possible here. */
+  /** The reason why this viewer cannot undo changes. */
   readonly readOnly?: string;
   /** The position in the journal after which entries are new. */
   readonly cursor: string;

@@ -44,14 +44,17 @@ const UNLINKABLE: ReadonlySet<string | undefined> = new Set([
 ]);
 
 /**
- * Maximum time in milliseconds between the last comparison of a file's bytes and its move to the
- * images. A file whose last write is older than this still holds the compared bytes. Files that
- * become images later are compared again first: see `KeptTrees`.
+ * Maximum time in milliseconds between the last comparison of a file's bytes and its move to the images (stored
+ * files). A file whose last write is older than this still holds the compared bytes. Files that become images later
+ * are compared again first: see `KeptTrees`.
  */
 const MOMENT_MS = 2000;
 /** Maximum number of synced files to remember. Each takes about 200 bytes. */
 const MAX_DURABLE = 10_000;
-/** Limit of twins (other files with the same bytes) per image and process. A new twin replaces the oldest. */
+/**
+ * Maximum number of twins (other files with the same bytes) per stored file and process. A new twin replaces the
+ * oldest.
+ */
 const MAX_TWINS = 16;
 
 interface ImageNames {
@@ -60,8 +63,8 @@ interface ImageNames {
 }
 
 /**
- * The folder of images and the operations that change it. Each operation leaves a
- * complete file under a name, or none.
+ * The folder of images (stored file contents) and the operations that change it. Each operation
+ * leaves a complete file under a name, or none.
  * - `a/HASH`: an image
  * - `a/HASH.packed`: a compressed image
  * - `a/HASH.gone`, `a/HASH.packed-gone`: an image being removed

@@ -75,7 +75,7 @@ async function splitOff(folder: ImageFolder, fingerprint: Fingerprint): Promise<
 
 /**
  * Copies the original bytes from the beginning of a changed file and returns the copy's path.
- * Undefined if a program is just overwriting these bytes, or if the file is gone.
+ * Undefined if a program has overwritten these bytes, or if the file is gone.
  */
 export async function copyOfStart(
   folder: ImageFolder,
@@ -162,8 +162,8 @@ async function setAsideLateTwins(
 }
 
 /**
- * Moves an unchanged twin (another file with the same bytes) to the name of its image, if that is
- * free now. Otherwise removes the twin if it is old.
+ * Moves an unchanged twin (another file with the same bytes) to the regular name of the stored
+ * file, if that is free now. Otherwise removes the twin if it is old.
  */
 function useIfNeeded(folder: ImageFolder, twin: string, sha256: string): void {
   const stats = statsOf(twin);

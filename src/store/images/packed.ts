@@ -29,7 +29,7 @@ const MIN_SAVED = 0.1;
  * Until then, a program that opened it in the workspace may still write to it.
  */
 const UNWRITTEN_MS = 24 * 3_600_000;
-/** Number of images compressed before other work gets a turn. */
+/** Number of stored files compressed before other work gets a turn. */
 const PACKED_AT_ONCE = 4;
 
 /**
@@ -173,8 +173,9 @@ function removePlain(
 /**
  * Removes images (stored file contents) that are no longer needed. First renames each image:
  * readers still find it, but a process that stores the same bytes does not. Then calls `needed` and
- * puts needed images back. A process that announced its change before it looked for the image is
- * included in `needed`. A process that looks later finds no image and stores the bytes again.
+ * puts needed images back. If a process recorded the start of its change before it looked for an
+ * image, `needed` contains that image. A process that looks later finds no image and stores the
+ * bytes again.
  */
 export async function removeImages(
   folder: ImageFolder,

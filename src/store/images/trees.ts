@@ -269,8 +269,8 @@ async function isUnwritten({ path, file, stats }: TreeImage): Promise<boolean> {
 }
 
 /**
- * False only if the renamed file no longer holds its listed bytes. True also if the image is gone,
- * or if another file has taken its name.
+ * False only if the renamed file no longer holds its listed bytes. True also if the stored file is
+ * gone, or if another file has taken its name.
  */
 async function isStill(image: string, { file, stats }: TreeImage): Promise<boolean> {
   const now = lstatSync(image, { bigint: true, throwIfNoEntry: false });
@@ -315,7 +315,7 @@ type Row = readonly [
 ];
 
 interface List {
-  /** Path of the listed folder, relative to the folder of the images. */
+  /** Path of the listed folder, relative to the folder of stored contents. */
   readonly folder: string;
   readonly dev: string;
   readonly files: readonly Row[];

@@ -5,10 +5,10 @@ import { unlessErrno } from '../../model/fault.ts';
 const FOLDER = 'lookfirst.abandoned';
 
 /**
- * Changes that were refused because the server did not confirm their announcement, the record that
- * a change begins. The announcement may still arrive, and other processes would then take the
- * change for unfinished. One file per change in the state folder outlives this process, so that the
- * next process of this machine withdraws the change.
+ * Changes that were refused because the server did not confirm the record of their start. The
+ * record may still arrive, and other processes would then take the change for unfinished. One file
+ * per change in the state folder outlives this process, so that the next process of this machine
+ * withdraws the change.
  */
 export class AbandonedChanges {
   readonly #folder: string | undefined;
@@ -18,7 +18,7 @@ export class AbandonedChanges {
   constructor(home?: string) {
     if (home === undefined) return;
     this.#folder = join(home, FOLDER);
-    // A missing or unreadable folder is ignored: usually no change was ever abandoned.
+    // Ignore a missing or unreadable folder: usually no change was ever abandoned.
     const names = unlessErrno(() => readdirSync(join(home, FOLDER))) ?? [];
     for (const name of names) {
       const change = changeIn(name);
@@ -44,7 +44,8 @@ export class AbandonedChanges {
     this.#changes.add(change);
     const file = this.#fileOf(change);
     if (file === undefined) return;
-    // A full or read-only disk is ignored: this process still withdraws the change, unless it is killed first.
+    // Ignore a full or read-only disk: this process still withdraws the change, unless it is killed
+    // first.
     unlessErrno(() => {
       mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
       writeFileSync(file, '', { mode: 0o600 });

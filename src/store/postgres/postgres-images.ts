@@ -26,7 +26,7 @@ import { type Row, SERVER_CLOCK } from './driver.ts';
 const MAX_SHARED_BYTES = 1 << 20;
 /**
  * Maximum number of file contents that are remembered as sent to the database. If there are more,
- * all are forgotten, and `adopt` queries whether the database has a content.
+ * all are forgotten, and `adopt` queries the database instead.
  */
 const MAX_SENT = 10_000;
 /** Number of stored contents listed per query. */
@@ -103,8 +103,8 @@ export class PostgresImages implements Images {
   }
 
   /**
-   * Sends the bytes to the database unless they were sent when the change began. They were not sent
-   * if another program changed the file after that.
+   * Sends the bytes to the database unless they were sent when the change began. If another program
+   * changed the file after that, the file's new bytes were not sent.
    */
   async adopt(fromPath: string, fingerprint: Fingerprint, how: Adoption = {}): Promise<Kept> {
     const { sha256 } = fingerprint;
@@ -226,7 +226,7 @@ export class PostgresImages implements Images {
 
   /**
    * Removes stored contents, except those in `needed` and those of changes that begin during this
-   * call. The record that a change begins renews the time of its contents, and only contents with
+   * call. Recording the start of a change renews the time of its contents, and only contents with
    * an older time are removed.
    */
   async remove(hashes: readonly string[], needed: () => Promise<ReadonlySet<string>>): Promise<ImageUsage> {

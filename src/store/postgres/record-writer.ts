@@ -19,7 +19,7 @@ const MAX_SUMMARISED = 10_000;
  */
 export const CHAIN_IDLE_MS: number = 7 * 86_400_000;
 /**
- * The record that a change begins also renews the heartbeat of its process if the last renewal is
+ * Recording the start of a change also renews the heartbeat of its process, if the last renewal is
  * older than this. A heartbeat is valid for 20 seconds.
  */
 const OWNER_MS = 5000;
@@ -37,7 +37,7 @@ export interface StoreContext {
    */
   readonly heart?: Heart;
   /**
-   * `full`: the record that a change begins survives a power cut of the server. Otherwise only
+   * `full`: the recorded start of a change survives a power cut of the server. Otherwise only
    * finished changes survive it.
    */
   readonly durability?: Durability;
@@ -77,7 +77,7 @@ export class RecordWriter {
   readonly chain: string;
   readonly #context: StoreContext;
   /**
-   * The numbers of the leases under which each announced change runs. Removed when the change is
+   * The numbers of the leases under which each change in progress runs. Removed when the change is
    * finished.
    */
   readonly #fences = new Map<string, readonly Fence[]>();
@@ -115,8 +115,9 @@ export class RecordWriter {
   done({ writes, renewsOwner, withdrawn }: PreparedRecord, number: number): void {
     for (const change of withdrawn) this.#abandoned.delete(change);
     const { announce, settle = [] } = writes;
-    // Remember only durable records. A crash of the server may lose the others. If they counted,
-    // the server's journal would then look like a restored backup.
+    // Remember only durable records: a crash of the server may lose the others. If one of them
+    // counted as confirmed, its loss would look as if the server had been restored from an old
+    // backup.
     if (isDurable(writes, this.#context.durability) && number > this.#acknowledged) {
       this.#acknowledged = number;
       this.#acknowledgedMs = Date.now();
@@ -319,9 +320,8 @@ function sortedByName(values: ReadonlyMap<string, object>): readonly object[] {
 
 /**
  * True if a record must survive a power cut of the server. Reads and new sightings need not,
- * because a session can read again. The record that a change begins must survive only with `full`.
- * Otherwise a power cut may lose it, but its process still runs and records the finished change
- * durably.
+ * because a session can read again. The start of a change must survive only with `full`. Otherwise
+ * a power cut may lose it, but the process still runs and records the finished change durably.
  */
 function isDurable(writes: Writes, durability: Durability = 'none'): boolean {
   const { announce, settle, session, dropSession, entries = [] } = writes;

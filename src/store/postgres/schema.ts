@@ -103,8 +103,8 @@ create index on ${s}.chains (hour);`;
 }
 
 /**
- * Makes the hour a plain column. As a generated column it slowed down every record, because the server prepares its
- * expression for each statement.
+ * The migration that makes the hour of a chain's last entry a plain column. A generated column
+ * slowed down every record, because the server prepares its expression for each statement.
  */
 function plainHour(s: string): string {
   return `
@@ -114,8 +114,8 @@ drop function if exists ${s}.lf_append(${s}.chains, jsonb, jsonb), ${s}.lf_chain
 }
 
 /**
- * The migration that keeps the row of a withdrawn change for a while: the record that the change
- * begins may reach the server only after the withdrawal.
+ * The migration that keeps the row of a withdrawn change for a while: the record of the change's
+ * start may reach the server only after the withdrawal.
  */
 function withdrawnChanges(s: string): string {
   return `alter table ${s}.pending add column withdrawn_ms bigint;`;

@@ -338,8 +338,8 @@ class HeadFile {
 }
 
 /**
- * Syncs the write-ahead log without blocking other work. Commits during a sync share the next one. SQLite takes no
- * locks on this file, so opening it here is safe.
+ * Syncs the write-ahead log without blocking other work. Commits during a sync share the next sync.
+ * SQLite takes no locks on this file, so opening it here is safe.
  */
 class LogSync {
   readonly #file: string;

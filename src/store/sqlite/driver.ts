@@ -111,7 +111,7 @@ const CAUSES: readonly Cause[] = [
   { reason: 'damaged', code: 26, words: /not a database/, sentence: DAMAGED },
 ];
 
-/** A Fault STORE_FAILED that names the database and a remedy. A Fault is returned unchanged. */
+/** A Fault STORE_FAILED that names the database and a remedy. If the error is a Fault already, returns it. */
 export function storeFault(error: unknown, file: string): Fault {
   if (error instanceof Fault) return error;
   const said = errorText(error);
@@ -363,7 +363,7 @@ export class Users {
     }
   }
 
-  /** Runs work while no other connection uses the database. Otherwise returns undefined without running it. */
+  /** Runs `work` if no other connection uses the database. Otherwise returns undefined without running it. */
   async alone<T>(work: () => T): Promise<T | undefined> {
     this.#lock.release(DATABASE, 'together');
     let done: T | undefined;

@@ -76,8 +76,8 @@ function hasBetterIndex({ session, change, key, keys }: EntryFilter): boolean {
 }
 
 /**
- * Adds the condition on kinds to a query. Writes the kinds as literals, because SQLite uses the
- * index of a kind only for these. A plus sign before a column turns off the column's index.
+ * Adds the condition on kinds to a query. Writes the kinds as literals, because SQLite uses the index of a kind only
+ * for literals. A plus sign before a column turns off the column's index.
  */
 function addKinds(
   add: (clause: string, ...bound: SqlValue[]) => void,
@@ -218,8 +218,8 @@ export function linkIn(db: Connection, select: string): ChainLink {
 }
 
 /**
- * Finds new entries by number. The entries that this connection appended itself are kept, so that the database is
- * queried only after another connection has written.
+ * Finds new entries by number. Keeps the entries that this connection appended in memory, so that it queries the
+ * database only after another connection has written.
  */
 export class RecentRows {
   readonly #db: Pick<Connection, 'sql'>;
@@ -236,7 +236,7 @@ export class RecentRows {
     this.#versionNow = versionNow;
   }
 
-  /** Adds entries of this connection. Only writes of other connections change the database version. */
+  /** Adds entries that this connection appended. They do not change the database version. */
   appended({ after, head, recent }: Appended): void {
     this.#newest = head.seq;
     if (this.#own.through !== after) this.#own = { after, through: after, entries: [] };

@@ -102,8 +102,8 @@ describe('pending changes', () => {
     const store = await openSqliteStore(join(scratch().home, 'state.db'));
     await store.pending();
     await store.record({ announce: pendingChange('kept') });
-    // The entry cannot be written as JSON, so `record` fails as a whole: the change is not settled
-    // either.
+    // The entry cannot be written as JSON, so `record` fails as a whole, and the change stays
+    // unfinished.
     const entries = [changeEntry('kept', [], { atMs: 1n as unknown as number })];
     await expect(store.record({ settle: ['kept'], entries })).rejects.toThrow();
     expect((await store.pending()).map(({ change }) => change)).toEqual(['kept']);

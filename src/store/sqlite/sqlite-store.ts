@@ -71,8 +71,8 @@ export async function openSqliteStore(
 const openHere = new Map<string, Set<LateNotes>>();
 
 /**
- * All stores that this process has open on a database file, so that two sessions of one name see
- * each other's reads.
+ * All stores that this process has open on a database file, so that two sessions of the same name see each other's
+ * reads.
  */
 function peersOn(file: string): Set<LateNotes> {
   const peers = openHere.get(file) ?? new Set();
@@ -112,7 +112,7 @@ class SqliteStore implements Store {
     this.#chain = new ChainRows(db);
   }
 
-  /** Records the warnings from opening the database in the journal. */
+  /** Adds the warnings from opening the database to the journal. */
   async begin(): Promise<void> {
     const atMs = Date.now();
     // Record the warnings under `/`, which contains every workspace, so that every log shows them.
@@ -185,8 +185,8 @@ class SqliteStore implements Store {
       this.#db.head.write(appended.head);
       this.#recent.appended(appended);
     }
-    // Only the record that a change begins needs a sync. After a power cut, it shows together with the earlier
-    // contents of the files whether the change was made.
+    // Only the record of a change's start needs a sync. After a power cut, this record and the earlier contents of
+    // the files show whether the change was made.
     if (announce !== undefined && this.#durability === 'full') await this.#syncLog();
   }
 
@@ -316,7 +316,7 @@ class SqliteStore implements Store {
       const count = this.#db.transaction(() => this.#pruneStep(throughSeq));
       pruned += count;
       if (count < PRUNE_STEP) return pruned;
-      // Let this process answer, and other processes write, between two steps.
+      // Between two steps, let this process answer requests and other processes write.
       await new Promise((resolve) => setImmediate(resolve));
     }
   }
@@ -391,7 +391,7 @@ function damageWarning(aside: string): string {
 }
 
 /**
- * True for a record that only says that a change begins. It is one row, which SQLite stores as a whole without an
+ * True for a record of a change's start and nothing else. It is one row, which SQLite stores as a whole without an
  * explicit transaction.
  */
 function isOneStatement(writes: Writes): boolean {

@@ -44,7 +44,7 @@ export class ClaimBoard {
     return this.#inForce([...claims.values()].filter((claim) => claim.session !== session));
   }
 
-  /** Other sessions' explicit claims. The caller checks which files they cover. */
+  /** Claims by which other sessions reserved files. The caller checks which files they cover. */
   heldByOthers(session: string): readonly Claim[] {
     this.#refresh();
     if (this.#byHand.size === 0) return [];

@@ -95,11 +95,11 @@ interface GcStores {
   readonly images: Images;
 }
 
-/** Contents stored within this time are kept, because their change may not be announced yet. */
+/** Contents stored this recently are kept: the change that needs them may not be stored yet. */
 const GRACE_MS = 10 * 60_000;
 
 /**
- * Plans what can be removed, and removes nothing. Never includes the file contents that kept
+ * Plans what can be removed, and removes nothing. Never includes file contents that remaining
  * entries or pending changes need.
  */
 export async function planGc({ store, images }: GcStores, limits: GcLimits, nowMs: number): Promise<GcPlan> {
@@ -224,8 +224,8 @@ async function sortImages(
 }
 
 /**
- * The number of the entry before the first one that is not older than `ms`. All later entries stay,
- * even those with an older time, which a clock that was set back causes.
+ * The number of the entry before the first one that is not older than `ms`. All later entries stay.
+ * If the clock was set back, some of them have an older time.
  */
 async function lastBefore(store: Store, ms: number, headSeq: number): Promise<number> {
   const [first] = await store.entries({ sinceMs: ms, order: 'oldest', limit: 1 });

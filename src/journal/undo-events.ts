@@ -106,7 +106,10 @@ function hasBroughtBack(by: UndoEvent, event: UndoEvent, first: Side | undefined
   return now === then && (event.effect.after.kind === 'directory' || then === 'directory');
 }
 
-/** The first event inside the folder that `by` moved; undefined if `by` is not a folder move. */
+/**
+ * The first of the passed events that happened in the folder that `by` moved. Undefined if there is
+ * none, or if `by` is not a folder move.
+ */
 function insideOf(by: UndoEvent, passed: Iterable<UndoEvent>): UndoEvent | undefined {
   if (by.folderTo === undefined) return undefined;
   for (const event of passed) if (isInside(event, by)) return event;

@@ -28,16 +28,16 @@ export interface UndoPlan {
 
 export interface UndoOptions {
   /**
-   * Keep others' changes to the same file instead of refusing. A file may then have several steps,
+   * Keep other changes to the same file instead of refusing. A file may then have several steps,
    * and a file with unexpected bytes is merged.
    */
   readonly merge?: boolean;
   /**
    * The session that undoes. If one of its own later changes is in the way, the refusal recommends
-   * to undo that change first, instead of a merge.
+   * undoing that change first, not a merge.
    */
   readonly session?: string;
-  /** The call that repeats this undo with a merge, for the next step of a refusal. */
+  /** The call that repeats this undo with a merge. A refusal recommends it. */
   readonly merged?: UndoCall | undefined;
 }
 
@@ -203,9 +203,9 @@ function refuse(
 
 /**
  * All events in a workspace since the oldest selected change, oldest first, each marked as
- * selected. Includes undone changes and their undos, so that reversing the events restores every
- * earlier state of a folder on the way. Undefined if one of the events must not be reversed. Also
- * undefined if none of them is an undo: reversing the selected changes is then enough.
+ * selected. Includes undone changes and their undos: reversing all of them brings back each state
+ * that a folder had in between. Undefined if one of the events must not be reversed. Also undefined
+ * if none of them is an undo, because reversing the selected changes is then enough.
  */
 function wholeCourse(
   history: UndoHistory,

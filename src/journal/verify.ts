@@ -37,7 +37,10 @@ export async function verifyChain(store: Store, options: VerifyOptions = {}): Pr
   }
 }
 
-/** True if gc caused the reported problem: it removed the chain, or the chain's beginning, during the check. */
+/**
+ * True if a clean-up caused the reported problem: it removed the chain, or the chain's beginning,
+ * during the check.
+ */
 async function wasCleanedUp(
   store: Store,
   before: StoreState,
@@ -47,7 +50,7 @@ async function wasCleanedUp(
   const beginningIn = (state: StoreState): ChainLink | undefined =>
     chain === undefined ? state.checkpoint : state.chains?.find((each) => each.chain === chain)?.checkpoint;
   const [then, since] = [beginningIn(before), beginningIn(now)];
-  // If the chain was missing before the check, gc did not remove it during the check.
+  // If the chain was missing before the check, no clean-up removed it during the check.
   if (then === undefined) return false;
   return since === undefined || (since.seq > then.seq && since.seq >= seq);
 }

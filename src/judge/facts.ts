@@ -23,7 +23,6 @@ export type Target =
       readonly readOnly: boolean;
       /** True if the file has other hard links. */
       readonly linked?: boolean | undefined;
-      /** True if the file has zero bytes. */
       readonly empty: boolean;
       readonly mtimeMs?: number | undefined;
       /**
@@ -33,13 +32,12 @@ export type Target =
       readonly binary?: boolean | undefined;
     };
 
-/** The reason why no sighting can be used. */
+/** The reason why the session has no valid sighting (record of what it was shown) of the file. */
 export type Absence = 'never' | 'expired' | 'recreated' | 'unverified' | LostReason;
 
 /** The facts for deleting a folder. */
 export interface FolderFacts {
   readonly empty: boolean;
-  /** True if the caller set `recursive`. */
   readonly recursive: boolean;
   /** True if this session was shown every entry below the folder. */
   readonly listedFull?: boolean | undefined;
@@ -57,7 +55,6 @@ export interface Facts {
   readonly path: string;
   readonly target: Target;
   readonly nowMs: number;
-  /** True if the path is a root of the workspace. */
   readonly isRoot?: boolean | undefined;
   /** The glob that protects the path. */
   readonly protectedBy?: string | undefined;
@@ -82,7 +79,7 @@ export interface Facts {
   readonly errno?: string | undefined;
   /**
    * True if the modification time differs from the sighting's; undefined if the sighting has none.
-   * For `freshness: mtime`.
+   * Used only if the policy sets `freshness: mtime`.
    */
   readonly otherTime?: boolean | undefined;
   /** SHA-256 of the current bytes, lower-case hex. */
@@ -104,8 +101,8 @@ export interface Facts {
   /** The kind of content that an overwrite writes; absent counts as text. */
   readonly contentKind?: 'text' | 'bytes' | undefined;
   /**
-   * Says in a few words why the new text does not look like real content: it contains a placeholder
-   * for omitted lines, or line numbers from the output of a read.
+   * The number and text of the first line of the new text that is not real content: a placeholder
+   * for omitted lines, or a line number from the output of a read.
    */
   readonly placeholder?: string | undefined;
   /** The other session whose recorded change produced the current file. */

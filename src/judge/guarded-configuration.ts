@@ -45,15 +45,15 @@ const RUNS_PROGRAMS: readonly RegExp[] = [
 ];
 
 /**
- * Files that an agent's file tools may not change. Fewer than `GUARDED`, which applies to commands:
- * agents edit other editor settings every day.
+ * Files that an agent's file tools may not change. The list is shorter than `GUARDED`, which
+ * applies to commands: agents edit other editor settings every day.
  */
 const GUARDED_FROM_TOOLS =
   /(^|\/)(\.mcp\.json|\.(bashrc|bash_profile|bash_login|bash_logout|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin|zlogout|pam_environment))$/i;
 
 /**
- * Returns when a file is guarded against changes by tools. `always`; `own-entries`: only while the
- * file holds Lookfirst's own entries; undefined: never.
+ * Says when a file is guarded against changes by tools: `always`, or only while it holds
+ * Lookfirst's own entries (`own-entries`). Undefined if tools may change it.
  */
 export function toolGuard(relative: string): 'always' | 'own-entries' | undefined {
   if (GUARDED_FROM_TOOLS.test(relative)) return 'always';

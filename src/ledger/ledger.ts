@@ -57,7 +57,7 @@ export const SAMPLE = 64;
  * The sightings of one session. Queries the store every time, because other processes write there
  * too. Only for locked files is the last answer reused. Changes through one ledger run one after
  * the other, so two concurrent views of a file both count. Two ledgers of one session do not wait
- * for each other: of two simultaneous views, one may be lost and must be seen again.
+ * for each other: one of two simultaneous views may be lost, and the file must be read again.
  */
 export class Ledger {
   readonly session: string;
@@ -189,7 +189,7 @@ export class Ledger {
       this.earlier.keep(seen.get(key));
       this.fetched.drop(key);
     }
-    // Too many such marks would push out sightings of files that the session works with.
+    // Too many tombstones would evict sightings of files that the session works with.
     const noted = keys.length < MANY_GONE ? keys : keys.filter((key) => seen.has(key));
     return this.#write(
       noted.map((key) => {

@@ -170,8 +170,8 @@ function nameOf(key: string, { sha256 }: Fingerprint): string {
 }
 
 /**
- * Maximum number of files whose views are remembered. Beyond it, the oldest file is forgotten whose
- * views were all sent. Its views then count even for calls that arrived before the views were sent.
+ * Maximum number of files whose views are remembered. Beyond it, the oldest file whose views were
+ * all sent is forgotten. Its views then count even for calls that arrived before they were sent.
  */
 const MAX_FILES = 256;
 /**
@@ -179,7 +179,7 @@ const MAX_FILES = 256;
  * unanswered.
  */
 const MAX_UNANSWERED = 10_000;
-/** Maximum views per file that are remembered. */
+/** Maximum number of views that are remembered for one file. */
 const MAX_VIEWS = 8;
 
 /** The kinds of sighting that come from being shown a file, not from changing it. */
@@ -210,8 +210,8 @@ export class RecentViews {
   }
 
   /**
-   * Forgets the oldest file. Skips files that a still unanswered call shows: forgetting such a view
-   * would make it count. With more than `MAX_UNANSWERED` files, skips none.
+   * Forgets the views of the oldest file. Skips files that a still unanswered call shows, because a
+   * forgotten view counts for every call. With more than `MAX_UNANSWERED` files, skips none.
    */
   #dropOldest(): void {
     const isFull = this.#views.size > MAX_UNANSWERED;
@@ -224,8 +224,8 @@ export class RecentViews {
 
   /**
    * The sighting that counts for a call that arrived at `moment`. `now`: the current sighting. A
-   * view whose answer was sent later does not count. The session's own changes always count, but
-   * a notice about such a change is a view.
+   * view whose answer was sent later does not count. The session's own changes always count, but a
+   * notice about such a change counts as a view.
    */
   knownAt(moment: number, now: Sighting): Sighting | undefined {
     let known: Sighting | undefined = now;
@@ -277,7 +277,7 @@ function hasSameBytes(old: Sighting, next: Sighting): boolean {
   return isOfSameBytes(old, next) && sameStamp(old.stamp, next.stamp);
 }
 
-/** A sighting reduced to the reason of its loss, which refusals report. */
+/** Reduces a sighting to the reason why it was lost, which refusals report. */
 export function stubOf(sighting: Sighting, lost: LostReason): Sighting {
   return { ...EMPTY, key: sighting.key, how: sighting.how, atMs: sighting.atMs, lost };
 }
@@ -326,7 +326,10 @@ interface Room {
 }
 
 interface Evicted {
-  /** Stubs that replace the evicted sightings. A stub holds only the reason of the loss. */
+  /**
+   * Stubs that replace the evicted sightings. A stub holds only the reason why its sighting was
+   * lost.
+   */
   readonly stubs: readonly Sighting[];
   /**
    * Keys of the oldest stubs (lost sightings) and tombstones (deleted files), which are deleted

@@ -193,7 +193,7 @@ function carriedOver(old: Sighting, next: Sighting): Sighting {
   return { ...next, ...stamped, ...(refused === undefined ? {} : { refusedContent: refused }) };
 }
 
-/** True for a live sighting: neither a tombstone (deleted file) nor a stub (forgotten sighting). */
+/** True for a live sighting: neither a tombstone (deleted file) nor a stub (lost sighting). */
 export function counts(sighting: Sighting): boolean {
   return sighting.tombstone !== true && !isStub(sighting);
 }

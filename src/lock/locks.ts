@@ -51,9 +51,9 @@ export interface Locks {
 export class LocalLocks implements Locks {
   readonly #mutex = new KeyedMutex<number>();
   readonly #processes: ProcessLock;
-  /** Number of this process's requests that share a lock, by lock number. The first takes it. */
+  /** Number of this process's requests that share a lock, by slot. The first takes the lock. */
   readonly #shared = new Map<number, number>();
-  /** Cache of lock numbers (slots) by key: many changes concern the same single file again. */
+  /** Cache of lock numbers (slots) by key, because many changes concern the same single file. */
   readonly #known = new Map<string, Slots>();
 
   constructor(options: LockOptions) {

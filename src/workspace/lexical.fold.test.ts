@@ -13,7 +13,8 @@ describe('foldPath gives one key', () => {
     ['darwin', 'README', 'ReadMe', true],
     ['darwin', COMPOSED, DECOMPOSED, true],
     ['darwin', `${COMPOSED}/A`, `${DECOMPOSED.toUpperCase()}/a`, true],
-    // Different files on every file system, although some case foldings would equate them.
+    // These names are different files on every file system, although some case foldings would
+    // equate them.
     ['darwin', 'stra\u00dfe', 'strasse', false],
     ['win32', '\u0131', 'i', false],
     ['darwin', '\ufb01le', 'file', false],

@@ -113,7 +113,7 @@ type WindowsTrap =
   | 'drive-relative'
   | 'namespace';
 
-// Superscript digits count: COM¹ opens COM1 (CVE-2024-51756).
+// Superscript digits count as digits: COM¹ opens COM1 (CVE-2024-51756).
 const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|clock\$|(?:com|lpt)[0-9¹²³])$/i;
 const SHORT_NAME = /^[^.]{1,6}~[0-9]{1,6}(?:\.[^.]{0,3})?$/;
 

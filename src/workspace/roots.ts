@@ -156,7 +156,6 @@ export class WorkspacePaths {
     return named;
   }
 
-  /** Builds the resolved path of `parts` below a root. */
   resolved(root: Root, parts: readonly string[], given: string): ResolvedPath {
     const relative = parts.join('/');
     const prefix = root.canonical === '/' ? '' : root.canonical;

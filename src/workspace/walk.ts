@@ -49,8 +49,8 @@ interface Walk {
   /** Canonical path of the folder that contains the last part. */
   readonly folder: string;
   /**
-   * `all`: links are followed. `parents`: the last part is not followed if it is a link (delete,
-   * move).
+   * `all`: links are followed. `parents`: if the last part is a link, it is not followed, because a
+   * delete or a move concerns the link itself.
    */
   readonly links: 'all' | 'parents';
 }

@@ -42,7 +42,7 @@ describe('open', () => {
     ['not-a-directory', (root) => [join(root, 'f')]],
     ['unreadable', (root) => [join(root, 'loop')]],
     ['unreadable', (root) => [join(root, 'f/x')]],
-    // A valid root before the missing one does not help.
+    // The missing root is refused even after a valid root.
     ['missing', (root) => [root, join(root, 'nowhere')]],
   ])('refuses with the reason %s', (reason, roots) => {
     const places = scratch();

@@ -211,10 +211,10 @@ export class Workspace {
   }
 
   /**
-   * Locates another name in the folder of a place that was just located, without following links
-   * and without looking the folder up again: if it was moved since, this reads the moved folder.
-   * The caller keeps `dir` open. Undefined if `guarantee` is not `walk`, the name is missing, or
-   * the action is forbidden: the caller then calls `locate`.
+   * Locates another name in the folder of a place that was just located. Follows no link and does
+   * not look up the folder again: if the folder was moved since, reads the moved folder. The caller
+   * keeps `dir` open. Undefined if `guarantee` is not `walk`, the name is missing, or the action is
+   * forbidden: the caller then calls `locate`.
    */
   locateBeside({ path, dir }: Place, name: string, action: Action): Located | undefined {
     if (this.guarantee !== 'walk') return undefined;
@@ -358,7 +358,6 @@ function printable(input: unknown): string {
 class ReadOnlyFolders {
   readonly #folders: readonly { readonly key: string; readonly below: string }[];
 
-  /** `keys`: the keys of the read-only folders. */
   constructor(keys: readonly string[]) {
     this.#folders = keys.map((key) => ({ key, below: `${key}/` }));
   }

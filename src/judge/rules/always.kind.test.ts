@@ -9,7 +9,7 @@ describe('kind', () => {
   const N = 'NOT_A_FILE';
 
   it.each<[FileKind, string[]]>([
-    //            create  overwrite edit insert delete  move    mkdir
+    // The columns are: create, overwrite, edit, insert, delete, move, mkdir.
     ['file', ['pass', 'pass', 'pass', 'pass', 'pass', 'pass', 'pass']],
     ['directory', ['pass', N, N, N, 'pass', 'pass', 'pass']],
     ['link', ['pass', N, N, N, 'pass', 'pass', 'pass']],

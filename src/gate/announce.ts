@@ -66,7 +66,7 @@ export class OutdatedBasis extends Error {
   }
 }
 
-/** The result of a change that was stored as planned (announced) before it was made. */
+/** The result of a change that was announced: stored as pending before it was made. */
 export interface Settlement {
   readonly change: string;
   /** False if the planned change was not stored before; then no journal entry is written. */
@@ -74,7 +74,7 @@ export interface Settlement {
   readonly entries: readonly NewEntry[];
   /** Files that left the workspace. Their bytes are stored, so that an undo can restore them. */
   readonly displaced?: readonly Displaced[];
-  /** The file states that the session counts as having seen after the change. */
+  /** Records of what the session has seen of the files, after the change. */
   readonly sightings: readonly Sighting[];
   /** Keys of files that the session knows to be gone. */
   readonly tombstones: readonly string[];
@@ -83,10 +83,9 @@ export interface Settlement {
 }
 
 /**
- * Records the result of an announced (stored, then made) change: stores the old file contents, then
- * the journal entries and what the session has seen, in one transaction. Returns false if they
- * could not be written and the policy allows changes without them. The caller must hold the locks
- * of the change.
+ * Records the result of a pending change: stores the old file contents, then the journal entries
+ * and what the session has seen, in one transaction. Returns false if they could not be written and
+ * the policy allows changes without them. The caller must hold the locks of the change.
  */
 export async function settle(world: World, ledger: Ledger, settlement: Settlement): Promise<boolean> {
   const { change, announced, entries, displaced = [], sightings, tombstones } = settlement;
@@ -181,8 +180,8 @@ async function keepTrees(world: World, displaced: readonly Displaced[]): Promise
   }
   for (const [folder, members] of trees) {
     if (members.length < TREE_FILES) continue;
-    // Sync the file system first, unless the policy does not demand full durability. A batch needs
-    // no sync here either: it has synced everything after its last step.
+    // If the policy demands full durability, sync the file system first. A batch needs no sync
+    // here: it has synced everything after its last step.
     const isSynced = world.policy.durability !== 'full' || disk.batch !== undefined;
     if (!isSynced && !(await isFileSystemSynced(world))) continue;
     await images.keepTree({ folder, files: members.flatMap(treeFileOf) });
@@ -293,7 +292,7 @@ async function bytesOf(world: World, key: string, fingerprint: Fingerprint): Pro
   return bytes !== undefined && hash('sha256', bytes) === fingerprint.sha256 ? bytes : undefined;
 }
 
-/** Input for bypass rules: a file, a session, and the called tool if known. */
+/** The file and the session for which a bypass rule is searched. */
 interface BypassSubject {
   readonly relative: string;
   readonly session: string;

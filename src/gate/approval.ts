@@ -27,7 +27,7 @@ export type Approver = (request: ApprovalRequest) => Promise<Approval>;
 
 const asking = new AsyncLocalStorage<Approver>();
 
-/** Runs a call with a function that can ask the user for approval. */
+/** Runs `call`. While it runs, `approver` asks the user if a change needs approval. */
 export function runWithApprover<T>(approver: Approver, call: () => T): T {
   return asking.run(approver, call);
 }
@@ -194,7 +194,7 @@ function missingApproval(
   return { request, results };
 }
 
-/** Asks the user, without holding a lock. An approval holds for this call. */
+/** Asks the user, while the caller holds no lock. An approval is valid only for this call. */
 export async function askUser({ request, results }: MissingApproval, approved: Approved): Promise<Approval> {
   const asked = [...approved.values()].filter(({ key }) => key === results[0]?.entry.key).length;
   const answer = asked < MAX_ASKED ? await asking.getStore()?.(request) : undefined;

@@ -24,7 +24,7 @@ describe('the bytes in memory', () => {
     const kept = others.filter(({ fingerprint }) => baselines.peek(fingerprint) !== undefined);
     expect(baselines.peek(used.fingerprint)).toBe(used.bytes);
     expect(kept).toEqual(others.slice(-kept.length));
-    // The cache holds 32 to 64 MB: at least half of its limit, and never more. Each file has 4 MB.
+    // Each file has 4 MB. The cache holds at least 32 MB (half of its limit) and at most 64 MB.
     expect(kept.length).toBeGreaterThanOrEqual(7);
     expect(kept.length).toBeLessThanOrEqual(16);
   });

@@ -127,7 +127,7 @@ class RecentBytes {
     return this.#newer.get(sha256) ?? this.#older.get(sha256);
   }
 
-  /** Returns whether the bytes were known before. */
+  /** Adds the bytes to the cache. Returns true if they were cached before. */
   use(sha256: string, bytes: Uint8Array): boolean {
     if (this.#newer.has(sha256)) return true;
     const isKnown = this.#older.has(sha256);

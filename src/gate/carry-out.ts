@@ -30,7 +30,7 @@ interface Work {
     /** The turn to which a rewind returns. */
     readonly rewindTo?: string;
   };
-  /** The part of a change that this work takes back. */
+  /** Set for an undo of only a part of a change: that part. */
   readonly undoesPart?: UndonePart;
   /** The command that made these writes, and the id of the change that records them. */
   readonly command?: { readonly change: string; readonly text: string };
@@ -185,7 +185,7 @@ function whatWasDone({ undo }: Work, done: readonly DoneStep[]): Pick<NewEntry, 
   return { effects, undone: { ...undo.undone, keys: undo.keys.filter((key) => !stayed.has(key)) } };
 }
 
-/** The notices that explain why a change was allowed. Without diffs: the journal holds no file content. */
+/** Notices that say why a change was allowed. No diffs: the journal contains no file content. */
 function noticesOf(done: readonly DoneStep[]): Pick<NewEntry, 'notices' | 'diffBytes'> {
   const notices = done.flatMap(({ outcome }) => outcome.result.notices);
   if (notices.length === 0) return {};

@@ -131,7 +131,8 @@ export class Gate {
   /**
    * One try under the locks. Undefined if the locks were not free in time. If this process
    * remembers what the session has seen, judges by that memory, to save a round trip. The store
-   * confirms the memory when the change is announced. If it is outdated, judges again by the store.
+   * confirms the memory when it stores the planned change. If the memory is outdated, judges again
+   * by the store.
    */
   async #attempt(
     intent: Intent,
@@ -190,7 +191,7 @@ export class Gate {
 
   /**
    * Judges changes that another program is about to make. If all are allowed, stores them as
-   * planned, and stores the bytes that they destroy.
+   * pending, and stores the bytes that they destroy.
    */
   announce(
     intents: readonly ForeignIntent[],

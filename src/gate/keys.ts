@@ -224,8 +224,8 @@ export async function lockForHost(
 }
 
 /**
- * Held locks. `basis`: this process's memory of what the session has seen, which the store must
- * confirm when the change is announced.
+ * Held locks. `basis`: this process's memory of what the session has seen. The store must confirm
+ * it when it stores the planned change.
  */
 export interface Held {
   readonly basis?: Basis;
@@ -235,7 +235,7 @@ export interface Held {
 /**
  * Like `lockKeys`, but without a round trip if this process remembers what the session has seen. In
  * that case the memory may be outdated, and other processes may have left changes unfinished at
- * these keys. So the store must confirm the memory when the change is announced.
+ * these keys. So the store must confirm the memory when it stores the planned change.
  */
 export async function lockRemembered(
   world: World,
@@ -384,7 +384,7 @@ async function settleAndLock(
   if (release === undefined) return undefined;
   return () => {
     release();
-    // Store the bytes just written immediately: a program that announced its change without a lock
+    // Store the bytes just written immediately: a program whose change is pending without a lock
     // may overwrite them.
     if (left.some(({ foreign }) => foreign?.hold === 'none')) void world.baselines.settled();
   };

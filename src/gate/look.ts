@@ -362,7 +362,7 @@ export function guardFor(world: World, session: string, entry: NamedEntry): stri
   return isAllowed ? undefined : guardOf(world, entry);
 }
 
-/** Like `guardFor`, for any path. Outside the workspace, `guardOutside` decides. */
+/** The reason why the session may not change a path inside or outside the workspace, if any. */
 export function guardAt(world: World, session: string, path: string): string | undefined {
   const outside = world.workspace.canonicalOutside(path);
   if (outside !== undefined) return guardOutside(world, outside);

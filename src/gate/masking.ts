@@ -14,8 +14,8 @@ export function maskFor({ secrets }: Pick<Policy, 'secrets'>, path: string): (te
 }
 
 /**
- * True if an edit's anchor touches a value that reads show masked. Such an edit is refused, even if it guesses the
- * value.
+ * True if the text that an edit replaces touches a value that reads show masked. Such an edit is
+ * refused, even if it guesses the value.
  */
 export function touchesMasked(
   { policy, baselines }: World,

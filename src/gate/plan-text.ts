@@ -43,8 +43,8 @@ export function planEdits(
   edits: readonly Edit[],
   options: Style & { readonly loosest: FoldTier; readonly matching: Policy['matching'] },
 ): PlannedText | PlanFailure {
-  // Keep curly quotes in the new text if an anchor has curly quotes: the file then contains them on
-  // purpose.
+  // Keep curly quotes in the new text if the text to replace has some: the file then contains them
+  // on purpose.
   const straighten =
     edits.some((edit) => hasCurlyQuotes(edit.newString)) &&
     !edits.some((edit) => hasCurlyQuotes(edit.oldString));

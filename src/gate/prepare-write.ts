@@ -227,7 +227,7 @@ export function writeStep(world: World, change: NewBytes): Step {
       if (!unchanged) staged = await stage(world, change, place());
     },
     // Only a replacement may write its temporary file before the planned change is stored. A new
-    // file may need new folders, and these must be stored as planned before they are made.
+    // file may need new folders, and the plan to make them must be stored first.
     stagesEarly: before !== undefined && !unchanged,
     unstage: () => {
       if (committed !== undefined) return;

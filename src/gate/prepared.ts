@@ -353,10 +353,7 @@ function refusedPlace(
   return { root, path: clip(relative(root, full).replaceAll(sep, '/'), MAX_PATH_CHARS) };
 }
 
-/**
- * Size in bytes of the diff that the refusal showed, so that the session need not read the file
- * again.
- */
+/** Size in bytes of the diff in the refusal, which spares the session another read. */
 function diffBytesOf({ detail }: Refusal): { readonly diffBytes?: number } {
   return detail?.diff === undefined ? {} : { diffBytes: Buffer.byteLength(detail.diff) };
 }

@@ -225,7 +225,10 @@ interface RecoveryOptions {
   readonly store: Store;
   /** The current state at a key. Throws if it cannot be determined. */
   readonly sideOf: (key: string) => Promise<Side>;
-  /** Restores the state before a change that was only begun, except where others have changed it since. */
+  /**
+   * Restores the state before a change that was only begun, except where other programs changed it
+   * since.
+   */
   readonly takeBack: (begun: readonly Begun[]) => Promise<void>;
   readonly now: () => number;
 }

@@ -255,8 +255,8 @@ function folderInStep(world: World, path: ResolvedPath, items: readonly Restorat
 
 function doneOf(world: World, path: ResolvedPath, items: readonly Restoration[]): Done {
   const result = { path: path.given, changed: true, created: true, sizeBytes: 0, notices: [] };
-  // Record as seen only files that the session has seen before: the folder may hold very many
-  // others.
+  // Record as seen only files that the session has seen before: the folder may hold very many other
+  // files.
   const known = items.filter(({ context }) => context.known !== undefined || context.shown !== undefined);
   const sightings = known.flatMap(({ step, context }) => sightingsOf(world, step, context));
   return { ok: true, result, sightings, tombstones: [], displaced: [] };

@@ -76,7 +76,7 @@ export interface Done {
   /** The key of a folder that should be removed but is still in use. */
   readonly stayed?: string;
   readonly result: Omit<ChangeResult, 'change'>;
-  /** The file states that the session counts as having seen afterwards. */
+  /** Records of what the session has seen of the files, after the step. */
   readonly sightings: readonly Sighting[];
   /** Keys of files that the session knows to be gone. */
   readonly tombstones: readonly string[];

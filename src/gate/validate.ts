@@ -147,10 +147,7 @@ export function validateAnnouncement(intents: unknown, options: unknown): Refusa
   return Array.isArray(intents) ? validateChanges(intents, ANNOUNCED) : undefined;
 }
 
-/**
- * The refusal of invalid arguments of `settle`, which ends an announced change. Undefined if they
- * are valid.
- */
+/** The refusal of invalid arguments of `settle`, or undefined if they are valid. */
 export function validateEnding(change: unknown, ending: unknown): Refusal | undefined {
   const given = { change: change ?? null, ending: ending ?? null };
   const reason = mismatchIn(ENDING, given, { noun: 'field', whole: 'an ending' });

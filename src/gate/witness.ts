@@ -264,8 +264,8 @@ async function changedFile(world: World, sighting: Sighting): Promise<ChangedFil
 }
 
 /**
- * The last words of a notice about a file that others changed. These words identify such notices in
- * the journal, so that each state of a file gets only one.
+ * The last words of a notice about a file that another session or program changed. These words
+ * identify such notices in the journal, so that each state of a file gets only one.
  */
 const SINCE_SEEN = 'since this session saw it';
 /**

@@ -24,7 +24,7 @@ export class ClaimBoard {
   /** Claims on files that a session has changed, by file key, then by session. */
   readonly #changed = new Map<string, Map<string, Claim>>();
   readonly #byHand = new Map<string, Claim>();
-  /** Sessions with a claim since this board was opened. */
+  /** Sessions that have claimed a file since this board was opened. */
   readonly #claimants = new Set<string>();
   /**
    * The times at which sessions were last notified of claims, by session, then by file and turn

@@ -153,7 +153,7 @@ class NumberedImages {
   #size = 0;
   largest = 0;
 
-  /** The number of a stored content; 0 if none was set. */
+  /** The number recorded for a stored content; 0 if there is none. */
   of(sha256: string): number {
     return this.#numbers[this.#slotOf(keyOf(sha256))] ?? 0;
   }

@@ -9,9 +9,9 @@ import type { JudgeRule } from './ruling.ts';
 /**
  * The reason why a change is allowed. `new`, `empty`, `append`: it destroys nothing. `revision`:
  * the caller named the current revision. `seen`: the session has seen the file. `carry`: the file
- * changed since, but the edit may still fit: the gate must find its anchor unchanged, or refuse as
- * STALE. `bypass`: the operator exempts the path. `not-required`: the action or the policy requires
- * no read.
+ * changed since, but the edit may still fit: the gate must find the text to replace unchanged, or
+ * refuse as STALE. `bypass`: the operator exempts the path. `not-required`: the action or the
+ * policy requires no read.
  */
 type Licence = 'new' | 'empty' | 'append' | 'revision' | 'seen' | 'carry' | 'bypass' | 'not-required';
 

@@ -47,7 +47,7 @@ interface Checked {
 /** Two views less than this far apart count as simultaneous. */
 export const SAME_MOMENT_MS = 1000;
 
-/** From this many deletions at once, only files that the session has seen are marked as deleted. */
+/** If this many files are deleted at once, only those that the session saw get a tombstone. */
 const MANY_GONE = 1000;
 
 /** One in this many file keys is in the sample that `isSampled` selects. */
@@ -69,7 +69,7 @@ export class Ledger {
   readonly #policy: LedgerOptions['policy'];
   /** The number of live sightings in the store, as far as this ledger knows; undefined: count again. */
   #live: number | undefined;
-  /** New sightings recorded while `#live` was undefined. */
+  /** Number of new sightings recorded while the count `#live` was undefined. */
   #uncounted = 0;
   #turn: Promise<unknown> = Promise.resolve();
   /** Number of changes that are running or queued. */
@@ -156,7 +156,7 @@ export class Ledger {
     });
   }
 
-  /** Adds views, together with `alongside`, in one transaction. */
+  /** Adds views, and makes the writes in `alongside`, in one transaction. */
   record(sightings: readonly Sighting[], alongside: Writes = {}): Promise<void> {
     return this.#inTurn(async () => {
       const writes = await this.recordWrites(sightings);

@@ -76,7 +76,9 @@ export class FetchedSightings {
     this.#held.delete(key);
   }
 
-  /** Clears everything, including held answers, so that the store is queried again. */
+  /**
+   * Clears everything, including the answers for locked files, so that the store is queried again.
+   */
   clear(): void {
     this.#recalled.clear();
     this.#held.clear();
@@ -239,7 +241,7 @@ export class RecentViews {
   }
 }
 
-/** True if the earlier sighting already covers every line of these bytes. */
+/** True if the earlier sighting already covers every line of the bytes in `now`. */
 export function sawAll(earlier: Sighting | undefined, now: Sighting): boolean {
   return earlier?.coverage.kind === 'whole' && isOfSameBytes(earlier, now);
 }

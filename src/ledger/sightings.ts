@@ -20,10 +20,10 @@ import {
   showsAll,
 } from '../model/sighting.ts';
 
-/** Maximum earlier states of one file that are remembered. */
+/** Maximum number of earlier states that are remembered of one file. */
 const MAX_SEEN_BEFORE = 8;
 
-/** Maximum pages of one file that are remembered: with 2000 lines each, 400,000 lines. */
+/** Maximum number of pages that are remembered of one file: with 2000 lines each, 400,000 lines. */
 const MAX_PAGES = 200;
 
 /**

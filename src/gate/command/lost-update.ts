@@ -92,7 +92,10 @@ async function knownBytes(
   return left?.kind === 'file' ? { fingerprint: left.fingerprint } : { fingerprint, atMs };
 }
 
-/** The session's last change of a file since it saw the file. Others may have changed the file afterwards. */
+/**
+ * The session's last change of a file since it saw the file. Other programs may have changed the
+ * file after that.
+ */
 async function lastOwnChange(
   { store }: World,
   { session }: Ledger,

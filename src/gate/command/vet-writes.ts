@@ -63,7 +63,7 @@ interface Judged {
   readonly meanwhile: 'merge' | 'overwrite';
 }
 
-/** The write in the form that may be committed, or its refusal. */
+/** The write that may be committed, perhaps after a merge, or its refusal. */
 async function vetOne(world: World, ledger: Ledger, judged: Judged): Promise<Written | Refusal> {
   const { written, meanwhile } = judged;
   const forbidden =

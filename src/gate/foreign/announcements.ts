@@ -56,7 +56,9 @@ interface TimedAnnounceOptions extends AnnounceOptions {
   readonly times?: CallTimes | undefined;
 }
 
-/** Another program's change that is stored as planned (announced). This process holds the locks of its files. */
+/**
+ * Another program's change that is stored as pending. This process holds the locks of its files.
+ */
 interface OpenChange {
   readonly pending: PendingChange;
   readonly credits: readonly Sighting[];
@@ -120,7 +122,7 @@ export class Announcements {
     return change;
   }
 
-  /** Stores refused changes as planned, because under the policy `mode: observe` they happen anyway. */
+  /** Stores refused changes as pending: under `mode: observe` they are made all the same. */
   async announceObserved(intents: readonly ForeignIntent[], call: string | undefined): Promise<void> {
     const { world } = this.#scene;
     const pending = await pendingObserved(this.#scene, { intents, call });
@@ -224,7 +226,7 @@ export class Announcements {
     return 'refusal' in told ? told : { ...told, ...approvals };
   }
 
-  /** Records the result of a change. If another process announced the change, loads it from the store. */
+  /** Records a change's result. Loads the change from the store if another process put it there. */
   async settle(change: string, ending: ChangeEnding): Promise<Settled> {
     const open = this.#open.get(change);
     if (open === undefined) return this.#settleStored(change, ending);

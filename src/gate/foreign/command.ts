@@ -275,7 +275,7 @@ async function sideBefore(
   return fileSide(fingerprint, mode, kept ? 'kept' : 'none');
 }
 
-/** Notices about changes of other writers that a command has undone by overwriting their files. */
+/** Notices about other writers' changes that a command has lost by overwriting the files. */
 export async function lostChangeNotices(
   { world, ledger }: ShownScene,
   change: string,

@@ -16,7 +16,7 @@ import type { ShownScene } from './shown.ts';
 
 const MAX_COMMAND_CHARS = 1000;
 
-/** Another program's changes that are allowed and about to be stored as planned. */
+/** Another program's changes that are allowed and about to be stored as pending. */
 export interface AllowedAnnouncement {
   readonly intents: readonly ForeignIntent[];
   readonly judged: AllowedChanges;

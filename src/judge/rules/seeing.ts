@@ -234,8 +234,8 @@ function lost(facts: Facts, sighting: Sighting): Ruling {
 }
 
 /**
- * True if the touched lines must have been shown. An insert has no anchor that proves its place, and a page of a huge
- * file covers only that page.
+ * True if the touched lines must have been shown. An insert names no old text that proves its
+ * place, and a page of a huge file covers only that page.
  */
 function mustSeeLines(facts: Facts, sighting: Sighting, policy: Policy): boolean {
   if (policy.partial === 'lines') return true;

@@ -253,8 +253,8 @@ export class Workspace {
   }
 
   /**
-   * The canonical name of a path that is outside the workspace by its text. Links on the way may lead into a root: other
-   * programs follow them, our own operations do not. Undefined for a path that is inside by its text.
+   * The canonical name of a path that is outside the workspace by its text; undefined if it is inside. Links on the
+   * way may lead into a root: other programs follow them, our own operations do not.
    */
   canonicalOutside(input: string): string | undefined {
     return this.#paths.read(input).kind === 'escapes' ? canonicalName(input) : undefined;

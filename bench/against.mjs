@@ -84,7 +84,7 @@ const GATE_WORK = [
 
 /**
  * Writes a file with an old modification time. The gate trusts an old time as proof that the file
- * is unchanged. With a new time, every `vet` would hash the file.
+ * is unchanged. With a new time, the gate would hash the file at every check.
  */
 async function put({ root }, name, text) {
   writeFileSync(join(root, name), text);

@@ -211,7 +211,7 @@ function assistant(state, block) {
   return record(state, { message, requestId: `req_${state.count}`, type: 'assistant' }, {});
 }
 
-/** Progress notes of a tool, a hook or a sub-agent. Their keys have two orders. */
+/** Progress notes of a tool, a hook or a sub-agent, with their keys in one of two orders. */
 function progress(state, id) {
   const output = body(state, Math.max(10, sizeOf(state, 'progress') - 560) / 1.6);
   const draw = state.random();

@@ -24,9 +24,7 @@ finish();
 api?.close();
 await session.close();
 
-/**
- * Replaces the Anthropic API by scripted answers: a blind write through the shell, a read, an edit.
- */
+/** A fake Anthropic API with scripted answers: a blind write through the shell, a read, an edit. */
 async function scripted() {
   const file_path = `${root}/greeting.txt`;
   const calls = [

@@ -15,7 +15,7 @@ export interface ProxyCall extends Answerable {
   readonly tool: string;
   readonly args: Arguments;
   meaning: CallMeaning;
-  /** The revision in the call's arguments, if receipts are on. */
+  /** The revision (a token for a file's bytes) in the call's arguments, if receipts are on. */
   readonly revision: string | undefined;
   /**
    * The value of `UpstreamPaths.version` when the call was read, to notice that relative paths have changed their
@@ -34,7 +34,9 @@ export interface ProxyCall extends Answerable {
   keys: readonly string[];
   /** Releases the call's turn at its files, so that the next call can use these files. */
   release: () => void;
-  /** The id of the change that the call announced, until its result is recorded. */
+  /**
+   * The id under which the store records, before the call is forwarded, that a change will happen.
+   */
   change: string | undefined;
   notices: readonly Notice[];
   /**
@@ -85,7 +87,9 @@ export function newCall(
   };
 }
 
-/** The id of a request, for the answer and for lookups. */
+/**
+ * The id of a request: its JSON text for the answer (`id`), and the key to find the call (`key`).
+ */
 export function idOfRequest(line: Buffer, message: JsonRecord): { id: string; key: string } | undefined {
   const id = message['id'];
   const key = idKey(id);

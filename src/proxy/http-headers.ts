@@ -98,7 +98,7 @@ export function headersAfter(
   return changed;
 }
 
-/** Collects strings that differ between two values at the same place. */
+/** Collects the strings that differ between two values at the same position. */
 function collectChanges(before: unknown, after: unknown, changes: Map<string, string>): void {
   if (typeof before === 'string' && typeof after === 'string') {
     if (before !== after) changes.set(before, after);

@@ -134,8 +134,8 @@ function pathsVersionOf(meaning: CallMeaning, { version }: UpstreamPaths): numbe
 }
 
 /**
- * The path replacements for a call. Only for tools that a table of known servers describes: in
- * others, an argument called path may be something else.
+ * The path replacements for a call. Only for tools that Lookfirst has a description of: in others,
+ * an argument called path may be something else.
  */
 function splicesFor(
   { catalogue }: Pick<InterceptOptions, 'catalogue'>,

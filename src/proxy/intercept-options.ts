@@ -82,7 +82,7 @@ function oldTextOf({ detail }: Refusal, call: Pick<ProxyCall, 'meaning'> | undef
   return '';
 }
 
-/** The names that the called tool has for the arguments of Lookfirst's own edits and inserts. */
+/** Maps the argument names of Lookfirst's own edits and inserts to those of the called tool. */
 function argumentsOf(rules: readonly Rule[]): Readonly<Record<string, string>> {
   const terms: Record<string, string> = {};
   const name = (ours: string, theirs: ArgumentName | undefined): void => {
@@ -155,8 +155,8 @@ export interface GateOptions {
   /** Treatment of typographic quotes in texts for the upstream; default `off`. */
   readonly quotes?: Policy['quotes'];
   /**
-   * Treatment of tools that may change something and that no table of known servers describes;
-   * default `allow`.
+   * Treatment of tools that may change something and that Lookfirst has no description of; default
+   * `allow`.
    */
   readonly unknownTools?: UnknownTools;
   /**

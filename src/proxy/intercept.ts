@@ -382,8 +382,8 @@ async function judgeUnexplained(
 ): Promise<Refusal | undefined> {
   const { unknownTools, catalogue, shared } = options;
   const { meaning, tool } = call;
-  // In a read-only session or under `deny`, a tool must be in a table of known servers: the
-  // server's own claim that its tool changes nothing is no proof.
+  // In a read-only session or under `deny`, Lookfirst needs its own description of the tool: the
+  // server's claim that a tool changes nothing is no proof.
   const isUnproven = meaning.guessed && (session.readOnly || unknownTools === 'deny');
   const what = commandOf(meaning, tool) ?? (isUnproven ? tool : undefined);
   if (what === undefined) return undefined;

@@ -271,8 +271,8 @@ export class Pump {
 }
 
 /**
- * True for a message without our `_meta` keys whose methods do not concern the proxy, or that is
- * clearly a response.
+ * True if the proxy can forward a message unread: it has none of our `_meta` keys, and it is
+ * clearly a response or all its methods are of no concern to the proxy.
  */
 function isIgnored(line: Buffer): boolean {
   if (line.includes(OUR_KEYS)) return false;

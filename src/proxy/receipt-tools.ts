@@ -3,7 +3,9 @@ import type { ForeignIntent } from '../model/intent.ts';
 import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
 import { paramsOf } from '../wire/rpc.ts';
 
-/** The argument in which the agent passes back the revision from a receipt. */
+/**
+ * The argument in which the agent repeats the revision from a receipt, to prove what it has read.
+ */
 const REVISION_ARGUMENT = 'expected_revision';
 
 const ARGUMENT = {

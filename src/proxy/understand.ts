@@ -12,9 +12,7 @@ export interface CallMeaning extends Interpretation {
   place(path: string): string;
 }
 
-/**
- * Interprets a call by the table of a known server if one describes the tool, otherwise by a guess.
- */
+/** Interprets a call by Lookfirst's description of the tool. Without a description, guesses. */
 export function understand(
   catalogue: Catalogue,
   call: { readonly tool: string; readonly args: Arguments },

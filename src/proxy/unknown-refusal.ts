@@ -3,7 +3,7 @@ import type { Refusal } from '../model/verdict.ts';
 
 const REASON = 'unknown tool';
 
-/** The refusal of a tool that no table of known servers describes. */
+/** The refusal of a tool that Lookfirst has no description of. */
 export function unknownToolRefusal(tool: string, policy: UnknownTools): Refusal {
   const once = policy === 'ask';
   return {
@@ -41,9 +41,9 @@ export function unknownToolText(refusal: Refusal): string {
 }
 
 /**
- * The treatment of a tool that may change files and that no table of known servers describes.
- * `allow`: let it through. `deny`: refuse it. `ask`: refuse it once, and let the same call through
- * when it is repeated. Each decision is recorded in the journal.
+ * The treatment of a tool that may change files and that Lookfirst has no description of. `allow`:
+ * let it through. `deny`: refuse it. `ask`: refuse it once, and let the same call through when it
+ * is repeated. Each decision is recorded in the journal.
  */
 export type UnknownTools = 'allow' | 'deny' | 'ask';
 

@@ -1,5 +1,5 @@
-// Announces a write of another program and may make that write. Then it is killed, before it can
-// record the result.
+// Records that another program is about to write a file, and may make that write itself. Then it is
+// killed, before it can record the result.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AnnounceOptions } from '../../src/model/session.ts';

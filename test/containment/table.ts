@@ -7,11 +7,17 @@ export interface Row {
   readonly title: string;
   readonly tree: readonly string[];
   readonly path: string;
-  /** `outside`: refused by every operation. Otherwise the real place, below the root. */
+  /**
+   * `outside`: every operation refuses the path. `inside`: the path of the file that is really
+   * meant, relative to the root.
+   */
   readonly leads: 'outside' | { readonly inside: string };
   /** The refusal's code, if it is not OUTSIDE_WORKSPACE. */
   readonly code?: string;
-  /** The last name is itself a link: operations that remove or move names act on the link, which is inside. */
+  /**
+   * The last name of the path is a link. Operations that remove or move names act on the link,
+   * which is inside.
+   */
   readonly leaf?: 'link';
   /**
    * `none`: the system itself stops this path, so that even code without our checks does not

@@ -17,8 +17,8 @@ const TOKEN = 'a-token-for-this-test';
 const PORT = /:(\d+)\/mcp/;
 
 /**
- * `npm run attack` sets this variable: the inspector is then run on every dialect, not only on the
- * default one.
+ * `npm run attack` sets this variable. The MCP inspector then tests every set of tools that the
+ * server can offer, not only the default one.
  */
 const IS_LONG = process.env['LOOKFIRST_ATTACK'] === 'long';
 /** The conformance suite needs a newer Node, which npm provides for this platform. */

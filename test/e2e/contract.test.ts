@@ -5,7 +5,10 @@ import { REFUSAL_CODES } from '../../src/model/verdict.ts';
 import { type Answer, Served } from '../support/served.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
 
-/** The tools of the default dialect as the contract lists them: arguments with their types, `?` for optional ones. */
+/**
+ * The server's default tools as the contract lists them: arguments with their types, `?` for
+ * optional ones.
+ */
 const TOOLS: Readonly<Record<string, string>> = {
   read_file: 'path?:string paths?:array offset?:integer limit?:integer',
   write_file: 'path:string content:string expected_revision?:string',

@@ -36,7 +36,10 @@ async function machine(store: string, { root, home }: Scratch, shared = {}): Pro
   return sessions;
 }
 
-/** Calls `then` as soon as a change is announced, before any of its files is touched. */
+/**
+ * Calls `then` as soon as the store has recorded that a change is about to happen. No file is
+ * touched before.
+ */
 function afterAnnouncing({ world: { store } }: Sessions, then: () => Promise<void> | void): void {
   const record = store.record.bind(store);
   store.record = async (writes: Writes) => {

@@ -115,13 +115,13 @@ it('21. a file that returns to bytes that were seen whole counts as seen', async
   const t = await table({ 'a.txt': 'one\n' });
   done(await t.call('read_file', { path: 'a.txt' }));
   done(await t.call('write_file', { path: 'a.txt', content: 'two\n' }));
-  // Restores the first text, as `git stash` does.
+  // Another program restores the first text, as `git stash` does.
   t.put('a.txt', 'one\n');
   done(await t.call('write_file', { path: 'a.txt', content: 'three\n' }));
-  // Restores the second text, as `git checkout` of another branch does.
+  // Another program restores the second text, as `git checkout` of another branch does.
   t.put('a.txt', 'two\n');
   done(await t.call('edit_file', { path: 'a.txt', old_string: 'two', new_string: 'four' }));
-  // Restores deleted and moved files, as `git checkout` of a file and `git revert` do.
+  // The agent deletes or moves the file, and another program restores it, as `git checkout` does.
   done(await t.call('delete_path', { path: 'a.txt' }));
   t.put('a.txt', 'four\n');
   done(await t.call('write_file', { path: 'a.txt', content: 'five\n' }));

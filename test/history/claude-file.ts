@@ -8,7 +8,7 @@ import { KnownLines, named } from './known-lines.ts';
 
 /**
  * A step of a conversation. `read`: the model reads a page (lines counted from 0). `edit`: the
- * model replaces a part of the file; with `strips`, the host also removes the newline after the
+ * model replaces a part of the file; with `strips`, Claude Code also removes the newline after the
  * removed text. `outside`: another program replaces a part.
  */
 export type Act =

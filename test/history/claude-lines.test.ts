@@ -4,7 +4,7 @@ import { deriveSightings } from '../../src/history/derive.ts';
 const TEXT = '1\tone\n2\ttwo';
 const END = { timestamp: '2026-01-02T03:04:05.678Z', cwd: '/repo', version: '2.1' };
 
-/** A read of a sub-agent: the call and its result as the host writes them. */
+/** A read by a sub-agent: the call and its result as Claude Code writes them. */
 function readOf(path: string, content: string): readonly object[] {
   const id = 'toolu_1';
   const call = { type: 'tool_use', id, name: 'Read', input: { file_path: path } };

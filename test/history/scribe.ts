@@ -9,7 +9,7 @@ import {
   type Step,
 } from './step.ts';
 
-/** Writes a conversation in the format of one host. */
+/** Writes a conversation in the format of one agent program (host). */
 export interface Scribe {
   /** The records of a step; undefined if the host has no such event. */
   write(step: Step): readonly object[] | undefined;
@@ -44,7 +44,10 @@ export class Calls {
   }
 }
 
-/** The text of a result of tools like our own: numbered lines and a receipt, or the answer to a change. */
+/**
+ * The text of a result of tools like our own. For a read: numbered lines, then the line that
+ * describes the read (receipt).
+ */
 export function ownText(calls: Calls, step: ResultStep, pad = 0): string {
   if (step.is === 'blank') return NOTE;
   if (step.is === 'error') return 'cannot do that [NOT_FOUND]';

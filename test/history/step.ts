@@ -1,4 +1,7 @@
-/** The events of a conversation, independent of any host. Every file has five lines: `a.ts 1` to `a.ts 5`. */
+/**
+ * The events of a conversation, independent of the program that records it. Every file has five
+ * lines: `a.ts 1` to `a.ts 5`.
+ */
 export type Step = CallStep | ResultStep | EventStep;
 
 export type CallStep = {
@@ -16,7 +19,7 @@ export interface ResultStep {
   readonly id: string;
   /**
    * Default: `ok`. `error`: the tool failed. `denied`: the user did not allow the call. `blank`:
-   * the host replaced the text with a note.
+   * the agent program replaced the text with a note.
    */
   readonly is?: 'ok' | 'error' | 'denied' | 'blank';
   /** Lines of a file that the result shows. Default for a read: the lines that its call requests. */
@@ -40,7 +43,7 @@ export type Lines = readonly [from: number, to: number];
 
 export const FILE_LINES = 5;
 export const ROOT = '/repo';
-/** The note that a host writes instead of a cleared result. */
+/** The note that an agent program writes instead of a cleared result. */
 export const NOTE = '[Old tool result content cleared]';
 
 /** The text of some lines of a file, each with its newline. */

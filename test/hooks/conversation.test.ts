@@ -30,7 +30,10 @@ const announced = (action: string, input: object, call = 'c1') =>
 const reported = (action: string, input: object, more: object = {}) =>
   send({ event: 'after', action, input, call: 'c1', ...more });
 
-/** A shell command as a host runs it: the event before, the command itself, the event after. */
+/**
+ * A shell command as an agent program runs it: the event before, the command itself, the event
+ * after.
+ */
 async function shell(command: string): Promise<{ verdict: string; reason?: string; context?: string }> {
   const asked = await announced('run', { command });
   if (asked.verdict === 'deny') return asked;

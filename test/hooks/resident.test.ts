@@ -40,7 +40,7 @@ interface Ended {
   readonly stderr: string;
 }
 
-/** Runs the hook script in the state folder, as a host does. */
+/** Runs the hook script in the state folder, as an agent program does. */
 function callScript(input: unknown, args: readonly string[] = ['claude-code'], env = {}): Promise<Ended> {
   return call([script, ...args], input, env);
 }

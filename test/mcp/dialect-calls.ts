@@ -63,7 +63,7 @@ export const SPELLINGS: Readonly<Record<Exclude<DialectName, 'apply-patch'>, Spe
 };
 export const NAMES = Object.keys(SPELLINGS) as (keyof typeof SPELLINGS)[];
 
-/** A session behind the tools of one dialect. */
+/** A session that is called through the tools of one dialect. */
 export interface Opened {
   readonly root: string;
   readonly dialect: Dialect;
@@ -116,7 +116,7 @@ export function callsIn(text: string): Call[] {
   ]);
 }
 
-/** The reason why a dialect does not accept a call. */
+/** The reason why a dialect does not accept a call; undefined if it does. */
 export function whyNotCallable({ tools }: Dialect, [name, args]: Call): string | undefined {
   const tool = tools.find((candidate) => candidate.name === name);
   if (tool === undefined) return `there is no ${name}`;

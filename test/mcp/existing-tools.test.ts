@@ -9,14 +9,14 @@ import { explain } from '../../src/report/explain.ts';
 import type { ToolNames } from '../../src/report/tool-names.ts';
 import { desk, ok } from '../support/desk.ts';
 
-/** All tool names of all dialects and known servers. */
+/** The names of all tools that Lookfirst offers or that known servers have. */
 async function allNames(): Promise<Set<string>> {
   const dialects = await Promise.all(DIALECT_NAMES.map((name) => loadDialect(name)));
   const own = dialects.flatMap(({ tools }) => tools.map(({ name }) => name));
   return new Set([...own, ...KNOWN_SERVERS.flatMap(({ tools }) => Object.keys(tools))]);
 }
 
-/** The tool names in a text: words that a dialect or server uses and that are not ordinary English. */
+/** The tool names in a text. Only names with an underscore count: others may be ordinary words. */
 function namedTools(text: string, names: ReadonlySet<string>): string[] {
   const words = new Set(text.match(/\b[A-Za-z]\w*_\w+\b/g) ?? []);
   return [...words].filter((word) => names.has(word));

@@ -156,7 +156,7 @@ const CASES: Readonly<Record<string, Case>> = {
   },
 };
 
-/** The names of tools and arguments that other dialects have and the dialect `name` lacks. */
+/** Names of tools and arguments that exist in other dialects, but not in the dialect `name`. */
 async function foreignWords(name: DialectName): Promise<Set<string>> {
   const wordsOf = async (which: DialectName): Promise<string[]> =>
     (await loadDialect(which)).tools.flatMap((tool) => [

@@ -19,7 +19,7 @@ describe('typographic quotes in text for the upstream server', () => {
       expect(answer.ok).toBe(true);
       expect(readFileSync(path, 'utf8')).toBe(written);
       expect(answer.text.includes('by straight ones')).toBe(content !== written);
-      // The session has seen the text that was written, not the text that was sent.
+      // The session counts the text on disk as seen, not the text that the client sent.
       expect((await client.call('write_file', { path, content: 'again\n' })).ok).toBe(true);
       expect(await gate.pending()).toBe(0);
     },

@@ -50,7 +50,7 @@ describe('000 Read tracker', () => {
     t.put('a.txt', 'one\n');
     const text = await refused(t.edit('a.txt', 'one', 'two'), 'NOT_READ');
     expect(text).toContain(`refusing to edit ${t.named('a.txt')}: Read it first`);
-    // Through the proxy, the server behind it answers, with other words than Lookfirst.
+    // With the proxy, the server behind it words this error itself.
     expect((await t.edit('missing.txt', 'one', 'two')).text).toMatch(/there is no|no such file/);
   });
 

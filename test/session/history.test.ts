@@ -18,7 +18,10 @@ const answered = (id: number, text: string, revision?: string): object => ({
   },
 });
 
-/** A read of a file as it is now, with the receipt our server gives. */
+/**
+ * A read of a file's present text. The answer ends with the receipt, the line with which our server
+ * describes a read.
+ */
 async function readNow(t: Desk, path: string): Promise<object[]> {
   const other = await openSession({ roots: [t.root], home: t.home, store: 'memory:' });
   const { text, revision, totalLines } = await ok(other.read(path));

@@ -149,7 +149,7 @@ describe.skipIf(here === undefined)('a command that makes a folder of many files
     const change = await ran(MIXED);
     expect(treeOf(root)).toEqual(treeOf(plain));
     // `ownersOf` also compares the number of hard links. It is 1 for each file, so the workspace
-    // shares no file with the layer.
+    // shares no file with the command's overlay layer.
     expect(ownersOf(root)).toEqual(ownersOf(plain));
     const undone = await ok(session.undo({ change }));
     expect(treeOf(root)).toEqual(before);

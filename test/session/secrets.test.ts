@@ -132,7 +132,7 @@ it.each([
       const read = await session.read(name, { offset, limit: 1 });
       if (read.ok) texts.set(offset, read.text);
     }
-    // A key without an end is masked up to the end of the file.
+    // A private key without an end line is masked up to the end of the file.
     const after = secret.includes('abc') ? '[masked]' : 'nothing of interest';
     expect(Object.fromEntries(texts)).toEqual({ 1: 'nothing of interest', 51: shown, 52: after, 60: after });
   }

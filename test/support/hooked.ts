@@ -48,12 +48,12 @@ export class Hooked {
     return this.send({ event: 'prompt', prompt: text, ...more });
   }
 
-  /** The host's read tool: the model is shown the whole text. */
+  /** A read with the agent program's own tool: the model is shown the whole text. */
   async read(path: string, text: string): Promise<Answer> {
     return this.send({ event: 'after', action: 'read', input: { path }, output: text, call: this.#next() });
   }
 
-  /** A tool of the host that changes files: the before-event, the change, the after-event. */
+  /** A change with the agent program's own tool: the before-event, the change, the after-event. */
   async change(action: string, input: object, make: () => void): Promise<Answer> {
     const call = this.#next();
     const before = await this.send({ event: 'before', action, input, call });

@@ -57,7 +57,10 @@ export function policy(changes: Partial<Policy> = {}): Policy {
   return { ...PRESETS.default, ...changes };
 }
 
-/** The result of a rule, short enough for a table: `pass`, `carry`, the refusal's code, or the notices' kinds. */
+/**
+ * The result of a rule as a short text for tables: the code of a refusal, the kinds of the notices,
+ * or the kind of the result (such as `pass`).
+ */
 export function says(rule: JudgeRule, of: Facts, under: Policy = policy()): string {
   const ruling = rule(of, under);
   if (ruling.kind === 'refuse') return ruling.refusal.code;

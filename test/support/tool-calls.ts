@@ -38,7 +38,8 @@ export interface ToolCalls {
 }
 
 /**
- * The tools of one dialect on a workspace of their own. The workspace is closed when the test ends.
+ * One family of tools (dialect) on a workspace of its own. The workspace is closed when the test
+ * ends.
  */
 export async function setUp({
   dialect = 'lookfirst',

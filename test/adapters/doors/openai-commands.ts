@@ -14,7 +14,7 @@ import { runAgent, ScriptedModel, shownIn } from './openai.ts';
 
 const execute = promisify(execFile);
 
-/** A shell as host programs implement it. */
+/** A shell as authors of agents write it for this SDK. */
 function shellIn(cwd: string): Shell {
   return {
     async run({ commands }) {

@@ -17,5 +17,5 @@ const WORDS: ListWords = {
   list: (messages) => ({ messages: [{ role: 'user', content: 'go' }, ...messages] }),
 };
 
-/** Messages of the Vercel AI SDK. */
+/** Writes conversations as messages of the Vercel AI SDK. */
 export const AI_SDK: ScribeKind = { format: 'ai-sdk', name: 'ai-sdk', open: () => new ListScribe(WORDS) };

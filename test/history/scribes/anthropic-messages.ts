@@ -33,7 +33,7 @@ const WORDS: ListWords = {
   knowsDirectories: true,
 };
 
-/** Messages of the Anthropic API with its text editor. */
+/** Writes conversations as messages of the Anthropic API with its text editor. */
 export const ANTHROPIC_MESSAGES: ScribeKind = {
   format: 'anthropic-messages',
   name: 'anthropic-messages',

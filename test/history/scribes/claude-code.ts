@@ -19,7 +19,7 @@ import {
   textOf,
 } from '../step.ts';
 
-/** The main transcript of Claude Code. */
+/** Writes conversations like the main transcript of Claude Code. */
 export const CLAUDE_CODE: ScribeKind = {
   format: 'claude-code',
   name: 'claude-code',
@@ -27,8 +27,8 @@ export const CLAUDE_CODE: ScribeKind = {
 };
 
 /**
- * The transcript of a sub-agent. Its records contain only the texts of results, no structured
- * details.
+ * Writes conversations like the transcript of a sub-agent of Claude Code. Its records contain only
+ * the texts of results, no structured details.
  */
 export const CLAUDE_AGENT: ScribeKind = {
   format: 'claude-code',
@@ -96,7 +96,10 @@ class ClaudeScribe implements Scribe {
     return record;
   }
 
-  /** The text of a result. The host shows a whole file with the empty line after its final newline. */
+  /**
+   * The text of a result. Claude Code shows a whole file with the empty line after its final
+   * newline.
+   */
   #text(call: CallStep | undefined, step: ResultStep): string {
     if (step.is === 'blank') return NOTE;
     if (step.is === 'error' || step.is === 'denied') return 'File does not exist.';
@@ -150,7 +153,7 @@ class ClaudeScribe implements Scribe {
     return [this.#record(boundary), this.#record(summary)];
   }
 
-  /** A record with its keys in the host's order. */
+  /** A record with its keys in the order in which Claude Code writes them. */
   #record(fields: object, after: object = {}): object {
     this.#count += 1;
     const uuid = `${this.#count.toString(16).padStart(8, '0')}-0000-4000-8000-${'0'.repeat(12)}`;
@@ -177,8 +180,8 @@ function isOwn(call: CallStep | undefined): boolean {
 }
 
 /**
- * True if the result shows the file to its end and the call does not request fewer lines. The host
- * then also shows the empty line after the final newline.
+ * True if the result shows the file to its end and the call does not request fewer lines. Claude
+ * Code then also shows the empty line after the final newline.
  */
 function reachesEnd(call: CallStep | undefined, step: ResultStep): boolean {
   const asked = call?.tool === 'read' ? call.lines?.[1] : undefined;

@@ -1,7 +1,10 @@
 import { Calls, editOf, ownArguments, ownText, plainText, type Scribe, type ScribeKind } from '../scribe.ts';
 import { type CallStep, FILE_LINES, type ResultStep, ROOT, type Step, textOf } from '../step.ts';
 
-/** A session log of Codex (a rollout). Reads are shell commands, and every call begins a turn. */
+/**
+ * Writes conversations as a session log of Codex (a rollout). Reads are shell commands, and every
+ * call begins a turn.
+ */
 export const CODEX: ScribeKind = { format: 'codex', name: 'codex', open: () => new CodexScribe() };
 
 class CodexScribe implements Scribe {

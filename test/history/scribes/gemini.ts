@@ -10,7 +10,10 @@ import {
 } from '../scribe.ts';
 import { type CallStep, FILE_LINES, NOTE, type ResultStep, type Step, textOf } from '../step.ts';
 
-/** A chat of Gemini CLI: each call is a message, which is written again with its result. */
+/**
+ * Writes conversations as a chat of Gemini CLI: each call is a message, which is written again with
+ * its result.
+ */
 export const GEMINI: ScribeKind = { format: 'gemini', name: 'gemini', open: () => new GeminiScribe() };
 
 class GeminiScribe implements Scribe {

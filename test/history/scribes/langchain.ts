@@ -21,7 +21,7 @@ const WORDS: ListWords = {
   ],
 };
 
-/** Stored messages of LangChain. */
+/** Writes conversations as stored messages of LangChain. */
 export const LANGCHAIN: ScribeKind = {
   format: 'langchain',
   name: 'langchain',

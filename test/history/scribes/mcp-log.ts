@@ -1,7 +1,7 @@
 import { Calls, ownArguments, ownText, type Scribe, type ScribeKind } from '../scribe.ts';
 import type { ResultStep, Step } from '../step.ts';
 
-/** Messages between a client and our own server, as a log keeps them. */
+/** Writes conversations as a log of the messages between a client and our own server. */
 export const MCP_LOG: ScribeKind = { format: 'mcp-log', name: 'mcp-log', open: () => new McpScribe() };
 
 class McpScribe implements Scribe {

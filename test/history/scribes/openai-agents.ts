@@ -16,7 +16,7 @@ const WORDS: ListWords = {
       ...place,
     };
   },
-  /** The host marks a failed tool as completed too; only the text shows the failure. */
+  /** The SDK marks a failed tool as completed too; only the text shows the failure. */
   result(calls, step) {
     const text = ownText(calls, step);
     if (calls.get(step.id)?.tool === 'shell') {

@@ -7,7 +7,8 @@ const config: ViteUserConfig = defineConfig({
   plugins: compiledSources(),
   test: {
     projects: [
-      // Files share their modules, which keep no state: loading them again takes a second per file, longer than most tests.
+      // Test files share their modules, which keep no state. Loading the modules again would take a
+      // second per file, longer than most tests.
       { extends: true, test: { name: 'units', include: ['src/**/*.test.ts'] } },
       {
         extends: true,

@@ -69,8 +69,8 @@ async function groupRows(doorsOf) {
     const tools = new Map(work.map((tool) => [tool.name, tool]));
     const doors = {
       session: through((name, args) => plain[name](args)),
-      // Every group calls the toolset too. Otherwise its code would run less often than the
-      // session's and, being less optimised, look slower.
+      // Every group calls the toolset too. Otherwise the toolset's code would run less often than
+      // the session's, be less optimised and look slower.
       toolset: through(async (name, args) => (await tools.get(name).call(args)).text),
       ...(await doorsOf(session, work)),
     };

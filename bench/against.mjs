@@ -1,5 +1,6 @@
-// Compares this checkout with another commit: `npm run bench -- --against REF [gate|cli]`. REF is built in a worktree of
-// its own with the dependencies installed here, and both builds do the same work in turns. A ratio over 1 is slower than REF.
+// Compares this checkout with another commit: `npm run bench -- --against REF [gate|cli]`. REF is
+// built in a worktree of its own with the dependencies installed here, and both builds do the same
+// work in turns. A ratio over 1 means that this checkout is slower than REF.
 import { execFileSync } from 'node:child_process';
 import {
   mkdirSync,

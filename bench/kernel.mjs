@@ -207,14 +207,18 @@ async function listRows({ root, workspace }) {
 async function pageRows({ base, root }) {
   const lines = 16 << 20;
   makeLines(join(root, 'huge.txt'), lines);
-  // Runs in a new process: the memory that this process has already claimed would hide the growth.
+  // Measure in a new process: the memory that this process has already claimed would hide the
+  // growth.
   const settings = JSON.stringify({ root, home: join(base, 'home-page'), from: lines - 200 });
   const grownBytes = Number(execFileSync(process.execPath, [SELF, '--page', settings], { encoding: 'utf8' }));
   const value = Number((grownBytes / (1 << 20)).toFixed(1));
   return [{ name: 'memory of reading 100 lines at the end of 1 GB, MB', value, bar: 64 }];
 }
 
-/** The child of `pageRows`: prints by how many bytes its memory grew. */
+/**
+ * Runs in the child process of `pageRows`. Prints by how many bytes the memory of that process
+ * grew.
+ */
 async function readHugePage({ root, home, from }) {
   const workspace = Workspace.open([root]);
   const context = openDisk({ home, owner: 'page', durability: 'none' });

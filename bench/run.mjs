@@ -41,7 +41,7 @@ else process.stdout.write(table(results));
 const missed = results.filter((row) => isMet(row) === false);
 if (flags.has('--strict') && missed.length > 0) process.exitCode = 1;
 
-/** True if the row keeps its limit (`bar`); undefined for a row without a limit. */
+/** True if the row meets its limit (`bar`); undefined for a row without a limit. */
 function isMet(row) {
   const bar = barOf(row);
   if (bar === undefined) return undefined;

@@ -256,8 +256,9 @@ function linesOf(range: { readonly from: number; readonly to: number }, total: n
 }
 
 /**
- * Adds receipts after the text of a result. Structured content that only repeats the text gets them too, because
- * some clients show nothing else. Other structured content has its own schema and stays unchanged.
+ * Adds receipts (a line about each file read) after the text of a result. Structured content that
+ * only repeats the text gets them too, because some clients show nothing else. Other structured
+ * content has its own schema and stays unchanged.
  */
 function withReceipts(id: string, result: JsonRecord, receipts: string): Buffer {
   const content = Array.isArray(result['content']) ? result['content'] : [];

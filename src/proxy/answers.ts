@@ -21,7 +21,10 @@ export function refusalLine(request: Answerable, refusal: Refusal, text: string)
   return resultLine(request.id, toolError(request, text, { ...refusalOutcome(refusal) }));
 }
 
-/** A tool result for a failed check, which also refuses the call. Details go to stderr, not to the model. */
+/**
+ * A tool result for a call that is refused because the check itself failed. Details go to stderr,
+ * not to the model.
+ */
 export function faultLine(request: Answerable, fault: Fault | undefined): Buffer {
   const code = fault?.code ?? 'IO_FAILED';
   const cause = fault === undefined ? undefined : storeCause(fault);

@@ -30,7 +30,7 @@ export interface ProxyCall extends Answerable {
   stage: 'waiting' | 'sent' | 'over';
   readonly times: CallTimes;
   session: ForeignSession | undefined;
-  /** Keys of the call's files, in the order in which the call names them. */
+  /** Keys that identify the call's files, in the order in which the call names them. */
   keys: readonly string[];
   /** Releases the call's turn at its files, so that the next call can use these files. */
   release: () => void;

@@ -256,7 +256,7 @@ function followArray(walk: Walk, start: number, tree: Tree): number {
   return at + 1;
 }
 
-/** Walks one member or item, and the comma after it. */
+/** Walks one member of an object or one item of an array, and the comma after it. */
 function followNext(walk: Walk, start: number, tree: Tree | undefined): number {
   const { line } = walk;
   const end = tree === undefined ? skipValue(line, start) : follow(walk, start, tree);

@@ -234,8 +234,8 @@ export class ProxyTurns {
   readonly #files = new KeyedMutex<string>();
 
   /**
-   * Waits for a turn at all keys. The returned function ends the turn. Joins the queues
-   * synchronously.
+   * Joins the queues of all files synchronously, then waits for a turn. The returned function ends
+   * the turn.
    */
   async take(keys: readonly string[], mode: LockMode): Promise<() => void> {
     const held = await Promise.all([...new Set(keys)].map((key) => this.#files.acquire(key, mode)));
@@ -244,7 +244,7 @@ export class ProxyTurns {
     };
   }
 
-  /** Takes a shared turn at all keys if that is possible without waiting; otherwise undefined. */
+  /** Takes a shared turn at all files if that is possible without waiting; otherwise undefined. */
   takeNow(keys: readonly string[]): (() => void) | undefined {
     const held: (() => void)[] = [];
     const releaseAll = (): void => {

@@ -83,7 +83,10 @@ export class LineWriter {
     this.#stream.uncork();
   }
 
-  /** Writes a piece of a passed-through line, with its newline if it has one. */
+  /**
+   * Writes a piece of a line that is forwarded while it arrives. The last piece ends in the
+   * newline.
+   */
   pass(piece: Buffer): void {
     if (this.#stream.destroyed || this.#stream.writableEnded) return;
     this.#gather();

@@ -224,8 +224,8 @@ export class Pump {
   }
 
   /**
-   * Refuses a batch with a call or a read as a whole, because the gate does not read batches.
-   * Forwards any other batch. Only one MCP revision allows batches.
+   * Refuses a whole batch if it contains a tool call or a resource read, because the gate does not
+   * read batches. Forwards any other batch. Only one MCP revision allows batches.
    */
   #batch(line: Buffer, messages: readonly unknown[]): void {
     // Members of a batch are not examined, so assume that one of them changed the roots.

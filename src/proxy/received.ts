@@ -56,7 +56,7 @@ export class Received {
   }
 }
 
-/** A waiter for one answer. */
+/** Code that waits for the answer to one request. */
 export interface AnswerWaiter {
   /** True if the client must not get the answer before `take`, which may hold it back or rewrite it. */
   readonly holds: boolean;

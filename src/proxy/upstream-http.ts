@@ -157,7 +157,7 @@ export class HttpUpstream implements Upstream {
     this.#deliverBody(body, { message, key, status });
   }
 
-  /** Delivers the answer to a request from a JSON body, which may be an error without an id. */
+  /** Delivers a JSON body as the answer to a request. The body may be an error without an id. */
   #deliverBody(body: Buffer, to: { message: JsonRecord; key: string; status: number }): void {
     const parsed = parseLine(body);
     if (Array.isArray(parsed) || (isRecord(parsed) && idKey(parsed['id']) !== undefined)) {

@@ -320,7 +320,7 @@ async function undoJobFor(
   return job;
 }
 
-/** The turn whose entry has this number. */
+/** The turn that begins with the entry of this number; undefined if no turn begins there. */
 async function turnAt({ records, scope }: ViewSources, seq: number): Promise<TurnView | undefined> {
   const [mark] = await records.store.entries({ ...scope.filter, afterSeq: seq - 1, beforeSeq: seq + 1 });
   if (mark?.kind !== 'turn' || mark.turn === undefined) return undefined;

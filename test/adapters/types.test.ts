@@ -15,8 +15,8 @@ describe('the types of the adapters', () => {
     const args = [compiler, '-p', checked, '--pretty', 'false', '--listFiles'];
     const { stdout } = spawnSync(process.execPath, args, { cwd: import.meta.dirname, encoding: 'utf8' });
     const lines = stdout.split('\n');
-    // TS2842 is ignored: a declaration may rename a member of a parameter, as its implementation
-    // does.
+    // Ignore TS2842 (an unused renaming): our declarations repeat the destructured parameters of
+    // their implementations.
     expect(lines.filter((line) => /error TS(?!2842)/.test(line))).toEqual([]);
     expect(lines).toContain(join(checked, 'ai-sdk.ts'));
     expect(lines).toContain(join(checked, 'types/sessions.ts'));

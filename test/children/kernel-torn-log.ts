@@ -37,6 +37,6 @@ function fill(): void {
   try {
     for (;;) appendFileSync(filler, Buffer.alloc(4096));
   } catch {
-    // The disk is full.
+    // Ignore the error: the disk is now full.
   }
 }

@@ -32,7 +32,10 @@ function contextOf(reply: HookReply): string {
   return reply.verdict === 'pass' ? (reply.context ?? '') : reply.reason;
 }
 
-/** A whole read with Claude Code's own tool. Returns the context given to the model with it. */
+/**
+ * Reads a whole file with Claude Code's own tool. Returns the text that the hook gives to the
+ * model.
+ */
 async function read(session: string, file: string, cwd = places.root): Promise<string> {
   const content = readFileSync(file, 'utf8');
   const lines = content.split('\n').length - 1;
@@ -49,7 +52,10 @@ async function read(session: string, file: string, cwd = places.root): Promise<s
   return contextOf(await send(session, { hook_event_name: 'PostToolUse', ...call }, cwd));
 }
 
-/** A write with Claude Code's own tool. Returns the context given to the model before it. */
+/**
+ * Writes a file with Claude Code's own tool. Returns the text that the hook gives to the model
+ * before the write.
+ */
 async function write(session: string, file: string, content: string, cwd = places.root): Promise<string> {
   const call = {
     tool_name: 'Write',

@@ -10,7 +10,7 @@ import { environment, lookfirst, objects, PROGRAM, timeless } from '../support/c
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
 import { scratch } from '../support/tree.ts';
 
-/** A named session that was refused once, read, edited and created a file in a folder. */
+/** A named session with one refusal, one read, one overwrite and a new file in a folder. */
 async function busyDesk(): Promise<Desk> {
   const work = await desk({ session: 'agent-7' });
   await work.put('a.txt', 'one\n');

@@ -16,7 +16,10 @@ const CASES: [transport: 'stdio' | 'http', era: Era][] = [
   ['http', 'modern'],
 ];
 
-/** `count` official clients: of one server over HTTP, or each with its own server over stdio. */
+/**
+ * Connects `count` official clients: all to one server over HTTP, or each to its own server over
+ * stdio.
+ */
 async function connect(
   places: Scratch,
   [transport, era]: (typeof CASES)[number],

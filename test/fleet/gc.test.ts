@@ -126,7 +126,7 @@ await describePostgres('a clean-up of a fleet', (server) => {
     for (const id of ['a', 'b']) {
       const session = await sessions.session(id);
       await ok(session.read('a.txt'));
-      // Use up an entry number that no entry gets, as a failed record does.
+      // Take an entry number and write no entry with it, as a failed record does.
       await db.query(`select nextval('${db.schema}.entry_numbers')`);
       await ok(session.append('a.txt', `${id}\n`));
     }

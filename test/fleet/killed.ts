@@ -14,7 +14,7 @@ export async function opened(store: string, { root, home }: Scratch): Promise<Se
   return sessions;
 }
 
-/** Edits files one after the other while the database server dies and comes back. */
+/** Edits files one after the other while the database server is killed and started again. */
 export async function killedInTheMiddle(
   server: PostgresServer,
   edits: number,

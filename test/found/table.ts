@@ -89,7 +89,8 @@ export async function withSmallDisk(
   folder: string,
 ): Promise<{ server: Served; disk: string; fill(except: number): void }> {
   const server = await within(places, mount(folder));
-  // Only the server has the mount. Other processes reach it below the server's entry in /proc.
+  // Only the server sees the mounted disk. Other processes reach it through the server's entry in
+  // /proc.
   const disk = join('/proc', String(server.client.child.pid), 'root', folder);
   const fill = (except: number): void => {
     const { bavail, bsize } = statfsSync(disk);

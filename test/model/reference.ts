@@ -93,7 +93,10 @@ export interface Knowledge {
    * the file.
    */
   refused: string | undefined;
-  /** The file was edited after a partial view. It counts as partially seen until it is read again. */
+  /**
+   * True if the file was edited after a partial view. It then counts as partially seen until it is
+   * read again.
+   */
   partial: boolean;
 }
 

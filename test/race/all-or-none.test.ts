@@ -26,7 +26,10 @@ const LIMITS = {
   delete: [64, 128, 4096],
   undo: [96, 128, 4096],
 } as const;
-/** Controls of the short run: the changes that are also made with enough descriptors and space. */
+/**
+ * Changes that the short run also makes with enough descriptors and space, to prove that they can
+ * succeed.
+ */
 const CONTROLS: readonly string[] = ['edit', 'undo'];
 const limitsOf = (change: (typeof CHANGES)[number]): readonly number[] =>
   IS_LONG ? LIMITS[change] : [LIMITS[change][0], ...(CONTROLS.includes(change) ? [4096] : [])];

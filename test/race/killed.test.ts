@@ -126,7 +126,7 @@ async function killAt(step: CommitStep, killing: Killing): Promise<State> {
   await killIn(disk, step, killing);
   recoverAll(disk.workspace, disk.context, disk.home);
   const tree = treeOf(disk.root);
-  // A further start has nothing left to do.
+  // Another start finds nothing left to clean up.
   expect(recoverAll(disk.workspace, disk.context, disk.home)).toEqual({ restored: [], removed: [] });
   expect(readdirSync(join(disk.home, 'writers'))).toEqual([]);
   const state = stateOf(killing.name, tree);

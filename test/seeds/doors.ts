@@ -75,7 +75,7 @@ export interface SceneOptions {
   readonly user?: 'ordinary';
 }
 
-/** Plays a scene in each way to use Lookfirst, as one test each. */
+/** Defines one test for each way to use Lookfirst. Each test plays the scene. */
 export function through(
   title: string,
   options: SceneOptions & { readonly doors?: readonly Door[] },

@@ -108,8 +108,8 @@ describe('earlier bytes that return', () => {
     await ok(t.session.read('a'));
     await ok(t.session.delete('a'));
     await t.put('a', '');
-    // Set an old modification time, so that the gate does not wait: it takes a file that became
-    // empty just now for a file that an editor is still saving.
+    // Set an old modification time. If a file has become empty just now, the gate assumes that an
+    // editor is still saving it, and waits.
     utimesSync(join(t.root, 'a'), 1, 1);
     await ok(t.session.write('a', 'two\n'));
   });

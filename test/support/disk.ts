@@ -14,7 +14,8 @@ export interface Bench extends Scratch {
   readonly workspace: Workspace;
   readonly context: DiskContext;
   /**
-   * Opens the place of a path: its folder, which must exist, and its name. Closed after the test.
+   * Opens the folder of a path, which must exist. Returns the name in the open folder. The folder
+   * is closed after the test.
    */
   place(path: string, links?: 'all' | 'parents'): Place;
   /** The text of a file below the root. */

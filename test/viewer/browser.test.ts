@@ -340,7 +340,7 @@ describe.skipIf(program === undefined)('the page', () => {
     await page.click('nav >> text=Files');
     await page.waitForSelector('.card:has-text("a.ts")');
     await check('files');
-    // In a narrow page a tab leads back from the detail to its list.
+    // On a narrow page, a click on the tab leads back from the detail to the list.
     await page.click('nav >> text=Activity');
     await page.click('.row.read');
     await page.waitForSelector('.detail .head');

@@ -216,7 +216,7 @@ function afterCompaction(messages: readonly unknown[]): readonly unknown[] {
   return last < 0 ? messages : messages.slice(last);
 }
 
-/** The number of tool uses that the server has cleared, oldest first. */
+/** The number of tool uses that the server has cleared. It clears the oldest ones first. */
 function clearedUses(message: object): number {
   const management = isRecord(message) ? objectIn(message, 'context_management') : undefined;
   const edits = management === undefined ? [] : objectsIn(management, 'applied_edits');

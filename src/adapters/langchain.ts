@@ -192,7 +192,10 @@ export class LookfirstBackend {
     return to < totalLines ? { ...page, totalLines, nextOffset: to } : { ...page, totalLines };
   }
 
-  /** A read for the framework itself: the model does not see it, so it does not count as seen. */
+  /**
+   * A read for the framework itself. The model does not see the content, so the file does not count
+   * as seen.
+   */
   async readRaw(path: string): Promise<{
     error?: string;
     data?: { content: string | Uint8Array; mimeType: string; created_at: string; modified_at: string };

@@ -99,9 +99,8 @@ export interface OpenAiEditor {
 }
 
 /**
- * An editor with gated patches: it does not update, delete or move over a file that the model has
- * not read. Also give the agent the tools of the dialect `apply-patch` with `readOnly: true`, so
- * that it can read.
+ * An editor that does not update, delete or move over a file that the model has not read. Also give
+ * the agent the tools of the dialect `apply-patch` with `readOnly: true`, so that it can read.
  */
 export function lookfirstEditor(
   session: Session | (() => Session),

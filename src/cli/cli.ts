@@ -66,7 +66,10 @@ export interface CommandEntry {
   readonly ownsStdout?: true;
   /** True if the answer may be long. A terminal then shows it page by page. */
   readonly isPaged?: true;
-  /** True if another entry point runs the command, without the argument parser. `load` is then only for the help. */
+  /**
+   * True if another entry point runs the command, without the argument parser. `load` then only
+   * provides the help.
+   */
   readonly runsElsewhere?: true;
 }
 

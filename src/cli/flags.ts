@@ -16,8 +16,8 @@ const UNITS_MS: Readonly<Record<string, number>> = {
 };
 
 /**
- * Adds the flags of every command: the location of the state and the form of the answer. A command's help hides the
- * flags it does not use.
+ * Adds the flags that every command has: the location of the state and the form of the answer. A
+ * command's help hides the flags it does not use.
  */
 export function addCommonFlags(command: Command): Command {
   return command

@@ -253,7 +253,9 @@ class LateCompiler {
     if (this.#calls === CALLS_BEFORE_COMPILING) setBudget(SOON);
   }
 
-  /** Restores the default, because V8 would reject compiled code that was kept under another flag. */
+  /**
+   * Restores the default, because V8 would reject compiled code that was saved under another flag.
+   */
   reset(): void {
     if (this.#calls >= CALLS_BEFORE_COMPILING) setBudget(DEFAULT);
   }

@@ -7,7 +7,10 @@ const COLOURS = ['auto', 'always', 'never'] as const;
 
 /** The parsed request of `lookfirst serve`. */
 export interface ServeRequest {
-  /** The folders as typed. Empty: the roots of the client, else the current folder. */
+  /**
+   * The folders as typed. If empty, the server uses the client's roots, or the current folder if
+   * the client names none.
+   */
   readonly folders: readonly string[];
   readonly dialect: DialectName;
   readonly preset?: PresetName;

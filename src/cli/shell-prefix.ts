@@ -63,7 +63,7 @@ export function quotedWord(word: string): string {
 
 /**
  * Runs one line of Claude Code's shell on a layer (a copy-on-write view of the workspace), in the
- * session whose hook announced the command. A background command runs without a layer, which would
+ * session whose hook recorded the command. A background command runs without a layer, which would
  * hide its writes; its changes are recorded when it ends. Inside Claude Code's own sandbox, no
  * layer can be made and our state cannot be read. The line then runs without a layer, with a
  * message for the user, and the hook finds its changes by comparing the files before and after.
@@ -86,8 +86,8 @@ export async function runShellLine(cli: Cli, line: string, flags: StateFlags): P
 }
 
 /**
- * An open session that can run a line on a layer. `announced`: the hook's record of the command;
- * undefined if no hook announced it.
+ * An open session that can run a shell line on a layer (a copy-on-write view of the workspace).
+ * `announced`: the hook's record of the command; undefined if no hook recorded it.
  */
 interface Prepared {
   readonly sessions: Sessions;
@@ -96,8 +96,9 @@ interface Prepared {
 }
 
 /**
- * Opens a session that runs a line on a layer. For a background command, returns the hook's record
- * of the command instead. Undefined if the line must run without a layer for another reason.
+ * Opens a session that runs a shell line on a layer (a copy-on-write view of the workspace). For a
+ * background command, returns the hook's record of the command instead. Undefined if the line must
+ * run without a layer for another reason.
  */
 async function prepare(
   cli: Cli,
@@ -122,8 +123,8 @@ async function prepare(
 const MAX_CLAIMS = 20;
 
 /**
- * Takes the hook's record of a command, so that this process runs it. Undefined if another process
- * has taken it.
+ * Opens the session of a command and takes the hook's record of the command, so that no other
+ * process takes it. Undefined if another process has already taken it.
  */
 async function claim(
   cli: Cli,

@@ -27,7 +27,7 @@ const WRONG_ARGUMENT =
 const WRONG_OPTION =
   /^error: option '(?<what>[^ ']*).*' argument '(?<word>.*)' is invalid\. Allowed choices are (?<list>.*)\.$/s;
 
-/** The parser's error in the style of this program. */
+/** Rewrites an error of the argument parser in the style of this program. */
 export function usageText(text: string): string {
   const { what, word = '', list = '' } = (WRONG_ARGUMENT.exec(text) ?? WRONG_OPTION.exec(text))?.groups ?? {};
   if (what !== undefined) return `error: ${unknownChoice(what, word, list.split(', '))}`;

@@ -62,7 +62,10 @@ export interface Client {
   readonly userDir?: string;
   /** The environment variables that the client's servers inherit. If absent, they inherit all of them. */
   readonly inherits?: readonly string[];
-  /** The entry that starts our server; values of a TOML client are strings, lists of strings and flat tables. */
+  /**
+   * The entry that starts our server. If the client's file is TOML, the entry's values are strings,
+   * lists of strings and flat tables.
+   */
   entry(launch: Launch): JsonEntry;
   /** The entry that connects to our server over HTTP; undefined if the client's file has no form for it. */
   remote(remote: Remote): JsonEntry | undefined;
@@ -81,8 +84,9 @@ export function inheritedBy(client: Client, env: ClientPlaces['env']): ClientPla
 const WITH_PASSWORD = /^\w+:\/\/[^/?#@]*:[^/?#@]*@|[?&]password=/i;
 
 /**
- * Our environment variables that the client does not pass on to its servers: with their values, or by name only if a
- * value is secret. Without them, the server and the `lookfirst` command would use different state folders.
+ * The environment variables of Lookfirst that the client does not pass on to its servers. `env`
+ * holds their values; `forwards` holds only the name of a variable whose value is secret. Without
+ * them, the server and the `lookfirst` command would use different state folders.
  */
 export function withheldBy(client: Client, places: ClientPlaces): Pick<Launch, 'env' | 'forwards'> {
   const { platform, home: homeFolder, env } = places;

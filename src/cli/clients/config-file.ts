@@ -113,7 +113,8 @@ function replace(file: ConfigFile, text: string, access: 'as-usual' | 'private')
   const isPrivate = access === 'private';
   for (const folder of missingFolders(path).toReversed()) makeFolder(folder, isPrivate ? 0o700 : 0o777);
   const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`;
-  // A temporary file that will become a private file must be private, too.
+  // An existing file may be private, so only the owner can read the temporary file until it gets
+  // the old file's mode.
   const handle = openSync(temporary, 'wx', before === undefined && !isPrivate ? 0o666 : 0o600);
   let kept = false;
   try {

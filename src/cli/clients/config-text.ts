@@ -47,7 +47,10 @@ export function removeServer(client: Client, text: string): EditedConfig {
     : removeTomlEntry(unwrapped.text, place);
 }
 
-/** The command line of our entry; undefined if the text has none or cannot be parsed. */
+/**
+ * The command line of our entry; undefined if the text has none. Throws a ScanProblem for a text
+ * that cannot be parsed.
+ */
 export function ownCommand(client: Client, text: string): readonly string[] | undefined {
   const place = { servers: client.servers, name: SERVER_NAME };
   return wordsOf(client.format === 'json' ? jsonCommand(text, place) : tomlCommand(text, place));
@@ -111,7 +114,8 @@ type TomlValue = string | readonly string[] | Readonly<Record<string, string>>;
 type TomlEntry = { readonly [key: string]: TomlValue };
 
 /**
- * Converts an entry to values that TOML files hold. Any other value is a mistake in the client's data, so it throws.
+ * Converts an entry to values that TOML files hold. Throws for any other value, which would be a
+ * mistake in the client's data.
  */
 function tomlEntry(entry: JsonEntry): TomlEntry {
   return Object.fromEntries(
@@ -248,8 +252,8 @@ function elsewhereIn(tables: readonly TomlTable[], { servers, name }: TomlPlace)
 }
 
 /**
- * The splices that update the keys of a table. If a value is itself a table of strings, the file
- * may hold it as a separate table or inline.
+ * The text changes that update the keys of a table. If a value is itself a table of strings, the
+ * file may hold it as a separate table or inline.
  */
 function updates(
   text: string,

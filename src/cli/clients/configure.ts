@@ -319,8 +319,8 @@ function editOf(request: ConfigureRequest, candidate: Candidate, text: string | 
 }
 
 /**
- * The folder as written in the file. It is relative if the client starts servers in the project's folder, so that
- * the same file works in every checkout.
+ * The folder as written in the file. The project's folder is written as `.` or as a placeholder if
+ * the client understands one, so that the same file works in every checkout.
  */
 function dirOf({ client, dir, places }: ConfigureRequest, scope: ConfigScope): string {
   if (dir !== places.project) return dir;

@@ -66,9 +66,9 @@ export class FormerFiles {
   }
 
   /**
-   * Notes the present record of `path` and the missing folders above it; call this before `keep`.
-   * The returned function undoes `keep`: it restores that record and removes those folders if they
-   * are empty.
+   * Remembers what is stored about `path` and which folders above it are missing; call this before
+   * `keep`. The returned function undoes `keep`: it restores what was stored and removes those
+   * folders if they are empty.
    */
   restorer(path: string): () => void {
     const known = this.#read(path);

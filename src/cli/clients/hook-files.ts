@@ -94,10 +94,11 @@ const WITH_NPX = `elif [ -x "$node" ]; then
   reason="npx could not start Lookfirst (exit $code)"`;
 
 /**
- * The text of `bin/lookfirst-hook` in the state folder. The script posts stdin to the resident process with curl;
- * without a resident process or curl, it runs Node with the same stdin. A failure before a change or a command
- * becomes a denial (exit 2); after any other event the host continues. The script is in the state folder, so that it
- * still works after the package was uninstalled or another Node was chosen.
+ * The text of `bin/lookfirst-hook` in the state folder. The script posts stdin to the resident
+ * process with curl; without a resident process or curl, it runs Node with the same stdin. A
+ * failure before a change or a command becomes a denial (exit 2); after any other event the host
+ * continues. The script is in the state folder, so that it still answers after the package was
+ * uninstalled or another Node was chosen.
  */
 export function hookScript(places: ScriptPlaces): string {
   const { home, node, program, uid } = places;

@@ -5,7 +5,10 @@ import type { MemberNode, ObjectNode } from './node.ts';
 
 interface NewMember {
   readonly key: string;
-  /** The member's value as text. `indent` is the indentation of its line; undefined if everything is on one line. */
+  /**
+   * Returns the member's value as text. `indent` is the indentation of its line; undefined if
+   * everything is on one line.
+   */
   readonly write: (indent: string | undefined) => string;
 }
 

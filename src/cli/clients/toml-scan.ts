@@ -191,7 +191,10 @@ class TomlScanner {
   }
 }
 
-/** A string's value. Escapes that only TOML has are not decoded, because callers only compare the value. */
+/**
+ * A string's value. Decodes only short strings in double quotes, and only if their escapes are
+ * valid in JSON too.
+ */
 function decoded(written: string, quotes: number): string {
   if (quotes === 1 && written.startsWith('"'))
     try {

@@ -13,7 +13,9 @@ import { type Cli, EXIT, type ExitCode } from '../cli.ts';
 import { typeable } from '../entry-row.ts';
 import { Progress } from '../progress.ts';
 
-/** `lookfirst audit`: reports what went wrong in the conversations that this user's clients have kept. */
+/**
+ * `lookfirst audit`: reports what went wrong in the stored conversations of this user's clients.
+ */
 export function defineAudit(cli: Cli): Command {
   return new Command('lookfirst audit')
     .description(

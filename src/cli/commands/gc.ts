@@ -80,8 +80,8 @@ function someLimit(limit: number): number {
 }
 
 /**
- * Refuses an agent that sets its own limits or purges files: it could delete the kept old contents
- * that are needed to undo its changes.
+ * Refuses an agent that sets its own limits or purges files: the agent could delete the old file
+ * contents that are needed to undo its changes.
  */
 async function refuseOwnLimits(cli: Cli, flags: GcFlags): Promise<ExitCode | undefined> {
   const { dryRun, purge: purged, olderThan, quota } = flags;

@@ -19,7 +19,10 @@ interface Flags extends ScopeFlags, StateFlags {
 
 const DEFAULT_LIMIT = 20;
 
-/** `lookfirst report`: lists what observe mode would have refused. */
+/**
+ * `lookfirst report`: lists what hooks would have refused while the policy only observed (`mode:
+ * observe`).
+ */
 export function defineReport(cli: Cli): Command {
   const command = new Command('lookfirst report').description(
     'Shows what hooks would have refused while the policy only observed (mode: observe), and whether the refusal would have been right.',

@@ -155,7 +155,7 @@ async function checkShell(cli: Cli, { name, file, home, stage }: ShellCheck): Pr
   }
 }
 
-/** Reports calls whose results arrived although no hook had judged the calls before. */
+/** Reports calls that ran although no hook had judged them before. */
 export async function* checkUnjudged(cli: Cli): AsyncGenerator<DoctorCheck> {
   // Report nothing if the state folder or the store cannot be used: another check reports that.
   const home = stateHome(cli);

@@ -65,8 +65,8 @@ export class HookDoor {
       return await this.#respondIn(usable, { settings, event, roots });
     } catch (error) {
       if (!isLost(error)) throw error;
-      // The user has deleted the database, so answer again with a new one. In it no file counts as
-      // seen.
+      // The database was deleted or replaced, so answer again with a new one, in which no file
+      // counts as seen.
       await this.#forget(roots, usable);
       return this.#respondIn(await this.#usable(roots), { settings, event, roots });
     }
@@ -106,8 +106,8 @@ export class HookDoor {
   }
 
   #usable(roots: readonly string[]): Promise<UsableRoots> {
-    // The name contains the policy, so a changed policy file opens the workspace again. For an
-    // unreadable file, `policyOf` throws, and the call is denied.
+    // The name contains the text of the policy, so that a changed policy file opens the workspace
+    // again. If the file cannot be read, `policyOf` throws, and the call is denied.
     const name = this.#nameOf(roots);
     policyOf(this.#around, this.#state);
     const known = this.#open.get(name);

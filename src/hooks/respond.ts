@@ -237,7 +237,10 @@ async function followTranscript({ session, turns }: Scene, event: HookEvent): Pr
   if (turns.mayFollow(session)) await session.followTranscript(event.transcript);
 }
 
-/** The hooks of a program that holds the sessions itself. They need no process, socket or configuration. */
+/**
+ * Hooks for a program that opens its sessions itself. They need no process, socket or
+ * configuration.
+ */
 export function hooksInProcess(
   name: HostName,
 ): (session: GatedSession, event: HookEvent) => Promise<HookReply> {
@@ -254,9 +257,9 @@ export function hooksInProcess(
 const PASS: HookReply = { verdict: 'pass' };
 
 /**
- * Handles a call that the host is about to make. Judges a change and announces it: saves the bytes
- * that the call would replace, so that any process can later record how the call ended. The
- * announcement holds no lock, because the host may ask its user first or never make the call.
+ * Handles a call that the host is about to make. Judges a change and saves the bytes that the call
+ * would replace, so that any process can later record how the call ended. Takes no lock, because
+ * the host may ask its user first or never make the call.
  */
 async function before(scene: Scene, event: Extract<HookEvent, { kind: 'before' }>): Promise<HookReply> {
   const meaning = meaningOf(scene, event);

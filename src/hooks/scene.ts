@@ -130,8 +130,8 @@ export function locatedIntent(at: (path: string) => string, intent: ForeignInten
  * function resolves them.
  */
 export function pathOf({ cwd, roots, session }: Scene, path: string): string {
-  // A relative path that leaves the root by `..` is made absolute below: the session refuses it,
-  // even if it leads back into the root.
+  // A relative path that leaves the root by `..` is made absolute below, because the session would
+  // refuse it, even if it leads back into the root.
   const climbs = !isAbsolute(path) && normalize(path).startsWith('..');
   const named = cwd === roots[0] && !climbs ? path : resolve(cwd, path);
   return session.nameInside(isAbsolute(path) ? path : `${cwd}/${path}`) ?? named;
@@ -147,7 +147,10 @@ export function callId({ call, tool, input }: ToolCall): string {
   return `h${createHash('sha256').update(text).digest('hex').slice(0, 24)}`;
 }
 
-/** Denies an action that only the user may do, and records it in the journal. */
+/**
+ * Denies an action that only the user may do, and records it in the journal. Undefined if the
+ * policy only observes.
+ */
 export async function deniedByUser(scene: Scene, refusal: Refusal): Promise<Denial | undefined> {
   await scene.session.foreign().note(`refused to an agent: ${refusal.path}`);
   return denied(scene, refusal);
@@ -162,8 +165,8 @@ export function denied(scene: Scene, refusal: Refusal): Denial | undefined {
 }
 
 /**
- * A refusal in sentences that name the host's own tools. The next step comes in the first line, because a long denial is cut
- * at its end.
+ * A refusal in sentences that name the host's own tools. The next step comes in the first line,
+ * because a long denial is cut at its end.
  */
 function refusalText(scene: Scene, refusal: Refusal): string {
   const { policy } = scene;

@@ -75,7 +75,7 @@ export async function runResident(options: ResidentOptions): Promise<'yielded' |
   return 'ended';
 }
 
-/** Counts running calls and stores when the last one began. */
+/** Counts running calls and stores when the last one began or ended. */
 class Calls {
   #underWay = 0;
   lastMs: number = Date.now();

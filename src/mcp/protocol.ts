@@ -318,7 +318,10 @@ export type Envelope =
     }
   | { readonly kind: 'invalid'; readonly error: RpcError };
 
-/** Parses the envelope. An invalid envelope is an error, never a legacy message. */
+/**
+ * Parses the `_meta` fields of revision 2026-07-28 (the envelope). An invalid envelope is an error,
+ * never a legacy message.
+ */
 export function envelopeOf(params: JsonRecord): Envelope {
   const meta = metaOf(params);
   if (!(PROTOCOL_VERSION_KEY in meta)) return { kind: 'none' };

@@ -48,8 +48,8 @@ export interface ServeOptions {
 const OPEN_AT_LATEST_MS = 250;
 
 /**
- * After the client has changed its roots, new calls wait this long for running calls to end. They
- * do not wait longer, because a running call may wait half an hour for its user.
+ * After the client has changed its roots, new calls wait at most this long for running calls to
+ * end. A running call may wait half an hour for its user.
  */
 const FORMER_CALLS_MS = 500;
 
@@ -199,9 +199,9 @@ async function hostFor(
 }
 
 /**
- * A workspace that is opened once, when a call needs it; its code is loaded then too. If the state
- * cannot be used, the next call retries: a full disk or a locked database is temporary and must not
- * end the server.
+ * A workspace that is opened on first use; its code is loaded then too. If the state cannot be
+ * used, the next call retries: a full disk or a locked database is temporary and must not end the
+ * server.
  */
 class LateWorkspace {
   /** Rejects if the workspace can never be opened with these options; never resolves. */
@@ -237,7 +237,7 @@ class LateWorkspace {
     });
   }
 
-  /** Starts opening in the background; `failed` reports errors. */
+  /** Starts opening in the background. Ignores errors: `failed` or the next `open` reports them. */
   begin(): void {
     this.open().catch(() => {});
   }

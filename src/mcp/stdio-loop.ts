@@ -154,9 +154,9 @@ async function within(ms: number, work: Promise<void>, hurry: AbortSignal): Prom
 }
 
 /**
- * Writes lines to a stream. Messages sent in one turn of the event loop leave in one write; each
- * message is written whole. Buffers are reused when the stream is done with them, because
- * allocating one per message costs more than writing its text.
+ * Writes lines to a stream. Messages sent in one turn of the event loop leave together, at most
+ * `MAX_TOGETHER` in one write; each message is written whole. Buffers are reused when the stream is
+ * done with them, because allocating one per message costs more than writing its text.
  */
 export class Output {
   readonly #stream: Writable;

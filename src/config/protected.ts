@@ -1,6 +1,6 @@
 /**
- * Git's own files. Commands may change them, because git is a command. A separate guard protects
- * the files that make git run programs.
+ * Git's own files. Sessions may not write them, but commands may, because git itself is a command.
+ * A separate guard protects the files that make git run programs.
  */
 export const GIT_FOLDERS: readonly string[] = ['**/.git', '**/.git/**'];
 

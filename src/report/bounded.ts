@@ -74,7 +74,7 @@ function escaped(char: string): string {
   return text;
 }
 
-/** Removes half a surrogate pair at the end. */
+/** Removes half of a surrogate pair from the end of a text. */
 function whole(text: string): string {
   const last = text.charCodeAt(text.length - 1);
   return last >= 0xd800 && last <= 0xdbff ? text.slice(0, -1) : text;

@@ -6,7 +6,7 @@ import { clip, pathText, phrase, quotation } from './bounded.ts';
 import { fill, STALENESS_WARNING } from './wordings.ts';
 
 interface NoticeOptions {
-  /** The path as the caller wrote it, for wordings that name it. */
+  /** The path as the caller wrote it, for messages that contain it. */
   readonly path?: string;
   readonly wording?: PresetName;
 }

@@ -6,8 +6,8 @@ const MAX_PLACES = 10;
 const MAX_PLACE_CHARS = 200;
 
 /**
- * Sentences about what was seen, when, and what contradicts the change. Empty if the refusal's first sentence
- * already says everything.
+ * Sentences for a refusal: what the session saw, when, and what contradicts the change. Empty if
+ * the refusal's first sentence already says everything.
  */
 export function evidence(refusal: Refusal, nowMs: number): string[] {
   const kept = refusal.detail?.kept ?? [];

@@ -292,8 +292,8 @@ function lookAround(refusal: Refusal, tools: ToolNames): string {
  */
 function folderAbove(refusal: Refusal): string {
   let path = pathOf(refusal);
-  // `absentNames` counts names of the resolved path. In a path with `..` they are other names, so
-  // go up only one level there.
+  // `absentNames` counts names of the resolved path. It says nothing about a path with `..`, so go
+  // up only one level there.
   const names = path.split(/[\\/]/).includes('..') ? 1 : (refusal.detail?.absentNames ?? 1);
   for (let name = 0; name < names; name += 1) path = parentOf(path);
   return path;

@@ -40,7 +40,10 @@ const WORDINGS: Readonly<Record<PresetName, Wording>> = {
   },
 };
 
-/** The warning of the preset `staleness` about a changed file that is written anyway. */
+/**
+ * The warning of the preset `staleness` about a file that another program has changed since the
+ * session read it.
+ */
 export const STALENESS_WARNING: string =
   'WARNING: File "{path}" has been modified externally since you last read it.\nReason: {reason}\nYou should re-read the file before making changes to avoid overwriting external edits.\nIf you proceed anyway, external changes will be lost.';
 

@@ -134,7 +134,8 @@ export function loadNative(): NativeFiles | undefined {
     // The package has no types; `NativeFiles` declares the part we use.
     return nativeExtensions() as NativeFiles;
   } catch {
-    // The dependency is optional. Without it, commits use `publishByClaim`, and extended attributes are not copied.
+    // Continue without this optional dependency: commits then use `publishByClaim`, and extended
+    // attributes are not copied.
     return undefined;
   }
 }

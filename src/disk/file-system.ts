@@ -113,8 +113,8 @@ export class FileSystemClock {
   #shown: { readonly ns: bigint; readonly atMs: number } | undefined;
 
   /**
-   * `probe`: a private file to write to in order to read the file system's clock. Works for files
-   * on the same file system.
+   * `probe`: a private file to write to in order to read the file system's clock. That clock
+   * applies only to files on the same file system.
    */
   constructor(probe?: string) {
     if (probe === undefined) return;

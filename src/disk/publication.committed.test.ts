@@ -23,7 +23,7 @@ it.each([
   let name = 'g';
   const disk = bench(['f: old'], {
     trace: (step) => {
-      // At this step the file is already published.
+      // Write at this step, when the file is already published.
       if (step === 'folder-sync' && then === 'writes')
         writeFileSync(join(disk.root, name), LARGE.replace('x', 'y'));
     },

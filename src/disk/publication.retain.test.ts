@@ -139,7 +139,7 @@ function openIn(folder: string): string[] {
     try {
       return readlinkSync(`/proc/self/fd/${fd}`);
     } catch {
-      // The descriptor of the listed folder itself is already closed.
+      // Skip the descriptor of the listed folder itself: it is already closed.
       return '';
     }
   });

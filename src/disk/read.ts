@@ -86,8 +86,8 @@ export interface ReadLimits {
   /** The caller's lstat result. Saves two stat calls for small unchanged files. */
   readonly seen?: BigIntStats;
   /**
-   * Stat fields (stamp) and fingerprint from an earlier read that was not racy. If the stamp still
-   * matches, the fingerprint is reused instead of hashing.
+   * Stat fields (stamp) and fingerprint from an earlier read, if that stamp can be trusted. If it
+   * still matches, the fingerprint is reused instead of hashing.
    */
   readonly known?: { readonly stamp: Stamp; readonly fingerprint: Fingerprint } | undefined;
   /**

@@ -97,8 +97,8 @@ function restoreClaims(dir: PinnedDirectory, lines: readonly LitterLine[]): stri
     if (!('claim' in line)) continue;
     const claim = `${dir.prefix}/${line.claim}`;
     if (lstatSync(claim, { throwIfNoEntry: false }) === undefined) continue;
-    // A taken name means that the new file was published. `removeTemps` then moves the old file out
-    // of the workspace.
+    // Do not replace a file that has the name by now: it is the new, published file. `removeTemps`
+    // then moves the old file out of the workspace.
     if (unlessMissing(() => moveIfFree(claim, `${dir.prefix}/${line.name}`))) restored.push(line.name);
   }
   return restored;

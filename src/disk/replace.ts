@@ -253,7 +253,8 @@ async function publishByExchange(
   } catch (error) {
     if (NO_EXCHANGE.has(errnoOf(error) ?? '')) return 'unsupported';
     if (!isMissing(error)) throw error;
-    // Another process deleted the file: a conflict, with nothing to put back.
+    // Another process deleted the file, so there is nothing to put back. Remove our new file and
+    // report a conflict.
     discard(temp);
     return { ok: false, retained: [] };
   }
@@ -308,7 +309,8 @@ function giveBack(context: DiskContext, native: NativeFiles, publication: Public
     const returned = returnStranger(context, native, publication);
     kept.push(...returned.kept);
     if (returned.how === 'retry') continue;
-    // The exchange returned the file that we put there last, so no other process interfered.
+    // Stop if the exchange returned the file that we put there last: then no other process
+    // interfered.
     if (returned.how === 'free' || inodeAt(temp.path) === placed) break;
     placed = stranger;
   }

@@ -83,7 +83,7 @@ export async function runRipgrep(run: RipgrepRun): Promise<RipgrepEnd> {
     child.once('close', finish);
     child.once('error', (error) => {
       failure ??= cannotStart(run.binary, error);
-      // A process that never started emits no `close` event.
+      // End here if the process never started: it then emits no `close` event.
       if (child.pid === undefined) finish(null);
     });
   });

@@ -154,8 +154,8 @@ async function buildIn(parent: PinnedDirectory, { name, mode, nodes }: NewFolder
 }
 
 async function makeFile(path: string, node: Extract<NewNode, { kind: 'file' }>): Promise<void> {
-  // Give no mode to a linked file: it already has its mode, and by this name another file that took
-  // the name could get it.
+  // Write a new file only if no link can be made. A linked file already has its mode, and setting
+  // the mode by name could change another file that took the name.
   if (node.file === undefined || !isLinked(node.file, path))
     await writeNew(path, node.mode, await node.content());
 }

@@ -270,7 +270,7 @@ function attributeNames(native: NativeFiles, fd: number): readonly string[] {
   try {
     return [...native.listAttrsSync(fd)];
   } catch (error) {
-    // The file system does not support attributes, so the file has none.
+    // Return no names if the file system does not support attributes.
     if (errnoOf(error) === 'ENOTSUP') return [];
     throw error;
   }

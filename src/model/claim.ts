@@ -14,7 +14,7 @@ export interface ClaimMark {
   readonly reason?: string;
   /** Expiry time of an explicit claim. */
   readonly untilMs?: number;
-  /** This entry ends the claim. */
+  /** Set if this entry ends the claim. */
   readonly released?: true;
   /**
    * Set when the session's turn ends. This ends the claims that its changes made; explicit claims

@@ -10,7 +10,7 @@ export interface SessionRecord {
   /** The program that uses the session, such as `claude-code`, if it identified itself. */
   readonly client?: string;
   readonly parent?: string;
-  /** The session is a copy of its parent, not a sub-agent. */
+  /** Set if the session is a copy of its parent, not a sub-agent. */
   readonly forked?: true;
   readonly openedMs: number;
   readonly lastMs: number;

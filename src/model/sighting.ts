@@ -11,7 +11,7 @@ export type How = 'read' | 'write' | 'edit' | 'search' | 'cure' | 'listing' | 'h
 export interface SightingFlags {
   /** At least one line was shown only in part. */
   readonly clamped: boolean;
-  /** At least one value was masked. */
+  /** At least one secret value was masked. */
   readonly redacted: boolean;
   /** The content was described, not shown: binary, image, PDF, notebook. */
   readonly notText: boolean;
@@ -77,7 +77,10 @@ export interface Sighting {
   readonly refusedContent?: string;
   /** The last change held back under `staleness: confirm`: its hash, and the hash of the file it would have changed. */
   readonly heldBack?: { readonly change: string; readonly bytes: string };
-  /** This session deleted the file. Recreating it needs no read, because the journal has its bytes. */
+  /**
+   * True if this session deleted the file. Recreating it needs no read, because the journal has its
+   * bytes.
+   */
   readonly tombstone?: boolean;
   /**
    * The reason why no lines of the file count as shown any more. If `fingerprint` and `stamp` are

@@ -129,7 +129,10 @@ export interface RefusalDetail {
   readonly difference?: string;
   /** The exact text to search for instead, present only if this session has seen it; see `nearest`. */
   readonly anchor?: string;
-  /** The session has seen the whole file as it is now, so reading it again would show nothing new. */
+  /**
+   * Set if the session has seen the whole file as it is now, so that reading it again would show
+   * nothing new.
+   */
   readonly seenWhole?: true;
   readonly limitBytes?: number;
   readonly sizeBytes?: number;

@@ -103,7 +103,7 @@ export function stagedContent(bytes: Buffer): string {
     const end = bytes.indexOf(0, nameAt);
     hash.update(bytes.subarray(at + STAT_BYTES, at + STAT_BYTES + 4));
     hash.update(bytes.subarray(flagsAt - OBJECT_BYTES, end + 1));
-    // Entries are padded with 1 to 8 zero bytes to a multiple of 8.
+    // Skip to the next entry: entries are padded with 1 to 8 zero bytes to a multiple of 8.
     at += (end - at + 8) & ~7;
   }
   for (; at + 8 < bytes.length; at += 8 + bytes.readUInt32BE(at + 4))

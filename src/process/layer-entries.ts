@@ -155,7 +155,7 @@ function* entriesIn(
 
 function entryAt({ upper, attributes }: UpperLayer, relative: string): LayerEntry {
   const path = join(upper, relative);
-  // A path of this length may exist, but programs that are not inside the folder cannot reach it.
+  // Report a path of this length: it may exist, but only programs inside the folder can reach it.
   if (Buffer.byteLength(path) >= PATH_MAX) return { kind: 'unnameable', relative, reason: TOO_LONG };
   const stats = lstatSync(path, { throwIfNoEntry: false });
   // No other process changes an overlay layer, so a listed name that does not exist was decoded

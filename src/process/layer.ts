@@ -32,7 +32,7 @@ const ABANDONED_MS = 24 * 60 * 60 * 1000;
 export interface LayerRecord {
   readonly session: string;
   readonly command: string;
-  /** The folders that the layer covers. The writes over the Nth folder are in `up-N`. */
+  /** The folders that the layer covers. A command's writes to the Nth folder are in `up-N`. */
   readonly layered: readonly string[];
   /**
    * The time at which the layer was made. A file or folder of the workspace with a later ctime
@@ -124,7 +124,7 @@ export function makePassage(layer: Layer, index: number): void {
   mkdirSync(join(layer.folder, `through-${index}`), { mode: 0o700 });
 }
 
-/** The folder with the writes over the Nth layered folder. */
+/** The folder that collects the command's writes to the Nth layered folder. */
 export function upperFolder(layer: Layer, index: number): string {
   return join(layer.folder, `up-${index}`);
 }

@@ -142,8 +142,8 @@ function spawnSandbox(
     // Also, `explain` in probe.ts expects English messages.
     env: { ...env, LC_ALL: 'C' },
     stdio: stdioOf(stream, perl),
-    // The command gets its own process group, so that `end` reaches every process. At a terminal it
-    // needs the terminal's group.
+    // Give the command its own process group, so that `end` reaches every process. A command at a
+    // terminal stays in the terminal's group.
     detached: stream === 'pipe',
   });
 }

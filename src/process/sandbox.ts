@@ -169,7 +169,7 @@ function ownIdentity(tools: SandboxTools): string[] {
 }
 
 function undoArguments(tools: SandboxTools): string[] {
-  // Root keeps its identity. In a user namespace, root could not change the files of other users.
+  // Keep the identity of root: in a user namespace, root could not change the files of other users.
   const identity = tools.namespace === 'root' ? [] : ownIdentity(tools);
   return [...identity, '--dev-bind', '/', '/', '--proc', '/proc'];
 }

@@ -82,8 +82,7 @@ export class WarmTree {
     root: string,
     { index, home, tag }: { readonly index: string; readonly home: string; readonly tag: string },
   ): Promise<WarmTree | undefined> {
-    // Only the top folder of a repository can be watched, because the paths of an index start
-    // there.
+    // Watch only the top folder of a repository, because the paths of an index start there.
     const tracked = repositoryAround(root) === root ? readIndex(index) : undefined;
     if (tracked === undefined || tracked.size < MIN_TRACKED) return undefined;
     const folder = join(home, 'snapshots');
@@ -201,7 +200,7 @@ export class WarmTree {
       watcher.on('error', () => this.#forget(key));
       this.#watchers.set(key, watcher);
     } catch (error) {
-      // A folder of the index that no longer exists needs no watch: the watch on its parent reports if it is created
+      // Ignore a folder that no longer exists: the watch on its parent reports if it is created
       // again.
       if (errnoOf(error) !== 'ENOENT' && errnoOf(error) !== 'ENOTDIR') this.#isBroken = true;
     }

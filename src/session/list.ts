@@ -218,7 +218,8 @@ class Listing {
         inner.close();
       }
     } catch (error) {
-      // The folder is gone or unreadable. Continue with the rest of the tree.
+      // Ignore a system error: the folder is gone or unreadable. Continue with the rest of the
+      // tree.
       if (errnoOf(error) === undefined) throw error;
       this.cut = undefined;
     }

@@ -237,8 +237,8 @@ export class LookingSession extends SessionLife {
     const answer = this.during((world) => {
       // Untyped callers may pass null.
       const { signal, cwd } = options ?? {};
-      // Most calls have neither a signal nor a cwd. Validating absent values would take longer than
-      // the fastest operations, which take microseconds.
+      // Validate only if one of them is given: most calls have neither, and the check would take
+      // longer than the fastest operations.
       if (signal !== undefined || cwd !== undefined) {
         const wrong = validateOptions({ signal, cwd }, { of: 'call' });
         if (wrong !== undefined) return this.noted(refused(wrong));

@@ -82,7 +82,7 @@ export async function openWorld(options: WorldOptions): Promise<OpenWorld> {
  */
 function annexesOf(roots: readonly string[]): readonly string[] {
   if (!Array.isArray(roots)) return [];
-  // Callers of the library may pass roots that are not strings.
+  // Skip roots that are not strings, which callers of the library may pass.
   const named = roots.filter((root) => typeof root === 'string');
   const common = named.flatMap((root) => commonGitFolder(root) ?? []);
   const isInside = (folder: string): boolean => named.some((root) => isWithin(folder, root));

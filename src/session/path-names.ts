@@ -22,7 +22,7 @@ export interface PathNames {
 
 /** The folders that determine the caller's form of paths. */
 interface Placement {
-  /** The first root. */
+  /** The absolute path of the first root. */
   readonly root: string;
   /**
    * The folder where the caller's relative paths start, inside a root. Absolute or relative to the

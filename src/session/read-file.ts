@@ -308,7 +308,8 @@ function showAll(
 ): Shown {
   const { text } = visible;
   const lines = shownPage(text, showing(reading, 'all'));
-  // A tool shows the number of lines. Storing the number in the sighting makes the next read of the same bytes cheaper.
+  // Count the lines for a tool, which shows their number. The next read of the same bytes reuses
+  // the number from the sighting.
   const noted = reading.from === 'memory' ? (known ?? countOf(text, snapshot)) : known;
   const totalLines = lazily(() => noted ?? countOf(text, snapshot));
   return {

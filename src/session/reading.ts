@@ -27,7 +27,7 @@ import { lazily } from './masked-text.ts';
  */
 export type PageEnds = Map<string, { readonly stamp: Stamp; readonly next: LineStart }>;
 
-/** One read in progress: the request, the located file, and the session's earlier sighting. */
+/** One read in progress: the request, the located file, and what the session saw of it before. */
 export interface OpenRead {
   readonly world: World;
   readonly ledger: Ledger;

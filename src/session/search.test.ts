@@ -296,7 +296,7 @@ describe.skipIf(process.platform !== 'linux')('a caller that cancels', () => {
   it('leaves no process behind', async () => {
     const places = scratch();
     makeTree(places, ['a: needle']);
-    // Ripgrep blocks on the FIFO that holds its ignore rules.
+    // Make the file of ignore rules a FIFO, on which ripgrep blocks.
     execFileSync('mkfifo', [join(places.root, '.gitignore')]);
     const giveUp = new AbortController();
     const ended = searchText(open(places), 'needle', { signal: giveUp.signal });
@@ -349,7 +349,7 @@ describe('searching', () => {
     makeTree(places, ['a: needle', 'OUTSIDE/b: needle']);
     const world = open(places);
     const { locate } = world.workspace;
-    // Between the two runs of ripgrep, the matching file becomes a link to outside.
+    // Turn the matching file into a link to outside, between the two runs of ripgrep.
     world.workspace.locate = (...args) => {
       if (args[0].endsWith('/a')) {
         unlinkSync(join(places.root, 'a'));

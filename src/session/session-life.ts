@@ -62,8 +62,8 @@ export class SessionLife {
 
   beginTurn(mark: TurnMark, options: SignalOption = {}): Promise<void> {
     return this.#unlessAborted(options, ({ claims }) => {
-      // A store on another machine fetches the claims of other processes in the background. Start
-      // that now, so that the first read knows them.
+      // Ask for claims now, so that the first read knows those of other processes: a store on
+      // another machine fetches them in the background.
       claims.isQuiet(this.ledger);
       return this.#conversation.beginTurn(mark);
     });

@@ -142,8 +142,8 @@ export class Sessions implements SessionHost {
     try {
       await this.#begin(session, like);
     } catch (error) {
-      // The store has no record of this session. So the next call must begin the session again, and
-      // closing the workspace must not write a record.
+      // Remove the session, because the store has no record of it. The next call then begins it
+      // again, and closing the workspace writes no record.
       this.#open.delete(session.id);
       throw error;
     }

@@ -95,7 +95,7 @@ function codexCut(records: readonly JsonRecord[]): CutOff | undefined {
  */
 interface KeptPart {
   readonly thread: string;
-  /** The number of records in the kept part. */
+  /** The number of records in the part of the former file that was kept. */
   readonly records: number;
   readonly endByte: number;
   /** The time at which the conversation continued after the rewind. */

@@ -157,7 +157,7 @@ function* moved(seen: readonly LineRange[], { changes, shifts }: Shifted): Itera
   }
 }
 
-/** The new lines of changes whose replaced lines were all seen. */
+/** The new lines of those changes that replace only seen lines. */
 function* made(seen: readonly LineRange[], { changes, shifts }: Shifted): Iterable<LineRange> {
   let at = 0;
   for (const [count, { from, to, now }] of changes.entries()) {

@@ -11,7 +11,6 @@ export function strongest(claims: readonly FormatClaim[]): FormatClaim {
   return claims.includes('maybe') ? 'maybe' : 'no';
 }
 
-/** One transcript format. */
 export interface Format {
   readonly name: FormatName;
   claim(record: JsonRecord): FormatClaim;

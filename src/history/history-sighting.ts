@@ -82,7 +82,7 @@ export function checkHistoryOptions(options: unknown): void {
     throw new Fault('MISUSE', mismatchText(mismatch, { noun: 'option', whole: 'the options of a history' }));
 }
 
-/** A sighting without the data of its call. */
+/** What the model was shown of a file, without the data of the call that showed it. */
 export type View = Omit<HistorySighting, 'callId' | 'atMs'>;
 
 export function shownView(path: string, lines: ShownLines): View {

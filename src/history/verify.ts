@@ -91,7 +91,7 @@ function isShown(shown: ShownText, { text, size }: SizedText): boolean {
 
 /** A file as it is on the disk now. */
 interface DiskFile {
-  /** The key that identifies the file in a sighting. Default: the path in the transcript. */
+  /** The key that identifies the file in the result. Default: the path in the transcript. */
   readonly key?: string;
   readonly fingerprint: Fingerprint;
   /**
@@ -110,11 +110,11 @@ interface DiskFile {
 }
 
 /**
- * Combines the views of one file in a transcript into a sighting. A view is confirmed by the
- * revision that a Lookfirst tool returned, by the hash of the whole content, or by the hash of the
- * shown lines. The result covers the lines of all confirmed views together. If no view is
- * confirmed, the result covers all views, is marked as unverified, and never allows an overwrite.
- * Undefined if no lines were shown.
+ * Combines the views of one file in a transcript into a sighting (what the session has read of the
+ * file). A view is confirmed by the revision that a Lookfirst tool returned, by the hash of the
+ * whole content, or by the hash of the shown lines. The result covers the lines of all confirmed
+ * views together. If no view is confirmed, the result covers all views, is marked as unverified,
+ * and never allows an overwrite. Undefined if no lines were shown.
  */
 export function joinSightings(history: readonly HistorySighting[], disk: DiskFile): Sighting | undefined {
   const compared = comparedOf(disk);

@@ -34,7 +34,7 @@ export interface SightingFilter {
   readonly key?: string | undefined;
 }
 
-/** A session's sighting of one file. */
+/** A sighting: what a session has read of one file. */
 export interface SessionSighting extends Sighting {
   readonly session: string;
 }
@@ -135,8 +135,9 @@ async function imageOf(records: Records, sha256: string): Promise<Uint8Array | u
 }
 
 /**
- * Finds the size and hash of stored contents in a journal entry or a sighting. A reader needs the
- * size, because another program may have appended bytes to the stored file.
+ * Finds the size and hash of a stored file content in a journal entry or in the record of what a
+ * session has read. A reader needs the size, because another program may have appended bytes to the
+ * stored file.
  */
 async function fingerprintFor(records: Records, sha256: string): Promise<Fingerprint | undefined> {
   for await (const { effects = [] } of walkEntries(records.store, { kinds: ['change'] }))

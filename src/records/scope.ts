@@ -60,7 +60,10 @@ export function isInScope(path: string, folder: string): boolean {
  */
 interface CanonicalPath {
   readonly absolute: string;
-  /** The path that identifies the file in the journal and in the sightings of sessions. */
+  /**
+   * The path that identifies the file in the journal, and in the records of what sessions have
+   * read.
+   */
   readonly key: string;
   readonly kind: 'folder' | 'file' | 'missing';
 }

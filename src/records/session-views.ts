@@ -90,8 +90,8 @@ export async function* sessionViews(
 }
 
 /**
- * Forgets a session's sightings, and records this in the journal. Returns the number of files that
- * the session had seen; undefined if there is no such session.
+ * Forgets which files a session has seen, and records this in the journal. Returns the number of
+ * these files; undefined if there is no such session.
  */
 export async function forgetSession(
   { store }: Records,
@@ -125,7 +125,10 @@ export async function compactSession(
   return seen;
 }
 
-/** The time a session was last used. Its record has the time of opening or closing; its sightings may be newer. */
+/**
+ * The time a session was last used. Its record has the time of opening or closing; the session may
+ * have read files later.
+ */
 export function lastUsedMs({ lastMs }: SessionRecord, seen: readonly Pick<Sighting, 'atMs'>[]): number {
   return seen.reduce((last, { atMs }) => Math.max(last, atMs), lastMs);
 }

@@ -16,7 +16,7 @@ import { canonicalPath } from './scope.ts';
 
 /** One undo in one workspace. */
 export interface UndoJob {
-  /** The roots to open. The changes were recorded in the first one. */
+  /** The roots to open for the undo. The changes were recorded in the first one. */
   readonly roots: readonly string[];
   readonly selection: UndoRequest;
 }

@@ -203,9 +203,9 @@ function overlaps(one: string, other: string): boolean {
 }
 
 /**
- * A sighting as a JSON array by position: half the size of an object, and parsed in half the time. Rare and future
- * fields are stored by name in the last element. Stamps are decimal text, because JSON numbers would lose their last
- * digits.
+ * A sighting (what a session has read of a file) as a JSON array by position: half the size of an
+ * object, and parsed in half the time. Rare and future fields are stored by name in the last
+ * element. Stamps are decimal text, because JSON numbers would lose their last digits.
  */
 type Row = [
   fingerprint: [string, number] | 0,
@@ -228,7 +228,10 @@ const REDACTED = 2;
 const NOT_TEXT = 4;
 const UNVERIFIED = 8;
 
-/** Serialises a sighting without its key. A store whose column cannot hold the key adds it to the text. */
+/**
+ * Serialises a sighting (what a session has read of a file) without the file's key. A store whose
+ * column cannot hold the key adds it to the text.
+ */
 export function sightingText(sighting: Sighting, added?: { readonly key: string }): string {
   const { key: _, fingerprint, stamp, racy, coverage, totalLines, flags, how, atMs, ...others } = sighting;
   const row: Row = [

@@ -348,7 +348,7 @@ function halvesOf({ sightings, entries }: Notes): readonly [Notes, Notes] | unde
   ];
 }
 
-/** Notes of reads in order of arrival. Of each session and file, only the newest sighting is kept. */
+/** Notes of reads in order of arrival. For each session and file, only the newest record of what was seen is kept. */
 class Batch {
   readonly #sightings = new Map<string, Map<string, Sighting>>();
   readonly #entries: NewEntry[] = [];

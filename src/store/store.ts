@@ -19,7 +19,10 @@ export interface Store {
    * calls it, and waiting for a promise would double its cost.
    */
   recall(session: string, key: string): Awaitable<Sighting | undefined>;
-  /** The sightings of several files in one round trip. Files that the session has not seen are absent. */
+  /**
+   * The sightings (what a session has read) of several files in one round trip. Files that the
+   * session has not seen are absent.
+   */
   recallMany(session: string, keys: readonly string[]): Awaitable<ReadonlyMap<string, Sighting>>;
   /**
    * Like `recallMany`, from memory and without waiting. Undefined if this process does not know all
@@ -158,7 +161,10 @@ export interface Writes {
    */
   readonly basis?: Basis;
   readonly sightings?: readonly { readonly session: string; readonly sighting: Sighting }[];
-  /** Sightings to remove. Without a key: all sightings of the session. */
+  /**
+   * Sightings (what a session has read of a file) to remove. Without a key: all sightings of the
+   * session.
+   */
   readonly forget?: readonly { readonly session: string; readonly key?: string }[];
   readonly entries?: readonly NewEntry[];
   readonly announce?: PendingChange;
@@ -170,13 +176,13 @@ export interface Writes {
   /** Ids of changes in progress that are now finished: made, or given up. */
   readonly settle?: readonly string[];
   readonly session?: SessionRecord;
-  /** Removes the session's record and its sightings. */
+  /** Removes the session's record, and the records of what it has read. */
   readonly dropSession?: string;
 }
 
 /**
- * Sightings from memory, and the state of the session that the store must confirm before a change
- * relies on them.
+ * What a session has read, from memory, and the state of the session that the store must confirm
+ * before a change relies on it.
  */
 export interface Remembered {
   readonly sightings: ReadonlyMap<string, Sighting>;

@@ -29,7 +29,8 @@ const MAX_BYTES = 4 << 20;
 
 /**
  * Number of newest journal entries in which the viewer searches for a session's reads of the file.
- * It searches the journal only if the store has no sighting of the file by that session.
+ * It searches the journal only if the store has no record of what that session has seen of the
+ * file.
  */
 const MAX_DISTANCE = 20_000;
 
@@ -191,7 +192,8 @@ function wordsFor({ coverage }: Sighting, ranges: SeenLines, total: number): See
 
 /**
  * The lines that a session's latest reads of the file showed, according to the journal. Used if the
- * store has no sighting of the file by that session, for example because the session is closed.
+ * store has no record of what that session has seen of the file, for example because the session is
+ * closed.
  */
 async function readBefore(
   { records }: ViewSources,

@@ -7,7 +7,7 @@ const MIN_STEP_MS = 150;
 
 /** Positions on the viewer's time axis, as numbers from 0 to 1. */
 interface LaneAxis {
-  /** The position of each entry, in the given order. */
+  /** The position of each entry, in the order of the given times. */
   readonly at: Float64Array;
   /** The pauses that are drawn shortened: each one's position on the axis, and its real length. */
   readonly cuts: readonly { readonly at: number; readonly ms: number }[];

@@ -165,7 +165,6 @@ export interface Strip {
   readonly seen: readonly LineRange[];
   /** Lines that were shown to the session and have changed since. */
   readonly stale: readonly LineRange[];
-  /** Lines that the session wrote. */
   readonly wrote: readonly LineRange[];
   readonly words: string;
 }

@@ -319,7 +319,7 @@ function fleetOwner(db: PostgresConnection, machine: string): Owner {
   };
 }
 
-/** The condition of a fleet store, seen from this machine. */
+/** The condition of a store that several machines share, seen from this machine. */
 export interface FleetHealth {
   /** The server's version. */
   readonly server: string;

@@ -67,8 +67,8 @@ export class PostgresStore implements Store {
 
   recall(session: string, key: string): Awaitable<Sighting | undefined> {
     if (this.#closed) throw closedFault();
-    // If the server is unreachable, use a stale cached sighting at once instead of waiting: a read
-    // destroys nothing.
+    // If the server is unreachable, use the cached sighting (what the session has read of the file)
+    // at once, even if it may be stale: a read destroys nothing.
     const known = this.#seen.recall(session, key, this.#db.isAway ? 'stale' : 'checked');
     return known === undefined ? this.#load(session, key) : known.sighting;
   }
@@ -111,8 +111,8 @@ export class PostgresStore implements Store {
     try {
       const number = await this.#send(prepared.text, writes.images?.shared ?? []);
       this.#writer.done(prepared, number);
-      // Forgetting sightings changes the session's version in the store, so the cached version is
-      // no longer valid.
+      // Forgetting what a session has read changes the session's version in the store, so the
+      // cached version is no longer valid.
       if (losesSightings(writes)) this.#seen.doubt(writes);
       // A record with `ifPending` is ignored if another process was faster. The server does not
       // report that, so the entries of such a record are not added here.
@@ -247,7 +247,7 @@ export class PostgresStore implements Store {
     return this.#context.names;
   }
 
-  /** Loads all sightings of a session; later reads then need no round trip. */
+  /** Loads everything that a session has read; later reads then need no round trip. */
   async #load(session: string, key: string): Promise<Sighting | undefined> {
     let loading = this.#loading.get(session);
     if (loading === undefined) {
@@ -257,7 +257,8 @@ export class PostgresStore implements Store {
     try {
       await loading;
     } catch (error) {
-      // A read destroys nothing, so the last known sighting is enough until the server answers again.
+      // A read destroys nothing, so the last known sighting (what the session has read) is enough
+      // until the server answers again.
       const stale = this.#seen.recall(session, key, 'stale');
       if (stale === undefined) throw error;
       return stale.sighting;

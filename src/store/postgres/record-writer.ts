@@ -68,7 +68,6 @@ interface PreparedRecord {
    * empty.
    */
   readonly summarised: readonly string[];
-  /** Changes that this record withdraws. */
   readonly withdrawn: readonly string[];
 }
 

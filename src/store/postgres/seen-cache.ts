@@ -17,15 +17,18 @@ const NEVER = Number.NEGATIVE_INFINITY;
 interface CachedSession {
   readonly sightings: Map<string, Sighting>;
   /**
-   * The version of the session in the store that these sightings belong to. Undefined if it is not
-   * certain.
+   * The version of the session in the store to which the cached data belongs. Undefined if it is
+   * not certain.
    */
   version: number | undefined;
   checkedMs: number;
   usedMs: number;
 }
 
-/** A session's sightings in the store. `version` is undefined if this store was not the session's last writer. */
+/**
+ * The files that a session has seen, from the store. `version` is undefined if this store was not
+ * the session's last writer.
+ */
 interface FetchedSession {
   readonly sightings: readonly Sighting[];
   readonly version: number | undefined;
@@ -45,8 +48,8 @@ export class SeenCache {
   readonly #loading = new Map<string, Writes[]>();
 
   /**
-   * The cached sighting, or undefined if the session is not cached. `stale` also accepts unchecked data, for when the
-   * server does not answer.
+   * The cached sighting (what a session has read of a file), or undefined if the session is not
+   * cached. `stale` also accepts unchecked data, for when the server does not answer.
    */
   recall(
     session: string,

@@ -73,7 +73,7 @@ const WORDS: Readonly<Record<string, { readonly reason: string; readonly text: s
   [READ_ONLY]: { reason: 'read-only', text: 'the fleet store is read-only: connect to its primary server' },
 };
 
-/** Errors of the driver, and of the server before it accepts a connection, that have no code of their own. */
+/** Errors without a code: of the driver, and of the server before it accepts a connection. */
 const MESSAGES: readonly (readonly [RegExp, { readonly reason: string; readonly text: string }])[] = [
   [
     /client password must be a (?:non-empty )?string/,

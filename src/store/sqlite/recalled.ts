@@ -1,7 +1,10 @@
 import type { Sighting } from '../../model/sighting.ts';
 import type { Writes } from '../store.ts';
 
-/** Maximum number of cached sightings. At this number, the cache is cleared. */
+/**
+ * Maximum number of cached sightings (what a session has read of a file). At this number, the cache
+ * is cleared.
+ */
 const MAX_RECALLED = 1000;
 
 /**

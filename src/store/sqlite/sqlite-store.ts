@@ -46,8 +46,8 @@ const PRUNE_STEP = 2000;
 const MANY_KEYS = 1000;
 
 /**
- * SQL that stores a sighting and overwrites an earlier one in place. `insert or replace` would
- * delete first and cost twice as much.
+ * SQL that stores a sighting (what a session has read of a file) and overwrites an earlier one in place. `insert or
+ * replace` would delete first and cost twice as much.
  */
 const UPSERT_SIGHTING =
   'insert into sightings values (?, ?, ?) on conflict do update set seen = excluded.seen';
@@ -151,7 +151,6 @@ class SqliteStore implements Store {
     return found;
   }
 
-  /** The keys of all files that a session has seen. */
   #seenKeys(session: string): ReadonlySet<string> {
     return this.#db.attempt(() => {
       const rows = this.#db.sql('select key from sightings where session = ?').all(column(session));

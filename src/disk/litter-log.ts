@@ -206,7 +206,10 @@ export class ReadyFiles {
     return file.fd;
   }
 
-  /** Makes the missing files. Never fails: without a ready file, a change makes its own. */
+  /**
+   * Makes the empty files that are missing. Never fails: without a ready file, a change makes its
+   * own.
+   */
   fill(): Promise<void> {
     this.#filling ??= this.#makeAll().finally(() => {
       this.#filling = undefined;

@@ -141,7 +141,7 @@ export interface Session {
   child(id?: string, options?: SignalOption): Promise<Session>;
   /**
    * Imports from a transcript what the model of that conversation has seen. Only files that still
-   * have the shown content may then be changed.
+   * have the shown content may then be changed without a new read.
    */
   resumeFrom(transcript: Transcript, options?: ResumeOptions): Promise<Resumed>;
   /** Exports everything this session has seen, as JSON text for another process. */

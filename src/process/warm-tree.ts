@@ -114,7 +114,7 @@ export class WarmTree {
   #loose: ReadonlySet<string> = new Set();
   #uncovered: readonly string[] = [];
 
-  /** Takes over the results of the first snapshot. */
+  /** Stores the results of the first snapshot, on which later snapshots are based. */
   adopt({ loose, uncovered }: TreeSnapshot): void {
     this.#loose = new Set(loose);
     this.#uncovered = uncovered;

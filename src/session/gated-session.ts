@@ -273,7 +273,7 @@ export class GatedSession extends LookingSession implements Session {
     return this.during(() => this.gate.announcements.announceObserved(intents, call));
   }
 
-  /** Records that a call of the host passed without being judged. */
+  /** Records that a call of the host passed without a check. */
   noteUnjudged(
     text: string,
     { path, call }: { readonly path: string | undefined; readonly call: string | undefined },
@@ -286,7 +286,7 @@ export class GatedSession extends LookingSession implements Session {
     });
   }
 
-  /** True if this call of the session was recorded as passed without being judged. */
+  /** True if the journal says that this call of the session passed without a check. */
   isUnjudged(call: string): Promise<boolean> {
     return this.during(async ({ store }) => {
       const noted = await store.entries({ session: this.id, kinds: ['unjudged'], limit: MAX_UNJUDGED });

@@ -38,8 +38,8 @@ const NS_PER_MS = 1_000_000n;
 export class LookingSession extends SessionLife {
   readonly #pageEnds: PageEnds = new Map();
   /**
-   * The times of the client's call that the next started operation belongs to. Defined only while
-   * `inCall` runs its `work`.
+   * The times of the client's call to which the next operation belongs. Defined only while `inCall`
+   * runs its `work`.
    */
   #times: CallTimes | undefined;
 

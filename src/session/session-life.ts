@@ -126,7 +126,7 @@ export class SessionLife {
 
   /**
    * Restores what the model of a conversation has seen, from its transcript alone. Only files that
-   * still have the shown content may then be changed.
+   * still have the shown content may then be changed without a new read.
    */
   resumeFrom(transcript: Transcript, options: ResumeOptions = {}): Promise<Resumed> {
     const { signal } = options ?? {};

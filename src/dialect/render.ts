@@ -101,9 +101,8 @@ export function styledText(result: ReadResult, style: ReadStyle, context: Render
 }
 
 /**
- * The file's own bytes of the shown lines, without the final newline, so that nothing is decoded
- * and encoded again. Undefined if the shown text has other bytes, as for CRLF or other encodings
- * than UTF-8.
+ * The bytes of the shown lines as in the file, without the final newline; they need no decoding.
+ * Undefined if the shown text has other bytes, as for CRLF or encodings other than UTF-8.
  */
 function plainBytes({ bytes, encoding }: ReadResult): Uint8Array | undefined {
   if (bytes === undefined || encoding !== 'utf-8') return undefined;

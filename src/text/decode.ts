@@ -123,7 +123,7 @@ function candidates(sample: Buffer): string[] {
   ];
 }
 
-/** The minimum number of non-ASCII bytes for this guess of the detector to count. */
+/** The minimum number of non-ASCII bytes from which this guess of the detector is trusted. */
 function minHighBytes({ name }: Match): number {
   return MULTI_BYTE.test(name) ? MIN_HIGH_BYTES.multi : MIN_HIGH_BYTES.single;
 }

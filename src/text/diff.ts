@@ -102,7 +102,7 @@ export function equalRuns(
  */
 interface Kept {
   readonly ids: Int32Array;
-  /** For each kept item, its index in the whole sequence. */
+  /** For each item of the reduced sequence, its index in the whole sequence. */
   readonly at: Int32Array;
 }
 

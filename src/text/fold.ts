@@ -81,7 +81,10 @@ export function sourceSpan(fold: Folded, start: number, end: number): Span | und
   };
 }
 
-/** The folded position of the source character at `offset`, or of the next character that was kept. */
+/**
+ * The folded position of the source character at `offset`. If folding dropped it, the position of
+ * the next character that remains.
+ */
 export function foldedOffset(fold: Folded, offset: number): number {
   const entry = entryAt(fold.source, offset);
   const next = fold.folded[entry + 1] ?? fold.text.length;
@@ -90,7 +93,7 @@ export function foldedOffset(fold: Folded, offset: number): number {
   return Math.min((fold.folded[entry] ?? 0) + past, next);
 }
 
-/** Builds a folded text from the pieces of the source that are kept, in ascending order. Merges adjacent pieces. */
+/** Builds a folded text from the pieces of the source that remain, in ascending order. Merges adjacent pieces. */
 class FoldBuilder {
   readonly #text: string;
   readonly #pattern: RegExp | undefined;

@@ -243,7 +243,7 @@ function knownPieces(probes: readonly Probe[]): Uint8Array {
   return isKnown;
 }
 
-/** Counts a trigram of a line for each probe that has it, once per line. */
+/** Counts a trigram of a file's line for each probe (a line of the anchor) that contains it, once per line. */
 function countPiece(
   probes: readonly Probe[],
   found: Int32Array,

@@ -61,8 +61,8 @@ function decorationOf(line: string, file: ExistingLines): Placeholder['kind'] | 
 }
 
 /**
- * Checks for a stub. A stub without dots ("rest unchanged") counts only if no comment line precedes it, because it
- * could be the end of a longer comment.
+ * Checks for a stub. A stub without dots ("rest unchanged") is reported only if no comment line
+ * precedes it, because it could be the end of a longer comment.
  */
 function stubOf(suspect: SuspectLine, content: string): 'stub' | undefined {
   const stub = stubIn(suspect.line);
@@ -146,7 +146,8 @@ function firstNumbered(
   const own = splitLines(existing).map((line) => withoutEnding(line).trimEnd());
   const known = new Set(own.filter((line) => line !== ''));
   const pasted = runs.find((run) => {
-    // A single numbered line proves nothing, unless the file has only one line.
+    // A single numbered line does not prove that it was copied, except if the file has only one
+    // line.
     if (run.texts.length === 1 && own.length > 1) return false;
     const repeats = run.texts.some((text, offset) => {
       const number = run.first + offset;

@@ -5,7 +5,7 @@ interface Magic {
   readonly mimeType: string;
   readonly at?: number;
   readonly bytes: string;
-  /** True if a text could begin with these bytes too. They count only if the file contains a NUL. */
+  /** True if a text could begin with these bytes too. They are a signature only if the file contains a NUL. */
   readonly plain?: true;
 }
 

@@ -55,7 +55,7 @@ interface SpliceOptions {
   readonly loosest?: FoldTier;
   /**
    * `safe` (default): deleting whole lines also deletes their last ending, and a final newline that
-   * the file lacks is ignored. `exact`: neither.
+   * the file lacks is ignored. `exact` does neither.
    */
   readonly matching?: 'exact' | 'safe';
 }
@@ -187,7 +187,7 @@ function atUnendedEnd(text: string, edit: Edit): { edit: Edit; found: FoundAncho
   const spans = found?.spans.filter(isPlace) ?? [];
   if (spans.length !== 1) return undefined;
   const unended = edit.newString.replace(/\r?\n$/, '');
-  // Drop the new text's newline too, except if a hunk changes the last line, as `patch` does.
+  // Drop the new text's newline too. Like `patch`, keep it if a hunk changes the last line.
   const newString =
     edit.lines !== undefined && lastLine(unended) !== lastLine(oldString) ? edit.newString : unended;
   return { edit: { ...edit, oldString, newString }, found: { tier: 'line-endings', count: 1, spans } };
@@ -264,7 +264,7 @@ const MAX_COST = 200_000;
 /** Writes a replacement in the style of the old text `region`, whose line ends with `neighbour`. */
 type Restyle = (region: string, neighbour: LineEnding | undefined) => string;
 
-/** A piece of the replacement: new text of the caller, or a stretch of the anchor that is kept. */
+/** A piece of the replacement: new text (`own`), or a stretch of the anchor that the edit does not change. */
 type Part = { readonly own: string } | { readonly start: number; readonly end: number };
 
 interface Place {

@@ -36,9 +36,9 @@ export interface UnifiedDiff {
 }
 
 /**
- * A bounded unified diff for reading. Bytes are read as UTF-8; a line that is not UTF-8 does not count as
- * shown. The `\r` of line endings is omitted, unless endings differ within the shown part: then it is a
- * visible `␍`.
+ * A bounded unified diff for reading. Bytes are read as UTF-8; a line that is not UTF-8 does not
+ * count as shown. If line endings differ within the shown part, `\r` is shown as `␍`; otherwise it
+ * is omitted.
  */
 export function unifiedDiff<T extends TextOrBytes>(
   before: T,

@@ -17,9 +17,10 @@ const FOR_A_PERSON: ReadonlySet<string | undefined> = new Set([
 ]);
 
 /**
- * The answer for a tool that threw. The error's message goes only to the log, because it may
- * contain paths and contents of other sessions. The model gets a fixed sentence. It sees the
- * message in two cases: ripgrep is missing, or the system refused a change of the requested path.
+ * The answer for a tool that threw. The model normally gets a fixed sentence, and the error's
+ * message goes only to the log, because it may contain paths and contents of other sessions. The
+ * model sees the message in two cases: ripgrep is missing, or the system refused a change of the
+ * requested path.
  */
 export function failureAnswer(tool: string, error: unknown): ToolAnswer {
   const code: FaultCode = error instanceof Fault ? error.code : 'IO_FAILED';

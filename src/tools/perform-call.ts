@@ -197,7 +197,10 @@ function read(
   return session.readNow(operation.path, operation, new ReadWatch(watch));
 }
 
-/** Options with getters: only long reads need a signal or progress, so short reads do not pay for creating them. */
+/**
+ * The options are getters: only long reads need a signal or progress, so short reads do not pay for
+ * creating them.
+ */
 class ReadWatch {
   readonly #watch: PerformOptions['watch'];
 
@@ -349,8 +352,9 @@ export function showRead(
   const lines = viewOf(bytes);
   if (style.lines !== 'numbered')
     return escaped(style.lines === 'raw' ? lines : joined(lines), style.foot(result, context));
-  // Use text for CRLF, because the `\r` is not part of the line, and for an empty file, which has no line to number.
-  // Look for a single `\r` first: that is faster, and few files have one.
+  // Return text for CRLF files, because the `\r` is not part of a line, and for an empty file,
+  // which has no line to number. Look for a single `\r` first: that is faster, and few files have
+  // one.
   if (lines.length === 0 || (lines.includes(RETURN) && lines.includes('\r\n')))
     return styledText(result, style, context);
   return numbered(lines, result.from, style.foot(result, context));

@@ -18,7 +18,7 @@ export interface ProxyPlan {
   readonly http?: {
     /** The port; default: any free port. */
     readonly port?: number;
-    /** The token that clients must send; undefined: a new one. */
+    /** The token that clients must send; undefined: the proxy makes a new one. */
     readonly token: string | undefined;
     /** Called when the proxy listens. */
     readonly listening: (front: { readonly url: string; readonly token: string }) => void;

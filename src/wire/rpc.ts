@@ -56,7 +56,7 @@ export const INVALID_REQUEST = -32600;
 export const METHOD_NOT_FOUND = -32601;
 export const INVALID_PARAMS = -32602;
 export const INTERNAL_ERROR = -32603;
-/** Error codes from the range that JSON-RPC leaves to servers. */
+/** This code and the next are in the range that JSON-RPC leaves to servers. */
 export const SERVER_ERROR = -32000;
 export const SESSION_NOT_FOUND = -32001;
 

@@ -125,7 +125,7 @@ export type Rule = RuleScope &
         readonly folder?: ArgumentName;
         /** A flag argument. If it is set, the call returns before the command has ended. */
         readonly background?: ArgumentName;
-        /** True if a call may lack a command. It then runs nothing. */
+        /** True if a call may lack a command. A call without one runs nothing. */
         readonly optional?: true;
       }
     | { readonly does: 'unknown' | 'nothing' }
@@ -201,7 +201,7 @@ export interface EditArguments {
   readonly loosely?: readonly ArgumentIs[];
 }
 
-/** The relation between the text of a result and the lines of the file. `PATH` in a mark means the requested path. */
+/** The form in which the text of a result shows lines of a file. `PATH` in a mark means the requested path. */
 export type ShownForm =
   /** The text consists of the requested lines. */
   | ({ readonly as: 'verbatim' } & Decoration)
@@ -219,8 +219,8 @@ export type ShownForm =
   /** The text is a unified diff; the file's lines in it count as shown. */
   | { readonly as: 'diff' }
   /**
-   * The text is the requested lines, possibly numbered (`N<TAB>text`). `always`: a text without numbers is a message,
-   * not a view of the file.
+   * The text consists of the requested lines, possibly numbered (`N<TAB>text`). `always`: a text
+   * without numbers is a message, not a view of the file.
    */
   | { readonly as: 'lines'; readonly numbers: 'always' | 'maybe' | 'never' }
   /** Like `lines`, for the output of a command. */

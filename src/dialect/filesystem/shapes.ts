@@ -34,8 +34,8 @@ export function officialListing({ entries }: ListResult): string {
 }
 
 /**
- * Lists entries with their sizes. In the order by size, a folder counts with the size that `stat` reports for it, as
- * in the official server.
+ * Lists entries with their sizes. For sorting by size, a folder has the size that `stat` reports,
+ * as in the official server.
  */
 export function sizesText({ entries }: ListResult, sortBy: 'name' | 'size'): string {
   const size = (entry: (typeof entries)[number]): number => entry.sizeBytes ?? 0;

@@ -21,13 +21,13 @@ type ParsedPatch =
   | { readonly ok: true; readonly changes: readonly FileIntent[] }
   | { readonly ok: false; readonly reason: string };
 
-/** A line of a hunk: ` ` kept, `-` removed, `+` added. */
+/** A line of a hunk: ` ` unchanged, `-` removed, `+` added. */
 interface HunkLine {
   readonly sign: ' ' | '-' | '+';
   readonly text: string;
 }
 
-/** Converts a hunk to an edit of whole lines. Kept and removed lines form its old text. */
+/** Converts a hunk to an edit of whole lines. Unchanged and removed lines form its old text. */
 function editOf(lines: readonly HunkLine[], place: NonNullable<Edit['lines']>): Edit {
   const text = (left: '-' | '+'): string =>
     lines
@@ -175,7 +175,7 @@ function takeLine(hunks: Hunk[], line: string): string | undefined {
   return undefined;
 }
 
-/** Parses a line of a hunk. An empty line counts as a kept empty line. */
+/** Parses a line of a hunk. An empty line counts as an unchanged empty line. */
 function hunkLine(line: string): HunkLine | undefined {
   const sign = line === '' ? ' ' : line[0];
   if (sign !== ' ' && sign !== '-' && sign !== '+') return undefined;

@@ -19,7 +19,7 @@ const SUSPICIOUS = /[\u2018\u2019\u2032\u201c\u201d\u2033\u00ab\u00bb\u00a0\u201
 
 interface StraightenOptions {
   readonly mode: Policy['quotes'];
-  /** The spans that the model wrote, ascending; quotes elsewhere stay. Default: the whole text. */
+  /** The spans that the model wrote, ascending; quotes outside them are not changed. Default: the whole text. */
   readonly within?: readonly Span[];
 }
 

@@ -224,8 +224,8 @@ function blanks(file: readonly FileLine[], above: number | undefined, below: num
 
 /**
  * The span to replace and the lines to put there, joined with the file's line ending. The span
- * includes the ending of its last line if the edit's old text does; the lines likewise if the new
- * text does.
+ * includes its last line ending if the old text has one; the lines end with one if the new text
+ * does.
  */
 function withEnds(
   text: string,
@@ -268,8 +268,8 @@ function reindentRule(pairs: readonly IndentPair[]): Reindent | undefined {
 }
 
 /**
- * Puts a shift before an indentation. Undefined if tabs and spaces would mix, because that is neither the file's
- * style nor the model's.
+ * Puts additional white space (`shift`) before an indentation. Undefined if tabs and spaces would
+ * mix: neither the file nor the model indents in that way.
  */
 function joined(shift: string, indent: string): string | undefined {
   const mixed = (shift + indent).includes('\t') && (shift + indent).includes(' ');

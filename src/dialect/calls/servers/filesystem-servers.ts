@@ -5,7 +5,7 @@ const READ: readonly Rule[] = [
 ];
 /**
  * The form of an answer with several files in one text. The section of each file begins with
- * `PATH:`, or with `PATH: Error - reason` if it failed.
+ * `PATH:`, or with `PATH: Error - reason` if the file could not be read.
  */
 export const SECTIONS: ShownForm = {
   as: 'sections',

@@ -35,7 +35,7 @@ const FOREIGN_CLAMP = /(?:\.{3}|…) ?\[(?:\d+ )?(?:(?:chars|characters|bytes) )
 const OWN_CLAMP = new RegExp(CLAMP_MARK.source, 'm');
 const REDACTED = /\[REDACTED(?::[\w-]{1,64})?\]/;
 
-/** True for each kind of text that is missing according to marks: ends of long lines, masked parts. */
+/** Whether a text contains marks of cut lines (`clamped`) or of masked parts (`redacted`). */
 interface Marks {
   readonly clamped: boolean;
   readonly redacted: boolean;
@@ -59,8 +59,8 @@ export function delivered(
 }
 
 /**
- * Converts the lines that a host recorded of a read. Marks of cut or masked text count only if the
- * text may differ from the file's bytes.
+ * Converts the lines that a host recorded of a read. Looks for marks of cut or masked text only if
+ * the text may differ from the file's bytes.
  */
 export function pageShown(path: string, page: RecordedPage): ShownLines {
   const { content, from, to, totalLines, exact } = page;

@@ -34,9 +34,10 @@ export interface Store {
   /** Writes all of `writes` or nothing. Numbers the entries and chains them by their hashes. */
   record(writes: Writes): Promise<void>;
   /**
-   * Records data that no caller waits for. This process sees it immediately, other processes within
-   * a few milliseconds. It is lost if the process dies in between, so only recoverable data may be
-   * noted: what a session was shown. Returns undefined if there is nothing to wait for.
+   * Records data that no caller waits for. This store object returns it immediately, other
+   * processes see it within a few milliseconds. It is lost if the process dies in between, so only
+   * recoverable data may be noted: what a session was shown. Returns undefined if there is nothing
+   * to wait for.
    */
   note(notes: Notes): Promise<void> | undefined;
   /** Matching entries, newest first unless `order` differs. */

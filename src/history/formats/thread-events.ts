@@ -71,7 +71,7 @@ class ThreadReader implements Reader {
   }
 
   /**
-   * Forgets everything seen so far, then reads the events that the compaction kept and contains.
+   * Forgets everything seen so far, then reads the kept events, which the compaction contains.
    */
   #compaction(data: JsonRecord, depth: number): void {
     this.#fold.compact();

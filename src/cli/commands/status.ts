@@ -94,7 +94,8 @@ async function status(cli: Cli, path: string | undefined, flags: StatusFlags): P
   const existing = roots.filter((root) => canonicalPath(cli.cwd, root).kind === 'folder');
   const { folders = [] } = new Scope({ cwd: cli.cwd, root: flags.root });
   const sessions = await openForReading(cli, flags, {
-    roots: existing.length === 0 ? [cli.cwd] : [...existing, ...foldersAround(cli, path, { existing, folders })],
+    roots:
+      existing.length === 0 ? [cli.cwd] : [...existing, ...foldersAround(cli, path, { existing, folders })],
     folders,
   });
   const json = flags.json === true;

@@ -15,7 +15,7 @@ export interface SightingFlags {
   readonly redacted: boolean;
   /** The content was described, not shown: binary, image, PDF, notebook. */
   readonly notText: boolean;
-  /** The content is known only from a transcript; no file on disk was compared with it. */
+  /** A transcript shows the content, but no line of it could be confirmed in the file on disk. */
   readonly unverified: boolean;
 }
 

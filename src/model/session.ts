@@ -144,7 +144,10 @@ export interface Session {
    * have the shown content may then be changed without a new read.
    */
   resumeFrom(transcript: Transcript, options?: ResumeOptions): Promise<Resumed>;
-  /** Exports everything this session has seen, as JSON text for another process. */
+  /**
+   * Exports what this session has seen, as JSON text for another process. Omits files of which only
+   * pages were read because they are too large to hash.
+   */
   exportSightings(options?: SignalOption): Promise<string>;
   /**
    * Imports the text that `exportSightings` returned. Leaves out files that have other bytes now.

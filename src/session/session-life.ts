@@ -170,7 +170,7 @@ export class SessionLife {
     });
   }
 
-  /** Exports everything this session has seen, for `importSightings` in another process. */
+  /** Exports what this session has seen, for `importSightings` in another process. */
   exportSightings(options: SignalOption = {}): Promise<string> {
     return this.#unlessAborted(options, () => this.ledger.exportJson());
   }

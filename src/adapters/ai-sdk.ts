@@ -36,7 +36,10 @@ export interface AiSchema {
   };
 }
 
-/** The model's output: `error-text` for a refusal or a fault, `content` for an image or another medium. */
+/**
+ * A tool result as the model gets it: `error-text` for a refusal or a fault, `content` for an image
+ * or another medium.
+ */
 export type AiOutput =
   | { type: 'text'; value: string }
   | { type: 'error-text'; value: string }

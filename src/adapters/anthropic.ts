@@ -83,10 +83,7 @@ export function lookfirstAgentToolset(
 
 type MemoryCommand = 'view' | 'create' | 'str_replace' | 'insert' | 'delete' | 'rename';
 
-/**
- * A tool result as the model gets it: `error-text` for a refusal or a fault, `content` for an image
- * or another medium.
- */
+/** Handlers for `betaMemoryTool`. */
 export type AnthropicMemory = {
   [Command in MemoryCommand]: (command: object) => Promise<string | AnthropicBlock[]>;
 };

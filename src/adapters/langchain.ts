@@ -147,8 +147,8 @@ interface Changed {
 /**
  * A `BackendProtocolV2` for deepagents: its file tools read and write through a session. Paths are
  * absolute, and `/` is the session's root. If another program has changed the file since the read,
- * an edit is refused, and the refusal shows the difference. Both changes are not merged, because
- * deepagents would not tell the model about the merge. The edit succeeds after a new read.
+ * an edit is refused, and the refusal shows the difference. The edit succeeds after a new read. The
+ * two changes are not merged, because deepagents would not tell the model about the merge.
  */
 export class LookfirstBackend {
   readonly #session: Session | (() => Session);

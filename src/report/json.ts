@@ -5,7 +5,7 @@ import { quotation } from './bounded.ts';
 /** The key under which a tool result carries its outcome for programs. */
 export const OUTCOME_KEY = 'dev.lookfirst/outcome';
 
-/** A refusal for programs, as plain JSON with stable names. */
+/** A refusal in a form for programs: plain JSON with stable names. */
 export interface RefusalOutcome {
   readonly ok: false;
   readonly code: RefusalCode;
@@ -14,7 +14,10 @@ export interface RefusalOutcome {
   readonly detail?: RefusalDetail;
 }
 
-/** A success for programs. The operation determines which fields are present. */
+/**
+ * The outcome of a successful call, in a form for programs. The operation determines which fields
+ * are present.
+ */
 export interface SuccessOutcome {
   readonly ok: true;
   readonly path?: string;

@@ -28,21 +28,24 @@ export interface ToolNames {
   readonly command?: { readonly tool: string; readonly argument: string };
   readonly arguments: {
     readonly path: string;
-    /** First line of a range. */
+    /** Name of the argument for the first line of a range. */
     readonly from?: string;
-    /** First line of a range, counted from 0; used with `count`. */
+    /** Like `from`, for a tool that counts lines from 0; used with `count`. */
     readonly fromZero?: string;
-    /** Number of lines. A set of tools has either this or `to`, the last line. */
+    /**
+     * Name of the argument for the number of lines. A set of tools has either this or `to`, the
+     * argument for the last line.
+     */
     readonly count?: string;
     readonly to?: string;
     /** Name of the argument that takes the first and the last line as a pair. */
     readonly range?: string;
     readonly recursive?: string;
-    /** Number of levels that a listing shows. */
+    /** Name of the argument for the number of levels that a listing shows. */
     readonly depth?: string;
     readonly revision?: string;
     readonly replaceAll?: string;
-    /** The text that an edit replaces; default `old_string`. */
+    /** Name of the argument for the text that an edit replaces; default `old_string`. */
     readonly oldText?: string;
   };
 }

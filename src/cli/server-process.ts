@@ -159,7 +159,8 @@ export async function blindWriteProblem(
   }: { readonly env: NodeJS.ProcessEnv; readonly stage: Stage; readonly cwd?: string },
 ): Promise<string | undefined> {
   const name = 'precious.txt';
-  // The server resolves a relative path in its working folder, so use an absolute path if that is another folder.
+  // The server resolves a relative path in its working folder, so use an absolute path if the
+  // workspace is another folder.
   const path = cwd === stage.workspace ? name : join(stage.workspace, name);
   stage.put(name, PRECIOUS);
   let server: ServerProcess;

@@ -56,7 +56,7 @@ function usingHome(home: string): string {
   [ "\${XDG_STATE_HOME:-$HOME/.local/state}/lookfirst" = "$home" ] || export LOOKFIRST_HOME="\${LOOKFIRST_HOME:-$home}"`;
 }
 
-/** A word that the shell takes literally. */
+/** Quotes a word, so that the shell takes it literally. */
 export function quotedWord(word: string): string {
   return `'${word.replaceAll("'", "'\\''")}'`;
 }

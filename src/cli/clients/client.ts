@@ -57,7 +57,8 @@ export interface Client {
    */
   readonly projectDir: string | undefined;
   /**
-   * The text by which the user's file names the current project's folder. Absent: its full path.
+   * The text by which the user's file names the current project's folder. If absent, the file
+   * contains the folder's full path.
    */
   readonly userDir?: string;
   /** The environment variables that the client's servers inherit. If absent, they inherit all of them. */

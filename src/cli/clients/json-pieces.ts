@@ -101,7 +101,10 @@ export function removePieces(text: string | undefined, pieces: readonly HookPiec
   return edited(result);
 }
 
-/** The document's object; undefined for a blank text. */
+/**
+ * The document's outermost object; undefined for a blank text. Throws a ScanProblem if the document
+ * is not an object.
+ */
 function rootOf(text: string): ObjectNode | undefined {
   const root = scanJson(text);
   if (root !== undefined && root.kind !== 'object')
@@ -109,7 +112,7 @@ function rootOf(text: string): ObjectNode | undefined {
   return root;
 }
 
-/** The document's object; undefined for a text that holds none. */
+/** The document's outermost object; undefined if the text is not a JSON object. */
 function rootIfAny(text: string): ObjectNode | undefined {
   try {
     return rootOf(text);

@@ -320,7 +320,7 @@ export interface Counterpart {
 }
 
 /**
- * The worktrees of the repositories that contain some folders. Sessions in worktrees of one
+ * The worktrees of the repositories that contain the given folders. Sessions in worktrees of one
  * repository are notified about each other's work.
  */
 export class Worktrees {

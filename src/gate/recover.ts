@@ -294,9 +294,9 @@ function meant(effects: readonly Effect[]): readonly Effect[] {
 }
 
 /**
- * True only if the state is exactly as before. If it is neither as before nor as intended, another
- * process changed it after the crash. Such an effect is recorded, so that its old content is kept
- * and an undo detects the difference.
+ * True only if the path is exactly as it was before the change. If it is neither as before nor as
+ * planned, another process changed it after the crash. Such an effect is recorded, so that its old
+ * content is kept and an undo detects the difference.
  */
 function isUntouched({ before, after }: Effect, current: Side): boolean {
   return sameContent(before, after) ? sameSide(before, current) : sameContent(before, current);

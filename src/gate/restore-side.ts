@@ -322,7 +322,10 @@ export async function stage(
   }
 }
 
-/** Removes a temporary file that was not published. If its folder cannot be opened, the next start removes the file. */
+/**
+ * Removes a temporary file that was not renamed to its final name. If its folder cannot be opened,
+ * the next start removes the file.
+ */
 export function unstage(world: World, { key }: UndoStep, staged: Staged): void {
   const outcome = locateKey(world, key);
   if (!outcome.ok) {

@@ -41,7 +41,7 @@ async function runBatch(
   try {
     world.disk.litter.expect(steps.map(({ path }) => dirname(path.absolute)));
     for (const step of steps) await step.stage?.();
-    // Without staged bytes there is nothing to sync yet.
+    // If no step writes temporary files, there is nothing to sync yet.
     if (steps.some(({ stage }) => stage !== undefined)) await syncAll(world, steps);
     const refusal = await runAll(world, steps, done);
     if (refusal === undefined) await syncAll(world, steps);
@@ -59,9 +59,9 @@ async function runBatch(
 }
 
 /**
- * Removes the temporary files that were not published, last step first. An early step may have made
- * a folder for the files of later steps, which is empty only after these files are removed. The
- * next start removes a file that cannot be removed now.
+ * Removes the temporary files that were not renamed to their final names, last step first. An early
+ * step may have made a folder for the files of later steps, which is empty only after these files
+ * are removed. The next start removes a file that cannot be removed now.
  */
 async function unstageAll({ disk }: StepWorld, steps: readonly Step[]): Promise<void> {
   for (const step of steps.toReversed())
@@ -96,7 +96,7 @@ async function syncAll({ disk }: StepWorld, steps: readonly Step[]): Promise<voi
 interface StagedEarly {
   /** Resolves when the new bytes are written and synced; rejects if that failed. */
   readonly staged: Promise<void>;
-  /** Removes the new bytes if they were not published. */
+  /** Removes the temporary file with the new bytes, unless it already has its final name. */
   readonly unstage: () => Promise<void>;
 }
 

@@ -49,7 +49,7 @@ export interface Step {
    * change is being stored.
    */
   readonly stagesEarly?: boolean;
-  /** Removes staged files that were not published. */
+  /** Removes the temporary files of `stage` that were not renamed to their final names. */
   unstage?(): void | Promise<void>;
   /** Changes the disk. After a conflict or a Fault nothing of this step remains, unless `isLeft` returns true. */
   run(): Promise<Done | Conflict>;

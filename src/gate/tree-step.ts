@@ -372,7 +372,7 @@ interface Taken {
   readonly path: ResolvedPath;
 }
 
-/** Renames the folder back. Restores the files that were moved from it into the store meanwhile. */
+/** Renames the folder back, and restores those of its files that were moved into the store. */
 async function returnAll(world: World, { place, folder, doomed, path }: Taken): Promise<boolean> {
   if (!(await returnFolder(world.disk, folder, place))) return false;
   world.images.dropTree?.(folder);

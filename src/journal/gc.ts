@@ -324,8 +324,8 @@ export async function* withSightings<T extends SessionRecord>(
 }
 
 /**
- * Sessions that were not opened, closed or shown anything since `sinceMs`. Sightings count because
- * a record only has the times of opening and closing, and a process may run for weeks.
+ * Sessions that were not opened, closed or shown anything since `sinceMs`. Sightings are checked
+ * too: a session may run for weeks, and its record only has the times of opening and closing.
  */
 export async function idleSessions(
   store: Store,

@@ -280,7 +280,7 @@ export class Ledger {
   #noteOn(old: Sighting | undefined, next: Sighting, entry: NewEntry): Awaitable<Sighting> {
     const sighting = mergeSighting(old, next);
     this.fetched.drop(next.key);
-    // With a time to live, store every view, because the time counts from the last one.
+    // If views expire (`ttlMs`), store every view, because the time counts from the last view.
     const withinMs = this.#policy.ttlMs > 0 ? 0 : SAME_MOMENT_MS;
     const sightings = isSameView(old, sighting, withinMs) ? [] : [{ session: this.session, sighting }];
     const noted = this.#store.note({ sightings, entries: [entry] });

@@ -338,7 +338,7 @@ interface Evicted {
    * without a trace.
    */
   readonly forgotten: readonly string[];
-  /** The number of live sightings afterwards. */
+  /** The number of live sightings after the eviction. */
   readonly live: number;
 }
 

@@ -158,11 +158,9 @@ export function whereIs(held: HeldDirectory): string | undefined {
 }
 
 /**
- * The ways to enforce containment, strongest first.
- * `walk`: every step goes through a pinned directory handle; a swapped component cannot redirect
- * it.
- * `best-effort`: the path is checked, then used; a process that swaps components in between can
- * win.
+ * The ways to enforce containment, strongest first. `walk`: every step goes through a pinned
+ * directory handle; a swapped component cannot redirect it. `best-effort`: the path is checked,
+ * then used; a process that swaps components in between can redirect it.
  */
 export const GUARANTEES = ['walk', 'best-effort'] as const;
 export type Guarantee = (typeof GUARANTEES)[number];

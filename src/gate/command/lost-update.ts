@@ -121,8 +121,8 @@ export function lostDiff(
 const MAX_TEXT_BYTES = 2 << 20;
 
 /**
- * The file's present bytes in the workspace. Undefined if the path was not a file, or if the file
- * was too large to treat as text.
+ * The file's present bytes in the workspace. Undefined if the path is not a file, or if the file is
+ * too large to treat as text.
  */
 export async function bytesBefore(world: World, { path, before }: Written): Promise<Buffer | undefined> {
   if (before.kind !== 'file' || before.fingerprint.size > MAX_TEXT_BYTES) return undefined;

@@ -203,7 +203,9 @@ export async function commandTurnouts(
   return turnouts;
 }
 
-/** Removes the git snapshots that were taken before a command, after its result is recorded. */
+/**
+ * Removes the git snapshots taken before a command. Called after the command's result is recorded.
+ */
 export function dropSnapshots({ foreign }: PendingChange): void {
   for (const snapshot of foreign?.command?.snapshots ?? []) dropSnapshot(snapshot);
 }

@@ -28,9 +28,10 @@ export interface PartRequest {
 }
 
 /**
- * Undoes one hunk of a change, through the same lock, steps and journal as any change. Later changes elsewhere in the
- * file stay. If the lines of the hunk or their neighbours changed since, it refuses with the diff. The rest of the
- * change stays in force, and this undo can be undone like any change.
+ * Undoes one hunk of a change, through the same lock, steps and journal as any change. Later
+ * changes elsewhere in the file stay, and so does the rest of the change. If the lines of the hunk
+ * or their neighbours changed since, refuses with the diff. This undo can be undone like any
+ * change.
  */
 export async function undoPart(
   world: World,

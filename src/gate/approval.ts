@@ -27,7 +27,7 @@ export type Approver = (request: ApprovalRequest) => Promise<Approval>;
 
 const asking = new AsyncLocalStorage<Approver>();
 
-/** Runs `call`. While it runs, `approver` asks the user if a change needs approval. */
+/** Runs `call`. If a change in it needs the user's approval, `approver` asks the user. */
 export function runWithApprover<T>(approver: Approver, call: () => T): T {
   return asking.run(approver, call);
 }

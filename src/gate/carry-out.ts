@@ -147,8 +147,8 @@ function entryOf(
   { work, first, change, effects }: { work: Work; first: Step; change: string; effects: readonly Effect[] },
 ): ChangeEntry {
   const { undo, undoesPart, command, steps } = work;
-  // Record the root and path of a step outside annexes if there is one: an annex, such as the git
-  // folder that worktrees share, is no workspace.
+  // Prefer the root and path of a step outside annexes: an annex, such as the git folder that
+  // worktrees share, is no workspace.
   const { annexes } = world.workspace;
   const { path, action } =
     annexes.length === 0 ? first : (steps.find((step) => !annexes.includes(step.path.root)) ?? first);
@@ -176,7 +176,7 @@ function settledEntry(work: Reserved, done: readonly DoneStep[]): ChangeEntry {
   return Object.assign({ ...entry }, whatWasDone(work, done), noticesOf(done));
 }
 
-/** The effects that really happened. An undo keeps a folder that other programs use by now. */
+/** The effects that really happened: an undo does not remove a folder that other programs use. */
 function whatWasDone({ undo }: Work, done: readonly DoneStep[]): Pick<NewEntry, 'effects' | 'undone'> {
   const effects = once(done.flatMap(({ step, outcome }) => outcome.effects ?? step.effects));
   if (undo === undefined) return { effects };

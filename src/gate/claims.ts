@@ -18,7 +18,9 @@ import type { Baselines } from './baselines.ts';
 
 /** A notice names at most this many claims: changes or reservations of a file by other sessions. */
 const MAX_TOLD = 3;
-/** The notice at the beginning of a turn names at most this many claims. */
+/**
+ * The notice at the beginning of a turn names at most this many claims of other sessions on files.
+ */
 const MAX_AT_WORK = 10;
 
 interface ClaimsOptions {
@@ -231,7 +233,7 @@ export class Claims {
     };
   }
 
-  /** The given claims without those of closed sessions, with the clients' names. */
+  /** The given claims on files, without those of closed sessions. Adds the clients' names. */
   async #open(claims: readonly Claim[]): Promise<readonly Claim[]> {
     const found: Claim[] = [];
     for (const claim of claims) {

@@ -27,15 +27,14 @@ import type { World } from './world.ts';
 const DYING_MS = 100;
 
 /**
- * A hook stores a planned change and holds no lock until the host has made it. At this age, any
- * process may record the change's result if its files have changed.
+ * From this age on, any process may record the result of a change that a hook stored without a
+ * lock, if the change's files have changed.
  */
 const ABANDONED_MS = 10 * 60_000;
 
 /**
- * A hook stores a planned change and holds no lock until the host has made it. At this age, the
- * change is given up if its files are unchanged. Until then, the host may still wait for the user's
- * permission.
+ * At this age, a change that a hook stored without a lock is given up if its files are unchanged.
+ * Until then, the host may still wait for the user's permission.
  */
 const FORGOTTEN_MS = 24 * 60 * 60_000;
 

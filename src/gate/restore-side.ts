@@ -84,7 +84,10 @@ function locateKey({ workspace }: World, key: string): Outcome<{ located: Locate
   return { ok: true, located: { ...outcome.located, place: { ...place, path } } };
 }
 
-/** The place of a file that this process has just written, for opening it even if its mode forbids its owner to read. */
+/**
+ * The place of a file that this process has just written. The file can be opened there even if its
+ * mode forbids its owner to read.
+ */
 function openingOwn(located: Located): Located {
   return { ...located, place: { ...located.place, opensOwn: true } };
 }

@@ -35,7 +35,7 @@ const MAX_KNOWN = 10_000;
  */
 export interface Locks {
   /**
-   * Waits for all keys; undefined if one of them stays locked by others for `timeoutMs`. That time starts again
+   * Waits for all keys; undefined if other requests keep one of them locked for `timeoutMs`. That time starts again
    * whenever an earlier request of this process finishes. Keys are canonical paths.
    */
   acquire(keys: readonly string[], timeoutMs: number): Promise<(() => void) | undefined>;

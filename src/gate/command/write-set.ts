@@ -58,8 +58,8 @@ export function readLayer(layer: Layer, attributes: AttributeReader): LayerConte
 }
 
 /**
- * Compares a command's layer with the present workspace. The caller must hold the locks of
- * `layerKeys`. Refuses the whole command if an undo could not restore one of its paths.
+ * Compares a command's layer (its private view of the workspace) with the workspace. The caller must hold the locks
+ * of `layerKeys`. Refuses the whole command if an undo could not restore one of its paths.
  */
 export async function readWriteSet(
   world: World,
@@ -89,7 +89,7 @@ function named(world: World, root: string, refusal: Refusal): Refusal {
   return { ...refusal, path: shownNameOf(world, { root, relative, absolute: absolute(root, relative) }) };
 }
 
-/** The keys that a layer touches, to be locked before it is compared. A locked folder covers its contents. */
+/** Keys that a command's writes touch, to be locked before the comparison. A locked folder covers its contents. */
 export function layerKeys(world: World, { folders }: LayerContent): readonly string[] {
   const keys = folders.flatMap(({ root, entries }) =>
     outermost(entries).map((relative) => world.workspace.keyOf(absolute(root, relative))),
@@ -162,7 +162,7 @@ class WriteSetReader {
     return { written: this.#written, leftOut: this.#leftOut, droppedBits: this.#droppedBits };
   }
 
-  /** Records as removed the entries of a workspace folder that the layer no longer has. */
+  /** Records the entries of a workspace folder that the command has removed. */
   #removals(folder: Place, entry: LayerEntry): Promise<Refused | undefined> {
     if (entry.kind !== 'folder') return this.#removeAllBut(folder, []);
     return entry.opaque ? this.#removeAllBut(folder, entry.names) : Promise.resolve(undefined);

@@ -72,7 +72,10 @@ function actionOf(intent: ForeignIntent, first: Effect | undefined): Action {
   return intent.kind;
 }
 
-/** The record to store before a shell command runs directly in the workspace, not on a layer. */
+/**
+ * The record to store before a shell command runs directly in the workspace, not on a private view
+ * of it (a layer).
+ */
 export function pendingCommand(
   scene: ShownScene,
   {

@@ -197,7 +197,10 @@ function reshaping(before: Buffer, after: Buffer): string | undefined {
 
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/** Text of the journal notice about a command that was expected to run on a layer, but did not. */
+/**
+ * Text of the notice about a command that was expected to run on a private view (layer), but did
+ * not.
+ */
 const WITHOUT_LAYER = 'a shell command ran without its layer';
 /** Number of a session's newest notices that `ranWithoutLayer` searches. */
 const MAX_SEARCHED = 50;

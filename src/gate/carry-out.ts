@@ -19,7 +19,7 @@ interface Work {
   readonly steps: readonly Step[];
   /** Keys whose locks the caller holds. */
   readonly locked: readonly string[];
-  /** The state of the session that this process remembers; set if the store must confirm it. */
+  /** What this process remembers of the session's state. Set if the store must confirm it. */
   readonly basis?: Basis | undefined;
   /** Further journal entries, written together with the entry of the change. */
   readonly entries?: readonly NewEntry[];

@@ -162,7 +162,7 @@ class WriteSetReader {
     return { written: this.#written, leftOut: this.#leftOut, droppedBits: this.#droppedBits };
   }
 
-  /** Records the entries of a workspace folder that the command has removed. */
+  /** Records which entries of a workspace folder the command has removed. */
   #removals(folder: Place, entry: LayerEntry): Promise<Refused | undefined> {
     if (entry.kind !== 'folder') return this.#removeAllBut(folder, []);
     return entry.opaque ? this.#removeAllBut(folder, entry.names) : Promise.resolve(undefined);

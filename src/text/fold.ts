@@ -171,8 +171,8 @@ class FoldBuilder {
 }
 
 /**
- * The end of a line without the `\r` and the trailing white space that the tier ignores. `line.end`
- * is the position of its newline, or the end of the text.
+ * The end of a line without the `\r` and the trailing white space that the level of tolerance
+ * (tier) ignores. `line.end` is the position of its newline, or the end of the text.
  */
 function contentEnd(text: string, line: Span, tier: TolerantTier): number {
   let end = line.end;

@@ -308,7 +308,7 @@ const TWO_DIGITS = 0x093030;
 const THREE_DIGITS = 0x09303030;
 /**
  * `countNewlineBytes` counts this many words at a time. Each byte position of a word has an 8-bit
- * counter, which more words could overflow. A multiple of four: see `countRound`.
+ * counter, which more words could overflow. It is a multiple of four, as `countRound` requires.
  */
 const WORDS_PER_ROUND = 252;
 

@@ -30,8 +30,8 @@ interface MatchOptions {
 const MAX_SPANS = 11;
 /**
  * Limit for hits in the normalised (folded) text that are not valid matches: their number times the
- * length of the anchor. Beyond it, nothing is found. Only texts made to slow down the search reach
- * it.
+ * length of the text to replace. Beyond it, nothing is found. Only texts made to slow down the
+ * search reach it.
  */
 const REJECTION_LIMIT = 16_000_000;
 const TIERS: readonly FoldTier[] = ['exact', 'line-endings', 'trailing-space', 'punctuation'];
@@ -179,17 +179,17 @@ function bordersOf(pattern: string): Int32Array {
   return borders;
 }
 
-/** The lines of one anchor in the old and the new text. */
+/** The lines of one anchor (a text to replace) in the old and the new version of a text. */
 interface SamePlace {
   readonly before: LineRange;
   readonly after: LineRange;
 }
 
 /**
- * Finds an anchor in two versions of a text. Both must contain it exactly once, in the same whole
- * lines, and the line before or after must be the same too. The beginning or end of the text counts
- * as such a line, unless the anchor is the whole old text. A diff is not enough for this: it may
- * align other lines if similar text was added nearby.
+ * Finds an anchor (a text to replace) in two versions of a text. Both must contain it exactly once,
+ * in the same whole lines, and the line before or after must be the same too. The beginning or end
+ * of the text counts as such a line, unless the anchor is the whole old version. A diff is not
+ * enough for this: it may align other lines if similar text was added nearby.
  */
 export function samePlace(before: string, after: string, anchor: string): SamePlace | undefined {
   const was = onlyPlace(before, anchor);

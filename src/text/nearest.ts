@@ -5,20 +5,20 @@ import { indexOfLinear } from './match.ts';
 const MAX_LINES = 12;
 const MAX_CHARS = 1024;
 /**
- * Anchors are compared only up to this length, and each line only up to MAX_COMPARED_CHARS. The
- * limits bound the work, and messages do not show more either.
+ * Anchors (texts to replace) are compared only up to this length, and each line only up to
+ * MAX_COMPARED_CHARS. The limits bound the work, and messages do not show more either.
  */
 const MAX_ANCHOR_CHARS = 4096;
 const MAX_COMPARED_CHARS = 400;
 /**
- * Number of anchor lines, the longest ones, that are searched for in the file. Of the similar lines
- * found there, only the best MAX_CANDIDATES are compared in detail.
+ * Number of lines of the anchor (the text to replace), the longest ones, that are searched for in
+ * the file. Of the similar lines found there, only the best MAX_CANDIDATES are compared in detail.
  */
 const MAX_PROBES = 3;
 const MAX_CANDIDATES = 40;
 /** Maximum places to show if several are equally similar. */
 const MAX_SHOWN = 3;
-/** Minimum share of an anchor line's trigrams that a place must contain to be shown. */
+/** Minimum share of the trigrams of a line to replace that a similar line must contain to be shown. */
 const MIN_LIKENESS = 0.4;
 
 /** The text of a file that is most similar to an anchor (the text to replace) that was not found. */
@@ -30,13 +30,13 @@ export interface Nearest {
    * the text shown is not similar enough to be suggested.
    */
   readonly difference?: string;
-  /** The exact text to use as the anchor instead; the file contains it once. */
+  /** The exact text to search for instead; the file contains it once. */
   readonly anchor?: string;
 }
 
 /**
  * Minimum average similarity of the lines, from 0 to 1. Below it, the lines of the file are not
- * suggested as a better anchor.
+ * suggested as a better text to search for.
  */
 const MIN_SUGGESTED = 0.6;
 const MAX_SUGGESTED_CHARS = 2000;
@@ -46,9 +46,10 @@ const MAX_LINE_CHARS = 160;
 const INVISIBLE = /[\u00a0\u00ad\u2000-\u200f\u2028-\u202f\u205f\u2060\u3000\ufeff]/g;
 
 /**
- * Finds the lines that are most similar to an anchor that was not found. Returns up to 12 lines and
- * 1 KB of them as `N: text` with visible white space, the difference, and a better anchor.
- * Undefined if nothing is similar. Makes one pass over the text and ignores white space.
+ * Finds the lines that are most similar to an anchor (a text to replace) that was not found.
+ * Returns up to 12 lines and 1 KB of them as `N: text` with visible white space, the difference,
+ * and a better anchor. Undefined if nothing is similar. Makes one pass over the text and ignores
+ * white space.
  */
 export function nearest(text: string, anchor: string): Nearest | undefined {
   const lookAlike = findLookAlike(toLf(text), toLf(anchor));
@@ -117,10 +118,10 @@ function differenceOf(wanted: readonly string[], lines: readonly string[], first
 }
 
 interface FoundNearest {
-  /** The stretch of lines most similar to the anchor, and others that are equally similar. */
+  /** The stretch of lines most similar to the text to replace, and others that are equally similar. */
   readonly windows: readonly [Window, ...Window[]];
   readonly wanted: readonly string[];
-  /** The similarity to the anchor: a sum over its lines, each from 0 to 1. */
+  /** The similarity to the text to replace: a sum over its lines, each from 0 to 1. */
   readonly likeness: number;
 }
 
@@ -148,8 +149,8 @@ function findNearest(text: string, anchor: string): FoundNearest | undefined {
 }
 
 /**
- * A score for how many characters at the beginnings and ends of lines equal those of the anchor's
- * lines. It decides between places with equally many common trigrams. Unlike trigrams, it depends
+ * A score for how many characters at the beginnings and ends of lines equal those of the lines to
+ * replace. It decides between places with equally many common trigrams. Unlike trigrams, it depends
  * on white space and order.
  */
 function edgesOf(lines: readonly string[], wanted: readonly string[]): number {
@@ -166,13 +167,13 @@ function edgesOf(lines: readonly string[], wanted: readonly string[]): number {
   return edges;
 }
 
-/** A line of the anchor, and a table of its trigrams by hash. */
+/** A line of the text to replace, and a table of its trigrams by hash. */
 interface Probe {
   readonly index: number;
   readonly pieces: number;
   /**
-   * One entry per hash of a trigram. 0: the anchor line does not contain the trigram. Otherwise the last line of the
-   * file in which it was found, or -1 if there was none so far.
+   * One entry per hash of a trigram. 0: the line to replace does not contain the trigram. Otherwise
+   * the last line of the file in which it was found, or -1 if there was none so far.
    */
   readonly table: Int32Array;
 }
@@ -182,7 +183,7 @@ interface Candidate {
   /** Offset at which the line begins. */
   readonly start: number;
   readonly line: number;
-  /** Index of the anchor line to which this line is similar. */
+  /** Index of the line to replace to which this line is similar. */
   readonly index: number;
 }
 
@@ -225,7 +226,7 @@ function candidatesIn(text: string, probes: readonly Probe[]): Candidate[] {
       const probe = probes[which];
       if (probe === undefined || found[which] === 0) continue;
       const share = (found[which] ?? 0) / probe.pieces;
-      // If two lines share equally many trigrams with the anchor's line, the one whose length is
+      // If two lines share equally many trigrams with the line to replace, the one whose length is
       // closer wins. White space does not count.
       const score = share - Math.abs(pieces - probe.pieces) / 1e7;
       if (share >= MIN_LIKENESS) offer(best, { score, start, line, index: probe.index });
@@ -235,7 +236,7 @@ function candidatesIn(text: string, probes: readonly Probe[]): Candidate[] {
   return best;
 }
 
-/** A table with a 1 for each trigram that occurs in at least one probe (a line of the anchor). */
+/** A table with a 1 for each trigram that occurs in at least one probe (a line to replace). */
 function knownPieces(probes: readonly Probe[]): Uint8Array {
   const isKnown = new Uint8Array(65536);
   for (const { table } of probes)
@@ -243,7 +244,7 @@ function knownPieces(probes: readonly Probe[]): Uint8Array {
   return isKnown;
 }
 
-/** Counts a trigram of a file's line for each probe (a line of the anchor) that contains it, once per line. */
+/** Counts a trigram of a file's line for each probe (a line to replace) that contains it, once per line. */
 function countPiece(
   probes: readonly Probe[],
   found: Int32Array,
@@ -265,8 +266,8 @@ function offer(best: Candidate[], candidate: Candidate): void {
 }
 
 /**
- * The lines of the file, as many as the anchor has, aligned so that the candidate is opposite the
- * anchor line that it resembles.
+ * As many lines of the file as are to be replaced, aligned so that the candidate is opposite the
+ * line that it resembles.
  */
 function windowAround(text: string, candidate: Candidate, lines: number): Window {
   let start = candidate.start;

@@ -189,9 +189,9 @@ export function withoutSecrets(text: string): string {
 }
 
 /**
- * True if an anchor overlaps a masked value, or if one of its lines begins like the visible part of
- * a masked line. This is also true for a wrong guess of the value: otherwise the result would
- * confirm a right guess.
+ * True if an anchor (a text to replace) overlaps a masked value, or if one of its lines begins like
+ * the visible part of a masked line. This is also true for a wrong guess of the value: otherwise
+ * the result would confirm a right guess.
  */
 export function touchesSecret(text: string, spans: readonly Span[], anchor: string): boolean {
   for (let at = text.indexOf(anchor); anchor !== '' && at !== -1; at = text.indexOf(anchor, at + 1))

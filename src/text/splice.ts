@@ -46,7 +46,7 @@ export interface EditFailure {
   readonly count: number;
   /** The first ten places, for `ambiguous`. Line numbers refer to the text after all earlier edits. */
   readonly places: readonly MatchPlace[];
-  /** Text similar to the anchor, for `no-match`, if there is any; see nearest.ts. */
+  /** Text similar to the one to replace, for `no-match`, if there is any; see nearest.ts. */
   readonly nearest?: Nearest;
 }
 
@@ -264,7 +264,7 @@ const MAX_COST = 200_000;
 /** Writes a replacement in the style of the old text `region`, whose line ends with `neighbour`. */
 type Restyle = (region: string, neighbour: LineEnding | undefined) => string;
 
-/** A piece of the replacement: new text (`own`), or a stretch of the anchor that the edit does not change. */
+/** A piece of the replacement: new text (`own`), or a stretch of the old text that the edit does not change. */
 type Part = { readonly own: string } | { readonly start: number; readonly end: number };
 
 interface Place {

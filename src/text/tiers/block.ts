@@ -13,7 +13,7 @@ export interface Block {
 }
 
 /**
- * Maximum occurrences of the anchor's longest word that are checked. Only texts made to slow down
+ * Maximum occurrences of the old text's longest word that are checked. Only texts made to slow down
  * the search have more.
  */
 const MAX_FALSE_STARTS = 20_000;
@@ -22,9 +22,9 @@ const MAX_BLOCKS = 11;
 const MAX_BLANKS = 3;
 
 /**
- * Finds the places whose lines equal the anchor's, ignoring white space, blank lines and quote
- * styles all at once. No other search ignores as much, so an edit may use a place only if no other
- * place is found.
+ * Finds the places whose lines equal those of the anchor (an edit's old text), ignoring white
+ * space, blank lines and quote styles all at once. No other search ignores as much, so an edit may
+ * use a place only if no other place is found.
  */
 export function blocksLike(text: string, anchor: readonly string[]): readonly Block[] {
   const wanted = anchor.filter((line) => line.trim() !== '').map(bare);
@@ -112,19 +112,22 @@ function lineAfter(text: string, line: FileLine | undefined): FileLine | undefin
   return newline === -1 || newline + 1 >= text.length ? undefined : lineAround(text, newline + 1);
 }
 
-/** The anchor's lines aligned with the file's lines. */
+/** The lines of an anchor (an edit's old text) aligned with the file's lines. */
 export interface Paired {
   readonly anchor: readonly string[];
   readonly file: readonly FileLine[];
-  /** For each anchor line, the index of the file's line; undefined for a blank line that the file lacks. */
+  /** For each line of the old text, the index of the file's line; undefined for a blank line that the file lacks. */
   readonly at: readonly (number | undefined)[];
-  /** Number of blank lines, between other lines, that only the anchor or only the file has. */
+  /** Number of blank lines, between other lines, that only the old text or only the file has. */
   readonly blankDifference: number;
-  /** Number of blank lines at the ends of the anchor that the file lacks. */
+  /** Number of blank lines at the beginning and end of the old text that the file lacks. */
   readonly edgeBlanks: number;
 }
 
-/** Aligns the lines of an anchor with those of the similar block; undefined if they do not correspond. */
+/**
+ * Aligns the lines of an anchor (an edit's old text) with a similar block of the file; undefined if
+ * they do not correspond.
+ */
 export function pairUp(text: string, anchor: readonly string[], block: Block): Paired | undefined {
   const filled = anchor.flatMap((line, index) => (line.trim() === '' ? [] : [index]));
   const firstFilled = filled[0];
@@ -152,7 +155,10 @@ export function pairUp(text: string, anchor: readonly string[], block: Block): P
   return { anchor, file, at, blankDifference: difference, edgeBlanks: edges };
 }
 
-/** Aligns blank lines at the ends of the anchor with the file's; returns how many the file lacks. */
+/**
+ * Aligns blank lines at the beginning and end of the old text with those of the file. Returns how
+ * many the file lacks.
+ */
 function edgePairs(
   at: (number | undefined)[],
   ends: {
@@ -177,7 +183,7 @@ function edgePairs(
   return missing;
 }
 
-/** Extends the block by the file's blank lines around it, up to as many as the anchor has. */
+/** Extends the block by the file's blank lines around it, up to as many as the old text has. */
 function withEdges(
   text: string,
   block: Block,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { applyEdits } from '../splice.ts';
 
-/** The text after an edit and the tier of the match, or the kind of failure. */
+/** The text after an edit and the level of tolerance (tier) of the match, or the kind of failure. */
 function edited(text: string, oldString: string, newString: string): [string, string] {
   const applied = applyEdits(text, [{ oldString, newString }]);
   return applied.ok ? [applied.text, applied.tier] : ['', applied.kind];

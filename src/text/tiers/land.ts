@@ -72,10 +72,10 @@ const WAYS: readonly Escapes[] = [
 ];
 
 /**
- * Matches an anchor that was escaped once too often: reverting one way of escaping must give text that occurs
- * exactly once. The new text is unescaped the same way. If it contains a backslash escape that the anchor lacks, the
- * meaning is unknown and the edit is refused. HTML entities need no such check, because a text uses them for every
- * special character or for none.
+ * Matches an old text that was escaped once too often: reverting one way of escaping must give text
+ * that occurs exactly once. The new text is unescaped the same way. If it contains a backslash
+ * escape that the old text lacks, the meaning is unknown and the edit is refused. HTML entities
+ * need no such check, because a text uses them for every special character or for none.
  */
 function landEscaped(text: string, { oldString, newString }: Texts): PlacedEdit | Rivals | undefined {
   for (const way of WAYS) {
@@ -98,8 +98,9 @@ function landEscaped(text: string, { oldString, newString }: Texts): PlacedEdit 
 }
 
 /**
- * True if the new text contains an escape whose meaning the anchor does not prove. An escape that the anchor contains
- * is proven. A real line break in the anchor proves that escaped line breaks are meant literally.
+ * True if the new text contains an escape whose meaning the old text does not prove. An escape that
+ * the old text contains is proven. A real line break in the old text proves that escaped line
+ * breaks are meant literally.
  */
 function hasUnknown(newString: string, oldString: string, way: Escapes): boolean {
   const known = undone(oldString, BACKSLASHED).used;
@@ -126,8 +127,9 @@ function undone(text: string, way: Escapes): { readonly text: string; readonly u
 const FORMS: readonly RegExp[] = [/^ *(\d{1,7})\t/, /^ *(\d{1,7})→/, /^(\d{1,7}):/, /^ *(\d{1,7}): /];
 
 /**
- * Matches an anchor that was copied with the line numbers of a read. Every line must have a number in one format, and
- * the numbers must be correct for the only place of the remaining text. The numbers never choose between two places.
+ * Matches an old text that was copied with the line numbers of a read. Every line must have a
+ * number in one format, and the numbers must be correct for the only place of the remaining text.
+ * The numbers never choose between two places.
  */
 function landNumbered(text: string, { oldString, newString }: Texts): PlacedEdit | Rivals | undefined {
   for (const form of FORMS) {

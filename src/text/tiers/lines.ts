@@ -7,9 +7,9 @@ const MAX_EDGE_BLANKS = 2;
 const BLANK_END = /\n[ \t]*$/;
 
 /**
- * Places an edit on the only block of lines similar to its old text (the anchor), if one kind of
- * mistake explains every difference: one indentation rule, one blank line, or the width of spaces
- * inside lines. White space at line ends may differ too. Kept lines stay as in the file; new lines
+ * Places an edit on the only block of lines similar to its old text, if one kind of mistake
+ * explains every difference: one indentation rule, one blank line, or the width of spaces inside
+ * lines. White space at line ends may differ too. Unchanged lines stay as in the file; new lines
  * are corrected by the same rule.
  */
 export function landOnBlock(text: string, texts: Texts, block: Block): PlacedEdit | undefined {
@@ -20,8 +20,8 @@ export function landOnBlock(text: string, texts: Texts, block: Block): PlacedEdi
   if (paired === undefined) return undefined;
   const mistake = explain(paired);
   if (mistake === undefined) return undefined;
-  // Refuse if blank lines surround the anchor and the file already contains the new text: the edit
-  // may already have been made.
+  // Refuse if blank lines surround the old text and the file already contains the new text: the
+  // edit may already have been made.
   if (paired.edgeBlanks > 0 && text.includes(newString.trim())) return undefined;
   const lines = rewritten(paired, wanted.lines, mistake);
   if (lines === undefined) return undefined;
@@ -57,7 +57,7 @@ function linesOf(text: string): Lines {
   return { lines: ended ? lines.slice(0, -1) : lines, ended };
 }
 
-/** The single kind of mistake that explains the differences between anchor and file. */
+/** The single kind of mistake that explains the differences between the edit's old text and the file. */
 interface Mistake {
   readonly tier: MatchTier;
   readonly reindent?: Reindent;
@@ -123,7 +123,7 @@ function rewritten(paired: Paired, wanted: readonly string[], mistake: Mistake):
   return out;
 }
 
-/** A replaced stretch of the anchor: lines `from` to `to` (exclusive), and the new lines. */
+/** A replaced stretch of the old text: lines `from` to `to` (exclusive), and the new lines. */
 interface Gap {
   readonly from: number;
   readonly to: number;
@@ -178,7 +178,7 @@ function onlyWidened({ anchor, file, at }: Paired): boolean {
   });
 }
 
-/** The file's lines for a kept stretch of the anchor, including blank lines between them that the model missed. */
+/** The file's lines for old lines that the edit keeps, and blank lines between them that the model missed. */
 function keptLines(paired: Paired, run: { readonly before: number; readonly length: number }): string[] {
   const out: string[] = [];
   let previous: number | undefined;
@@ -364,7 +364,7 @@ function pieces(line: string): Piece[] {
 
 /** The three forms of a line that a spacing correction needs. */
 interface SpacedLine {
-  /** The line in the model's anchor. */
+  /** The line in the model's old text. */
   readonly written: string;
   /** The line in the file. */
   readonly there: string;

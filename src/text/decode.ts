@@ -40,8 +40,9 @@ export interface LegacyCodecs {
 let codecs: (() => LegacyCodecs) | undefined;
 
 /**
- * Registers the loader of the packages. They are loaded at the first file that is not Unicode, because loading takes 14
- * to 30 ms of CPU and most sessions never meet such a file. `disk/` calls this: this folder does no I/O.
+ * Registers the loader of the packages for older encodings. They are loaded at the first file that
+ * is not Unicode, because loading takes 14 to 30 ms of CPU and most sessions never meet such a
+ * file. `disk/` calls this: this folder does no I/O.
  */
 export function provideLegacyCodecs(load: () => LegacyCodecs): void {
   codecs = load;

@@ -183,7 +183,7 @@ interface Candidate {
   /** Offset at which the line begins. */
   readonly start: number;
   readonly line: number;
-  /** Index of the line to replace to which this line is similar. */
+  /** Index, in the text to replace, of the line that this line resembles. */
   readonly index: number;
 }
 

@@ -4,10 +4,10 @@ import { type Block, blocksLike, type PlacedEdit, type Rivals, type Texts } from
 import { landOnBlock } from './lines.ts';
 
 /**
- * Finds the only place for an edit whose text does not match exactly, by ignoring one kind of small mistake. Tries in
- * order, each alone: copied line numbers, indentation, a blank line, spaces inside lines, escaping. It never takes the
- * first of several places and never measures similarity. Returns {@link Rivals} if more than one place matches without the
- * mistake.
+ * Finds the only place for an edit whose text does not match exactly, by ignoring one kind of small
+ * mistake. Tries in order, each alone: copied line numbers, indentation, a blank line, spaces
+ * inside lines, escaping. It never takes the first of several places and never measures similarity.
+ * Returns {@link Rivals} if more than one place matches without the mistake.
  */
 export function landLoosely(text: string, texts: Texts): PlacedEdit | Rivals | undefined {
   const numbered = landNumbered(text, texts);

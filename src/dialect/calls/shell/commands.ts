@@ -290,7 +290,7 @@ function entered(folder: string | undefined, args: readonly (string | undefined)
   if (target === undefined || operands.length > 1 || target === '' || target.startsWith('-'))
     return undefined;
   const isReal = options.some((option) => option?.includes('P'));
-  // After `cd -P`, which follows links, `..` leads to an unknown folder.
+  // `cd -P` resolves links, so `..` in its target or after it leads to an unknown folder.
   if ((isReal || `${folder ?? ''}/`.includes(`${REAL}/`)) && target.split('/').includes('..'))
     return undefined;
   return inFolder(folder, isReal ? `${target}${REAL}` : target);

@@ -6,7 +6,10 @@ import { usageText } from './words.ts';
 
 /** The options that every help shows last, in this order, after the command's own options. */
 const SHARED = ['--json', '--color', '--date', '--store', '--policy', '--help'];
-/** The width of help that goes to a file or another program. The documents have the same width. */
+/**
+ * The width of help that goes to a file or another program. Help texts in the documents have the
+ * same width.
+ */
 const WIDTH = 100;
 
 /** Gives a command the help, the shared flags and the error style that every command has. */

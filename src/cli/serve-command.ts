@@ -34,7 +34,7 @@ const FOR_A_PERSON =
 const NEXT =
   'next: paste one of the configurations above into your client, or run `lookfirst init CLIENT` there; Ctrl-C stops this server';
 
-/** A workspace and the options to serve it; `main.ts` passes them to the server. */
+/** A workspace and the options to serve it. */
 interface ServePlan {
   readonly workspace: WorkspaceOptions;
   readonly rootsFrom: 'workspace' | 'client';

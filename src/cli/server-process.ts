@@ -30,7 +30,7 @@ const TIMEOUT_MS = 20_000;
 const START_MS = 60_000;
 const PROTOCOL_VERSION = '2025-11-25';
 
-/** Our own server as a child process, driven over stdio as any client does. */
+/** An MCP server as a child process, driven over stdio as any client does. */
 export class ServerProcess {
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #waiting = new Map<number, PendingRequest>();

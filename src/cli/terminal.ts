@@ -165,7 +165,7 @@ export class Terminal {
     this.#streams.stderr.write(CLEAR_LINE + text);
   }
 
-  /** Asks the user a question; any answer but y means no. */
+  /** Asks the user a question; any answer but `y` or `yes` means no. */
   async confirm(question: string): Promise<boolean> {
     this.#endSilence();
     const { createInterface } = await import('node:readline/promises');

@@ -249,7 +249,9 @@ const OPENCODE: ClientHooks = {
   next: 'Start opencode again.',
 };
 
-/** Clients whose own tools can be gated by hooks. */
+/**
+ * For each client that has hooks: its settings file, and the pieces that `init --hooks` adds to it.
+ */
 export const HOOK_SETTINGS: Readonly<Partial<Record<ClientName, ClientHooks>>> = {
   'claude-code': CLAUDE_CODE,
   codex: CODEX,

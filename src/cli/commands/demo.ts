@@ -129,7 +129,7 @@ interface Play {
   readonly agent: ServerProcess;
   readonly second: ServerProcess;
   tell(who: DemoLine['who'], text: string): void;
-  /** Calls a tool as the agent and prints the call and its result. */
+  /** Calls a tool as the agent and adds the call and its answer to the output. */
   act(tool: string, args: Readonly<Record<string, unknown>>): Promise<ServerAnswer>;
 }
 

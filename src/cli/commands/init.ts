@@ -31,7 +31,7 @@ interface Flags {
   readonly command?: 'npx' | 'node';
 }
 
-/** `lookfirst init`: adds our server to a client's configuration. */
+/** `lookfirst init`: adds Lookfirst to a client's configuration. */
 export function defineInit(cli: Cli): Command {
   const command = clientCommand('lookfirst init');
   return command
@@ -63,7 +63,7 @@ export function defineInit(cli: Cli): Command {
     });
 }
 
-/** `lookfirst remove`: removes our server from a client's configuration. */
+/** `lookfirst remove`: removes Lookfirst from a client's configuration. */
 export function defineRemove(cli: Cli): Command {
   return clientCommand('lookfirst remove')
     .description("Removes Lookfirst from a client's configuration and restores what `init` changed.")

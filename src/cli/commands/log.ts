@@ -167,7 +167,8 @@ async function verify(cli: Cli, records: Records, flags: LogFlags): Promise<Exit
 }
 
 /**
- * Maximum number of files in a change whose lines are counted, because a list of entries must not read many files.
+ * The lines of a change with more files than this are not counted, because a list of entries must
+ * not read many files.
  */
 const MAX_FILES = 20;
 

@@ -250,7 +250,7 @@ const COLUMNS: readonly Column[] = [
   { title: 'OUT OF DATE', align: 'right' },
 ];
 
-/** Prints the state, the last change and the sessions in scope. */
+/** Prints the size of the state, the last change and the sessions in scope. */
 export async function overview(cli: Cli, open: Sessions, question: OverviewRequest): Promise<ExitCode> {
   const { records, scope, home, json } = question;
   const shown = records.slice(0, MAX_SESSIONS);

@@ -33,8 +33,7 @@ export function checkNode(): DoctorCheck {
 }
 
 /**
- * Checks that the state folder exists, is private and writable, has room, and is out of the agent's
- * reach.
+ * Checks that the state folder is private and writable, has room, and is out of the agent's reach.
  */
 export function checkHome(cli: Cli, flags: StateFlags): DoctorCheck[] {
   try {

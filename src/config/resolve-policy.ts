@@ -95,9 +95,10 @@ interface ProxySettings {
 }
 
 /**
- * Reads the text of a `lookfirst.json`: a JSON object of policy fields, `preset`, and `$schema` for editors. Anything
- * else in the file is a Fault CONFIG_INVALID, because a setting that is silently ignored would be a guard that is
- * silently off. The fault names the setting, the expected value and, for an unknown key, the nearest known one.
+ * Reads the text of a `lookfirst.json`: a JSON object of policy fields, `preset`, `proxy`, and
+ * `$schema` for editors. Anything else in the file is a Fault CONFIG_INVALID, because a setting
+ * that is silently ignored would be a guard that is silently off. The fault names the setting, the
+ * expected value and, for an unknown key, the nearest known one.
  */
 export function parsePolicyFile(text: string, name: string = 'lookfirst.json'): PolicyFile {
   const value = parseJson(text, name);

@@ -2,9 +2,9 @@ import type { PresetName } from '../model/policy.ts';
 import type { Refusal } from '../model/verdict.ts';
 
 /**
- * Sentences of a preset, by `CODE/action`, `CODE/kind` or `CODE`. Without a sentence the default one is used. `{path}`,
- * `{count}`, `{mtime}`, `{read}` and `{tool}` (the reading tool) are filled in. A line with an unknown value is
- * omitted.
+ * Sentences of a preset, by `CODE/action`, `CODE/kind` or `CODE`. Without a sentence the default
+ * one is used. `explain` fills in `{path}`, `{count}`, `{mtime}`, `{read}`, `{reason}`, `{proceed}`
+ * and `{tool}` (the reading tool). A line with an unknown value is omitted.
  */
 type Wording = Readonly<Record<string, string>>;
 

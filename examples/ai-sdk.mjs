@@ -1,17 +1,17 @@
 // An agent with the AI SDK (version 7): AI_GATEWAY_API_KEY=… node ai-sdk.mjs
 import { generateText, isStepCount } from 'ai';
 import { MockLanguageModelV4 } from 'ai/test';
-// glue
+// The next lines connect the agent to Lookfirst.
 import { openSession } from 'lookfirst';
 import { lookfirstTools, seenFrom } from 'lookfirst/ai-sdk';
-// end of glue
+// End of the lines for Lookfirst.
 import { finish, hasty, root, task, told } from './workspace.mjs';
 
-// glue
+// The next lines connect the agent to Lookfirst.
 const session = await openSession({ roots: [root], store: 'memory:' });
 const tools = lookfirstTools(session, { only: ['read_file', 'edit_file', 'search_text', 'undo_change'] });
 const prepareStep = seenFrom(session);
-// end of glue
+// End of the lines for Lookfirst.
 
 const { steps } = await generateText({
   model: process.env.AI_GATEWAY_API_KEY ? 'anthropic/claude-sonnet-4.5' : scripted(),

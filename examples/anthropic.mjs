@@ -1,23 +1,23 @@
 // An agent with the Anthropic SDK: ANTHROPIC_API_KEY=… node anthropic.mjs
 import Anthropic from '@anthropic-ai/sdk';
-// glue
+// The next lines connect the agent to Lookfirst.
 import { openSession } from 'lookfirst';
 import { lookfirstTools, seenFrom } from 'lookfirst/anthropic';
-// end of glue
+// End of the lines for Lookfirst.
 import { finish, hasty, root, task, told } from './workspace.mjs';
 
 const client = process.env.ANTHROPIC_API_KEY ? new Anthropic() : scripted();
 
-// glue
+// The next lines connect the agent to Lookfirst.
 const session = await openSession({ roots: [root], store: 'memory:' });
 const seen = seenFrom(session);
 const tools = lookfirstTools(session);
-// end of glue
+// End of the lines for Lookfirst.
 
 const messages = [{ role: 'user', content: task }];
 const runner = client.beta.messages.toolRunner({ model: 'claude-sonnet-5-5', max_tokens: 2000, messages, tools });
 for await (const message of runner) {
-  await seen(message, runner.params); // glue
+  await seen(message, runner.params); // This line connects the agent to Lookfirst.
   const results = (await runner.generateToolResponse())?.content ?? [];
   for (const { content } of results) told(content);
 }

@@ -3,16 +3,16 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { query } from '@anthropic-ai/claude-agent-sdk';
-// glue
+// The next lines connect the agent to Lookfirst.
 import { openSession } from 'lookfirst';
 import { lookfirstHooks } from 'lookfirst/claude-agent-sdk';
-// end of glue
+// End of the lines for Lookfirst.
 import { finish, root, task, told } from './workspace.mjs';
 
-// glue
+// The next lines connect the agent to Lookfirst.
 const session = await openSession({ roots: [root], store: 'memory:' });
 const hooks = lookfirstHooks(session);
-// end of glue
+// End of the lines for Lookfirst.
 
 const tools = ['Bash', 'Read', 'Edit'];
 const api = process.env.ANTHROPIC_API_KEY ? undefined : await scripted();

@@ -1,17 +1,17 @@
 // A deep agent whose file tools go through the gate: ANTHROPIC_API_KEY=… node deepagents.mjs
 import { createDeepAgent } from 'deepagents';
 import { FakeToolCallingModel } from 'langchain';
-// glue
+// The next lines connect the agent to Lookfirst.
 import { openSession } from 'lookfirst';
 import { LookfirstBackend, lookfirstMiddleware } from 'lookfirst/langchain';
-// end of glue
+// End of the lines for Lookfirst.
 import { finish, hasty, root, task, told } from './workspace.mjs';
 
-// glue
+// The next lines connect the agent to Lookfirst.
 const session = await openSession({ roots: [root], store: 'memory:' });
 const backend = new LookfirstBackend(session);
 const middleware = [lookfirstMiddleware(session, { only: [] })];
-// end of glue
+// End of the lines for Lookfirst.
 
 // The file tools of deepagents take absolute paths.
 const calls = hasty.map(([name, { path, ...args }]) => ({ name, args: { file_path: `/${path}`, ...args } }));

@@ -1,15 +1,15 @@
 // An agent with LangChain: ANTHROPIC_API_KEY=… node langchain.mjs
 import { createAgent, FakeToolCallingModel } from 'langchain';
-// glue
+// The next lines connect the agent to Lookfirst.
 import { openSession } from 'lookfirst';
 import { lookfirstMiddleware } from 'lookfirst/langchain';
-// end of glue
+// End of the lines for Lookfirst.
 import { finish, hasty, root, task, told } from './workspace.mjs';
 
-// glue
+// The next lines connect the agent to Lookfirst.
 const session = await openSession({ roots: [root], store: 'memory:' });
 const middleware = [lookfirstMiddleware(session)];
-// end of glue
+// End of the lines for Lookfirst.
 
 const toolCalls = [...hasty.map(([name, args], index) => [{ name, args, id: `call_${index}` }]), []];
 const scripted = new FakeToolCallingModel({ toolCalls });

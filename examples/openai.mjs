@@ -1,16 +1,16 @@
 // An agent with the OpenAI Agents SDK: OPENAI_API_KEY=… node openai.mjs
 import { Agent, Runner, Usage } from '@openai/agents';
-// glue
+// The next lines connect the agent to Lookfirst.
 import { openSession } from 'lookfirst';
 import { lookfirstTools, seenFrom } from 'lookfirst/openai';
-// end of glue
+// End of the lines for Lookfirst.
 import { finish, hasty, root, task, told } from './workspace.mjs';
 
-// glue
+// The next lines connect the agent to Lookfirst.
 const session = await openSession({ roots: [root], store: 'memory:' });
 const tools = lookfirstTools(session);
 const callModelInputFilter = seenFrom(session);
-// end of glue
+// End of the lines for Lookfirst.
 
 const model = process.env.OPENAI_API_KEY ? 'gpt-5' : scripted();
 const agent = new Agent({ name: 'editor', instructions: 'You edit files.', model, tools });

@@ -14,15 +14,15 @@ const examples = join(import.meta.dirname, '../../examples');
 const copy = join(import.meta.dirname, 'node_modules', `.examples-${process.pid}`);
 const AGENTS = readdirSync(examples).filter((name) => name.endsWith('.mjs') && name !== 'workspace.mjs');
 
-/**
- * The lines of an example that connect its agent to Lookfirst. They are between `// glue` and `//
- * end of glue`, or end with `// glue`.
- */
+/** The lines of an example that connect its agent to Lookfirst, as the example's comments mark them. */
 function glueIn(text: string): readonly string[] {
-  const blocks = [...text.matchAll(/^\/\/ glue\n([\s\S]*?)^\/\/ end of glue$/gm)].flatMap(
+  const block =
+    /^\/\/ The next lines connect the agent to Lookfirst\.\n([\s\S]*?)^\/\/ End of the lines for Lookfirst\.$/gm;
+  const blocks = [...text.matchAll(block)].flatMap(
     (match) => match[1]?.split('\n').filter((line) => line.trim() !== '') ?? [],
   );
-  return [...blocks, ...text.split('\n').filter((line) => /\S.*\/\/ glue$/.test(line))];
+  const marked = /\S.*\/\/ This line connects the agent to Lookfirst\.$/;
+  return [...blocks, ...text.split('\n').filter((line) => marked.test(line))];
 }
 
 describe('the examples', () => {

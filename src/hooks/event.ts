@@ -12,7 +12,7 @@ export type HostName = (typeof HOST_NAMES)[number];
 
 /** The session, turn and folders of an event. */
 interface EventContext {
-  /** The host's session id; with `/` and the sub-agent's id for a sub-agent. */
+  /** The host's session id. For a sub-agent, `/` and the sub-agent's id follow it. */
   readonly session: string;
   /** The host's id of the turn (the user prompt that is being answered), if it has one. */
   readonly turn?: string;

@@ -45,7 +45,10 @@ export class Calls {
   readonly #log: (line: string) => void;
   readonly #inputRead: (() => Promise<void>) | undefined;
   readonly #running = new Map<RequestId, RunningCall>();
-  /** The arrival time of the current messages, as `performance.now()`; undefined: now. */
+  /**
+   * The arrival time of the current messages, as `performance.now()`. If undefined, calls take the
+   * current time.
+   */
   arrivedAt: number | undefined;
   #tools: ReadonlyMap<string, ToolDefinition> | undefined;
   readonly #questions: Questions;

@@ -150,7 +150,8 @@ interface Viewer {
 /** Serves a workspace over HTTP on 127.0.0.1 until a signal arrives; then closes it. */
 export async function serveHttp(options: ServeHttpOptions): Promise<EndSignal> {
   const { log, port } = options;
-  // Clients did not start this process, so its environment says nothing about them, except for LOOKFIRST_SESSION.
+  // Use only LOOKFIRST_SESSION from the environment: clients did not start this process, so the
+  // other variables say nothing about them.
   const env = { LOOKFIRST_SESSION: options.env['LOOKFIRST_SESSION'] };
   const workspace = new LateWorkspace(options);
   try {

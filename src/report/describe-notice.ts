@@ -23,8 +23,8 @@ export function noticeTexts(
 }
 
 /**
- * Describes one notice for the agent in a sentence or two, bounded. Empty if there is nothing to say (an exact
- * match).
+ * Describes one notice for the agent in a sentence or two, bounded. Empty if there is nothing to
+ * say, as about an exact match.
  */
 export function describeNotice(notice: Notice, options: NoticeOptions = {}): string {
   switch (notice.kind) {

@@ -73,7 +73,8 @@ export function successOutcome(result: Shown = {}): SuccessOutcome {
 }
 
 /**
- * The outcome for many files: one change, and the notices of all files. A dry run has no change.
+ * The outcome of a call that changes many files: the id of its one change, and the notices of all
+ * files. A dry run has no change.
  */
 export function applyOutcome(result: ApplyResult): SuccessOutcome {
   const changed = !result.dryRun && result.results.some((one) => one.changed);

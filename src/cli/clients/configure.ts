@@ -160,8 +160,8 @@ function piecesOf(settings: ClientHooks, { files, gate, only, shell }: HookReque
 }
 
 /**
- * Removes our hooks from a text. If nothing else is left, `init` created the file: the result is
- * then undefined, which removes the file.
+ * Removes our hooks from a text. If nothing else is left, `init` has probably created the file, so
+ * the result is undefined, which removes the file.
  */
 function removedHooks(text: string | undefined, pieces: readonly HookPiece[]): EditedConfig {
   const rest = removePieces(text, pieces);

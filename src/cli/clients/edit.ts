@@ -5,7 +5,10 @@ export interface Splice {
   readonly put: string;
 }
 
-/** A changed text (undefined: no file), or the reason why nothing may be changed, with the line of the problem. */
+/**
+ * The new text of a file, undefined if there is to be no file; or the reason why nothing may be
+ * changed, with the line of the problem.
+ */
 export type EditedConfig =
   | { readonly ok: true; readonly text: string | undefined }
   | { readonly ok: false; readonly reason: string; readonly line?: number };

@@ -24,7 +24,9 @@ interface Bench {
   run(action: 'init' | 'remove', more?: Partial<ConfigureRequest>): void;
 }
 
-/** A project in which Claude Code's file has this text; undefined: there is no file. */
+/**
+ * A project in which Claude Code's file has this text. If `text` is undefined, there is no file.
+ */
 function bench(text: string | undefined): Bench {
   const { root, home } = scratch();
   const file = join(root, '.mcp.json');

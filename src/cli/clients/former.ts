@@ -79,7 +79,9 @@ export class FormerFiles {
     };
   }
 
-  /** Removes the folders above a deleted file that `init` created and that are empty now. */
+  /**
+   * Of the folders above a deleted file, removes those that `init` created and that are empty now.
+   */
   dropFolders(path: string): void {
     this.#dropFolders((folder) => path.startsWith(folder + sep));
   }

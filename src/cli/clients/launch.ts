@@ -135,8 +135,8 @@ export function whyLeftAlone(
 ): string | undefined {
   if (startsAnother(entryText))
     return `it has another server called "${name}"; rename or remove that one first`;
-  // Refuse an entry with an address: with a command beside it, the client could use either of the
-  // two.
+  // Refuse an entry with an address: if a command were added to it, the client could use either of
+  // the two.
   if (/\b(?:url|httpUrl)\b/.test(entryText))
     return `its server "${name}" is an address, not a command; remove it first with lookfirst remove`;
   if (words !== undefined && servedFolder(words) === undefined)

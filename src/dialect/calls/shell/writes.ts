@@ -168,7 +168,7 @@ function perlFiles(args: Args): Args {
 function transfers(how: 'copy' | 'move', { folder }: SimpleCommand, args: Args): readonly ShellWrite[] {
   const { options, operands, values } = split(args, /^(?:-\w*[tS]|--(?:target-directory|suffix))$/);
   // With these options, `cp` and `mv` never replace a file.
-  if (options.some((option) => /^(?:-[a-su-zA-RT-Z]*n|--(?:no-clobber|update))/.test(option))) return [];
+  if (options.some((option) => /^(?:-[a-su-zA-RT-Z]*n|--(?:no-clobber|update=none))/.test(option))) return [];
   const isNamed = options.some((option) => TARGET.test(option));
   const named = options.flatMap((option, at) => {
     const [found, attached] = TARGET.exec(option) ?? [];

@@ -25,8 +25,8 @@ export function newChangeId(): string {
 
 /**
  * Stores a planned change before any file is touched. If this process dies, another process can
- * then complete the change's record. Changes of the gate and of other programs all pass here.
- * Returns false if the journal could not be written and the policy allows changes without it.
+ * complete the record. Returns false if the journal could not be written and the policy allows
+ * changes without it.
  */
 export async function announce(
   world: World,
@@ -56,9 +56,8 @@ export async function announce(
 }
 
 /**
- * Thrown if a change was judged by this process's memory of what the session has seen, and the
- * store did not confirm that memory. No file was touched. The caller must judge again, by the
- * stored records.
+ * Thrown if the store does not confirm this process's memory of what the session has seen. No file
+ * was touched. The caller must judge the change again, by the stored records.
  */
 export class OutdatedBasis extends Error {
   constructor(cause?: Fault) {
@@ -66,10 +65,13 @@ export class OutdatedBasis extends Error {
   }
 }
 
-/** The result of a change that was announced: stored as pending before it was made. */
+/** The result of a change, to be recorded. */
 export interface Settlement {
   readonly change: string;
-  /** False if the planned change was not stored before; then no journal entry is written. */
+  /**
+   * False if the planned change could not be stored before it was made. Then no journal entry is
+   * written.
+   */
   readonly announced: boolean;
   readonly entries: readonly NewEntry[];
   /** Files that left the workspace. Their bytes are stored, so that an undo can restore them. */
@@ -160,7 +162,10 @@ export async function keepImages(
   return adoptEach(world, staying.size === 0 ? displaced : displaced.filter((each) => !staying.has(each)));
 }
 
-/** A removed folder with fewer files is not kept whole: each of its files is stored by itself. */
+/**
+ * A removed folder with at least this many files is kept whole. Files of smaller folders are stored
+ * one by one.
+ */
 const TREE_FILES = 100;
 
 /**
@@ -180,8 +185,8 @@ async function keepTrees(world: World, displaced: readonly Displaced[]): Promise
   }
   for (const [folder, members] of trees) {
     if (members.length < TREE_FILES) continue;
-    // If the policy demands full durability, sync the file system first. A batch needs no sync
-    // here: it has synced everything after its last step.
+    // Under full durability, sync the file system before `keepTree` lists the files. A batch has
+    // already synced everything after its last step.
     const isSynced = world.policy.durability !== 'full' || disk.batch !== undefined;
     if (!isSynced && !(await isFileSystemSynced(world))) continue;
     await images.keepTree({ folder, files: members.flatMap(treeFileOf) });
@@ -248,8 +253,8 @@ async function isFileSystemSynced({ disk }: World): Promise<boolean> {
 const MAX_ANNOUNCED_BYTES = 16 << 20;
 
 /**
- * The old file contents that a change replaces, for a store that keeps them in the transaction that
- * stores the planned change. Undefined for stores that keep them after the change.
+ * The old file contents to store in the same transaction as the planned change. Undefined if the
+ * store takes them after the change.
  */
 async function imagesToAnnounce(
   world: World,
@@ -284,8 +289,8 @@ function displacedBy({ before, movedTo }: Effect): Fingerprint | undefined {
 }
 
 /**
- * The bytes of a file; undefined if they no longer match the fingerprint, because the file changed
- * a moment ago. The replaced bytes are then stored after the change.
+ * The bytes of a file, or undefined if the file changed and they no longer match the fingerprint.
+ * Without them, the replaced bytes are stored after the change.
  */
 async function bytesOf(world: World, key: string, fingerprint: Fingerprint): Promise<Uint8Array | undefined> {
   const bytes = world.baselines.peek(fingerprint) ?? (await snapshotAt(world, key))?.bytes;
@@ -344,9 +349,8 @@ function wordsFor({ paths, tools, sessions }: BypassRule, subject: BypassSubject
 const calling = new AsyncLocalStorage<string>();
 
 /**
- * Runs a call so that the policy's bypass rules know its tool. Without a rule about tools, runs the
- * call directly: an `AsyncLocalStorage` in use slows down every promise of the process, and changes
- * take 10 % longer.
+ * Runs a call and passes its tool's name to the bypass rules. If no rule names tools, the name is
+ * not passed on: an `AsyncLocalStorage` makes changes 10 % slower.
  */
 export function runAsTool<T>({ bypass }: Pick<Policy, 'bypass'>, tool: string, call: () => T): T {
   const isAsked = bypass.some((rule) => typeof rule !== 'string' && rule.tools !== undefined);

@@ -204,8 +204,8 @@ export async function askUser({ request, results }: MissingApproval, approved: A
 }
 
 /**
- * The refusal that the agent gets. It does not say how to approve; only the journal and the server's output do, which
- * users read.
+ * The refusal that the agent gets. It does not say how to approve a change. Only the journal and
+ * the server's output say so, because users read them.
  */
 export function approvalRefusal({ request: { path, action } }: MissingApproval, answer?: Approval): Refusal {
   const reason = answer === 'declined' ? answer : 'approval';

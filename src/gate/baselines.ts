@@ -8,7 +8,7 @@ const MAX_BYTES_IN_MEMORY = 64 << 20;
 const MAX_FILE_BYTES = 8 << 20;
 /**
  * Delay, in milliseconds, before shown bytes are stored for other processes. By then a burst of
- * calls is over. A change may also have stored the same bytes, which saves the work.
+ * calls is over, or a change has stored the same bytes.
  */
 const SHARED_AFTER_MS = 200;
 const MAX_UNSHARED_BYTES = 16 << 20;
@@ -46,8 +46,9 @@ export class Baselines {
   }
 
   /**
-   * Like the function `mayHoldSecret`, for the bytes before `end`, which must be the end of a line: no secret spans two
-   * lines. The result is cached by fingerprint, so that the next page of a file is searched from the end of this one.
+   * Like the function `mayHoldSecret`, for the bytes before `end`. `end` must be the end of a line,
+   * because no secret spans two lines. The result is cached, so that each byte of a file is
+   * searched once.
    */
   mayHoldSecret({ sha256 }: Fingerprint, bytes: Uint8Array, end: number = bytes.byteLength): boolean {
     const plain = this.#plainBytes.get(sha256) ?? 0;
@@ -58,7 +59,10 @@ export class Baselines {
     return may;
   }
 
-  /** The bytes, if they are cached. Callers must not modify them: later diffs start from them. */
+  /**
+   * The bytes, if they are cached. Callers must not modify them: later diffs use them as the old
+   * text.
+   */
   peek({ sha256 }: Fingerprint): Uint8Array | undefined {
     return this.#recent.get(sha256);
   }
@@ -109,9 +113,8 @@ export class Baselines {
 
 /**
  * The bytes used last, in two generations. When the newer generation holds half of the limit, it
- * becomes the older one, and the former older one is dropped. One map in order of use would be
- * slow. V8 keeps a deleted entry in the chain of its key until it rebuilds the map, so each use of
- * a key in a map of 10,000 takes 100 µs.
+ * becomes the older one, and the previous older one is dropped. One map in order of use would be
+ * slow: in V8, each use of a key in a map of 10,000 takes 100 µs.
  */
 class RecentBytes {
   readonly #limit: number;

@@ -176,7 +176,7 @@ function settledEntry(work: Reserved, done: readonly DoneStep[]): ChangeEntry {
   return Object.assign({ ...entry }, whatWasDone(work, done), noticesOf(done));
 }
 
-/** The effects that really happened: an undo does not remove a folder that other programs use. */
+/** The effects of the steps. An undo leaves folders that other programs use. */
 function whatWasDone({ undo }: Work, done: readonly DoneStep[]): Pick<NewEntry, 'effects' | 'undone'> {
   const effects = once(done.flatMap(({ step, outcome }) => outcome.effects ?? step.effects));
   if (undo === undefined) return { effects };
@@ -229,9 +229,9 @@ function goneKeys(outcomes: readonly Done[]): readonly string[] {
 }
 
 /**
- * True if the store's answer was lost, so that nothing shows whether the change is recorded. The
- * files then stay as they are: reverting could contradict the journal. If there is no record, a
- * later process compares the files and records the change.
+ * True if the store's answer was lost, so that the change may or may not be recorded. Such a change
+ * is not reverted: that could contradict the journal. If no record exists, a later process writes
+ * it.
  */
 function isUnanswered(error: unknown): error is Fault {
   return error instanceof Fault && error.code === 'STORE_FAILED' && error.reason === 'unanswered';
@@ -268,8 +268,8 @@ function stillChanged(left: readonly string[]): string {
 }
 
 /**
- * Reverts completed steps, last one first, and returns the paths where that failed. The change then
- * stays open in the store: the next process that locks one of its files completes the record.
+ * Reverts completed steps, last one first, and returns the paths where that failed. If any failed,
+ * the change stays pending: the next process that locks one of its files completes the record.
  */
 async function takeBack(world: World, { work, done, change }: TakeBackInput): Promise<readonly string[]> {
   work.freeReserve();

@@ -189,8 +189,8 @@ export class Claims {
   }
 
   /**
-   * The refusal under the policy `claims: refuse`, if another session works on the file. The
-   * session that began to change the file first is not refused.
+   * The refusal under the policy `claims: refuse`, if another session began to change or reserve
+   * the file before this session did.
    */
   async #busy({ session }: Ledger, file: ClaimedFile, action: Action): Promise<Refusal | undefined> {
     if (this.#options.policy.claims !== 'refuse') return undefined;
@@ -244,7 +244,7 @@ export class Claims {
     return found;
   }
 
-  /** The lines that another session's changes wrote, if the file has not changed since. */
+  /** The lines that another session's change wrote. Undefined if the file differs from its result. */
   async #linesOf(
     { before, after }: Claim,
     live: Fingerprint | undefined,
@@ -289,9 +289,8 @@ function isHeld({ key, glob, root }: Claim, file: ClaimedFile): boolean {
 }
 
 /**
- * Appends notices about other sessions' work (claims) to the notices of a change. If one of the
- * change's notices already shows the other session's change, adds the claims to that notice
- * instead.
+ * Adds notices about other sessions' claims (changes or reservations) to the notices of a change.
+ * Claims whose diff is already shown join the notice with that diff.
  */
 export function withClaimNotices(
   notices: readonly Notice[],
@@ -365,7 +364,8 @@ export class Worktrees {
   counterpart(absolute: string, folder: string): Counterpart | undefined {
     const own = this.around(folder);
     const other = this.around(absolute);
-    // An agent in the main checkout that names another worktree means that worktree.
+    // No counterpart for an agent in the main checkout: if it names another worktree, it means that
+    // worktree.
     if (own === undefined || other === undefined || own === other || isMainWorktree(own)) return undefined;
     return { own, meant: own + absolute.slice(other.length) };
   }

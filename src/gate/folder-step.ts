@@ -119,8 +119,8 @@ export function folderEffects(located: Located): Effect[] {
 }
 
 /**
- * The effects to record for the parent folders that this process made. Another program may have
- * made the outer missing folders first. So the result has only the innermost `folders.made` ones.
+ * The effects to record for the parent folders that this process made: the innermost `folders.made`
+ * of the missing ones. Another program may have made the outer ones meanwhile.
  */
 export function madeEffects(
   located: Located,

@@ -30,7 +30,10 @@ import {
   type Written,
 } from './write-set.ts';
 
-/** If a program changes a file during the commit, everything is compared again, this many times at most. */
+/**
+ * If a program changes a file during the commit, the layer is compared with the workspace again, at
+ * most this many times in all.
+ */
 const MAX_TRIES = 3;
 const MAX_COMMAND_CHARS = 1000;
 const MAX_REMEMBERED_BYTES = 64 << 10;
@@ -51,17 +54,16 @@ export interface LayerCommit {
   readonly command: string;
   readonly writes: CommandPolicy['writes'];
   /**
-   * The treatment of changes that other programs made while the command ran. `merge`: merge them
-   * with the command's result, or refuse. `overwrite`: replace them, for callers that have seen
-   * them.
+   * How to treat changes that other programs made while the command ran. `merge`: merge them with
+   * the command's result, or refuse if that fails. `overwrite`: replace them, because the caller
+   * has seen them.
    */
   readonly meanwhile: 'merge' | 'overwrite';
   /** `shown`: the model is shown the changes, so that they count as seen. `silent`: it is not. */
   readonly answer: 'shown' | 'silent';
   /**
-   * Times at which the call arrived and was answered. Lines that other answers showed after the
-   * arrival do not count as seen for this call. Absent if the client waits for each answer before
-   * its next call.
+   * The times at which the call arrived and was answered. Lines that the session saw only after the
+   * arrival do not count as seen for this call. Absent if the client sends one call at a time.
    */
   readonly times?: CallTimes | undefined;
 }
@@ -73,9 +75,8 @@ export type CommittedCommand = Pick<
 >;
 
 /**
- * Commits all of a command's writes or none, while it holds the locks of every path that the
- * command touched. One undo takes the change back. The change has the id of the command's layer.
- * If the policy discards writes, reports them without changing or refusing anything.
+ * Commits all of a command's writes or none, as one change that one undo takes back. If the policy
+ * discards writes, only reports them.
  */
 export async function commitCommand(
   world: World,
@@ -101,8 +102,8 @@ export async function commitCommand(
 }
 
 /**
- * Assigns the entries of a file system that is mounted inside a root to that root. The paths of the
- * entries become relative to the root.
+ * If a folder of the layer is a file system mounted inside a root, counts its entries as the
+ * root's, with paths relative to the root.
  */
 function namedInRoots({ workspace }: World, { folders, ...rest }: LayerContent): LayerContent {
   const named = folders.map((folder) => {
@@ -209,9 +210,8 @@ function itemsOf({ written }: Vetted, sightings: ReadonlyMap<string, Sighting>):
 }
 
 /**
- * Remembers the bytes that a command left, so that later changes to them can be shown as a diff. If
- * there are many files, remembers only files that the session knows, because storing every file
- * would take as long as the commit.
+ * Remembers the bytes of small files that a command wrote, for later diffs. Of many files,
+ * remembers only those that the session has seen: storing all would take as long as the commit.
  */
 async function rememberResults(world: World, ledger: Ledger, { written }: Vetted): Promise<void> {
   const small = written.filter(
@@ -337,8 +337,8 @@ function countsOf({ diff }: UnifiedDiff): { readonly added: number; readonly rem
 
 /**
  * The lines of the new file that count as seen: lines seen before, and lines in the diff. Undefined
- * if the session last saw other bytes than the command found. The session's old sighting then
- * stays, so that the change in between is still reported later.
+ * if another program changed the file between the session's last view and the command. The old
+ * sighting then stays, so that this change is reported later.
  */
 async function creditOf(
   world: World,

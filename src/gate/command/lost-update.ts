@@ -25,9 +25,8 @@ interface Overwritten {
 }
 
 /**
- * The refusal if a command's result drops a change by another writer. That is the case if the
- * session has not seen the bytes before the command, and the result lacks the text that was new to
- * the session. The session's own changes do not count as another writer's.
+ * The refusal if a command's result drops another writer's change that the session has not seen.
+ * The session's own changes are no reason to refuse.
  */
 export async function lostUpdate(
   world: World,
@@ -57,9 +56,8 @@ export async function lostUpdate(
 }
 
 /**
- * True if the result drops the other writer's change. That is so if the file is removed, or if the
- * text of the change is missing. If the texts cannot be compared, true only if the result equals
- * the bytes that the session knew.
+ * True if the command removed the file, or if its result lacks the text of the other writer's
+ * change. If the texts cannot be compared, true if the result has the bytes that the session knew.
  */
 function drops(
   written: Overwritten,

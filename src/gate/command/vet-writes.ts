@@ -122,7 +122,7 @@ async function guardedChange(world: World, written: Written): Promise<Refusal | 
   const { before, after } = written;
   if (isGuarded(relative) && before.kind !== 'directory' && after.kind !== 'directory') return whole;
   if (after.kind === 'link' && isGitLink(relative)) return whole;
-  // Allow changes of all other files. Removing a file of git's configuration is also allowed:
+  // Below, only the content of git's configuration is checked. Removing such a file is allowed:
   // without it, git runs no program.
   if (after.kind !== 'file' || !(isGitConfig(relative) || isGitPointer(relative))) return undefined;
   const text = bytesAfter(written)?.toString('utf8');
@@ -169,11 +169,8 @@ async function notSeen(ledger: Ledger, written: Written): Promise<Refusal | unde
 
 /**
  * Merges a file that the command and another program have both changed, or refuses with the diff.
- * The merge starts from the text that both programs started from, if the journal has it. Otherwise
- * it starts from an earlier text that the session or the journal knows. Text that was added later,
- * but before the command began, is in both versions, so the merge keeps it. An earlier text that
- * equals the command's result is not used: the command would seem to have changed nothing, and its
- * result would be lost.
+ * The merge starts from the text that both started from, if the journal has it. Otherwise it starts
+ * from an earlier text that the session or the journal knows.
  */
 async function concurrentChange(world: World, ledger: Ledger, judged: Judged): Promise<Written | Refusal> {
   const { written } = judged;
@@ -205,7 +202,11 @@ interface MergeBase {
   readonly is: 'certain' | 'likely';
 }
 
-/** The merged text, or undefined if the merge is not clean or depends on the choice of the base. */
+/**
+ * The merged text, or undefined if the merge is not clean or depends on the choice of the base. A
+ * `likely` base that equals the result is rejected: the command would seem to have changed nothing,
+ * and the merge would drop its result.
+ */
 function mergedFrom({ texts, is }: MergeBase, result: string, live: string): string | undefined {
   let agreed: string | undefined;
   for (const text of texts) {
@@ -217,14 +218,14 @@ function mergedFrom({ texts, is }: MergeBase, result: string, live: string): str
 }
 
 /**
- * The longest tick, on any kernel, of the clock that stamps files. A command starts only after the
- * tick that follows `beganNs`, so a change within this time after `beganNs` came before the
- * command.
+ * The longest tick, on any kernel, of the clock that stamps files. Commands start at the first tick
+ * after `beganNs`. A change less than this time after `beganNs` was therefore made before the
+ * command started.
  */
 const TICK_MS = 10;
 /**
- * Longest time between the journal's record of a planned change and the change itself. If the
- * record is older than this when a command starts, the change is already made.
+ * The longest time from the journal entry of a planned change to the change itself. An entry that
+ * is older than this when a command starts belongs to a finished change.
  */
 const MADE_WITHIN_MS = 60_000;
 
@@ -238,8 +239,8 @@ async function baseOf(
   const query = { key, kinds: ['change'], limit: 1 } as const;
   const [first] = await world.store.entries({ ...query, sinceMs: startMs, order: 'oldest' });
   const started = await textBefore(world, first, { key, beganNs });
-  // Only the first change after the start counts. The text before a later change already contains
-  // another program's change, and a merge from it would drop that change.
+  // Use only the first change after the command's start. The text before a second change already
+  // contains the first one, and a merge from that text would drop it.
   if (started !== undefined) return { texts: [started], is: 'certain' };
   const [last] = await world.store.entries({ ...query, untilMs: startMs - 1, order: 'newest' });
   const sighting = await ledger.recall(key);
@@ -269,10 +270,9 @@ async function textBefore(
 }
 
 /**
- * The texts that the file may have contained when the command began, according to the last change
- * that the journal recorded before. If it was recorded shortly before, it may have been made while
- * the command ran. The text before that change is then possible too; if that text is unknown, the
- * result is empty.
+ * The texts that the file may have contained when the command began: the result of the last change
+ * recorded before. If that change may have been made later than the start, also the text before it.
+ * Empty if that text is needed but unknown.
  */
 async function textsAround(
   world: World,

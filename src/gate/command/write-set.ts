@@ -89,7 +89,7 @@ function named(world: World, root: string, refusal: Refusal): Refusal {
   return { ...refusal, path: shownNameOf(world, { root, relative, absolute: absolute(root, relative) }) };
 }
 
-/** Keys that a command's writes touch, to be locked before the comparison. A locked folder covers its contents. */
+/** The keys to lock for a command's writes. A locked folder covers its contents. */
 export function layerKeys(world: World, { folders }: LayerContent): readonly string[] {
   const keys = folders.flatMap(({ root, entries }) =>
     outermost(entries).map((relative) => world.workspace.keyOf(absolute(root, relative))),
@@ -123,8 +123,8 @@ class WriteSetReader {
   readonly #leftOut: { readonly path: string; readonly kind: FileKind }[] = [];
   readonly #droppedBits: string[] = [];
   /**
-   * Keys of paths that are no folders in the workspace, so that nothing exists below them. The value is the access list
-   * that new files inherit there.
+   * Keys of folders in the layer that are no folders in the workspace, so that nothing exists below
+   * them. The value is the access list that new files inherit there.
    */
   readonly #fresh = new Map<string, AccessList | undefined>();
   /** Number of further bytes of the layer's files that may stay in memory. */
@@ -212,8 +212,8 @@ class WriteSetReader {
   }
 
   /**
-   * The access list of the path. For a path that does not exist yet, the list that new files
-   * inherit there. Undefined unless the layer's entry has a list or is a new folder.
+   * The access list of the path, or for a new path the list that new files inherit there. Undefined
+   * if the comparison needs none.
    */
   #listAt({ dir, name }: Place, entry: LayerEntry, { side }: There): AccessList | undefined {
     const { native } = this.#world.disk;
@@ -281,9 +281,9 @@ class WriteSetReader {
 }
 
 /**
- * The state of a name that the workspace lacks, with the change time of its folder. The layer may have a copy of a
- * workspace file under this name. The time then tells why the file is absent. If the folder changed while the command
- * ran, another program may have removed the file. Otherwise the command itself moved a file to this name.
+ * The state of a name that the workspace lacks, with the change time of its folder. If the layer
+ * has a copy under this name and the folder changed while the command ran, another program may have
+ * removed the file. Otherwise the command moved a file to this name.
  */
 function absentFrom(dir: PinnedDirectory): There {
   return { ...NOTHING_THERE, ctimeNs: inspect(dir, '.')?.ctimeNs ?? 0n };
@@ -303,8 +303,8 @@ function isTakeable({ hasOtherNames, hasAttributes, mode }: Extract<LayerEntry, 
 }
 
 /**
- * The mode to commit. A commit never adds the command's access list. With such a list, the mode's group bits are the
- * most that any listed user gets. Without the list they would grant too much to the group.
+ * The mode to commit, without the command's access list. Such a list turns the group bits into a
+ * limit for all listed users. Without the list, these bits would grant too much to the group.
  */
 function modeWithoutList(
   { mode, list }: Extract<LayerEntry, { kind: 'file' | 'folder' }>,

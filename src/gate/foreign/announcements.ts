@@ -40,12 +40,12 @@ const SETTLED_LATER: ReadonlySet<RefusalCode> = new Set([
   'DELETED',
 ]);
 /**
- * Maximum number of tries. Links and folders may change before they are locked. Each try also locks
- * the keys that the previous try turned out to need.
+ * Maximum number of tries to announce a change. Links and folders may change before they are
+ * locked. Then the next try locks more keys.
  */
 const MAX_TRIES = 5;
 
-/** Maximum number of a session's completed calls that are remembered or searched in the journal. */
+/** Maximum number of a session's completed calls to keep in memory or to search in the journal. */
 const MAX_SEARCHED = 200;
 
 type Announced = Outcome<{ readonly change: string; readonly notices: readonly Notice[] }>;
@@ -142,8 +142,8 @@ export class Announcements {
   }
 
   /**
-   * Records that a command runs on a private copy-on-write view of the workspace (a layer). The layer's commit then
-   * records its changes. Returns false if the command's result is recorded already or another process runs it.
+   * Records that a command runs on a layer: a private copy-on-write view of the workspace. Returns
+   * false if the command is not pending or already runs on a layer.
    */
   async moveToLayer(change: string): Promise<boolean> {
     const { world } = this.#scene;
@@ -163,8 +163,8 @@ export class Announcements {
 
   /**
    * Judges whether a shell command may write this file. `edit`: the session must have seen some of
-   * the file; a later check finds out whether the command keeps other writers' changes. `replace`:
-   * the session must have seen all of the file, or made it.
+   * the file; the command's result is checked later. `replace`: the session must have seen all of
+   * the file, or written its present content.
    */
   async vetCommandWrite(intent: ForeignIntent, how: 'edit' | 'replace'): Promise<Outcome<object>> {
     const judged = await judgeAll(this.#scene, [intent]);
@@ -211,8 +211,8 @@ export class Announcements {
   }
 
   /**
-   * Returns a refusal, or notices about other sessions' work on the files, with the journal entries of the approvals
-   * used. Another program makes the change, so only `lookfirst allow` can approve it.
+   * Returns a refusal, or notices about other sessions' work on the files. Other programs' changes
+   * can be approved only by `lookfirst allow`.
    */
   async #othersOn({ effects }: AllowedChanges): Promise<OnOthers> {
     const { world, ledger } = this.#scene;
@@ -238,7 +238,7 @@ export class Announcements {
     }
   }
 
-  /** Records, by comparing files, the results of changes without a lock whose end no host has reported. */
+  /** Compares files to record the changes without a lock whose end no host has reported. */
   async settleLeft(): Promise<void> {
     const { world, ledger } = this.#scene;
     for (const pending of await world.store.pending({ here: true })) {
@@ -262,8 +262,8 @@ export class Announcements {
     denied: readonly Pick<Denied, 'refusal' | 'credit' | 'evidence'>[],
     { hold, times }: Pick<TimedAnnounceOptions, 'hold' | 'times'>,
   ): Promise<Announced> {
-    // If the policy only observes, the model does not get the refusal, so the lines in it do not
-    // count as seen. Only hooks observe, and only hooks announce changes without a lock.
+    // Under `mode: observe` the model does not get the refusal, so the lines in it do not count as
+    // seen. Only hooks observe: they announce changes without a lock.
     const isObserved = hold === 'none' && this.#scene.world.policy.mode === 'observe';
     const refusals: Refusal[] = [];
     for (const { credit, ...each } of denied) {
@@ -322,7 +322,7 @@ export class Announcements {
       for (const { expected } of to.judged.writes) {
         if (expected === undefined) continue;
         world.baselines.remember(expected.fingerprint, expected.bytes);
-        // Store the expected bytes, because another process will compare the file with them.
+        // Store the expected bytes: without a lock, another process may compare the file with them.
         if (foreign?.hold === 'none')
           await world.images.keepBytes(expected.bytes, expected.fingerprint, 'none');
       }
@@ -360,8 +360,8 @@ export class Announcements {
   }
 
   /**
-   * The answer for a change that is no longer pending: success if its result is in the journal,
-   * recorded by another process or after a timeout. Otherwise a refusal.
+   * The answer for a change that is no longer pending. It is a success if the journal has the
+   * change's result, and a refusal otherwise.
    */
   async #settledAlready(change: string): Promise<Settled> {
     const { world, ledger } = this.#scene;

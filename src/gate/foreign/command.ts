@@ -43,9 +43,9 @@ export interface BytesBefore {
 }
 
 /**
- * Stores the bytes that a command may destroy: those of every file the session has seen and of
- * `paths`. Unless the command is expected to run on a layer (a private view of the workspace), also
- * covers the rest of the work tree, as far as git finds it within the policy's time limit.
+ * Stores the bytes that a command may destroy: those of every file that the session has seen, and
+ * of `paths`. If the command runs directly in the workspace, also stores the other files of the
+ * work tree that git finds within the policy's time limit.
  */
 export async function keepBytesBefore(
   scene: ShownScene,
@@ -259,9 +259,8 @@ async function snapshotTurnouts(
 }
 
 /**
- * The state, before the command, of a file that the command may have changed. The bytes of a
- * tracked file are known only if git stores them unconverted. Stores known bytes for an undo. The
- * caller syncs the stored bytes to disk.
+ * The state, before the command, of a file that the command may have changed. Stores the bytes for
+ * an undo if git has them unconverted. The caller must sync them.
  */
 async function sideBefore(
   world: World,

@@ -387,9 +387,8 @@ describe('a change that the host of another session is about to make', () => {
     const { sessions, second } = await announced(() => ms);
     const { store } = sessions.world;
     const announcing = second.announceCommand('cat a.txt');
-    // `announceCommand` has read the files before the clock advances here. It misses changes that
-    // other sessions record later, so its entry must carry the earlier time, not the time at which
-    // it ends.
+    // `announceCommand` has already read the files here. Its entry must have the time of that read:
+    // later changes of other sessions are not in it.
     ms += 10;
     const change = await announcing;
     expect(await store.pending({ change })).toMatchObject([{ entry: { atMs: 1_000_000 } }]);

@@ -41,8 +41,8 @@ const MAX_LISTED = 100_000;
 const NOT_FOR_READING: ReadonlySet<FileKind> = new Set(['fifo', 'socket', 'device']);
 
 /**
- * A session that can run an operation for a client's call. The session then judges by the time at
- * which that call arrived.
+ * A session that can run an operation for a client's call. In it, only lines shown before the call
+ * arrived count as seen.
  */
 interface CallingSession extends Session {
   inCall<T>(times: CallTimes | undefined, work: () => T): T;
@@ -186,8 +186,8 @@ function foreignLocate(world: World, path: string, action: Action): Outcome<{ re
 }
 
 /**
- * The path with its names as on disk, for a server that treats names as equal if they differ only in Unicode
- * form. If several names match, the server uses none, and the path stays unchanged.
+ * The path with its names as on disk. Names that differ only in Unicode form are equal for the
+ * server. If several names on disk match, the path stays unchanged.
  */
 function pathOnDisk(world: World, path: string): string {
   let found = path;
@@ -223,8 +223,8 @@ function nextOnDisk(world: World, path: string): string | undefined {
 }
 
 /**
- * Records that a whole file was shown, if its bytes equal the shown ones. Returns false if that is
- * not certain; the caller then uses a slower check.
+ * Records that a whole file was shown, if its bytes equal the shown ones. Returns false if the
+ * bytes differ or could not be compared. The caller then uses a slower check.
  */
 async function sawWhole(
   scene: ShownScene,

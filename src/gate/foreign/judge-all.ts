@@ -26,7 +26,10 @@ export interface AllowedChanges {
   readonly credits: readonly Sighting[];
 }
 
-/** A file whose text changes, with its expected bytes if the caller's text determines them. */
+/**
+ * A file whose text changes. `expected`: the bytes that the file will have, if they follow from the
+ * caller's text.
+ */
 interface ExpectedWrite extends ForeignWrite {
   readonly expected?: { readonly bytes: Uint8Array; readonly fingerprint: Fingerprint };
 }
@@ -45,9 +48,9 @@ interface AllowedTouch {
 }
 
 /**
- * Joins an edit or an append of a file with later changes of the same file, as in a patch that changes, extends and
- * moves it. Judged separately, the later change would not know of the earlier one. Appended text is left out, because
- * an append destroys nothing.
+ * Joins an edit or an append of a file with later changes of the same file, so that they are judged
+ * as one change. A patch, for example, edits a file and then moves it. Appended text is left out,
+ * because an append destroys nothing.
  */
 export function joinedChanges(intents: readonly ForeignIntent[]): readonly ForeignIntent[] {
   const joined: ForeignIntent[] = [];
@@ -111,7 +114,10 @@ export async function judgeAll(
   };
 }
 
-/** Notices about changes that other programs made to files which this session may change anyway. */
+/**
+ * Notices about changes that other programs made to the files, for a change that is allowed
+ * nevertheless.
+ */
 export async function changesElsewhere(
   scene: ShownScene,
   effects: readonly Effect[],
@@ -157,9 +163,8 @@ async function judgeFile({ world, ledger }: ShownScene, intent: FileIntent): Pro
   );
   const writes = write === undefined ? [] : [write];
   if (effects.length > 0) return { ok: true, effects, writes, ...by };
-  // The change has no effect: its text is already in the file. Still store the file with the
-  // planned change, so that it is compared afterwards: the program may write another encoding or
-  // line endings.
+  // The file already has the text of this change. Announce the file as unchanged, so that its bytes
+  // are compared afterwards: the program may write another encoding or other line endings.
   const { key, relative } = step.path;
   const side = await sideAt(world, key);
   return { ok: true, effects: [{ key, relative, before: side, after: side }], writes, ...by };
@@ -209,9 +214,8 @@ function warnedBy({ path, notices = [] }: Step): Pick<Allowed, 'warned'> {
 }
 
 /**
- * The effects of an edit, delete or move of a missing file. Such a call destroys nothing, so it
- * passes, and the other server reports the mistake in its own words. The files are compared
- * afterwards. Undefined if the call must stay refused.
+ * The effects of an edit, delete or move of a missing file. Such a call destroys nothing, so it is
+ * allowed, and the other server reports the missing file. Undefined if the call must stay refused.
  */
 async function effectsWhereNothingIs(
   scene: ShownScene,
@@ -246,9 +250,8 @@ function absentAt(world: World, paths: readonly string[]): readonly Effect[] | u
 }
 
 /**
- * Judges a change whose text only the other server knows. The session must have seen the named
- * lines, or every line if none is named, in the present bytes. Without the text, the change cannot
- * be merged with another program's change.
+ * Judges a change whose text only the other server knows. The session must have seen the present
+ * content of the named lines, or of all lines if none is named.
  */
 function judgeTouch({ world, ledger }: ShownScene, intent: TouchIntent): Promise<AllowedTouch | Denied> {
   return judgeGranted(world, ledger, {

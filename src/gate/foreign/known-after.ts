@@ -31,9 +31,9 @@ export interface KnownAfter {
 }
 
 /**
- * Computes what a session knows of the files after another program made a change for it. The
- * session knows the text that it gave to the program, as far as the file holds that text, and lines
- * seen before. Lines that other writers added meanwhile do not count as seen.
+ * Computes what a session has seen of the files after another program made a change for it: the
+ * text that it gave to the program, and the lines that it saw before. Lines that other writers
+ * added meanwhile do not count.
  */
 export async function knownAfter(
   scene: ShownScene,
@@ -107,9 +107,8 @@ async function coverageAfter(
 }
 
 /**
- * The lines of `given` that count as seen. `given` holds the bytes that the file would have if only
- * the session's own text were written. If `given` is undefined, returns the lines of the file's
- * present bytes that count as seen.
+ * The lines of `given` that count as seen. `given` is the file's content without the changes of
+ * other writers. If it is undefined, the result is for the file's present bytes.
  */
 async function ownCoverage(
   world: World,

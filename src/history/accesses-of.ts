@@ -91,7 +91,8 @@ function changeAccess(intent: ForeignIntent, scene: Scene, all: readonly Touch[]
     case 'touch':
       return editAccess(movedTo(intent.path, all), scene);
     case 'insert':
-      // An insert without `afterLine` appends, which shows nothing of the file.
+      // An insert without `afterLine` appends. This needs no knowledge of the file, so it proves
+      // none.
       return intent.afterLine === undefined ? [] : editAccess(intent.path, scene);
     case 'delete':
     case 'move':
@@ -114,7 +115,7 @@ function editAccess(given: string, scene: Scene): readonly Access[] {
   return path === undefined ? [] : [{ kind: 'edit', path, given }];
 }
 
-/** The path of a file after a call, which may have moved the file. */
+/** The path that a file has after the call. Another touch of the same call may move the file. */
 function movedTo(path: string, all: readonly Touch[]): string {
   for (const touch of all)
     if (touch.does === 'change' && touch.intent.kind === 'move' && touch.intent.source === path)
@@ -136,8 +137,8 @@ function searchAccess(given: string | undefined, scene: Scene): readonly Access[
 }
 
 /**
- * The lines that a call will show or write if it succeeds. Plain JSON without contents, because it is kept (perhaps in
- * a snapshot) until the result arrives.
+ * One effect of a call that waits for its result. Plain JSON, because snapshots contain it. Holds
+ * no contents.
  */
 export type Access = ReadAccess | WriteAccess | EditAccess | SearchAccess;
 
@@ -190,7 +191,7 @@ interface Hit {
 }
 
 /**
- * The lines that one access of a successful call showed, by file. If the text before an edit is
+ * The lines that one access of a successful call showed, by file. For an edit whose old text is
  * known, use `carriedView` instead.
  */
 export function viewsOf(access: Access, result: RecordedResult, locate: Locate): readonly View[] {
@@ -253,8 +254,8 @@ function revisionOf(access: WriteAccess | EditAccess, result: RecordedResult): {
 }
 
 /**
- * The matching lines that a search showed, by file, in the form `path:line:text`. Other forms are ignored, because they
- * may not show whole lines.
+ * The matching lines that a search showed, by file. Only result lines of the form `path:line:text`
+ * count: other forms may not show the whole line.
  */
 function searchViews(access: SearchAccess, result: RecordedResult, locate: Locate): readonly View[] {
   const files = new Map<string, Hit[]>();

@@ -57,7 +57,7 @@ function claudeCut(all: readonly JsonRecord[]): CutOff | undefined {
   const parentAt = records.findIndex((record) => record['uuid'] === prompt['parentUuid']);
   const between = records.slice(parentAt + 1, at);
   if (!between.some(isSpoken)) return undefined;
-  // A parent that is not in the tail is older than the whole tail. Then cut from the beginning.
+  // If the parent is not in the tail, the cut is older than the whole tail, so `afterMs` is 0.
   return { afterMs: timeOf(records[parentAt]) ?? 0, untilMs };
 }
 
@@ -90,12 +90,12 @@ function codexCut(records: readonly JsonRecord[]): CutOff | undefined {
 }
 
 /**
- * Newer versions of Codex continue a rewound conversation in a new file. Its first record names the end of the kept
- * part of the former file.
+ * The start of a Codex file after a rewind. Newer versions of Codex then begin a new file, whose
+ * first record says how much of the old file still counts.
  */
 interface KeptPart {
   readonly thread: string;
-  /** The number of records in the part of the former file that was kept. */
+  /** The number of records of the old file that still count. */
   readonly records: number;
   readonly endByte: number;
   /** The time at which the conversation continued after the rewind. */
@@ -103,7 +103,7 @@ interface KeptPart {
 }
 
 /**
- * The part of the former file that a transcript continues, according to its first record. Undefined
+ * The part of the old file that this transcript continues, according to its first record. Undefined
  * if the transcript is not a Codex file after a rewind.
  */
 export function keptPart(head: string): KeptPart | undefined {
@@ -113,15 +113,16 @@ export function keptPart(head: string): KeptPart | undefined {
   const untilMs = timeOf(record);
   if (payload === undefined || base === undefined || untilMs === undefined) return undefined;
   const thread = stringIn(base, 'thread_id');
-  // Ignore a fork: it continues the history of another thread, and is another session.
+  // If the thread of the old file has another id, this is a fork. A fork is a new session, not a
+  // rewind.
   if (thread === undefined || thread !== payload['id']) return undefined;
   const records = integerIn(base, 'end_ordinal_exclusive') ?? 0;
   return { thread, records, endByte: integerIn(base, 'end_byte_offset') ?? 0, untilMs };
 }
 
 /**
- * The time of the last record in `tail`, if `tail` is the end of the kept part. Undefined if `tail`
- * belongs to another part.
+ * The time of the last record in `tail`, if this record is the last one of the kept part; otherwise
+ * undefined.
  */
 export function endOfKeptPart({ records }: KeptPart, tail: string): number | undefined {
   const last = recordOf(tail.trimEnd().split('\n').at(-1) ?? '')[0];
@@ -129,9 +130,8 @@ export function endOfKeptPart({ records }: KeptPart, tail: string): number | und
 }
 
 /**
- * The newest cut in a transcript of Gemini CLI. `$rewindTo` names the first removed message. After
- * a compression or a restored checkpoint, `$set` replaces all messages. Resuming a conversation
- * also writes `$set`, with the same messages at new times. This is no cut.
+ * The newest cut in a transcript of Gemini CLI. `$rewindTo` names the first removed message. `$set`
+ * replaces all messages, which is a cut only if a message is missing afterwards.
  */
 function geminiCut(records: readonly JsonRecord[]): CutOff | undefined {
   const messages = new GeminiMessages();
@@ -162,8 +162,8 @@ class GeminiMessages {
   /** The earliest recorded time of each message, by the message's id. */
   readonly #times = new Map<unknown, number>();
   /**
-   * The messages of the last `replace`, until `settle` makes them the current ones. A resumed
-   * conversation replaces its messages twice before it continues, and only the second list counts.
+   * The messages of the last `replace`, which take effect with `settle`. A resumed conversation
+   * calls `replace` twice, and only the second list counts.
    */
   #next: readonly JsonRecord[] | undefined;
 
@@ -178,8 +178,8 @@ class GeminiMessages {
   }
 
   /**
-   * Removes the message with the id `first` and all later ones. `rest`: the records that follow,
-   * beginning with the record of the rewind.
+   * Removes the message with the id `first` and all later ones. `rest`: the record of the rewind
+   * and all records after it.
    */
   rewind(first: unknown, rest: readonly JsonRecord[]): void {
     this.settle();

@@ -13,8 +13,8 @@ import { OPENAI_AGENTS } from './formats/openai-agents.ts';
 import { THREAD_EVENTS } from './formats/thread-events.ts';
 
 /**
- * The formats, those with the clearest marks first, because one record may carry the marks of two
- * formats.
+ * The formats in the order of the search. A record may look like two formats, so formats with
+ * distinctive records come first.
  */
 const FORMATS: readonly Format[] = [
   MCP_LOG,

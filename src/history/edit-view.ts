@@ -6,8 +6,8 @@ import { type Edited, textAfter } from './tool-result.ts';
 import { ComparedText } from './verify.ts';
 
 /**
- * Changes in ascending order, and how far they move the lines after them: `shifts[n]` is the sum of
- * the first `n` changes.
+ * Changes in ascending order. `shifts[n]` is the number of lines by which the first `n` changes
+ * move the lines after them.
  */
 interface Shifted {
   readonly changes: readonly ChangedLines[];
@@ -21,7 +21,7 @@ interface ChangedLines extends LineRange {
   readonly now: number;
 }
 
-/** Offsets of whole lines in the old text that one or more edited spans touch. */
+/** Whole lines of the old text, as offsets. One or more edited spans touch these lines. */
 interface Stretch {
   readonly start: number;
   readonly end: number;
@@ -32,9 +32,9 @@ interface Stretch {
 }
 
 /**
- * The lines that the model knows of a file after its own edit, if the transcript contains the
- * file's text before the edit. They are the lines seen before (`latest`, newest first) at their new
- * positions. New lines count if the model has seen the lines they replace.
+ * The lines of a file that the model knows after its own edit: the lines it had seen before, at
+ * their new positions, and new lines that replace seen ones. `latest`: the earlier views, newest
+ * first.
  */
 export function carriedView(path: string, latest: Iterable<SeenEntry>, edited: Edited): Carried {
   const before = new ComparedText(edited.before);
@@ -42,16 +42,15 @@ export function carriedView(path: string, latest: Iterable<SeenEntry>, edited: E
   const { totalLines } = after;
   const { seen, roots } = seenOf(before, latest);
   const isSeen = seen.length === 1 && seen[0]?.from === 1 && seen[0].to === before.totalLines;
-  // If the model has seen the whole file in one piece, it knows all of the new text. Otherwise it
-  // knows only the parts that it has seen.
+  // True if the model knows the whole new text: it had seen the whole old text, or that was empty.
   const isKnown = isSeen || before.totalLines === 0;
   const ranges = isKnown ? rangesOf(WHOLE, totalLines) : carriedLines(seen, changedLines(edited));
   const coverage = linesCoverage(ranges, totalLines);
   if (coverage.kind === 'none') return { view: bareView(path, { how: 'edit', totalLines }), roots: [] };
   const shown = ranges.map((range) => {
     const text = after.slice(range);
-    // Like a read, leave out the newline of the range's last line, unless the range ends with the
-    // file.
+    // A read does not show the newline after the last line of its range. So leave it out here too,
+    // except at the end of the file.
     return shownText(range.to < totalLines ? text.slice(0, -1) : text, range);
   });
   const view = bareView(path, { coverage, totalLines, shown, how: 'edit' });
@@ -131,8 +130,9 @@ function newSides(diff: string): readonly DiffHunk[] {
 }
 
 /**
- * Maps seen lines to their positions after some changes. Lines written by a change count as seen if all lines they
- * replace were seen. Separate ranges stay separate, so that each can be compared on its own later.
+ * Maps seen lines to their positions after some changes. New lines count as seen if all lines they
+ * replace were seen. Does not merge ranges, because each range is later compared with the disk by
+ * its own hash.
  */
 function carriedLines(seen: readonly LineRange[], changes: readonly ChangedLines[]): readonly LineRange[] {
   const shifts = [0];

@@ -27,7 +27,7 @@ const GIVEN_UP = 1000;
 /** Maximum number of earlier views of a file whose lines still count as seen after an edit. */
 const MAX_CARRIED = 8;
 
-/** Receives each call, and each successful change before its content counts as seen. */
+/** Notified of each call, and of each successful change before the fold adds its view. */
 export interface FoldObserver {
   called(call: RecordedCall): void;
   changed(change: ObservedChange): void;
@@ -40,13 +40,13 @@ export interface ObservedChange {
   readonly latest: readonly SeenEntry[];
 }
 
-/** Removed entries stay in the list until there are more than this many, and they are more than half of the list. */
+/** Removed entries leave the list at the latest when they exceed this number and half of the list. */
 const MAX_GONE = 1000;
 
 /**
- * Collects which file contents the model of a conversation has in its context. The parser of each transcript format
- * passes in the calls and results. Works in one pass. Pairs results with calls by id; the first result after a call
- * counts. Holds hashes and ranges, never contents.
+ * Collects which file contents the model of a conversation has in its context. The parser of each
+ * transcript format passes in the calls and results. Pairs results with calls by id; only the first
+ * result of a call counts. Holds hashes and ranges, never contents.
  */
 export class Fold {
   readonly options: HistoryOptions;
@@ -80,8 +80,8 @@ export class Fold {
   }
 
   /**
-   * The views of a file that contain its text and are still part of the conversation, newest first.
-   * Searches only the last few views of the file: only their lines can count as seen after an edit.
+   * The latest views of a file whose text is known, newest first. Leaves out views that are no
+   * longer part of the conversation. Searches only the last `MAX_CARRIED` views.
    */
   *lastShown(path: string): Iterable<SeenEntry> {
     const entries = this.#seen.ofPath(path);
@@ -220,7 +220,7 @@ export class Fold {
     }
   }
 
-  /** Removes the views of a call if `result` is a later copy of its result that the host has blanked. */
+  /** Removes the views of a call if the host has written its result again with blanked text. */
   #blankLater(result: RecordedResult): void {
     const { id, text } = result;
     if (text !== undefined && isBlanked(text)) this.#seen.removeCall(id);
@@ -238,8 +238,8 @@ export class Fold {
   }
 
   /**
-   * Returns the entry of an edit unchanged if the list still has every earlier view that showed the edit's unchanged
-   * lines. Otherwise returns the entry without content.
+   * The entry, but without content if it depends on a removed view. An edit's view depends on the
+   * views that showed the unchanged lines.
    */
   readonly #rooted = (entry: SeenEntry): SeenEntry => {
     const { roots, view } = entry;
@@ -291,8 +291,8 @@ class SeenList {
   /** All entries, oldest first, including the removed ones in `#gone`. */
   #all: SeenEntry[] = [];
   /**
-   * Entries that were removed but are still in `#all`. Removals are rare, so `#all` is an array: appending to it is
-   * faster than to a set.
+   * Removed entries that are still in `#all`. They stay there because removals are rare and
+   * removing from an array is slow.
    */
   readonly #gone = new Set<SeenEntry>();
   /** Ids of the calls that have an entry. Built on first use. */

@@ -25,8 +25,7 @@ interface HistorySnapshot {
 }
 
 /**
- * After this many records, a transcript gets its most likely format, even if no record proves the
- * format.
+ * After this many records without proof of a format, the transcript gets its most likely format.
  */
 const MAX_UNDECIDED = 200;
 /** Maximum line length. Longer lines are skipped without buffering, and counted. */
@@ -116,8 +115,8 @@ export class HistoryIndex {
   }
 
   /**
-   * Ends the input for now. A last line without a newline is read if it is complete, otherwise left for later. Later
-   * bytes must begin at `offset`. Throws CONFIG_INVALID if there was input and none of it fits a known format.
+   * Ends the input for now. A last line without a newline is read if it is complete; otherwise feed
+   * it again from `offset` on. Throws CONFIG_INVALID if no input fits a known format.
    */
   end(): void {
     const rest = this.#scanner.takeRest();
@@ -150,8 +149,8 @@ export class HistoryIndex {
   }
 
   /**
-   * Returns the state as plain JSON. Before the format is known, that is the state of an empty
-   * index, and its `offset` says from where to feed the transcript again.
+   * Returns the state as plain JSON. While the format is unknown, this is the state of an empty
+   * index. In both cases, a restored index must be fed from `offset` on.
    */
   snapshot(): HistorySnapshot {
     const decided = this.#reader !== undefined;
@@ -218,8 +217,8 @@ export class HistoryIndex {
 }
 
 /**
- * True if the last line of the input is complete. A cut object is not valid JSON. A cut number
- * still is, so a line with only a number counts as incomplete.
+ * True if the last line of the input is complete. A number counts as incomplete: more digits could
+ * follow, while a JSON object shows its end.
  */
 function isWhole(line: Buffer): boolean {
   const text = line.toString('utf8');

@@ -27,7 +27,10 @@ type HistoryHow = 'read' | 'write' | 'edit' | 'search';
  * contents.
  */
 export interface HistorySighting {
-  /** Absolute path, resolved lexically against the working directory at that time; links are not followed. */
+  /**
+   * Absolute path. Relative paths are resolved against the working directory of the call, without
+   * following links.
+   */
   readonly path: string;
   /** The shown lines. `none`: the file was read or edited, but the lines are unknown. */
   readonly coverage: Coverage;
@@ -107,8 +110,8 @@ export function bareView(path: string, extra: Partial<View>): View {
 }
 
 /**
- * The coverage of the shown lines: the whole file if no ranges are given. Nothing if a range counts
- * from the end, because the length of the file is not known yet.
+ * The coverage of the shown lines; without ranges, the whole file. Nothing if a range counts from
+ * the end of the file, because the file's length is not known yet.
  */
 function coverageOf({ ranges, totalLines = Number.POSITIVE_INFINITY }: ShownLines): Coverage {
   if (ranges === undefined || totalLines === 0) return WHOLE;

@@ -27,7 +27,10 @@ export function locate(
   return cwd === undefined || !isAbsolute(cwd) ? undefined : resolve(cwd, given);
 }
 
-/** Resolves a working directory as hosts write it: a path, a `file:` URL, or relative to the previous one. */
+/**
+ * Resolves a working directory as hosts write it: a `file:` URL, or a path, which may be relative
+ * to `cwd`.
+ */
 export function enterDirectory(cwd: string | undefined, given: string | undefined): string | undefined {
   if (given === undefined || given === '') return cwd;
   const path = given.startsWith('file://') ? decodeAddress(given) : given;

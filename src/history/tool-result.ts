@@ -81,8 +81,8 @@ export function replacedIn(before: string, { from, to, which }: EditedSpan): Edi
 }
 
 /**
- * The edit between two texts, if only the texts are known: it replaces all lines between the equal beginning and
- * end.
+ * The edit between two texts, if nothing else is known of it. It replaces all lines except the
+ * equal ones at the beginning and at the end.
  */
 export function editedBetween(before: string, after: string): Edited {
   const old = splitLines(before);

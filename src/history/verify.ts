@@ -49,9 +49,8 @@ export class ComparedText {
   }
 
   /**
-   * The line range of a shown text in this text; undefined if this text has no such lines. Negative
-   * numbers count from the end. A range may end one line too late, because some hosts count an
-   * empty line after a final newline.
+   * The line range of a shown text in this text; undefined if this text is too short. The last line
+   * may be one too high, because some hosts count an empty line after a final newline.
    */
   #rangeOf(shown: ShownText): LineRange | undefined {
     const { totalLines } = this;
@@ -73,8 +72,8 @@ function sizedText(text: string): SizedText {
 }
 
 /**
- * True if the text matches the hash, either as it is, with LF endings, or without the final newline. The size excludes
- * most candidates without hashing.
+ * True if the text has this hash, if need be with LF endings or without the final newline. Compares
+ * sizes first, which saves most hashes.
  */
 function isShown(shown: ShownText, { text, size }: SizedText): boolean {
   if (size === shown.size) return hash('sha256', text) === shown.sha256;
@@ -82,8 +81,8 @@ function isShown(shown: ShownText, { text, size }: SizedText): boolean {
   const isUnended = size - 1 === shown.size && text.endsWith('\n');
   if (isUnended && hash('sha256', text.slice(0, -1)) === shown.sha256) return true;
   const lf = toLf(text);
-  // Do not compare a text in which CRLF remains after the conversion (from `\r\r\n`): the hash
-  // could be that of a different text.
+  // With `\r\r\n` in the text, CRLF remains after the conversion to LF. Then do not compare hashes,
+  // because a different text could have the same LF form.
   if (lf.length === text.length || lf.includes('\r\n')) return false;
   const bare = text.endsWith('\r\n') ? [text.slice(0, -2)] : [];
   return [lf, ...bare].some((other) => isShown(shown, sizedText(other)));
@@ -111,10 +110,9 @@ interface DiskFile {
 
 /**
  * Combines the views of one file in a transcript into a sighting (what the session has read of the
- * file). A view is confirmed by the revision that a Lookfirst tool returned, by the hash of the
- * whole content, or by the hash of the shown lines. The result covers the lines of all confirmed
- * views together. If no view is confirmed, the result covers all views, is marked as unverified,
- * and never allows an overwrite. Undefined if no lines were shown.
+ * file). Only views that match the file on disk count. If none matches, the sighting covers all
+ * views but is marked as unverified, and never allows an overwrite. Undefined if no lines were
+ * shown.
  */
 export function joinSightings(history: readonly HistorySighting[], disk: DiskFile): Sighting | undefined {
   const compared = comparedOf(disk);
@@ -149,9 +147,8 @@ interface Confirmed {
 }
 
 /**
- * Compares a view with the file on disk; empty if they differ. If hashes prove the shown text, the
- * text was neither cut nor masked, and the view loses these flags. An equal revision does not prove
- * that, so the view keeps its flags.
+ * Compares a view with the file on disk; empty if they differ. Equal hashes prove that the text was
+ * neither cut nor masked, so the flags are cleared. An equal revision does not prove this.
  */
 function confirm(sighting: HistorySighting, disk: DiskFile, compared: ComparedText | undefined): Confirmed[] {
   const { fingerprint, revision, coverage, clamped, redacted } = sighting;
@@ -196,8 +193,8 @@ function union(views: readonly { readonly coverage: Coverage }[], totalLines: nu
 }
 
 /**
- * True if the combined views must get this flag: some views have the flag, and the views without it
- * do not show all the lines.
+ * True if the combined views must get this flag, because some lines were shown only by views that
+ * have it.
  */
 function taints(
   flag: 'clamped' | 'redacted',

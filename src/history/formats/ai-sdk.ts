@@ -15,9 +15,8 @@ import { messageFormat, type NamedMessages } from './message-format.ts';
 const PARTS = new Set(['tool-call', 'tool-result', 'tool-error', 'tool-invocation', 'dynamic-tool']);
 
 /**
- * Messages of the Vercel AI SDK, in the model's or the UI's form, one by one or as a list. The
- * format does not record removals. So each list replaces everything before it: only what the list
- * contains counts as seen.
+ * Messages of the Vercel AI SDK, as sent to the model or as the UI saves them, one by one or as a
+ * list. A list replaces everything before it, because the format does not record removals.
  */
 export const AI_SDK: Format = messageFormat({
   name: 'ai-sdk',
@@ -94,8 +93,8 @@ function resultOf(tool: JsonRecord, type: string, id: string): RecordedResult | 
 }
 
 /**
- * The result in a `tool-result` part: `output: {type, value}`, or before version 5 of the SDK
- * `result` and `isError`.
+ * The result in a `tool-result` part. Version 5 of the SDK and later have `output: {type, value}`;
+ * earlier versions have `result` and `isError`.
  */
 function modelResult(part: JsonRecord, id: string): RecordedResult {
   const output = objectIn(part, 'output');

@@ -68,8 +68,8 @@ class ClaudeReader implements Reader {
       return;
     }
     const uuid = stringIn(record, 'uuid');
-    // Skip records without a uuid, which only repeat messages for debugging, and records of other
-    // conversations.
+    // Skip records without a uuid, which are not part of any conversation. Also skip records of
+    // other conversations.
     if (uuid === undefined || !this.#isOurs({ side: record['isSidechain'] === true })) return;
     if (record['type'] === 'progress') {
       this.#progressed(record, keyOf(uuid));
@@ -104,9 +104,9 @@ class ClaudeReader implements Reader {
   }
 
   /**
-   * True if a result of this call must be parsed: the call has no result yet, or its result showed
-   * a file. A second result may be an emptied copy of the first; what the first showed then no
-   * longer counts as seen.
+   * True if results of this call must be parsed: it has no result yet, or its result showed a file.
+   * In the second case, a later result may be a blanked copy, which removes what the first one
+   * showed.
    */
   matters(callId: string): boolean {
     return this.#fold.awaits(callId) || this.#fold.hasShown(callId);
@@ -151,7 +151,7 @@ class ClaudeReader implements Reader {
   #link(record: JsonRecord, key: NameKey, kind: LinkKind): void {
     const parent = stringIn(record, 'parentUuid');
     this.#linkTo(parent === undefined ? null : keyOf(parent), kind, key);
-    // A summary that no `compact_boundary` record precedes is also a compaction.
+    // A summary without a `compact_boundary` record before it is a compaction, too.
     if (record['isCompactSummary'] === true && parent !== this.#boundary) this.#fold.compact();
   }
 
@@ -289,8 +289,8 @@ function editedIn(detail: JsonRecord): Edited | undefined {
 }
 
 /**
- * The edit of a call that makes one edit. A deletion may also remove the newline after the deleted
- * text. The host's patch then has one line less.
+ * The edit of a call that makes one edit. If a deletion does not explain the host's patch, tries
+ * the deletion together with the newline after it.
  */
 function oneEdit(detail: JsonRecord, before: string): Edited | undefined {
   const replacement = replacementIn(detail);

@@ -13,9 +13,8 @@ interface LinkedLine {
 /** The part of the reader's state that skimming depends on. */
 interface WaitingCalls {
   /**
-   * True if results of this call must be parsed: the call still waits for its result, or its first
-   * result showed lines. A second result may be an emptied copy, after which those lines are no
-   * longer in the context.
+   * True if results of this call must be parsed: it has no result yet, or its result showed a file.
+   * In the second case, a later result may be a blanked copy of the first.
    */
   matters(callId: string): boolean;
 }
@@ -33,8 +32,8 @@ const QUOTE = 34;
 const BRACE = 123;
 const LETTER_T = 116;
 /**
- * The first nested object of a line follows one of these keys. All values before that key are
- * plain, so the key cannot be part of a text and identifies the record's type.
+ * Keys before the first nested object of a line. Only plain values come before them, so a match
+ * cannot lie inside a text.
  */
 const PROGRESS = Buffer.from('"type":"progress","data":');
 const USER = Buffer.from('"type":"user","message":');
@@ -52,10 +51,7 @@ const RESULT_ID = Buffer.from('"tool_use_id":');
 const MESSAGE_END = Buffer.from(']},"uuid":"');
 const NAMED_RESULT = new RegExp(`^${UUID}","timestamp":"`);
 const NAME_BYTES = 64;
-/**
- * The key of a record's uuid. In records other than results, only plain values follow the uuid up
- * to the end of the line.
- */
+/** The key of a record's uuid. Except in records of results, only plain values follow the uuid. */
 const NAME = ',"uuid":"';
 const NAMED_END = new RegExp(
   `^,"uuid":"${UUID}"(?:,"\\w+":(?:"(?:[^"\\\\]|\\\\.)*"|-?[\\d.]+|true|false|null))*\\}\\s*$`,
@@ -154,8 +150,8 @@ function holdsCalls(message: Buffer, waiting: WaitingCalls): boolean {
 }
 
 /**
- * The position in the tree of a line whose only result need not be parsed; see `matters`. Undefined
- * for any other line, which must be parsed.
+ * The position in the tree of a line whose only result need not be parsed, according to `matters`.
+ * Undefined if the line must be parsed.
  */
 function resultLine(
   message: Buffer,

@@ -93,8 +93,8 @@ class GeminiReader implements Reader {
 }
 
 /**
- * The output of one call. `result` may contain the responses of the whole turn; the response of this call has the
- * call's id.
+ * The output of one call. `result` may contain the responses to all calls of a turn; the id selects
+ * the one to this call.
  */
 function outputIn(call: JsonRecord, id: string): string | undefined {
   const responses = objectsIn(call, 'result').flatMap((part): readonly JsonRecord[] => {

@@ -170,8 +170,8 @@ function readCall(fold: Fold, item: JsonRecord, { id, place }: Identified): void
 }
 
 /**
- * Reads a patch call as a call of `apply_patch`. The diff of a new file consists of its lines, each
- * with a leading `+`, as in such a patch.
+ * Reads a patch call as a call of `apply_patch`. The item's diff already has the lines of such a
+ * patch, but not the line that names the file.
  */
 function readPatchCall(fold: Fold, item: JsonRecord, { id, place }: Identified): void {
   const operation = objectIn(item, 'operation') ?? {};

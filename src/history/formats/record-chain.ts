@@ -14,8 +14,8 @@ export interface RecordChainState {
 /** The tree of a transcript whose records name their parent. */
 export class RecordChain {
   /**
-   * True if the parent of the last linked record is unknown. It is then unknown whether earlier
-   * records belong to the conversation of that record.
+   * True if the last linked record names an unknown parent. Earlier records may then belong to
+   * another conversation.
    */
   isAdrift = false;
   readonly #log = new BranchLog();
@@ -27,8 +27,8 @@ export class RecordChain {
   #tipKey: NameKey | undefined;
   /**
    * Position of the last record that is not a tool result. The results of parallel calls follow it,
-   * and the next message may name any of them as its parent. So a parent at this position or later
-   * means that the conversation continues, not that it goes back.
+   * and the next message may name any of them as its parent. So a parent from here on continues the
+   * conversation instead of going back.
    */
   #runStart = 0;
 
@@ -58,8 +58,8 @@ export class RecordChain {
   }
 
   /**
-   * Begins a new conversation with the record `key` and forgets all earlier records. A later record
-   * that names one of `keys` as its parent follows this record.
+   * Begins a new conversation with the record `key` and forgets all earlier records. The `keys`
+   * become other names of that record: records that name one of them as parent follow it.
    */
   beginAnew(key: NameKey, keys: Iterable<NameKey>): void {
     this.#places.clear();
@@ -142,9 +142,9 @@ interface BranchState {
 }
 
 /**
- * Tracks which records are part of a conversation that may go back to an earlier record. Each
- * record gets the next position. A record that follows an earlier one begins a branch. The records
- * in between are then not part of the conversation, until it goes back to one of them.
+ * Tracks which records are part of a conversation that may go back to an earlier record. If a new
+ * record follows an earlier one, it begins a branch, and the records in between leave the
+ * conversation.
  */
 class BranchLog {
   #branches: Branch[] = [{ start: 0, from: -1 }];
@@ -198,8 +198,8 @@ class BranchLog {
   }
 
   /**
-   * The ranges of positions that form the conversation, from its beginning to its end. In these
-   * ranges, `from` is the last position.
+   * The ranges of positions that form the conversation, from its beginning to its end. Unlike in
+   * `#branches`, `from` is the last position of the range.
    */
   #wayBack(): readonly Branch[] {
     const ranges: Branch[] = [];
@@ -325,8 +325,8 @@ export function keyOf(name: string): NameKey {
 }
 
 /**
- * Spreads every bit of a hash over all bits. Hashes of short names differ in few bits, and a key
- * drops some bits.
+ * Makes every bit of the result depend on all bits of the hash. Without this, short names could get
+ * equal keys: their hashes differ in few bits, and a key keeps only some.
  */
 function mixed(hash: number): number {
   const once = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);

@@ -55,8 +55,8 @@ interface BlameOptions {
 }
 
 /**
- * Finds the writer of each line of a file. Follows moves, and marks lines that another program
- * changed in between. Secrets are masked as in reads.
+ * Finds the writer of each line of a file. Follows the file's moves. Also marks lines that another
+ * program changed between two recorded changes. Masks secrets.
  */
 export async function blame(records: Records, { cwd, path, secrets }: BlameOptions): Promise<Outcome<Blame>> {
   const found = await liveFile(cwd, path);
@@ -160,8 +160,8 @@ class Course {
   readonly #known = new Map<string, readonly LineOrigin[]>();
 
   /**
-   * Records the bytes that the file has at this point of its history. If they differ from the last
-   * known ones, another program has changed the file since.
+   * Sets the bytes that the file has at this point of its history. If they differ from the last
+   * known bytes, another program has changed the file.
    */
   async foundAs(fingerprint: Fingerprint, bytesOf: BytesOf, atMs: number | undefined): Promise<void> {
     if (fingerprint.sha256 === this.#sha256 && this.#bytes !== undefined) return;
@@ -190,8 +190,8 @@ class Course {
     }
     const { sha256 } = side.fingerprint;
     const bytes = await bytesOf(side.fingerprint);
-    // The bytes after this change were not stored. So the next known bytes are compared with those
-    // before this change, and the difference counts as another program's change.
+    // If the bytes after this change are not stored, its lines cannot be known. They later count as
+    // another program's change.
     if (bytes === undefined) return;
     const earlier = this.#known.get(sha256);
     if (earlier === undefined) this.#take(bytes, sha256, origin);

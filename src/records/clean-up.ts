@@ -151,8 +151,8 @@ export async function stateSize(state: {
   readonly images: Images;
 }): Promise<StateSize> {
   const [stored, images] = await Promise.all([state.store.state(), state.images.usage()]);
-  // Count the entries of each hash chain by their numbers, which have no gaps within a chain.
-  // Numbers in the whole journal have gaps if several processes append.
+  // Count each hash chain by itself. Numbers have no gaps within a chain, but in the whole journal
+  // they have gaps if several processes append.
   const chains = stored.chains ?? [stored];
   const entries = chains.reduce((sum, { head, checkpoint }) => sum + head.seq - checkpoint.seq, 0);
   return { entries, storeBytes: stored.bytes, images };

@@ -45,7 +45,8 @@ export class EntryChoice {
   /** The chosen entries, newest first unless `more` asks for another order. */
   async *of(store: Store, more: EntryFilter = {}): AsyncGenerator<Entry> {
     let left = this.#limit;
-    // The store applies its limit before entries are dropped here, so its limit is usable only if none are dropped.
+    // The store counts entries that are dropped here, so pass the limit to the store only if none
+    // are dropped here.
     const isExact = this.#folder === undefined && this.#continued === undefined;
     const limit = isExact && left < Infinity ? { limit: left } : {};
     for await (const entry of walkEntries(store, { ...this.#filter, ...more, ...limit })) {
@@ -64,16 +65,16 @@ export class EntryChoice {
 }
 
 /**
- * True for an entry that says that a process joined an open session, or that a later command of the
- * user resumed the session of the command line.
+ * True for an entry that only says that a session goes on: another process joined it, or a later
+ * command line resumed its session.
  */
 function isContinued({ session, text }: Entry): boolean {
   return text === SESSION_CONTINUED || (session === COMMAND_LINE && text === 'resumed');
 }
 
 /**
- * The absolute paths of an entry's files. The refusal of a path outside all roots has no key, so
- * its path is used as the caller wrote it.
+ * The absolute paths of an entry's files. A refused path outside all workspaces has no key, so use
+ * `path` itself if it is absolute.
  */
 function* pathsOf(entry: Entry): Generator<string> {
   if (entry.path !== undefined && isAbsolute(entry.path)) yield entry.path;

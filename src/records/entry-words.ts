@@ -84,8 +84,8 @@ function changeWords(entry: Entry): string {
 }
 
 /**
- * The message for an empty list. If machines share the store, Lookfirst may not know which
- * workspace this folder belongs to. The message then mentions the option that names it.
+ * The message for an empty list. In a store that machines share, the folder's workspace may be
+ * unknown; the message then also names the option that sets it.
  */
 export function nothingHere({ store, workspace }: RecordsPlace): string {
   const isUnnamed = isFleetUrl(store) && workspace === undefined;

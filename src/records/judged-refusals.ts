@@ -164,8 +164,8 @@ function alarmsIn(entries: readonly Entry[]): Entry[] {
 }
 
 /**
- * The number of bytes that the session did not have to read again, because a refusal or a notice
- * showed it a diff: the size of the whole file.
+ * The bytes that the session did not have to read again, because a refusal or a notice showed it a
+ * diff of the file.
  */
 function rereadBytes({ kind, sizeBytes, effects = [] }: Entry): number {
   if (kind === 'refusal') return sizeBytes ?? 0;

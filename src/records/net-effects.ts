@@ -58,7 +58,7 @@ export function withoutImplied(effects: readonly NetEffect[]): NetEffect[] {
 }
 
 /**
- * The root that contains a path: its key without the relative path at the end. Computed for each
+ * The root that contains a path: the key of the path without its relative part. Computed for each
  * path, because one change may reach into several roots.
  */
 function rootOf(key: string, relative: string): string | undefined {

@@ -17,8 +17,8 @@ export interface RecordsPlace {
   /** The name of a workspace in a store that machines share. */
   readonly workspace?: string;
   /**
-   * Absolute paths of the roots of the workspace. Used if no folder of this machine has the
-   * workspace's name yet.
+   * Absolute paths of the workspace's roots. Used only if the workspace is not known on this
+   * machine yet.
    */
   readonly folders?: readonly string[];
 }
@@ -119,8 +119,8 @@ export class Records {
   }
 
   /**
-   * Like `follow`, for stores in which entries become visible out of order. Yields the entries that
-   * were committed between two snapshots.
+   * Like `follow`, for stores in which an entry may appear after entries with higher numbers. Finds
+   * new entries by their commit, not by their number.
    */
   async *#followCommits(choice: EntryChoice, snapshot: () => Promise<string>): AsyncGenerator<FleetEntry> {
     for (let from = await snapshot(); ; ) {

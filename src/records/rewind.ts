@@ -10,8 +10,9 @@ import { Families, type TurnView } from './turns.ts';
 import type { UndoJob } from './undo-jobs.ts';
 
 /**
- * The undo that returns to the beginning of a turn. It covers all changes since then, by the turn's
- * session and its sub-agents, or by all sessions in scope. Undefined if there is nothing to undo.
+ * The undo that returns to the beginning of a turn. `of` selects the changes since then: those of
+ * the turn's session and its sub-agents, or those of all sessions in scope. Undefined if there is
+ * nothing to undo.
  */
 export async function rewindJob(
   { store }: Records,
@@ -43,8 +44,8 @@ export async function rewindJob(
 }
 
 /**
- * True for changes of the session and its sub-agents. An unnamed sub-agent has no record, so it is recognised by the
- * turn that its changes name.
+ * True for changes of the turn's session and its sub-agents. The store has no record of a sub-agent
+ * without a name; its changes have the turn id of the parent session.
  */
 function isOf(
   { session }: TurnView,

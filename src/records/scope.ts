@@ -15,9 +15,8 @@ export interface ScopeRequest {
 }
 
 /**
- * The workspaces that a request covers: every workspace that is, contains or is inside one of the
- * given folders. So a command works anywhere inside a workspace, like git, and in a folder with
- * several workspaces it covers all of them.
+ * The workspaces that a request covers: those around a given folder, and those inside it. So a
+ * command works anywhere inside a workspace, as git does.
  */
 export class Scope {
   /** Canonical paths; undefined means every workspace of this machine. */
@@ -54,10 +53,7 @@ export function isInScope(path: string, folder: string): boolean {
   return path.startsWith(prefix);
 }
 
-/**
- * A path after following its links. If its last parts do not exist, they follow the resolved part
- * unchanged.
- */
+/** A path without links. Parts that do not exist are kept as given. */
 interface CanonicalPath {
   readonly absolute: string;
   /**
@@ -69,9 +65,8 @@ interface CanonicalPath {
 }
 
 /**
- * Resolves a path by the same walk as every workspace, so that a path that a user types equals the
- * recorded one. A path that cannot be walked (a loop of links, a closed folder) is returned
- * unchanged.
+ * Resolves a path as workspaces do, so that a typed path equals the recorded one. A path that
+ * cannot be resolved (a loop of links, a closed folder) is returned with its links.
  */
 export function canonicalPath(cwd: string, path: string): CanonicalPath {
   const full = resolve(cwd, path);

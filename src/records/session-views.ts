@@ -107,9 +107,9 @@ export async function forgetSession(
 }
 
 /**
- * Records that a session's conversation was compacted. The policy decides how far the files that
- * the session saw before still count as seen. Returns the number of these files; undefined if there
- * is no such session.
+ * Records that a session's conversation was compacted. The policy decides whether files that the
+ * session saw earlier still count as seen. Returns the number of these files; undefined if there is
+ * no such session.
  */
 export async function compactSession(
   { store }: Records,
@@ -126,8 +126,8 @@ export async function compactSession(
 }
 
 /**
- * The time a session was last used. Its record has the time of opening or closing; the session may
- * have read files later.
+ * The time a session was last used: the time in its record, or that of its last read if that is
+ * later.
  */
 export function lastUsedMs({ lastMs }: SessionRecord, seen: readonly Pick<Sighting, 'atMs'>[]): number {
   return seen.reduce((last, { atMs }) => Math.max(last, atMs), lastMs);
@@ -166,8 +166,8 @@ export async function claimViews(
 }
 
 /**
- * Ends claims for the user: those on exactly this path or glob, or the claim with this id. Without path, glob and id:
- * all claims that match the request.
+ * Ends claims for the user. `target` selects claims by their id, glob or path; without it, all
+ * claims that match the request end.
  */
 export async function releaseClaims(
   records: Records,

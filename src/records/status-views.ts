@@ -13,8 +13,8 @@ import { canonicalPath } from './scope.ts';
 import { lastUsedMs, type PlacedSession, placedSessions } from './session-views.ts';
 
 /**
- * The sessions in a scope, and the roots of their workspaces. The root of the newest journal entry
- * is included, because its session may be gone.
+ * The sessions in a scope, and the roots of their workspaces. Also includes the root of the newest
+ * journal entry, whose session may no longer be stored.
  */
 export interface StatusPlaces {
   /** The sessions, most recently used first. Only the first `MAX_PLACED` have a turn, a machine and a workspace. */
@@ -160,8 +160,8 @@ async function viewersOf(
 }
 
 /**
- * Maximum number of queries in progress. Machines that share a store have thousands of sessions. A
- * query that waits behind all others would exceed its deadline.
+ * Maximum number of queries in progress. A shared store may have thousands of sessions. If all
+ * queries were sent together, the last ones would exceed their deadlines.
  */
 const AT_ONCE = 200;
 
@@ -177,8 +177,8 @@ async function inSteps<T, R>(items: readonly T[], work: (item: T) => Promise<R>)
 }
 
 /**
- * Gives a session's ledger (its record of seen files) the sightings that were already fetched,
- * which saves queries. Later sightings are missed, which is harmless in a display.
+ * Gives a session's ledger (its record of seen files) sightings that were already fetched, which
+ * saves queries. The ledger then misses newer sightings, which is harmless in a display.
  */
 function holdAll(ledger: Ledger, found: ReadonlyMap<string, Sighting | undefined>): void {
   ledger.fetched.hold([...found.keys()], found);

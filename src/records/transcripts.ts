@@ -31,8 +31,8 @@ interface ReadTranscriptOptions {
   readonly base: string;
   readonly format?: FormatName | undefined;
   /**
-   * The start of relative paths in the transcript. Default: the project folder that the client has
-   * recorded, otherwise `base`.
+   * The folder where relative paths in the transcript start. Default: the project folder that the
+   * client recorded; if there is none, `base`.
    */
   readonly cwd?: string | undefined;
   /** Leave out files outside this folder. */

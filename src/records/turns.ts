@@ -67,8 +67,8 @@ function unlessRepeated(entries: readonly Entry[]): (entry: Entry) => boolean {
 }
 
 /**
- * Returns a filter that removes a sub-agent's turn entry if its turn id is also that of a parent's
- * turn: the sub-agent then works in the parent's turn, not in a turn of its own.
+ * Returns a filter that removes turn entries of a sub-agent that have the turn id of its parent:
+ * such a sub-agent works in its parent's turn.
  */
 function unlessInherited(entries: readonly Entry[], families: Families): (entry: Entry) => boolean {
   const marks = entries.filter(({ kind }) => kind === 'turn');
@@ -105,7 +105,10 @@ export class Families {
     );
   }
 
-  /** True for the session itself and its sub-agents, whose id is `SESSION/AGENT` or whose record names their parent. */
+  /**
+   * True for the session itself and its sub-agents. A sub-agent has an id `SESSION/AGENT`, or its
+   * record names the parent session.
+   */
   includes(session: string, member: string): boolean {
     const visited = new Set<string>();
     for (
@@ -139,15 +142,15 @@ function changesByMark(entries: readonly Entry[], families: Families): ReadonlyM
 }
 
 /**
- * Finds the turn of a change. If the change names a turn: that turn, in the change's own session or
- * in the parent session. Otherwise: the newest turn of either session.
+ * The turn to which a change belongs: the turn that the change names, otherwise the newest turn
+ * before it. Turns of the change's own session and of its parent session count.
  */
 function turnOf(change: Entry, marks: readonly Entry[], families: Families): Entry | undefined {
   const isRelated = (mark: Entry): boolean => families.includes(mark.session, change.session);
   if (change.turn === undefined) return marks.findLast(isRelated);
   const named = marks.filter(({ turn }) => turn === change.turn);
-  // Fall back to any turn with this id: a sub-agent without a name has no record that names its
-  // parent. The turn found is the parent's, because no other session uses the id.
+  // A sub-agent without a name has no record that names its parent. So fall back to any turn with
+  // this id, which is the parent's: ids are unique.
   return (
     named.findLast(({ session }) => session === change.session) ?? named.findLast(isRelated) ?? named.at(-1)
   );

@@ -30,10 +30,9 @@ interface TakeBackRequest
 }
 
 /**
- * Returns the undos that a request selects. A named change is undone in any workspace. If the
- * request names a session or a time, all matching changes in scope are undone, in every workspace.
- * Otherwise only the newest change in scope that is not undone yet is undone. `newestOf` limits
- * this to one session.
+ * Returns the undos that a request selects: the change that it names, or all changes of the session
+ * or time that it names. Without any of these, undoes only the newest change in scope that is not
+ * undone yet.
  */
 export async function undoJobs({ store }: Records, request: TakeBackRequest): Promise<UndoJob[]> {
   const { change, session, sinceMs } = request;

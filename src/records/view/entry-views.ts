@@ -42,7 +42,8 @@ export interface ViewSources {
 const MAX_FILES = 50;
 const MAX_TEXT_BYTES = 4 << 20;
 /**
- * The distance, in entry numbers, within which a related entry of the same session is searched for.
+ * A related entry of the same session is searched for only among this many neighbouring entry
+ * numbers.
  */
 const MAX_DISTANCE = 20_000;
 const MAX_SEARCHED = 500;

@@ -106,10 +106,7 @@ function filesOf({ kind, root, path, effects = [] }: Entry): { root: string; pat
   return [...new Set(files.map(({ relative }) => relative))].map((relative) => ({ root, path: relative }));
 }
 
-/**
- * True for a path outside the root. An entry about a refusal has the path as the caller wrote it,
- * so the path may be outside.
- */
+/** True for a path outside the root. The entry of a refusal may have such a path. */
 function isElsewhere(path: string): boolean {
   return path === '' || path.startsWith('/') || path.startsWith('..');
 }

@@ -28,9 +28,8 @@ const MAX_LINE_CHARS = 400;
 const MAX_BYTES = 4 << 20;
 
 /**
- * Number of newest journal entries in which the viewer searches for a session's reads of the file.
- * It searches the journal only if the store has no record of what that session has seen of the
- * file.
+ * The viewer searches this many of the newest journal entries for a session's reads of the file. It
+ * does so only if the store no longer has the session's sightings.
  */
 const MAX_DISTANCE = 20_000;
 

@@ -16,9 +16,9 @@ const MAX_MARKED_PART = 0.7;
 const WORDS = /\p{L}[\p{L}\p{N}_]*|\p{N}+|\s+|./gu;
 
 /**
- * The rows of a diff, grouped with the lines around them. `show` masks secrets in a text and keeps
- * its number of lines. Hunks are computed from the unmasked texts, so that a hunk's number selects
- * the same hunk in an undo.
+ * The hunks of a diff as rows, grouped with the lines around them. `show` masks secrets and must
+ * keep the number of lines. Hunks are computed before masking, because an undo selects a hunk by
+ * its number.
  */
 export function diffGroups(
   before: string,

@@ -1,6 +1,6 @@
 /** Longer pauses are always drawn shortened. */
 const MAX_PAUSE_MS = 60_000;
-/** Pauses up to a quarter of this time are always drawn to scale. */
+/** A quarter of this time is the longest pause that is always drawn to scale. */
 const CUT_MS = 8_000;
 /** The minimum distance between two entries, so that those of the same moment do not overlap. */
 const MIN_STEP_MS = 150;
@@ -38,8 +38,8 @@ export function laneAxis(times: ArrayLike<number>): LaneAxis {
 }
 
 /**
- * The longest pause that is drawn to scale; a longer one is drawn with this length. The limit grows
- * with the total time, so that pauses are also shortened if the total time is short.
+ * The longest pause that is drawn to scale. Longer pauses are drawn with this length. It is a part
+ * of the total time, so that short recordings have shortened pauses, too.
  */
 function pauseFor(times: ArrayLike<number>): number {
   const total = (times[times.length - 1] ?? 0) - (times[0] ?? 0);

@@ -19,7 +19,8 @@ export interface FeedRow {
   readonly change?: string;
   readonly turn?: string;
   /**
-   * The machine that made the entry, if machines share the store. May be absent for this machine.
+   * The machine that wrote the entry; absent for this machine. Present only if machines share the
+   * store.
    */
   readonly machine?: string;
 }
@@ -78,8 +79,8 @@ export interface DiffRow {
   readonly after?: number;
   readonly text: string;
   /**
-   * Start and end of the characters that differ between this line and the line that replaces it or
-   * that it replaces.
+   * The changed characters of this line, as start and end. They result from a comparison with the
+   * line on the other side of the diff.
    */
   readonly marks?: readonly (readonly [start: number, end: number])[];
   /** Number of the hunk that the row belongs to. */

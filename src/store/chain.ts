@@ -44,15 +44,15 @@ export function canonicalJson(value: unknown): string {
 }
 
 /**
- * The value with sorted keys, so that `JSON.stringify` of the value, or of a part of it, gives
- * canonical JSON. Callers sort once, because sorting costs more than serialising.
+ * The value with sorted keys. `JSON.stringify` of the result, or of a part of it, then gives
+ * canonical JSON. Sort once and reuse the result: sorting costs more than serialising.
  */
 export function inCanonicalOrder<T>(value: T): T {
   // The cast is safe: the copy differs only in the order of keys.
   return isSorted(value) ? value : (sorted(value) as T);
 }
 
-/** True if the value needs no sorting, as with entries of reads and writes, which are built with sorted keys. */
+/** True if the keys of the value are sorted. Entries of reads and writes are built with sorted keys. */
 function isSorted(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return true;
   if (Array.isArray(value)) return value.every(isSorted);

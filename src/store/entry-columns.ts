@@ -89,9 +89,9 @@ export function entryFrom(row: unknown): Entry {
 }
 
 /**
- * The keys of files that the table `touches` stores for an entry: for a change, all files that it
- * touched. For other entries, only keys that differ from root and path, so that recording a read
- * writes no second row.
+ * The keys that the table `touches` stores for an entry. For a change or a grant: all its files.
+ * For other entries: only keys that its root and path do not give, so that a read needs no second
+ * row.
  */
 export function touchedKeys(entry: NewEntry): readonly string[] {
   const plain = plainKey(entry);
@@ -102,8 +102,8 @@ export function touchedKeys(entry: NewEntry): readonly string[] {
 }
 
 /**
- * True for an entry about one file whose key is its root and path joined. It needs no row in the
- * table `touches`. Nearly every entry is of this kind.
+ * True for an entry about one file whose key is its root and path joined. Nearly every entry is
+ * like this, and needs no row in the table `touches`.
  */
 function isPlainRead({ kind, effects, key, path }: NewEntry, plain: string | undefined): boolean {
   const alone = !INDEXED.has(kind) && effects === undefined && (key === undefined || key === plain);
@@ -113,16 +113,16 @@ function isPlainRead({ kind, effects, key, path }: NewEntry, plain: string | und
 const ESCAPED = '\u0001';
 
 /**
- * Encodes a string for a text column, so that it can be stored and compared there. Only strings that SQLite would not
- * return unchanged are escaped.
+ * Encodes a string for a text column. Escapes only strings that the database could not store
+ * exactly.
  */
 export function column(text: string): string {
   return isFragile(text) || text.startsWith(ESCAPED) ? ESCAPED + JSON.stringify(text) : text;
 }
 
 /**
- * True if a database would not return the text unchanged. Some drivers end a text at NUL. A lone
- * surrogate has no UTF-8 form and would become another character.
+ * True if a database would store another text. Some drivers end a text at NUL. A lone surrogate has
+ * no UTF-8 form and would become another character.
  */
 function isFragile(text: string): boolean {
   return text.includes('\0') || !text.isWellFormed();
@@ -190,8 +190,8 @@ export function matchesPending(pending: PendingChange, { change, owner, keys }: 
 }
 
 /**
- * The keys of the files whose next writer must check this change first: the keys that the change's
- * process locked or, without a lock, the keys that it will write.
+ * The keys of files whose next writer must first check whether this change was completed. These are
+ * the keys that its process locked. Without a lock, they are the keys that it will write.
  */
 export function concernedKeys({ locked = [], foreign, entry }: PendingChange): readonly string[] {
   return foreign?.hold === 'none' ? (entry.effects ?? []).map(({ key }) => key) : locked;
@@ -203,9 +203,9 @@ function overlaps(one: string, other: string): boolean {
 }
 
 /**
- * A sighting (what a session has read of a file) as a JSON array by position: half the size of an
- * object, and parsed in half the time. Rare and future fields are stored by name in the last
- * element. Stamps are decimal text, because JSON numbers would lose their last digits.
+ * A sighting (what a session has read of a file) as a JSON array, which has half the size of an
+ * object. Rare fields are stored by name in the last element. Stamps are decimal text, because JSON
+ * numbers would lose their last digits.
  */
 type Row = [
   fingerprint: [string, number] | 0,
@@ -229,8 +229,8 @@ const NOT_TEXT = 4;
 const UNVERIFIED = 8;
 
 /**
- * Serialises a sighting (what a session has read of a file) without the file's key. A store whose
- * column cannot hold the key adds it to the text.
+ * Serialises a sighting (what a session has read of a file) without the file's key, which has its
+ * own column. `added`: the key, if the column cannot hold it.
  */
 export function sightingText(sighting: Sighting, added?: { readonly key: string }): string {
   const { key: _, fingerprint, stamp, racy, coverage, totalLines, flags, how, atMs, ...others } = sighting;
@@ -250,7 +250,8 @@ export function sightingText(sighting: Sighting, added?: { readonly key: string 
 
 /** Parses the text that {@link sightingText} wrote; throws on any other text. */
 export function sightingFrom(key: string, text: string): Sighting {
-  // The cast is safe: sightingText wrote it, in this or an earlier version. A damaged row fails in JSON.parse or below.
+  // The cast is safe: `sightingText` of this or an earlier version wrote the text. A damaged text
+  // throws here or in the calls below.
   const [fingerprint, stamp, racy, coverage, totalLines, flags, how, atMs, others] = JSON.parse(text) as Row;
   return {
     key,

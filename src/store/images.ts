@@ -13,31 +13,30 @@ export interface WholeSync {
 }
 
 /**
- * Stores earlier contents of files, so that changes can be undone. Equal contents are stored once;
- * each is called an image. Announce the change first (Store.record): only then does a concurrent
- * clean-up know that the bytes are needed.
+ * Stores earlier contents of files, so that changes can be undone. Each stored content is called an
+ * image. Announce a change (Store.record) before you store its images; otherwise a concurrent
+ * clean-up may remove them.
  */
 export interface Images {
   /** Larger files cannot be stored. Absent if there is no limit. */
   readonly maxBytes?: number;
   /**
    * Decides where the earlier contents of a changed file are stored. `shared`: in the store of all
-   * machines, with the record of the change's start. `here`: in this machine's state folder. Absent
-   * if there is only one machine: contents are then stored after the change.
+   * machines, together with the planned change. `here`: in this machine's state folder. Absent if
+   * no other machine shares the store; contents are then stored after the change.
    */
   placeOf?(fingerprint: Fingerprint, content: 'plain' | 'secret'): 'shared' | 'here';
   /**
-   * Called after the store has recorded the start of a change together with these earlier contents:
-   * they need not be sent again.
+   * Called after the store has recorded a planned change together with these contents. They need
+   * not be stored again.
    */
   announced?(images: AnnouncedImages): void;
   /** Stores bytes whose fingerprint the caller has computed. */
   keepBytes(bytes: Uint8Array, fingerprint: Fingerprint, durability?: Durability): Promise<Kept>;
   /**
-   * Stores the file at this path. Links the file itself if possible: a program that still has it
-   * open then writes into the stored file, and nothing is lost. Copies it if it is on another file
-   * system, or has further names through which it could be changed. If the copied bytes do not
-   * match the fingerprint, stores nothing and throws.
+   * Stores the file at this path by linking it, so that a program that still has it open writes
+   * into the stored file. Copies the file if it is on another file system or has other hard links.
+   * Throws if the copied bytes do not match the fingerprint.
    */
   keepLink(fromPath: string, fingerprint: Fingerprint, durability?: Durability): Promise<Kept>;
   /**
@@ -46,10 +45,9 @@ export interface Images {
    */
   adopt(fromPath: string, fingerprint: Fingerprint, how?: Adoption): Promise<Kept>;
   /**
-   * Leaves the files of a folder that has left the workspace where they are, and lists them as
-   * images (stored contents). For thousands of files, one list is faster than a rename each. `pack`
-   * or `remove` later renames them to images. The caller has synced the folder and its files if
-   * they must be durable. Absent if images are not local files.
+   * Lists the files of a folder outside the workspace as images (stored contents), without moving
+   * them. For thousands of files, this is faster than a rename each. `pack` or `remove` moves them
+   * later. Does not sync the files. Absent if images are not local files.
    */
   keepTree?(tree: KeptTree): Promise<void>;
   /** True if `keepTree` has listed files of this folder. A clean-up must not remove these files. */
@@ -57,10 +55,9 @@ export interface Images {
   /** Ends `keepTree` for a folder that has moved back into the workspace. */
   dropTree?(folder: string): void;
   /**
-   * Returns a free name in the folder of stored contents, to which the caller can rename a file
-   * with these bytes. Call `adopt` after that. Undefined if no name is free, or if the file has
-   * another name through which it could be changed. Absent if contents are not stored as local
-   * files.
+   * Returns a free name in the folder of stored contents. The caller may rename a file with these
+   * bytes to it, and then calls `adopt`. Undefined if no name is free, or if the file has other
+   * hard links. Absent if contents are not local files.
    */
   freeName?(fingerprint: Fingerprint, stats: BigIntStats): string | undefined;
   /**
@@ -70,15 +67,14 @@ export interface Images {
    */
   sync(hashes: readonly string[], whole?: WholeSync): Promise<void>;
   /**
-   * Restricts files that `adopt` has stored to their owner (0600). Call it when the journal has
-   * recorded the change: until then a failure restores the same file, with its original mode.
-   * `mode`: the file's present mode, if known.
+   * Restricts files that `adopt` has stored to their owner (0600). Call it only after the journal
+   * has recorded the change: before that, a failed change puts the same file back, with its
+   * original mode. `mode`: the file's present mode, if known.
    */
   makePrivate(images: readonly { readonly sha256: string; readonly mode?: bigint | undefined }[]): void;
   has(sha256: string): Promise<boolean>;
   /**
-   * The other machine that stores this content in its own state folder. For contents that `has`
-   * does not find.
+   * The other machine that has this content in its state folder. Call it if `has` returns false.
    */
   keeper?(sha256: string): Promise<string | undefined>;
   /**
@@ -100,9 +96,8 @@ export interface Images {
    */
   check(fingerprint: Fingerprint): Promise<ImageHealth>;
   /**
-   * Finds stored contents that a program has written to because it still had the replaced file
-   * open. Moves each of them to a name of its own and reports it once. The original bytes stay
-   * stored if they can be recovered.
+   * Finds stored contents that a program has changed, because it still had the replaced file open.
+   * Moves each to its own name and reports it once. If possible, restores the original bytes.
    */
   setAsideLate(fingerprints: readonly Fingerprint[]): AsyncIterable<LateImage>;
   /**
@@ -118,9 +113,9 @@ export interface Images {
    */
   pack?(when: PackRequest): Promise<ImageUsage>;
   /**
-   * Removes stored contents. First hides them, then calls `needed` and puts back those that it
-   * names: since the caller chose the contents, a change may have begun to rely on one. Returns the
-   * number and size of the removed ones.
+   * Removes stored contents, except those that `needed` returns. `needed` is called while the
+   * contents are hidden, because a new change may have come to rely on one. Returns the number and
+   * size of the removed ones.
    */
   remove(hashes: readonly string[], needed: () => Promise<ReadonlySet<string>>): Promise<ImageUsage>;
 }

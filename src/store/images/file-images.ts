@@ -200,7 +200,7 @@ export class FileImages implements Images {
       yield {
         sha256,
         bytes: stats.reduce((sum, each) => sum + each.size, bytes),
-        // Use ctime, which linking sets: the modification time is still that from the workspace.
+        // Use ctime, which linking sets. The modification time is from before the file was stored.
         sinceMs: Math.max(sinceMs, ...stats.map((each) => each.ctimeMs)),
       };
     }
@@ -232,8 +232,7 @@ export class FileImages implements Images {
   }
 
   async #copyIn(fromPath: string, fingerprint: Fingerprint, durability: Durability): Promise<Kept> {
-    // The caller may remove the source file afterwards. So check the stored bytes, even if only our
-    // processes wrote them.
+    // Read the stored bytes, even those of our own copy: the caller may remove the source file.
     if (await this.#holds(fingerprint)) return this.#shared(fingerprint, durability);
     const temp = this.#folder.temp();
     if (fingerprint.size <= SMALL_BYTES) {
@@ -266,9 +265,9 @@ export class FileImages implements Images {
   }
 
   /**
-   * Frees the name of an image (a stored file) for another file with the same bytes. Programs may
-   * have either file open, so the image stays under a second name, as a twin. An image that a
-   * program has changed is set aside instead, because no other copy of that write exists.
+   * Frees the name of an image (a stored file) for another file with the same bytes. The image
+   * stays as a twin (under a second name), because a program may have it open. If a program has
+   * changed the image, sets it aside instead.
    */
   async #makeRoom(image: string, fingerprint: Fingerprint): Promise<void> {
     if (statsOf(image) === undefined || isCopy(image, fingerprint)) return;
@@ -277,9 +276,9 @@ export class FileImages implements Images {
   }
 
   /**
-   * Moves a file beside the intact image with the same bytes, as a twin (a second name): programs
+   * Makes a file a twin (a second name) of the intact image with the same bytes, because programs
    * may have either file open. Returns false if the file must become the image itself. Sets aside
-   * an image that a program has changed: no other copy of that write exists.
+   * an image that a program has changed.
    */
   async #isBeside(fromPath: string, fingerprint: Fingerprint): Promise<boolean> {
     const { sha256, size } = fingerprint;
@@ -358,7 +357,7 @@ export class FileImages implements Images {
   }
 }
 
-/** Maximum attempts to find a stored file. Other processes never rename it this often in one search. */
+/** Maximum attempts to find a stored file. It is never renamed this often during one search. */
 const MAX_LOOKS = 4;
 
 /**
@@ -378,9 +377,9 @@ async function lookFor<T>(look: () => Awaitable<T | undefined>): Promise<T | und
 }
 
 /**
- * True if the store may link or move the file itself instead of copying it. The file must have no
- * other hard link, through which programs could change it. Its mode must differ from that of our
- * own copies, because their bytes are trusted without being read.
+ * True if the store may link or move the file instead of copying it. Another hard link would let
+ * programs change the stored file. A file with the mode of our own copies would be trusted without
+ * reading its bytes.
  */
 function isLinkable(fromPath: string): boolean {
   const stats = statsOf(fromPath);

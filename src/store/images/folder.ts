@@ -44,9 +44,9 @@ const UNLINKABLE: ReadonlySet<string | undefined> = new Set([
 ]);
 
 /**
- * Maximum time in milliseconds between the last comparison of a file's bytes and its move to the images (stored
- * files). A file whose last write is older than this still holds the compared bytes. Files that become images later
- * are compared again first: see `KeptTrees`.
+ * Maximum milliseconds between the last comparison of a file's bytes and its move to the images
+ * (stored files). If the last write is older than that, the file still holds the compared bytes.
+ * Files in `KeptTrees` are compared again before they become images.
  */
 const MOMENT_MS = 2000;
 /** Maximum number of synced files to remember. Each takes about 200 bytes. */
@@ -120,8 +120,8 @@ export class ImageFolder {
   }
 
   /**
-   * A second path for a stored file whose first path another file with the same bytes is about to take. These paths
-   * are reused in rotation.
+   * A second path for a stored file, which another file with the same bytes replaces. After
+   * `MAX_TWINS` calls, the oldest of these paths is used again.
    */
   twin(sha256: string): string {
     this.#twins = (this.#twins + 1) % MAX_TWINS;
@@ -157,9 +157,8 @@ export class ImageFolder {
   }
 
   /**
-   * Syncs files and the folders that name them: several in parallel, and each folder once. Skips
-   * files that this process has already synced. Otherwise a session that has seen many files would
-   * wait for all of them before every command.
+   * Syncs files in parallel, and the folders that name them once each. Skips files that this
+   * process has already synced: a session may sync all files it has seen before every command.
    */
   async syncAll(hashes: readonly string[], whole?: WholeSync): Promise<void> {
     const found = [...new Set(hashes)].map((sha256) => {
@@ -190,8 +189,8 @@ export class ImageFolder {
     try {
       chmodSync(image, 0o600);
     } catch (error) {
-      // Ignore the error: another process has moved the file, or another user owns it. Other users
-      // cannot reach the file anyway, because its folder is private.
+      // Ignore the error: another process has moved the file, or another user owns it. The folder
+      // is private, so other users cannot open the file.
       if (errnoOf(error) === undefined) throw error;
     }
   }

@@ -81,9 +81,9 @@ export class Gate {
   }
 
   /**
-   * Judges every change, then makes all of them or none, under the locks of all their files. Lines
-   * shown after the caller's call arrived do not count as seen. If `signal` fires before the first
-   * file is touched, rejects with the signal's reason. Later the signal has no effect.
+   * Judges every change, then makes all of them or none, under the locks of all their files.
+   * `times`: lines shown after the call arrived do not count as seen. `signal`: aborts until the
+   * first file is touched.
    */
   async perform(
     intent: Intent,
@@ -102,8 +102,7 @@ export class Gate {
       if (outcome === undefined) break;
       if ('ok' in outcome) return met.length === 0 ? outcome : this.#withMet(outcome, met);
       if ('needs' in outcome) locked = [...locked, ...outcome.needs];
-      // Do not count this try: only tries that lacked locks count, not conflicts with other
-      // programs or missing approvals.
+      // Count only tries that lacked locks. This one met a conflict or a missing approval.
       else tries -= 1;
       const final = await this.#finalAfter(outcome, { met, approved });
       if (final !== undefined) return final;
@@ -129,10 +128,9 @@ export class Gate {
   }
 
   /**
-   * One try under the locks. Undefined if the locks were not free in time. If this process
-   * remembers what the session has seen, judges by that memory, to save a round trip. The store
-   * confirms the memory when it stores the planned change. If the memory is outdated, judges again
-   * by the store.
+   * One try under the locks. Undefined if the locks were not free in time. Judges by this process's
+   * memory of what the session has seen, if there is one. If the store does not confirm that
+   * memory, judges again by the store.
    */
   async #attempt(
     intent: Intent,
@@ -228,8 +226,8 @@ export class Gate {
   }
 
   /**
-   * Makes lines of other programs in the notices of these steps count as seen only after the call
-   * is answered.
+   * The notices of these steps quote lines that other programs wrote. Makes these lines count as
+   * seen only after the call is answered.
    */
   async #willShowNotices(steps: readonly Step[], times: CallTimes): Promise<void> {
     for (const { path, untold } of steps) {
@@ -281,9 +279,9 @@ export class Gate {
 }
 
 /**
- * Throws if the change was judged by this process's memory of what the session has seen, and
- * nothing will be written to the store. The store confirms that memory only when it stores a
- * planned change. After the error, the caller judges again by what the store has recorded.
+ * Throws if this process judged by its memory of what the session has seen, and no planned change
+ * will be stored. Only storing a planned change confirms that memory. The caller then judges again
+ * by the store.
  */
 function mustConfirm(basis: Basis | undefined, intent: Intent, prepared: readonly Prepared[]): void {
   if (basis === undefined) return;

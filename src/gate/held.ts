@@ -22,9 +22,7 @@ export interface DepartingFolder {
 /**
  * The first entry in a folder that prevents moving or deleting it: a root of the workspace, a
  * protected path, or a file that only the user may change. A move may take along a path that is
- * protected both before and after the move. It may not take along a path that is protected only
- * before or only after, because agents could evade the protection that way. Names inside a
- * protected folder are not disclosed.
+ * protected at both its old and its new place. Names inside a protected folder are not disclosed.
  */
 export function heldInside(
   world: World,
@@ -35,9 +33,9 @@ export function heldInside(
 }
 
 /**
- * The number of folder levels to search. A delete reads the whole folder anyway. A move is one
- * rename, so it searches only as deep as the protecting globs may match, and at least as deep as
- * project folders usually are.
+ * The number of folder levels to search. A delete searches all, because it reads the whole folder.
+ * A move is one rename, so it searches only as deep as the protecting globs can match, and at least
+ * `PROJECT_LEVELS`.
  */
 function levelsOf({ workspace }: World, { path, to }: DepartingFolder): number {
   if (to === undefined) return Number.POSITIVE_INFINITY;

@@ -15,8 +15,8 @@ import type { World } from './world.ts';
  */
 const HOST_WRITES_MS = 2000;
 /**
- * The longest wait of one change, if several hosts write one after the other. Clients end a hook
- * after 10 seconds, and then some of them let the call pass.
+ * The longest time that one change waits for hosts, if several of them write one after the other.
+ * It is shorter than 10 seconds: then clients end a hook, and some let the call pass.
  */
 const HOSTS_WAIT_MS = 5000;
 const HOST_POLL_MS = 20;
@@ -70,10 +70,9 @@ export function isRelocation(world: World, change: FileIntent, traffic: Traffic)
 }
 
 /**
- * The keys of all files that the changes touch, for locking. A path that cannot be resolved has no
- * key and is refused later. Refuses a batch with two changes of one file, because the second would
- * not know of the first. For the same reason refuses changes in a folder that the batch moves,
- * deletes or replaces by a file.
+ * The keys of all files that the changes touch, for locking. Refuses a batch with two changes of
+ * one file: the second would be judged without the first. Also refuses changes in a folder that the
+ * batch moves, deletes or replaces.
  */
 export function keysOf(world: World, changes: readonly FileIntent[]): Outcome<{ keys: readonly string[] }> {
   const [only] = changes;
@@ -196,10 +195,9 @@ function twice({ path, change }: Pick<Touched, 'path' | 'change'>, reason: strin
 }
 
 /**
- * Locks keys for a change. First completes the records of unfinished changes at these keys, so that
- * the journal keeps the order of events. The processes that began those changes have ended:
- * otherwise they would still hold the locks. With a ledger, also fetches what the session has seen
- * of the files, in the same round trip. The result is cached while the locks are held.
+ * Locks keys for a change. Also completes the records of changes that dead processes left
+ * unfinished at these keys. With a ledger, fetches what the session has seen of the files, and
+ * caches it while the locks are held.
  */
 export async function lockKeys(
   world: World,
@@ -233,9 +231,8 @@ export interface Held {
 }
 
 /**
- * Like `lockKeys`, but without a round trip if this process remembers what the session has seen. In
- * that case the memory may be outdated, and other processes may have left changes unfinished at
- * these keys. So the store must confirm the memory when it stores the planned change.
+ * Like `lockKeys`, but does not query the store if this process remembers what the session has
+ * seen. The result then has a `basis`: the store must confirm it together with the planned change.
  */
 export async function lockRemembered(
   world: World,
@@ -293,8 +290,8 @@ export async function lockToSettle(
 
 /**
  * Completes the records of unfinished changes at locked keys, and fetches what the session has seen
- * of the files. Waits for hosts that are about to write there. Returns the function that releases
- * the locks, or undefined if the locks cannot be taken again.
+ * of the files. While a host is about to write there, releases the locks. Undefined if they could
+ * not be taken again, otherwise the function that releases them.
  */
 async function lookUnder(
   world: World,
@@ -384,8 +381,8 @@ async function settleAndLock(
   if (release === undefined) return undefined;
   return () => {
     release();
-    // Store the bytes just written immediately: a program whose change is pending without a lock
-    // may overwrite them.
+    // Store the new bytes now: another program, whose change is pending without a lock, may
+    // overwrite them soon.
     if (left.some(({ foreign }) => foreign?.hold === 'none')) void world.baselines.settled();
   };
 }

@@ -26,8 +26,8 @@ export interface LateWrite {
  */
 const MAX_LOOKED_AT = 1000;
 /**
- * Number of newest changes whose times are checked first. If all of them are older than this
- * process, it has made no change.
+ * If this many of the newest changes are all older than this process, the process has made no
+ * change.
  */
 const FEW = 20;
 
@@ -39,7 +39,8 @@ const MAX_NAMED = 3;
  * and the journal gets one notice about it.
  */
 export async function noteLateWrites(world: World, filter: EntryFilter): Promise<readonly LateWrite[]> {
-  // First store the cached bytes that sessions were shown: bytes with a stored copy are not lost.
+  // Store the cached bytes that sessions were shown. If they have a stored copy, a late write into
+  // the file loses nothing.
   await world.baselines.settled();
   world.disk.held.close();
   const displaced = await displacedBy(world, filter);
@@ -69,8 +70,8 @@ export async function noteOwnLateWrites(world: World, sinceMs: number): Promise<
 }
 
 /**
- * Returns a test for folders outside the workspace: true if an undo can restore files from the
- * folder. Such a folder is in use, not left over.
+ * Returns a test for folders of removed files outside the workspace. True if an undo can restore
+ * files from the folder, so that a clean-up must leave it.
  */
 export function claimedFolders({ images }: Pick<World, 'images'>): IsClaimed {
   return (folder) => images.holdsTree?.(folder) === true;
@@ -96,8 +97,8 @@ async function displacedBy(
   { sinceMs = 0, ...filter }: EntryFilter,
 ): Promise<ReadonlyMap<string, DisplacedFile>> {
   const displaced = new Map<string, DisplacedFile>();
-  // Compare the times here, not in the filter: with a time, the store would search the whole
-  // journal for more entries.
+  // Do not pass `sinceMs` to the store: to reach the filter's limit, it would search the whole
+  // journal.
   for await (const entry of walkEntries(world.store, { ...filter, kinds: ['change'] }))
     if (entry.atMs >= sinceMs) addDisplaced(displaced, entry);
   return displaced;

@@ -61,8 +61,8 @@ export interface LookRequest {
 }
 
 /**
- * Gathers the facts for a verdict. Reads a file's bytes only if the session has seen some of them
- * or has another right to them. Other sessions learn nothing that is derived from the bytes.
+ * Gathers the facts for a verdict. Reads a file's bytes only for sessions that may learn their
+ * content.
  */
 export async function look(
   world: World,
@@ -124,7 +124,7 @@ async function viewOf(world: World, session: string, looking: LookTarget<Located
   if (request.depth === 'glance' && facts.freshness === 'same' && request.expectedRevision === undefined)
     return view;
   const known = countingSighting(sighting);
-  // Leave the freshness unknown: only a `glance`, which returned above, may rely on an equal stamp.
+  // Leave the freshness unknown: before a change, an equal stamp does not prove equal bytes.
   if (!mayRead(world, facts, known)) return { ...view, facts: { ...facts, freshness: undefined } };
   const read = await readBytes(world, session, { located, known, request });
   // The file that the session saw was deleted, and it has not seen the bytes of the new file.
@@ -179,8 +179,8 @@ function targetOf(found: Found): Target {
 }
 
 /**
- * Drops a record of seen lines that permits nothing. The record of a deletion permits something
- * only if it names earlier bytes that the session saw, because they may come back.
+ * Drops a sighting that permits nothing. A deletion record (tombstone) permits a change only if it
+ * names bytes that the session saw earlier.
  */
 function countingSighting(sighting: Sighting | undefined): Sighting | undefined {
   if (sighting === undefined || isStub(sighting)) return undefined;
@@ -188,8 +188,8 @@ function countingSighting(sighting: Sighting | undefined): Sighting | undefined 
 }
 
 /**
- * True if the stamp proves that the bytes are those seen. Pages of a huge file have no hash, so for
- * them an equal stamp is enough.
+ * True if the file's stamp proves that the file holds the seen bytes. For pages of a huge file,
+ * which have no hash, an equal stamp always counts as proof.
  */
 function hasStampOf(sighting: Sighting, found: Found): boolean {
   if (sighting.stamp === undefined || (sighting.racy && sighting.fingerprint !== undefined)) return false;
@@ -213,8 +213,8 @@ async function readBytes(
   session: string,
   { located, known, request }: { located: Found; known: Sighting | undefined; request: LookRequest },
 ): Promise<{ snapshot: Snapshot | undefined; facts: Partial<Facts>; isUnseen?: true }> {
-  // For an edit, an equal stamp that can be trusted is enough, because an edit keeps the other
-  // bytes. Read every byte before a change that replaces everything.
+  // An edit keeps the other bytes, so a trusted stamp that is unchanged can replace reading them.
+  // Read every byte before any other change.
   const { action } = request;
   const sparing = action === 'edit' || action === 'insert' ? trusted(known) : undefined;
   const likely = likelyBytes(world, known?.fingerprint);
@@ -267,13 +267,13 @@ export function rememberedSnapshot(
   return bytes && { bytes: bufferOf(bytes), fingerprint, stamp, stats, racy: false };
 }
 
-/** The stamp and fingerprint of the bytes last seen, if an equal stamp proves equal bytes. */
+/** The stamp and fingerprint last seen, if an unchanged stamp proves unchanged bytes. */
 export function trusted(known: Sighting | undefined): ReadLimits['known'] {
   if (known?.stamp === undefined || known.fingerprint === undefined || known.racy) return undefined;
   return { stamp: known.stamp, fingerprint: known.fingerprint };
 }
 
-/** The session's record if it fits the present bytes; for a huge file, only its unchanged pages. */
+/** The session's record, as far as it still fits the present bytes. */
 function stillSeen(known: Sighting, snapshot: Snapshot): Sighting | undefined {
   if (isAsSeen(known, snapshot)) return known;
   const back = known.seenBefore?.find((each) => sameFingerprint(each, snapshot.fingerprint));

@@ -42,7 +42,10 @@ export function secretRefusal({ policy }: World, path: string, relative: string)
   return { code: 'PROTECTED', action: 'read', path, next: 'ask_human', detail };
 }
 
-/** Masks secrets in the lines that a refusal quotes. For a secret file, similar lines are not quoted at all. */
+/**
+ * Masks secrets in the lines that a refusal quotes. For a secret file, removes the quoted line that
+ * is most similar to the edit's text.
+ */
 export function withMasks({ policy }: World, { path }: LookedFile, refusal: Refusal): Refusal {
   const { nearest, places, ...rest } = refusal.detail ?? {};
   if (policy.secrets === 'show' || (nearest === undefined && places === undefined)) return refusal;

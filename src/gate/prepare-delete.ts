@@ -92,8 +92,8 @@ interface LargeFile {
 }
 
 /**
- * Hashes a file too large to load, and compares it with what the session saw. Undefined for other
- * files, for protected files, and if the delete is refused anyway because the file was not read.
+ * Hashes a file that is too large to load, and compares it with what the session saw. Undefined for
+ * small, protected or unseen files.
  */
 async function largeFile(
   world: World,
@@ -162,8 +162,8 @@ interface Inside {
   readonly facts: FolderFacts;
   readonly nodes: readonly TreeNode[];
   /**
-   * An entry that prevents the delete, such as a protected path. Reported before the listings are
-   * judged, because no listing shows protected paths.
+   * An entry that prevents the delete, such as a protected path. It is reported before any missing
+   * listing, because folder listings do not show protected paths.
    */
   readonly held?: ResolvedPath | undefined;
 }
@@ -221,8 +221,8 @@ async function listingFacts(
 }
 
 /**
- * The session's changes since its listing of a folder explain differences to that listing. At most
- * this many changes are checked; after more, the session must list the folder again.
+ * A folder may differ from the session's listing of it by the session's own later changes. At most
+ * this many changes are checked. After more, the session must list the folder again.
  */
 const MAX_OWN_CHANGES = 1000;
 

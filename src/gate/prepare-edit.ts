@@ -65,8 +65,8 @@ function isAppend(intent: TextIntent): boolean {
 }
 
 async function judged(world: World, intent: TextIntent, view: LookedFile): Promise<Prepared> {
-  // If the file is unchanged since it was seen, skip this first judgement: `judgeTouched` repeats
-  // all its checks.
+  // If the file is unchanged since it was seen, do not judge here: `judgeTouched` repeats all these
+  // checks.
   const asSeen = view.facts.freshness === 'same' && view.snapshot !== undefined;
   const first = asSeen ? undefined : judge(view.facts, world.policy);
   if (first?.outcome === 'refuse') return refusedAs(world, view, first.refusal);
@@ -96,8 +96,8 @@ function redacted({ kind, path }: TextIntent): Refusal {
 }
 
 /**
- * The refusal for an edit that cannot be planned. It may quote text of the file. So the policy is
- * checked first, and if the policy refuses the edit anyway, that refusal is returned.
+ * The refusal for an edit that cannot be planned. It may quote text of the file, so a refusal by
+ * the policy takes precedence.
  */
 function unplanned(world: World, view: LookedFile, refusal: Refusal): Promise<Prepared> {
   const verdict = judge(view.facts, world.policy);
@@ -113,7 +113,7 @@ function hasSeenAll({ sighting, facts }: LookedFile): boolean {
 
 /**
  * Removes the file's quoted text from a refusal, for a session that has not seen the whole file.
- * Such a session must read the file anyway before it repeats the call.
+ * Such a session must read the file before it repeats the call.
  */
 function withoutAnchor(refusal: Refusal): Refusal {
   const { anchor: _anchor, difference: _difference, ...detail } = refusal.detail ?? {};
@@ -133,8 +133,8 @@ async function changeSinceSeen(
 }
 
 /**
- * The seen lines that an outside change left unchanged. Undefined if the file is unchanged, or if
- * the answer to the edit will show the outside change.
+ * The seen lines that another program's change left as they were. Undefined if there was no such
+ * change, or if the answer to the edit will show it.
  */
 async function seenLinesLeft(
   world: World,
@@ -191,8 +191,8 @@ interface TouchedEdit {
   readonly planned: PlannedText;
   readonly change: OutsideChange | undefined;
   /**
-   * The seen lines that an outside change left unchanged. Undefined if the file is unchanged, or if
-   * the answer to the edit will show the outside change.
+   * The seen lines that another program's change left as they were. Undefined if there was no such
+   * change, or if the answer to the edit will show it.
    */
   readonly stillSeen: readonly LineRange[] | undefined;
 }
@@ -278,9 +278,8 @@ function stepFor(touching: TouchedEdit, notices: readonly Notice[]): Step {
 }
 
 /**
- * The session's earlier sighting of the present bytes, if the file had other bytes for a while and
- * then returned to its earlier bytes. The ledger holds the sighting of the other bytes, which must
- * not be the basis of this edit.
+ * If the file had other bytes for a while and has its earlier bytes again: the session's sighting
+ * of these bytes. The ledger's sighting is of the other bytes.
  */
 function sightingOfReturned({ facts, sighting }: LookedFile): Sighting | undefined {
   return facts.cameBack === true ? sighting : undefined;
@@ -306,8 +305,8 @@ function seenAfter(
   const totalLines = totalBefore(view);
   if (view.snapshot === undefined || view.snapshot.bytes.byteLength === 0)
     return { coverage: WHOLE, totalLines: countLines(planned.bytes), flags: NO_FLAGS, how: 'write' };
-  // Record nothing if the session has not seen the present text: an append does not show that text.
-  // The next diff then still starts from the bytes that the session saw.
+  // If an append adds to text that the session has not seen, record nothing: its next diff must
+  // still start from the bytes that it saw.
   if (isAppend(intent) && credit === undefined && view.facts.freshness !== 'same') return undefined;
   const earlier = view.facts.freshness === 'same' ? view.sighting?.coverage : rangesSeen(view, stillSeen);
   const known = credit?.coverage ?? earlier ?? NOTHING;

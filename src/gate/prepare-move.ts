@@ -135,8 +135,8 @@ function whyBlocked({ intent, source, destination }: LookedMove): Refusal | unde
 }
 
 /**
- * The refusal to move a folder that contains something that must stay where it is. Undefined if it
- * contains nothing like that, or if the source is no folder.
+ * The refusal to move a folder that contains an entry which must stay, such as a protected path.
+ * Undefined if there is no such entry, or if the source is no folder.
  */
 function whyHeld(
   world: World,

@@ -44,8 +44,8 @@ interface Content {
   readonly before: Snapshot;
   readonly bytes: Uint8Array;
   /**
-   * The lines that the session has seen of a file that only moves. They are recorded for the new
-   * path. Absent after an edit: `seen` then has the lines of the new bytes that count as seen.
+   * For a file that only moves: what the session has seen of it, to be recorded for the new path.
+   * For an edited file, see `seen`.
    */
   readonly moved?: Sighting | undefined;
   readonly seen?: Step['seen'];

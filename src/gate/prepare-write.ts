@@ -129,8 +129,8 @@ async function judged(
 }
 
 /**
- * The lines that count as seen after the write. Undefined for a new file if none do. A replaced
- * file always gets a record, so that the ledger knows the new bytes.
+ * What the session has seen after the write. Undefined for a new file of which it has seen nothing.
+ * A replaced file always gets a record, so that the ledger knows the new bytes.
  */
 function sightingOf(
   { seen = WHOLE }: WriteIntent,
@@ -251,8 +251,8 @@ export function writeStep(world: World, change: NewBytes): Step {
         };
         return { effects, ...(isAlone ? { syncNames } : {}), ...done(world, change, outcome) };
       } catch (error) {
-        // Check whether the new file exists after all: the failure may be only that its temporary
-        // name could not be removed.
+        // The new file may exist despite the error, for example if only its temporary name could
+        // not be removed.
         left = before === undefined && holdsAt(place(), fingerprint);
         folders?.undo();
         throw error;

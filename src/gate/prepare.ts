@@ -24,9 +24,8 @@ import { foundAt } from './step.ts';
 import type { World } from './world.ts';
 
 /**
- * Maximum time to wait until another process has recorded what the session was shown. The record
- * reaches the store some milliseconds after the answer that showed the file, later on a busy
- * machine.
+ * Maximum time to wait until another process has recorded what the session was shown. That takes
+ * some milliseconds after the answer, or longer on a busy machine.
  */
 const PATIENCE_MS = 250;
 const STEP_MS = 10;
@@ -74,8 +73,8 @@ export async function prepare(
 
 /**
  * Judges one change once. If the system reports an error, for example for a folder without read
- * permission, the change is refused with UNVERIFIABLE. No Fault is needed, because nothing was
- * changed yet.
+ * permission, refuses the change with UNVERIFIABLE. It throws no Fault, because nothing was
+ * changed.
  */
 async function prepareOnce(
   world: World,
@@ -127,8 +126,8 @@ function prepareAs(world: World, ledger: Ledger, change: FileIntent): Promise<Pr
 }
 
 /**
- * Judges changes. Those refused as unread are judged again for a short time if another process has
- * the session open. That process may be about to record that the session has seen the file.
+ * Judges changes. If another process has the same session open, it may be about to record a read.
+ * Then changes that were refused as unread are judged again for a short time.
  */
 async function prepareWithSiblings<Change>(
   world: World,
@@ -188,7 +187,7 @@ interface SingleJudge<T> {
 /**
  * Judges a change. If it is refused and the operator has allowed its path with `lookfirst allow`,
  * judges it again with this grant. The caller must hold the locks of its files, so that two changes
- * cannot both use a grant for one use.
+ * cannot share a single-use grant.
  */
 export async function judgeGranted<T extends { readonly ok: true }>(
   world: World,
@@ -208,8 +207,8 @@ export async function judgeGranted<T extends { readonly ok: true }>(
 }
 
 /**
- * Judges a change under `staleness: confirm`: the first try of a stale change is refused with a warning. The same
- * change passes when repeated, unless the file has changed again. Under other settings it only judges.
+ * Judges a change. Under `staleness: confirm`, the first try of a stale change is refused with a
+ * warning. The same change passes when repeated, unless the file has changed again.
  */
 function judgeConfirmed<T extends { readonly ok: true }>(
   world: World,
@@ -232,9 +231,9 @@ async function judgeTwice<T extends { readonly ok: true }>(
 }
 
 /**
- * Decides about a stale change that must be confirmed. At the first try, returns the refusal with a
- * warning. `confirmed`: the same change was tried before, and the file is unchanged since.
- * Undefined if there is no file, or no record of it in which to note the try.
+ * For a stale change that must be confirmed. At the first try, returns the refusal with a warning.
+ * At a second try for the same bytes, returns `confirmed`. Undefined if there is no file, or no
+ * sighting in which to note the try.
  */
 async function holdBack(
   world: World,
@@ -286,8 +285,8 @@ export function vetOne(world: World, ledger: Ledger, change: FileIntent): Awaita
     const facts = glanceFacts(world, { request, located, sighting }, ledger.session);
     const isGuarded = toolGuard(located.place.path.relative) !== undefined;
     const enough = !isGuarded && (facts.freshness === 'same' || !located.exists);
-    // If a write of this file was refused earlier, vet in full: this write may have the same
-    // content, and only a full vet computes its hash.
+    // If content for this file was refused earlier, vet in full. Only a full vet hashes the new
+    // content and finds that it is the refused one.
     const verdict = enough && sighting?.refusedContent === undefined ? judge(facts, world.policy) : undefined;
     if (verdict?.outcome === 'allow') return { ok: true, notices: verdict.notices };
     return vetInFull(world, ledger, change);

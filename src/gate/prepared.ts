@@ -132,9 +132,9 @@ function contentOf(intent: FileIntent): string | undefined {
 }
 
 /**
- * Adds to a STALE refusal the diff since the file was seen. Lines in the diff count as seen, so the next try needs no
- * read. The refused content stays refused, since it was written without that knowledge. Under `cure: reread` the diff
- * is shown, but only a read permits the change.
+ * Adds to a STALE refusal the diff since the file was seen. Lines in the diff count as seen, so the
+ * next try needs no read. Content that was refused once stays refused. Under `cure: reread` the
+ * diff is shown, but the session must read the file.
  */
 export async function cure(
   world: World,
@@ -236,12 +236,12 @@ export async function outsideChange(
 }
 
 /**
- * A diff that fits into a refusal. A larger diff is cut to its beginning, because the session must
- * read the file anyway. The lines cut off do not count as shown.
+ * A diff that fits into a refusal. Of a larger diff, only the beginning is shown: the session must
+ * read the file. Lines that are cut off do not count as seen.
  */
 function boundedDiff(before: string, now: string, bounds: MaskedDiffOptions): UnifiedDiff {
-  // Cut a line only at the limit that the policy sets for reads: a line cut earlier would not count
-  // as seen, and the next overwrite would be refused.
+  // Cut lines only where reads cut them. A line that is cut shorter would not count as seen, and
+  // the next overwrite would be refused.
   const diff = maskedDiff(before, now, bounds);
   const isWhole = !diff.truncated && diff.text.length <= MAX_QUOTED_CHARS;
   return isWhole ? diff : beginningOf(before, now, { ...bounds, maxLines: Math.ceil(bounds.maxLines / 4) });
@@ -282,7 +282,7 @@ export class Refusals {
     readonly refusal: Refusal;
     readonly credit?: Sighting;
     readonly evidence?: Evidence;
-    /** Set if the policy only observes: the call passes anyway. */
+    /** Set under `mode: observe`: the refusal is recorded, but the call is not stopped. */
     readonly observed?: true;
     /**
      * Times at which the refused call arrived and was answered. The lines that the refusal shows

@@ -39,13 +39,12 @@ const ABANDONED_MS = 10 * 60_000;
 const FORGOTTEN_MS = 24 * 60 * 60_000;
 
 /**
- * Completes the records of changes whose processes died before finishing them. Completed changes
- * get a journal entry; their old contents are found among the files moved out of the workspace.
- * Changes that were only begun are reverted.
+ * Completes the records of changes whose processes died. Finished changes get a journal entry, and
+ * their old contents are stored. Changes that were only begun are reverted.
  */
 export async function recoverWorld(world: World): Promise<void> {
-  // Collect the changes of dead processes before cleaning up. If a further process dies between the
-  // two steps, the next start handles its changes.
+  // Collect the changes of dead processes before `cleanUp`. If a process dies after this, the next
+  // start handles its changes.
   const orphans: PendingChange[] = [];
   for (const pending of await world.store.pending({ here: true }))
     if (await isOrphan(world, pending)) orphans.push(pending);

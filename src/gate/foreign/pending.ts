@@ -58,8 +58,8 @@ export function pendingOf(
 }
 
 /**
- * True if a hook event repeats an earlier one, as when two settings files of a client name the
- * hook. An event with other changes belongs to another call with the same id, and must be judged.
+ * True if a hook event is sent twice for one call, for example because two settings files of the
+ * client name the hook. If the changes differ, the events belong to two calls with the same id.
  */
 export function isRepeated({ foreign }: PendingChange, intents: readonly ForeignIntent[]): boolean {
   return foreign?.intents === undefined || foreign.intents === hashOf(intents);

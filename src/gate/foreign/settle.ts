@@ -37,11 +37,9 @@ export interface Ended {
 }
 
 /**
- * Records the real effects of another program's change. If the change is `done`, also records the
- * lines that count as seen after it. Otherwise the lines seen before stay recorded: if the bytes
- * differ, the session's next change is refused as stale. If the ending is `unknown`, the program
- * may still write, so files that are still unchanged count as unread. The caller must hold the
- * locks of the change.
+ * Records the real effects of another program's change. After `done`, also records the lines that
+ * the session has now seen. After `unknown`, the program may still write: files that it has not
+ * changed yet count as unread. The caller must hold the locks of the change.
  */
 export async function settleForeign(
   scene: ShownScene,
@@ -58,9 +56,9 @@ export async function settleForeign(
 }
 
 /**
- * Records the result of a change whose end no program reported, by comparing bytes. The result is
- * `failed` if the files are unchanged, `done` if they are as planned, otherwise `unknown`. Records
- * nothing if the files cannot be read now, or if they are unchanged and `untouched` is `leave`.
+ * Compares bytes to record a change whose end no program reported. It has `failed` if the files are
+ * unchanged, is `done` if they are as planned, and otherwise `unknown`. Records nothing if a file
+ * cannot be read. `untouched: leave`: also records nothing if the files are unchanged.
  */
 export async function settleByBytes(
   scene: ShownScene,
@@ -149,8 +147,8 @@ async function settleAs(
 }
 
 /**
- * The journal entry with the real effects of a change. The files that a command changed are known
- * only now; the command's entry names the first of them.
+ * The journal entry with the real effects of a change. The entry of a command names the first file
+ * that the command changed.
  */
 function settledEntry(world: World, pending: PendingChange, effects: readonly Effect[]): NewEntry {
   const { entry, foreign } = pending;
@@ -221,8 +219,8 @@ export async function ranWithoutLayer({ world, ledger }: ShownScene): Promise<bo
 }
 
 /**
- * The reason why files that the session has not seen were not saved before the command, as a field
- * of the journal entry.
+ * The reason why Lookfirst did not store all files before the command, as a field of the journal
+ * entry.
  */
 function uncoveredBy({ foreign }: PendingChange): { readonly uncovered?: string } {
   const reason = foreign?.command?.uncovered;

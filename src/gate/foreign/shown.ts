@@ -35,9 +35,9 @@ export interface ShownScene {
 }
 
 /**
- * Records what another program's read showed. The shown text counts, not the disk: if the file has
- * changed since, the session has seen older bytes. Its next change is then refused as STALE, not as
- * NOT_READ. Files larger than `maxEditBytes` are not recorded.
+ * Records what another program's read showed. The shown text counts, not the file's present bytes:
+ * if they differ, the session's next change is refused as STALE, not as NOT_READ. Files larger than
+ * `maxEditBytes` are not recorded.
  */
 export async function witnessShown(scene: ShownScene, event: ReadEvent): Told {
   const { world, ledger } = scene;
@@ -137,8 +137,7 @@ interface ShownNow {
 
 /**
  * True if the session's next change will show it how the file differs from the bytes that it saw
- * before. The record of those bytes must then stay. A view of unknown lines would replace it, and
- * the session would never learn of the difference.
+ * before. Then the record of those bytes must stay, and no view of unknown lines may replace it.
  */
 async function canShowChange(
   world: World,
@@ -161,8 +160,8 @@ function shownOf(event: ReadEvent, snapshot: Snapshot): ShownNow {
   const isThere = content === undefined || matches(content, bytes, ranges);
   if (isThere || 'guessed' in event) {
     const coverage: Coverage = ranges === undefined ? WHOLE : linesCoverage(ranges, totalLines);
-    // Treat the file as not text if it is not UTF-8: a server that shows U+FFFD for other bytes
-    // would also write U+FFFD.
+    // Treat a file that is not UTF-8 as not text: a server that shows U+FFFD in place of its bytes
+    // would write U+FFFD, too.
     const notText = flags.notText || (content !== undefined && !isUtf8(bytes));
     const known = { ...flags, notText, clamped: flags.clamped || !isThere };
     const seen = { fingerprint, stamp, racy, coverage, totalLines, flags: known };
@@ -235,8 +234,7 @@ export async function keepBefore(world: World, effects: readonly Effect[]): Prom
 
 /**
  * Stores the bytes that a change would destroy and returns their fingerprint. The caller must sync
- * the bytes, even if they were stored before: copies that were stored when a session saw the bytes
- * are not synced.
+ * the bytes even if a copy existed: copies made for diffs are not synced.
  */
 async function storeBefore(world: World, { key, before, movedTo }: Effect): Promise<Fingerprint | undefined> {
   if (before.kind !== 'file' || movedTo !== undefined) return undefined;
@@ -249,8 +247,8 @@ async function storeBefore(world: World, { key, before, movedTo }: Effect): Prom
 }
 
 /**
- * The notice about another writer's changes in a file that this session may change anyway, and the
- * lines that count as seen after the notice. Undefined if there are no such changes.
+ * The notice that shows another writer's changes of a file to a session whose change is allowed all
+ * the same. With it, the lines that count as seen after the notice.
  */
 export async function changedElsewhere(
   { world, ledger }: ShownScene,

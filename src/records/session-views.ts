@@ -7,6 +7,7 @@ import type { Entry, NewEntry } from '../model/entry.ts';
 import type { Policy } from '../model/policy.ts';
 import type { SessionRecord } from '../model/session-record.ts';
 import type { Sighting } from '../model/sighting.ts';
+import { isAlive } from '../store/owner.ts';
 import type { Records } from './records.ts';
 import type { Scope } from './scope.ts';
 import { canonicalPath } from './scope.ts';
@@ -90,8 +91,9 @@ export async function* sessionViews(
 }
 
 /**
- * Forgets which files a session has seen, and records this in the journal. Returns the number of
- * these files; undefined if there is no such session.
+ * Forgets which files a session has seen, ends its claims, and records this in the journal. The
+ * session stays listed while a process of this machine has it open. Returns the number of these
+ * files; undefined if there is no such session.
  */
 export async function forgetSession(
   { store }: Records,
@@ -102,7 +104,10 @@ export async function forgetSession(
   const { root } = record;
   const entry = { kind: 'session', atMs: nowMs, session: id, root, text: 'forgotten' } as const;
   const seen = filesAmong(await store.sightings(id));
-  await store.record({ dropSession: id, entries: [entry] });
+  if (record.openIn?.some(isAlive) === true) {
+    const released = { kind: 'claim', atMs: nowMs, session: id, root, claim: { released: true } } as const;
+    await store.record({ forget: [{ session: id }], entries: [entry, released] });
+  } else await store.record({ dropSession: id, entries: [entry] });
   return seen;
 }
 

@@ -1,26 +1,36 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Fault } from '../model/fault.ts';
 import type { Session } from '../model/session.ts';
+import type { Store } from '../store/store.ts';
 
 /**
- * Open sessions of this process, in the order of opening. Module state, because `runInSession(id,
- * …)` is given only an id.
+ * Open sessions of this process with their stores, in the order of opening. Module state, because
+ * `runInSession(id, …)` is given only an id.
  */
-const open = new Set<Session>();
+const open = new Map<Session, Store>();
 const ambient = new AsyncLocalStorage<Session>();
 
-/** Lets `runInSession` find a session by its id until it is closed. */
+/** Lets `runInSession` find a session by its id until it closes. */
 export const openSessions = {
-  add: (session: Session): void => void open.add(session),
+  add: (session: Session, store: Store): void => void open.set(session, store),
   remove: (session: Session): void => void open.delete(session),
+  /** True if this process has a session with this id open in the same state. */
+  has: (id: string, store: Store): boolean =>
+    [...open].some(([session, other]) => session.id === id && isSameState(other, store)),
 };
+
+/** Two stores in memory have the same URL, but nothing in common. */
+function isSameState(one: Store, other: Store): boolean {
+  return one === other || (one.url === other.url && one.url !== 'memory:');
+}
 
 /**
  * Runs a function, and everything it calls and awaits, in an open session, given as the session or its id. If several
  * open sessions have the id, the last opened is used. `Sessions.run` also opens a session that is not open.
  */
 export function runInSession<T>(session: Session | string, fn: () => T): T {
-  const chosen = typeof session === 'string' ? [...open].findLast(({ id }) => id === session) : session;
+  const chosen =
+    typeof session === 'string' ? [...open.keys()].findLast(({ id }) => id === session) : session;
   if (chosen === undefined) throw new Fault('MISUSE', `no open session has the id ${String(session)}`);
   if (typeof chosen?.read !== 'function')
     throw new Fault('MISUSE', 'runInSession needs a session or the id of one');

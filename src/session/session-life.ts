@@ -18,7 +18,11 @@ import { Conversation } from './conversation.ts';
 import { confirms } from './status.ts';
 
 /** The relation of a new session to its parent: a sub-agent or, if `forked`, a copy. */
-export type Kinship = Pick<SessionRecord, 'forked' | 'client'> & { readonly parent: string };
+export type Kinship = Pick<SessionRecord, 'forked' | 'client'> & {
+  readonly parent: string;
+  /** A session with the id continues. Otherwise the id begins anew, and must not be open. */
+  readonly resumes?: true;
+};
 
 /** The fields that identify a session. */
 interface Identity {
@@ -47,6 +51,8 @@ export class SessionLife {
   /** Number of running operations. Closing waits for them, because the workspace closes with its last session. */
   #under = 0;
   #whenIdle: (() => void) | undefined;
+  /** The sessions that close with this one, because only this session's adapter knows them. */
+  readonly #subAgents = new Set<SessionLife>();
   #ended: Promise<void> | undefined;
 
   constructor(host: SessionHost, identity: Identity) {
@@ -170,6 +176,16 @@ export class SessionLife {
     });
   }
 
+  /** The session of a sub-agent, opened or resumed. It closes with this session. */
+  subAgent(id: string): Promise<Session> {
+    return this.during(async () => {
+      const agent = await this.host.open(id, { parent: this.id, resumes: true });
+      if (!this.#subAgents.has(agent)) agent.#conversation.continueTurnOf(this.#conversation);
+      this.#subAgents.add(agent);
+      return agent;
+    });
+  }
+
   /** Exports what this session has seen, for `importSightings` in another process. */
   exportSightings(options: SignalOption = {}): Promise<string> {
     return this.#unlessAborted(options, () => this.ledger.exportJson());
@@ -195,13 +211,16 @@ export class SessionLife {
 
   /**
    * Waits until no operation is running. Then ends the announced changes that still hold locks,
-   * with the result `unknown`. Undefined if there is nothing to do.
+   * with the result `unknown`, and closes the sub-agents. Undefined if there is nothing to do.
    */
   #settled(): Promise<void> | undefined {
     const idle = this.#idle();
     const { announcements } = this.gate;
-    if (!announcements.isOpen) return idle;
-    return Promise.resolve(idle).then(() => announcements.close());
+    if (idle === undefined && !announcements.isOpen && this.#subAgents.size === 0) return undefined;
+    return Promise.resolve(idle).then(async () => {
+      await announcements.close();
+      for (const agent of this.#subAgents) await agent.close();
+    });
   }
 
   #idle(): Promise<void> | undefined {
@@ -211,11 +230,11 @@ export class SessionLife {
     });
   }
 
-  /** Forgets everything this session has seen. */
+  /** Forgets everything this session has seen, and ends its claims. */
   forget(options: SignalOption = {}): Promise<void> {
     return this.#unlessAborted(options, async (world) => {
       await this.ledger.forget();
-      await world.store.record({ dropSession: this.id });
+      await release(world, this.ledger);
     });
   }
 

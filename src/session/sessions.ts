@@ -129,7 +129,7 @@ export class Sessions implements SessionHost {
     if (id !== undefined && !isPrintable(id))
       throw new Fault('MISUSE', 'a session id must be a string of printable characters that is not empty');
     const known = id === undefined ? undefined : this.#open.get(id);
-    if (known !== undefined && like.parent !== undefined)
+    if (known !== undefined && like.parent !== undefined && like.resumes !== true)
       throw new Fault('MISUSE', `a session with the id ${id} is open already`);
     if (known !== undefined) return known;
     if (this.#ended !== undefined) throw new Fault('MISUSE', 'the workspace is closed');
@@ -139,15 +139,16 @@ export class Sessions implements SessionHost {
       cwd: this.#cwd,
     });
     this.#open.set(session.id, session);
+    openSessions.add(session, this.world.store);
     try {
       await this.#begin(session, like);
     } catch (error) {
       // Remove the session, because the store has no record of it. The next call then begins it
       // again, and closing the workspace writes no record.
       this.#open.delete(session.id);
+      openSessions.remove(session);
       throw error;
     }
-    openSessions.add(session);
     return session;
   }
 
@@ -161,6 +162,7 @@ export class Sessions implements SessionHost {
     const { store } = this.world;
     try {
       await idle;
+      openSessions.remove(session);
       if (!session.named) await store.record({ dropSession: session.id });
       else await store.record({ session: await this.#closedRecord(session) });
     } finally {
@@ -192,14 +194,15 @@ export class Sessions implements SessionHost {
     return this.#ended;
   }
 
-  async #begin(session: GatedSession, { parent, forked, client: given }: Partial<Kinship>): Promise<void> {
+  async #begin(session: GatedSession, like: Partial<Kinship>): Promise<void> {
+    const { parent, forked, client: given } = like;
     this.#expired ??= expireSessions(this.world).catch((error: unknown) => {
       // Retry the expiry with the next session, because the store may answer by then.
       this.#expired = undefined;
       throw error;
     });
     await this.#expired;
-    const kept = session.named ? await this.#resumed(session.id, parent) : undefined;
+    const kept = session.named ? await this.#resumed(session.id, like) : undefined;
     const now = this.world.now();
     const client = given ?? kept?.client;
     const program = client === undefined ? {} : { client };
@@ -209,7 +212,7 @@ export class Sessions implements SessionHost {
       named: session.named,
       openedMs: kept?.openedMs ?? now,
       lastMs: now,
-      ...defined({ parent, forked }),
+      ...defined({ parent: parent ?? kept?.parent, forked: forked ?? kept?.forked }),
       ...program,
     };
     // A session that is still open continues in this process. That is usual: without a background
@@ -231,13 +234,14 @@ export class Sessions implements SessionHost {
 
   /**
    * Adds this process to a session's record again if it is missing there. Two processes that open a
-   * session simultaneously may remove each other from the record.
+   * session simultaneously may remove each other from the record, and so may one that closes it.
    */
   async #joinOthers(id: string): Promise<void> {
     const { owner, store } = this.world;
     const kept = await this.#kept(id);
     if (kept === undefined || kept.openIn?.includes(owner) === true) return;
-    await store.record({ session: { ...kept, openIn: [...(kept.openIn ?? []), owner] } });
+    const { closedMs: _, ...record } = kept;
+    await store.record({ session: { ...record, openIn: [...(kept.openIn ?? []), owner] } });
   }
 
   /** The other running processes that have a session open. */
@@ -252,9 +256,12 @@ export class Sessions implements SessionHost {
    * The stored record of a session that is opened again. Undefined for a new session, and for a
    * fork or a child, which starts without the sightings recorded earlier under its id.
    */
-  async #resumed(id: string, parent: string | undefined): Promise<SessionRecord | undefined> {
+  async #resumed(id: string, { parent, resumes }: Partial<Kinship>): Promise<SessionRecord | undefined> {
     const kept = await this.#kept(id);
-    if (kept === undefined || parent === undefined) return kept;
+    if (kept === undefined || parent === undefined || resumes === true) return kept;
+    // Without its sightings, the agent that uses the session now could change nothing any more.
+    if ((await this.#others(kept)).length > 0)
+      throw new Fault('MISUSE', `a session with the id ${id} is open in another process`);
     await this.world.store.record({ dropSession: id });
     return undefined;
   }
@@ -270,6 +277,8 @@ export class Sessions implements SessionHost {
     const root = this.world.workspace.roots[0] ?? '';
     const { openIn: _, ...record } = kept ?? { id: session.id, root, named: session.named, openedMs: now };
     const others = await this.#others(kept);
+    // This process may have opened the session again, here or in another workspace.
+    if (openSessions.has(session.id, this.world.store)) others.push(this.world.owner);
     if (others.length > 0) return { ...record, lastMs: now, openIn: others };
     return { ...record, lastMs: now, ...(this.#suspended ? {} : { closedMs: now }) };
   }

@@ -178,6 +178,8 @@ function suite(storeUrl: () => string | undefined): void {
       await caughtUp(t.session, two);
       expect(await ok(t.session.claim('src/**'))).toMatchObject({ others: [{ session: 'two' }] });
       await two.forget();
+      const owners = async () => (await t.session.claims()).map(({ session }) => session);
+      await vi.waitFor(async () => expect(await owners()).not.toContain('two'), 100_000);
       expect(await ok(t.session.claim('src/**'))).toMatchObject({ others: [] });
     });
 

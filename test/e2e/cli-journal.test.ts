@@ -192,9 +192,23 @@ describe('lookfirst sessions', () => {
       code: 0,
       stdout: 'forgot session agent-7, which had seen 2 files\n',
     });
-    expect(objects(await lookfirst(work, ['sessions', '--json', '--all']))).toEqual([]);
     const outcome = await work.session.write('a.txt', 'again\n');
     expect(outcome).toMatchObject({ ok: false, refusal: { code: 'NOT_READ' } });
+    await work.session.close();
+    expect(await lookfirst(work, ['sessions', 'forget', 'agent-7'])).toMatchObject({ code: 0 });
+    expect(objects(await lookfirst(work, ['sessions', '--json', '--all']))).toEqual([]);
+  });
+
+  it('still lists a session that was forgotten while a process has it open', async () => {
+    const work = await changedDesk();
+    await ok(work.session.claim('src/**'));
+    expect(await lookfirst(work, ['sessions', 'forget', 'agent-7'])).toMatchObject({ code: 0 });
+    expect(objects(await lookfirst(work, ['sessions', '--json']))).toMatchObject([
+      { state: 'open', seen: 0 },
+    ]);
+    expect(objects(await lookfirst(work, ['claims', '--json']))).toEqual([]);
+    await ok(work.session.read('a.txt'));
+    expect((await lookfirst(work, ['sessions', 'forget', 'agent-7'])).stdout).toContain('seen 1 file');
   });
 
   it('records a compaction of a session, even if another process has the session open', async () => {

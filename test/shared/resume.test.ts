@@ -79,6 +79,56 @@ describe('a named session', () => {
     await sessions.close();
   });
 
+  it('stays open in its record if it is opened again while it closes', async () => {
+    const sessions = await start(withFiles('a.txt'));
+    const first = await sessions.session('agent');
+    const writing = first.write('b.txt', 'two\n');
+    const closing = first.close();
+    const second = await sessions.session('agent');
+    await ok(writing);
+    await closing;
+    expect(await sessions.world.store.session('agent')).not.toHaveProperty('closedMs');
+    await second.close();
+    expect(await sessions.world.store.session('agent')).toHaveProperty('closedMs');
+    await sessions.close();
+  });
+
+  it('stays open in its record until every workspace of the process has closed it', async () => {
+    const places = withFiles('a.txt');
+    const [one, other] = [await start(places), await start(places)];
+    const [first, second] = [await one.session('agent'), await other.session('agent')];
+    await first.close();
+    expect(await one.world.store.session('agent')).not.toHaveProperty('closedMs');
+    await second.close();
+    expect(await one.world.store.session('agent')).toHaveProperty('closedMs');
+    await Promise.all([one.close(), other.close()]);
+  });
+
+  it('cannot begin anew as a child while another process has it open', async () => {
+    const places = withFiles('a.txt');
+    const { root, home } = places;
+    const remote = await openRemote({ roots: [root], home, session: 'worker' });
+    await ok(remote.call('read', 'a.txt'));
+    const sessions = await start(places);
+    const parent = await sessions.session('parent');
+    await expect(parent.child('worker')).rejects.toThrow('is open in another process');
+    await expect(parent.fork('worker')).rejects.toThrow('is open in another process');
+    await ok(remote.call('write', 'a.txt', 'two\n'));
+    await remote.close();
+    await parent.child('worker');
+    await sessions.close();
+  });
+
+  it('is still a child of its parent after it was resumed by its id', async () => {
+    const places = withFiles('a.txt');
+    const sessions = await start(places);
+    const parent = await sessions.session('parent');
+    await (await parent.child('worker')).close();
+    await sessions.session('worker');
+    expect(await sessions.world.store.session('worker')).toMatchObject({ parent: 'parent' });
+    await sessions.close();
+  });
+
   it('has no sightings after it was forgotten', async () => {
     const places = withFiles('a.txt');
     const sessions = await start(places);
@@ -86,6 +136,19 @@ describe('a named session', () => {
     await ok(session.read('a.txt'));
     await session.forget();
     await refusal(session.write('a.txt', 'two\n'), 'NOT_READ');
+    await sessions.close();
+  });
+
+  it('keeps its record and can make new claims after it was forgotten', async () => {
+    const places = withFiles('a.txt');
+    const sessions = await start(places);
+    const session = await sessions.session('agent');
+    await ok(session.claim('a.txt'));
+    await session.forget();
+    expect(await session.claims()).toEqual([]);
+    expect(await sessions.world.store.session('agent')).toMatchObject({ id: 'agent' });
+    await ok(session.claim('a.txt'));
+    expect(await session.claims()).toMatchObject([{ session: 'agent' }]);
     await sessions.close();
   });
 });

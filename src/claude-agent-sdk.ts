@@ -35,7 +35,6 @@ const CLAUDE_CODE = HOOK_HOSTS['claude-code'];
 export function lookfirstHooks(
   session: Session | (() => Session),
 ): Partial<Record<HookEvent, HookCallbackMatcher[]>> {
-  const agents = new SubAgents(() => gatedSession(session));
   const respond = hooksInProcess('claude-code');
   const hook: HookCallback = async (input) => {
     const declaredEvent = (isRecord(input) ? stringIn(input, 'hook_event_name') : undefined) ?? '';
@@ -49,7 +48,7 @@ export function lookfirstHooks(
       // Do not close the session at the end of the conversation: the program that opened it closes
       // it.
       const kind = event.kind === 'end' ? 'turn-end' : event.kind;
-      return respond(await agents.of(event.session), { ...event, kind } as typeof event);
+      return respond(await agentOf(gatedSession(session), event.session), { ...event, kind } as typeof event);
     });
     if (exitCode !== 0) return denial(stderr);
     // The text is the hook output that Claude Code would read from a hook process, as JSON.
@@ -71,25 +70,11 @@ function denial(reason: string): Awaited<ReturnType<HookCallback>> {
 }
 
 /**
- * Opens one session for each sub-agent. The session id in a sub-agent's event contains a slash and
+ * The session of an event: each sub-agent has its own. The session id in a sub-agent's event contains a slash and
  * the sub-agent's name. A sub-agent starts without having seen any file. Its reads do not allow its
  * parent to change a file.
  */
-class SubAgents {
-  readonly #main: () => GatedSession;
-  readonly #children = new Map<string, Promise<Session>>();
-
-  constructor(main: () => GatedSession) {
-    this.#main = main;
-  }
-
-  async of(id: string): Promise<GatedSession> {
-    const main = this.#main();
-    const slash = id.indexOf('/');
-    if (slash < 0) return main;
-    const name = `${main.id}${id.slice(slash)}`;
-    const child = this.#children.get(name) ?? main.child(name);
-    this.#children.set(name, child);
-    return gatedSession(await child);
-  }
+async function agentOf(main: GatedSession, id: string): Promise<GatedSession> {
+  const slash = id.indexOf('/');
+  return slash < 0 ? main : gatedSession(await main.subAgent(`${main.id}${id.slice(slash)}`));
 }

@@ -2,9 +2,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { type HookInput, type Options, query } from '@anthropic-ai/claude-agent-sdk';
-import type { Session } from 'lookfirst';
+import { currentSession, runInSession, type Session, Sessions } from 'lookfirst';
 import { lookfirstHooks, lookfirstServer, lookfirstTools } from 'lookfirst/claude-agent-sdk';
 import { describe, expect, it } from 'vitest';
+import { scratch } from '../../support/tree.ts';
 import { type Call, type Door, type Run, type Shown, workspace } from '../conformance.ts';
 import { LOOKFIRST_CALLS } from './calls.ts';
 
@@ -195,19 +196,7 @@ export function hooksSuite(): void {
       put('a.txt', 'one\n');
       const send = sender(session, root);
       const overwrite = (input: object = {}) => send('PreToolUse', { ...WRITE(root), ...input });
-      const readEvent = {
-        tool_name: 'Read',
-        tool_input: { file_path: join(root, 'a.txt') },
-        tool_use_id: 'r',
-      };
-      const file = {
-        filePath: join(root, 'a.txt'),
-        content: 'one\n',
-        numLines: 2,
-        startLine: 1,
-        totalLines: 2,
-      };
-      const shown = { ...readEvent, tool_response: { type: 'text', file } };
+      const shown = READ(root);
       expect(JSON.stringify(await overwrite())).toContain('[NOT_READ]');
       await send('PostToolUse', shown);
       expect(await overwrite({ agent_id: 'sub', tool_use_id: 'w2' })).toMatchObject(DENIED);
@@ -215,6 +204,33 @@ export function hooksSuite(): void {
       expect(await overwrite({ tool_use_id: 'w3' })).toMatchObject(DENIED);
       await send('PostToolUse', shown);
       expect(await overwrite({ tool_use_id: 'w4' })).toEqual({});
+    });
+
+    it('resume a sub-agent for other hooks of the session, and close it with the session', async () => {
+      const { root, session, put } = await workspace();
+      put('a.txt', 'one\n');
+      const sub = { agent_id: 'sub' };
+      const [first, second] = [sender(session, root), sender(session, root)];
+      await first('PostToolUse', { ...READ(root), ...sub });
+      expect(await second('PreToolUse', { ...WRITE(root), ...sub })).toEqual({});
+      const name = `${session.id}/sub`;
+      expect(runInSession(name, () => currentSession().id)).toBe(name);
+      await session.close();
+      expect(() => runInSession(name, () => undefined)).toThrow('no open session');
+    });
+
+    it('give a sub-agent a new session if its main session was opened again', async () => {
+      const { root, home } = scratch();
+      let sessions = await Sessions.open({ roots: [root], home });
+      let main = await sessions.session('main');
+      const send = sender(() => main, root);
+      const create = { ...WRITE(root), agent_id: 'sub' };
+      expect(await send('PreToolUse', create)).toEqual({});
+      await sessions.close();
+      sessions = await Sessions.open({ roots: [root], home });
+      main = await sessions.session('main');
+      expect(await send('PreToolUse', { ...create, tool_use_id: 'w2' })).toEqual({});
+      await sessions.close();
     });
 
     it('deny a change when the check itself fails', async () => {
@@ -234,8 +250,19 @@ const WRITE = (root: string) => ({
   tool_use_id: 'w1',
 });
 
+const READ = (root: string) => {
+  const filePath = join(root, 'a.txt');
+  const file = { filePath, content: 'one\n', numLines: 2, startLine: 1, totalLines: 2 };
+  return {
+    tool_name: 'Read',
+    tool_input: { file_path: filePath },
+    tool_use_id: 'r',
+    tool_response: { type: 'text', file },
+  };
+};
+
 /** Calls the hooks as the SDK does. */
-function sender(session: Session, cwd: string) {
+function sender(session: Session | (() => Session), cwd: string) {
   const hooks = lookfirstHooks(session);
   return async (
     event: 'PreToolUse' | 'PostToolUse' | 'PostCompact' | 'Stop',

@@ -129,7 +129,7 @@ describe('notes', () => {
         sightings: [{ session: 's', sighting: { ...BARE_SIGHTING, key } }],
         entries: [readEntry({ path: key })],
       });
-      // This earlier read of the file must not be returned in place of the rejected one.
+      // This earlier read of the file must be forgotten when the store rejects the newer read.
       await store.record(noteOf('/odd'));
       probe.rejects = '/odd';
       for (const key of ['/a', '/odd', '/b', '/c']) await store.note(noteOf(key));

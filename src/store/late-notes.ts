@@ -22,23 +22,20 @@ const AT_MOST = 128;
 interface LateNotesOptions {
   readonly withinMs?: number;
   /**
-   * `wait`: a record waits until earlier notes of reads are written. `overlap`: it is sent right after them, because
-   * the store keeps the order of what is sent.
+   * `wait`: a record is sent only after earlier notes of reads are written. `overlap`: it is sent
+   * right after them, for stores that keep the order.
    */
   readonly records?: 'wait' | 'overlap';
-  /**
-   * While notes of reads cannot be written, reads succeed for this time. Then they fail with the error of the write.
-   */
+  /** If notes of reads cannot be written, reads still succeed for this time and then fail. */
   readonly patienceMs?: number;
   readonly peers?: Set<LateNotes>;
 }
 
 /**
  * A store that delays notes (records of reads) for a few milliseconds and writes them in one
- * transaction. On disk, the transaction is most of a note's cost. This process sees its notes
- * immediately: `recall` also searches the waiting notes, and every query whose answer depends on
- * notes first writes them. Notes that could not be written are kept; the next such call retries and
- * reports the failure.
+ * transaction, which is most of their cost. This process sees its notes at once: `recall` also
+ * searches waiting notes, and every other query that depends on notes first writes them. If that
+ * fails, the query fails, and the notes are kept for a retry.
  */
 export class LateNotes implements Store {
   readonly url: string;
@@ -56,7 +53,7 @@ export class LateNotes implements Store {
   #failedMs: number | undefined;
   /** Records that were sent together with notes of reads and are not answered yet. */
   readonly #overlapping = new Map<Promise<void>, Writes>();
-  /** True while notes of reads that the store rejected as a batch are written in parts. New records wait. */
+  /** True while the notes of a rejected batch are written in parts. New records wait meanwhile. */
   #inParts = false;
   #closed = false;
   readonly snapshot?: () => Promise<string>;
@@ -128,7 +125,7 @@ export class LateNotes implements Store {
   }
 
   record(writes: Writes): Promise<void> {
-    // Usually no note of a read is waiting. Then write the record directly, which is faster.
+    // Fast path: write directly if no note of a read is waiting.
     for (const peer of this.#peers)
       if (peer.#waiting.size > 0 || peer.#leaving !== undefined) return this.#recordInTurn(writes);
     return this.#store.record(writes);
@@ -149,7 +146,7 @@ export class LateNotes implements Store {
     return recorded;
   }
 
-  /** True if a record must wait until notes of reads are written; false if all of them were sent in order. */
+  /** True if a record must wait until notes of reads are written, because they are not all sent yet. */
   #mustWait(): boolean {
     return !this.#overlaps || [...this.#peers].some((peer) => peer.#waiting.size > 0 || peer.#inParts);
   }
@@ -296,9 +293,8 @@ export class LateNotes implements Store {
   }
 
   /**
-   * Writes notes of reads in smaller and smaller parts, and leaves out the notes that the store rejects. Otherwise
-   * these notes would fail every time and block all later records. If another error interrupts this, the retry may
-   * journal some reads twice.
+   * Writes notes of reads, in halves if the store rejects some. Leaves out a single rejected note,
+   * which would block all later records. After another error, a retry may journal some reads twice.
    */
   async #writePart(notes: Notes): Promise<void> {
     try {
@@ -324,7 +320,8 @@ export class LateNotes implements Store {
       try {
         return await this.#store.record(writes);
       } catch (error) {
-        // Ignore the error: a store that rejects the id or the path has no earlier read to forget.
+        // Ignore a rejection. A store that rejects the id or the path has no earlier read to
+        // forget.
         if (!isRejection(error)) throw error;
       }
     }
@@ -371,7 +368,7 @@ class Batch {
     return { sightings, entries: this.#entries };
   }
 
-  /** Drops what sessions have read of a file if the writes replace or forget it. */
+  /** Drops waiting notes of what sessions have seen, if these writes replace or forget it. */
   supersede({ sightings = [], forget = [] }: Writes): void {
     for (const { session, sighting } of sightings) this.#sightings.get(session)?.delete(sighting.key);
     for (const { session, key } of forget) {

@@ -95,8 +95,8 @@ export interface RecordedOptions {
   /** `empty`: a missing local store counts as empty. `make`: it is created. */
   readonly missing: 'empty' | 'make';
   /**
-   * The workspace's name in a store that several machines share. If no folder of this machine has
-   * that name yet, the `roots` given here count as the roots of the workspace.
+   * The workspace's name in a store that several machines share. `roots` is used only if the
+   * workspace is not known on this machine yet.
    */
   readonly name?: WorkspaceName | undefined;
 }
@@ -121,12 +121,13 @@ export async function openExistingStore(url: string): Promise<Store> {
 }
 
 /**
- * False only if the file is certainly missing. For other errors true, because the code that opens
- * the file reports them better.
+ * False only if the file is certainly missing. Other errors give true: opening the file reports
+ * them better.
  */
 function mayBeThere(file: string): boolean {
   try {
-    // Not `throwIfNoEntry`: from Node 22 on, a file in place of a parent folder would also count as no entry.
+    // Do not use `throwIfNoEntry`: from Node 22 on, it also hides the error for a parent that is a
+    // file.
     statSync(file);
     return true;
   } catch (error) {

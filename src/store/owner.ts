@@ -7,7 +7,10 @@ import { errnoOf, isMissing } from '../model/fault.ts';
 export interface Owner {
   /** Identifies this process in the records of changes that it has begun. */
   readonly id: string;
-  /** Identifies this opening of the state in file names: a process may open it several times. */
+  /**
+   * Identifies this process in file names. If a process opens the state several times, each opening
+   * has its own tag.
+   */
   readonly tag: string;
   /** True while the process with this id runs. */
   isAlive(id: string): Awaitable<boolean>;
@@ -36,9 +39,9 @@ export function ownerOfThisProcess(): string {
 }
 
 /**
- * True while the process with this identity runs. Processes of other machines, and of containers with their own process
- * ids, are invisible here and count as gone: give those a separate state folder. On systems other than Linux only the
- * process id is compared, except for this process itself.
+ * True while the process with this identity runs. Processes of other machines, or of containers
+ * with their own process ids, always count as gone: give them a separate state folder. Outside
+ * Linux, start times of other processes are not compared.
  */
 export function isAlive(owner: string): boolean {
   const [pid, start] = owner.split(':');

@@ -261,8 +261,8 @@ export function writeNewSmall(file: string, bytes: Uint8Array, durability: Durab
 }
 
 /**
- * Makes `to` a hard link to a file, replacing a file of that name. Returns false if hard links are
- * impossible there.
+ * Makes `to` a hard link to the file `from`, and replaces an existing file `to`. Returns false if
+ * hard links are impossible there.
  */
 export function tryReplace(from: string, to: string, temp: string): boolean {
   try {
@@ -287,7 +287,10 @@ export function tryLink(from: string, to: string): boolean {
   }
 }
 
-/** Renames a file, replacing a file of that name. Returns false if it is on another file system. */
+/**
+ * Renames a file and replaces an existing file `to`. Returns false if `to` is on another file
+ * system.
+ */
 export function tryRename(from: string, to: string): boolean {
   try {
     inFolder(to, () => renameSync(from, to));
@@ -309,7 +312,7 @@ export function setAside(from: string, to: string): boolean {
   }
 }
 
-/** Renames a file unless the name is taken; in that case the file is removed and the existing one stays. */
+/** Renames a file. If a file with the new name exists, keeps that one and removes the other. */
 export function moveUnlessTaken(from: string, to: string): void {
   try {
     if (!tryLink(from, to)) renameSync(from, to);
@@ -331,7 +334,7 @@ export function removeIfThere(file: string): void {
   unlessMissing(() => unlinkSync(file));
 }
 
-/** Runs `work`, and makes the folder only if it is missing, which is rare. */
+/** Runs `work`. If the file's folder is missing, creates the folder and runs `work` again. */
 function inFolder<T>(file: string, work: () => T): T {
   try {
     return work();
@@ -347,9 +350,9 @@ function namesIn(folder: string): string[] {
 }
 
 /**
- * Inode and modification time of a file; undefined if there is no file. A stored file is written once and then only
- * removed or replaced, so a changed pair means that it must be synced again. The pair is no proof of equal bytes: a
- * new file can get an old inode number, and a write within one tick of the file system's clock keeps the time.
+ * Inode and modification time of a stored file; undefined if there is none. If they have changed,
+ * the file must be synced again. Equal values do not prove equal bytes, but a stored file is never
+ * rewritten in place.
  */
 function versionOf(path: string): string | undefined {
   const stats = lstatSync(path, { bigint: true, throwIfNoEntry: false });

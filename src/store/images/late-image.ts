@@ -34,8 +34,8 @@ export async function* setAsideLate(
     if (fingerprint === undefined) continue;
     const written = await splitOff(folder, fingerprint);
     const twins = await setAsideLateTwins(folder, fingerprint, paths);
-    // The original bytes are lost unless a file with these bytes has the regular name, is
-    // compressed, or is in a folder that was moved out of the workspace as a whole.
+    // Another copy of the original bytes may be under the regular name, compressed, or in a folder
+    // that left the workspace as a whole.
     const isLost =
       statsOf(folder.image(sha256)) === undefined &&
       packedFile(folder, sha256) === undefined &&
@@ -130,8 +130,8 @@ export async function moveToTwin(
 }
 
 /**
- * A name for a twin (another file with the same bytes). An unchanged file may have this name
- * already, and the caller may replace it. A file that a program has changed is moved away first.
+ * A name for a twin (another file with the same bytes). The caller may replace an unchanged file
+ * with this name. A changed file with this name is set aside here.
  */
 async function freeTwin(folder: ImageFolder, fingerprint: Fingerprint): Promise<string> {
   const twin = folder.twin(fingerprint.sha256);

@@ -68,8 +68,8 @@ it.skipIf(process.platform !== 'linux')(
     expect(await images.pack({ nowMs: Date.now() + 2 * DAY_MS })).toMatchObject({ count: 1 });
     expect([existsSync(image), existsSync(packed)]).toEqual([false, true]);
     await expectBytes(images, join(root, 'b.txt'));
-    // Store another file with the same bytes. A program may still have that file open, so it also
-    // stays uncompressed for a day.
+    // Store another file with the same bytes. A program may still have it open, so it is not
+    // compressed within a day, either.
     writeFileSync(file, TEXT);
     expect(await images.adopt(file, PRINT)).toBe('linked');
     expect(await images.pack({ nowMs: Date.now() })).toMatchObject({ count: 0 });

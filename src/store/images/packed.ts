@@ -25,8 +25,8 @@ const MIN_BYTES = 4096;
 /** Minimum share of bytes saved; less is not worth another file. */
 const MIN_SAVED = 0.1;
 /**
- * Minimum time since a file from the workspace was stored or last changed before it is compressed.
- * Until then, a program that opened it in the workspace may still write to it.
+ * A stored file from the workspace is compressed only if it has not changed for this time. Until
+ * then, a program that opened it in the workspace may still write to it.
  */
 const UNWRITTEN_MS = 24 * 3_600_000;
 /** Number of stored files compressed before other work gets a turn. */
@@ -59,10 +59,9 @@ export function packedFile(folder: ImageFolder, sha256: string): string | undefi
 }
 
 /**
- * Compresses images (stored file contents) that no program writes to any more: our own copies at
- * once, and files from the workspace after a day, unless a process still has them open. Returns the
- * number of compressed images and the bytes saved. At every moment, a reader finds the uncompressed
- * or the compressed form.
+ * Compresses images (stored file contents): our own copies at once, files from the workspace after
+ * a day if no process has them open. Returns the number of compressed images and the bytes saved.
+ * Concurrent readers always find one of the two forms.
  */
 export async function packImages(
   folder: ImageFolder,
@@ -148,17 +147,16 @@ function pack(folder: ImageFolder, sha256: string, { nowMs, durability, open }: 
 }
 
 /**
- * Removes the uncompressed form of a stored file if it still is the file that was compressed.
- * Otherwise another file with the same bytes has taken its name; that file stays, and the result is
- * false.
+ * Removes the uncompressed form of a stored file after compression. Returns false if another file
+ * with the same bytes has taken its name meanwhile; that file stays.
  */
 function removePlain(
   folder: ImageFolder,
   sha256: string,
   { ino, mtimeMs }: { readonly ino: number; readonly mtimeMs: number },
 ): boolean {
-  // Rename the stored file to a temporary name, then check that it is the right file. If this
-  // process dies meanwhile, a clean-up removes the temporary file, and the compressed form remains.
+  // Rename the stored file to a temporary name before checking it, so that no other file can take
+  // its place. If this process dies in between, the compressed form remains.
   const [image, aside] = [folder.image(sha256), folder.ready(folder.temp())];
   if (!setAside(image, aside)) return false;
   const stats = statsOf(aside);
@@ -171,11 +169,9 @@ function removePlain(
 }
 
 /**
- * Removes images (stored file contents) that are no longer needed. First renames each image:
- * readers still find it, but a process that stores the same bytes does not. Then calls `needed` and
- * puts needed images back. If a process recorded the start of its change before it looked for an
- * image, `needed` contains that image. A process that looks later finds no image and stores the
- * bytes again.
+ * Removes images (stored file contents) that are no longer needed. First hides each image from
+ * processes that store the same bytes: they must store them again. Then calls `needed`, which names
+ * images that a change has come to rely on before, and puts these back.
  */
 export async function removeImages(
   folder: ImageFolder,
@@ -211,8 +207,7 @@ function discard(folder: ImageFolder, doomed: ReadonlySet<string>): ImageUsage {
     if (!doomed.has(sha256)) continue;
     count++;
     for (const path of paths) {
-      // Leave a file that has its regular name again: a process that needs the content has stored
-      // it meanwhile.
+      // Leave a file with its regular name: a process has stored this content again meanwhile.
       if (path === folder.image(sha256) || path === folder.packed(sha256)) continue;
       bytes += statsOf(path)?.size ?? 0;
       removeIfThere(path);

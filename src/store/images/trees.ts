@@ -40,16 +40,14 @@ interface TreeImage {
 
 /**
  * Folders that have left the workspace. Their files serve as images (stored file contents) where
- * they are, until `takeIn` renames them to images. One list for each folder, in `trees/`, names its
- * files with their hashes and stamps. The list is written as a whole, so an interruption leaves all
- * of it or nothing.
+ * they are, until `takeIn` renames them to images. A list in `trees/` names the files of each
+ * folder with their hashes and stamps.
  *
- * A program that opened a file before its folder left the workspace may write into the file at any
- * later time. Such a write is found by a rule: **a file holds the listed bytes if it has the listed
- * stamp.** The stamp was taken from compared bytes after the file system's clock had advanced, and
- * moving a folder changes no stamp of a file in it. A file with another stamp may hold any bytes,
- * so its bytes are compared. The rule is applied immediately before a file is renamed to an image
- * and once more after that, as `isLongUnwritten` requires.
+ * A program that opened a file before its folder left the workspace may still write into it. Such a
+ * write is found by the stamp: **a file with the listed stamp holds the listed bytes.** The stamp
+ * was taken after the file system's clock had passed the last write, and moving the folder does not
+ * change it. If the stamp differs, the bytes are compared. Both checks run before a file is renamed
+ * to an image, and again after that.
  */
 export class KeptTrees {
   readonly #images: ImageFolder;
@@ -96,7 +94,8 @@ export class KeptTrees {
   }
 
   /**
-   * All listed files by hash, including files that were renamed to images (stored contents) since.
+   * The size and age of all listed files, by hash. Includes files that were meanwhile renamed to
+   * images (stored contents).
    */
   usage(): Map<string, { readonly bytes: number; readonly sinceMs: number }> {
     this.#isReadAgain();
@@ -175,8 +174,8 @@ export class KeptTrees {
   }
 
   /**
-   * Moves a file that a program has written to into the image folder. If it still begins with the
-   * listed bytes, first stores a copy of them.
+   * Moves a file that a program has changed into the image folder, under a separate name. Before
+   * that, stores a copy of the listed bytes if the file still begins with them.
    */
   async #setAside({ path, file: { fingerprint } }: TreeImage): Promise<void> {
     const { sha256 } = fingerprint;
@@ -269,8 +268,8 @@ async function isUnwritten({ path, file, stats }: TreeImage): Promise<boolean> {
 }
 
 /**
- * False only if the renamed file no longer holds its listed bytes. True also if the stored file is
- * gone, or if another file has taken its name.
+ * False if the renamed file no longer holds its listed bytes. True if it does, or if it is no
+ * longer under the image's name.
  */
 async function isStill(image: string, { file, stats }: TreeImage): Promise<boolean> {
   const now = lstatSync(image, { bigint: true, throwIfNoEntry: false });
@@ -294,8 +293,8 @@ async function inOurFolder<T>(path: string, work: () => Promise<T>): Promise<T> 
 }
 
 /**
- * Removes the folders that have become empty. A folder that is not empty holds links or files that
- * were added late; a later clean-up finds those.
+ * Removes the folders that have become empty. Others contain links, or files that were added later;
+ * a clean-up removes those.
  */
 function removeEmptied({ folder, files }: KeptTree): void {
   const folders = new Set<string>([folder]);

@@ -42,8 +42,8 @@ export class MemoryStore implements Store {
   readonly #pending = new Map<string, PendingChange>();
   #entries: Entry[] = [];
   /**
-   * Entries that have no number and no hash yet. They get both at the next read of entries, which
-   * is rare: hashing takes longer than everything else in `record`.
+   * Entries without number and hash, which they get when entries are next read. Such reads are
+   * rare, and hashing is the slowest part of `record`.
    */
   #unchained: (NewEntry | string)[] = [];
   readonly #recent = new RecentList();

@@ -5,10 +5,9 @@ import { unlessErrno } from '../../model/fault.ts';
 const FOLDER = 'lookfirst.abandoned';
 
 /**
- * Changes that were refused because the server did not confirm the record of their start. The
- * record may still arrive, and other processes would then take the change for unfinished. One file
- * per change in the state folder outlives this process, so that the next process of this machine
- * withdraws the change.
+ * Changes that were refused because the server did not confirm their announcement. If an
+ * announcement arrives later, the change looks unfinished to other processes. So each change has a
+ * file in the state folder, and the next process of this machine withdraws it.
  */
 export class AbandonedChanges {
   readonly #folder: string | undefined;

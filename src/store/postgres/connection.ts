@@ -8,7 +8,7 @@ import { faultOf, isLost, isServerError, lossOf, READ_ONLY, STATEMENT_NAMES } fr
 const DEADLINE_MS = 5000;
 /** Deadline for statements that work on whole tables. */
 const MAINTENANCE_MS = 60_000;
-/** An unreachable server is not tried again for this long, so that callers do not queue up behind it. */
+/** After a failed connection, calls fail at once for this time, so that they do not queue up. */
 const RETRY_MS = 500;
 /** An unused connection is closed after this time: a fleet has more processes than a server has connections. */
 const IDLE_MS = 30_000;
@@ -107,7 +107,8 @@ export class PostgresConnection {
     } catch (error) {
       if (!isLost(error) || performance.now() >= deadline) throw error;
       const again = this.#send(query).catch((second: unknown) => {
-        // If the second try was not sent, report the first error: the first try may have run.
+        // If the second try was not sent, report the first error, which says that the statement may
+        // have run.
         throw lossOf(error) === 'unanswered' && lossOf(second) === 'unsent' ? error : second;
       });
       return within(again, deadline - performance.now());
@@ -121,8 +122,8 @@ export class PostgresConnection {
   }
 
   /**
-   * The number of connections opened so far. Data sent on an earlier connection may be lost if the server died in
-   * between.
+   * The number of connections opened so far. If it has changed since data was sent, the server may
+   * have died and lost the data.
    */
   get generation(): number {
     return this.#generation;
@@ -216,9 +217,9 @@ export class PostgresConnection {
   }
 
   /**
-   * Allows named statements if the server process that answers is the one that accepted the connection. A pooler may
-   * give each transaction to another server process, which does not know the names. Callers do not wait for this check;
-   * until it ends, statements are unnamed.
+   * Allows named statements if no pooler is in use: a pooler may give each transaction to another
+   * server process, which does not know the names. Without a pooler, the process that answers is
+   * the one that accepted the connection. Until the answer arrives, statements are unnamed.
    */
   #findPooler(client: PgClient): void {
     client.ask({ text: 'select pg_backend_pid() as pid', values: [] }).then(
@@ -257,7 +258,7 @@ export class PostgresConnection {
     clearTimeout(this.#idle);
     const client = this.#client;
     this.#client = undefined;
-    // Ignore errors: if the server does not answer, the connection is lost anyway.
+    // Ignore errors: the connection is given up, whether or not the server answers.
     await within(Promise.resolve(client?.then((each) => each.end())), this.#deadlineMs).catch(
       () => undefined,
     );
@@ -295,8 +296,8 @@ async function within<T>(work: Promise<T>, ms: number): Promise<T> {
 function readUrl(url: string): { readonly address: string; readonly schema: string } {
   let parsed: URL;
   try {
-    // If the URL has a user but no host, add the host `localhost`. PostgreSQL's own programs accept
-    // such a URL (for a socket), but `new URL` does not.
+    // Add the host `localhost` to a URL with a user but no host. PostgreSQL's own programs accept
+    // such a URL, but `new URL` does not.
     parsed = new URL(url.replace(/^(\w+:\/\/[^/?#]*@)(?=[/?#]|$)/, '$1localhost'));
   } catch {
     // Leave out the cause: it holds the URL and its password.
@@ -317,13 +318,16 @@ function readUrl(url: string): { readonly address: string; readonly schema: stri
 }
 
 /**
- * Values of `sslmode` that the driver treats as `verify-full`. They are replaced by `verify-full`,
- * because the driver would print a warning about the others.
+ * Values of `sslmode` that the driver treats as `verify-full`. It prints a warning for the first
+ * three, so they are all replaced by `verify-full`.
  */
 const VERIFIED: ReadonlySet<string> = new Set(['prefer', 'require', 'verify-ca', 'verify-full']);
 const OTHER_MODES: ReadonlySet<string> = new Set(['disable', 'allow', 'no-verify']);
 
-/** Refuses an unknown `sslmode`, with which the driver would not encrypt. */
+/**
+ * Replaces the values in `VERIFIED`. Refuses unknown values, because the driver would then not
+ * encrypt.
+ */
 function setEncryption(parameters: URLSearchParams): void {
   const mode = parameters.get('sslmode');
   if (mode === null || parameters.has('uselibpqcompat')) return;

@@ -25,7 +25,7 @@ interface Answer {
 export interface PgClient {
   /** The id of the server process, as reported when the connection was made. */
   readonly processID?: number | null;
-  /** Internal to the driver, so it may be missing in another version. */
+  /** An internal field of the driver. Other versions may not have it. */
   readonly connection?: { readonly stream?: { cork?(): void; uncork?(): void } };
   connect(): Promise<unknown>;
   ask(query: PgQuery): Promise<Answer>;
@@ -89,8 +89,8 @@ export async function loadPostgres(): Promise<(options: Omit<PgOptions, 'types'>
 }
 
 async function installedDriver(): Promise<PgDriver> {
-  // Import by a variable, because the package has no type declarations, and so that bundlers do not
-  // try to resolve it.
+  // A literal name would fail: the package has no type declarations, and bundlers would try to
+  // resolve it.
   const name: string = 'pg';
   try {
     const loaded = (await import(name)) as { readonly default: PgDriver };

@@ -9,8 +9,8 @@ const COLUMNS = 'at_ms, kind, session, root, path, change, rest, hash';
 type Bind = (value: PgValue) => string;
 
 /**
- * Builds a query for entries and its values. With `chain`, entries are numbered within that hash
- * chain.
+ * Builds a query for entries, and its values. With `chain` in the filter, `seq` is the number
+ * within that hash chain, not in the whole journal.
  */
 export function postgresEntriesQuery(
   schema: string,

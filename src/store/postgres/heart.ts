@@ -7,8 +7,8 @@ import type { Names } from './names.ts';
 
 const BEAT_MS = 5000;
 /**
- * Time after a renewal for which a process relies on its lease. The lease lasts 30 seconds; the
- * remaining 10 seconds are left to finish a change in progress.
+ * A process relies on its lease for this time after each renewal. The lease itself lasts 10 seconds
+ * longer, which are left to finish a change in progress.
  */
 const SAFE_MS = 20_000;
 
@@ -82,8 +82,8 @@ export class Heart {
   }
 
   /**
-   * False if another process may have received a lease of this process, because the lease was lost
-   * or not renewed in time.
+   * True while every lease of this process is valid: none was lost, and all were renewed in time.
+   * Otherwise another process may hold one of them.
    */
   get holdsAll(): boolean {
     return [...this.#leases].every(({ lost, renewed }) => !lost && renewed.ageMs < SAFE_MS);
@@ -126,8 +126,8 @@ const LONGEST_WAIT_MS = 100;
 
 interface LeaseOptions {
   /**
-   * Locks between the processes of this machine. They are taken first, so that only one process per machine contacts
-   * the server.
+   * Locks between the processes of this machine. A process takes them before it contacts the
+   * server, so that only one process per machine waits there.
    */
   readonly local: Locks;
   readonly db: PostgresConnection;

@@ -119,8 +119,8 @@ async function recoverOne(world: World, pending: PendingChange): Promise<void> {
 }
 
 /**
- * Records the result of another program's change, but never reverts it: that program may have
- * continued from it.
+ * Records the result of another program's change. Never reverts it: the program may rely on the
+ * change.
  */
 function settleForeignLeft(world: World, pending: PendingChange): Promise<void> {
   const { entry, foreign } = pending;
@@ -148,8 +148,8 @@ async function findImages(world: World, effects: readonly Effect[]): Promise<voi
     if (!sizes.has(retained.size)) continue;
     const found = wanted.get(fingerprintOfRetained(retained)?.sha256 ?? '');
     if (found === undefined) continue;
-    // Link, do not move: another process may just have moved out a file with the same bytes, and
-    // still needs it.
+    // Link the file instead of moving it: another process may have moved it out just now and still
+    // need it.
     await world.images.keepLink(retained.file, found).catch((error: unknown) => {
       // If the file is gone, another process has just stored it.
       if (fingerprintOfRetained(retained) !== undefined) throw error;
@@ -159,7 +159,8 @@ async function findImages(world: World, effects: readonly Effect[]): Promise<voi
 }
 
 /**
- * Reverts begun effects, newest first. Files that changed since or cannot be restored stay; the journal records them.
+ * Reverts begun effects, newest first. Leaves files that another program has changed or that cannot
+ * be restored. The journal then records them.
  */
 async function takeBack(world: World, begun: readonly Begun[]): Promise<void> {
   const moved = new Set<string>();
@@ -197,9 +198,9 @@ function stepBack({ effect, current }: Begun): UndoStep {
 }
 
 /**
- * The result of recovery. `done` and `partly` are now in the journal and can be undone; `partly`
- * includes only the effects that were done. `not-done`: nothing changed, or it was taken back.
- * `unclear`: the files could not be read, so the change stays for the next start.
+ * The result of recovery. `done`, `partly`: the change, or the done part of it, is now in the
+ * journal. `not-done`: nothing changed, or the change was reverted. `unclear`: a file could not be
+ * read, so the change stays pending.
  */
 export interface RecoveredChange {
   readonly change: string;
@@ -232,9 +233,9 @@ interface RecoveryOptions {
 }
 
 /**
- * Completes the record of a change whose process died: journals it if it was done, takes it back if
- * it was only begun. Call while holding the locks of the change. If two starts find the same
- * change, it is recorded once.
+ * Completes the record of a change whose process died: journals it if it was done, reverts it if it
+ * was only begun. The caller must hold the locks of the change. If two processes recover the same
+ * change, only one records it.
  */
 export async function recoverChange(
   options: RecoveryOptions,
@@ -292,9 +293,8 @@ function meant(effects: readonly Effect[]): readonly Effect[] {
 }
 
 /**
- * True only if the path is exactly as it was before the change. If it is neither as before nor as
- * planned, another process changed it after the crash. Such an effect is recorded, so that its old
- * content is kept and an undo detects the difference.
+ * True if the path is as it was before the change. A path that is neither as before nor as planned
+ * was changed by another process. That effect is recorded, so that an undo detects the difference.
  */
 function isUntouched({ before, after }: Effect, current: Side): boolean {
   return sameContent(before, after) ? sameSide(before, current) : sameContent(before, current);
@@ -335,7 +335,10 @@ function asItIs({ effect, current }: Begun): Effect {
     : effect;
 }
 
-/** The journal entry for the effects that were done. A partial undo lists only these keys as undone. */
+/**
+ * The journal entry for the effects that were done. If the change was an undo, only their keys are
+ * recorded as undone.
+ */
 function entryFor(entry: NewEntry, effects: readonly Effect[]): NewEntry {
   const { undone } = entry;
   if (undone === undefined || effects.length === entry.effects?.length) return { ...entry, effects };

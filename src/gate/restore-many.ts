@@ -19,15 +19,15 @@ import { atPath, type Done, type Step } from './step.ts';
 import { folderOutStep } from './tree-step.ts';
 import type { World } from './world.ts';
 
-/** Folders with fewer entries are restored or removed file by file, which needs no listing first. */
+/**
+ * Folders with fewer entries are restored or removed file by file. Only larger ones are worth a
+ * listing.
+ */
 const WHOLE_ITEMS = 8;
 
 /** An item to restore, and the state found at its path. */
 export interface RestorePlace extends Restoration {
-  /**
-   * Stat fields of the present file. Set only if equal fields prove that it still holds the
-   * expected bytes.
-   */
+  /** Stat fields of the present file. Set only if unchanged fields prove unchanged bytes. */
   readonly stamp?: Stamp | undefined;
   /** The mode of the present file, if the caller has just read it. */
   readonly mode?: number | undefined;
@@ -60,8 +60,8 @@ export function restoreSteps(world: World, items: readonly RestorePlace[]): read
 }
 
 /**
- * True if all items can be located before the first one is restored. False if an item moves back to
- * its former path, or if two items have the same path.
+ * True if no restoration affects the path of another: nothing moves back, and no two items have the
+ * same path.
  */
 export function areIndependent(items: readonly Pick<RestorePlace, 'step'>[]): boolean {
   const keys = new Set<string>();
@@ -105,8 +105,8 @@ function wholeFolders(items: readonly RestorePlace[]): readonly WholeFolder[] {
 }
 
 /**
- * Returns a function that lists the items which are parent folders of an item, outermost first.
- * Items in one folder share the list.
+ * Returns a function that finds an item's parent folders among the items, outermost first. Caches
+ * the result per folder.
  */
 function itemsAround(items: readonly RestorePlace[]): (item: RestorePlace) => readonly RestorePlace[] {
   const byKey = new Map(items.map((item) => [item.step.key, item]));
@@ -208,9 +208,9 @@ function byDepth(a: RestorePlace, b: RestorePlace): number {
 }
 
 /**
- * Creates a folder with its contents by one rename: it is first built under a temporary name. `items` begin with the
- * folder itself, and each folder precedes its contents. For batches only: `stage` builds the folder, and the batch
- * syncs it.
+ * Creates a folder with its contents: `stage` builds it under a temporary name, and one rename
+ * publishes it. `items` begin with the folder itself, and each folder precedes its contents. For
+ * batches only, because the batch syncs the folder.
  */
 function folderInStep(world: World, path: ResolvedPath, items: readonly Restoration[]): Step {
   let built: string | undefined;

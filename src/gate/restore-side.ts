@@ -31,17 +31,17 @@ type Restored = RestoredOk | Conflict;
 
 export interface RestoreHow {
   /**
-   * Set if this process wrote the present content just now. If there is no space to keep that
-   * content, it may be discarded.
+   * Set if this process has just written the present content. That content may then be discarded if
+   * there is no space to keep it.
    */
   readonly ours?: true;
   /** Reads the bytes to restore. Default: the stored old content. */
   readonly bytes?: (() => Promise<Uint8Array>) | undefined;
   /** The temporary file next to the target that already holds the bytes. */
   readonly staged?: Staged | undefined;
-  /** The stamp of a file that moves back, if an equal stamp proves that it still holds its bytes. */
+  /** The stamp of a file that moves back. Set only if an unchanged stamp proves unchanged bytes. */
   readonly stamp?: Stamp | undefined;
-  /** Set if later steps may change the contents of a restored folder; see `closeFolder`. */
+  /** Set if later steps write into a restored folder. `closeFolder` then sets its final mode. */
   readonly open?: true;
 }
 type RestoreRequest = UndoStep & RestoreHow;
@@ -85,8 +85,8 @@ function locateKey({ workspace }: World, key: string): Outcome<{ located: Locate
 }
 
 /**
- * The place of a file that this process has just written. The file can be opened there even if its
- * mode forbids its owner to read.
+ * The place of a file that this process has just written, with permission to open the file even if
+ * its mode forbids that.
  */
 function openingOwn(located: Located): Located {
   return { ...located, place: { ...located.place, opensOwn: true } };
@@ -202,8 +202,8 @@ async function takeFile(
 }
 
 /**
- * The conditions under which a file may be replaced. If the journal records it as read-only, the
- * change to undo made it so, and undoing that change may replace it.
+ * The conditions under which a file may be replaced. A read-only file may be replaced only if the
+ * change to undo left it read-only.
  */
 function expectedOf({ fingerprint, mode }: Extract<Side, { kind: 'file' }>): Expected {
   return { fingerprint, evenReadOnly: (mode & 0o222) === 0 };
@@ -265,8 +265,7 @@ async function putFile(world: World, place: Place, step: RestoreRequest): Promis
   const { fingerprint, mode } = after;
   // A file without a staged temporary file was not synced with its batch, so sync it on its own.
   const disk = staged === undefined ? unbatched(world.disk) : world.disk;
-  // Use the staged temporary file if there is one, because it already holds the bytes. The stored
-  // bytes are then only compared with it.
+  // A staged temporary file already holds the bytes, so do not load them.
   const content =
     staged === undefined
       ? await contentFor(world, step, fingerprint)
@@ -281,10 +280,7 @@ async function putFile(world: World, place: Place, step: RestoreRequest): Promis
   return written.ok ? { ...RESTORED, displaced: displacedOf(written.displaced, expect) } : written;
 }
 
-/**
- * The mode to set, if the change to undo altered the mode. Permissions that another program has set
- * since stay.
- */
+/** The mode to set, if the change to undo altered it. Otherwise the file keeps its present mode. */
 function newMode({ expect, restore: after }: UndoStep): { readonly mode?: number } {
   return expect.kind === 'file' && after.kind === 'file' && after.mode !== expect.mode
     ? { mode: after.mode }
@@ -297,7 +293,7 @@ async function contentFor(world: World, { bytes }: RestoreHow, fingerprint: Fing
 
 /**
  * Makes a temporary file with the bytes to restore next to the target. Undefined if none is needed,
- * or if earlier steps must first change the target or create its folder. `file`: a file of our own
+ * or if the target or its folder does not have its expected state yet. `file`: a file of our own
  * with these bytes, which is linked instead of copied.
  */
 export async function stage(

@@ -87,8 +87,7 @@ export function restoreStep(world: World, step: UndoStep, context: RestoreContex
 
 /**
  * Reverts the step: moves the replaced or removed file back. If that is impossible, restores the
- * previous state from the stored contents. Opens files even if their mode forbids their owner to
- * read them, because the step may have made such a file.
+ * previous state from the stored contents.
  */
 async function takeBack(world: World, step: UndoStep, displaced: Displaced | undefined): Promise<boolean> {
   const { restore: after } = step;
@@ -130,8 +129,8 @@ function goneWith({ key, restore: after }: UndoStep, { moving = [] }: RestoreCon
 }
 
 /**
- * The lines that count as seen after a restore. A session that has not seen the restored bytes only
- * knows that they exist: it may edit, but not overwrite.
+ * What the session has seen after a restore. If it has not seen the restored bytes, it only knows
+ * that the file exists: it may edit the file, but not overwrite it.
  */
 export function sightingsOf(
   world: World,

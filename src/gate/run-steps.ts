@@ -59,9 +59,9 @@ async function runBatch(
 }
 
 /**
- * Removes the temporary files that were not renamed to their final names, last step first. An early
- * step may have made a folder for the files of later steps, which is empty only after these files
- * are removed. The next start removes a file that cannot be removed now.
+ * Removes the temporary files that were not renamed to their final names. Starts with the last
+ * step, because an earlier step may have made the folder of a later one. The next start removes a
+ * file that cannot be removed now.
  */
 async function unstageAll({ disk }: StepWorld, steps: readonly Step[]): Promise<void> {
   for (const step of steps.toReversed())
@@ -102,9 +102,8 @@ interface StagedEarly {
 
 /**
  * Writes and syncs the new bytes of a single replacement while the store syncs the planned change.
- * The bytes and the planned change must both be on the disk before the names are exchanged, but
- * their order does not matter. Undefined if nothing is synced, or if the step must wait for the
- * store. After a crash, the next start removes the temporary file.
+ * Both must be on the disk before the names are exchanged, in any order. Undefined if nothing is
+ * synced, or if the step must wait for the store.
  */
 export function stagedEarly({ disk }: StepWorld, [step, ...more]: readonly Step[]): StagedEarly | undefined {
   if (step?.stagesEarly !== true || more.length > 0) return undefined;

@@ -28,10 +28,7 @@ export interface Step {
   readonly bytes?: Uint8Array;
   /** The lines of `bytes` that count as seen. */
   readonly seen?: Pick<Sighting, 'coverage' | 'totalLines' | 'flags' | 'how' | 'pages'> | undefined;
-  /**
-   * The lines that count as seen if the notices about other programs' changes are not shown. They
-   * then replace the lines in `seen`.
-   */
+  /** Like `seen`, for an answer without the notices about other programs' changes. */
   readonly untold?: Pick<Sighting, 'coverage'> | undefined;
   /** Further result fields of an edit, as far as they are already known. */
   readonly more?: Pick<ChangeResult, 'replaced' | 'tier' | 'inserted' | 'diff'> | undefined;
@@ -111,8 +108,8 @@ export interface DoneStep {
 }
 
 /**
- * Returns the `World` (store, disk, policy) for a change of `files` files. Many files are synced
- * together, unless each must be complete before the next is written (`in order`). The steps and
+ * Returns the `World` (store, disk, policy) for a change of `files` files. The files are synced
+ * together, except with `in order`: then each is complete before the next is written. The steps and
  * `carryOut` must get the same `World`.
  */
 export function worldFor(
@@ -196,7 +193,7 @@ export interface FoundSide {
   readonly side: Side;
   /** The bytes of a file, unless it is too large to load. */
   readonly snapshot?: Snapshot;
-  /** Stat fields of the file. Set only if equal fields prove equal bytes. */
+  /** Stat fields of the file. Set only if unchanged fields prove unchanged bytes. */
   readonly stamp?: Stamp;
 }
 
@@ -327,7 +324,7 @@ export async function atPath<T>(
   }
 }
 
-/** The bytes at a key before they are overwritten, or undefined if they cannot be read. */
+/** The bytes at a key that a change will overwrite, or undefined if they cannot be read. */
 export async function snapshotAt(world: World, key: string): Promise<Snapshot | undefined> {
   const outcome = world.workspace.locate(key, 'overwrite', 'parents');
   if (!outcome.ok) return undefined;

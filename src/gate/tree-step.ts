@@ -184,7 +184,8 @@ export async function putFileBack(
 
 /** The fingerprint of a folder: its names and their kinds. File contents do not count. */
 export function listingFingerprint(entries: readonly DirectoryEntry[]): Fingerprint {
-  // Join successive names of one kind at once: a string for each entry would be slow.
+  // Join the names of successive entries of one kind in one call. One string per entry would be
+  // slow.
   const runs: string[] = [];
   for (let from = 0, to = 0; from < entries.length; from = to) {
     const kind = entries[from]?.kind;
@@ -213,7 +214,7 @@ export type TreeNode =
   | { readonly kind: 'link'; readonly path: ResolvedPath; readonly target: string }
   | { readonly kind: 'other'; readonly path: ResolvedPath };
 
-/** A folder and everything below it, each folder after its contents. Descends by handles only. */
+/** A folder and everything below it, each folder after its contents. Follows no links. */
 export function readTree(world: World, dir: PinnedDirectory, path: ResolvedPath): TreeNode[] {
   const nodes: TreeNode[] = [];
   const entries = listNames(dir);
@@ -246,7 +247,7 @@ function leaf(dir: PinnedDirectory, entry: DirectoryEntry, path: ResolvedPath): 
 export interface Doomed {
   readonly path: ResolvedPath;
   readonly side: Side;
-  /** The stamp of a file whose bytes were just compared; set if an equal stamp proves that the bytes are unchanged. */
+  /** The stamp of a file, if an unchanged stamp proves unchanged bytes. */
   readonly stamp?: Stamp | undefined;
 }
 
@@ -303,9 +304,8 @@ function displacedOf({ side }: Doomed, file: string | undefined): Displaced[] {
 }
 
 /**
- * Describes a file of a folder that was moved out of the workspace; empty if the item is no file.
- * The file stays in that folder for an undo if it has one hard link and its stamp proves that its
- * bytes are unchanged. A file of secrets never stays: storing it separately restricts its mode.
+ * Describes a file of a folder that was moved out of the workspace. Empty if the item is no file.
+ * `tree`: the file may stay in the moved folder for an undo. A file of secrets must not.
  */
 function displacedIn(
   folder: string,
@@ -324,8 +324,8 @@ function goneResult(path: ResolvedPath, doomed: readonly Doomed[]): Omit<Done, '
 }
 
 /**
- * True if a folder holds exactly the expected entries, by relative path. '' is the folder itself. Adds the stats of the
- * files to `stats`.
+ * True if a folder holds exactly the expected entries, by path relative to it ('' for itself). Adds
+ * the stats of the files to `stats`.
  */
 function isTree(
   dir: PinnedDirectory,

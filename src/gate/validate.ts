@@ -128,8 +128,8 @@ const EVENT = variantOf('kind', {
 const CHANGE_WORDS: MismatchWords = { noun: 'field', whole: 'a change' };
 
 /**
- * The refusal of an invalid intent, or undefined if it is valid. Untyped callers may pass anything. A mistake not found
- * here would fail half way or do something the caller did not intend.
+ * The refusal of an invalid intent, or undefined if it is valid. Untyped callers may pass anything,
+ * and a mistake must be found before anything is changed.
  */
 export function validateIntent(intent: unknown): Refusal | undefined {
   if (!isRecord(intent) || intent['kind'] !== 'apply') return validateChange(intent, CHANGE);
@@ -176,8 +176,8 @@ function validateChange(change: unknown, shape: Shape): Refusal | undefined {
 const PATH_FIELDS = ['path', 'source', 'destination', 'moveTo'] as const;
 
 /**
- * The reason to refuse a change of a command's stored output. Its name looks like a path, but there
- * is no such file.
+ * The reason to refuse a change of a command's stored output. Agents read such output by a name
+ * that looks like a path.
  */
 function outputNamed(change: unknown): string | undefined {
   if (!isRecord(change)) return undefined;
@@ -199,7 +199,7 @@ function invalid(change: unknown, reason: string): Refusal {
   return invalidArgument(actionOf(kind), typeof given === 'string' ? given : '', reason);
 }
 
-/** The action that a refusal names for a kind of change; `edit` for kinds that refusals do not name. */
+/** The action that a refusal names for a kind of change. `edit` for unknown kinds. */
 export function actionOf(kind: unknown): Action {
   const action = typeof kind === 'string' && Object.hasOwn(ACTIONS, kind) ? ACTIONS[kind] : undefined;
   return action ?? 'edit';

@@ -146,9 +146,9 @@ async function witnessWrite(
 }
 
 /**
- * The lines that count as seen after another program's write. If the disk holds the intended
- * content, all of it counts. If only the result is known, unchanged lines count if they were seen
- * before, and changed lines always count.
+ * The lines that count as seen after another program's write. If the caller gave the content, all
+ * lines count if the file holds exactly that content. Otherwise changed lines count, and unchanged
+ * ones if they were seen before.
  */
 async function coverageWritten(
   world: World,
@@ -269,7 +269,8 @@ async function changedFile(world: World, sighting: Sighting): Promise<ChangedFil
  */
 const SINCE_SEEN = 'since this session saw it';
 /**
- * At most this many of the newest notices are searched: per changed file, or in total for a turn.
+ * At most this many notices are searched, newest first. The limit is per changed file, or for a
+ * whole turn.
  */
 const MAX_NOTICES = 1000;
 
@@ -317,8 +318,8 @@ function isOfChange({ text }: Entry): boolean {
 }
 
 /**
- * Paths of the files for which the journal has a notice about an outside change since the session's
- * last turn began. Omits files that again hold the bytes that the session saw.
+ * Paths of the files that other programs have changed since the session's last turn began,
+ * according to the journal. Leaves out files that have the seen bytes again.
  */
 export async function outsideChangesOfTurn(world: World, ledger: Ledger): Promise<readonly string[]> {
   const { session } = ledger;

@@ -14,9 +14,9 @@ interface ClaimBoardOptions {
 }
 
 /**
- * Tracks which session works on which file, from the journal alone. A session that changes a file
- * claims it. The claim ends with the session's next turn, a release, or after `claimMs`. Calls of
- * this class cost no round trip to the store, because `Store.recent` never waits.
+ * Tracks which session works on which file, by reading the journal. A session that changes a file
+ * claims it. The claim ends with the session's next turn, by a release, or after `claimMs`. No call
+ * waits for the store.
  */
 export class ClaimBoard {
   readonly #options: ClaimBoardOptions;
@@ -82,7 +82,7 @@ export class ClaimBoard {
 
   isTold(session: string, key: string, turn: string | undefined): boolean {
     const atMs = this.#told.get(session)?.get(toldName(key, turn));
-    // Notify a session without turns again after `claimMs`.
+    // A session that has no turns is notified again after `claimMs`.
     return atMs !== undefined && (turn !== undefined || atMs + this.#options.claimMs > this.#options.now());
   }
 
@@ -104,7 +104,8 @@ export class ClaimBoard {
       for (const entry of entries) this.#take(entry);
       if (entries.length > 0) this.#dropEnded();
     } catch (error) {
-      // Claims are only advice. If the store fails, no claims are reported; the change itself is refused later.
+      // If the store fails, report no claims: they are only advice. The change itself is refused
+      // later, because it cannot be recorded.
       if (!(error instanceof Fault) || error.code !== 'STORE_FAILED') throw error;
     }
   }

@@ -24,8 +24,7 @@ const IMAGES_STEP = 500;
 
 /**
  * Carries out a clean-up plan. Removes entries before the stored file contents ("images") that they
- * need. So an interruption never leaves an entry without its contents. Keeps contents that a later
- * change needs.
+ * need, so that an interruption leaves no entry without its contents.
  */
 export async function collectGarbage(
   { store, images }: GcStores,
@@ -41,8 +40,8 @@ export async function collectGarbage(
   }
 
   const needed = async (): Promise<ReadonlySet<string>> => {
-    // Query pending changes first: in the other order, a change that ends in between would be
-    // missed.
+    // Query pending changes before the entries. In the other order, a change that ends between the
+    // two queries would be missed.
     const pending = imagesOfPending(await store.pending());
     const needed = new Set(pending);
     for await (const { sha256 } of usesIn(store, { afterSeq: plan.headSeq })) needed.add(sha256);
@@ -105,8 +104,7 @@ const GRACE_MS = 10 * 60_000;
 export async function planGc({ store, images }: GcStores, limits: GcLimits, nowMs: number): Promise<GcPlan> {
   const { head, checkpoint, mayPrune } = await store.state();
   // Query pending changes before the entries. A change that ends between the two queries may be
-  // missing from the entries, but it is then among the pending ones. This holds even for a database
-  // that many machines share, where entries with lower numbers can appear later.
+  // missing from the entries, but it is then among the pending ones.
   const pending = imagesOfPending(await store.pending());
   const uses = await lastUses(store, pending);
   const sorted = await sortImages(images, { uses, seen: await imagesSeen(store), nowMs });
@@ -118,7 +116,8 @@ export async function planGc({ store, images }: GcStores, limits: GcLimits, nowM
 
   const kept = sorted.used.filter(({ last }) => last > throughSeq);
   const going = [...sorted.loose];
-  // List the contents again instead of holding all hashes in memory: few of them are removed.
+  // List the contents a second time to get the hashes. Keeping all hashes from the first listing
+  // would take too much memory.
   if (kept.length < sorted.used.length)
     for await (const image of images.list()) {
       const last = uses.of(image.sha256);
@@ -143,9 +142,9 @@ export async function planGc({ store, images }: GcStores, limits: GcLimits, nowM
 }
 
 /**
- * Maps hashes of stored file contents to numbers. An item takes only 24 to 48 bytes, because a
- * shared database has millions of contents. Hashes that begin alike share an item with the larger
- * number, so one of the contents may be kept longer than needed.
+ * Maps hashes of stored file contents to numbers, in 24 to 48 bytes per hash: a shared database has
+ * millions of contents. Two hashes that begin alike share the larger number, so one content may be
+ * kept longer than needed.
  */
 class NumberedImages {
   #keys = new Float64Array(1 << 10);
@@ -224,8 +223,8 @@ async function sortImages(
 }
 
 /**
- * The number of the entry before the first one that is not older than `ms`. All later entries stay.
- * If the clock was set back, some of them have an older time.
+ * The number of the entry before the first one that is not older than `ms`. Later entries stay,
+ * even if the clock was set back and their times are older.
  */
 async function lastBefore(store: Store, ms: number, headSeq: number): Promise<number> {
   const [first] = await store.entries({ sinceMs: ms, order: 'oldest', limit: 1 });
@@ -271,10 +270,7 @@ function imagesOf(entry: NewEntry): string[] {
   return sides.flatMap((side) => (side.kind === 'file' && side.kept ? [side.fingerprint.sha256] : []));
 }
 
-/**
- * The hashes of the file contents that changes need, for the changes that match the filter. Oldest
- * entry first.
- */
+/** The hashes of the file contents that the matching changes need, oldest change first. */
 async function* usesIn(
   store: Store,
   filter: EntryFilter,
@@ -324,8 +320,8 @@ export async function* withSightings<T extends SessionRecord>(
 }
 
 /**
- * Sessions that were not opened, closed or shown anything since `sinceMs`. Sightings are checked
- * too: a session may run for weeks, and its record only has the times of opening and closing.
+ * Sessions that were not opened, closed or shown anything since `sinceMs`. A session's record has
+ * only the times of opening and closing, so its sightings are checked as well.
  */
 export async function idleSessions(
   store: Store,
@@ -350,9 +346,9 @@ interface PurgeRequest {
 }
 
 /**
- * Removes all stored contents of a file and records that in the journal. Equal bytes are stored
- * once, so equal contents of other files are removed too. The file's changes can no longer be
- * undone. Contents that a pending change needs stay.
+ * Removes all stored contents of a file, so that its changes can no longer be undone. Equal
+ * contents of other files are removed with them, because equal bytes are stored once. Contents that
+ * a pending change needs stay.
  */
 export async function purgeImages({ store, images }: GcStores, request: PurgeRequest): Promise<ImageUsage> {
   const hashes = await hashesOf(store, request.key);
@@ -360,8 +356,8 @@ export async function purgeImages({ store, images }: GcStores, request: PurgeReq
   const removed = await images.remove([...hashes], async () => imagesOfPending(await store.pending()));
   const whose = request.key === undefined ? ' of secret files' : '';
   const text = `purged ${countOf(removed.count, 'kept image')}${whose}: earlier changes cannot be undone`;
-  // Record the purge under `/`, which contains every workspace, so that every log of the file shows
-  // it.
+  // Record the purge under `/`: that root contains every workspace, so that each log about the file
+  // shows it.
   const about =
     request.key === undefined ? { root: '/' } : { root: '/', path: request.key.replace(/^\//, '') };
   const entry = { kind: 'notice', atMs: request.nowMs, session: 'lookfirst', ...about, text } as const;

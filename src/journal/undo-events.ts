@@ -12,10 +12,9 @@ export interface UndoEvent {
 }
 
 /**
- * All events since the oldest selected change, oldest first. Omits effects that changed nothing.
- * Also omits each undone effect together with its undo, because the two cancel out. If they do not
- * cancel exactly (the undo merged other changes), the bytes on disk differ from the expected ones,
- * and executing the plan detects that.
+ * All events since the oldest selected change, oldest first. Omits effects that changed nothing,
+ * and each undone effect together with its undo. If these two do not cancel exactly, for example
+ * after a merge, executing the plan finds unexpected bytes.
  */
 export function eventsSince(history: UndoHistory, selection: readonly Selected[]): UndoEvent[] {
   const selected = new Set(selection.flatMap((each) => each.effects));
@@ -26,8 +25,8 @@ export function eventsSince(history: UndoHistory, selection: readonly Selected[]
     history.undoerOf(entry, effect.key) !== undefined ||
     takenBackBy(entry).changes.some((change) => touches(byChange.get(change), effect.key));
   const keys = new Set([...selected].map((effect) => effect.key));
-  // An undo since `start` may have taken back a change from before `start`, which must stay undone.
-  // So do not select the folder effects of such an undo.
+  // Do not select the folder effects of an undo that reverted a change from before `start`: that
+  // change must stay undone.
   const earlier = keysByChange(history.changes.filter((entry) => entry.seq < start));
   const tookBackEarlier = (entry: Entry, { key }: Effect): boolean =>
     takenBackBy(entry).changes.some(
@@ -107,8 +106,8 @@ function hasBroughtBack(by: UndoEvent, event: UndoEvent, first: Side | undefined
 }
 
 /**
- * The first of the passed events that happened in the folder that `by` moved. Undefined if there is
- * none, or if `by` is not a folder move.
+ * The first of the `passed` events that happened in the folder that `by` moved. Undefined if there
+ * is none, or if `by` is not a folder move.
  */
 function insideOf(by: UndoEvent, passed: Iterable<UndoEvent>): UndoEvent | undefined {
   if (by.folderTo === undefined) return undefined;
@@ -128,9 +127,8 @@ function isInside(event: UndoEvent, moved: UndoEvent): boolean {
 }
 
 /**
- * True if an effect only creates or removes a folder. An undo creates and removes parent folders of
- * the files it restores. Such effects block no other undo, and are undone together with a selected
- * effect at the same path.
+ * True if an effect only creates or removes a folder. An undo has such effects for the parent
+ * folders of restored files. They block no other undo.
  */
 function isOnlyOfFolder(entry: Entry, effect: Effect): boolean {
   if (movedTo(entry, effect) !== undefined) return false;
@@ -150,8 +148,8 @@ function touches(entry: Entry | undefined, key: string): boolean {
 function folderDestination(entry: Entry, effect: Effect): Effect | undefined {
   if (effect.before.kind !== 'directory') return undefined;
   const key = movedTo(entry, effect);
-  // Search only after the move's source: an earlier effect of a batch may also be at the
-  // destination.
+  // Search only the effects after the move's source: in a batch, an earlier effect may have the
+  // same key as the destination.
   const following = entry.effects?.slice(entry.effects.indexOf(effect) + 1);
   return key === undefined ? undefined : following?.find((other) => other.key === key);
 }

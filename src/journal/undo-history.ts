@@ -71,7 +71,7 @@ export function movedTo(entry: Entry, effect: Effect): string | undefined {
 
 /**
  * Keys of the paths that a change left in the same state as before, so that there is nothing to
- * undo. Empty if a folder was moved, because an undo must reverse each of its moves.
+ * undo. Empty if the change moved a folder: an undo must then reverse each of its effects.
  */
 export function idleKeys(entry: Entry): ReadonlySet<string> {
   const first = new Map<string, Side>();
@@ -134,7 +134,7 @@ export function selectChanges(history: UndoHistory, target: UndoTarget): Selecte
 }
 
 /**
- * True if only created folders remain of a partly undone change, because other files need them. An
+ * True if a change was undone except for folders that it created, because other files need them. An
  * undo of the last change skips such a change.
  */
 function isRemainder(history: UndoHistory, entry: Entry, effects: readonly Effect[]): boolean {
@@ -149,9 +149,8 @@ export function isPartial({ entry, effects }: Selected, history: UndoHistory): b
 }
 
 /**
- * Selects every effect since an entry. Leaves out an effect that was undone by an undo outside the
- * selection, because the two cancel out. An undo inside the selection is undone first, then the
- * changes that it undid.
+ * Selects every effect since an entry, including undos. Leaves out an effect that is already undone
+ * by an undo outside the selection.
  */
 function selectSince(history: UndoHistory, target: Since): Selected[] {
   const selected: Selected[] = [];
@@ -212,9 +211,9 @@ const FIRST_PAGE = 100;
 export async function entriesForUndo(store: Store, target: UndoTarget): Promise<readonly Entry[]> {
   if (target.kind === 'since') return store.entries({ kinds: ['change'], afterSeq: target.afterSeq });
   if (target.kind === 'last') {
-    // In one round trip, check that the target has any change, and fetch the first page, which
-    // nearly always contains the change to undo. Check with the newest change: finding the oldest
-    // one may take longer, because many reads may come before it.
+    // Check that the target has a change, and fetch the first page in the same round trip: that
+    // page nearly always contains the change to undo. The check uses the newest change, because the
+    // oldest may be slow to find.
     const [[any], page] = await Promise.all([
       store.entries({ ...firstOf(target), order: 'newest' }),
       store.entries({ kinds: ['change'], limit: FIRST_PAGE }),

@@ -41,8 +41,8 @@ function undo(world: SmallWorld, target: UndoTarget): string | undefined {
 }
 
 /**
- * Executes a plan. Accepts the failure that a folder to remove is not empty, or that a parent is no
- * folder: a plan is made from the journal and cannot know what else is on disk.
+ * Executes a plan. The plan may fail because a folder to remove is not empty, or because a parent
+ * is no folder: the journal does not record everything on disk.
  */
 function followUnlessFull(world: SmallWorld, plan: UndoPlan): void {
   try {

@@ -51,10 +51,9 @@ export interface UndoPlans {
 }
 
 /**
- * Plans an undo. `entries` are the changes of all sessions since the oldest change that may be
- * selected. Refuses with NOT_FOUND if there is nothing to undo or the bytes were not kept. Refuses
- * with STALE if a change that must stay is in the way. Does not read the disk: the executor checks
- * that files match the plan.
+ * Plans an undo, without reading the disk. `entries` are the changes of all sessions since the
+ * oldest change that may be selected. NOT_FOUND: there is nothing to undo, or the bytes were not
+ * kept. STALE: a change that must stay is in the way.
  */
 export function planUndo(
   entries: readonly Entry[],
@@ -202,10 +201,9 @@ function refuse(
 }
 
 /**
- * All events in a workspace since the oldest selected change, oldest first, each marked as
- * selected. Includes undone changes and their undos: reversing all of them brings back each state
- * that a folder had in between. Undefined if one of the events must not be reversed. Also undefined
- * if none of them is an undo, because reversing the selected changes is then enough.
+ * All events in a workspace since the oldest selected change, oldest first, all marked as selected.
+ * Reversing all of them, including undos, brings back every state that a folder had in between.
+ * Undefined if one of them must stay, or if none is an undo.
  */
 function wholeCourse(
   history: UndoHistory,
@@ -221,8 +219,8 @@ function wholeCourse(
     wanted || isUndo(entry) || history.undoerOf(entry, effect.key) !== undefined;
   const since = history.changes.filter(({ seq }) => seq >= start);
   if (!since.some(isUndo)) return undefined;
-  // Check this before `withoutIdlePairs` drops pairs of a change and its undo: one of these changes
-  // may have been redone later and must then stay.
+  // Check also the events of pairs that `withoutIdlePairs` drops: a change of such a pair may have
+  // been redone and must then stay.
   if (!eventsIn(since).every(goes)) return undefined;
   const course = withoutIdlePairs(since);
   if (!course.some(isUndo)) return undefined;
@@ -230,8 +228,8 @@ function wholeCourse(
 }
 
 /**
- * The sequence number of the first event to reverse: the oldest selected change, or a still older
- * change that a later undo reversed. Undefined if that older change is no longer in the history.
+ * The number of the first event to reverse: the oldest selected change, or an even older change
+ * that one of the later undos reversed. Undefined if that older change is no longer in the history.
  */
 function startOf(history: UndoHistory, selection: readonly Selected[]): number | undefined {
   const seqOf = new Map(history.changes.map(({ change, seq }) => [change, seq]));
@@ -250,9 +248,9 @@ function startOf(history: UndoHistory, selection: readonly Selected[]): number |
 }
 
 /**
- * Returns the changes, oldest first, without those that were fully undone and without their undos.
- * Reversing such a pair would only move files back and forth. Keeps a pair if, in between, another
- * change touched one of its paths, or a path above or below one.
+ * Returns the changes, oldest first, without pairs of a change and its full undo: reversing both
+ * would only move files back and forth. Keeps a pair if another change in between touched one of
+ * its paths, or a path above or below one.
  */
 function withoutIdlePairs(changes: readonly Entry[]): readonly Entry[] {
   const left = new Map<string, Entry>();

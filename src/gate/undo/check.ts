@@ -33,7 +33,7 @@ interface State {
   readonly side: Side;
   /** The file on the disk, if this is the present state. */
   readonly snapshot?: Snapshot | undefined;
-  /** The stamp of the file on the disk, if an equal stamp proves equal bytes. */
+  /** The stamp of the file on the disk. Set only if an unchanged stamp proves unchanged bytes. */
   readonly stamp?: Stamp | undefined;
   /** The bytes of a file, if they are in memory. */
   readonly bytes?: Uint8Array | undefined;
@@ -41,9 +41,8 @@ interface State {
 
 /**
  * Simulates the steps in order without touching the disk. Each step must find the state that the
- * plan expects, on the disk or left by an earlier step. A step that finds another state is merged
- * or refused, unless the path already has the state to restore. Steps on one path are joined. All
- * bytes to restore must be available.
+ * plan expects, on the disk or left by an earlier step. If it finds another state, it is merged or
+ * refused, unless that is the state to restore.
  */
 export async function checkSteps(
   world: World,
@@ -207,8 +206,8 @@ class Rehearsal {
   /** The states that the steps so far leave behind, by key. */
   #left = new Map<string, State>();
   /**
-   * Keys where a step makes a folder. If a file or a link is there now, all paths below count as
-   * absent.
+   * Keys where a step makes a folder. If a file or a link is there now, paths below it do not exist
+   * yet, even if the link leads to a folder.
    */
   readonly #folders: ReadonlySet<string>;
   readonly #isFolder = new Map<string, boolean>();
@@ -284,9 +283,8 @@ class Rehearsal {
   }
 
   /**
-   * Returns the file if its bytes stay in memory; otherwise undefined. Files that the undo keeps
-   * always stay. Removed files stay if another step restores their bytes. Of the other removed
-   * files, only the first ones stay, for the preview.
+   * Returns the file if its bytes should stay in memory. Bytes that the undo will need stay. Of the
+   * other removed files, only the first ones stay, for the preview.
    */
   held({ restore }: UndoStep, snapshot: Snapshot | undefined): Snapshot | undefined {
     if (snapshot === undefined || restore.kind !== 'absent') return snapshot;
@@ -342,13 +340,13 @@ const NOT_SEEN: Pick<RestoreContext, 'known'> = {};
 export class SeenBefore {
   readonly #ledger: Ledger;
   /**
-   * Keys of files that the undo removes, by the hash of their bytes. If the undo restores the same
-   * bytes elsewhere, the file moves: lines seen at the removed path then count at the other path.
+   * Keys of files that the undo removes, by the hash of their bytes. If the undo restores these
+   * bytes at another path, the lines seen at the removed path count there.
    */
   readonly #going: ReadonlyMap<string, string>;
   /**
    * The lines seen of items that earlier steps restored, by key. If a folder moves back, the keys
-   * of its items change too.
+   * of its items change accordingly.
    */
   #brought = new Map<string, Sighting>();
 
@@ -362,9 +360,8 @@ export class SeenBefore {
   }
 
   /**
-   * The lines that the session has seen of the item that a step restores. If the step only removes
-   * a file, there are none, and the result is returned without a promise: an undo may remove
-   * thousands of files.
+   * The lines that the session has seen of the item that a step restores. Returns no promise for a
+   * step that only removes a file: an undo may remove thousands of files.
    */
   of(step: UndoStep): Awaitable<Pick<RestoreContext, 'known' | 'moving'>> {
     return step.from === undefined && step.restore.kind === 'absent' ? NOT_SEEN : this.#of(step);

@@ -13,13 +13,13 @@ import type { World } from '../world.ts';
 export interface FoundChange {
   readonly step: UndoStep;
   /**
-   * The present file with its bytes. Undefined for a large file. Also undefined for a file to be
-   * removed if the memory for the bytes of such files is used up.
+   * The present file with its bytes. Undefined if the file is too large, or if it will be removed
+   * and the memory for such files is used up.
    */
   readonly snapshot?: Snapshot | undefined;
   /** The present mode of the file. */
   readonly mode?: number | undefined;
-  /** The stat fields (stamp) of the present file, if equal fields prove equal bytes. */
+  /** Stat fields of the present file. Set only if unchanged fields prove unchanged bytes. */
   readonly stamp?: Stamp | undefined;
   /**
    * The bytes to restore, if a merge produced them. They are then neither on the disk nor among the
@@ -104,8 +104,8 @@ function fileMoves(found: readonly FoundChange[]): ReadonlyMap<FoundChange, Foun
 }
 
 /**
- * Replaces the two steps of a move by a rename back, for files too large to load. The bytes of such
- * a file are not stored, because a move destroys nothing.
+ * Replaces the two steps of a move by one rename, for files too large to load. No copy of such a
+ * file is stored, because its move destroyed nothing.
  */
 export function moveLargeFiles(found: readonly FoundChange[], maxBytes: number): readonly FoundChange[] {
   const renames = new Map<FoundChange, FoundChange>();

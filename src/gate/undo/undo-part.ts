@@ -28,10 +28,8 @@ export interface PartRequest {
 }
 
 /**
- * Undoes one hunk of a change, through the same lock, steps and journal as any change. Later
- * changes elsewhere in the file stay, and so does the rest of the change. If the lines of the hunk
- * or their neighbours changed since, refuses with the diff. This undo can be undone like any
- * change.
+ * Undoes one hunk of a change. Later changes elsewhere in the file stay, and so does the rest of
+ * the change. If the lines of the hunk or their neighbours changed since, refuses with the diff.
  */
 export async function undoPart(
   world: World,

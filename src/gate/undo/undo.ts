@@ -47,7 +47,10 @@ interface RewindTarget {
 /** A message names at most this many files. */
 const MAX_NAMED = 20;
 
-/** The file or folder that the session must read or list first. `folder` is a relative path. */
+/**
+ * The file or folder that the session must read or list before it may undo. `folder` is a relative
+ * path.
+ */
 interface MissingView {
   readonly next: 'read' | 'list';
   readonly folder?: string;
@@ -145,8 +148,7 @@ function keysOf(world: World, { plan, instead }: UndoPlans): readonly string[] {
   const steps = [...plan.steps, ...(instead?.steps ?? [])];
   const touched = new Set(steps.map(({ key }) => key));
   const keys = steps.flatMap(({ key, from }) => {
-    // Skip a key whose folder has its own step: that step's lock covers the key, and that step adds
-    // the missing folders.
+    // Skip a key whose parent folder has its own step: the lock of the folder covers the key.
     if (from === undefined && touched.has(key.slice(0, key.lastIndexOf('/')))) return [];
     const outcome = world.workspace.locate(key, 'undo', 'parents');
     if (outcome.ok) outcome.located.place.dir.close();
@@ -188,8 +190,8 @@ function sinceTurn({ workspace: { roots } }: World, { afterSeq, sessions }: Rewi
 }
 
 /**
- * Limits the target to the root of the newest selected change, because a workspace with several
- * roots can have selected changes in each of them.
+ * Selects the root that has the newest of the selected changes. Several roots may have such
+ * changes, but one undo works in one root.
  */
 async function newestOf(world: World, target: UndoTarget): Promise<UndoTarget> {
   const { roots } = world.workspace;
@@ -251,8 +253,8 @@ async function whyNotTheirs(
 }
 
 /**
- * The first plan that fits the present files. If there are two plans, the first one must fit exactly and only the
- * second may merge.
+ * The first plan that fits the present files. Only the last plan may merge: `plan`, or `instead` if
+ * there are two.
  */
 async function checkPlans(
   world: World,
@@ -326,9 +328,9 @@ function fileOf(world: World, { step, merged }: FoundChange, kept: ReadonlySet<s
 }
 
 /**
- * The refusal for undoing another session's change; undefined if this session has seen every file
- * concerned, whole and in its present state. If a file is absent now, the session must have deleted
- * the file itself, or have listed its folder in the present state.
+ * The refusal for undoing another session's change. Undefined if this session has seen the whole
+ * present content of every file concerned. If a file is absent now, the session must have deleted
+ * it, or have listed its folder since.
  */
 async function whyUnseen(
   world: World,

@@ -4,8 +4,8 @@ import { patchText } from './lookfirst/dialect.ts';
 import { LOOKING_TOOLS } from './lookfirst/looking-tools.ts';
 import { DESTROYS, type Dialect, tool } from './tool.ts';
 
-// This set of tools has no delete tool and no undo tool, and its patches take no file revision, so
-// its messages must mention none of them.
+// Drop the names of tools and arguments that this dialect lacks, so that its messages do not
+// mention them.
 const { delete: _delete, undo: _undo, ...OFFERED } = LOOKFIRST_TOOLS;
 const {
   revision: _revision,

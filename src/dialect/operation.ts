@@ -27,8 +27,8 @@ import type {
 import type { Outcome } from '../model/verdict.ts';
 
 /**
- * The options of an operation, without the signal, the progress callback and the working directory,
- * which each call has of its own.
+ * The options of an operation that a dialect can set. The signal, the progress callback and the
+ * working directory come from the caller of the tool.
  */
 type Asked<T> = Omit<T, 'signal' | 'onProgress' | 'cwd'>;
 
@@ -51,7 +51,10 @@ export interface Operations {
   readonly apply: {
     readonly changes: readonly FileIntent[];
     readonly dryRun: boolean;
-    /** For a dry run: allows showing unread files; the lines in the diff then count as read. */
+    /**
+     * For a dry run: also shows changes of files that the session has not read. The lines in the
+     * shown diff then count as read.
+     */
     readonly unread?: 'show';
   };
   readonly patch: Patch;

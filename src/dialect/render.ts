@@ -76,8 +76,8 @@ export function describedFile(result: ReadResult): string {
 const NEWLINE = 10;
 
 /**
- * The way in which a dialect (a set of tools) shows a file: its lines, and `foot`, the text after
- * them. They are separate, because the server renders the lines from bytes without decoding them.
+ * The way in which a dialect (a set of tools) shows a file. `lines` and `foot` are separate, so
+ * that the server can copy the bytes of the lines without decoding them.
  */
 export interface ReadStyle {
   /**
@@ -101,8 +101,8 @@ export function styledText(result: ReadResult, style: ReadStyle, context: Render
 }
 
 /**
- * The bytes of the shown lines as in the file, without the final newline; they need no decoding.
- * Undefined if the shown text has other bytes, as for CRLF or encodings other than UTF-8.
+ * The bytes of the shown lines, without the final newline. Undefined if they differ from the shown
+ * text: the file has CRLF, or its encoding is not UTF-8.
  */
 function plainBytes({ bytes, encoding }: ReadResult): Uint8Array | undefined {
   if (bytes === undefined || encoding !== 'utf-8') return undefined;

@@ -93,8 +93,8 @@ export interface Dialect {
   /** Treatment of arguments that the schema does not name. */
   readonly unknownArguments: UnknownArguments;
   /**
-   * The names that arguments have in this dialect, by their names in the default dialect. Refusals
-   * use the names of this dialect.
+   * Maps the name that an argument has in the default dialect to its name in this one. Refusals use
+   * the names of this dialect.
    */
   readonly terms: Readonly<Record<string, string>>;
   /**
@@ -128,8 +128,9 @@ function newName(renames: ToolRenames, name: string): string {
 }
 
 /**
- * Replaces tool names in a text. Leaves a word such as "Read" at the start of a sentence, which is
- * a verb there. Replaces a lower-case word only if it is in backquotes or contains an underscore.
+ * Replaces tool names in a text. Capitalised words at the start of a sentence stay, because "Read"
+ * may be a verb there. Lower-case words stay, unless they are in backquotes or contain an
+ * underscore.
  */
 function withNames(text: string, renamed: ReadonlyMap<string, string>): string {
   const names = /(?<=`)[a-z]+(?=`)|(?<![\w.-])(?<!^|[.:;] )[A-Z]\w*|[A-Za-z]+(?:_[A-Za-z]+)+/g;
@@ -140,8 +141,8 @@ function withNames(text: string, renamed: ReadonlyMap<string, string>): string {
 const UNNAMED = { read: 'the read tool', write: 'the write tool', edit: 'the edit tool' } as const;
 
 /**
- * The dialect's tool names, without the tools that are not offered. So a message to the model
- * suggests an offered tool, or names none.
+ * The dialect's tool names, reduced to the offered tools, so that messages never suggest a missing
+ * tool.
  */
 export function renamedNames({ names }: Dialect, tools: readonly Tool[]): ToolNames {
   const offered = new Set(tools.map(({ name }) => name));

@@ -8,8 +8,8 @@ export interface Answer {
    */
   readonly ok: boolean;
   /**
-   * True if the host states whether the call succeeded. If not, the text of a read counts as
-   * content only if its form proves that the read succeeded.
+   * True if the host states whether the call succeeded. Otherwise a read must prove its success by
+   * the form of its text, for example by line numbers.
    */
   readonly flagged: boolean;
   /** The text blocks that the model was given; undefined if they were not recorded. */

@@ -5,8 +5,8 @@ import type { EditArguments, Rule } from './table.ts';
 import { tendencyOf } from './tool-words.ts';
 
 /**
- * A server's declarations about a tool. They are untrusted: they can only make Lookfirst stricter, or spare the user
- * a question.
+ * A server's declarations about a tool. They are untrusted: a change that Lookfirst recognises in
+ * the arguments counts as a change, whatever the server declares.
  */
 export interface ToolTraits {
   readonly name: string;
@@ -35,9 +35,9 @@ const EDITS = names('edits replacements changes');
 const COMMAND = names('command cmd script shellcommand');
 
 /**
- * Guesses the effect of a call from its arguments, the tool's name and its annotations. Only clear cases count as
- * changes: a path with content, an old and a new text, a source and a destination. Any other path is only required
- * to be inside the workspace.
+ * Guesses the effect of a call from its arguments, the tool's name and its annotations. Only clear
+ * cases count as changes, for example a path with content, or an old and a new text. Any other path
+ * only has to be inside the workspace. A tool with the annotation `openWorldHint` gets no rules.
  */
 export function inferRules(tool: ToolTraits, args: JsonRecord): Inference {
   const tendency = tendencyOf(tool.name);

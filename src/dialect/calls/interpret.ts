@@ -13,8 +13,8 @@ export interface Interpretation {
   /** True if no table describes the tool, so that `touches` is a guess. */
   readonly guessed: boolean;
   /**
-   * True if the call may change something that `touches` does not name: a command, an unknown tool, or a changing
-   * call without its path.
+   * True if the call may change something that `touches` does not name: it runs a command, its tool
+   * is unknown, or a changing tool got no path.
    */
   readonly unexplained: boolean;
 }
@@ -257,15 +257,17 @@ function fromFirstLine(names: LineArguments, scope: Arguments): AskedLines | und
   const last = given === undefined ? undefined : given - base + 1;
   const count = countIn(names, scope);
   if (first === undefined && last === undefined && count === undefined) return undefined;
-  // Servers disagree about a negative first line together with a last line. Keep both numbers: the
-  // range then contains only lines that every server shows.
+  // Servers disagree about a negative first line if the call also has a last line. Some count it
+  // from the end, others read from line 1. Keep both numbers, so that only lines count which both
+  // show.
   if (first !== undefined && first < 0) return { from: first, to: last ?? -1 };
   const from = Math.max(1, (first ?? base) - base + 1);
   return { from, to: last ?? (count === undefined ? undefined : from + count - 1) };
 }
 
 /**
- * The number of lines that a call requests. A number below 1 counts as absent, as in the tools with this argument.
+ * The number of lines that a call requests. A number below 1 counts as absent, because the tools
+ * with such an argument ignore it too.
  */
 function countIn(names: LineArguments, scope: Arguments): number | undefined {
   const count = numberAt(scope, names.count);

@@ -28,7 +28,8 @@ function patchedFiles(patch: string): readonly PatchedFile[] {
   const sections: { verb: string; path: string; lines: string[] }[] = [];
   for (const line of patch.split(/\r?\n/)) {
     const [, indent, verb, path] = FILE.exec(line) ?? [];
-    // Codex ignores spaces before a marker, except in an update, where the line is text of the file.
+    // Codex also accepts a `*** … File:` marker after spaces. Inside an update, such a line is a
+    // context line of the hunk.
     const isText = indent !== '' && sections.at(-1)?.verb === 'Update';
     if (!isText && verb !== undefined && path !== undefined) sections.push({ verb, path, lines: [] });
     else sections.at(-1)?.lines.push(line);

@@ -107,9 +107,9 @@ interface PathArgument {
 }
 
 /**
- * Every path in a call, and its position among the arguments. Skips two kinds of values, which the
- * server gets unchanged: values that may be names known only to the server, and the empty path of a
- * reading call, which servers treat as absent.
+ * Every path in a call, and its position among the arguments. Skips two kinds of values in `look`
+ * rules: an empty path, and a value that may be a name known only to the server. The server gets
+ * both unchanged.
  */
 export function pathArguments(rules: readonly Rule[], args: Arguments): PathArgument[] {
   const found: PathArgument[] = [];

@@ -13,8 +13,8 @@ import { REFUSAL_CODES, type RefusalCode } from '../../model/verdict.ts';
 import type { ToolNames } from '../../report/tool-names.ts';
 
 /**
- * Describes as data what a server's tools do to files: which argument is the path, what is read,
- * what is written. A user's own table in the policy file has the same fields.
+ * Describes as data what a server's tools do to files: which argument is the path, what is read, what is written. A
+ * user's own table in the policy file has fewer fields; see `USER_TABLE`.
  */
 export interface ServerTable {
   /** Short name, for messages and the journal. */
@@ -23,10 +23,7 @@ export interface ServerTable {
   readonly serverNames: readonly string[];
   /** Tools that together identify this server. If empty, only the server's name identifies it. */
   readonly signature: readonly string[];
-  /**
-   * The base of relative paths on this server. `root`: the workspace. `cwd`: the server's working
-   * directory.
-   */
+  /** The base of relative paths on this server. `root`: the workspace. `cwd`: the server's working directory. */
   readonly relativeTo: 'root' | 'cwd';
   /** The part of the command line that names the base folder; absent if that folder cannot be determined. */
   readonly folder?: FolderOnCommandLine;
@@ -68,8 +65,8 @@ export interface HostTable {
 type FolderOnCommandLine = { readonly after: string } | { readonly option: string };
 
 /**
- * The name of an argument. Of several names, the first that the call contains counts. A dot selects
- * a field of a nested object (`action.command`); a lone dot is the item of `each`.
+ * The name of an argument, or several names, of which the first one in the call is used. A dot selects a field of a
+ * nested object: `action.command`. The name `.` is the array item itself; see `each`.
  */
 export type ArgumentName = string | readonly string[];
 
@@ -133,7 +130,7 @@ export type Rule = RuleScope &
 
 /** The part of the arguments to which a rule applies, and the conditions of the rule. */
 interface RuleScope {
-  /** The rule applies to each item of this array argument; `.` then selects an item that is itself a string. */
+  /** The rule applies to each item of this array argument. If the items are strings, the name `.` selects them. */
   readonly each?: string;
   readonly when?: ArgumentIs;
   /** The rule does not apply if one of these conditions holds. */
@@ -161,13 +158,13 @@ export interface LineArguments {
   /** An array of the first and the last line. A last line below 1, or none, means the end of the file. */
   readonly range?: ArgumentName;
   /**
-   * First line, and last line (included) or number of lines. A negative first line counts from the end, unless there is
-   * a last line.
+   * `from`: the first line; a negative number counts from the end of the file. `to`: the last line,
+   * included. `count`: the number of lines.
    */
   readonly from?: ArgumentName;
   readonly to?: ArgumentName;
   readonly count?: ArgumentName;
-  /** The number that the first line of a file has in these arguments; default 1. */
+  /** The number by which these arguments name the first line of a file; default 1. */
   readonly firstLine?: 0 | 1;
   /** Number of lines the server returns if the call requests none; default: all. */
   readonly defaultCount?: number;
@@ -192,7 +189,7 @@ export interface EditArguments {
    */
   readonly all?: ArgumentName;
   readonly allByDefault?: boolean;
-  /** The expected number of occurrences; more than one means every occurrence. */
+  /** The expected number of occurrences. If it is above 1, the tool replaces every occurrence. */
   readonly occurrences?: ArgumentName;
   /**
    * If one of these conditions holds for an edit or the call, the server also replaces text that is
@@ -344,7 +341,7 @@ const RULE = variantOf('does', {
   nothing: objectOf(SCOPE),
 });
 
-/** A user's table for a server: a `ServerTable` of which only `id` and `tools` are required. */
+/** The shape of a user's table for a server. Only `id` and `tools` are required. */
 export const USER_TABLE: ObjectShape = objectOf(
   {
     id: NAME,

@@ -148,7 +148,7 @@ function problemOf(globs: readonly string[]): Problem | undefined {
 
 /**
  * The paths in a listing that match the pattern and are not excluded. A pattern without `**`
- * matches only paths with as many names as it has itself.
+ * matches only at its own depth: `*.ts` does not match `src/a.ts`.
  */
 export function matchingPaths(
   entries: readonly ListedEntry[],

@@ -24,7 +24,7 @@ export function formatSize(bytes: number): string {
 }
 
 export function officialListing({ entries }: ListResult): string {
-  // Append to one string, with as few parts as possible: a string for each of thousands of rows would be slow.
+  // Append to one string: an array with a string per row would be slow for thousands of rows.
   let rows = '';
   for (const { path, kind } of entries) {
     rows += kind === 'directory' ? '\n[DIR] ' : '\n[FILE] ';
@@ -117,8 +117,8 @@ const ON_THE_WAY: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns a function that gives the official server's message for a refusal. That message precedes
- * Lookfirst's own. It is undefined if the official server has none.
+ * Returns a function that gives the official server's message for a refusal, to be put before
+ * Lookfirst's own. The function returns undefined if the official server has no such message.
  */
 export function forewordFor(
   call: 'open' | 'scandir' | 'stat' | 'mkdir',
@@ -152,7 +152,10 @@ function general(call: string, refusal: Refusal, context: RenderContext): string
   }
 }
 
-/** The official server's message for a refused move, which names both paths; see `forewordFor`. */
+/**
+ * Like `forewordFor`, for a refused move. The official server's message names the source and the
+ * destination.
+ */
 export function moveForeword(source: string, destination: string): Foreword {
   return (refusal, context) => {
     const from = absolutePath(source, context.roots);

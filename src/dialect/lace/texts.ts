@@ -162,7 +162,7 @@ function sorted(nodes: readonly Node[]): Node[] {
   return nodes.toSorted((a, b) => Number(b.folder) - Number(a.folder) || a.name.localeCompare(b.name));
 }
 
-/** True if a node is shown. A folder that does not match is shown too if anything below it matches. */
+/** True if a node is shown: its own name matches the pattern, or a name below it does. */
 function isWanted(node: Node, place: Place, depth: number): boolean {
   const { options, matches } = place;
   if (!options.includeHidden && node.name.startsWith('.')) return false;

@@ -210,7 +210,10 @@ const CHANGING_TOOLS: readonly Tool[] = [
   }),
 ];
 
-/** One requested change of a batch; exactly one of the optional members must be present. */
+/**
+ * One requested change of a batch. It has exactly one of the optional members, or `edits` together
+ * with `move_to`.
+ */
 interface AskedChange {
   readonly path: string;
   readonly content?: string;

@@ -124,8 +124,8 @@ const TRUNCATED = /^Warning: truncated output \(original token count: \d+\)\n/;
 const MAX_HEADER = 1000;
 
 /**
- * Removes Codex's header, or the JSON around the output that older versions wrote. Returns undefined if the text has
- * neither; it is then unknown whether the command succeeded.
+ * Removes Codex's header. Older versions of Codex wrote JSON with the output in it instead; that
+ * JSON is removed too. Returns undefined if the text has neither: the exit code is then unknown.
  */
 export function codexOutput(text: string): HostCommandOutput | undefined {
   const header = HEADER.exec(text.slice(0, MAX_HEADER))?.[0];
@@ -145,8 +145,8 @@ const FRAME = /^(?:<untrusted_context>\n)?Output: /;
 const GROUP = /\nProcess Group PGID: \d+(?:\n<\/untrusted_context>)?$/;
 
 /**
- * Removes the text that Gemini CLI puts around the output of a command. That text names an exit
- * code, error or signal only if there is one.
+ * Removes the text that Gemini CLI puts around the output of a command. Only a failed or background
+ * command has a line for its error, exit code, signal or process ids there.
  */
 export function geminiOutput(text: string): HostCommandOutput | undefined {
   const frame = FRAME.exec(text)?.[0];
@@ -158,8 +158,8 @@ export function geminiOutput(text: string): HostCommandOutput | undefined {
 
 /**
  * The lines that Claude Code records of a read: `{content, startLine, numLines, totalLines}`. Its
- * total counts the empty line after a final newline. That line is dropped if the lines reach the
- * end of the file; otherwise the real total is unknown.
+ * counts include the empty line after a final newline, which Lookfirst does not count. The file's
+ * real number of lines is therefore known only if the read reaches the end.
  */
 export function claudePage(file: JsonRecord): RecordedPage | undefined {
   const content = stringIn(file, 'content');

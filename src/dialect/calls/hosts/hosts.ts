@@ -262,8 +262,9 @@ export const HOSTS: readonly HostTable[] = [
 ];
 
 /**
- * Interprets a call of a tool by the host's table. For a tool that is not in the table, such as the
- * MCP tool `mcp__files__write_file`, the name alone decides, and the result is marked as guessed.
+ * Interprets a call of a tool by the host's table. A tool that is not in the table, such as the MCP
+ * tool `mcp__files__write_file`, is interpreted by its name or arguments. That result is marked as
+ * guessed.
  */
 export function interpretFor(host: HostTable | undefined, call: ForeignCall): Interpretation {
   const { name } = call.tool;

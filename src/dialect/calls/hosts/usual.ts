@@ -34,7 +34,10 @@ const APPEND = { argument: 'append', is: [true] } as const;
 const EDITS = { argument: 'edits' } as const;
 const COMMAND = (...is: string[]) => ({ argument: 'command', is }) as const;
 
-/** Rules for reads with line numbers. A text without line numbers is a message, not a view of the file. */
+/**
+ * Rules of reads that always number the lines. An answer without line numbers is therefore a
+ * message, such as an error, not the content of the file.
+ */
 export const READ_NUMBERED: readonly Rule[] = [
   { does: 'read', path: PATH, lines: LINES, shown: { as: 'lines', numbers: 'always' } },
 ];
@@ -184,8 +187,8 @@ function rulesOf(name: string): readonly Rule[] | undefined {
 }
 
 /**
- * The rules of a tool whose name begins with an unknown prefix. The rest of the name must have two
- * or more words: `my_read` is not known to read files.
+ * The rules of a tool whose name begins with an unknown prefix, such as `my_read_file`. After the
+ * prefix, the name must have two or more words: `my_read` has no rules.
  */
 function behindPrefix(name: string): readonly Rule[] | undefined {
   const words = name.split('_');

@@ -94,11 +94,11 @@ const DESKTOP_COMMANDER: ServerTable = {
 
 const LOOK: readonly Rule[] = [{ does: 'look', path: 'relative_path' }];
 const TOUCH: readonly Rule[] = [{ does: 'touch', path: 'relative_path' }];
-/** Rules of tools that change more than the named file, or files that they do not name. */
+/** Rules of tools that may change files which the call does not name. */
 const UNKNOWN_BESIDE: readonly Rule[] = [{ does: 'look', path: 'relative_path' }, { does: 'unknown' }];
 /**
- * Rules of tools that change the base of relative paths. A new base outside the workspace is refused if it is given
- * as a path.
+ * Rules of tools that change the base of relative paths. The new base may be a path or a name that
+ * only the server knows. Lookfirst can check only a path.
  */
 const ELSEWHERE: readonly Rule[] = [
   { does: 'look', path: 'project', orName: true },
@@ -204,7 +204,7 @@ const PATCH: readonly Rule[] = [
   { does: 'touch', path: 'file_path', lines: PATCHES },
 ];
 
-/** The server `tumf/mcp-text-editor`. It edits ranges of lines, checks hashes of its own, and serves any folder. */
+/** The server `tumf/mcp-text-editor`. It edits ranges of lines and accepts paths in any folder. */
 const TEXT_EDITOR_SERVER: ServerTable = {
   id: 'mcp-text-editor',
   serverNames: ['mcp-text-editor'],

@@ -10,7 +10,7 @@ import {
   type WordPart,
 } from 'unbash';
 
-/** A simple command of a shell line that certainly runs if all earlier commands succeed. */
+/** A simple command of a shell line. It certainly runs if all commands before it succeed. */
 export interface SimpleCommand {
   /** The command's words; undefined for a word that the shell expands: a variable, a glob, a substitution. */
   readonly words: readonly (string | undefined)[];
@@ -69,9 +69,9 @@ const WRAPPERS: ReadonlyMap<string, Wrapper> = new Map([
 ]);
 
 /**
- * The simple commands of a line that certainly run: those in lists, pipelines, groups, `eval` and `sh -c`. Commands in
- * conditions, loops, functions or after `||` are skipped. Undefined if the line cannot be parsed. `home`: the folder
- * that `~` and `$HOME` name; without it, words that begin with them are unknown.
+ * The simple commands that certainly run: those in lists, pipelines, groups, `eval` and `sh -c`. Commands in
+ * conditions, loops, functions or after `||` are skipped. Undefined if the line cannot be parsed. Without `home`,
+ * words that begin with `~` or `$HOME` are unknown.
  */
 export function certainCommands(line: string, home?: string): readonly SimpleCommand[] | undefined {
   // In a line that sets HOME, `~` and `$HOME` may name another folder.
@@ -80,9 +80,8 @@ export function certainCommands(line: string, home?: string): readonly SimpleCom
 }
 
 /**
- * Every simple command of a line, also those that may not run. Redirections of a group or loop are
- * returned as a command without words. Text for `eval` and `sh -c` is not read. Undefined if the
- * line cannot be parsed.
+ * Every simple command of a line, also those that may not run. Redirections of a group or loop are returned as a
+ * command without words. Text for `eval` and `sh -c` is not read. Undefined if the line cannot be parsed.
  */
 export function allCommands(line: string): readonly Pick<SimpleCommand, 'words' | 'redirects'>[] | undefined {
   if (line.length > MAX_LENGTH) return undefined;
@@ -168,8 +167,7 @@ function walkBody(statements: readonly Statement[], start: string | undefined, s
   for (const { command, background } of statements) {
     const walked = walk(command, folder, scope);
     commands.push(...walked.commands);
-    // A background command runs in its own shell, so its `cd` or `exit` does not affect later
-    // commands.
+    // A background command runs in its own shell, so its `cd` or `exit` does not affect later commands.
     if (background === true) continue;
     folder = walked.folder;
     if (walked.ended) return { commands, folder, ended: true };
@@ -290,13 +288,13 @@ function entered(folder: string | undefined, args: readonly (string | undefined)
   if (target === undefined || operands.length > 1 || target === '' || target.startsWith('-'))
     return undefined;
   const isReal = options.some((option) => option?.includes('P'));
-  // `cd -P` resolves links, so `..` in its target or after it leads to an unknown folder.
+  // `cd -P` replaces links by their targets. After it, and in its own argument, `..` leads to an unknown folder.
   if ((isReal || `${folder ?? ''}/`.includes(`${REAL}/`)) && target.split('/').includes('..'))
     return undefined;
   return inFolder(folder, isReal ? `${target}${REAL}` : target);
 }
 
-/** Suffix that marks a folder as entered by `cd -P`. The path with the suffix names the same folder. */
+/** Suffix that marks a folder as entered by `cd -P`. The folder is the same with or without it. */
 const REAL = '/./.';
 
 /** A path relative to the start folder of the line; undefined if its base folder is unknown. */
@@ -307,8 +305,8 @@ export function inFolder(folder: string | undefined, path: string): string | und
 }
 
 /**
- * The text that a word means to the shell. Expands only a known folder at its beginning: `~` and `$HOME` to `home`,
- * `$PWD` to the folder of the command. Undefined if the shell expands any other part.
+ * The text that a word means to the shell. A `~` or `$HOME` at its beginning is replaced by `home`, a `$PWD` by `.`.
+ * Undefined if the shell expands any other part.
  */
 export function literalOf(word: Word, home?: string): string | undefined {
   const [, begin = ''] = KNOWN_FOLDER.exec(word.text) ?? [];
@@ -335,10 +333,9 @@ const MAX_NAME = 1024;
 const PATH_LIKE = /[\w@+~.-]*(?:\/[\w@+.-]+)+|[\w@+-]+\.[A-Za-z0-9]{1,8}\b/g;
 
 /**
- * Every path that a command may name, relative to its start folder. Searches words, values of
- * options, targets of redirections, and path-like text in quoted scripts and here-documents. Skips
- * globs and words with variables. Most of these names belong to no file, so callers must check
- * each.
+ * Every path that a command may name, relative to its start folder. Searches words, values of options, targets of
+ * redirections, and path-like text in quoted scripts and here-documents. Skips globs and words with variables. Most
+ * of these names belong to no file, so callers must check each.
  */
 export function namesOf(command: string, home?: string): readonly string[] {
   const names = new Set<string>();
@@ -353,7 +350,7 @@ export function namesOf(command: string, home?: string): readonly string[] {
   return [...names];
 }
 
-/** True if globs, variables, `xargs` or `-exec` choose files in a line, so that only the output shows their names. */
+/** True if the line chooses files by globs, variables, `xargs` or `-exec`. Only its output then names them. */
 export function hasUnknownNames(command: string): boolean {
   return /[*?$[{]|\bxargs\b|\s-exec\b/.test(command);
 }
@@ -383,8 +380,7 @@ function textsIn(command: string, home: string | undefined): readonly string[] {
 
 /** The possible paths in a word: all of it, an option's value, and parts that look like a path. */
 function candidates(word: string): readonly string[] {
-  // A word with spaces or quotes is a script or other text. If it is short, it may also be one file
-  // name with spaces.
+  // A word with spaces or quotes is a script or other text. If it is short, it may also be one file name with spaces.
   if (/[\s'"()]/.test(word)) {
     const inside = word.match(PATH_LIKE) ?? [];
     return word.length <= MAX_NAME && !word.includes('\n') ? [word, ...inRevision(word), ...inside] : inside;

@@ -193,8 +193,9 @@ function transfers(how: 'copy' | 'move', { folder }: SimpleCommand, args: Args):
 const TARGET = /^(?:-[a-su-zA-RT-Z]*t|--target-directory(?:=|$))(.*)$/;
 
 /**
- * Separates options from operands. `valued` matches options whose value is the next argument. Words
- * that the shell expands count as operands. `values` has the same length as `options`.
+ * Separates options from operands. Words that the shell expands count as operands.
+ * - `valued`: matches options whose value is the next argument.
+ * - `values`: for each option its value, or the option itself if it has none.
  */
 function split(
   args: Args,
@@ -345,12 +346,11 @@ function onlyFile(args: readonly string[]): string | undefined {
 }
 
 /**
- * The words of one simple command. Undefined if the command contains anything that a shell might
- * expand, redirect, join or run. The parser deliberately supports less than a shell, because
- * anything else is uncertain.
+ * The words of one simple command. Undefined if the command contains a character that a shell might
+ * interpret. This parser accepts less than a shell, so that its result is certain.
  */
 function simpleWords(command: string): readonly string[] | undefined {
-  // Most commands consist only of plain words with single spaces between them.
+  // Fast path: most commands consist only of plain words with single spaces between them.
   if (command.length <= MAX_PLAIN && ALL_PLAIN.test(command)) return command.split(' ');
   const words: string[] = [];
   let at = 0;

@@ -42,8 +42,8 @@ interface Marks {
 }
 
 /**
- * The lines that an answer showed. The last one is found by counting the lines of the text, because
- * an answer may have fewer lines than requested.
+ * The lines that an answer showed. The number of the last line is computed from the number of lines
+ * in the text, because a server may return fewer lines than requested.
  */
 export function delivered(
   path: string,

@@ -6,9 +6,9 @@ const MAX_LINES = 200_000;
 const NUMBERED = /^ {0,12}(\d{1,9})(\t|→|:|-)/;
 
 /**
- * Finds the lines of a file in the output of a command: runs of output lines that equal lines of the file, with or
- * without numbers. A line that occurs several times in the file counts only within a run that occurs once there.
- * `fileLines` have no endings. Takes linear time.
+ * Finds the lines of a file in the output of a command, in linear time. A match is a run of output
+ * lines that equal lines of the file, with or without numbers. Without numbers, a line that the
+ * file repeats counts only as part of a run that contains a unique line or pair of lines.
  */
 export function linesShownIn(output: string, fileLines: readonly string[]): readonly LineRange[] {
   const file = fileLines.slice(0, MAX_LINES);
@@ -21,9 +21,9 @@ export function linesShownIn(output: string, fileLines: readonly string[]): read
 }
 
 /**
- * The lines of the file that the output shows without numbers. Searches the output for lines that
- * occur once in the file, then for pairs of adjacent lines that occur once, and extends each match.
- * Without a match, it searches for the whole file.
+ * The lines of the file that the output shows without numbers. Searches the output for lines, then
+ * for pairs of lines, that occur once in the file, and extends each match. If there is none,
+ * searches for the whole file.
  */
 function runsOf(printed: readonly string[], file: readonly string[]): readonly LineRange[] {
   const runs: LineRange[] = [];
@@ -150,9 +150,10 @@ const HEADING = /^(?:File: (.+)|(\S.*):)$/;
 const LINE = /^ *(?:L|Line )(\d{1,9}): (.*)$/;
 
 /**
- * The lines that a search result shows, by file, each as `12:text`. This is a guess from the
- * formats of several programs, so callers compare every line with the file. `searched`: the
- * searched path. If it is a single file, output lines that begin with a number may be its lines.
+ * The lines that a search result shows, by file, each as `12:text`. The format is guessed, so
+ * callers compare every line with the file.
+ * - `searched`: the searched path. If it is a file, the result may omit the path before the
+ *   numbers.
  */
 export function searchedLines(output: string, searched: string | undefined): ReadonlyMap<string, string> {
   const files = new Map<string, string[]>();
@@ -209,8 +210,8 @@ const DIFF_FILE = /^\+\+\+ (?:b\/)?/m;
 const DIFF_HUNK = /^@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@/;
 
 /**
- * The lines that unified diffs show of files after the change, by file, each as `12:text`. Callers
- * compare the lines with the files.
+ * The lines on the new side of unified diffs, by file, each as `12:text`. Callers compare the lines
+ * with the files.
  */
 export function diffedLines(output: string): ReadonlyMap<string, string> {
   const files = new Map<string, string>();

@@ -112,7 +112,7 @@ function receiptShown(touch: ReadTouch, receipt: Receipt, body: string): ShownLi
   return { ...pageShown(path, { content: numbered?.text ?? body, ...range, ...known, exact }), ...proof };
 }
 
-/** True if every line named in the receipt is still present. */
+/** True if the text contains every line that the receipt names. */
 function showsAll(range: LineRange, numbered: NumberedText | undefined, body: string): boolean {
   if (numbered !== undefined) return numbered.from === range.from && numbered.to === range.to;
   return lineCount(body) === (range.to === 0 ? 0 : range.to - range.from + 1);
@@ -137,7 +137,7 @@ function plainShown(touch: ReadTouch, content: string): ShownLines | undefined {
   const lines = lineCount(content);
   const { from, to } = askedOf(touch);
   if (from < 0) return tailShown(touch, content);
-  // With more lines than requested, the text is not the requested part of the file, so it proves
+  // A text with more lines than requested does not consist of the requested lines, so it proves
   // nothing.
   if (to !== undefined && lines > to - from + 1) return undefined;
   const last = from + lines - 1;
@@ -147,8 +147,8 @@ function plainShown(touch: ReadTouch, content: string): ShownLines | undefined {
 }
 
 /**
- * The lines that a read of the last lines showed. If the result has the requested number of lines,
- * their numbers depend on the length of the file. If it has fewer, they are the whole file.
+ * The lines that a read of the last N lines showed. A text of N lines gets negative numbers,
+ * because the length of the file is unknown. A shorter text is the whole file.
  */
 function tailShown(touch: ReadTouch, content: string): ShownLines | undefined {
   const asked = -askedOf(touch).from;

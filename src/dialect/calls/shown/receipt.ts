@@ -22,8 +22,8 @@ interface Receipted {
 }
 
 /**
- * Matches a receipt. Earlier versions wrote revisions of 32 digits: they are recognised, but equal
- * no present revision.
+ * Matches a receipt. Earlier versions wrote revisions of 32 digits. Such a revision is parsed, but
+ * it never equals the 12 digits of a current one.
  */
 const RECEIPT =
   /^\[read (.+?)(?: lines (\d{1,15})-(\d{1,15}) of (?:(\d{1,15})|a [^\]]{1,40} file))?(?: revision ([0-9a-f]{12}(?:[0-9a-f]{20})?))?\]$/;
@@ -56,8 +56,9 @@ export function takeReceipts(text: string): Receipted {
 }
 
 /**
- * The revision that the result of a Lookfirst change gives for a path: on the second line of a single change, or in the
- * file's row of a batch. Later text may quote the file, so it is ignored.
+ * The revision that the result of a Lookfirst change gives for a path. The result of a single
+ * change has it on the second line, the result of a batch in the file's row. All other text is
+ * ignored, because it may quote the file.
  */
 export function changedRevision(text: string, path: string): string | undefined {
   const [first = '', second = '', ...more] = text.split('\n', MAX_LINES);
@@ -83,8 +84,8 @@ function parseReceipt(line: string): Receipt | undefined {
 }
 
 /**
- * Decodes a path that was written as JSON, because its characters could be mistaken for other parts
- * of the line.
+ * Decodes a path that is written as JSON. Receipts quote a path that could be mistaken for other
+ * parts of the line.
  */
 function unquoted(path: string): string {
   const parsed = path.startsWith('"') ? parseJson(path) : undefined;

@@ -8,8 +8,8 @@ import { delivered, type ShownLines } from './delivered.ts';
 import { readText } from './read-text.ts';
 
 /**
- * The lines of files that an answer showed. Skips a file whose part failed, was cut at an unknown
- * place, or cannot be separated from its neighbours. A skipped file only has to be read again. A
+ * The lines of files that an answer showed. Skips a file if its lines are uncertain, for example
+ * because another file's text may be mixed in. The session only has to read a skipped file again. A
  * line that wrongly counts as seen could be overwritten unseen.
  */
 export function shownLines(touches: readonly Touch[], answer: Answer): ShownLines[] {
@@ -92,8 +92,9 @@ function itemOf(shape: JsonShape, path: string, parsed: unknown): unknown {
 }
 
 /**
- * Splits a text with one section per file. A file's own text can forge the mark that begins a section. If the next
- * file's mark occurs more often than that file was requested, the current file and all later ones are skipped.
+ * Splits a text with one section per file. A mark with the path begins each section, but the text
+ * of a file can forge that mark. If the next file does not have one mark per request, the current
+ * file and all later ones are skipped.
  */
 function sectionsShown(
   marks: SectionMarks & Decoration,

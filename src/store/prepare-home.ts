@@ -15,8 +15,8 @@ import { dirname, isAbsolute } from 'node:path';
 import { errnoOf, errorText, Fault, HOME_CURE, isMissing, isTaken } from '../model/fault.ts';
 
 /**
- * Permission bit: all users may write. The bit for the group is ignored, because most systems give
- * each user a private group that may write by default.
+ * Permission bit: all users may write. The group's bit does not count, because on most systems each
+ * user has a private group.
  */
 const WRITABLE_BY_OTHERS = 0o002;
 const OPEN_TO_OTHERS = 0o077;
@@ -25,10 +25,9 @@ const OWN_NAMES =
   /^(lookfirst\.|(images|retained|writers|locks|lock-ranges|lock-files|ready|clock|layers|outputs|compiled)$)/;
 
 /**
- * Makes the state folder, private to its user, and returns its canonical path. A folder with
- * foreign files keeps its permissions, because other programs may depend on them. Throws a Fault if
- * other users could write to such a folder. Also throws one for a relative path, which would name
- * another folder in every working directory.
+ * Makes the state folder, private to its user, and returns its canonical path. If the folder
+ * contains files of other programs, it keeps its permissions, but must not be writable for other
+ * users. Throws a Fault if the folder cannot be used, or if its path is relative.
  */
 export function prepareHome(path: string): string {
   if (typeof path !== 'string' || !isAbsolute(path))
@@ -110,7 +109,7 @@ function damagedIn(home: string): readonly string[] {
   try {
     return readdirSync(home).filter((name) => /^lookfirst\.db\.damaged-\w+$/.test(name));
   } catch {
-    // Another check reports why the folder cannot be read.
+    // Ignore the error: this list is only extra information.
     return [];
   }
 }
@@ -148,7 +147,7 @@ export function readPolicyText(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    // A broken link does not count as a missing policy: the user wants another policy than the default.
+    // If the policy is a broken link, do not use the default policy: the user wants another one.
     const isLink =
       errnoOf(error) === 'ENOENT' && lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true;
     if (isMissing(error) && !isLink) return undefined;

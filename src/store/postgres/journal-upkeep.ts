@@ -60,7 +60,10 @@ export async function pruneReads(db: PostgresConnection, beforeMs: number): Prom
   }
 }
 
-/** Removes hash chains without entries whose writers have probably ended. */
+/**
+ * Removes hash chains that have no entries and have been idle for long, so that their writers have
+ * probably ended.
+ */
 async function dropChains(db: PostgresConnection): Promise<void> {
   await db.maintain(`select ${db.schema}.lf_drop_chains($1)`, [Date.now() - 2 * CHAIN_IDLE_MS]);
 }

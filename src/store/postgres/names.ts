@@ -17,9 +17,9 @@ export interface MachinePlace {
 }
 
 /**
- * Converts paths to names valid in the whole fleet. `/repo` on two machines may be one workspace or two, and only the
- * operator knows which. A root with a workspace name is stored as `workspace:NAME`, every other path as
- * `machine:ID/path`. Names without a path on this machine are returned unchanged.
+ * Converts paths to names that are valid on all machines of a fleet. A root with a workspace name
+ * is stored as `workspace:NAME`, every other path as `machine:ID/path`. The operator chooses the
+ * names, because equal paths on two machines may be different workspaces.
  */
 export class Names {
   /** The name of this machine in stored paths. Undefined if paths are stored unchanged. */
@@ -41,7 +41,7 @@ export class Names {
     this.#places = [...places].sort((a, b) => b.root.length - a.root.length);
   }
 
-  /** The name of this machine in table rows. */
+  /** The name of this machine in table rows; `here` if it has none. */
   get here(): string {
     return this.machine ?? 'here';
   }
@@ -64,7 +64,10 @@ export class Names {
     return place.root === '/' ? rest || '/' : place.root + rest;
   }
 
-  /** The workspace name of a root on any machine. Without one, the root's path on its machine. */
+  /**
+   * The workspace name of a root of any machine. For a root without such a name, its path on its
+   * machine.
+   */
   workspaceOf(root: string): string {
     const [, kind, id = '', rest = ''] = /^(machine|workspace):([^/]*)(.*)$/s.exec(this.stored(root)) ?? [];
     if (kind === undefined) return root;
@@ -141,9 +144,9 @@ function mappedPaths(value: unknown, path: (path: string) => string): unknown {
 const FILE = 'lookfirst.machine';
 
 /**
- * The name of this machine in a fleet: its host name at the first use of a fleet store, and a
- * random part, because containers and clones share host names. The name is kept in the state
- * folder, so two state folders on one computer count as two machines.
+ * The name of this machine in a fleet: its host name and a random part, because containers and
+ * clones share host names. It is stored in the state folder, so two state folders on one computer
+ * count as two machines.
  */
 export function machineOf(home: string): string {
   const file = join(home, FILE);

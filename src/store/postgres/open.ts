@@ -20,8 +20,8 @@ import { PostgresStore } from './postgres-store.ts';
 import { makePartitions, migratePostgres, schemaVersions } from './schema.ts';
 
 /**
- * While the server is away, reads succeed for this time, although they are not recorded yet. After
- * that, reads fail until the server is back.
+ * If the server does not answer, reads still succeed for this time and are recorded later. After
+ * that, reads fail until the server answers again.
  */
 const PATIENCE_MS = 60_000;
 
@@ -119,8 +119,8 @@ export async function openPostgresState(url: string, options: PostgresStateOptio
 
 /**
  * Opens a fleet's records for user commands, without heartbeats and leases. Writes nothing to the
- * state folder. If no folder of this machine has the given workspace name yet, `roots` count as the
- * roots of that workspace.
+ * state folder. The `roots` in `name` are used only if the workspace is not known on this machine
+ * yet.
  */
 export async function openPostgresRecords(
   url: string,
@@ -149,8 +149,8 @@ export async function openPostgresRecords(
 }
 
 /**
- * The roots of a named workspace, each with the name that identifies it on all machines. The first
- * root has the workspace's own name. The name of every other root also contains its folder name.
+ * The roots of a workspace, each with its name in the fleet. The first root has the workspace's
+ * name. The other roots have this name followed by `+` and their folder name.
  */
 function placesOf({
   roots,
@@ -167,8 +167,8 @@ function placesOf({
 }
 
 /**
- * The saved places (roots with workspace names) of this machine. If none has the given workspace
- * name, the places for that name are added. They replace saved places with the same roots.
+ * The saved places (roots with workspace names) of this machine. If no saved place has the given
+ * workspace name, the given roots get it.
  */
 function namedPlaces(
   saved: readonly MachinePlace[],
@@ -180,8 +180,8 @@ function namedPlaces(
 }
 
 /**
- * Saves the workspace names that the options give, and whether machines share these workspaces.
- * Returns all named roots of this machine. Only named roots can be saved as shared.
+ * Saves the workspace names that the options give, and which of these workspaces are shared.
+ * Returns all named roots of this machine.
  */
 async function servedPlaces(
   db: PostgresConnection,
@@ -211,9 +211,9 @@ function placeAround(places: readonly MachinePlace[], root: string): MachinePlac
 }
 
 /**
- * The folders of this machine that need leases: the shared folders, and the given roots inside
- * these folders. With `sharedWorkspace`, all given roots. The roots are included because a change
- * in progress is found by its root.
+ * The folders of this machine that need leases: the shared folders and the given roots inside them.
+ * Roots are listed separately, because a change in progress is found by its root. With
+ * `sharedWorkspace`, all given roots need leases.
  */
 function sharedRootsOf(
   places: readonly MachinePlace[],
@@ -225,8 +225,8 @@ function sharedRootsOf(
 }
 
 /**
- * Warnings about shared roots without a name. Such a root belongs to this machine alone, so other
- * machines do not see its leases.
+ * Warnings about shared roots without a workspace name. Other machines do not see the leases of
+ * such a root, because its stored name contains this machine's id.
  */
 function nameWarnings(
   places: readonly MachinePlace[],
@@ -273,9 +273,8 @@ async function readPlaces(db: PostgresConnection, machine: string): Promise<read
 const CLOCK_TOLERANCE_MS = 60_000;
 
 /**
- * The key for revisions, and the milliseconds by which this machine's clock is certainly ahead of
- * the server's (negative: behind). The key is shared, so that all machines give the same bytes the
- * same revision.
+ * The key for revisions, which all machines share. Also the time by which this machine's clock is
+ * certainly ahead of the server's (negative: behind).
  */
 async function readKeyAndClock(
   db: PostgresConnection,

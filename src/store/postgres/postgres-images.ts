@@ -25,8 +25,8 @@ import { type Row, SERVER_CLOCK } from './driver.ts';
  */
 const MAX_SHARED_BYTES = 1 << 20;
 /**
- * Maximum number of file contents that are remembered as sent to the database. If there are more,
- * all are forgotten, and `adopt` queries the database instead.
+ * Maximum number of hashes in `#sent`. If there are more, all are dropped, and `adopt` queries the
+ * database instead.
  */
 const MAX_SENT = 10_000;
 /** Number of stored contents listed per query. */
@@ -55,8 +55,8 @@ export class PostgresImages implements Images {
   /** Hashes of bytes that stay here because a file that held them was secret. */
   readonly #onlyHere = new Set<string>();
   /**
-   * Hashes of bytes that were sent when a change in progress began, and the connection that sent
-   * them.
+   * Hashes of bytes that were sent with an announced change, each with the number of the connection
+   * that sent them.
    */
   readonly #sent = new Map<string, number>();
 
@@ -68,8 +68,8 @@ export class PostgresImages implements Images {
   }
 
   /**
-   * The store for file contents that only improve later diffs. They stay on this machine, because
-   * they are not worth a transfer.
+   * Stores file contents that only serve to show diffs later. They stay on this machine: a transfer
+   * would cost more than they are worth.
    */
   get baselines(): Pick<Images, 'has' | 'read' | 'keepBytes'> {
     return {
@@ -103,8 +103,8 @@ export class PostgresImages implements Images {
   }
 
   /**
-   * Sends the bytes to the database unless they were sent when the change began. If another program
-   * changed the file after that, the file's new bytes were not sent.
+   * Sends the bytes to the database if the announced change did not contain them, for example
+   * because another program has changed the file since. Then stores the file on this machine.
    */
   async adopt(fromPath: string, fingerprint: Fingerprint, how: Adoption = {}): Promise<Kept> {
     const { sha256 } = fingerprint;
@@ -225,9 +225,9 @@ export class PostgresImages implements Images {
   }
 
   /**
-   * Removes stored contents, except those in `needed` and those of changes that begin during this
-   * call. Recording the start of a change renews the time of its contents, and only contents with
-   * an older time are removed.
+   * Removes stored contents, except those in `needed` and those of changes that are announced
+   * during this call. An announcement renews the time of its contents, and contents newer than this
+   * call stay.
    */
   async remove(hashes: readonly string[], needed: () => Promise<ReadonlySet<string>>): Promise<ImageUsage> {
     const [clock] = await this.#db.query(`select ${SERVER_CLOCK} as now`);
@@ -250,8 +250,8 @@ export class PostgresImages implements Images {
   }
 
   /**
-   * Removes contents from the database. A writer without the right to do so still cleans up its own
-   * machine.
+   * Removes contents from the database. Without the right to do so, removes nothing: the caller
+   * then cleans up only its own machine.
    */
   async #removeShared(doomed: readonly string[], untilMs: number): Promise<readonly Row[]> {
     const text = `delete from ${this.#db.schema}.images where sha256 = any($1::text[]) and since_ms <= $2

@@ -67,8 +67,8 @@ export class PostgresStore implements Store {
 
   recall(session: string, key: string): Awaitable<Sighting | undefined> {
     if (this.#closed) throw closedFault();
-    // If the server is unreachable, use the cached sighting (what the session has read of the file)
-    // at once, even if it may be stale: a read destroys nothing.
+    // If the server does not answer, use the cached sighting (what the session has read of the
+    // file), even if it may be stale. This is safe, because a read destroys nothing.
     const known = this.#seen.recall(session, key, this.#db.isAway ? 'stale' : 'checked');
     return known === undefined ? this.#load(session, key) : known.sighting;
   }
@@ -111,11 +111,11 @@ export class PostgresStore implements Store {
     try {
       const number = await this.#send(prepared.text, writes.images?.shared ?? []);
       this.#writer.done(prepared, number);
-      // Forgetting what a session has read changes the session's version in the store, so the
-      // cached version is no longer valid.
+      // Forgetting a sighting gives the session a new version in the store, so the cached version
+      // is not certain any more.
       if (losesSightings(writes)) this.#seen.doubt(writes);
-      // A record with `ifPending` is ignored if another process was faster. The server does not
-      // report that, so the entries of such a record are not added here.
+      // The server ignores a record with `ifPending` if another process was faster, and does not
+      // report this. So do not add the entries of such a record here.
       if (writes.ifPending === undefined) this.#recent.recorded(writes.entries ?? []);
     } catch (error) {
       this.#seen.doubt(writes);
@@ -230,8 +230,9 @@ export class PostgresStore implements Store {
   async close(): Promise<void> {
     if (this.#closed) return;
     clearInterval(this.#poll);
-    // Withdraw changes whose start the server never confirmed, and mark this hash chain as ended.
-    // Ignore failures: another process will withdraw them, and the mark only informs users.
+    // Withdraw changes whose announcement the server never confirmed, and mark this hash chain as
+    // ended. Ignore failures: other processes will withdraw the changes, and the mark only informs
+    // users.
     if (this.#writer.hasAbandoned()) await this.record({}).catch(() => undefined);
     if (this.#writer.acknowledged > 0)
       await this.#db.query(`select ${this.#s}.lf_close($1)`, [this.chain]).catch(() => undefined);
@@ -305,7 +306,7 @@ export class PostgresStore implements Store {
         new Map(rows.map((row) => [fromColumn(String(row['id'])), Number(row['version'])])),
       );
     } catch (error) {
-      // The check failed, so the sessions stay unchecked: the next recall queries the server itself.
+      // Ignore the failure. The sessions stay unchecked, so the next `recall` queries the server.
       if (!(error instanceof Fault)) throw error;
     }
   }

@@ -13,14 +13,14 @@ import { losesSightings } from './seen-cache.ts';
 const MINUTE_MS = 60_000;
 const MAX_SUMMARISED = 10_000;
 /**
- * When a writer sends entries, the server checks that the last entry of the writer's hash chain
- * still exists. After this time without a durable record there is no such check, because a clean-up
- * removes idle chains. The clean-up waits twice as long, because clocks of machines differ.
+ * A writer that was idle for this long no longer expects its hash chain to exist, because a
+ * clean-up removes idle chains. The clean-up waits twice as long, because clocks of machines
+ * differ.
  */
 export const CHAIN_IDLE_MS: number = 7 * 86_400_000;
 /**
- * Recording the start of a change also renews the heartbeat of its process, if the last renewal is
- * older than this. A heartbeat is valid for 20 seconds.
+ * An announced change also renews the heartbeat of its process, if the last renewal is older than
+ * this. A heartbeat is valid for 20 seconds.
  */
 const OWNER_MS = 5000;
 
@@ -37,8 +37,8 @@ export interface StoreContext {
    */
   readonly heart?: Heart;
   /**
-   * `full`: the recorded start of a change survives a power cut of the server. Otherwise only
-   * finished changes survive it.
+   * `full`: announced changes survive a power cut of the server. Otherwise only finished changes
+   * survive it.
    */
   readonly durability?: Durability;
   /**
@@ -100,8 +100,9 @@ export class RecordWriter {
   }
 
   /**
-   * True if this process gave up the change, because the server did not confirm its start, and the
-   * server has not withdrawn the change yet. Without an id: true if there is any such change.
+   * True if this process has abandoned the change, because the server did not confirm its
+   * announcement, and the server has not withdrawn it yet. Without an id: true if there is any such
+   * change.
    */
   hasAbandoned(change?: string): boolean {
     return change === undefined ? this.#abandoned.all.length > 0 : this.#abandoned.has(change);
@@ -114,9 +115,8 @@ export class RecordWriter {
   done({ writes, renewsOwner, withdrawn }: PreparedRecord, number: number): void {
     for (const change of withdrawn) this.#abandoned.delete(change);
     const { announce, settle = [] } = writes;
-    // Remember only durable records: a crash of the server may lose the others. If one of them
-    // counted as confirmed, its loss would look as if the server had been restored from an old
-    // backup.
+    // Count only durable records as confirmed. A crash of the server may lose the others, which
+    // would otherwise look as if an old backup had been restored.
     if (isDurable(writes, this.#context.durability) && number > this.#acknowledged) {
       this.#acknowledged = number;
       this.#acknowledgedMs = Date.now();
@@ -143,8 +143,8 @@ export class RecordWriter {
   /** Builds the JSON text that `lf_record` takes. Throws if the writes are not JSON. */
   prepare(writes: Writes): PreparedRecord {
     const now = Date.now();
-    // Renew the heartbeat at most once per `OWNER_MS`, so that few changes have to write it. It
-    // stays valid for longer, and during changes `Heart` renews it too.
+    // Renew the heartbeat at most once per `OWNER_MS`. It stays valid for longer, and `Heart`
+    // renews it during changes.
     const isDue = writes.announce !== undefined && (this.#ownerRenewed?.ageMs ?? Infinity) > OWNER_MS;
     const renewsOwner = isDue ? new Moment() : undefined;
     if (now - this.#acknowledgedMs > CHAIN_IDLE_MS) this.#acknowledged = 0;
@@ -215,8 +215,8 @@ export class RecordWriter {
   }
 
   /**
-   * The lease numbers that the server checks: when a change begins, and when it enters the journal.
-   * A change without a journal entry was reverted and needs no check.
+   * The lease numbers that the server checks: those of a change that is announced, or that enters
+   * the journal. A change that ends without a journal entry was reverted and needs no check.
    */
   #fencesFor({ announce, settle = [], entries = [] }: Writes): readonly Fence[] {
     if (announce !== undefined) {
@@ -318,9 +318,9 @@ function sortedByName(values: ReadonlyMap<string, object>): readonly object[] {
 }
 
 /**
- * True if a record must survive a power cut of the server. Reads and new sightings need not,
- * because a session can read again. The start of a change must survive only with `full`. Otherwise
- * a power cut may lose it, but the process still runs and records the finished change durably.
+ * True if a record must survive a power cut of the server. Reads need not, because a session can
+ * read again. An announced change need not, except with `full`: its process still records the
+ * finished change durably.
  */
 function isDurable(writes: Writes, durability: Durability = 'none'): boolean {
   const { announce, settle, session, dropSession, entries = [] } = writes;

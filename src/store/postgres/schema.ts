@@ -91,9 +91,9 @@ function onlyFunctions(): string {
 }
 
 /**
- * The migration that indexes chains by the hour of their last entry. Every record updates the row
- * of its chain. An index over a value that changes each time would make each update write to all
- * indexes of the table; the hour rarely changes.
+ * The migration that indexes chains by the hour of their last entry, because every record updates
+ * the row of its chain. With an index over the exact time, each update would write to all indexes
+ * of the table.
  */
 function chainsByHour(s: string): string {
   return `
@@ -122,8 +122,8 @@ function withdrawnChanges(s: string): string {
 }
 
 /**
- * The migration that stores which workspaces are shared: a process that was started without the
- * flag must take leases there, too.
+ * The migration that stores which workspaces are shared, so that processes take leases there even
+ * if they were started without `sharedWorkspace`.
  */
 function sharedWorkspaces(s: string): string {
   return `alter table ${s}.places add column shared boolean not null default false;`;

@@ -6,8 +6,8 @@ import { CLAIM_KINDS, type RecentEntries, RecentList, type Writes } from '../sto
 import type { PgValue, Row } from './driver.ts';
 
 /**
- * Interval at which the store checks whether another process has written for a cached session. A
- * read accepts a check that is at most two intervals old. Changes always query the server.
+ * Interval at which the store checks whether another process has written for a cached session.
+ * Reads rely on the last check if it is at most two intervals old; changes always query the server.
  */
 const TRUSTED_MS = 1000;
 /** Sessions that were not used for this long are dropped and no longer checked. */
@@ -17,8 +17,8 @@ const NEVER = Number.NEGATIVE_INFINITY;
 interface CachedSession {
   readonly sightings: Map<string, Sighting>;
   /**
-   * The version of the session in the store to which the cached data belongs. Undefined if it is
-   * not certain.
+   * The session's version in the store when the cached data was loaded or written. Undefined if
+   * unknown.
    */
   version: number | undefined;
   checkedMs: number;
@@ -26,8 +26,8 @@ interface CachedSession {
 }
 
 /**
- * The files that a session has seen, from the store. `version` is undefined if this store was not
- * the session's last writer.
+ * The files that a session has seen, as loaded from the store. `version` is undefined if another
+ * process was the last to write for the session.
  */
 interface FetchedSession {
   readonly sightings: readonly Sighting[];
@@ -35,9 +35,9 @@ interface FetchedSession {
 }
 
 /**
- * All sightings (what a session has read of each file) of the sessions that this process works for.
- * A read then needs no round trip. Each session row names its last writer, and a version that
- * changes with the writer. While both are unchanged, the cache is complete.
+ * Caches what the sessions of this process have read, so that a read needs no round trip. The store
+ * has the last writer and a version for each session. While both are unchanged, the cache is
+ * complete.
  */
 export class SeenCache {
   readonly #sessions = new Map<string, CachedSession>();
@@ -165,9 +165,9 @@ export class SeenCache {
 export { TRUSTED_MS };
 
 /**
- * True if these writes record that a session has lost content it had read. Changes must then not be
- * judged by this process's memory of the session. `evicted` does not count: the session still knows
- * that file, and only its record was removed to make room.
+ * True if these writes say that a session has lost content it had read. The cache then no longer
+ * proves what the session knows. `evicted` does not count: it only means that a record was removed
+ * to make room.
  */
 export function losesSightings({ forget = [], sightings = [] }: Writes): boolean {
   return (
@@ -178,8 +178,8 @@ export function losesSightings({ forget = [], sightings = [] }: Writes): boolean
 /** Other processes' entries are fetched at most this often, and only while callers need them. */
 const POLL_MS = 1000;
 /**
- * Age of the oldest entries that the first fetch returns. `CLAIMS_BACK_MS`: the same for a
- * session's explicit claims on files, which last at most a day.
+ * The first fetch returns entries up to this age. For explicit claims on files, which last at most
+ * a day, it is `CLAIMS_BACK_MS`.
  */
 const LOOK_BACK_MS = 15 * 60_000;
 const CLAIMS_BACK_MS = 24 * 60 * 60_000;
@@ -194,9 +194,9 @@ interface Source {
 }
 
 /**
- * Implements `Store.recent`. Returns this store's own entries immediately. Fetches those of other
- * processes in the background, up to a second late. Each fetch continues at a transaction id, not
- * at an entry number, because entries are not committed in the order of their numbers.
+ * Implements `Store.recent`. Returns this store's own entries at once, and those of other processes
+ * up to a second late. Each fetch continues at a transaction id, because entries are not committed
+ * in the order of their numbers.
  */
 export class RecentFollower {
   readonly #source: Source;

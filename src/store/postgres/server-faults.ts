@@ -21,8 +21,8 @@ export function isServerError(error: unknown): error is Error & { readonly code:
 }
 
 /**
- * Error codes for an unknown or duplicate name of a prepared statement. They occur behind an
- * unrecognised connection pooler, because it runs a client's queries on different connections.
+ * Error codes for an unknown or duplicate name of a prepared statement. A connection pooler causes
+ * them, because it runs a client's queries on different connections.
  */
 export const STATEMENT_NAMES: ReadonlySet<string> = new Set(['26000', '42P05']);
 
@@ -105,7 +105,10 @@ const UNTRUSTED = {
   text: 'the certificate of the fleet store is not trusted: add sslmode=verify-full and sslrootcert=FILE to its URL, with the file of the authority that signed it',
 };
 
-/** Converts an error of the driver. `url` is for errors while connecting, and has no password. */
+/**
+ * Converts an error of the driver to a Fault. `url`: the URL without its password, for errors while
+ * connecting.
+ */
 export function faultOf(cause: unknown, loss: Loss, url?: string): Fault {
   if (cause instanceof Fault) return cause;
   const message = errorText(cause);

@@ -8,14 +8,14 @@ export const DAY_MS = 86_400_000;
 /** A lock number. Two clean-ups must not remove the same entries: the second waits for the first. */
 const CLEAN_UP_LOCK = 7_710_233;
 /**
- * A lock number. A new chain of journal entries names the other chains. The lock keeps a clean-up
- * from removing one of the other chains meanwhile.
+ * A lock number. A new hash chain contains the names of other chains. While it is being made, a
+ * clean-up must not remove these chains.
  */
 const CHAINS_LOCK = 7_710_234;
 
 /**
- * The functions that run in the server. Writers may only call those with `security definer`. `lf_prune` runs with the
- * caller's own rights, so that only the owner of the schema can shorten the journal.
+ * The functions that run in the server. Writers may call only those with `security definer`.
+ * `lf_prune` is not one of them, so only the owner of the schema can shorten the journal.
  */
 export function serverFunctions(s: string): string {
   return `

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * The program that npm links as `lookfirst`. Loads `main`, with compiled code from earlier starts,
- * and runs it.
+ * The program that npm links as `lookfirst`. Runs `main`, and caches its compiled code to start
+ * faster.
  */
 import { createRequire } from 'node:module';
 import { homedir } from 'node:os';
@@ -24,8 +24,8 @@ void main().then((code) => {
 });
 
 /**
- * Restores `NODE_EXTRA_CA_CERTS`, which names additional certificates. The hook scripts hide it
- * from Node; see `WITHOUT_CERTIFICATES`.
+ * Restores `NODE_EXTRA_CA_CERTS`. The hook scripts move its value to `LOOKFIRST_EXTRA_CA_CERTS`;
+ * see `WITHOUT_CERTIFICATES`.
  */
 function restoreCertificates(env: NodeJS.ProcessEnv): void {
   const hidden = env['LOOKFIRST_EXTRA_CA_CERTS'];
@@ -36,8 +36,7 @@ function restoreCertificates(env: NodeJS.ProcessEnv): void {
 
 /**
  * Keeps compiled code in the state folder for later starts. Returns a function that must be called
- * before the process ends. If the state folder cannot be found, only the start takes longer; later
- * code reports the problem.
+ * before the process ends.
  */
 function keepCompiled(): () => void {
   const { env, platform } = process;
@@ -49,7 +48,8 @@ function keepCompiled(): () => void {
     const folders = chosen ? [chosen] : [home, join(home, 'compiled')];
     return keepCompiledCode({ folders, sources, name: `${kindOfStart()}-${BUILD}` }) ?? nothing;
   } catch {
-    // Without the cache, only the start takes longer.
+    // Continue without the cache: the program only starts more slowly. Later code reports the
+    // error.
     return nothing;
   }
 }

@@ -27,10 +27,9 @@ const EVENTS = [
 const CLAUDE_CODE = HOOK_HOSTS['claude-code'];
 
 /**
- * The `hooks` option of an agent. The hooks run in this process and need no configuration. They
- * judge each call of the agent's file tools and shell before it runs, and record it afterwards.
- * A prompt begins a turn. After a compaction, files no longer count as seen. Each sub-agent has its
- * own session. If a hook fails before a change, the change is denied.
+ * The `hooks` option of an agent. The hooks run in this process. They judge each call of the
+ * agent's file tools and shell before it runs, and record it afterwards. If a hook fails before a
+ * change, the change is denied.
  */
 export function lookfirstHooks(
   session: Session | (() => Session),
@@ -70,9 +69,8 @@ function denial(reason: string): Awaited<ReturnType<HookCallback>> {
 }
 
 /**
- * The session of an event: each sub-agent has its own. The session id in a sub-agent's event contains a slash and
- * the sub-agent's name. A sub-agent starts without having seen any file. Its reads do not allow its
- * parent to change a file.
+ * The session of an event. Each sub-agent has its own, because it has not seen the files that its
+ * parent has read. In a sub-agent's event, the session id ends with a slash and the sub-agent's id.
  */
 async function agentOf(main: GatedSession, id: string): Promise<GatedSession> {
   const slash = id.indexOf('/');

@@ -97,10 +97,9 @@ const SANDBOX_METHODS: ToolNames = {
 const ALL_LINES = 2 ** 31;
 
 /**
- * A sandbox for `experimental_sandbox` that protects its files: even a tool that does not know
- * Lookfirst can overwrite only files that were read through the sandbox. Reading a missing file
- * returns null; a refusal is thrown as a RefusedError. Commands run in `inner`, and their changes
- * to files that were seen can be undone. Without `inner`, commands run in Lookfirst's own sandbox.
+ * A sandbox for `experimental_sandbox`. Tools can overwrite only files that were read through this
+ * sandbox. A refusal is thrown as a `RefusedError`; reading a missing file returns null. Commands
+ * run in `inner` if it is given, else in Lookfirst's own sandbox.
  */
 export function lookfirstSandbox(session: Session | (() => Session), inner?: SandboxCommands): Sandbox {
   const current = (): GatedSession => gatedSession(session);

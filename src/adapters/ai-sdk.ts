@@ -62,8 +62,8 @@ export function lookfirstTools(
 }
 
 function aiTool(tool: AdapterTool): AiTool {
-  // The version of the AI SDK that calls the tool, recognised by an option that only version 7
-  // passes. Version 7 accepts files in the form of version 6 only with a warning.
+  // The version of the AI SDK that calls this tool. Only version 7 passes `experimental_sandbox`.
+  // It warns about files in the form of version 6.
   let version: 6 | 7 = 6;
   return {
     description: tool.description,
@@ -164,9 +164,8 @@ export interface AiStep {
 }
 
 /**
- * A `prepareStep` that makes a session forget results the model no longer gets. After tool results
- * were pruned or shortened, only the contents of the remaining messages count as seen. `prepare`:
- * your own `prepareStep`, such as one that prunes.
+ * A `prepareStep` for conversations whose messages are pruned or shortened: only what the remaining
+ * messages contain counts as seen. `prepare`: your own `prepareStep`, which runs first.
  */
 export function seenFrom(session: Session | (() => Session)): (step: AiStep) => Promise<undefined>;
 export function seenFrom<Step extends AiStep, Prepared>(

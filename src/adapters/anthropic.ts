@@ -104,9 +104,9 @@ const MEMORY_TOOLS: ToolNames = {
 };
 
 /**
- * Handlers for the memory tool. The session's root is the folder of the memories, which the model
- * sees as `/memories`. Agents that share the folder do not overwrite each other's memories. The SDK
- * passes no signal to these handlers, so pass the runner's signal here.
+ * Handlers for the memory tool. The session's root is the folder that the model sees as
+ * `/memories`. `signal`: the signal of the tool runner, because the SDK passes none to these
+ * handlers.
  */
 export function lookfirstMemory(
   session: Session | (() => Session),
@@ -170,8 +170,8 @@ async function failed(text: string): Promise<never> {
 }
 
 /**
- * Converts an image or a PDF to a block of the result. Other types cannot be sent, so the list is
- * empty; the text of the result describes them.
+ * Converts an image or a PDF to a block of the result. Returns no block for other media: only the
+ * text of the result describes them.
  */
 function blockOf({ mimeType, base64: data }: { mimeType: string; base64: string }): AnthropicBlock[] {
   if (isImage(mimeType)) return [{ type: 'image', source: { type: 'base64', media_type: mimeType, data } }];

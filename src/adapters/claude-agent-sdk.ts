@@ -44,7 +44,8 @@ export interface ServerOptions extends ToolsetOptions {
 
 /**
  * An MCP server in this process, for `mcpServers: { lookfirst: lookfirstServer(session) }`.
- * Register it under the name `lookfirst`, because refusals use Claude Code's names for its tools.
+ * Register it as `lookfirst`: its refusals name tools as Claude Code does then, such as
+ * `mcp__lookfirst__read_file`.
  */
 export function lookfirstServer(
   session: Session | (() => Session),
@@ -193,7 +194,7 @@ class InProcessServer {
 
 function definitionOf(tool: ToolsetTool): JsonRecord {
   const { name, title, description, inputSchema } = tool;
-  // Clients with tool search load tools with this mark immediately.
+  // Clients that load tools on demand load a tool with this mark at the start.
   const _meta = { 'anthropic/alwaysLoad': true };
   return { name, title, description, inputSchema, annotations: annotationsOf(tool), _meta };
 }

@@ -3,12 +3,15 @@ import type { Session } from '../model/session.ts';
 import type { ResumeOptions } from '../model/transcript.ts';
 import { gatedSession } from '../tools/toolset.ts';
 
-/** One tool result that the model is about to get again: the id of its call, and its content. */
+/**
+ * A tool result in the messages that the model is about to get: the id of its call, and its
+ * content.
+ */
 export type ShownResult = readonly [call: string, shown: unknown];
 
 /**
- * Compares the model's messages with the previous ones. If a tool result was removed or shortened,
- * the session forgets what it has seen, then learns again from the remaining messages.
+ * Compares the tool results in the model's messages with those of the previous request. If a result
+ * was removed or changed, only the results in the current messages count as seen.
  */
 export class ContextWatch {
   readonly #session: Session | (() => Session);

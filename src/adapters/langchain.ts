@@ -76,10 +76,9 @@ function blockType(mimeType: string): string {
 }
 
 /**
- * A middleware for `createAgent` with the tools of a session. Put it last, so that it sees the
- * messages the model really gets. After tool messages were removed or shortened
- * (`summarizationMiddleware`, `contextEditingMiddleware`), only the contents of the remaining
- * messages count as seen.
+ * A middleware for `createAgent` with the tools of a session. After tool messages were removed or
+ * shortened, only the contents of the remaining messages count as seen. Put it last, so that it
+ * gets the same messages as the model.
  */
 export function lookfirstMiddleware(
   session: Session | (() => Session),
@@ -118,15 +117,15 @@ const DEEPAGENTS_TOOLS: ToolNames = {
 };
 
 /**
- * Maximum characters of a read, including line numbers. deepagents truncates longer texts than
- * 80,000 characters, and lines that it cuts off must not count as seen.
+ * Maximum characters of a read, including line numbers. deepagents truncates a text above 80,000
+ * characters, and the lines that it cuts off must not count as seen.
  */
 const MAX_SHOWN_CHARS = 70_000;
 const LINE_NUMBER_CHARS = 10;
 const DEFAULT_LINES = 500;
 /**
- * Minimum number of bytes that remain for the text after reserving `LINE_NUMBER_CHARS` for each
- * requested line. If fewer remain, `readCounted` counts the real lines instead of reserving space.
+ * Minimum number of bytes for the text of a read, after `LINE_NUMBER_CHARS` are reserved for each
+ * requested line. If fewer are left, `readCounted` counts the lines that the file really has.
  */
 const MIN_ROOM_BYTES = 40_000;
 
@@ -146,9 +145,8 @@ interface Changed {
 
 /**
  * A `BackendProtocolV2` for deepagents: its file tools read and write through a session. Paths are
- * absolute, and `/` is the session's root. If another program has changed the file since the read,
- * an edit is refused, and the refusal shows the difference. The edit succeeds after a new read. The
- * two changes are not merged, because deepagents would not tell the model about the merge.
+ * absolute, and `/` is the session's root. An edit of a file that another program has changed is
+ * refused, not merged, because deepagents would not tell the model about a merge.
  */
 export class LookfirstBackend {
   readonly #session: Session | (() => Session);
@@ -308,7 +306,10 @@ interface Page {
   readonly times: CallTimes;
 }
 
-/** Reads only as many lines as deepagents shows untruncated, because only these count as seen. */
+/**
+ * Reads only as many lines as deepagents shows without cutting any off, because all lines that this
+ * function reads count as seen.
+ */
 function readPage(session: GatedSession, path: string, page: Page): Awaitable<Outcome<ReadResult>> {
   const { offset, limit, times } = page;
   const maxAnswerBytes = MAX_SHOWN_CHARS - LINE_NUMBER_CHARS * limit;

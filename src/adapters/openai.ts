@@ -99,8 +99,8 @@ export interface OpenAiEditor {
 }
 
 /**
- * An editor that does not update, delete or move over a file that the model has not read. Also give
- * the agent the tools of the dialect `apply-patch` with `readOnly: true`, so that it can read.
+ * An editor that refuses to update, delete or replace a file that the model has not read. The agent
+ * also needs tools that read: those of the dialect `apply-patch` with `readOnly: true`.
  */
 export function lookfirstEditor(
   session: Session | (() => Session),
@@ -207,9 +207,8 @@ export interface HostCommand {
 }
 
 /**
- * Judges a command before the host program runs it, and records its changes. `before` returns the
- * reason it must not run, or undefined. `after` returns a note for the model, or undefined.
- * `src/openai.ts` implements it with the code of the hooks.
+ * Judges the commands that a host program runs. `before` returns the reason to deny a command, or
+ * undefined. `after` records the command's changes and returns a note for the model, or undefined.
  */
 export interface CommandJudge {
   before(command: HostCommand): Promise<string | undefined>;

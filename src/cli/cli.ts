@@ -62,13 +62,15 @@ export interface CommandEntry {
   readonly usage: string;
   readonly summary: string;
   readonly load: () => Promise<(cli: Cli) => Command>;
-  /** True if a protocol uses the stdout of this command. Such a command notices a closed stdout itself. */
+  /**
+   * True if the command uses stdout for a protocol. Such a command handles a closed stdout itself.
+   */
   readonly ownsStdout?: true;
   /** True if the answer may be long. A terminal then shows it page by page. */
   readonly isPaged?: true;
   /**
-   * True if another entry point runs the command, without the argument parser. `load` then only
-   * provides the help.
+   * True if `main` runs the command without the argument parser. `load` then only provides the
+   * help.
    */
   readonly runsElsewhere?: true;
 }

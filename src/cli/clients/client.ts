@@ -74,7 +74,10 @@ export interface Client {
   readonly next: string;
 }
 
-/** The environment of a server that the client starts, before its entry adds anything. */
+/**
+ * The environment that a server inherits from the client, without the variables that the server's
+ * entry sets.
+ */
 export function inheritedBy(client: Client, env: ClientPlaces['env']): ClientPlaces['env'] {
   const { inherits } = client;
   if (inherits === undefined) return env;
@@ -85,9 +88,9 @@ export function inheritedBy(client: Client, env: ClientPlaces['env']): ClientPla
 const WITH_PASSWORD = /^\w+:\/\/[^/?#@]*:[^/?#@]*@|[?&]password=/i;
 
 /**
- * The environment variables of Lookfirst that the client does not pass on to its servers. `env`
- * holds their values; `forwards` holds only the name of a variable whose value is secret. Without
- * them, the server and the `lookfirst` command would use different state folders.
+ * The variables that our entry must contain, because the client does not pass them on: the state
+ * folder and the store. Without them, the server and the `lookfirst` command would use different
+ * records. `forwards` names the store's variable if its value contains a password.
  */
 export function withheldBy(client: Client, places: ClientPlaces): Pick<Launch, 'env' | 'forwards'> {
   const { platform, home: homeFolder, env } = places;

@@ -49,10 +49,9 @@ export function readConfig(path: string): ConfigFile | { readonly reason: string
 }
 
 /**
- * Replaces the file in one step, keeping its mode and owner, or removes it if `text` is undefined.
- * Returns false and does nothing if another program has changed the file since it was read. A
- * change between that check and the replacement is not noticed. `private`: only the owner can read
- * a new file.
+ * Replaces the file in one step and keeps its mode and owner. Removes it if `text` is undefined.
+ * Returns false without a change if another program has changed the file since it was read.
+ * `private`: only the owner can read a file that is created here.
  */
 export function writeConfig(
   file: ConfigFile,
@@ -93,7 +92,7 @@ function failure(what: 'read' | 'write', path: string, error: unknown): Fault {
   return new Fault('IO_FAILED', message, { cause: error, path });
 }
 
-/** Resolves the links of a path. The file need not exist, even if the path ends in a link to it. */
+/** Follows the links of a path, even if the file at their end does not exist. */
 function target(path: string): string {
   const real = unlessMissing(() => realpathSync(path));
   if (real !== undefined) return real;
@@ -113,8 +112,7 @@ function replace(file: ConfigFile, text: string, access: 'as-usual' | 'private')
   const isPrivate = access === 'private';
   for (const folder of missingFolders(path).toReversed()) makeFolder(folder, isPrivate ? 0o700 : 0o777);
   const temporary = `${path}.${randomBytes(6).toString('hex')}.tmp`;
-  // An existing file may be private, so only the owner can read the temporary file until it gets
-  // the old file's mode.
+  // Keep the temporary file private until it gets the mode of the file that it replaces.
   const handle = openSync(temporary, 'wx', before === undefined && !isPrivate ? 0o666 : 0o600);
   let kept = false;
   try {

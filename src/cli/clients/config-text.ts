@@ -130,9 +130,9 @@ function tomlEntry(entry: JsonEntry): TomlEntry {
 }
 
 /**
- * Appends the entry as its own table, or updates the keys of our own entry. Another server of that
- * name is not touched. The table ends with a line break if the text before it did, or if there was
- * no file. This line break shows `removeTomlEntry` how to restore the former text exactly.
+ * Appends the entry as its own table, or updates our existing entry. Another server of the same
+ * name stays unchanged. A line break after the new table, or its absence, shows `removeTomlEntry`
+ * how the former text ended.
  */
 export function putTomlEntry(text: string | undefined, place: TomlPlace, entry: TomlEntry): EditedConfig {
   if (text === undefined) return edited(newTomlFile(place, entry));
@@ -239,8 +239,8 @@ function tableOf(tables: readonly TomlTable[], path: readonly string[]): TomlTab
 }
 
 /**
- * The offset at which the file writes its servers, or this server, as an array of tables or an
- * inline table. No table can be added there. Undefined if the file does not use these forms.
+ * The offset at which the file defines its servers, or this server, as an array of tables or an
+ * inline table. No table can be added to these forms. Undefined if the file uses neither.
  */
 function elsewhereIn(tables: readonly TomlTable[], { servers, name }: TomlPlace): number | undefined {
   const array = tables.find(({ path, isArray }) => isArray && path[0] === servers);
@@ -252,8 +252,8 @@ function elsewhereIn(tables: readonly TomlTable[], { servers, name }: TomlPlace)
 }
 
 /**
- * The text changes that update the keys of a table. If a value is itself a table of strings, the
- * file may hold it as a separate table or inline.
+ * The text changes that update the keys of a table. Handles both forms of a value that is itself a
+ * table: inline, or as a separate table.
  */
 function updates(
   text: string,

@@ -15,13 +15,13 @@ export interface ConfigureRequest {
   /** The folder to serve or watch: a full path. */
   readonly dir: string;
   /**
-   * The file to edit: the user's or the project's. Default: the client's default scope for `init`; for `remove` and
-   * `proxy`, the scope in which the entry is found.
+   * Selects the user's file or the project's file. Default for `init`: the client's default scope.
+   * Default for `remove` and `proxy`: the scope in which the entry is found.
    */
   readonly scope?: ConfigScope;
   /**
-   * The name of a server in the client's configuration. If given, our proxy is put before that
-   * server, instead of adding our own server.
+   * The name of a server in the client's configuration. If given, our proxy is put before this
+   * server, and our own server is not added.
    */
   readonly proxy?: string;
   /** If given, hooks are added to the client's settings; for `remove`, they are removed. */
@@ -61,8 +61,8 @@ export type ConfigureReport =
   | { readonly ok: false; readonly file: string; readonly reason: string; readonly line?: number };
 
 /**
- * Adds our server and hooks to a client's configuration, or removes them. All other bytes of the files stay. If one
- * of the files cannot be edited without guessing, none is touched, and only the failures are returned.
+ * Adds our server and hooks to a client's configuration, or removes them. All other bytes of the
+ * files stay. If any file cannot be edited, no file is changed, and only the failures are returned.
  */
 export function configureClient(request: ConfigureRequest): readonly ConfigureReport[] {
   const plan = new Plan(request);
@@ -138,9 +138,9 @@ function planHooks(request: ConfigureRequest, hooks: HookRequest, plan: Plan): r
 }
 
 /**
- * The pieces that `remove` takes out of `text`. A piece that names Lookfirst is always ours. Any
- * other piece (a denied tool) is ours if the record of `init` lists it. Without a record, these
- * other pieces are ours only if `text` contains every one of them.
+ * The pieces that `remove` takes out of `text`: all that name Lookfirst, and those among the others
+ * (denied tools) that `init` has recorded. Without a record, the others are taken out only if
+ * `text` contains every one of them.
  */
 function ourPieces(
   text: string | undefined,
@@ -160,8 +160,8 @@ function piecesOf(settings: ClientHooks, { files, gate, only, shell }: HookReque
 }
 
 /**
- * Removes our hooks from a text. If nothing else is left, `init` has probably created the file, so
- * the result is undefined, which removes the file.
+ * Removes our hooks from a text. If nothing else is left, the result is undefined, which deletes
+ * the file: `init` has probably created it.
  */
 function removedHooks(text: string | undefined, pieces: readonly HookPiece[]): EditedConfig {
   const rest = removePieces(text, pieces);
@@ -170,7 +170,10 @@ function removedHooks(text: string | undefined, pieces: readonly HookPiece[]): E
   return left === '{}' ? { ok: true, text: undefined } : rest;
 }
 
-/** The files to edit, most likely first: for each scope the file that exists, or the one to create. */
+/**
+ * For each scope, the file to edit: the first that exists, or else the one to create. The client's
+ * default scope comes first.
+ */
 function candidatesOf(request: ConfigureRequest): Candidate[] {
   const { client, places } = request;
   return scopesOf(request).flatMap((scope) => {
@@ -214,7 +217,7 @@ interface ChangeOptions {
   readonly added?: (text: string | undefined) => readonly string[];
   /**
    * Treatment of a file that cannot be read or parsed. `report` (default): the plan fails. `skip`:
-   * the file stays unchanged if nothing shows that `init` added anything to it.
+   * the plan ignores the file, unless it contains our name or `init` has recorded additions to it.
    */
   readonly broken?: 'skip' | 'report';
 }
@@ -294,8 +297,8 @@ function attempt(step: () => void): void {
 }
 
 /**
- * The content of a file before the first `init`, which a full `remove` restores. Undefined for any
- * other request, and if the user has changed the file since.
+ * The content that a full `remove` restores: that of the file before the first `init`. Undefined
+ * for other requests, or if the user has changed the file since `init`.
  */
 function formerOf({ action, proxy, former }: ConfigureRequest, file: ConfigFile): EditedConfig | undefined {
   if (action !== 'remove' || proxy !== undefined) return undefined;
@@ -319,8 +322,8 @@ function editOf(request: ConfigureRequest, candidate: Candidate, text: string | 
 }
 
 /**
- * The folder as written in the file. The project's folder is written as `.` or as a placeholder if
- * the client understands one, so that the same file works in every checkout.
+ * The folder as written in the file. The project's folder is written as `.` or as a placeholder, if
+ * the client supports that. The file then works in every checkout.
  */
 function dirOf({ client, dir, places }: ConfigureRequest, scope: ConfigScope): string {
   if (dir !== places.project) return dir;

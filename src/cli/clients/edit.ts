@@ -5,10 +5,7 @@ export interface Splice {
   readonly put: string;
 }
 
-/**
- * The new text of a file, undefined if there is to be no file; or the reason why nothing may be
- * changed, with the line of the problem.
- */
+/** The new text of a file (undefined: no file), or the reason why the file must stay unchanged. */
 export type EditedConfig =
   | { readonly ok: true; readonly text: string | undefined }
   | { readonly ok: false; readonly reason: string; readonly line?: number };
@@ -30,8 +27,8 @@ export function edited(text: string | undefined): EditedConfig {
 }
 
 /**
- * The result for a file that must stay unchanged, with the line of the problem if `text` and its
- * offset `at` are given.
+ * The result for a file that must stay unchanged. If `text` is given, the result contains the line
+ * of the offset `at` in this text.
  */
 export function cannotEdit(reason: string, text?: string, at?: number): EditedConfig {
   if (text === undefined || at === undefined) return { ok: false, reason };

@@ -200,7 +200,7 @@ describe('the server and the hooks of a client together', () => {
     run('init', 'claude-code');
     const server = text('.mcp.json');
     const settings = join(root, '.claude/settings.local.json');
-    // Use a name so long that the longer name of a temporary file beside it would not be valid.
+    // This name is valid, but the longer name of a temporary file beside it is not.
     const long = join(root, 'x'.repeat(250));
     renameSync(settings, long);
     symlinkSync(long, settings);

@@ -9,7 +9,8 @@ interface Former {
   /** The file's content before the first `init`; null if there was no file. */
   readonly former: string | null;
   /**
-   * SHA-256 of what `init` wrote last. Empty if `former` already holds an entry of ours and so must not be restored.
+   * SHA-256 of what `init` wrote last. Empty if `former` must not be restored, because it already
+   * contains our entry.
    */
   readonly wrote: string;
   /** Names of the pieces (hooks, denied tools) that `init` added. */
@@ -28,9 +29,8 @@ export class FormerFiles {
   }
 
   /**
-   * Stores the file's present content for `remove`. If `init` wrote that content, the content
-   * stored earlier stays. If the user edited the file after an `init`, the content still holds our
-   * entry, so `remove` never restores it.
+   * Stores the file's present content for `remove`. If `init` wrote this content, the content
+   * stored earlier stays. Content that already contains our entry is stored, but never restored.
    */
   keep(
     path: string,
@@ -66,9 +66,8 @@ export class FormerFiles {
   }
 
   /**
-   * Remembers what is stored about `path` and which folders above it are missing; call this before
-   * `keep`. The returned function undoes `keep`: it restores what was stored and removes those
-   * folders if they are empty.
+   * Returns a function that undoes `keep`: it restores the earlier record of `path` and removes the
+   * empty folders that `keep` recorded. Call `restorer` before `keep`.
    */
   restorer(path: string): () => void {
     const known = this.#read(path);

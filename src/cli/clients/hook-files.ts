@@ -17,8 +17,8 @@ export function hookFiles(home: string): HookFiles {
 }
 
 /**
- * Writes the scripts and the plugin into the state folder. Each file is replaced in one step,
- * because a hook may run the old one at that moment.
+ * Writes the scripts and the plugin into the state folder. Replaces each file in one step, because
+ * a hook may be running the old script.
  */
 export function writeHookFiles(places: Omit<ScriptPlaces, 'uid'>): void {
   const program = realpathSync(places.program);
@@ -42,7 +42,7 @@ export function isCurrent({ home, program }: Pick<ScriptPlaces, 'home' | 'progra
   return unlessMissing(() => readFileSync(file, 'utf8').includes(real)) ?? false;
 }
 
-/** True for a program in the cache of npx, which users may delete at any time. */
+/** True for a program in npx's cache. Users may delete that cache at any time. */
 function isCached(program: string): boolean {
   return /[\\/]_npx[\\/]/.test(program);
 }
@@ -94,11 +94,9 @@ const WITH_NPX = `elif [ -x "$node" ]; then
   reason="npx could not start Lookfirst (exit $code)"`;
 
 /**
- * The text of `bin/lookfirst-hook` in the state folder. The script posts stdin to the resident
- * process with curl; without a resident process or curl, it runs Node with the same stdin. A
- * failure before a change or a command becomes a denial (exit 2); after any other event the host
- * continues. The script is in the state folder, so that it still answers after the package was
- * uninstalled or another Node was chosen.
+ * The text of `bin/lookfirst-hook` in the state folder. The script sends stdin to the resident
+ * process with curl. Without a resident process or curl, it runs Node. If that fails too, it denies
+ * a change or a command (exit 2); after other events the host continues.
  */
 export function hookScript(places: ScriptPlaces): string {
   const { home, node, program, uid } = places;

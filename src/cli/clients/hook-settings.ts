@@ -94,8 +94,8 @@ const CLAUDE_CODE: ClientHooks = {
     ];
   },
   shell: ({ shell }) => ({ at: ['env', 'CLAUDE_CODE_SHELL_PREFIX'], kind: 'member', item: shell }),
-  // Besides denying the client's edit tools, approve our server and its tools. Without a terminal,
-  // the user could not approve them.
+  // Deny the client's edit tools, and approve our server and its tools: a run without a terminal
+  // cannot ask the user for approval.
   only: [
     ...['Edit', 'MultiEdit', 'Write', 'NotebookEdit'].map((tool) => ({
       at: ['permissions', 'deny'],
@@ -108,8 +108,8 @@ const CLAUDE_CODE: ClientHooks = {
 };
 
 /**
- * A shell line that runs a hook and denies the call on every failure. Codex and Gemini would let the call run if the
- * hook ends with any code but 0 and 2, for example because the script is missing.
+ * A shell line that runs a hook and turns every failure into exit code 2, which denies the call.
+ * With other codes, such as 127 for a missing script, Codex and Gemini would let the call run.
  */
 function failClosed(script: string, client: ClientName, event: string): string {
   const reason = `Lookfirst did not answer. Ask the user to run: lookfirst remove ${client}`;

@@ -21,10 +21,9 @@ export interface EntryPlace {
 const NEW_STYLE: JsonStyle = { eol: '\n', unit: '  ' };
 
 /**
- * Adds an entry, or updates the keys of our own entry and leaves its other keys alone. Another server of that name
- * is not touched. `removeJsonEntry` restores the former text exactly, because the layout of the added text shows
- * what was there before. In an empty object, the member follows the brace directly. A created object begins with a
- * line break. A blank file gets a space after its first brace.
+ * Adds an entry, or updates the keys of our own entry. Another server of that name is not touched.
+ * The white space after a brace shows `removeJsonEntry` what was there before: none in an object
+ * that was empty, a line break in a new object, a space in a file that was blank.
  */
 export function putJsonEntry(text: string | undefined, place: EntryPlace, entry: JsonEntry): EditedConfig {
   if (text === undefined) return edited(newJsonFile(place, entry));
@@ -168,7 +167,10 @@ function sameJson(text: string, node: ConfigNode, value: JsonValue): boolean {
   return compact(plain(text, node)) === compact(value);
 }
 
-/** The value of a JSON text that may have comments; undefined for a blank text. Throws a ScanProblem. */
+/**
+ * The value of a JSON text that may have comments; undefined for a blank text. Throws a ScanProblem
+ * for invalid JSON.
+ */
 export function jsonValue(text: string): JsonValue | undefined {
   const root = scanJson(text);
   return root === undefined ? undefined : plain(text, root);

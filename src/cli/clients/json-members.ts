@@ -6,8 +6,8 @@ import type { MemberNode, ObjectNode } from './node.ts';
 interface NewMember {
   readonly key: string;
   /**
-   * Returns the member's value as text. `indent` is the indentation of its line; undefined if
-   * everything is on one line.
+   * Returns the member's value as text. `indent`: the indentation of the member's line, or
+   * undefined to write the value on one line.
    */
   readonly write: (indent: string | undefined) => string;
 }
@@ -21,8 +21,8 @@ export function newMember(key: string, value: JsonValue, style: JsonStyle): NewM
 }
 
 /**
- * Adds a member in front of the others, in their layout, so that the text after the last member
- * (comma, comment) stays unchanged. The object must have members; see `fillEmpty` for an empty one.
+ * Adds a member before the first one, in the layout of the existing members. The text after the
+ * last member (comma, comment) stays unchanged. For an empty object, use `fillEmpty`.
  */
 export function insertFirst(text: string, object: ObjectNode, member: NewMember): Splice {
   const at = afterOpening(text, object);
@@ -44,8 +44,8 @@ export function fillEmpty(object: ObjectNode, written: string): Splice {
 }
 
 /**
- * Removes a member with one comma, the white space before it and one line break. Comments and empty
- * lines stay. The exact reverse of `insertFirst` and `fillEmpty`.
+ * Removes a member, one comma, and the blanks and one line break before the member. Comments and
+ * empty lines stay. The exact reverse of `insertFirst` and `fillEmpty`.
  */
 export function removeMember(text: string, object: ObjectNode, member: MemberNode): Splice[] {
   const previous = object.members[object.members.indexOf(member) - 1];
@@ -65,9 +65,9 @@ export function removeMember(text: string, object: ObjectNode, member: MemberNod
 }
 
 /**
- * The position from which a member is cut: the start of the blanks before it, including one line
- * break. The line break stays if it ends a comment that would otherwise swallow the text after the
- * member. Between `open` and the member are only blanks, comments and a comma.
+ * The position from which a member is cut. The cut includes the blanks and one line break before
+ * the member. The line break stays if it ends a line comment that would otherwise swallow the text
+ * after the member. `open`: the end of the previous member or of the brace.
  */
 function cutFrom(text: string, member: MemberNode, open: number): number {
   const indent = blanksBefore(text, member.from);
@@ -80,8 +80,8 @@ function cutFrom(text: string, member: MemberNode, open: number): number {
 }
 
 /**
- * The start of the blanks that end at `to`. Uses a loop, because a regular expression that is
- * anchored only at its end would be tried at every blank of the text.
+ * The start of the blanks that end at `to`. Uses a loop: a regular expression that is anchored only
+ * at its end would be slow on a text with many blanks.
  */
 function blanksBefore(text: string, to: number): number {
   let from = to;
@@ -90,8 +90,8 @@ function blanksBefore(text: string, to: number): number {
 }
 
 /**
- * The position after the opening brace, or after a comment on the brace's line, which describes the
- * object.
+ * The position after the opening brace and after a comment on its line, because such a comment
+ * describes the whole object.
  */
 function afterOpening(text: string, object: ObjectNode): number {
   const comment = /[ \t]*(?:\/\/[^\r\n]*|\/\*(?:(?!\*\/)[^\r\n])*\*\/(?=[ \t]*[\r\n]))/y;

@@ -85,8 +85,8 @@ function meaningOf(text: string): string {
 }
 
 /**
- * Removes the hooks and settings that `init` added, with lists and objects that become empty. All
- * other bytes stay.
+ * Removes the hooks and settings that `init` added, and the lists and objects that become empty.
+ * All other bytes stay.
  */
 export function removePieces(text: string | undefined, pieces: readonly HookPiece[]): EditedConfig {
   if (text === undefined) return edited(undefined);
@@ -127,17 +127,17 @@ function nested([key, ...rest]: readonly string[], value: JsonValue): { readonly
 }
 
 /**
- * The JSON value to write if the settings file does not yet have the list or key to which this
- * piece (a hook or setting) belongs.
+ * The JSON value to write for a piece (a hook or setting) whose list or key the settings file does
+ * not have.
  */
 function contentOf({ kind, item }: HookPiece): JsonValue {
   return kind === 'member' ? item : [item];
 }
 
 /**
- * The text change that adds a piece (a hook or setting) to its list, or creates the list or member
- * in the deepest existing object. `set`: the user has already set the member, which stays.
- * Undefined: the piece cannot be added, because the file has another value at its place.
+ * The text change that adds a piece (a hook or setting) to its list. Creates missing lists and
+ * members. Returns `set` if the user has already set the member, and undefined if another value in
+ * the file prevents the addition.
  */
 function addition(text: string, root: ObjectNode, piece: HookPiece): Splice | 'set' | undefined {
   const { at, item, kind } = piece;
@@ -184,8 +184,8 @@ function withoutOurs(text: string, at: readonly string[], pieces: readonly HookP
 }
 
 /**
- * True if Lookfirst added the item. Hooks and plugins contain the name of one of our files. A denied tool has no
- * such mark: it is ours if `pieces` has it in the same place.
+ * True if Lookfirst added the item: it contains the name of one of our files, or `pieces` contains
+ * the same string (a denied tool) for the same place.
  */
 function isOurs(
   text: string,

@@ -49,8 +49,8 @@ class JsonScanner {
   }
 
   skip(): void {
-    // Match one piece at a time: a repeated pattern needs memory for every repetition, and a file
-    // may have any number of comments.
+    // Match one blank or comment at a time: one pattern for all of them would need memory for each
+    // repetition.
     const blank = /[ \t\r\n]+|\/\/[^\r\n]*|\/\*.*?\*\//sy;
     for (blank.lastIndex = this.at; blank.test(this.#text); ) this.at = blank.lastIndex;
     if (this.#text.startsWith('/*', this.at)) throw new ScanProblem('a comment without an end', this.at);

@@ -65,8 +65,9 @@ export function servedOn(words: readonly string[], folder: string): readonly str
 }
 
 /**
- * The command line of our proxy for another folder. The roots are also replaced in the arguments of the server behind
- * the proxy, so that this server works there too. `cwd`: the folder in which the client starts the command.
+ * The command line of our proxy for another folder. Replaces the roots in the arguments of the
+ * proxy and in those of the server behind it. `cwd`: the folder in which the client starts the
+ * command.
  */
 export function proxiedOn(words: readonly string[], folder: string, cwd: string): readonly string[] {
   const count = proxyWords(words);
@@ -118,16 +119,15 @@ function launch(args: readonly string[], platform: NodeJS.Platform, starter: Sta
 
 /**
  * True if an entry with our name starts another program. Such an entry is not changed or removed.
- * An entry without a command, with only an address or nothing at all, may be ours.
+ * An entry without a command counts as ours.
  */
 export function startsAnother(entryText: string): boolean {
   return /\bcommand\b/.test(entryText) && !/lookfirst/i.test(entryText);
 }
 
 /**
- * The reason why an entry with this name cannot be updated; undefined if it can. `words`: its
- * command line, if it has one. An entry with arguments that the user added is not updated, because
- * they would be lost.
+ * The reason why an entry with this name cannot be updated; undefined if it can. `words`: the
+ * entry's command line, if it has one.
  */
 export function whyLeftAlone(
   name: string,

@@ -58,8 +58,8 @@ class TomlScanner {
 
   /** Skips white space, line breaks and comments. */
   skipLines(): void {
-    // Match one piece at a time: a repeated pattern needs memory for every repetition, and a file
-    // may have any number of comments.
+    // Match one blank or comment at a time: one pattern for all of them would need memory for each
+    // repetition.
     while (this.#take(/[ \t]+|\r?\n|#[^\r\n]*/y) !== '');
   }
 
@@ -192,8 +192,8 @@ class TomlScanner {
 }
 
 /**
- * A string's value. Decodes only short strings in double quotes, and only if their escapes are
- * valid in JSON too.
+ * A string's value. Decodes escapes only in strings with one pair of double quotes, and only those
+ * that JSON has too. Returns other strings without their quotes.
  */
 function decoded(written: string, quotes: number): string {
   if (quotes === 1 && written.startsWith('"'))

@@ -37,8 +37,8 @@ export function isOurs(nodes: CommandNodes): boolean {
 }
 
 /**
- * Puts a command before an entry's own command. The old command moves unchanged into the arguments, and the added
- * text ends right before it, so that `unwrapCommand` restores the former text exactly.
+ * Puts a command before an entry's own command, which moves unchanged into the arguments. The added
+ * text ends right before the old command, so that `unwrapCommand` can restore the former text.
  */
 export function wrapCommand(
   text: string,

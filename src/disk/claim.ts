@@ -16,11 +16,9 @@ import {
 } from './publication.ts';
 
 /**
- * Replaces a file where two names cannot be exchanged atomically. Renames the old file away,
- * verifies it, then links the new file to the free name. Linking fails if another process took the
- * name meanwhile. Other processes never see unverified bytes, but for about 20 µs they see no file.
- * A log records the rename first, so that a later start can restore the name if this process is
- * killed.
+ * Replaces a file if the system cannot exchange two names atomically: renames the old file away,
+ * verifies it, then gives the new file the target's name. Between the two renames, for about 20 µs,
+ * other processes see no file.
  */
 export async function publishByClaim(context: DiskContext, publication: Publication): Promise<Published> {
   const { place, temp, old, expected } = publication;
@@ -67,8 +65,8 @@ export function claimName(context: DiskContext, place: Place): string | undefine
 }
 
 /**
- * Like `claimName`, for a file that this process has just written. Does not log the rename, because
- * no later start needs to restore the name of such a file after a crash.
+ * Like `claimName`, for a file that this process has just written. Does not log the rename: after a
+ * crash, such a file need not be restored.
  */
 export function takeOurs(context: DiskContext, place: Place): string | undefined {
   const claim = `${place.dir.prefix}/${context.litter.tempName(dirname(place.path.absolute))}`;

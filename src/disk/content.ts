@@ -12,9 +12,8 @@ const ftruncateAsync = promisify(ftruncate);
 const SYNC_BYTES = 1 << 20;
 
 /**
- * The content of a new file: bytes in memory, with their fingerprint (hash and size) if the caller
- * already has it, or chunks of a file too large to load. Reading the chunks fails if they do not
- * match the fingerprint.
+ * The content of a new file, in one of two forms: bytes in memory, or chunks of a file too large to
+ * load. Reading the chunks fails if they do not match the fingerprint (hash and size).
  */
 export type Content =
   | { readonly bytes: Uint8Array; readonly fingerprint?: Fingerprint }

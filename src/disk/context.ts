@@ -48,8 +48,8 @@ export interface DiskContext {
   readonly sync: FileSystemSync;
   readonly folders: FolderSyncs;
   /**
-   * Returns a path in the store of old file contents, for a replaced file with these bytes. The
-   * file then moves there instead of into `retained`.
+   * Returns a path in the store of old file contents, to which a replaced file with these bytes
+   * moves. Undefined: the file moves into `retained`.
    */
   readonly imageName?: (fingerprint: Fingerprint, stats: BigIntStats) => string | undefined;
   /**
@@ -60,8 +60,8 @@ export interface DiskContext {
   /** Called before each step of a commit. */
   readonly trace?: (step: CommitStep) => void;
   /**
-   * Stops the work in the background. Resolves when that work can no longer create files in the
-   * state folder.
+   * Closes the open files and stops making ready files. After it resolves, no new file appears in
+   * the state folder.
    */
   close(): Promise<void>;
 }
@@ -152,7 +152,10 @@ export function severalContext(context: DiskContext): DiskContext {
   return rest;
 }
 
-/** The new folders of a batch. Files share one handle of a folder, because the number of open files is limited. */
+/**
+ * The folders that a batch has created. All files in a folder share one handle of it, because the
+ * number of open files is limited.
+ */
 class NewFolders {
   readonly #open = new Map<string, { readonly dir: PinnedDirectory; users: number }>();
 
@@ -203,7 +206,7 @@ export function batchContext(context: DiskContext): DiskContext {
 }
 
 /**
- * A context for a change of a batch that must be synced at once, without waiting for the others.
+ * A context that syncs one change of a batch immediately, instead of with the batch's common sync.
  */
 export function unbatched(context: DiskContext): DiskContext {
   const { batch, ...rest } = context;
@@ -217,9 +220,9 @@ export function unbatched(context: DiskContext): DiskContext {
 const RESERVED = 8;
 
 /**
- * Opens spare descriptors and returns a function that closes them. A change of several files holds
- * them from before its first step. If descriptors run out, closing the spares makes room to undo
- * the steps done. Throws if too few are available.
+ * Opens spare descriptors and returns a function that closes them. If a change of several files
+ * runs out of descriptors, closing the spares makes room to undo its steps. Throws if not all
+ * spares can be opened.
  */
 export function reserveDescriptors(): () => void {
   const held: number[] = [];
@@ -240,8 +243,8 @@ export function reserveDescriptors(): () => void {
  * or the handle.
  */
 export function changeFailed(context: DiskContext, error: unknown, path: ResolvedPath): Fault {
-  // The cleanup may have failed as well. Keep the log of temporary names, so that the next start
-  // removes what is left.
+  // Keep the log of temporary names: the cleanup may have failed too, and then the next start
+  // removes the remaining files.
   context.litter.doubt();
   if (error instanceof Fault) return error;
   const why = errnoOf(error);

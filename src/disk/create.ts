@@ -22,9 +22,8 @@ type NewFile = NewContent & {
 };
 
 /**
- * Creates a file if its name is free. Of several concurrent creators one wins, and readers never
- * see partial content. Without hard links an empty file reserves the name first, so a reader may
- * briefly see an empty file.
+ * Creates a file if its name is free. If several processes create it at once, one succeeds. Readers
+ * never see partial content, except an empty file on file systems without hard links.
  */
 export async function create(
   context: DiskContext,
@@ -53,9 +52,8 @@ export async function create(
 }
 
 /**
- * Makes the temporary file for a later `create`. Returns undefined if the file's mode would keep
- * this process from opening it again; `create` then writes the file itself. `file`: an existing
- * file to hard-link instead of writing a new one.
+ * Makes the temporary file for a later `create`, as a hard link to `file` if possible. Undefined if
+ * `mode` denies the owner reading or writing: `create` could not open the file again.
  */
 export async function stageNew(
   context: DiskContext,

@@ -99,9 +99,9 @@ const FOREIGN_CLOCK = new Set([
 ]);
 
 /**
- * Decides whether an equal stamp (inode, size and times) proves equal bytes, by git's "racy" rule.
- * A file that changes in the clock tick in which it was read keeps its stamp. So a stamp counts
- * only if the file system's clock has advanced since the file's last change.
+ * Decides whether a file's stamp (inode, size and times) proves its bytes, by git's "racy" rule.
+ * Two writes in one tick of the file system's clock can give a file the same stamp. So the stamp is
+ * proof only if that clock has passed the file's last change when the bytes are read.
  */
 export class FileSystemClock {
   readonly #probe: { readonly fd: number; readonly dev: bigint } | undefined;
@@ -123,18 +123,17 @@ export class FileSystemClock {
   }
 
   /**
-   * True if the bytes could still change without a change of the stamp. Call it before reading the
-   * bytes, and check after reading that the stats are unchanged. A call after reading would be too
-   * late: the clock may have advanced after a write that got the old time. `path`: any path on the
-   * same file system.
+   * True if a write could still leave the file's stamp unchanged. Call it before reading the bytes,
+   * and stat the file again after reading. Called after reading, it would miss a write during the
+   * read. `path`: any path on the same file system.
    */
   isRacy(stats: BigIntStats, path: string): boolean {
     if (this.#isForeign(stats.dev, path)) return true;
     const nowMs = Date.now();
     if (isBefore(stats, BigInt(nowMs) * 1_000_000n - MARGIN_NS)) return false;
     if (this.#probe?.dev !== stats.dev) return true;
-    // An earlier probe suffices if its time is later than the file's mtime and ctime: every later
-    // write gets a later time. Ignore that probe if the system clock was set back since.
+    // Reuse an earlier probe if it read a time after the file's mtime and ctime: later writes get
+    // at least that time. Do not reuse it if the system clock was set back since.
     const { ns = 0n, atMs = 0 } = this.#shown ?? {};
     if (nowMs >= atMs && isBefore(stats, ns)) return false;
     this.#shown = { ns: this.#probeNs(this.#probe.fd), atMs: nowMs };

@@ -84,7 +84,8 @@ function removeIfEmpty(path: string): boolean {
     rmdirSync(path);
     return true;
   } catch {
-    // The folder is not empty, or another one has taken its name: another process uses it, so keep it.
+    // Keep the folder: another process has put a file into it, or has given its name to another
+    // entry.
     return false;
   }
 }

@@ -34,9 +34,9 @@ export function linkIfFree(from: string, to: string): 'linked' | 'taken' | 'no-l
 }
 
 /**
- * Renames `from` to `to` only if `to` is free; false if it is taken. Of several concurrent callers,
- * one gets the name. Other processes see the whole file there from the start. Without hard links,
- * an empty file briefly has the name, and anything another process writes into it is lost.
+ * Renames `from` to `to` if `to` is free; false if it is taken. Of several concurrent callers, one
+ * succeeds. On file systems without hard links, `to` is briefly an empty file, and bytes written
+ * into that file are lost.
  */
 export function moveIfFree(from: string, to: string): boolean {
   const linked = linkIfFree(from, to);

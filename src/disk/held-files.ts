@@ -29,9 +29,8 @@ export interface Copied {
 }
 
 /**
- * Deleted files that other processes may still have open. A copy of each exists elsewhere. Each
- * deleted file stays open here for a while. If a process still writes to it, its new content is
- * copied to a second file.
+ * Deleted files of which a copy was kept, held open for a while. If another process writes to such
+ * a file later, the new content is copied to a second file.
  */
 export class HeldFiles {
   readonly #held: { readonly fd: number; readonly copy: Copied; readonly untilMs: number }[] = [];
@@ -76,9 +75,8 @@ export class HeldFiles {
     try {
       keepLate(file.fd, file.copy);
     } catch (error) {
-      // The bytes that were written after the copy cannot be stored, for example on a full disk.
-      // Ignore the error: the change that removed this file is long done, and no other change
-      // depends on it.
+      // Ignore system errors such as a full disk. The late bytes are lost, but no caller is left
+      // that could report it.
       if (errnoOf(error) === undefined) throw error;
     }
   }
@@ -99,7 +97,7 @@ function keepLate(fd: number, { path, sha256 }: Copied): void {
   } finally {
     closeSync(fd);
   }
-  // Write after closing, so that a process at its descriptor limit has a free descriptor.
+  // Write only now: closing `fd` freed a descriptor, which a process at its limit needs here.
   writeFileSync(to, bytes, { flag: 'wx', mode: 0o600 });
 }
 

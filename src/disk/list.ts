@@ -53,8 +53,8 @@ export function inspect(dir: PinnedDirectory, name: string): BigIntStats | undef
 }
 
 /**
- * The size of the entry with this name, and the time of its last change in whole milliseconds. Used
- * for listings, because stats without big integers take two thirds of the time.
+ * The entry's size, and the time of its last change in whole milliseconds. Listings use this
+ * instead of `inspect`, whose big integers take 1.5 times as long.
  */
 export function sizeAndTime(
   dir: PinnedDirectory,
@@ -95,8 +95,8 @@ export function readOpened<T>(place: Pick<Place, 'dir' | 'name'>, read: (fd: num
 const COUNTING: ReadonlySet<number> = new Set([0xef53, 0x58465342, 0x01021994]);
 
 /**
- * Returns a function that tells whether a folder below `root` may have subfolders, without listing
- * its names. Listing a large folder that contains only files would take longer than most commands.
+ * Returns a function that tells, without listing names, whether a folder below `root` may have
+ * subfolders. Listing a folder of many files would be slow.
  */
 export function subfolderTest(root: PinnedDirectory): (dir: PinnedDirectory, name: string) => boolean {
   const device = COUNTING.has(statfsSync(`${root.prefix}/.`).type) ? inspect(root, '.')?.dev : undefined;

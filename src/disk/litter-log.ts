@@ -33,8 +33,8 @@ interface ClaimRecord {
   readonly claim: string;
   readonly name: string;
   /**
-   * How durable the log line must be. `none` in a batch: the journal lists the files of a batch
-   * before it starts, so after a power cut they are restored from the journal.
+   * How durable the log line must be. `none` in a batch: the journal already lists the batch's
+   * files and can restore them after a power cut.
    */
   readonly durability: Durability;
 }
@@ -106,8 +106,7 @@ export class LitterLog {
     // Begin a new line, in case a full disk cut the previous one short.
     const text = Buffer.from(`\n${JSON.stringify(line)}\n`);
     for (let done = 0; done < text.byteLength; ) done += writeSync(this.#fd, text, done);
-    // Sync, so that the line survives a power cut: once per folder, and for every file that is
-    // renamed to a temporary name.
+    // Sync, so that the line survives a power cut.
     if (durability !== 'none') fdatasyncSync(this.#fd);
   }
 }
@@ -166,9 +165,8 @@ interface ReadyFile {
 }
 
 /**
- * Empty private files in our state folder, for the next replacements. Making a file can take longer than all other
- * system calls of a small write together: the file system must find a free inode. Other threads make these between the
- * changes, and a change only renames one.
+ * Empty files in our state folder, made in advance by other threads. A replacement renames one
+ * instead of creating a file, because creating can take longer than the rest of a small write.
  */
 export class ReadyFiles {
   readonly #folder: string;
@@ -185,8 +183,8 @@ export class ReadyFiles {
   }
 
   /**
-   * Renames a ready file to `path` and returns its descriptor. Undefined if none is left, if it has
-   * another owner or file system than `like`, or if the rename fails.
+   * Renames a ready file to `path` and returns its descriptor. Undefined if no ready file is left,
+   * if its owner or file system differs from that of `like`, or if the rename fails.
    */
   take(path: string, like: BigIntStats): number | undefined {
     // Do not refill at the first request: the process may make only one change.

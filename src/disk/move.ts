@@ -12,9 +12,8 @@ import { type Conflict, conflict } from './replace.ts';
 type Moved = { readonly ok: true } | Conflict;
 
 /**
- * Renames a file, link or folder to a name that must be free. A file briefly has both names rather
- * than none, and keeps both after a crash at that moment. If another process takes the new name
- * first, that process keeps the name. Across file systems the move fails with EXDEV.
+ * Renames a file, link or folder if the new name is free. A crash halfway can leave a file with
+ * both names. Across file systems the move fails with EXDEV.
  */
 export async function move(context: DiskContext, from: Place, to: Place): Promise<Moved> {
   try {

@@ -21,8 +21,8 @@ import { HeldFiles } from './held-files.ts';
 import { retain, retainBytes } from './publication.ts';
 
 /**
- * The path of the bytes that a program wrote into a replaced file after the file was copied to
- * `kept`.
+ * The path of the second copy of a replaced file. It is made if a program writes to the file after
+ * the first copy (`kept`).
  */
 function lateName(kept: string, held: string): string {
   return `${kept}-late-${hash('sha256', held)}`;

@@ -49,8 +49,8 @@ export type Published =
    */
   | { readonly ok: true; readonly displaced: string; readonly left?: BigIntStats }
   /**
-   * Another process changed the file first, and its file keeps the name. `retained`: paths of files
-   * that were moved out of the workspace and could not be put back.
+   * Another process changed the file before us, and its version keeps the name. `retained`: paths
+   * of files that now lie outside the workspace, because they could not be put back.
    */
   | { readonly ok: false; readonly retained: readonly string[] };
 
@@ -81,10 +81,9 @@ export function withdraw(context: DiskContext, publication: New): void {
 }
 
 /**
- * Sets our own file aside after it was published under the target's name. A process that opened the
- * file under that name may still write into it, so the file is deleted only if there is no room to
- * keep it. Returns the file's path if a process has already written into it, so that the caller
- * reports the path; otherwise an empty list.
+ * Keeps our own file outside the workspace after it lost the target's name: a process that opened
+ * it under that name may still write into it. Returns its path if a process has already written
+ * into it, otherwise an empty list.
  */
 export function keepOurs(context: DiskContext, publication: New): string[] {
   const { temp, intended } = publication;
@@ -123,9 +122,8 @@ export function retainOrDrop(context: DiskContext, path: string): string {
 }
 
 /**
- * Size in bytes from which `mayHideWrites` reads the file system's clock. Writing and comparing
- * this many bytes takes about one tick of that clock. For smaller content the clock has hardly
- * advanced, so reading it is not worth its cost.
+ * From this size, `mayHideWrites` reads the file system's clock. Fewer bytes are written within one
+ * tick of that clock, so reading it would not help.
  */
 const WORTH_ASKING_BYTES = 1n << 19n;
 
@@ -150,9 +148,9 @@ export interface Committed {
 }
 
 /**
- * True if a write by another process right after ours could get the same time as ours, so that
- * stats cannot tell the two apart. Call just before publishing. Assumed true for small unsynced
- * content, because the clock has hardly advanced.
+ * True if another process's write right after ours could get the same time, so that stats do not
+ * show it. Call it just before publishing. Always true for small unsynced content, which is written
+ * within one clock tick.
  */
 export function mayHideWrites(context: DiskContext, { dir }: Place, { stats }: TempFile): boolean {
   const quick = context.durability === 'none' && stats.size < WORTH_ASKING_BYTES;
@@ -181,10 +179,9 @@ export function committed(
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /**
- * Moves a replaced or removed file out of the workspace into `retained` and returns its new path.
- * Moves the inode rather than its bytes: a process that still has the file open writes into the
- * kept file. Across file systems, the file is copied and held open for a while, so that late writes
- * are kept as well. `image`: a free path in the store of old file contents, tried first.
+ * Moves a replaced or removed file to `image` or else into `retained`, and returns its new path.
+ * Processes that still have the file open then write into the kept file. Across file systems, the
+ * file is copied, and the original stays open to notice late writes.
  */
 export function retain(context: DiskContext, from: string, image?: string): string {
   context.trace?.('retain');
@@ -221,7 +218,7 @@ function inFolder<T>(context: DiskContext, work: () => T): T {
   }
 }
 
-/** False if the rename fails for any system reason: the caller then uses another path. */
+/** False if the rename fails with a system error; the caller then renames to another path. */
 function isRenamed(from: string, to: string): boolean {
   try {
     renameSync(from, to);

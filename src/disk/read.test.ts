@@ -45,8 +45,8 @@ function replaceBy(path: string, make: (other: string) => void): void {
 }
 
 /**
- * Writes to the file right after each clock check. The reader must not combine the earlier check
- * with the file's new time.
+ * Writes to the file right after each clock check, so that the check does not apply to the file's
+ * new time.
  */
 class BusyClock extends FileSystemClock {
   readonly #write: () => void;
@@ -265,8 +265,8 @@ describe('openRegular', () => {
     writer.once('exit', (code) => {
       ended = code;
     });
-    // Repeat, because the writer may not be waiting yet. If the reader opened the FIFO, even
-    // without blocking, the writer would continue and end with a broken pipe.
+    // Call it many times, because the writer may not be waiting yet. If one call opened the FIFO,
+    // even without blocking, the writer would end with a broken pipe.
     for (let turn = 0; turn < 3000 && ended === undefined; turn += 1) {
       expect(openRegular(place)).toEqual({ problem: 'kind', kind: 'fifo' });
       await setImmediate();

@@ -36,11 +36,9 @@ export interface Recovered {
 }
 
 /**
- * Cleans up after killed processes: gives files under a temporary name their original names back,
- * and moves other temporary files out of the workspace. Deletes a temporary name only if the same
- * file also has its proper name. Otherwise the temporary name may be the only name of an original
- * file. Several processes may run this concurrently. Anything that cannot be cleaned up now stays
- * for a later start.
+ * Cleans up after killed processes: restores the original names of renamed files, and moves other
+ * temporary files out of the workspace. Several processes may run this concurrently. A file that
+ * cannot be cleaned up now stays for a later start.
  */
 export function recover(context: DiskContext, recovery: Recovery): Recovered {
   const restored: string[] = [];
@@ -128,8 +126,8 @@ function removeTemp(
   const { ino, nlink } = stats;
   const inPlace = (other: string): boolean =>
     lstatSync(`${dir.prefix}/${other}`, { bigint: true, throwIfNoEntry: false })?.ino === ino;
-  // Move the file or folder out of the workspace. Only unlink the temporary name if the file also
-  // has its proper name: its process died after it linked that name.
+  // Keep the entry outside the workspace, because it may be the only copy. If the file also has its
+  // proper name, unlinking the temporary name is enough.
   if (stats.isDirectory()) retainFolder(context, path);
   else if (nlink > 1n && others.some(inPlace)) unlinkSync(path);
   else retain(context, path);

@@ -59,13 +59,13 @@ export interface Conflict {
 const NO_EXCHANGE = new Set(['EINVAL', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP']);
 
 /**
- * Limit on exchanges while other processes keep replacing the same name. Files that are still moved
- * aside after that are kept outside the workspace.
+ * The most exchanges while other processes keep replacing the same name. After that, the file that
+ * is still under the temporary name moves out of the workspace.
  */
 const MAX_SWAPS = 16;
 /**
- * Larger files are put back without a copy: while they are read, our file would stay under the
- * target's name for too long.
+ * Files above this size are put back without keeping a copy of their bytes. Copying would leave our
+ * file under the target's name for too long.
  */
 const COPY_BYTES = 64 << 20;
 
@@ -95,19 +95,16 @@ type Replacement = NewContent & {
    */
   readonly ours?: true;
   /**
-   * Set if the caller syncs the folder itself, while it stores the old content. `replace` then
-   * moves the old file out of the folder before that sync. If the sync fails, the caller must put
-   * the old bytes back. Has no effect without the atomic exchange.
+   * Set if the caller syncs the folder after `replace`. If that sync fails, the caller must put the
+   * old bytes back. Ignored by `publishByClaim`, which always syncs.
    */
   readonly folderSync?: 'by caller';
 };
 
 /**
- * Replaces a file if it holds the expected bytes. Compares just before publishing and verifies the
- * replaced file just after. Keeps mode, owner and attributes; other hard links keep the old bytes.
- * The old file moves out of the workspace. A crash leaves the old file or the new file under the
- * name. Without an atomic exchange, it can also leave the name absent until the next start restores
- * it.
+ * Replaces a file if it holds the expected bytes, and moves the old file out of the workspace.
+ * Keeps mode, owner and attributes; other hard links keep the old bytes. A crash leaves either the
+ * old or the new file under the name; `publishByClaim` can leave none until the next start.
  */
 export async function replace(
   context: DiskContext,
@@ -160,10 +157,9 @@ export interface NewStaged {
 }
 
 /**
- * Makes the temporary file for a later `replace`. Returns undefined if the old file cannot be read,
- * or if the new file's mode would keep this process from opening it again. `replace` then writes
- * the file itself. `file`: an existing file to hard-link; the content is read only if that is
- * impossible.
+ * Makes the temporary file for a later `replace`, as a hard link to `file` if possible. Undefined
+ * if the old file cannot be read, or if the new mode denies the owner reading or writing. `replace`
+ * then writes the file itself.
  */
 export async function stageReplacement(
   context: DiskContext,
@@ -236,10 +232,8 @@ export function unreadable(problem: Unreadable): Conflict {
 }
 
 /**
- * Publishes by exchanging the two names in one step, so that the target is never absent. Then
- * verifies the file that had the target's name before. If it is not the expected one, puts it back
- * immediately. Keeps every inode that was ever under the target's name, because another process may
- * still write into it.
+ * Exchanges the names of the old and the new file in one step, so that the target is never absent.
+ * Then verifies the old file. If it is not the expected one, exchanges the names back.
  */
 async function publishByExchange(
   context: DiskContext,
@@ -259,8 +253,8 @@ async function publishByExchange(
     return { ok: false, retained: [] };
   }
   try {
-    // Compare the stats before the bytes, because that is fast: a wrong file gets its name back
-    // within microseconds, before other processes use ours.
+    // Compare stats before bytes, because that is faster: if the stats differ, our file loses the
+    // name again within microseconds.
     const out = lstatSync(temp.path, { bigint: true });
     const looksOld =
       out.ino === old.stats.ino && out.size === old.stats.size && out.mtimeNs === old.stats.mtimeNs;
@@ -295,9 +289,9 @@ async function syncBeforeLeaving(
 }
 
 /**
- * Puts the file that came out of an exchange back under its name. If another file has replaced ours
- * meanwhile, puts that file back instead, and repeats. Moves all other files out of the workspace.
- * Returns the paths of kept files that the caller must report.
+ * Gives the target's name back to the file that an exchange displaced. If another process has put a
+ * newer file there, the newer file gets the name. Returns the paths of files that were kept outside
+ * the workspace.
  */
 function giveBack(context: DiskContext, native: NativeFiles, publication: Publication): string[] {
   const { temp } = publication;
@@ -320,8 +314,8 @@ function giveBack(context: DiskContext, native: NativeFiles, publication: Public
 }
 
 /**
- * Puts another process's file back under its name. Also keeps a copy of its bytes: a program that
- * read our file meanwhile may overwrite them without having seen them.
+ * Gives another process's file its name back, and keeps a copy of its bytes. A program that has
+ * just read our file under that name could overwrite the returned file.
  */
 function returnStranger(context: DiskContext, native: NativeFiles, publication: Publication): Returned {
   const { place, temp } = publication;

@@ -12,17 +12,15 @@ export interface RetainedFile {
   readonly size: number;
   readonly sinceMs: number;
   /**
-   * Present if a program wrote into a replaced or removed file after its contents were copied, and
-   * this file holds what it wrote. The value is the hash of the copied contents.
+   * Set if this file is a second copy, made because a program wrote into a replaced or removed file
+   * after the first copy. The value is the hash of the first copy.
    */
   readonly lateOf?: string;
 }
 
 /**
- * Lists files that were moved out of a workspace and that no undo needs. A killed process left
- * them, or several programs wrote one file at the same time. Files in a folder that we took out of
- * a workspace are listed one by one, unless `claimed` says that undo needs the folder. Other
- * folders and links are not followed.
+ * Lists the files that were moved out of a workspace and that no undo needs. Includes files in
+ * folders that we took out, except folders that `claimed` accepts. Does not follow links.
  */
 export function listRetained(context: DiskContext, claimed: IsClaimed): RetainedFile[] {
   return namesIn(context.retained).flatMap((name) => {

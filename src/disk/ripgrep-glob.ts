@@ -147,10 +147,9 @@ export function protectedScope(folder: ResolvedPath, globs: readonly string[]): 
 }
 
 /**
- * Arguments that select the ignore files to use. Inside a Git repository, the repository's ignore
- * files apply, as in Git, even if the repository begins above the workspace. Elsewhere, only the
- * workspace's ignore files apply. Without this limit, ripgrep would obey every `.gitignore` up to
- * the root of the disk, and one `*` in a home folder would hide everything.
+ * Arguments that select the ignore files that apply: inside a Git repository, those of the
+ * repository; elsewhere, those of the workspace. Otherwise a `.gitignore` in the home folder could
+ * hide everything.
  */
 function ignoreRules(folder: ResolvedPath): readonly string[] {
   const own = ['--no-require-git', '--no-ignore-parent'];

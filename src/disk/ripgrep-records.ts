@@ -105,7 +105,10 @@ function bytesOf(data: Data): Buffer {
   return 'text' in data ? Buffer.from(data.text, 'utf8') : Buffer.from(data.bytes, 'base64');
 }
 
-/** A line without its ending, or the part around byte `around`, with `…` where text is cut. */
+/**
+ * A line without its ending. A long line is cut to the part around byte `around`, with `…` at each
+ * cut.
+ */
 export function excerpt(bytes: Buffer, around: number): string {
   // A UTF-8 character has at most four bytes, so bytes further away need no decoding.
   const start = characterStart(bytes, around - 4 * LEAD_CHARS);
@@ -200,7 +203,7 @@ interface Dated {
 
 /**
  * The modification time of a file. `gone`: the file no longer exists. Undefined: the path cannot be
- * reached, for example because it is not UTF-8, so a caller could not request the file by it.
+ * reached, for example because a name is not UTF-8.
  */
 function mtimeOf(path: string): number | 'gone' | undefined {
   return unlessErrno(() => {
@@ -236,7 +239,7 @@ export class OpenedFiles {
     return undefined;
   }
 
-  /** The paths to pass to ripgrep, in the order of opening. */
+  /** The paths to pass to ripgrep, in the order in which the files were opened. */
   get arguments(): readonly string[] {
     return [...this.#shown.keys()];
   }

@@ -11,9 +11,9 @@ export interface RipgrepRun {
   readonly binary: string;
   readonly args: readonly string[];
   /**
-   * `folder`: the path of an open directory handle. The child changes into that directory and
-   * inherits no descriptor. `files`: open files, inherited as descriptors 3, 4, … These numbers may
-   * collide with the number of the folder's handle, so a run uses either a folder or files.
+   * `folder`: the path of an open folder handle; the child runs in that folder. `files`: open
+   * files, which the child inherits as descriptors 3, 4, … A run cannot use both, because these
+   * numbers could collide with the number of the folder's handle.
    */
   readonly where: { readonly folder: string } | { readonly files: readonly number[] };
   readonly signal?: AbortSignal | undefined;

@@ -154,8 +154,7 @@ async function buildIn(parent: PinnedDirectory, { name, mode, nodes }: NewFolder
 }
 
 async function makeFile(path: string, node: Extract<NewNode, { kind: 'file' }>): Promise<void> {
-  // Write a new file only if no link can be made. A linked file already has its mode, and setting
-  // the mode by name could change another file that took the name.
+  // Write a new file only if no hard link can be made. A linked file already has the right mode.
   if (node.file === undefined || !isLinked(node.file, path))
     await writeNew(path, node.mode, await node.content());
 }

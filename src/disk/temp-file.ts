@@ -26,7 +26,10 @@ const CREATE = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constan
 const SPECIAL_BITS = 0o7000;
 /** File capabilities grant privileges like setuid, so they are not carried over to bytes an agent wrote. */
 const CAPABILITIES = 'security.capability';
-/** Attributes that sign the old bytes; copied to new bytes, they would make the file unreadable. */
+/**
+ * Signatures of the old bytes. If they were copied to new bytes, the system would refuse to read
+ * the file.
+ */
 const OF_THE_BYTES = new Set(['security.ima', 'security.evm']);
 
 /** A complete file beside its target, not yet published. It is synced unless durability is `none`. */
@@ -91,8 +94,8 @@ function firstMode({ kind }: Likeness): number {
 
 /**
  * Moves one of the empty files made in advance to `path` and returns its descriptor. Undefined if
- * the file must be created in its folder instead, because it may inherit access rules or a security
- * label there. Also undefined for empty content, because then no write would set the file's time.
+ * the file must be created in its folder, to inherit access rules or a security label there. Also
+ * undefined for empty content: no write would set the file's time.
  */
 function takeReady(
   { ready, native }: DiskContext,
@@ -133,10 +136,9 @@ export interface OwnFile {
 }
 
 /**
- * Prepares a new file by giving a file of our own a second name beside the target, because creating
- * a file costs ten times as much. Returns undefined if hard links do not work here, for example
- * across file systems. Also returns undefined if the replaced file has another owner or attributes
- * that a link cannot get.
+ * Prepares a new file as a hard link to a file of our own, because creating a file costs ten times
+ * as much. Undefined if a link is impossible, or if it would lack the replaced file's owner, mode
+ * or attributes.
  */
 export function stageLink(
   context: DiskContext,
@@ -170,8 +172,7 @@ function isCarriedOver({ native }: DiskContext, file: OwnFile, like: ReplacedLik
 }
 
 /**
- * Opens a temporary file that was written earlier. Undefined if its name now belongs to another
- * file, because the folder was moved or the file taken.
+ * Opens a temporary file that was written earlier. Undefined if another entry or none has its name.
  */
 export function openStaged({ dir }: Place, { name, stats, notices }: Staged): TempFile | undefined {
   const path = `${dir.prefix}/${name}`;

@@ -57,9 +57,8 @@ export class KeyedMutex<Key> {
   readonly #doors = new Map<Key, Door>();
 
   /**
-   * Waits for the lock, by default without a time limit. Returns undefined once no holder has finished work for
-   * `timeoutMs`; see `noteDone`. The request is queued before this returns its promise. Call the resolved function
-   * exactly once to release the lock.
+   * Waits for the lock. Resolves to the function that releases it, which must be called exactly
+   * once. Resolves to undefined if no holder finishes work for `timeoutMs`; see `noteDone`.
    */
   async acquire(key: Key, sharing: LockMode, timeoutMs?: number): Promise<(() => void) | undefined> {
     if (!this.tryEnter(key, sharing) && !(await this.#doors.get(key)?.wait(sharing, timeoutMs)))
@@ -95,8 +94,8 @@ export class KeyedMutex<Key> {
   }
 
   /**
-   * The time of the last `noteDone` of this key, from `performance.now`. Calls while no request
-   * waits do not count. -Infinity if no call has counted since the lock was last free.
+   * The time of the last `noteDone` during which a request was waiting, from `performance.now`.
+   * -Infinity if there was none since the lock was last free.
    */
   doneAt(key: Key): number {
     return this.#doors.get(key)?.doneAt ?? Number.NEGATIVE_INFINITY;
@@ -134,7 +133,7 @@ class Door {
           return;
         }
         this.#waiting = this.#waiting.filter((other) => other !== waiting);
-        // Try to grant later requests, which may have waited only because of this one.
+        // Grant later requests that waited only because this one was before them.
         this.#admitNext();
         resolve(false);
       };

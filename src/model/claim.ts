@@ -2,9 +2,9 @@ import type { LineRange } from './coverage.ts';
 import type { Fingerprint } from './fingerprint.ts';
 
 /**
- * The fields of a journal entry that concern claims. The entry of an explicit claim has the claim's
- * id, and a key or a glob. The entry of a change also claims the changed files, but has neither id
- * nor glob. The entry of a release without an id ends all claims of its session.
+ * The fields of a journal entry that concern claims. An explicit claim has an `id`, and a key or a
+ * glob. A claim made by a change has neither `id` nor `glob`. A release without an `id` ends all
+ * claims of its session.
  */
 export interface ClaimMark {
   /** Id of an explicit claim. */
@@ -21,7 +21,7 @@ export interface ClaimMark {
    * stay.
    */
   readonly turnEnded?: true;
-  /** In an entry about a notice: the session that holds the claim which the notice reports. */
+  /** On an entry of kind `notice`: the session whose claim the notice reports. */
   readonly of?: string;
 }
 
@@ -73,7 +73,10 @@ export interface ToldClaim {
   readonly reason?: string;
   /** The lines that the change wrote, numbered as in the current file; absent if they cannot be determined. */
   readonly lines?: readonly LineRange[];
-  /** The worktree in which the file was changed, if it is a different worktree of the same repository. */
+  /**
+   * The worktree in which the file was changed, if the session that gets this report uses another
+   * one.
+   */
   readonly worktree?: string;
 }
 

@@ -237,15 +237,15 @@ export interface PendingChange {
    */
   readonly locked?: readonly string[];
   /**
-   * Present if another program makes the change: facts, in addition to the effects, that are needed
+   * Set if another program makes the change. Holds the facts, besides the effects, that are needed
    * to record the result.
    */
   readonly foreign?: ForeignAnnouncement;
 }
 
 /**
- * A change that another program makes. The entry's effects hold the state before the change and the
- * fingerprint of the expected bytes.
+ * A change that another program makes. The effects in `PendingChange.entry` hold the state before
+ * the change and the fingerprint of the expected bytes.
  */
 interface ForeignAnnouncement {
   /**
@@ -274,7 +274,10 @@ interface ForeignAnnouncement {
 export interface AnnouncedCommand {
   /** The state of each git work tree. */
   readonly snapshots: readonly TreeSnapshot[];
-  /** Present if changes of files that the session has not seen may go unnoticed: the reason. */
+  /**
+   * The reason why changes of files that the session has not seen may go unnoticed. Absent if all
+   * changes are noticed.
+   */
   readonly uncovered?: string;
   readonly layer?: LayerExpectation;
   /**

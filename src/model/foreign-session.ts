@@ -19,11 +19,14 @@ export interface ForeignSession {
    * form.
    */
   pathOnDisk(path: string): string;
-  /** Records the output of a command that names this file: output lines that equal lines of the file count as seen. */
+  /**
+   * Records the output of a command whose text names this file. Output lines that equal lines of
+   * the file count as seen.
+   */
   witnessOutput(path: string, output: string): Promise<void>;
   /**
-   * Records that a command wrote `content`, a text that the command itself contains, into this
-   * file. If the file holds exactly that text, the file counts as seen.
+   * Records that a command such as `echo` wrote `content`, which the command's text contains, into
+   * this file. If the file holds exactly `content`, it counts as seen.
    */
   witnessWritten(path: string, content: string): Promise<void>;
   /**
@@ -39,18 +42,18 @@ export interface ForeignSession {
   /** Ends an announced change: the other server has answered, or never will. */
   settle(change: string, ending: ChangeEnding): Promise<Outcome<{ readonly notices: readonly Notice[] }>>;
   /**
-   * Records what the other server showed or ran. With `content`, a read records the shown text, not
-   * the current file. Content that differs from the disk is recorded as a sighting of older bytes,
-   * so that later changes based on it are refused as STALE. If an unknown tool shows different
-   * content, the file counts as shown with parts missing.
+   * Records what the other server showed or ran. A read with `content` records that text instead of
+   * the file on disk. If they differ, later changes are refused as STALE; for an unknown tool, the
+   * file counts as partly shown.
    */
   witness(
     event: WitnessEvent | ListingEvent | LookEvent | GuessedEvent,
     times?: CallTimes,
   ): Promise<Outcome<{ readonly notices: readonly Notice[] }>>;
   /**
-   * Records that a whole file was shown, if the shown text equals the file on disk. Returns false if it recorded
-   * nothing; the caller must then call `witness`. A fast path for the most common call. `key` is from `locate`.
+   * A faster `witness` for a file that was shown whole. Records it only if the shown text equals
+   * the file on disk. Otherwise returns false, and the caller must call `witness`. `key` is from
+   * `locate`.
    */
   sawWhole(
     file: { readonly path: string; readonly key: string },

@@ -6,8 +6,8 @@ export interface Edit {
   readonly newString: string;
   readonly replaceAll?: boolean | undefined;
   /**
-   * Allows a new text equal to the old one: the edit must match and changes nothing. Default false: such an edit is
-   * refused.
+   * Allows a new text equal to the old one. The old text must still occur in the file. Default
+   * false: such an edit is refused.
    */
   readonly mayBeSame?: boolean | undefined;
   /**
@@ -15,7 +15,9 @@ export interface Edit {
    * AMBIGUOUS_MATCH.
    */
   readonly occurrences?: number | undefined;
-  /** Set for a hunk of a patch: the text is whole lines, and these fields choose between several equal matches. */
+  /**
+   * Set for a hunk of a patch, whose text is whole lines. The fields say where the hunk must match.
+   */
   readonly lines?:
     | {
         /** True if the match must be at the end of the file. */
@@ -49,8 +51,8 @@ export type FileIntent =
       /** Permission bits of a created file; default: derived from the umask. */
       readonly mode?: number | undefined;
       /**
-       * The part of the content that the session has seen. Default: all of it, because the session wrote it. A copy may
-       * contain unseen lines.
+       * The part of the content that the session has seen. Default: all of it, because the session
+       * wrote it. Set for a copy, which may contain unseen lines.
        */
       readonly seen?: Coverage | undefined;
     }
@@ -61,8 +63,8 @@ export type FileIntent =
       readonly expectedRevision?: string | undefined;
       readonly withDiff?: boolean | undefined;
       /**
-       * Destination of the file, which is moved in the same step. An existing file there is treated
-       * as in a move.
+       * Destination to which the file is moved in the same step. If a file exists there, the rules
+       * of a move apply.
        */
       readonly moveTo?: string | undefined;
       /** True if the file is executable afterwards; default: unchanged. */

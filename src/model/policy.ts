@@ -26,7 +26,7 @@ export interface Policy {
   /** When a file counts as changed: other bytes, or (preset `file-time`) other bytes or another modification time. */
   readonly freshness: 'bytes' | 'mtime';
   /**
-   * The way out of a STALE refusal: the diff in the refusal, or (preset `file-time`) a new read of
+   * What lifts a STALE refusal: the diff in the refusal, or (preset `file-time`) only a new read of
    * the file.
    */
   readonly cure: 'diff' | 'reread';
@@ -59,7 +59,10 @@ export interface Policy {
    * = never.
    */
   readonly ttlMs: number;
-  /** If a check fails with an error: refuse as UNVERIFIABLE, or (presets `file-time`, `staleness`) continue. */
+  /**
+   * If a check fails with an error: refuse as UNVERIFIABLE, or (presets `file-time`, `staleness`)
+   * allow the change.
+   */
   readonly verificationErrors: 'refuse' | 'allow';
   /**
    * Typographic quotes in code that a model wrote: replaced by straight ones where they act as
@@ -118,8 +121,8 @@ export interface Policy {
     readonly quotaBytes: number;
     readonly retentionMs: number;
     /**
-     * In a database that machines share: journal every read, or only the first read in each minute
-     * of a file by a session.
+     * In a database that machines share: journal every read, or per session and file only the first
+     * read in each minute.
      */
     readonly reads: 'all' | 'summary';
     /**
@@ -130,8 +133,8 @@ export interface Policy {
   };
   readonly images: {
     /**
-     * In a database that machines share: where the contents of secret files before a change are
-     * stored, only on the machine that made the change, or in the database.
+     * In a database that machines share: the place for the old contents of changed secret files.
+     * `here`: only on the machine that made the change. `shared`: in the database.
      */
     readonly secrets: 'here' | 'shared';
   };
@@ -189,9 +192,9 @@ export interface BypassRule {
  */
 export interface CommandPolicy {
   /**
-   * The treatment of a command's writes. `judged`: committed, unless they drop another writer's change to a file that
-   * the session saw. `apply`: committed. `seen-only`: committed if the session saw every changed file. `discard`: only
-   * shown.
+   * The treatment of a command's writes. `judged`: committed, unless they drop another writer's
+   * change to a file that the session saw. `apply`: committed. `seen-only`: committed if the
+   * session saw every changed file. `discard`: shown, but not committed.
    */
   readonly writes: 'judged' | 'apply' | 'seen-only' | 'discard';
   /** Network access of a confined command. */
@@ -202,8 +205,8 @@ export interface CommandPolicy {
    */
   readonly scratch: readonly string[];
   /**
-   * Globs of protected paths that commands may change nevertheless. For the session's tools, a
-   * match permits only changes of configuration files that decide which programs run.
+   * Globs of protected paths that commands may change. The session's own tools may change a
+   * matching path only if it is a configuration file that decides which programs run.
    */
   readonly trust: readonly string[];
   /** Paths hidden from confined commands; `~/` means the user's home folder. */

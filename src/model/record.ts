@@ -53,8 +53,8 @@ export function integerIn(value: JsonRecord, key: string): number | undefined {
 }
 
 /**
- * Parses JSON text, with or without a byte order mark. Returns undefined if it is not JSON, or is nested too deeply or
- * too long.
+ * Parses JSON text, with or without a byte order mark. Returns undefined if the text is not JSON,
+ * is nested too deeply, or is too long.
  */
 export function parseJson(text: string): unknown {
   try {

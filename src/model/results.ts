@@ -29,12 +29,12 @@ export type Notice =
   | { readonly kind: 'owner-changed' }
   | { readonly kind: 'xattrs-lost' }
   | { readonly kind: 'stale-warning'; readonly text: string }
-  /** Another program has written the file with other line endings, or without its byte order mark. */
+  /** Another program has changed the file's line endings, or has removed its byte order mark. */
   | { readonly kind: 'form-changed'; readonly path: string; readonly what: string }
   | { readonly kind: 'late-write'; readonly path: string; readonly retained: string }
   /**
-   * Another program saved the file during this session's write. `kept`: paths of the copies of the
-   * bytes that the other program saved. The file may hold these bytes, or may have lost them.
+   * Another program saved the file during this session's write. `kept`: paths of copies of the
+   * saved bytes, because the file itself may no longer hold them.
    */
   | { readonly kind: 'met-save'; readonly path: string; readonly kept: readonly string[] }
   | { readonly kind: 'changed-seen-files'; readonly paths: readonly string[]; readonly cut: number }
@@ -143,8 +143,8 @@ export interface ListResult {
   readonly absolute?: string;
   readonly entries: readonly ListedEntry[];
   /**
-   * Number of entries that neither this page nor earlier pages (up to the request's `after`) show.
-   * Undefined if they were not counted.
+   * Number of entries that neither this page nor an earlier one shows. Undefined if they were not
+   * counted.
    */
   readonly cut: number | undefined;
   /** True if this page and earlier ones showed every entry. */

@@ -51,7 +51,10 @@ export interface Session {
   patch(patch: Patch, options?: ApplyOptions): Promise<Outcome<ApplyResult>>;
   delete(path: string, options?: DeleteOptions): Promise<Outcome<ChangeResult>>;
   move(source: string, destination: string, options?: MoveOptions): Promise<Outcome<ChangeResult>>;
-  /** Copies one file. The source need not have been read; an existing destination is overwritten as by a move. */
+  /**
+   * Copies one file, which need not have been read. If a file exists at the destination, the rules
+   * of a move apply.
+   */
   copy(source: string, destination: string, options?: MoveOptions): Promise<Outcome<ChangeResult>>;
   mkdir(path: string, options?: CallOptions): Promise<Outcome<ChangeResult>>;
   list(path?: string, options?: ListOptions): Promise<Outcome<ListResult>>;
@@ -145,8 +148,8 @@ export interface Session {
    */
   resumeFrom(transcript: Transcript, options?: ResumeOptions): Promise<Resumed>;
   /**
-   * Exports what this session has seen, as JSON text for another process. Omits files of which only
-   * pages were read because they are too large to hash.
+   * Exports what this session has seen, as JSON text for another process. Omits files that are too
+   * large to hash, which were read only in pages.
    */
   exportSightings(options?: SignalOption): Promise<string>;
   /**
@@ -156,7 +159,7 @@ export interface Session {
     text: string,
     options?: SignalOption,
   ): Promise<{ readonly kept: number; readonly dropped: number }>;
-  /** Forgets everything this session has seen, and a named session's name. The journal stays. */
+  /** Forgets everything this session has seen, and its name if it has one. The journal stays. */
   forget(options?: SignalOption): Promise<void>;
   /** Forgets an unnamed session; keeps a named one for a later resume. */
   close(): Promise<void>;
@@ -167,9 +170,8 @@ export type SignalOption = Pick<CallOptions, 'signal'>;
 export interface AnnounceOptions extends CallOptions {
   /**
    * Default `lock`: sessions that share the state wait for the files until the change has ended.
-   * `none`: they wait at most two seconds, and the announcement outlives its process. If no process
-   * ends it with `settle`, the next writer of one of its files does so by comparing bytes. After
-   * ten minutes, any process does.
+   * `none`: they wait at most two seconds. If no process calls `settle`, the next writer of one of
+   * the files settles the change, and after ten minutes any process does.
    */
   readonly hold?: 'lock' | 'none' | undefined;
   /** Name of the tool that makes the change, for bypass rules that name tools. */
@@ -192,9 +194,9 @@ export interface CommandOptions extends Pick<AnnounceOptions, 'call'> {
 }
 
 /**
- * `done`: the state on disk is recorded as this change; text that the caller supplied counts as seen where it matches
- * the disk. `failed` and `unknown`: changes are recorded, and nothing new counts as seen. After `unknown` the session
- * must also read unchanged files again, because the program may still write them.
+ * Every ending records the state on disk. `done`: text that the caller supplied counts as seen
+ * where the disk has it. `failed`: nothing new counts as seen. `unknown`: like `failed`, and
+ * unchanged files must be read again too, because the program may still write them.
  */
 export type ChangeEnding = 'done' | 'failed' | 'unknown';
 
@@ -263,7 +265,10 @@ export interface ReadOptions extends CallOptions {
    * the model: nothing counts as seen, earlier reads are not renewed, and no revision is returned.
    */
   readonly credit?: boolean | undefined;
-  /** Cuts no lines and always returns `bytes`; for a file that is not text, all of its bytes. */
+  /**
+   * Always returns `bytes`, and cuts no lines. For a file that is not text, `bytes` is the whole
+   * file.
+   */
   readonly raw?: boolean | undefined;
   readonly onProgress?: ((done: number, total: number | undefined) => void) | undefined;
 }
@@ -307,7 +312,10 @@ export interface ListOptions extends CallOptions {
   /** Default 1: only the folder's direct entries. */
   readonly depth?: number | undefined;
   readonly limit?: number | undefined;
-  /** Continue after this name; only with depth 1. The pages of one unchanged folder add up to a full listing. */
+  /**
+   * Continue after this name; only with depth 1. Pages that together show all of an unchanged
+   * folder count as a full listing.
+   */
   readonly after?: string | undefined;
   /**
    * Default `listing`: folders listed in full count as seen. `entries`: for callers that show only

@@ -123,9 +123,9 @@ export function integerFrom(minimum: number): Shape {
 }
 
 /**
- * Every reason why a value does not have the shape; none if it has. An unknown name is a mismatch,
- * because a misspelt setting or condition would otherwise be ignored. Undefined counts as absent.
- * Runs for every call, so paths are built only for mismatches, by `within`.
+ * Every reason why a value does not have the shape; empty if it has the shape. An unknown name is a
+ * mismatch, because a misspelt setting would otherwise be ignored. A property that is undefined
+ * counts as absent.
  */
 export function checkShape(shape: Shape, value: unknown): readonly Mismatch[] {
   switch (shape.type) {
@@ -211,8 +211,8 @@ function checkMember(
   given: unknown,
 ): readonly Mismatch[] {
   const expected = properties[name];
-  // Check `type` too: for a name that every object inherits, such as `constructor`, `expected` is
-  // an inherited value, which has no `type`.
+  // Check `type`, not only `expected`: for a name such as `constructor`, `expected` is a member
+  // that every object inherits, and has no `type`.
   if (expected?.type === undefined) return [unknownName(properties, name, given)];
   const found = checkShape(expected, given);
   return found.length === 0 ? found : within(name, found);
@@ -239,7 +239,7 @@ function checkVariant(shape: VariantShape, value: unknown): readonly Mismatch[] 
   return within(tag, checkShape(oneOf(...Object.keys(variants)), chosen));
 }
 
-/** The mismatches of a member, with paths from the value that holds it: `name` or `[index]` comes first. */
+/** Puts the name or `[index]` of a member before the paths of its mismatches. */
 function within(member: string, found: readonly Mismatch[]): readonly Mismatch[] {
   const inside = (path: string): string =>
     path === '' || path.startsWith('[') ? `${member}${path}` : `${member}.${path}`;

@@ -15,8 +15,8 @@ export const FORMAT_NAMES = [
 export type FormatName = (typeof FORMAT_NAMES)[number];
 
 /**
- * A conversation: its records, a document that contains them, or the text or bytes of either (JSON lines or one
- * document).
+ * A conversation: its records, a document that contains the records, or one of these as text or
+ * bytes.
  */
 export type Transcript = string | Uint8Array | readonly unknown[] | JsonRecord;
 

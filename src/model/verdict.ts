@@ -127,7 +127,10 @@ export interface RefusalDetail {
   readonly nearest?: string;
   /** The difference between the text sent and the nearest text, in a few words. */
   readonly difference?: string;
-  /** The exact text to search for instead, present only if this session has seen it; see `nearest`. */
+  /**
+   * The exact text to use as the old text of a repeated edit. Present only if this session has seen
+   * it.
+   */
   readonly anchor?: string;
   /**
    * Set if the session has seen the whole file as it is now, so that reading it again would show

@@ -72,7 +72,7 @@ export interface Sighting {
   readonly seenBefore?: readonly Fingerprint[];
   /**
    * Hash of content that was refused as STALE. The same content is refused again until the session
-   * reads the file, because it was composed without knowing the current bytes.
+   * reads the whole file, because it was composed without knowing the current bytes.
    */
   readonly refusedContent?: string;
   /** The last change held back under `staleness: confirm`: its hash, and the hash of the file it would have changed. */

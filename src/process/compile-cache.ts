@@ -121,8 +121,9 @@ interface Loader {
 }
 
 /**
- * The compiled code of the bundled files in one file: the length of its head, the head as JSON, and the code of each
- * source. Saved when the process ends, so that it holds the functions that were needed.
+ * A cache file with the compiled code of the bundled files: the length of the head, the head as
+ * JSON, then the code of each source. Saved when the process ends, so that it holds the functions
+ * that were used.
  */
 class CompiledCode {
   readonly #file: string;

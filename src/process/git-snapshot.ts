@@ -33,10 +33,8 @@ interface SnapshotOptions {
 
 /**
  * Takes a snapshot of the files below a folder, or returns the reason why git cannot. The snapshot
- * is a private copy of the index: git compares files with it by their stat fields. Nothing in the
- * user's `.git` is written, and no filter, hook or file system monitor of the user runs. A folder
- * without a repository, or whose repository has no index, gets an empty index. All its files then
- * count as untracked.
+ * is a private copy of the index, or an empty index if the folder has none. Writes nothing into the
+ * user's `.git`, and runs no filter or hook of the user.
  */
 export async function takeSnapshot(
   root: string,

@@ -118,10 +118,8 @@ const OPEN_FOLDER = OPEN_FILE | constants.O_DIRECTORY;
 
 /**
  * All entries of an overlay's upper folder, which holds a command's writes, each folder before its
- * contents. Links are not followed. Files and folders without read permission become readable here;
- * the modes in the entries are those that the command set. The overlay's attributes are removed
- * from files, so that a file can become part of the workspace. `copied` comes from these
- * attributes, so it is false for all files when a layer is read again.
+ * contents. Makes every entry readable, and removes the overlay's attributes from files. `copied`
+ * comes from these attributes, so it is false if a layer is read a second time.
  */
 export function* layerEntries(upper: string, attributes: AttributeReader): Generator<LayerEntry> {
   const names = readdirSync(upper).sort();
@@ -155,7 +153,8 @@ function* entriesIn(
 
 function entryAt({ upper, attributes }: UpperLayer, relative: string): LayerEntry {
   const path = join(upper, relative);
-  // Report a path of this length: it may exist, but only programs inside the folder can reach it.
+  // A path of this length cannot be opened, although a program can reach the entry by walking from
+  // folder to folder.
   if (Buffer.byteLength(path) >= PATH_MAX) return { kind: 'unnameable', relative, reason: TOO_LONG };
   const stats = lstatSync(path, { throwIfNoEntry: false });
   // No other process changes an overlay layer, so a listed name that does not exist was decoded

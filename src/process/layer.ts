@@ -23,8 +23,8 @@ import { isRecord } from '../model/record.ts';
  */
 export const KEPT_MS: number = 7 * 24 * 60 * 60 * 1000;
 /**
- * No command may run this long. An older layer belongs to a process that died, unless it is kept
- * for the user.
+ * A command never runs this long, so an older layer belongs to a process that died. For layers that
+ * are kept for the user, `KEPT_MS` applies instead.
  */
 const ABANDONED_MS = 24 * 60 * 60 * 1000;
 
@@ -96,9 +96,9 @@ export function makeLower(layer: Layer, index: number): void {
 }
 
 /**
- * The folders below `folders` at which another file system is mounted, except those in or at one of
- * `except`. Each needs a layer of its own, because an overlay does not show what is mounted in its
- * lower folder.
+ * The folders below `folders` at which another file system is mounted, without `except` and
+ * everything in it. Each needs a layer of its own, because an overlay does not show what is mounted
+ * in its lower folder.
  */
 export function mountsBelow(folders: readonly string[], except: readonly string[]): readonly string[] {
   const isBelow = (path: string, folder: string): boolean => path.startsWith(`${folder}/`);
@@ -116,9 +116,9 @@ function byteOf(octal: string): string {
 }
 
 /**
- * Creates the folder `through-N` for a folder that the command must change in place, not on the
- * layer. The sandbox first mounts that folder on `through-N`. After it has mounted the layers, it
- * mounts the folder from there at its own path.
+ * Creates the folder `through-N` for a folder that the command must change in place. The sandbox
+ * mounts that folder on `through-N` before it mounts the layers, and afterwards mounts it from
+ * there on its own path.
  */
 export function makePassage(layer: Layer, index: number): void {
   mkdirSync(join(layer.folder, `through-${index}`), { mode: 0o700 });
@@ -199,16 +199,15 @@ const REMOVED_AT_ONCE = 500;
 const REMOVE_REST = 'find "$1" -type d ! -perm -700 -exec chmod 700 {} \\; ; exec rm -rf -- "$1"';
 
 /**
- * Removes a layer with its contents. Does not follow links, and makes folders accessible if
- * necessary. If the removal fails, no error is thrown, because the layer's command already has its
- * result. The removal is tried again after the layer expires. Hard links to files in the workspace
- * are removed at once, because this changes the ctime of those files. If it happened while a later
- * command runs, it would look like a change by another program. Removing folders takes
- * milliseconds, so a layer with a `spent` name is only renamed; see `removeSpentLayers`.
+ * Removes a layer with its contents. Ignores errors, because the command already has its result.
+ * Hard links to workspace files are removed at once: later, their new ctime would look like a
+ * change by another program. The rest of a layer with a `spent` name is only renamed, because
+ * removing it is slow; see `removeSpentLayers`.
  */
 export function removeLayer({ folder, spent }: Pick<Layer, 'folder'> & Partial<Pick<Layer, 'spent'>>): void {
   try {
-    // Without a `spent` name, remove the record first: a partly removed layer must not be applied.
+    // Without a `spent` name, remove the record before the files: a partly removed layer must not
+    // be applied.
     if (spent === undefined) {
       unlessGone(() => unlinkSync(join(folder, 'layer.json')));
       removeFolder(folder);
@@ -219,15 +218,15 @@ export function removeLayer({ folder, spent }: Pick<Layer, 'folder'> & Partial<P
 }
 
 /**
- * Moves a layer to its `spent` name and removes the hard links in it. It is moved first, because a
- * partly removed layer must not be applied to the workspace.
+ * Moves a layer to its `spent` name, then removes the hard links in it. Under its old name, a
+ * partly removed layer could still be applied.
  */
 function retire(folder: string, spent: string): void {
   if (!isRenamed(folder, spent)) {
     mkdirSync(dirname(spent), { recursive: true, mode: 0o700 });
     isRenamed(folder, spent);
   }
-  // Try to remove each `up-N` folder as an empty one first: most commands change nothing.
+  // Most commands change nothing, so `up-N` is usually empty and `isRemoved` suffices.
   for (const name of namesIn(spent))
     if (name.startsWith('up-'))
       unlessGone(() => isRemoved(join(spent, name)) || removeTree(join(spent, name), 0));
@@ -313,7 +312,10 @@ function removeTree(folder: string, most: number): number {
   return left > 0 && !isRemoved(folder) ? 0 : left;
 }
 
-/** Removes a folder. False if an entry remains in it because its name is not valid UTF-8. */
+/**
+ * Removes an empty folder; false if it has entries. `removeTree` cannot remove an entry whose name
+ * is not valid UTF-8.
+ */
 function isRemoved(folder: string): boolean {
   try {
     rmdirSync(folder);
@@ -335,8 +337,8 @@ function removeFile(path: string, left: number): number {
 }
 
 /**
- * Runs `remove`. Undefined if another process has removed the entry first, or if its path is too
- * long. The shell text `REMOVE_REST` reaches long paths, because it walks from folder to folder.
+ * Runs `remove`. Undefined if the entry is already gone, or if its path is too long. `REMOVE_REST`
+ * removes entries with long paths.
  */
 function unlessGone<T>(remove: () => T): T | undefined {
   try {

@@ -76,7 +76,7 @@ describe.skipIf(here === undefined)('a confined command', () => {
           tools: { unshare, ...(profile === UNDO ? { perl: undefined } : {}) },
         })
       ).output.head;
-    // Control: a command under the profile `undo` finds the key, so the search itself works.
+    // Control: without `confine`, the command finds the key, so the search itself works.
     expect(Number(await found(UNDO))).not.toBe(0);
     expect(await found(CONFINE)).toBe('-1');
   });

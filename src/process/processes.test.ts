@@ -31,8 +31,8 @@ describe.skipIf(here === undefined).each(KINDS)('a command in the profile %s', (
   });
 
   it.each(['no-such-program', '/no/such/program'])('reports %s as a shell does', async (program) => {
-    // Use a PATH without folders that may not be searched. The program might exist in such a
-    // folder, and a shell then reports 126.
+    // Use a PATH whose folders can all be searched. The program might exist in a folder without
+    // permission, so a shell would report 126.
     const processes = at.processes({ ...process.env, PATH: '/usr/bin:/bin' });
     const { end, output } = await at.run('', { ...kind, processes, command: [program] });
     expect(end).toEqual({ kind: 'exited', code: 127 });

@@ -106,8 +106,8 @@ export interface ExpiredWork {
 }
 
 /**
- * Runs commands in sandboxes, whose writes go to layers over the workspace. There is one instance
- * per workspace. Call `close` to stop watching work trees.
+ * Runs commands in sandboxes. Their writes go to layers over the workspace. There is one instance
+ * per workspace; `close` stops watching work trees.
  */
 export class Processes {
   readonly #options: ProcessesOptions;
@@ -206,8 +206,8 @@ export class Processes {
   }
 
   /**
-   * Takes a snapshot of a git work tree. A later call of `candidates` compares the work tree with
-   * it, after a command that runs without a layer.
+   * Takes a snapshot of a git work tree, before a command that runs without a layer. After the
+   * command, `candidates` compares the work tree with it.
    */
   async snapshot(root: string, name: string, signal: AbortSignal): Promise<TreeSnapshot | Unavailable> {
     const folder = join(this.#options.home, 'snapshots');
@@ -217,9 +217,9 @@ export class Processes {
   }
 
   /**
-   * The first snapshot of a work tree, which is watched from then on. If the caller's deadline passes, the snapshot
-   * continues in the background, so that a later command finds the tree watched. Otherwise every command in a slow
-   * work tree would start a new snapshot and give it up at its deadline.
+   * The first snapshot of a work tree, which is watched from then on. If the caller's deadline
+   * passes, the snapshot continues in the background. Otherwise no command in a slow work tree
+   * would ever get one.
    */
   async #firstSnapshot(root: string, name: string, signal: AbortSignal): Promise<TreeSnapshot | Unavailable> {
     const earlier = this.#warming.get(root);

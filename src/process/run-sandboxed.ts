@@ -84,8 +84,8 @@ export async function runSandboxed(
     // the namespace would not notice that bubblewrap died, and would wait for ever. So the whole process group is
     // killed.
     if (stream === 'inherit' || !isGroupKilled(child.pid)) child.kill('SIGKILL');
-    // Also kill processes by the command's id, repeatedly: a process may have left the group before
-    // bubblewrap could watch it.
+    // Also kill processes by the command's id, repeatedly: a process may have left the process
+    // group.
     const { id } = options;
     if (id !== undefined) again ??= setInterval(() => endCommands([id]), END_AGAIN_MS);
   };

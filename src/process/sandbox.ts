@@ -69,10 +69,7 @@ export interface SandboxPlan {
    * at its `low-N` before any layer is mounted, because a layer over an outer folder would hide it.
    */
   readonly mounted: readonly number[];
-  /**
-   * Folders inside a layered folder that the command uses without a layer. The Nth is bind-mounted
-   * at `through-N` first, and from there at its own path after the layers.
-   */
+  /** Folders inside a layered folder that the command uses without a layer; see `makePassage`. */
   readonly boundThrough: readonly string[];
   readonly hidden: readonly HiddenPath[];
   readonly cwd: string;
@@ -85,8 +82,8 @@ export interface SandboxPlan {
 }
 
 /**
- * The descriptor on which the sandbox reports the exit code of its command: Perl as `done CODE` when no process of the
- * command is left, bubblewrap as `exit-code` earlier than that.
+ * The descriptor on which the sandbox reports the exit code of its command. Perl writes `done CODE`
+ * when no process of the command is left. Bubblewrap writes `exit-code` while some may still run.
  */
 export const STATUS_FD = 3;
 /**
@@ -169,7 +166,8 @@ function ownIdentity(tools: SandboxTools): string[] {
 }
 
 function undoArguments(tools: SandboxTools): string[] {
-  // Keep the identity of root: in a user namespace, root could not change the files of other users.
+  // If this process is root, keep its identity: in a user namespace it could not change the files
+  // of other users.
   const identity = tools.namespace === 'root' ? [] : ownIdentity(tools);
   return [...identity, '--dev-bind', '/', '/', '--proc', '/proc'];
 }
@@ -189,9 +187,8 @@ function confineArguments(tools: SandboxTools, network: 'on' | 'off'): string[] 
     '/dev',
     '--proc',
     '/proc',
-    // Mount /proc/sys read-only. Root's user id may write there even without capabilities, and a
-    // changed `core_pattern` would run a program outside. Bubblewrap itself protects only folders
-    // that are writable.
+    // Mount /proc/sys read-only: a process with root's user id may write there even without
+    // capabilities. A changed `core_pattern` would run a program outside the sandbox.
     '--ro-bind',
     '/proc/sys',
     '/proc/sys',

@@ -25,16 +25,16 @@ const MIN_TRACKED = 5_000;
  */
 const MAX_EVENTS = 4_096;
 /**
- * A snapshot lists untracked files and files that differ from the index. If there are more than
- * this, a full snapshot is cheaper.
+ * If more files than this are untracked or differ from the index, a full snapshot costs less than
+ * one from the watched changes.
  */
 const MAX_LOOSE = 300;
 const MAX_WATCHES = 20_000;
 const FLUSH_MS = 2_000;
 
 /**
- * Byte offsets of three fields in an entry of a git index. The fields in order: stat fields, mode,
- * owner, group, size, hash, flags, name.
+ * Byte offsets in an entry of a git index. An entry holds, in this order: stat fields, mode, owner,
+ * group, size, hash, flags, name.
  */
 const MODE_AT = 24;
 const HASH_AT = 40;
@@ -82,7 +82,8 @@ export class WarmTree {
     root: string,
     { index, home, tag }: { readonly index: string; readonly home: string; readonly tag: string },
   ): Promise<WarmTree | undefined> {
-    // Watch only the top folder of a repository, because the paths of an index start there.
+    // Watch a work tree only if `root` is the top folder of its repository: the paths of an index
+    // start there.
     const tracked = repositoryAround(root) === root ? readIndex(index) : undefined;
     if (tracked === undefined || tracked.size < MIN_TRACKED) return undefined;
     const folder = join(home, 'snapshots');

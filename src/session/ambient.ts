@@ -4,8 +4,8 @@ import type { Session } from '../model/session.ts';
 import type { Store } from '../store/store.ts';
 
 /**
- * Open sessions of this process with their stores, in the order of opening. Module state, because
- * `runInSession(id, …)` is given only an id.
+ * The open sessions of this process with their stores, the newest last. Module state, because
+ * `runInSession(id, …)` gets only an id.
  */
 const open = new Map<Session, Store>();
 const ambient = new AsyncLocalStorage<Session>();
@@ -25,8 +25,8 @@ function isSameState(one: Store, other: Store): boolean {
 }
 
 /**
- * Runs a function, and everything it calls and awaits, in an open session, given as the session or its id. If several
- * open sessions have the id, the last opened is used. `Sessions.run` also opens a session that is not open.
+ * Runs a function, and everything it calls and awaits, in an open session. An id selects the
+ * session that was opened last with it. `Sessions.run` can also open a session.
  */
 export function runInSession<T>(session: Session | string, fn: () => T): T {
   const chosen =

@@ -37,9 +37,9 @@ export interface AnnouncedShell {
 }
 
 /**
- * Finds the command that a line of the client's shell contains among the commands that hooks have
- * announced. The client quotes the command and adds to it, so only letters and digits are compared.
- * If several commands are equal, returns the oldest that no other process runs.
+ * Finds the announced command that a line of the client's shell contains. The client quotes the
+ * command and adds to it, so only letters and digits are compared. Of several equal commands,
+ * returns the oldest that no other process runs.
  */
 export async function announcedShell(
   { store }: Pick<Places, 'store'>,

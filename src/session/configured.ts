@@ -57,8 +57,7 @@ export function placesOf(around: ConfigSources, flags: StateFlags): Places {
 
 /**
  * The state folder and the store, for a command that reads them. `folders`: the folders given by
- * flags, or else the current one. A workspace name from a flag or the environment refers to these
- * folders.
+ * flags, or else the current one.
  */
 export function recordsPlaceOf(
   around: ConfigSources,
@@ -135,7 +134,7 @@ interface CommandFolders {
 /**
  * Like `openWorkspace`, for a command of the user. A workspace name from a flag or the environment
  * applies only if all opened roots are among `folders`, the folders that the user gave. The name is
- * then saved for the first of `folders`, even if the command opens a different one of them.
+ * then saved for all of `folders`, even if the command opens only some of them.
  */
 export async function openForCommand(
   around: ConfigSources,
@@ -164,7 +163,8 @@ async function openAt(
   flags: StateFlags,
   { saveAs, readAs, ...places }: Places & Pick<WorldOptions, 'roots' | 'saveAs' | 'readAs'>,
 ): Promise<Sessions> {
-  // Parse the policy first, so that an error in a policy file names the file.
+  // Parse the policy before opening the workspace, so that an error in a policy file names the
+  // file.
   policyOf(around, flags);
   const policyFile = policyTextOf(around, flags);
   // Load the module only here: a server reads its configuration before its first answer, and opens
@@ -228,9 +228,8 @@ export async function openUsable(
 }
 
 /**
- * The folders that can be served. Like the official MCP file server, only warns about a folder that
- * cannot be opened, unless none is left. With a single folder, or with tools other than that
- * server's, a missing folder is an error.
+ * The folders that can be opened. Like the official MCP file server, skips the others with a
+ * warning, and throws if none is left.
  */
 export async function accessibleFolders(
   roots: readonly string[],

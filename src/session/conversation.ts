@@ -180,12 +180,15 @@ function cutBetweenFiles(path: string): { readonly afterMs: number; readonly unt
   const ends = transcriptsBeside(path, kept.thread).flatMap(
     (other) => endOfKeptPart(kept, transcriptTail(other, MAX_TAIL_BYTES, kept.endByte)) ?? [],
   );
-  // If the former transcript is missing, the end of the kept part is unknown. Then treat everything
-  // before the new transcript as removed.
+  // If no earlier transcript is found, the end of the kept part is unknown. Then everything before
+  // the new transcript counts as removed.
   return { afterMs: Math.min(...(ends.length === 0 ? [0] : ends)), untilMs: kept.untilMs };
 }
 
-/** Masks tokens before texts are cut: the journal must not hold even the beginning of one. */
+/**
+ * Masks tokens in label and prompt. Call it before these are cut: the journal must not hold even
+ * the beginning of a token.
+ */
 function withoutTokens({ label, prompt, ...mark }: TurnMark): TurnMark {
   const hidden = (text: string): string => (typeof text === 'string' ? withoutSecrets(text) : text);
   return {

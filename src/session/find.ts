@@ -20,10 +20,10 @@ import type { Workspace } from '../workspace/workspace.ts';
 const DEFAULT_LIMIT = 100;
 
 /**
- * Finds files by glob, newest first, then by name. A glob without `/` matches base names at any depth; otherwise it
- * matches the path from the searched folder. Hidden files are found. `.git`, ignored files, links and protected paths
- * are not. Every shown path is located again through handles inside the workspace. So a folder swapped for a link while
- * ripgrep runs shows no outside name. A found file does not count as seen: none of its content was shown.
+ * Finds files by glob (see `readGlob`), newest first, then by name. Hidden files are found; `.git`,
+ * ignored files, links and protected paths are not. Every path is located again before it is shown,
+ * because another process may swap a folder for a link while ripgrep runs. A found file does not
+ * count as seen.
  */
 export async function findFiles(
   world: SearchWorld,
@@ -119,7 +119,10 @@ function foundAgain(workspace: Workspace, folder: Folder, path: string): string 
 /** The parts of an open workspace that find and search need. */
 export interface SearchWorld {
   readonly workspace: Workspace;
-  /** Settings for masking secrets in hits and for the time limit. Default: masked. */
+  /**
+   * Settings for the time limit and for masking secrets in hits. Without a policy, secrets are
+   * masked.
+   */
   readonly policy?: Pick<Policy, 'secrets' | 'maxReadMs'>;
   /** The ripgrep binary and its limits, for tests and unusual installations. */
   readonly ripgrep?: RipgrepSource & { readonly limits?: RunLimits };
@@ -178,9 +181,9 @@ function notFound(path: string): Refusal {
 }
 
 /**
- * Opens the folder that contains every match of a glob that begins with folder names. Undefined if
- * there is no such folder. Because the caller names this folder, links to it inside the workspace
- * are followed, and it is searched even if it is ignored.
+ * Opens `path`, or the folder inside it with which the glob begins (`base`). Undefined if there is
+ * no such folder. The folder is searched even if it is ignored, or is a link to another folder of
+ * the workspace.
  */
 export function openBase(
   workspace: Workspace,

@@ -85,7 +85,7 @@ interface Level {
   readonly prefix: string;
   readonly depth: number;
   /**
-   * Number of entries that are reserved for the following siblings in parent folders, so that a
+   * Number of entries reserved for the later siblings of this folder and of its parents, so that a
    * large folder does not hide its neighbours.
    */
   readonly kept: number;

@@ -215,8 +215,8 @@ export class LookingSession extends SessionLife {
 
   /**
    * Runs an operation that is part of a client's call. `times`: when that call arrived and was
-   * answered. Without `times`, the operation counts as a call of its own, and its promise as the
-   * answer. `work` must start the operation before its first await.
+   * answered. Without `times`, the operation counts as a call of its own. `work` must start the
+   * operation synchronously.
    */
   inCall<T>(times: CallTimes | undefined, work: () => T): T {
     this.#times = times;

@@ -85,8 +85,8 @@ function endOf(body: Buffer, page: PageText | undefined): number {
 }
 
 /**
- * Limits for the secret files whose values are masked in the output of commands: bytes of a file,
- * and files of a folder. A larger file is unlikely to hold settings.
+ * Limits for the secret files whose values are masked in command output: bytes per file, and files
+ * per folder.
  */
 const MAX_SECRET_BYTES = 64 << 10;
 const MAX_SECRET_FILES = 20;

@@ -21,8 +21,8 @@ export function keepStateOutOfReach(roots: readonly string[], given: string): vo
 }
 
 /**
- * Like `keepStateOutOfReach`, for a policy file. It may be in a root only inside the state folder, where it is
- * protected.
+ * Like `keepStateOutOfReach`, for a policy file. A policy file inside a root must lie in the state
+ * folder, where it is protected.
  */
 export function keepPolicyOutOfReach(
   {

@@ -14,8 +14,8 @@ export interface PathNames {
    */
   real(path: string): string;
   /**
-   * Converts a path in a result to the caller's form: as the caller wrote it, if that is
-   * remembered.
+   * Converts a path in a result to the caller's form. `callNames` returns the text that the caller
+   * wrote, if it knows it.
    */
   shown(path: string): string;
 }

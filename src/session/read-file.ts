@@ -283,9 +283,8 @@ function showing({ options, world }: OpenRead, range: LineRange | 'all'): PageOp
 }
 
 /**
- * True if the request certainly covers the whole file. Compares the limit with the number of bytes:
- * a file has no more lines than bytes, and counting lines takes longer. False for small files,
- * which are decoded at once anyway.
+ * True if the request certainly covers the whole file: a file has no more lines than bytes, so the
+ * lines need not be counted. False for small files, because decoding them later saves nothing.
  */
 function asksForAll({ options, world, maxAnswerBytes }: OpenRead, snapshot: Snapshot): boolean {
   const { offset = 1, limit = world.policy.maxReadLines, last } = options;

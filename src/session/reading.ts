@@ -335,11 +335,7 @@ function maskedPage(
   return { text, clamped, redacted: text !== lines.text };
 }
 
-/**
- * The text of a page with every line cut to `maxLineChars`, and the numbers of the cut lines. Works
- * line by line: a line that the page has already cut has no line ending at which a text could be
- * split.
- */
+/** The text of a page with every line cut to `maxLineChars`, and the numbers of the cut lines. */
 function clampedLines(page: Page, maxLineChars: number): Pick<ReadResult, 'text' | 'clamped'> {
   const missing = new Map(page.cut.map(({ line, missingChars }) => [line, missingChars]));
   const clamped: number[] = [];
@@ -353,10 +349,9 @@ function clampedLines(page: Page, maxLineChars: number): Pick<ReadResult, 'text'
 }
 
 /**
- * The fingerprint that the session has seen, if the file still has these bytes although its stat
- * fields (stamp) have changed. The session's own change or a `touch` can cause that. Without this
- * check, a page with a new stamp would discard all earlier pages. A file that is too large to be
- * changed is not checked.
+ * The fingerprint that the session has seen, if the file still has these bytes under a new stamp,
+ * for example after a `touch`. Without this check, the new stamp would discard all earlier pages.
+ * Files too large to be edited are not checked.
  */
 async function confirmed(
   { world, earlier, located, watching }: OpenRead,

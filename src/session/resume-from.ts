@@ -36,8 +36,8 @@ export async function resumeFrom(
 }
 
 /**
- * Leaves out an unverified sighting if the session has its own record of the file, because that
- * record is better than the one from the transcript.
+ * Leaves out an unverified sighting of a file that the session has read itself: its own record is
+ * more reliable than the transcript.
  */
 async function notKnownBetter(ledger: Ledger, sightings: readonly Sighting[]): Promise<readonly Sighting[]> {
   const kept: Sighting[] = [];

@@ -213,9 +213,9 @@ function folderAt(world: World, { cwd: given, profile }: RunOptions): Outcome<{ 
 }
 
 /**
- * The folders that get an overlay layer, which collects the writes of a command: the roots, git
- * folders that they share with other worktrees, and file systems mounted inside these. Outer
- * folders come first, because the layers of inner ones are mounted over them.
+ * The folders that get an overlay layer for a command's writes: the roots, the git folders that
+ * they share with other worktrees, and file systems mounted inside these. Outer folders come first,
+ * because inner layers are mounted over them.
  */
 function layeredFolders(
   { workspace, processes }: World,
@@ -270,8 +270,8 @@ const MAX_DEPTH = 4;
 const MAX_FOLDERS = 3000;
 
 /**
- * Folders that commands change in place: real folders that match the policy's list and that git
- * ignores. Writes to a link, or to any other folder, are collected in an overlay layer first.
+ * Folders that commands change in place, without an overlay layer: real folders (not links) that
+ * match the policy's list and that git ignores.
  */
 async function scratchFolders(world: World): Promise<readonly ResolvedPath[]> {
   const { scratch } = world.policy.commands;

@@ -23,15 +23,12 @@ const BATCH = 128;
 const EVERY_FILE: FileGlob = { args: [], base: [], matches: () => true };
 
 /**
- * Searches text line by line with a regular expression of ripgrep, in path order. In the mode
- * `lines`, the limit and `matches` count matching lines; in the modes `files` and `count`, they
- * count files. Ripgrep searches in parallel, so which files fill a limit is random. Binary files
- * are skipped. Of a line over 500 characters, the part around the match is shown.
+ * Searches text line by line with a regular expression of ripgrep, in path order. The limit and
+ * `matches` count lines in the mode `lines`, and files in the modes `files` and `count`. If the
+ * limit is reached, the choice of files is random, because ripgrep searches in parallel.
  *
- * Ripgrep follows a folder that is swapped for a link while it runs. So the first run only lists
- * candidates. All shown text comes from a second run over those files, opened through handles
- * inside the workspace. A process that wins such a race learns at most that something outside
- * matched, never what.
+ * Ripgrep follows a folder that another process swaps for a link. So its first run only lists
+ * candidates. All shown text comes from a second run, over files opened inside the workspace.
  *
  * A hit does not count as seen: it shows too little of a file to change it.
  */
@@ -261,7 +258,7 @@ type Hit = SearchResult['hits'][number];
 /** Maximum characters in all lines of an answer. Usually only long context lines reach it. */
 const MAX_SHOWN_CHARS = 200_000;
 
-/** Parses ripgrep's output about opened files in one mode, until the limit is reached. */
+/** Parses ripgrep's output about opened files, until the limit is reached. */
 interface HitReader {
   /** Begins another run over other files. */
   begin(files: OpenedFiles): void;

@@ -68,8 +68,8 @@ export class SessionLife {
 
   beginTurn(mark: TurnMark, options: SignalOption = {}): Promise<void> {
     return this.#unlessAborted(options, ({ claims }) => {
-      // Ask for claims now, so that the first read knows those of other processes: a store on
-      // another machine fetches them in the background.
+      // Request the claims now, because the first read needs them: a store on another machine
+      // fetches them in the background.
       claims.isQuiet(this.ledger);
       return this.#conversation.beginTurn(mark);
     });

@@ -74,7 +74,7 @@ export class Sessions implements SessionHost {
   readonly #open = new Map<string, GatedSession>();
   /** Number of closing sessions that still need the store. */
   #leaving = 0;
-  /** Set by the expiry of old sessions, which runs once, before the first session opens. */
+  /** The expiry of old sessions, which runs once, before the first session opens. */
   #expired: Promise<void> | undefined;
 
   private constructor(world: OpenWorld, { closesWithLast = false }: Usage, cwd: string | undefined) {

@@ -15,8 +15,8 @@ const CALLS: Readonly<Record<string, PerlTools['calls']>> = {
 const PERL_VARIABLES = ['PERL5OPT', 'PERL5DB', 'PERL_UNICODE', 'PERLIO'];
 
 /**
- * The system's Perl, unless LOOKFIRST_SANDBOX=bubblewrap switches it off, or a variable that the command must get would
- * change how Perl starts.
+ * The system's Perl. Undefined if `CALLS` lacks the processor, if LOOKFIRST_SANDBOX is `bubblewrap`,
+ * or if a variable is set that would change how Perl runs.
  */
 export function findPerl(
   arch: string,
@@ -30,19 +30,17 @@ export function findPerl(
 }
 
 /**
- * The text of a Perl program that makes the whole sandbox of the profile `undo`. It is faster than
- * bubblewrap, which needs a second mount namespace and three other programs before it. Perl
- * compiles the text at every start (6 µs per statement), so the text has only the statements that
- * this plan needs. All paths are arguments.
- * - There are three generations of processes. The first dies with its parent, and the second dies
- * with the first. The second is the first process of the command's namespace, so all processes of
- * the command die with it. The system kills the second with the first only after the second has
- * requested that. If the first dies earlier, the pipe between them ends, and the second notices.
- * - Only processes of the command keep its output open. The second process reports when all of them
- * are gone, so the caller need not wait until the kernel has removed the mounts, which takes long.
- * - The caller makes the overlay layer while Perl starts. A first byte says that the layer can be
- * mounted; a second byte starts the command. After a failure Perl still reads both bytes, because a
- * caller that cannot write them would not receive the error message.
+ * The Perl program that makes the whole sandbox of the profile `undo`, faster than bubblewrap. It
+ * contains only the statements that this plan needs, because Perl compiles it at every start.
+ * - The first process dies with its parent, and the second with the first. The second is the first
+ * process of the command's namespace, so all processes of the command die with it.
+ * - The kernel kills the second with the first only once the second has requested it. If the first
+ * died before that, the pipe `$alive` has ended, and the second exits.
+ * - The second process reports when no process of the command is left, so the caller need not wait
+ * until the kernel has removed the mounts.
+ * - The caller makes the overlay layer while Perl starts. It sends one byte when the layer exists,
+ * and another to start the command. After a failure, Perl still reads both bytes: a caller that
+ * cannot write them would not receive the error message.
  * - `exit_group` skips Perl's own clean-up, which takes 0.3 ms.
  */
 function sandboxText({ namespace, uid, gid }: SandboxTools, { calls }: PerlTools, plan: SandboxPlan): string {

@@ -1,11 +1,8 @@
-// Measures the cost of calling a tool through an adapter for an agent framework. The limit is 1.05
-// × the time of the session's own method, not counting the time of the framework. Each tool is
-// called with the function that its framework uses to call one tool. The base is a plain tool of
-// the same framework that only calls `session.read` or `session.edit`, so the framework's time
-// cancels out. A row is the median of 1 + (adapter − plain tool) ÷ session. Dividing adapter by
-// plain tool instead would hide the adapter's cost in a slow framework. Every framework has its own
-// process, because one framework may slow down all promises of a process. A tool's read also
-// numbers the lines: one row compares it with numbering by hand.
+// Measures the cost of calling a tool through an adapter for an agent framework. The base is a
+// plain tool of the same framework that only calls `session.read` or `session.edit`, so the
+// framework's time cancels out. A row is the median of 1 + (adapter − plain tool) ÷ session; the
+// limit is 1.05. Every framework runs in its own process, because one framework may slow down all
+// promises of a process.
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -69,8 +66,8 @@ async function groupRows(doorsOf) {
     const tools = new Map(work.map((tool) => [tool.name, tool]));
     const doors = {
       session: through((name, args) => plain[name](args)),
-      // Every group calls the toolset too. Otherwise the toolset's code would run less often than
-      // the session's, be less optimised and look slower.
+      // Every group also measures the toolset, so that V8 optimises the toolset's code as much as
+      // the session's.
       toolset: through(async (name, args) => (await tools.get(name).call(args)).text),
       ...(await doorsOf(session, work)),
     };
@@ -139,8 +136,8 @@ async function handDoors(session) {
 }
 
 /**
- * A way to read and edit files by `call`, which gets a tool's name and arguments. `base`: the name
- * of the way without an adapter, with which this one is compared.
+ * Reads and edits files by `call`, a function of a tool's name and arguments. `base`: the name of
+ * the door without an adapter, with which the benchmark compares this one.
  */
 function through(call, base) {
   return {

@@ -99,7 +99,8 @@ async function recordedRead(base) {
     await openSession({ roots: [root], home, session: 'bench', store: 'memory:' }),
   ];
   try {
-    // The first read of a file stores its content in the background. That is not part of the record's cost.
+    // Read every file once before measuring: the first read of a file also stores its content in
+    // the background.
     for (const session of sessions) for (const name of names) await done(session.read(name));
     const tasks = sessions.map((session) => {
       let turn = 0;
@@ -190,7 +191,7 @@ async function storeSize(base) {
   for (let i = 0; i < 1000; i += 1)
     await done(session.edit('a.txt', [{ oldString: `edit ${i}\n`, newString: `edit ${i + 1}\n` }]));
   await session.close();
-  // Empty the write-ahead log first; otherwise its content is counted twice.
+  // Empty the write-ahead log before measuring the size: its content would be counted twice.
   const database = (await loadSqlite())(join(home, 'lookfirst.db'));
   database.exec('pragma wal_checkpoint(truncate)');
   database.close();

@@ -1,6 +1,6 @@
-// Counts how often Lookfirst and the rules of earlier guards (mtime; mtime and size; a set of files
-// read) refuse a harmless change or allow a change that overwrites unseen text. Replays everyday
-// mixes of events, by an agent and by other programs, on real files.
+// Counts wrong decisions of Lookfirst and of three simpler rules from earlier tools. A wrong
+// decision refuses a harmless change, or allows a change that overwrites unseen text. The rules
+// compare mtime, compare mtime and size, or keep a set of files that were read.
 //   node bench/false-alarms.mjs [--json] [--repeats N]
 import {
   copyFileSync,
@@ -149,8 +149,8 @@ const GUARDS = [
 ];
 
 /**
- * For each guard: over all mixes, the changes it refused wrongly and the changes it allowed
- * wrongly, and the mixes it judged wrongly.
+ * Plays all mixes against each guard. Counts the changes that the guard wrongly refused and wrongly
+ * allowed, and lists the mixes with a wrong decision.
  */
 export async function score() {
   const scores = [];

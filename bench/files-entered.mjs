@@ -1,5 +1,6 @@
-// Counts the source files that a new reader must open to follow one warm call through the server: files of which V8 entered at
-// least one function, counted with the inspector's precise coverage. Uses build/, where each source file is one module.
+// Counts the source files that one warm call runs through: the files that a new reader must open to
+// follow the call. A file counts if V8 entered one of its functions. Uses build/, where each source
+// file is one module.
 //   node bench/files-entered.mjs [--list]
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { Session } from 'node:inspector/promises';

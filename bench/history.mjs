@@ -105,8 +105,8 @@ async function growing(HistoryIndex, lines, folder) {
   const what = `20 new lines after ${lines.toLocaleString('en')}`;
   return [
     { name: `${what} / parsing them`, ratio: live / parsed, bar: 2 },
-    // A restored index must first read its snapshot file and parse it: about 400 bytes for each file
-    // view that it remembers.
+    // No limit for this row: its time is mostly that of reading and parsing the snapshot file,
+    // which has about 400 bytes for each remembered file view.
     { name: `${what}, from a saved snapshot / parsing them`, ratio: restored / parsed },
     {
       name: `${what}, from a saved snapshot / reading the transcript again`,

@@ -39,8 +39,8 @@ export async function rows({ entries = MILLION, keep } = {}) {
         value: seconds(['log', '--verify']),
         bar: '<= 10',
       },
-      // An undo reads all changes since the oldest one that it undoes. So only the undo of late
-      // changes has a limit.
+      // An undo reads all changes since the oldest one that it undoes. So the undo of late changes
+      // has a limit (`bar`), and the undo of early changes has none.
       { ...undoRow(large, small, { entries, session: 'late' }), bar: '<= 1.2' },
       undoRow(large, small, { entries, session: 'early' }),
     ];

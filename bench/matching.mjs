@@ -48,8 +48,9 @@ function byLines(text, oldString, newString, key) {
 }
 
 /**
- * One row per engine: how many edits with a mistake gave the right result, damaged the file or were
- * refused. `wrong` counts the edits in a wrong place, among all cases.
+ * One row per engine. `right`, `damaged` and `refused` count the edits with a mistake by their
+ * result. `wrong` counts the edits that changed a wrong place, including those that every engine
+ * should refuse.
  */
 export function measure() {
   const { kinds, refusals } = corpus();

@@ -1,7 +1,6 @@
-// Measures the cost of the proxy: the official filesystem server called directly, through the proxy, and through a program that only
-// passes bytes on, in turns.
+// Measures the cost of the proxy: calls the official filesystem server directly, through the proxy,
+// and through a program that only passes bytes on. The three kinds of calls alternate.
 //   node bench/proxy.mjs [--rounds N]
-// `rows()` is for bench/run.mjs.
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -94,8 +93,8 @@ function throughput(clients, { path, rounds }) {
 }
 
 /**
- * Returns the samples of each client. The order of the clients changes every round. A quarter as
- * many rounds run before, as a warm-up, and their samples are dropped.
+ * Returns the samples of each client. The order of the clients changes every round. Additional
+ * warm-up rounds, a quarter of `rounds`, run before the measured ones.
  */
 async function inTurns(clients, rounds, take) {
   const names = Object.keys(clients);

@@ -1,6 +1,6 @@
 // Runs every benchmark in this folder and prints one table.
 //   node bench/run.mjs [--strict] [--json] [NAME...]   NAME: only modules whose name contains it
-//   node bench/run.mjs --against REF [gate] [cli]       the same work in this build and in that of another commit
+//   node bench/run.mjs --against REF [gate] [cli]      compares this build with a build of REF
 // A row is {name, ratio | value, bar?, …}; a bar is an upper limit (1.3 or '<= 1.3') or a lower one ('>= 3').
 // A missed bar fails the run only with --strict: on a busy machine a miss means "measure again".
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';

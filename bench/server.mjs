@@ -1,8 +1,7 @@
-// Compares our server with the official filesystem server: one raw client sends both the same calls in turns.
+// Compares our server with the official filesystem server, by the same calls of one raw client.
 //   node bench/server.mjs [--only TEXT] [--quick]
-// bench/run.mjs calls `rows()`. A row is the median time of our server ÷ that of the official one.
-// A third server gets the same calls: bench/peers/least.mjs, which only makes the system calls.
-// `least` is the third server's time ÷ that of the official server.
+// A row is the median time of our server ÷ that of the official one. `least` is the same ratio for
+// bench/peers/least.mjs, a server that only makes the system calls.
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -91,8 +90,8 @@ class Bench {
   }
 
   /**
-   * Measures the start of a server, with or without a first read. The two kinds have separate state
-   * folders, so that each start uses compiled code cached by starts of its own kind.
+   * Measures the start of a server, with or without a first read. Each of the two has its own state
+   * folder, because the compiled code cached there depends on what a start loads.
    */
   async coldStart({ read = false } = {}) {
     const path = this.#file(KB);
@@ -137,7 +136,7 @@ class Bench {
     });
   }
 
-  /** Measures new servers that overwrite one file, from their first call on: agents wait for these calls. */
+  /** Measures the first 150 writes of a new server, before V8 has optimised its code. */
   async firstWrites() {
     const used = ofEach(() => []);
     const samples = await this.#turns(5, async (which) => {
@@ -300,7 +299,7 @@ class Bench {
     return samples;
   }
 
-  /** Runs `work` with the shared servers. Ours is a new one unless `durability` is `none`. */
+  /** Runs `work` with the shared servers. For a `durability`, ours is a new server. */
   async #withOurs(durability, work) {
     const shared = await this.#open();
     if (durability === 'none') return work(shared);
@@ -343,7 +342,7 @@ class Bench {
   }
 }
 
-/** Reads whole files: ours shows 2000 lines unless the call asks for more. */
+/** A call that reads a whole file. Our server returns only 2000 lines without a `limit`. */
 function readCall(which, path) {
   return which === 'official' ? ['read_text_file', { path }] : ['read_file', { path, limit: 100_000 }];
 }

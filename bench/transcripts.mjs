@@ -43,8 +43,8 @@ const SIZES = {
 const BESIDE = { progress: 69 / 11, text: 7 / 11, other: 2 / 11 };
 
 /**
- * The kinds of transcripts: of the main conversation, and of a sub-agent. The latter has no details
- * beside its tool results.
+ * The kinds of transcripts: the main conversation, or a sub-agent. Only the main conversation has
+ * `toolUseResult` beside each tool result.
  */
 export const SHAPES = { main: {}, 'sub-agent': { agentId: 'a0d565a4ecc6f2b56' } };
 

@@ -1,8 +1,6 @@
-// Compiles src/ into build/, which tests and benchmarks use, and bundles it into dist/, which the
-// package ships. dist/ holds chunks in CommonJS, the program that loads them, and for each entry
-// point one module that re-exports the chunks, with one file of types. The viewer's page is bundled
-// into dist/viewer/page/ with everything it needs. The manual page is made from the help of the
-// commands.
+// Builds the project. Compiles src/ into build/, for tests and benchmarks, and bundles build/ into
+// dist/, for the package. dist/ holds CommonJS chunks, the program that loads them, and for each
+// entry point one module and one file of types.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
@@ -36,7 +34,7 @@ execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconf
 });
 
 // Keep the names of functions and classes, so that a stack trace is readable. Keep the white space,
-// because functions below that change the text of chunks expect it. `dense` removes it afterwards.
+// because the functions below that rewrite chunks rely on it; `dense` removes it at the end.
 const SMALL = {
   minify: {
     compress: { target: 'node20', keepNames: { function: true, class: true } },
@@ -94,9 +92,9 @@ async function bundleChunks() {
     esModule: false,
     entryFileNames: '[name].cjs',
     chunkFileNames: '[name].cjs',
-    // Make few chunks, because each adds to the start time. A chunk holds the modules that one kind
-    // of start loads: every command, commands that read the journal, sessions, servers, hooks. A
-    // chunk imports only chunks that are listed before it.
+    // Make few chunks, because each adds to the start time. Each chunk holds the modules for one
+    // kind of start, such as a command that reads the journal, a server or a hook. A chunk imports
+    // only chunks that are listed before it.
     codeSplitting: {
       groups: [
         { name: 'cli', test: oneOf(loadedBy(...COMMAND_LINE), /\/build\/cli\//), priority: 6 },
@@ -188,8 +186,8 @@ function mustNotBeCyclic(made) {
 }
 
 /**
- * Removes the lines that name the source file of the code below them. The package gets smaller, and the file can also
- * be found by a function's name.
+ * Removes the lines that name the source file of the code below them, so that the package is
+ * smaller.
  */
 function withoutPaths(code) {
   return code.replace(/^\/\/ build\/.*\n/gm, '');

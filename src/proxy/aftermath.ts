@@ -28,10 +28,9 @@ type AftermathOptions = Pick<
 >;
 
 /**
- * Handles a call after its answer has arrived. An answer that shows the lines of a file goes to the client
- * immediately and unchanged, and is recorded a moment later. Until then the call keeps its turn at the file, so that
- * no change can be made before the record. Any other answer is forwarded after its effect was recorded from the
- * state on disk.
+ * Handles a call after its answer has arrived. An answer with the lines of a file is forwarded at
+ * once and recorded afterwards; until then, no call can change the file. Any other answer is
+ * forwarded after it was recorded.
  */
 export class Aftermath {
   readonly #options: AftermathOptions;
@@ -159,8 +158,8 @@ export class Aftermath {
   }
 
   /**
-   * Records reads, listings and commands, then lets the next call use the call's files. Never
-   * throws: if recording fails, nothing counts as seen.
+   * Records reads, listings and commands, then releases the files for the next call. Never throws:
+   * if recording fails, nothing counts as seen.
    */
   async #noted(call: ProxyCall, response: unknown): Promise<void> {
     try {
@@ -256,9 +255,8 @@ function linesOf(range: { readonly from: number; readonly to: number }, total: n
 }
 
 /**
- * Adds receipts (a line about each file read) after the text of a result. Structured content that
- * only repeats the text gets them too, because some clients show nothing else. Other structured
- * content has its own schema and stays unchanged.
+ * Adds receipts (a line about each file read) after the text of a result. If `structuredContent`
+ * only repeats the text, adds them there too, because some clients show nothing else.
  */
 function withReceipts(id: string, result: JsonRecord, receipts: string): Buffer {
   const content = Array.isArray(result['content']) ? result['content'] : [];
@@ -274,8 +272,8 @@ function withReceipts(id: string, result: JsonRecord, receipts: string): Buffer 
 }
 
 /**
- * The text of an answer, still escaped, in the pieces in which it arrived. It is compared with a
- * file without parsing or copying, which would be most of the work for a large file.
+ * The text of an answer, still escaped, in the pieces in which it arrived. Compares it with a file
+ * without parsing or copying it, because both are slow for a large file.
  */
 export class EscapedAnswer {
   readonly #parts: readonly Buffer[];
@@ -286,7 +284,7 @@ export class EscapedAnswer {
     this.#start = start;
   }
 
-  /** The text of an answer. Undefined if the answer does not begin with a single text; it must then be parsed. */
+  /** The text of an answer. Undefined if the answer must be parsed, because it does not match `OPENING`. */
   static in(received: Received): EscapedAnswer | undefined {
     const opening = OPENING.exec(received.head);
     if (opening === null || opening[0].length > (received.parts[0]?.length ?? 0)) return undefined;
@@ -310,7 +308,7 @@ export class EscapedAnswer {
     return false;
   }
 
-  /** True if the rest of the answer has no content, no error and no incomplete `resultType`. */
+  /** True if the list of contents ends at `at`, and no error or incomplete `resultType` follows. */
   #succeeds(index: number, at: number): boolean {
     const rest = [this.#parts[index]?.subarray(at) ?? Buffer.alloc(0), ...this.#parts.slice(index + 1)];
     const [first = Buffer.alloc(0), second = Buffer.alloc(0)] = rest;
@@ -322,9 +320,9 @@ export class EscapedAnswer {
 }
 
 /**
- * Compares a piece of an answer from `from` on with a file's bytes from `done` on. Returns the end
- * of the equal part in the piece (`at`, undefined if the bytes differ) and in the file (`matched`).
- * `open`: the piece ends in a backslash.
+ * Compares a piece of an answer, from `from` on, with a file's bytes, from `done` on. Returns where
+ * the equal part ends: `at` in the piece and `matched` in the file. If the bytes differ, `at` is
+ * undefined. `open`: the piece ends in a backslash.
  */
 function compare(
   part: Buffer,

@@ -58,8 +58,8 @@ export function withNotices(id: string, result: JsonRecord, notices: readonly No
 }
 
 /**
- * The outcome of a call, by its answer. `unknown` for a task or a question to the user, because the call has not
- * ended.
+ * The outcome of a call, from its answer. `unknown`: the answer is a task or a question to the
+ * user, so the call has not ended.
  */
 export function answerEnding(response: unknown): 'done' | 'failed' | 'unknown' {
   const result = fieldOf(response, 'result');

@@ -18,8 +18,8 @@ export interface ProxyCall extends Answerable {
   /** The revision (a token for a file's bytes) in the call's arguments, if receipts are on. */
   readonly revision: string | undefined;
   /**
-   * The value of `UpstreamPaths.version` when the call was read, to notice that relative paths have changed their
-   * meaning since. Undefined if the call's paths do not depend on it.
+   * The value of `UpstreamPaths.version` when the call was read. If it has increased since, the
+   * call's relative paths may have changed their meaning. Undefined if the call has no such paths.
    */
   readonly pathsVersion: number | undefined;
   /** The number of typographic quotes that were straightened in the call's texts. */
@@ -34,9 +34,7 @@ export interface ProxyCall extends Answerable {
   keys: readonly string[];
   /** Releases the call's turn at its files, so that the next call can use these files. */
   release: () => void;
-  /**
-   * The id under which the store records, before the call is forwarded, that a change will happen.
-   */
+  /** The id of the call's change, which is announced in the store before the call is forwarded. */
   change: string | undefined;
   notices: readonly Notice[];
   /**

@@ -22,8 +22,8 @@ export class Catalogue {
   #describing: readonly ServerTable[] = [];
 
   /**
-   * `own`: the tables in the user's policy. Their rules for a tool apply even if a table in `known`
-   * fits the server better.
+   * `own`: the tables in the user's policy. For a tool that they describe, they take precedence
+   * over tables in `known` that fit the server better.
    */
   constructor(known: readonly ServerTable[], own: readonly ServerTable[] = []) {
     this.#known = known;
@@ -31,8 +31,8 @@ export class Catalogue {
   }
 
   /**
-   * Reads the server's name from the result of `initialize` or `server/discover`. In MCP revision
-   * 2026-07-28, any result has the name.
+   * Reads the server's name from a result: of `initialize` or `server/discover`, and in MCP
+   * revision 2026-07-28 of any request.
    */
   sawServer(result: unknown): void {
     const meta = fieldOf(result, '_meta');

@@ -91,7 +91,10 @@ export class FrontConnection {
   }
 }
 
-/** The body of a request. Undefined if it was too large or broken off; the request is rejected then. */
+/**
+ * The body of a request. If the body is too large or incomplete, rejects the request and returns
+ * undefined.
+ */
 export async function receivedBody(
   req: IncomingMessage,
   res: ServerResponse,

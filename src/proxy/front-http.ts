@@ -58,9 +58,9 @@ interface Front {
 }
 
 /**
- * Serves the gate on 127.0.0.1. With a command, every client with a session gets its own process,
- * and all others share one. With a URL, requests are relayed unchanged, and the gate checks only
- * tool calls.
+ * Serves the gate on 127.0.0.1. If the server is a command, each client with a session gets its own
+ * process, and all other clients share one. If the server is a URL, the gate relays the requests
+ * and reads only those that it must check.
  */
 export async function serveProxy(options: FrontOptions): Promise<Front> {
   const log = (text: string): void => void options.stderr.write(`lookfirst: ${text}\n`);
@@ -278,7 +278,8 @@ interface OpenPost {
 /**
  * One client of an MCP revision with sessions. It has its own server process, so that ids and
  * tokens need no translation. Answers and progress go to their request, questions to the newest
- * open request. Everything else goes to the client's own stream, if it has opened one.
+ * open request. Other messages go to the client's own stream; without one, to the newest open
+ * request.
  */
 class LegacyClient {
   readonly id: string;

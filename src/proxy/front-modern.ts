@@ -34,9 +34,9 @@ interface Problem {
 }
 
 /**
- * All clients of MCP revision 2026-07-28, which has no sessions. They share one server process. Their ids and
- * progress tokens may collide, so each request gets one of our ids, which is translated back in the answer. A
- * disconnect cancels the request.
+ * All clients of MCP revision 2026-07-28, which has no sessions. They share one server process.
+ * Their ids and progress tokens may be equal, so each request gets an id of ours, and its answer
+ * gets the client's id back.
  */
 export class ModernClients {
   readonly #open: () => FrontConnection;

@@ -32,8 +32,8 @@ interface RelayOptions {
 const HEEDED = new Set(JUDGED_METHODS);
 
 /**
- * Relays HTTP requests to a server behind a URL. Methods, headers, status, streams and sessions stay the server's
- * own. Each post that the gate must read goes through its own `Pump`; all others pass as bytes.
+ * Relays HTTP requests to a server behind a URL. Each request that the gate must read passes
+ * through its own `Pump`. All others are forwarded as bytes.
  */
 export class RelayEndpoint implements Endpoint {
   readonly #options: RelayOptions;
@@ -295,7 +295,7 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'expect',
 ]);
 
-/** The server's headers that apply to the answer on our connection. */
+/** The server's headers, without those that concern only the server's connection to us. */
 function headersBack(response: IncomingMessage): Record<string, string> {
   const headers: OutgoingHttpHeaders = {};
   for (const [name, value] of Object.entries(response.headers))

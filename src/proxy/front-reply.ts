@@ -4,8 +4,8 @@ import { INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, parseLine } from '../wi
 import { openStream, writeMessage } from '../wire/sse.ts';
 
 /**
- * If the answer takes longer than this, the headers are sent first, so that the client does not
- * time out. The answer then follows as an event.
+ * If the answer takes longer than this, the proxy sends the headers without it, so that the client
+ * does not time out. The answer then follows as an event.
  */
 const HEADERS_AFTER_MS = 5000;
 
@@ -24,7 +24,8 @@ interface ReplyOptions {
   /** True for MCP revision 2026-07-28, in which errors have their own HTTP status. */
   readonly modern: boolean;
   /**
-   * True if the answer begins with an event stream, as servers of earlier revisions send to clients that accept one.
+   * True if the answer is an event stream from the start. Servers of earlier revisions send one to
+   * each client that accepts it.
    */
   readonly streams: boolean;
 }

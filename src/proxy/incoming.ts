@@ -100,9 +100,8 @@ export function readIncoming(
 }
 
 /**
- * The replacements that straighten typographic quotes in the texts of a call, and the number of
- * these quotes. A text that is only a part of a file may or may not be code, so only the policy's
- * mode `all` changes it.
+ * The replacements that straighten typographic quotes in a call's texts, and the number of these
+ * quotes. A text that is only a part of a file may not be code, so only the mode `all` changes it.
  */
 function straightened(
   { catalogue, quotes }: Pick<InterceptOptions, 'catalogue' | 'quotes'>,
@@ -125,8 +124,8 @@ function straightened(
 }
 
 /**
- * The current `version` of the upstream's paths, which increases when relative paths may have
- * changed their meaning. Undefined if the call has no such paths, or only guessed ones.
+ * The present `UpstreamPaths.version`. Undefined if no path of the call can change its meaning, or
+ * if the paths are guessed.
  */
 function pathsVersionOf(meaning: CallMeaning, { version }: UpstreamPaths): number | undefined {
   const relies = !meaning.guessed && !givenPaths(meaning).every(UpstreamPaths.isPlain);
@@ -152,9 +151,8 @@ function splicesFor(
 }
 
 /**
- * The name of the argument that lists the files of a call that only reads. Refused files can be
- * removed from that list. Undefined if there is no such list: if one file is refused, the whole
- * call is refused.
+ * The argument in which a call that only reads lists its files. Refused files can be removed from
+ * that list. Undefined if there is no such argument; one refused file then refuses the whole call.
  */
 export function fileListOf({ meaning, args, message }: ProxyCall): string | undefined {
   const { touches, unexplained } = meaning;
@@ -192,9 +190,8 @@ export function movedRefusal({ tool }: ProxyCall): Refusal {
 }
 
 /**
- * Replaces strings at given places in a JSON message and keeps every other byte. If a key occurs
- * twice, both values are replaced, so that it does not matter which one the reader uses. Places
- * that hold no string are ignored. The line must be valid JSON.
+ * Replaces strings at given places in a line of valid JSON, and keeps every other byte. If an
+ * object has a key twice, replaces both values, because readers differ in which one they use.
  */
 export function spliceStrings(line: Buffer, splices: readonly Splice[]): Buffer {
   const found: Found[] = [];

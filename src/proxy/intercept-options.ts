@@ -73,7 +73,7 @@ export function inWords(
   return `${own.replace(/PATH|ROOT|TEXT/g, (name) => values[name as keyof typeof values] ?? '')}\n${text}`;
 }
 
-/** The text that the refused edit was to replace and that the file does not contain. */
+/** The old text of the refused edit; empty if the call makes no edit. */
 function oldTextOf({ detail }: Refusal, call: Pick<ProxyCall, 'meaning'> | undefined): string {
   for (const touch of call?.meaning.touches ?? []) {
     if (touch.does === 'change' && touch.intent.kind === 'edit')
@@ -111,10 +111,9 @@ function withOldText(words: ToolNames, oldText: string | undefined): ToolNames {
 const LATEST_MS = 10;
 
 /**
- * Background work: recording reads after their answers were sent. It runs a moment later, or
- * immediately if something depends on it. It does not run right after a request was forwarded: the
- * system tends to run the receiver on the sender's core, so our work would delay the server. Tasks
- * do not throw.
+ * Records reads in the background after their answers were sent: within `LATEST_MS`, or at once by
+ * `drain`. The delay keeps this work away from the moment after a request was forwarded: the server
+ * often runs on the same core, and would have to wait. Tasks must not throw.
  */
 export class Witnesses {
   #queued: (() => Promise<void>)[] = [];
@@ -172,10 +171,7 @@ export interface GateOptions {
 
 type Choice = (meta: JsonRecord) => ForeignSession | Promise<ForeignSession>;
 
-/**
- * The maximum number of sessions in the cache by `_meta`. The cache does not help a client whose
- * `_meta` differs in every call.
- */
+/** The maximum number of sessions in the cache of `remembered`. */
 const KEPT = 100;
 
 /** Completes the caller's options with defaults and with the state that all connections share. */
@@ -226,9 +222,9 @@ export function remembered(choose: Choice): Choice {
 }
 
 /**
- * Turns at files, by key: calls that only read share a turn; a call that changes a file has it
- * alone. First come, first served. A call that needs several files joins all their queues in one
- * step, so that two calls cannot deadlock.
+ * Lets calls take turns at files. Calls that only read share a turn; a call that changes a file has
+ * it alone. A call joins the queues of all its files in one step, so that two calls cannot
+ * deadlock.
  */
 export class ProxyTurns {
   readonly #files = new KeyedMutex<string>();

@@ -26,14 +26,16 @@ import { readOnlyRefusal, unknownToolRefusal } from './unknown-refusal.ts';
 import type { UpstreamPaths } from './upstream-paths.ts';
 
 const ASCII = /^[\0-\x7f]*$/;
-/** Matches texts of ASCII characters that equal no other Unicode character, even if case or Unicode form is ignored. */
+/**
+ * Matches ASCII texts without the characters `;`, `K` and the backtick, which also have a second
+ * form in Unicode.
+ */
 const UNMISTAKABLE = /^[\0-:<-JL-_a-\x7f]*$/;
 
 /**
- * The gate for tool calls: checks each call, forwards it unchanged or answers it itself, and
- * records its result. From the check to the answer, no other changing call for the same file runs;
- * calls that only read run together. Other processes can still write the file in between (see
- * LIMITS.md).
+ * The gate for tool calls: checks each call, forwards it or answers it itself, and records its
+ * result. From the check to the answer, no other call can change the same file. Other processes
+ * still can (see LIMITS.md).
  */
 export class Intercept {
   readonly #options: InterceptOptions;
@@ -296,7 +298,7 @@ export class Intercept {
   }
 }
 
-/** Locates a path, once per call: each refused attempt adds an entry to the journal. */
+/** Locates a path at most once per call, because each refused try adds an entry to the journal. */
 function locate(
   call: ProxyCall,
   session: ForeignSession,
@@ -334,7 +336,7 @@ async function locateAll(call: ProxyCall, session: ForeignSession): Promise<Refu
 
 /**
  * The keys of all files of a call. If a file is refused or cannot be located synchronously, returns
- * the result of `locate` for the first such file as `instead`.
+ * instead the result of `locate` for that file.
  */
 function keysOf(
   call: ProxyCall,
@@ -350,8 +352,8 @@ function keysOf(
 }
 
 /**
- * True if the upstream may open a file whose name differs only in case or Unicode form. Before a
- * change, ASCII letters such as K count too: a file's name may have the Kelvin sign instead.
+ * True if the upstream may open a file whose name differs from the given one in its Unicode form.
+ * For a change, this includes names with `K`: the file's name may contain the Kelvin sign instead.
  */
 function mayDifferOnDisk(meaning: CallMeaning, table: ServerTable | undefined): boolean {
   if (table?.equalNames !== true || meaning.guessed) return false;
@@ -371,9 +373,9 @@ function withPathsOnDisk(meaning: CallMeaning, session: ForeignSession): CallMea
 }
 
 /**
- * The refusal of a call with unknown effects: by the policy for unknown tools, or because the
- * session is read-only. Undefined if it is allowed, or its effects are known. The decision is
- * recorded in the journal.
+ * Decides about a call with unknown effects, and records the decision in the journal. Refuses the
+ * call if the session is read-only, or if the policy for unknown tools says so. Returns undefined
+ * if the call is allowed or its effects are known.
  */
 async function judgeUnexplained(
   options: Pick<InterceptOptions, 'unknownTools' | 'catalogue' | 'shared'>,

@@ -206,11 +206,9 @@ export async function runProxy(options: ProxyOptions): Promise<number> {
 }
 
 /**
- * Delays the server's answers until every client message that arrived earlier is handled. The
- * client wrote such a message without knowing the answer, so the message must get an earlier time
- * than the answer. If both pipes have input, Node may read either first. So each answer waits until
- * Node has polled its descriptors once more, which happens before the second of two immediates
- * runs.
+ * Delays the server's answers until every client message that arrived earlier is handled, so that
+ * recorded times follow the order of arrival. Node may read the two pipes in any order. So an
+ * answer waits for two immediates, between which Node polls both pipes again.
  */
 class ArrivingAnswers {
   readonly #pump: Pick<Pump, 'listens'>;
@@ -280,8 +278,8 @@ function codeOf(end: UpstreamEnd): number {
 
 /**
  * Forwards a server's output piece by piece as it arrives, so that large messages are not delayed.
- * Chooses the mode when a message begins: requests that are sent later cannot be answered by this
- * message.
+ * Chooses the mode of a message when it begins, because it cannot answer a request that is sent
+ * later.
  */
 export class Relay {
   readonly #judge: RelayJudge;
@@ -326,8 +324,8 @@ export class Relay {
     this.#listening = this.#judge.listens;
     const begins = isSpace(chunk[from]) ? undefined : beginsMessage(chunk, from);
     if (begins === false) return 'drop';
-    // Hold output that begins with white space, or with a bracket at the end of a chunk. Only the
-    // following bytes show whether it is a message.
+    // `undefined`: the output begins with white space, or with a bracket at the end of a chunk.
+    // Hold it until the next bytes show whether it is a message.
     return this.#judge.holds || begins === undefined ? 'hold' : 'pass';
   }
 

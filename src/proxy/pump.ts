@@ -38,8 +38,8 @@ const DEPENDING = new Set<unknown>(['tools/call', 'notifications/cancelled']);
 const OUR_KEYS = Buffer.from('dev.lookfirst');
 
 /**
- * Number of first bytes in which a response is recognised. A message without methods is forwarded
- * unexamined only if these bytes show that it is a response.
+ * The proxy forwards a message without methods unread only if its first bytes show that it is a
+ * response. This is the number of these bytes.
  */
 const HEAD_BYTES = 256;
 
@@ -84,8 +84,8 @@ export class Pump {
 
   /** Handles a message from the client. */
   fromClient(line: Buffer): void {
-    // Parse every line: a broken one may end the server, or mean something to a parser that is less
-    // strict.
+    // Parse every line. A broken line could end the server, or a less strict parser could find a
+    // call in it.
     const message = parseLine(line);
     if (!isRecord(message) && !Array.isArray(message))
       this.#ends.toClient(errorLine('null', PARSE_ERROR, 'Parse error'));
@@ -249,8 +249,8 @@ export class Pump {
     const key = text === undefined ? undefined : idKeyOfText(text);
     if (key !== undefined && !this.#waiting.has(key)) return undefined;
     if (key !== undefined && isPlainlyResponse(head)) return this.#take(key);
-    // Parse the message, to exclude requests. Requests from the server have their own ids, which
-    // may equal those of the client.
+    // The message may be a request of the server, whose ids may equal those of the client. Parse it
+    // to find out.
     const parsed = message.parse();
     if (parsed === undefined || parsed['method'] !== undefined) return undefined;
     return this.#take(idKey(parsed['id']) ?? '');
@@ -271,8 +271,8 @@ export class Pump {
 }
 
 /**
- * True if the proxy can forward a message unread: it has none of our `_meta` keys, and it is
- * clearly a response or all its methods are of no concern to the proxy.
+ * True if the proxy can forward a message unread. The message has none of our `_meta` keys. Also,
+ * it is clearly a response, or all its methods are of no concern to the proxy.
  */
 function isIgnored(line: Buffer): boolean {
   if (line.includes(OUR_KEYS)) return false;
@@ -282,9 +282,8 @@ function isIgnored(line: Buffer): boolean {
 }
 
 /**
- * Holds calls back until the server has identified itself in its answer to the handshake, because
- * their meaning depends on the server. Clients should wait for that answer themselves, but some may
- * not. The meaning of their first calls would otherwise be a guess.
+ * Holds calls back until the server has answered the handshake, because the meaning of a call
+ * depends on the server's name. Clients should wait for that answer, but some do not.
  */
 class Handshake {
   #held: (() => void)[] | undefined;

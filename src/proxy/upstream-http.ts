@@ -238,7 +238,7 @@ export class HttpUpstream implements Upstream {
   #failed(key: string | undefined, why: string): void {
     if (this.#over) return;
     if (key === undefined) this.#events.log(`${this.#url.origin}: ${why}`);
-    // An aborted request is no longer open and gets no answer.
+    // An aborted request is no longer in `#open`, so the client gets no answer to it.
     else if (this.#open.has(key))
       this.#events.onLine(errorLine(key, INTERNAL_ERROR, `${this.#url.origin}: ${why}`));
   }
@@ -292,8 +292,8 @@ function headerOf(response: IncomingMessage, name: string): string | undefined {
 }
 
 /**
- * One event stream. After a disconnect it reconnects and continues after the last event with an id.
- * A stream that answers no request reconnects even without such an event.
+ * One event stream. After a disconnect, it reconnects and continues after the last event that had
+ * an id. If no event had an id, only a stream that answers no request reconnects.
  */
 class ServerStream {
   readonly #options: ServerStreamOptions;

@@ -35,10 +35,9 @@ const LOCAL = new Set([...PLAIN, 'uv', 'serena']);
 const OTHER_FOLDER = /^(-C|--(cwd|directory|prefix|chdir|dir|workdir))(=|$)/;
 
 /**
- * Decides which paths the upstream certainly resolves to the files we judge. All other paths are
- * forwarded as the absolute paths that were judged. A server on another machine, and a server that
- * accepts only relative paths, get every path unchanged. Each connection has its own object,
- * because a client can change the folders of its server.
+ * Chooses the paths to forward, so that the upstream opens the files that we judged. Replaces a
+ * path that the upstream might resolve differently by an absolute one. Leaves all paths unchanged
+ * for a remote server, and for a server that accepts only relative paths.
  */
 export class UpstreamPaths {
   readonly #where: UpstreamLocation;
@@ -66,7 +65,7 @@ export class UpstreamPaths {
     if (isRecord(capabilities) && capabilities['roots'] !== undefined) this.sawRoots();
   }
 
-  /** Records that the client names, or may name, the server's folders. */
+  /** Records that the client names the server's folders, or has announced that it may. */
   sawRoots(): void {
     this.#rootsGiven = true;
   }
@@ -128,8 +127,8 @@ export function keepsFolder({ command, args }: Launch, table: ServerTable): bool
 }
 
 /**
- * The folder in the server's command line at which its relative paths start. Undefined if the
- * command line names none, or if no argument certainly is that folder.
+ * The folder in the server's command line at which its relative paths start. Undefined if there is
+ * none, or if it is uncertain which argument it is.
  */
 export function folderOf(launch: Launch, table: ServerTable): string | undefined {
   const { folder } = table;
@@ -185,8 +184,8 @@ interface UpstreamPathRules {
 }
 
 /**
- * The path our session must judge: the one the upstream will open. If the two differed, a call could reach a file
- * that was not judged. Paths relative to the root are passed to the session unchanged.
+ * The path that our session must judge: the one that the upstream will open. A path relative to the
+ * root stays unchanged.
  */
 export function upstreamPath(path: string, reading: UpstreamPathRules): string {
   if (isFileAddress(path)) return fromFileUrl(path);

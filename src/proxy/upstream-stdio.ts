@@ -13,7 +13,10 @@ export interface StdioUpstreamOptions {
   readonly maxLineBytes: number;
   /** The destination of the server's standard error; `inherit` uses ours. */
   readonly stderr: Writable | 'inherit';
-  /** Time that the server may be silent after the end of its input, and after each signal; default 1 s. */
+  /**
+   * Time without output after which a server whose input has ended gets a signal, and time between
+   * two signals; default 1 s.
+   */
   readonly graceMs?: number;
 }
 
@@ -37,9 +40,8 @@ const BUSY_LIMIT_MS = 10_000;
 const LADDER: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGKILL'];
 
 /**
- * A server started as a child process, with the whole environment and without a shell. It leads its
- * own process group, so that its child processes end with it. If we are killed, it sees the end of
- * its input.
+ * A server started as a child process, without a shell and with our whole environment. It leads its
+ * own process group, so that its child processes end with it.
  */
 export class StdioUpstream implements Upstream {
   readonly ended: Promise<UpstreamEnd>;

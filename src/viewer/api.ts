@@ -243,7 +243,7 @@ function textOf(value: unknown): string | undefined {
 
 function filterOf(query: Query): FeedFilter {
   const text = (name: string): string | undefined => query.get(name) || undefined;
-  // Unknown kinds would find nothing, so they are left out.
+  // Ignore unknown kinds, which match no entry.
   const kinds = query.getAll('kind').filter((kind) => Object.hasOwn(ENTRY_KINDS, kind)) as EntryKind[];
   return {
     session: text('session'),
@@ -280,7 +280,10 @@ function conflictView(sources: ViewSources, refusal: Refusal, root: string): Und
   };
 }
 
-/** The sections of a preview: each begins with the path of a file on a line of its own. */
+/**
+ * Splits the diff of an undo preview into sections, one per file. Each section begins with the
+ * file's path on a line of its own.
+ */
 function previewDiffs(
   sources: ViewSources,
   { root, diff, paths }: { readonly root: string; readonly diff: string; readonly paths: readonly string[] },
@@ -305,7 +308,10 @@ function section(
   return { root, path, ...rows, parts: false, ...(note === undefined ? {} : { note }) };
 }
 
-/** The undo of a change, or of its effect on one file; undefined if there is no such change here. */
+/**
+ * The undo of a change, or of its effect on one file (`path`). Undefined if the viewer shows no
+ * such change.
+ */
 async function undoJobFor(
   { records, scope }: ViewSources,
   {

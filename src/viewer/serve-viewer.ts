@@ -38,9 +38,9 @@ const PAGE: Readonly<Record<string, PageFileName>> = {
 };
 
 /**
- * One-time addresses. A browser is started with the address as an argument, which other users of
- * the machine can read. So it contains a code that works once and for a short time, instead of the
- * token.
+ * One-time codes for the viewer's address. Other users of the machine can see the address in the
+ * command line that starts a browser. So it contains a code that works once and for a short time,
+ * not the token.
  */
 class Entrance {
   #code: string | undefined;
@@ -72,9 +72,9 @@ export interface ViewerOptions extends ApiOptions {
 }
 
 /**
- * Answers the requests of the viewer's page. The page itself holds no data and needs no token; everything else does.
- * Requests that name another host, or come from another site, get 403. So a foreign page cannot reach the viewer, even
- * through a host name that resolves to this machine.
+ * Answers the requests of the viewer's page. Everything except the page's own files needs the
+ * token. Requests that name another host or come from another site get 403, so that a foreign page
+ * cannot reach the viewer.
  */
 function viewerListener(options: ViewerOptions): RequestListener {
   const api = new Api(options);
@@ -145,8 +145,8 @@ function isFromHere({ headers, socket }: IncomingMessage): boolean {
   if (!hosts.includes(host)) return false;
   if (headers.origin !== undefined && headers.origin.toLowerCase() !== `http://${host}`) return false;
   const site = headers['sec-fetch-site'];
-  // `sec-fetch-site: none` means that the user typed the address. A link on another site may open
-  // the page (`navigate`), because the page shows nothing without the token.
+  // `none`: the user typed the address. `navigate`: the user followed a link, perhaps on another
+  // site. Both may open the page, because it shows nothing without the token.
   return (
     site === undefined ||
     site === 'same-origin' ||

@@ -79,9 +79,9 @@ export const isFiltered: ReadonlySignal<boolean> = computed(() =>
 let token = '';
 
 /**
- * Takes the token from the address, or exchanges a one-time code there for a token. Removes token
- * and code from the address, so that no history or bookmark holds them. Returns false without a
- * token.
+ * Takes the token from the address, or exchanges the one-time code in the address for a token.
+ * Removes both from the address, so that no history or bookmark holds them. Returns false if there
+ * is no token.
  */
 export async function takeToken(): Promise<boolean> {
   const given = location.hash.slice(1);

@@ -23,7 +23,8 @@ const config: ViteUserConfig = defineConfig({
     server: { deps: { external: [/\/build\/.*\.js$/] } },
     pool: 'forks',
     isolate: false,
-    // Slow and busy machines take longer; only a result that never arrives is a failure.
+    // Allow much time, because some machines are slow or busy. Only a result that never arrives is
+    // a failure.
     testTimeout: 300_000,
     hookTimeout: 300_000,
     expect: { poll: { timeout: 100_000 } },

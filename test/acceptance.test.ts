@@ -14,9 +14,8 @@ it.concurrent.each([
   'passes every scenario of the contract, if the scenarios are installed: %s',
   {
     timeout: 900_000,
-    // Retry once. One scenario sends a read and a write together. If the machine pauses the client
-    // between the two, the server answers the read before the write arrives. To the server this
-    // looks like a client that waited.
+    // Retry once. One scenario sends a read and a write together. On a busy machine the write may
+    // arrive after the answer to the read, and the scenario then fails.
     retry: 1,
   },
   async (_version, flags) => {

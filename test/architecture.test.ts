@@ -39,7 +39,10 @@ const FS_EXCEPTIONS = new Set<string>([
   'opencode.ts',
 ]);
 
-/** Files that may import `node:os` to make a temporary folder. No file may look up the user's home folder itself. */
+/**
+ * Files that may import `node:os`, to make a temporary folder. Others may not, so that none looks
+ * up the user's home folder.
+ */
 const OS_EXCEPTIONS: ReadonlySet<string> = new Set(['cli/stage.ts']);
 
 /**
@@ -241,8 +244,8 @@ const STATE_EXCEPTIONS: Readonly<Record<string, string>> = {
 /** Functions whose signature a framework prescribes. */
 const BOOLEAN_EXCEPTIONS = new Set(['adapters/langchain.ts: replaceAll']);
 /**
- * Names that several modules may export: each framework has a function of that name, or a public
- * module offers an internal function under the same name.
+ * Names that several modules may export: several adapters offer a function of this name, or an
+ * entry point offers its own version of an internal one.
  */
 const NAMES_OF_ENTRY_POINTS = ['ServerOptions', 'lookfirstTools', 'seenFrom', 'serveHttp', 'serveStdio'];
 

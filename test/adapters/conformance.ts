@@ -34,7 +34,10 @@ export interface Run {
 /** One way to use Lookfirst in a framework, such as its adapter's tools or hooks. */
 export interface Door {
   readonly name: string;
-  /** The calls by which the model reads, writes, edits and undoes with the tools that it gets. */
+  /**
+   * The calls with which the model reads, writes, edits and undoes, by the names of this door's
+   * tools.
+   */
   readonly calls: {
     read(path: string): Call;
     write(path: string, content: string): Call;
@@ -47,13 +50,13 @@ export interface Door {
   tools(session: Session): readonly string[] | Promise<readonly string[]>;
   /** Runs an agent whose context loses the read of `a.txt` before it writes `two` to the file. */
   compacts?(run: Omit<Run, 'steps'>): Promise<Shown | undefined>;
-  /** True if refusals carry an error flag: some frameworks have none for some tools. */
+  /** True if refusals carry an error flag. Some frameworks have no such flag for some tools. */
   readonly flags: boolean;
   /** True if images are shown as images. False for frameworks whose file tools show text only. */
   readonly images: boolean;
   /**
-   * `shown` (the default): the model sees the text of a merged change. `refused`: the framework
-   * writes the text of an answer itself, so the change is refused instead of merged.
+   * `shown` (the default): after a merge, the model sees the merged text. `refused`: the framework
+   * writes the answers itself and cannot show that text, so changes are refused instead of merged.
    */
   readonly merges?: 'shown' | 'refused';
 }

@@ -25,10 +25,8 @@ describe('the types of the adapters', () => {
 });
 
 /**
- * Copies our declaration files as ordinary source files, and writes a project for them and the
- * tests. `skipLibCheck` skips every declaration file, and ours must be checked. Without
- * `skipLibCheck`, the compiler would check half a million lines of the frameworks, some of which do
- * not compile.
+ * Copies our declaration files as source files, so that the compiler checks them. It skips real
+ * declaration files, because those of the frameworks contain errors (`skipLibCheck`).
  */
 function copyTypes(): void {
   rmSync(checked, { recursive: true, force: true });

@@ -86,8 +86,8 @@ function fill(): void {
       // fit.
     }
   }
-  // Leave room for the log line that is written before the file is moved aside. Then only copying
-  // the file fails.
+  // Leave room for the log line that is written before the file is copied, so that only the copy
+  // fails.
   if (settings.full === settings.home) {
     unlinkSync(filler);
     writeFileSync(filler, Buffer.alloc(88_000));

@@ -1,5 +1,5 @@
-// Keeps the old bytes of a file that another program still writes to. Then releases them at a moment when no further
-// file can be opened.
+// Retains a file that a writer still has open, and lets the writer append to it. Then closes the
+// retained file while no descriptor is free, and sends the bytes that were kept.
 import { closeSync, openSync, readdirSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { openDisk } from '../../src/disk/context.ts';

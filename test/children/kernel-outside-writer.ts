@@ -59,8 +59,8 @@ async function work(): Promise<void> {
       if (written !== undefined) await written;
       acknowledged.push(number);
     } catch (error) {
-      // The name is absent for a moment if our commit moves the old file aside first. A write at
-      // that moment did not happen and is not counted.
+      // A commit by `claim` moves the old file aside before it creates the new one. A write in
+      // between finds no file, and is not counted.
       if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
       next -= settings.kind === 'slow' ? 0 : 1;
     }

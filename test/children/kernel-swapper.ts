@@ -1,5 +1,6 @@
-// The attacker: exchanges two names as fast as it can until its parent stops it, in one system call where the system
-// has one. It restores both names at the end and sends the number of exchanges.
+// The attacker: exchanges two names as fast as it can until its parent stops it. Uses a single
+// system call if the system has one. Restores both names at the end and sends the number of
+// exchanges.
 import { renameSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { setImmediate } from 'node:timers/promises';

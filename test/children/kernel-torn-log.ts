@@ -1,5 +1,5 @@
 // Writes the log of temporary files until its tiny disk is full, makes room and continues. Sends
-// its parent the folders whose log calls succeeded, and the folders that the log then contains.
+// the folders whose log calls succeeded, and the folders that the log contains at the end.
 import { appendFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { LitterLog, logFolder, readLitter } from '../../src/disk/litter-log.ts';

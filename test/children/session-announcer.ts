@@ -1,5 +1,5 @@
-// Records that another program is about to write a file, and may make that write itself. Then it is
-// killed, before it can record the result.
+// Announces a write of another program, and in the mode `writes` also makes it. Then this process
+// is killed, before it can record the outcome.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AnnounceOptions } from '../../src/model/session.ts';

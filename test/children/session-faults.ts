@@ -85,9 +85,9 @@ async function endOf(change: () => Promise<Outcome<object>> | undefined): Promis
 }
 
 /**
- * Moves each file in a new session and undoes the move, which completes the records of unfinished
- * changes. Then undoes the agent's change. Reports how many changes are still unfinished, and
- * whether the undo restored all files.
+ * Moves each file in a new session and undoes the move, so that the gate records the outcome of
+ * unfinished changes. Then undoes the agent's change. Reports how many changes are still
+ * unfinished, and whether all files are restored.
  */
 async function afterwards(before: readonly string[]): Promise<object> {
   const sessions = await Sessions.open({ roots: [root], home });

@@ -1,5 +1,6 @@
-// Undoes a change that made a folder, stores the files of a removed folder, or removes a folder
-// without Lookfirst. Sends its parent a message when it begins and when it ends.
+// `undo`: undoes a change that made a folder. `take-in`: stores the files of a removed folder.
+// `naive`: removes a folder without Lookfirst. Sends its parent a message at the beginning and at
+// the end.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Sessions } from '../../src/session/sessions.ts';

@@ -41,8 +41,8 @@ export interface Done {
 export interface Operation {
   readonly name: string;
   /**
-   * Applies if the last name of the path is a link. `all`: the operation follows the link.
-   * `itself`: it works on the link.
+   * What the operation does with a link at the end of the path. `all`: follows the link. `itself`:
+   * works on the link.
    */
   readonly links: 'all' | 'itself';
   /**

@@ -15,8 +15,8 @@ export interface Row {
   /** The refusal's code, if it is not OUTSIDE_WORKSPACE. */
   readonly code?: string;
   /**
-   * The last name of the path is a link. Operations that remove or move names act on the link,
-   * which is inside.
+   * Set if the path ends in a link. Operations that remove or move names then act on the link,
+   * which is inside the root.
    */
   readonly leaf?: 'link';
   /**

@@ -50,7 +50,7 @@ function suite(storeUrl: () => string | undefined): void {
 
   it('marks lines that another program changed between two changes and after the last one', async () => {
     const t = await scene(storeUrl());
-    // The text that a session wrote is stored a moment later, at the latest when the session is closed.
+    // Close the session, so that the text that it wrote is stored now and not a moment later.
     await t.other.close();
     await t.put('a.txt', `${t.text('a.txt')}outside\n`);
     expect(await writers(t, 'a.txt')).toEqual(['-', 'one', 'one', '-', '-', 'other', 'outside']);

@@ -50,7 +50,7 @@ function suite(storeUrl: () => string | undefined): void {
       return { ...t, other };
     }
 
-    /** An edit that the other session learns about. */
+    /** Edits line `n` in `session`, and waits until `other` knows about the edit. */
     async function toldEdit(
       session: GatedSession,
       other: GatedSession,

@@ -61,8 +61,8 @@ describe('lookfirst diff', () => {
   it('says so if the bytes were removed or the change does not exist', async () => {
     const work = await changedDesk();
     await work.put('b.txt', 'by hand\n');
-    // Close the session, which stores the text of files that it has shown, before the stored text
-    // is deleted.
+    // Close the session, which stores the texts that it has shown. Otherwise it could store them
+    // after the deletion below.
     await work.session.close();
     rmSync(join(work.home, 'images'), { recursive: true });
     expect((await lookfirst(work, ['diff', work.changes[2] ?? ''])).stdout).toContain(
@@ -302,7 +302,8 @@ describe('lookfirst gc', () => {
     mkdirSync(folder, { recursive: true });
     const leftover = join(folder, `${OLD}-${randomUUID()}`);
     writeFileSync(leftover, 'left over\n');
-    // The age of this file is its ctime, which cannot be set back, so the retention is made short instead.
+    // `gc` takes the ctime as the age of this file, and `utimes` cannot set that back. So the
+    // second `gc` below gets a short retention.
     utimesSync(leftover, new Date(OLD), new Date(OLD));
     await lookfirst(work, ['gc']);
     expect(readdirSync(folder)).toHaveLength(1);

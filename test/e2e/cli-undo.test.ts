@@ -220,7 +220,8 @@ describe('lookfirst undo', () => {
     const written = await server.call('write_file', { path: 'a.txt', content: 'two\n' });
     expect(await lookfirst(work, ['undo', written.change ?? ''])).toMatchObject({ code: 0 });
     expect(readFileSync(join(work.root, 'a.txt'), 'utf8')).toBe('one\n');
-    // The undo restored bytes that the agent has seen, so they count as seen, and the answer says so.
+    // The undo restored bytes that the agent had seen before its write. So the agent may write
+    // without another read, and the answer says why.
     const again = await server.call('write_file', { path: 'a.txt', content: 'three\n' });
     expect(again).toMatchObject({ ok: true });
     expect(again.text).toContain('back at an earlier state');

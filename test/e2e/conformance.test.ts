@@ -29,9 +29,9 @@ if (!runnable)
   );
 
 /**
- * Scenarios that call tools by name. They run against our HTTP transport with tools that answer as
- * the suite expects. Resources, prompts, completion, sampling, logging, tasks and skills are
- * optional, and we do not offer them.
+ * Scenarios that call tools by name. They run against our HTTP transport, with tools that answer as
+ * the suite expects. Scenarios of optional features that we do not offer, such as prompts, are left
+ * out.
  */
 const WITH_FIXTURES = {
   '2025-11-25': [

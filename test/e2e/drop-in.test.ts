@@ -102,7 +102,10 @@ function withoutTimes(told: Told): Told {
 
 const textOf = (told: Told): string => told.content?.map(({ text }) => text).join('\n') ?? '';
 
-/** True for equal answers. Our refusal must contain the official words, and may add its own. */
+/**
+ * True if our answer equals the official one. Our text of an error may be longer, but must contain
+ * the official text.
+ */
 function isSame(official: Told, ours: Told): boolean {
   if (official.isError !== true) return JSON.stringify(ours) === JSON.stringify(official);
   return ours.isError === true && textOf(ours).includes(textOf(official)) && !('structuredContent' in ours);

@@ -14,7 +14,7 @@ const here = await sandboxHere();
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 /**
- * A pseudo-random value of `length` characters from `alphabet`, another one for each `seed`. It
+ * A pseudo-random value of `length` characters from `alphabet`, different for each `seed`. It
  * begins with `a7B`, so that it contains a digit and letters of both cases.
  */
 function unique(seed: number, length: number, alphabet = `${LETTERS}0123456789`): string {
@@ -29,7 +29,8 @@ function unique(seed: number, length: number, alphabet = `${LETTERS}0123456789`)
 const HEX = '0123456789abcdef';
 
 /**
- * A file, and the text that contains its secret value. `length` and `alphabet` describe that value.
+ * A file, and a function that puts a secret value into the file's text. `length` and `alphabet`:
+ * the form of that value.
  */
 type Row = readonly [path: string, line: (value: string) => string, length?: number, alphabet?: string];
 

@@ -67,8 +67,8 @@ describe('a server process', () => {
     expect(await served.stop()).toBe(0);
     expect(readdirSync(places.root)).toEqual([]);
     expect(readdirSync(places.outside)).toEqual([]);
-    // The output needs no check here: RawClient throws at a line that is not JSON. Messages go to
-    // standard error.
+    // Standard output needs no check here: RawClient throws at a line that is not JSON. Messages
+    // for the user go to standard error.
     await expect.poll(() => served.client.errors).toContain(`serving ${places.root}`);
   });
 

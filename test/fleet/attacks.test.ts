@@ -209,8 +209,8 @@ await describePostgres('attacks on a fleet', (server) => {
     const session = sessionRecord('s');
     const seen = (key: string) => ({ session: 's', sighting: { ...BARE_SIGHTING, key } });
     await one.record({ session, sightings: [seen('/a')], announce: pendingChange('held') });
-    // Lock a row, so that the next `record` of `one` waits in the middle of its transaction: after
-    // it has removed what the session saw, and before it commits.
+    // Lock a row, so that the next `record` of `one` stops in the middle of its transaction. It
+    // then has removed /a from what the session saw, and has not committed.
     await blocker.query('begin');
     await blocker.query(`select from ${blocker.schema}.pending for update`);
     const losing = one.record({ forget: [{ session: 's', key: '/a' }], settle: ['held'] });

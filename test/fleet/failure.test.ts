@@ -11,7 +11,10 @@ import { describePostgres, type PostgresServer } from '../support/postgres.ts';
 import { scratch } from '../support/tree.ts';
 import { agrees, killedInTheMiddle, opened } from './killed.ts';
 
-/** Longer than the deadline of a call, with time for a loaded machine. */
+/**
+ * The time in which every call must end: longer than the deadline of a call, even on a loaded
+ * machine.
+ */
 const ANSWERED_MS = 20_000;
 
 async function through(server: PostgresServer, url: string): Promise<{ relay: Relay; url: string }> {

@@ -30,8 +30,8 @@ export async function killedInTheMiddle(
   let killed: Promise<void> | undefined;
   for (const [index, name] of names.entries()) {
     if (index === Math.floor(edits / 3)) killed = server.kill();
-    // Wait for the server's end halfway. Edits before this point may meet a server that is ending,
-    // and edits after it find no server.
+    // Wait until the server has ended. Edits before this point may meet a server that is still
+    // ending; edits after it find no server.
     if (index === Math.floor(edits / 2)) await killed;
     if (index === Math.floor((2 * edits) / 3)) {
       await server.start();
@@ -59,8 +59,8 @@ export async function killedInTheMiddle(
   await sessions.close();
   const later = await opened(url, places);
   for (const name of names) await agrees(later, places, name);
-  // Each write in `agrees` has also recorded the outcome of a change that was unfinished when the
-  // server died.
+  // No change may be unfinished: each write in `agrees` also recorded the outcome of the change
+  // that the killed server had interrupted.
   expect(await later.world.store.pending({ here: true })).toEqual([]);
   return { refused: refused.length };
 }

@@ -72,8 +72,8 @@ await describePostgres('machines on one PostgreSQL', (server: PostgresServer) =>
 
     const there = await machine(store, { workspace: 'project', files });
     await (await there.session()).compacted();
-    // This read makes this process the last one that wrote to the session. It has not noticed that
-    // the other machine made the session forget a.txt.
+    // After this read, this process is the last one that wrote to the session in the store. But it
+    // still remembers a.txt, which the compaction on the other machine has cleared.
     await ok(session.read('b.txt', { offset: 1, limit: 1 }));
     await refusal(session.write('a.txt', 'forgotten\n'), 'NOT_READ');
     expect(here.text('a.txt')).toBe('written from memory\n');

@@ -14,7 +14,10 @@ import { opened } from './killed.ts';
 
 const PGBOUNCER = '/usr/sbin/pgbouncer';
 
-/** The statements that the server has prepared for a connection that repeats one query. */
+/**
+ * The names of the statements that the database server keeps for a connection, after the connection
+ * has repeated one query.
+ */
 async function preparedBy(url: string): Promise<readonly unknown[]> {
   const db = await PostgresConnection.open(url);
   onTestFinished(() => db.close());

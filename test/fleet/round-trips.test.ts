@@ -43,9 +43,9 @@ await describePostgres('round trips to PostgreSQL', (server) => {
     ['an undo of ten files', 5, (session) => ok(session.undo()), batch],
     ['the status of eleven files', 2, (session) => ok(session.status())],
   ])('that %s waits for are at most %i', async (_what, most, run, before) => {
-    // The store polls about once a second, and an operation queries the database again for facts
-    // that are older than that. On a busy machine one operation takes more than a second. So stop
-    // the polls, and let the clock advance by only a microsecond per call.
+    // Keep other round trips out of the count. The store polls about once a second, and an
+    // operation reads facts again that are older than that. So stop the polls, and let the clock
+    // advance by only a microsecond per call.
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
     let now = performance.now();
     const clock = vi.spyOn(performance, 'now').mockImplementation(() => (now += 0.001));
@@ -139,8 +139,8 @@ await describePostgres('round trips to PostgreSQL', (server) => {
       const store = await openPostgresStore(url);
       onTestFinished(() => store.close());
       stores.push(store);
-      // Each store has its own hash chain. All of them append an entry, so that the next chain
-      // links to the new end of every earlier chain.
+      // Each store has its own hash chain. Let all stores append an entry, so that the chain of the
+      // next store links to a new end of every earlier chain.
       for (const each of stores) await each.record({ entries: [readEntry()] });
     }
     const [first] = stores;

@@ -1,5 +1,5 @@
-// Loaded into the program under test before its own code (`moment` in table.ts). Acts as another program, or as a
-// failing disk, at an exact moment of a change, so that a race does not depend on timing.
+// Loaded before the program under test (`moment` in table.ts). Makes another program write, or the
+// disk fail, at an exact moment of a change, so that a race does not depend on timing.
 import fs from 'node:fs';
 import http from 'node:http';
 import { createRequire, syncBuiltinESMExports } from 'node:module';
@@ -17,8 +17,8 @@ function save(change) {
 }
 
 const moments = {
-  // Saves the file just before our commit exchanges it. Saves again just after the exchange, based
-  // on our new bytes, before our commit has restored the first save.
+  // Another program saves the file just before our commit exchanges it. It saves again just after
+  // the exchange, based on our new bytes.
   'two saves': () => {
     native.swapSync = (from, to) => {
       exchanges += 1;
@@ -27,8 +27,8 @@ const moments = {
       if (exchanges === 1) save((text) => `${text}theirs 2\n`);
     };
   },
-  // Appends a line just before our first and second try to commit. Each of these tries finds
-  // unexpected bytes and exchanges the files back.
+  // Another program appends a line just before our first and just before our second try to commit.
+  // Both tries find unexpected bytes and exchange the files back.
   appending: () => {
     native.swapSync = (from, to) => {
       exchanges += 1;

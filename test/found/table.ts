@@ -83,7 +83,10 @@ const mount = (folder: string): string =>
 export const CAN_MOUNT: boolean =
   spawnSync('sh', ['-c', mount('/mnt'), 'sh', 'true'], { stdio: 'ignore' }).status === 0;
 
-/** A server one of whose folders is a disk of 8 MB, and the path at which the test can use that disk. */
+/**
+ * Starts a server for which `folder` is a disk of 8 MB. `disk` is the path at which the test
+ * reaches that disk.
+ */
 export async function withSmallDisk(
   places: Scratch,
   folder: string,

@@ -48,7 +48,8 @@ export function conversation(start: string, acts: readonly Act[]): { records: ob
 }
 
 /**
- * The lines of a transcript that are still the same in the file's present text, as `NUMBER TEXT`.
+ * The lines of the file's present text (`now`) that the transcript proves as seen, each as `NUMBER
+ * TEXT`.
  */
 export function confirmedLines(transcript: Transcript, now: string): readonly string[] {
   const { sightings } = deriveSightings(transcript, 'claude-code');
@@ -110,9 +111,8 @@ function edited(known: KnownLines, old: string, edit: Act & { kind: 'edit' }): M
 }
 
 /**
- * True if a text occurs once in the file and is followed by a newline that is not the end of the
- * file. After an edit that removes such a text, the file's number of lines shows whether the
- * newline was removed too.
+ * True if `text` occurs once in the file, before a newline that is not the file's last. After an
+ * edit that removes `text`, the number of lines shows whether that newline was removed too.
  */
 function isWithin(text: string, all: string): boolean {
   const isOnce = all.indexOf(text) === all.lastIndexOf(text);

@@ -8,7 +8,10 @@ import { SCRIBES } from './scribes/all.ts';
 import { seenLines } from './seen-lines.ts';
 import { ROOT, type Step } from './step.ts';
 
-/** A read of every file, and a compaction that removes the first read. */
+/**
+ * A conversation with each kind of call, a compaction that keeps the first read, a rewind and a
+ * cleared result.
+ */
 const CONVERSATION: readonly Step[] = [
   { do: 'call', id: '1', tool: 'read', path: 'a.ts' },
   { do: 'result', id: '1' },

@@ -1,9 +1,9 @@
 import { splitLines } from '../../src/text/lines.ts';
 
 /**
- * A model's knowledge of one file, computed character by character. It is slow, and independent of the code that it
- * checks. `sure`: the model has seen exactly these lines. `told`: at some time, the model was shown or wrote a whole
- * line with this number and text.
+ * A model's knowledge of one file, computed character by character, independently of the code that
+ * it checks. `sure`: the present lines that the model certainly knows. `told`: all lines, as number
+ * and text, that the model was ever shown or has written.
  */
 export class KnownLines {
   #lines: readonly string[];
@@ -91,7 +91,7 @@ function rewritten(old: readonly string[], { places, length, put }: Replacement)
     }
     const replaced = new Set(owners.slice(at, at + length));
     at += length;
-    // Skip a removal of whole lines, because it leaves the next line unchanged.
+    // Removing whole lines leaves the next line unchanged, so the removal concerns no new line.
     const isStart = last === undefined || last.line.endsWith('\n');
     if (put === '' && isStart && owners[at] !== owners[at - 1]) continue;
     for (const piece of put === '' ? [''] : splitLines(put)) {

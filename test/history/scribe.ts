@@ -34,7 +34,10 @@ export class Calls {
     return this.#calls.get(id);
   }
 
-  /** The lines that a result shows, and their file: from the result itself, or from its call. */
+  /**
+   * The lines that a result shows, and their file. Taken from the result's `shows`; if that is
+   * missing, from the call.
+   */
   shown(step: ResultStep): { readonly path: string; readonly lines: Lines } | undefined {
     if (step.shows !== undefined) return step.shows;
     const call = this.get(step.id);

@@ -4,8 +4,8 @@ import type { GatedSession } from '../../src/session/gated-session.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
 
 /**
- * A conversation (thread) of which only the events are stored, as in the system that the preset
- * `thread-history` copies.
+ * A conversation (thread) of which only the events are stored. The preset `thread-history` copies a
+ * system that works in this way.
  */
 class Thread {
   readonly events: object[] = [];

@@ -154,7 +154,10 @@ describe("the client's own rewind", () => {
 });
 
 describe('a rewind of Codex, which continues in a new file', () => {
-  /** The first record of the new file as Codex 0.166.0 wrote it, with short instructions. */
+  /**
+   * The first record of the file that Codex 0.166.0 begins after a rewind, with shortened
+   * instructions.
+   */
   const head = (thread: string, base: { readonly records: number; readonly endByte: number }) => ({
     timestamp: new Date().toISOString(),
     ordinal: base.records,

@@ -27,7 +27,10 @@ const list = hunks.slice(0, COUNT);
 writeFileSync(new URL('hunks.json', import.meta.url), `${JSON.stringify(list, null, 1)}\n`);
 process.stdout.write(`${list.length} hunks\n`);
 
-/** The one change of a file between a commit and its parent, with three lines around it, if its old text is unique. */
+/**
+ * The change of a file between a commit and its parent as one hunk, with three lines around it.
+ * Undefined if the hunk is too large, or if its old text is not unique.
+ */
 function hunkOf(commit, path) {
   let before;
   try {

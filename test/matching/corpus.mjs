@@ -16,8 +16,8 @@ export function corpus() {
 }
 
 /**
- * Makes the mistake in all hunks three times with random details. A mistake that fits few hunks
- * thus still gives enough cases.
+ * Applies a mistake to every hunk three times, with random details. So even a mistake that fits few
+ * hunks gives enough cases.
  */
 function casesOf(hunks, make) {
   const random = seeded(SEED);

@@ -100,7 +100,7 @@ describe('the stdio loop in its own process', () => {
     const value = 'z'.repeat(100_000);
     client.child.stdout.pause();
     const answers = Array.from({ length: 300 }, () => client.text('echo', { value }));
-    // Resume reading only when every answer is in the pipe or waits to be written.
+    // Start reading the answers only after the requests were written.
     await client.said('').then(() => new Promise(setImmediate));
     client.child.stdout.resume();
     expect(new Set(await Promise.all(answers))).toEqual(new Set([value]));

@@ -38,8 +38,8 @@ export class ReferenceSession {
   }
 
   /**
-   * True if the file has earlier bytes again that the session has seen whole. Real sessions remember only some earlier
-   * states, so this is an upper limit.
+   * True if the file has returned to bytes that the session has seen whole. A real session
+   * remembers fewer earlier states, so the gate may say no where this says yes.
    */
   cameBack(file: string, content: readonly string[] | undefined): boolean {
     if (content === undefined || same(this.known.get(file)?.base, content)) return false;

@@ -1,4 +1,5 @@
-// A PostgreSQL server for tests and benchmarks: from the package of binaries in this folder, else Debian's.
+// A PostgreSQL server for tests and benchmarks. Uses the programs of the npm package in this
+// folder, or Debian's if the package cannot be installed.
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -37,8 +38,8 @@ export async function startServer({ fsync = 'off', tlsPort } = {}) {
 }
 
 /**
- * The folder that contains the programs initdb and postgres (`bin`), and the package whose
- * libraries need links (`native`), if they come from a package. A string says why there are no
+ * Finds the PostgreSQL programs. `bin`: their folder. `native`: the folder of the npm package, if
+ * they come from it; its libraries need links. Returns a string with the reason if there are no
  * programs.
  */
 function findBinaries() {
@@ -143,7 +144,10 @@ class Server {
     });
   }
 
-  /** Makes a certificate that no authority has signed, and requires encryption and a password from the network. */
+  /**
+   * Makes a self-signed certificate. Connections over the network then need encryption and a
+   * password.
+   */
   #certify() {
     const [key, certificate] = ['server.key', 'server.crt'].map((name) => join(this.folder, name));
     const subject = ['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1'];
@@ -179,9 +183,9 @@ class Server {
   }
 
   /**
-   * The command line of a PostgreSQL program, which must not run as root. In a user namespace
-   * without a mapping, root's process sees itself as nobody and still owns its files. With setpriv,
-   * the server ends even if the process that started it is killed.
+   * The command line of a PostgreSQL program, which refuses to run as root. With `unshare -U`, a
+   * process of root runs as nobody and still owns its files. With `setpriv`, the program ends even
+   * if its parent is killed.
    */
   #command(name, args) {
     const bounded = existsSync('/usr/bin/setpriv') ? ['setpriv', '--pdeathsig', 'QUIT'] : [];

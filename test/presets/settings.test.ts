@@ -4,16 +4,15 @@ import { PRESET_NAMES, type PresetName } from '../../src/model/policy.ts';
 import { type Door, openScene, type Said, type Scene } from '../seeds/doors.ts';
 
 /**
- * A setting, a call that tests it (`play`), and the presets in which the call is allowed
- * (`allowed`). Presets copy the rules of other systems. At least one of these systems forbids what
- * the setting's default allows.
+ * A setting, a call that tests it (`play`), and the presets that allow the call (`allowed`). Each
+ * preset copies the rules of another system.
  */
 interface Row {
   readonly setting: string;
   readonly allowed: readonly PresetName[];
   /**
-   * The ways to use Lookfirst in which the setting matters. In the others, another program shows or
-   * writes the text.
+   * The ways to use Lookfirst in which the setting matters. It does not matter where another
+   * program shows or writes the text.
    */
   readonly doors: readonly Door[];
   play(t: Scene): Promise<boolean>;

@@ -102,7 +102,8 @@ describe('a call that was cancelled before it went out', () => {
     client.notify('notifications/cancelled', { requestId: 'write' });
     await client.call('release');
     await client.next((message) => message.id === 'slow');
-    // Write again. Calls for one file run in order, so the cancelled write would have run before.
+    // Write again. Calls for one file run in order, so the cancelled write would have reached the
+    // server before this one.
     expect((await client.call('write_file', { path, content: 'later' })).ok).toBe(true);
     await expect.poll(() => errors().match(/called write_file/g)).toHaveLength(1);
     expect(client.lines.some((line) => line.includes('"write"'))).toBe(false);

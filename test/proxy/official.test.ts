@@ -359,8 +359,8 @@ describe('many calls at once', () => {
     const call = (id: string, name: string, args: object) =>
       JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params: { name, arguments: args } });
     const answers = Promise.all(['blind', 'late'].map((id) => client.next((message) => message.id === id)));
-    // The write and the read are sent together, so that the read arrives before the proxy can await
-    // anything for the write.
+    // Send the write and the read in one chunk, so that the proxy receives the read before it has
+    // judged the write.
     client.send(
       `${call('blind', 'write_file', { path, content: 'x\n' })}\n${call('late', 'read_text_file', { path })}`,
     );

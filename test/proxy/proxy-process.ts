@@ -8,8 +8,8 @@ import { onTestFinished } from 'vitest';
 import { LineClient } from './line-client.ts';
 
 const project = fileURLToPath(new URL('../..', import.meta.url));
-// The folder is inside the project, so that the bundle finds its packages. Each process has its own
-// folder, so that test files do not collide.
+// The folder of the bundled proxy. It is inside the project, so that the bundle can import the
+// project's packages. Each test process has its own folder.
 const folder = join(
   project,
   `node_modules/.cache/lookfirst-proxy-${process.getuid?.() ?? ''}/${process.pid}`,

@@ -19,7 +19,8 @@ describe('typographic quotes in text for the upstream server', () => {
       expect(answer.ok).toBe(true);
       expect(readFileSync(path, 'utf8')).toBe(written);
       expect(answer.text.includes('by straight ones')).toBe(content !== written);
-      // The session counts the text on disk as seen, not the text that the client sent.
+      // The session has seen the text on disk, with straight quotes, so it may overwrite the file
+      // without a read.
       expect((await client.call('write_file', { path, content: 'again\n' })).ok).toBe(true);
       expect(await gate.pending()).toBe(0);
     },

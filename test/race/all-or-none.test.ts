@@ -7,7 +7,10 @@ import { scratch } from '../support/tree.ts';
 
 interface Told {
   readonly ended: string;
-  /** The number of lines by which the listings of the tree before and after the change differ. */
+  /**
+   * The number of lines that differ between two listings of the tree: one from before the change,
+   * one from after it.
+   */
   readonly changed: number;
   readonly missing: number;
 }
@@ -63,8 +66,8 @@ describe.skipIf(!canMount)('a change of many files on a disk that fills up (need
   const cases = CHANGES.flatMap((change) =>
     ROOMS.flatMap((room, at) => STATES.map((state, other) => ({ change, room, state, at, other }))),
   );
-  // The short run tries the least space with our state on another disk, and the middle amount with
-  // our state on the same disk. For changes in `CONTROLS`, it also tries enough space.
+  // The cases of the short run. Least space: with our state on another disk. Middle amount: with
+  // our state on the same disk. Enough space: only for changes in `CONTROLS`.
   const isShort = ({ change, at, other }: (typeof cases)[number]): boolean =>
     at === 2 ? other === 0 && CONTROLS.includes(change) : at !== other;
   it.each(cases.filter((each) => IS_LONG || isShort(each)))(

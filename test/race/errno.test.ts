@@ -32,8 +32,8 @@ async function under(
   });
   const jobs = runs.map(({ job }) => job);
   const child = await startChild('kernel-changer', jobs, [
-    // Allow only one thread that syncs files. strace counts calls per thread, so only then `when`
-    // in `inject` counts all syncs.
+    // Use one thread for syncs. strace counts calls per thread, so `when` in `inject` would not
+    // count all syncs of several threads.
     'env',
     'UV_THREADPOOL_SIZE=1',
     'strace',

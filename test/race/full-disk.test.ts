@@ -38,7 +38,8 @@ describe.skipIf(!canMount)('when the disk is full (needs its own mount)', () => 
         ended: {
           f: 'ENOSPC: could not change f: no space left on the device (ENOSPC)',
           new: 'ENOSPC: could not change new: no space left on the device (ENOSPC)',
-          // This change needs no space on the full disk: the file moves to the disk of the state folder.
+          // The removal of `f` needs no space on the full disk: the file moves to the disk of the
+          // state folder.
           'f ': 'done',
         },
         names: [],

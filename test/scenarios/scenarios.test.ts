@@ -14,7 +14,9 @@ interface Call {
   readonly outcome?: Readonly<Record<string, unknown>>;
   /** Regular expressions that the answer must match, in this order. */
   readonly text?: readonly string[];
-  /** Fields of the outcome to remember, by the names that later arguments use for them. */
+  /**
+   * Fields of the outcome to remember. The keys are the names that later arguments use for them.
+   */
   readonly keep?: Readonly<Record<string, string>>;
 }
 

@@ -140,8 +140,8 @@ describe('002 Read-before-write from thread history', () => {
     },
   );
 
-  // In requirements document 002, two spellings of a path are two files. The gate follows links
-  // before it compares paths, because it must know whether a file is inside the workspace.
+  // Requirements document 002 treats two spellings of a path as two files. The gate follows links
+  // before it compares paths, so both spellings are one file.
   it('2.10 Security considerations: exact paths in the history, canonical ones in the gate', async () => {
     const thread = new Thread();
     thread.call('file_read', 'link.txt');

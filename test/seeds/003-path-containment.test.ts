@@ -83,8 +83,8 @@ describe('003 Path containment', () => {
     await refused(t.write('/etc/lookfirst-test', 'x'), 'OUTSIDE_WORKSPACE');
   });
 
-  // The document accepts that an attacker can win this race. Our guarantee `walk` (on Linux)
-  // prevents that. LIMITS.md names the systems without it.
+  // Requirements document 003 accepts that an attacker can win this race. The guarantee `walk`,
+  // which Linux offers, prevents it.
   it.skipIf(strongestGuarantee() !== 'walk')(
     '3.6 The accepted race: a swapped link is not followed',
     async () => {

@@ -107,8 +107,8 @@ describe('004 Staleness and quotes', () => {
     },
   );
 
-  // An overwrite always hashes the file, because time and size may be equal although the bytes
-  // changed. A query trusts time and size.
+  // A query of the status trusts an equal time and size. An overwrite always hashes the file,
+  // because its bytes may have changed all the same.
   it('4.9 2-step verification: equal time and size need no hash', async () => {
     const t = await desk({ preset: 'staleness' });
     await t.put('a.txt', 'one\n');

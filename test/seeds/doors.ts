@@ -42,7 +42,7 @@ interface Agent {
    */
   insert(path: string, content: string, afterLine?: number): Promise<Said>;
   list(path: string): Promise<Said>;
-  /** The text of a search result; the proxy's server searches names only. */
+  /** The text of a search result. With the proxy, the official server searches file names only. */
   search(pattern: string): Promise<Said>;
   /** Calls any tool of a server by its name. */
   call(tool: string, args: object): Promise<Said>;

@@ -9,9 +9,8 @@ describe('an edit beside an outside change', () => {
     const t = await desk();
     await t.put('a.ts', seen);
     await ok(t.session.read('a.ts'));
-    // The block that followed the edited line is now before it. A diff keeps that block, the
-    // longest common text, in place. So it marks the edited line as new, although the line only
-    // moved.
+    // The block that followed the edited line is now before it. A diff treats that block, the
+    // longest common text, as unmoved, so it marks the edited line as new.
     const live = ['if (ready) {', '  start();', '}', 'added();', '// head', edit.oldString, 'other();', ''];
     await t.put('a.ts', live.join('\n'));
     const done = await ok(t.session.edit('a.ts', [edit]));

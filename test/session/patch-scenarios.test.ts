@@ -78,7 +78,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
     patch: ['*** Update File: no_newline.txt', '@@', '-no newline at end', '+first line', '+second line'],
     after: { 'no_newline.txt': 'first line\nsecond line\n' },
   },
-  // Codex keeps the changes made before the failure; here nothing of the patch is applied.
+  // Codex keeps the changes made before the failure. Lookfirst applies nothing of the patch.
   'a failure after a success': {
     patch: ['*** Add File: created.txt', '+hello', '*** Update File: missing.txt', '@@', '-old', '+new'],
     after: { 'created.txt': null },

@@ -139,7 +139,7 @@ describe('overwrite', () => {
     await t.put('a', numbered(100));
     await ok(t.session.read('a', { limit: 50 }));
     await t.put('a', '');
-    // Refused: the file may be empty only for a moment, because some editors truncate it first.
+    // Refused: some editors empty a file for a moment before they write its new text.
     await refusal(t.session.edit('a', [{ oldString: '', newString: 'x\n' }]), 'STALE');
     await ok(t.session.read('a'));
     await ok(t.session.edit('a', [{ oldString: '', newString: 'x\n' }]));

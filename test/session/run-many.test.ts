@@ -29,8 +29,8 @@ import { ok } from '../support/desk.ts';
 import { sandboxHere } from '../support/sandbox.ts';
 import { treeOf } from '../support/tree-of.ts';
 
-// A command writes into an overlay layer. From 200 files on, a commit links the layer's files into
-// the workspace instead of writing them again.
+// Tests of commands that write many files. From 200 files on, a commit links the files of a
+// command's overlay layer into the workspace instead of writing them again.
 
 const here = await sandboxHere();
 const DAY_MS = 24 * 3_600_000;
@@ -125,7 +125,7 @@ it.skipIf(here === undefined)(
     const { set } = await ok(readWriteSet(world, readLayer(run.layer, probe.attributes)));
     removeLayer(run.layer);
     expect(set.written).toHaveLength(300);
-    // The layer is removed, so only the bytes that are held in memory can still be read.
+    // After its layer was removed, a file can be read only if its bytes are held in memory.
     const held = set.written.filter(({ bytes }) => isHeld(bytes));
     expect(held).toHaveLength((16 << 20) / 65_536);
   },

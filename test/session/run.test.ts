@@ -79,8 +79,8 @@ describe.skipIf(here === undefined)('a command', () => {
       expect(outcome).toMatchObject({ ok: false, refusal: { path: expect.stringContaining(t.outside) } });
     }
     const layers = join(t.home, 'layers');
-    // Refused commands keep their overlay layers. They are removed here, because without root's
-    // rights the end of the test could not do so.
+    // Refused commands keep their overlay layers. Remove them here, because the clean-up after the
+    // test cannot remove them without root's rights.
     for (const name of readdirSync(layers)) removeLayer({ folder: join(layers, name) });
     await expect.poll(() => readdirSync(layers)).toEqual([]);
   });
@@ -217,9 +217,9 @@ describe.skipIf(here === undefined)('a command', () => {
     for (const path of ['changed', 'listed']) put(path, 'one\n');
     mkdirSync(join(root, 'folder'), { mode: 0o700 });
     for (const path of ['changed', 'listed']) chmodSync(join(root, path), 0o600);
-    // This access list gives all rights to the owner and to one named user, and none to the group
-    // and others. The named user is the one who runs the test, unless that is root. Without root's
-    // rights, a command's overlay layer can name no other user.
+    // This access list gives all rights to the owner and one named user, and none to the group and
+    // others. The named user is the one who runs the test: without root's rights, an overlay layer
+    // can name no other. For root, it is user 1000.
     const user = Buffer.alloc(4);
     user.writeUInt32LE(process.getuid?.() || 1000);
     const list = `0200000001000700ffffffff02000700${user.toString('hex')}04000000ffffffff10000700ffffffff20000000ffffffff`;

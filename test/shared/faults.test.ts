@@ -179,7 +179,7 @@ describe.skipIf(!canMount)('a disk that is full for our state (needs its own mou
   it('allows a change without a record if the policy says so, but never without the before-image', async () => {
     const told = await onFullDisk('allow');
     const ends = new Set(told.map(({ ended }) => ended));
-    // Even if the policy allows unrecorded changes, an undo fails if it cannot first store the
+    // The policy allows changes without a record. But an undo still fails if it cannot store the
     // bytes that it replaces.
     expect([...ends].sort()).toEqual(['IO_FAILED', 'STORE_FAILED', 'done', 'not recorded']);
     for (const each of told) {

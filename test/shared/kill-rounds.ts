@@ -197,7 +197,7 @@ async function checkReplay(sessions: Sessions, root: string, start: Files): Prom
   return [...breaks.slice(0, 5), ...apart].map((text) => `journal: ${text}`);
 }
 
-/** Checks that undoing everything of this round restores the tree from before it. */
+/** Undoes all changes of this round. Checks that the tree is then as it was before the round. */
 async function undoRound(
   sessions: Sessions,
   { root }: Scratch,

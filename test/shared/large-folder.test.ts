@@ -39,7 +39,10 @@ interface Taken extends Scratch {
   readonly change: string;
 }
 
-/** A session that has made a folder of many files, by undoing the removal of the folder. */
+/**
+ * Deletes a folder of many files and undoes the deletion. That undo (`undoing`) is a change that
+ * made a large folder.
+ */
 async function made(): Promise<Omit<Taken, 'change'> & { readonly undoing: string }> {
   const places = scratch();
   const folder = join(places.root, 'd');

@@ -17,9 +17,8 @@ interface Replaced extends Desk {
 }
 
 /**
- * A file that the session has replaced. `read`: the session read the old bytes first. `by proof`:
- * the session passed the revision of the old bytes instead of reading them. The state folder then
- * holds only one copy of these bytes.
+ * A file that the session has replaced. `read`: the session had read the old bytes. `by proof`: the
+ * session passed their revision instead, so the state folder holds only one copy of them.
  */
 async function replaced(how: 'read' | 'by proof' = 'read', home?: string): Promise<Replaced> {
   const t = await desk({ session: 'ann', ...(home === undefined ? {} : { home }) });

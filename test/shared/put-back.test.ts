@@ -38,7 +38,9 @@ async function table(lines: readonly string[]): Promise<Table> {
 
 interface Scene {
   readonly title: string;
-  /** The file that the change removes first. Another program then creates a file with that name. */
+  /**
+   * The first file that the change removes. Another program then creates a file with the same name.
+   */
   readonly taken: string;
   readonly change: (session: GatedSession) => Promise<Outcome<object>>;
   /** The other program's action that makes the change fail. */
@@ -83,7 +85,8 @@ describe.each(SCENES)('$title that fails after another program took one of its n
     await expect(scene.change(t.ann)).rejects.toMatchObject({ code: 'IO_FAILED' });
     expect(readFileSync(file, 'utf8')).toBe('by hand');
 
-    // The next change of one of the files first records the outcome of the failed change.
+    // Before a change of a file, the gate records the outcome of an earlier change of it that
+    // failed.
     await t.ann.move(scene.taken, 'aside');
     expect(await t.sessions.world.store.pending()).toEqual([]);
     const entries = await t.sessions.world.store.entries({ kinds: ['change'], order: 'oldest' });

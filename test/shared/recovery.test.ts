@@ -19,8 +19,8 @@ async function killAt(places: Scratch, scene: string, step: number): Promise<voi
 }
 
 /**
- * Plays a scene (a series of changes). Returns the number of the first step before which a
- * condition on the workspace holds; 0 if it never does.
+ * Plays a scene (a series of changes) and calls `isSo` before each step. Returns the number of the
+ * first step for which it is true, or 0.
  */
 async function stepWhen(scene: string, isSo: (root: string) => boolean): Promise<number> {
   const places = prepared();

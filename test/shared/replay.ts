@@ -8,9 +8,8 @@ import { entriesBelow } from '../support/tree.ts';
 export type Files = Map<string, string>;
 
 /**
- * The files of a tree according to the journal, computed from their state at the beginning. Reports
- * contradictions: changes whose `before` differs from what the earlier changes left. Folders count
- * only if they contain files.
+ * Applies the changes in the journal to the files in `start`, and returns the resulting files.
+ * `breaks`: each effect whose `before` differs from what the earlier changes left.
  */
 export function replay(
   entries: readonly Entry[],
@@ -81,8 +80,8 @@ export function treeWithModes(root: string): string[] {
 }
 
 /**
- * The lines that a tree lacks compared with an earlier one, and those it has in addition. An extra empty folder is no
- * difference: several sessions may have created and removed it.
+ * The lines that `after` lacks (`-`) and the lines that it has in addition (`+`). Ignores
+ * additional empty folders, which several sessions may have created and removed.
  */
 export function difference(before: readonly string[], after: readonly string[]): string[] {
   const [then, now] = [new Set(before), new Set(after)];

@@ -80,7 +80,10 @@ describe.skipIf(strongestGuarantee() !== 'walk')('a workspace folder that is no 
   });
 });
 
-/** The number of the first step at which one file of the batch is already written. */
+/**
+ * Plays the scene `a batch`. Returns the number of the first step before which one of its files is
+ * already written.
+ */
 async function stepWhenHalf(): Promise<number> {
   const places = scratch();
   prepareTree(places.root);

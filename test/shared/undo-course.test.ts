@@ -18,8 +18,8 @@ async function removeFile({ session }: Desk, path: string): Promise<string> {
 }
 
 /**
- * A session in which an undo restored a deleted file. Before the undo, its folder was deleted and
- * another folder was moved.
+ * A session that undid the deletion of `e/deep/f.txt`. Between the deletion and the undo, it
+ * deleted `e/deep` and moved `d`.
  */
 async function mixedUp(): Promise<Desk> {
   const t = await desk({ session: 'ann' });

@@ -31,9 +31,9 @@ export class SmallWorld {
   }
 
   /**
-   * Executes a plan, and throws if the tree differs from what the plan expects. Steps without
-   * effect are not recorded. `above` decides about missing parent folders. `made`: creates them.
-   * `there`: throws, because the plan should have created them.
+   * Executes a plan, and throws if the tree differs from what the plan expects. Records no steps
+   * without effect. If a parent folder is missing, `made` creates it, and `there` throws, because
+   * the plan should have created it.
    */
   follow(plan: UndoPlan, session: string, above: 'made' | 'there' = 'there'): string | undefined {
     for (const { lookAt, expect, restore } of plan.steps)

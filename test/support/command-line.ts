@@ -45,9 +45,9 @@ export function timeless(text: string): string {
 }
 
 /**
- * Runs a command line, by default in the workspace, without the environment of the user who runs the tests. Commands
- * that serve, or that start programs, run as a process. All others use only the state folder, the workspace and the
- * given home folder. They run in this process, because starting Node takes longer than most of them.
+ * Runs a command line, by default in the workspace, without the environment of the user who runs
+ * the tests. Most commands run in this process, because starting Node takes longer than they do.
+ * Commands that serve or that start programs run as a process.
  */
 export async function lookfirst(
   places: Scratch,
@@ -57,7 +57,8 @@ export async function lookfirst(
   const [word = ''] = args;
   const isAsked = args.some((each) => ['--help', '-h', '--version', '-v'].includes(each));
   const isHook = word === 'hook' && !isAsked;
-  // Without a state folder of its own, a command would use that of the user who runs the tests.
+  // With an empty LOOKFIRST_HOME, a command in this process would use the state folder of the user
+  // who runs the tests.
   const hasOwnState = options.env?.['LOOKFIRST_HOME'] !== '';
   const isHere = isHook || IN_PROCESS.has(word) || (isAsked && word !== 'serve' && /^[a-z]/.test(word));
   if (!hasOwnState || !isHere) return runProgram(places, args, options);

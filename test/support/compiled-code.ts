@@ -4,10 +4,9 @@ import { join } from 'node:path';
 import { bundleOfficialServer } from './official-server.ts';
 
 /**
- * Speeds up the programs that tests start. They share their compiled code, although each has its
- * own state folder. NODE_EXTRA_CA_CERTS is removed from the environment, because Node takes longer
- * to read those certificates than to start; only npm gets that variable. The official server is
- * bundled into one file.
+ * Speeds up the programs that tests start. They share a cache of compiled code, and the official
+ * server is bundled into one file. NODE_EXTRA_CA_CERTS is removed, because Node takes longer to
+ * read those certificates than to start; npm still gets them.
  */
 export async function setup(): Promise<() => void> {
   const { NODE_EXTRA_CA_CERTS } = process.env;

@@ -13,9 +13,9 @@ interface Resolver {
 }
 
 /**
- * Imports the compiled modules of `build/` in place of `src/`, if the build is newer than every source. Node then loads
- * them itself: Vite need not transform each source once per project, and calls between modules are faster.
- * A watching run uses the sources, because they change while it runs.
+ * Lets tests import the compiled modules of `build/` instead of `src/`, if the build is newer than
+ * every source. This is faster, because Vite need not transform the sources. A watching run uses
+ * the sources, because they change while it runs.
  */
 export function compiledSources(): Resolver[] {
   if (!process.argv.includes('run') || !isBuildCurrent()) return [];

@@ -22,9 +22,9 @@ export const CONTAINER: 'engine' | 'sandbox' | 'none' =
   ENGINE !== undefined ? 'engine' : SANDBOX !== undefined ? 'sandbox' : 'none';
 
 /**
- * Starts the container image on a workspace. Without a container engine, the image's entry point
- * runs in a sandbox with the same paths, an ordinary user, a read-only system and the workspace
- * mounted.
+ * Starts the container image on a workspace. Without a container engine, runs the image's entry
+ * point in a sandbox that imitates the container: the same paths, an ordinary user and a read-only
+ * system.
  */
 export async function startContainer(places: Scratch, user: string = USER): Promise<Served> {
   // For a container engine, give the files to the container's user. A sandbox needs no new owner,

@@ -10,7 +10,7 @@ export interface Coverage {
   mutations: number;
   /** Files changed by a call that a hook has allowed. */
   judged: number;
-  /** Files that the journal entry of the call names with their present bytes. */
+  /** Files for which the call's journal entry names the bytes that they have now. */
   recorded: number;
   /** Files whose former state is restored when the call's journal entry is undone. */
   undone: number;
@@ -44,7 +44,10 @@ export async function coverageOf(
     readonly calls: number;
     readonly shellShare: number;
     readonly seed: number;
-    /** The kind of call to begin with, so that short runs together try every kind. */
+    /**
+     * The kind of the first call. Short runs begin with different kinds, so that together they try
+     * every kind.
+     */
     readonly first: number;
   },
 ): Promise<Coverage> {

@@ -30,9 +30,9 @@ export interface FolderKills {
 }
 
 /**
- * Kills a process while it undoes a change that made a large folder, a bit later in each round. The
- * kills are spread over the time that an undo without a kill takes. `naive` removes the folder
- * without Lookfirst, as a control: after some kills, the folder must be half removed.
+ * Kills a process while it undoes a change that made a large folder. Each round kills it a bit
+ * later; the last ones, after the time of a whole undo. `naive` is a control that removes the
+ * folder without Lookfirst: some kills must leave the folder half removed.
  */
 export async function killFolderUndos(rounds: number, work: 'undo' | 'naive'): Promise<FolderKills> {
   const places = scratch(IN_MEMORY);

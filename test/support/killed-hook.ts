@@ -19,9 +19,9 @@ export interface KilledRounds {
 }
 
 /**
- * A client reads a file and overwrites it, with its write tool or its shell. In each round, the hook process before or
- * after the call is killed, each time at another moment. If the hook before the call is killed, the client does not
- * make the change, unless the client fails open. Afterwards the file must be old or new, and the journal must say
+ * A client reads and overwrites a file. Each round kills the hook process before or after the call,
+ * at another moment. If the hook before the call was killed, the client makes the change only in
+ * rounds in which it fails open. Afterwards the file must be old or new, and the journal must say
  * which.
  */
 export async function killHooks(
@@ -98,10 +98,9 @@ interface HookEvent {
 }
 
 /**
- * Checks the journal entries of a round. If the file is new, the call has one entry: a change,
- * which can be undone, or a note that no hook judged the call. If the file is old, the call has no
- * entry. `since`: the number of the last entry before the round. Returns the number of the last
- * entry now.
+ * Checks that the call has one journal entry if the file is new, and none if it is old. The entry
+ * is a change, which can be undone, or a note that no hook judged the call. `since`: the number of
+ * the last entry before the round. Returns the number of the last entry now.
  */
 async function checkJournal(
   places: Scratch,

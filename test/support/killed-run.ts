@@ -25,9 +25,9 @@ export interface KillRounds {
 }
 
 /**
- * Runs a command in a workspace that holds `a.txt` only. Kills it, later in each round, and checks that all of its writes are
- * in the workspace or none. Committed writes are undone. The kills are spread over the time that the command takes when it is
- * not killed, because that depends on the load.
+ * Runs a command in each round and kills it a bit later than before. Checks that the workspace then
+ * has all of the command's writes or none. The moments are fractions of the time of a whole run,
+ * because that time depends on the load.
  */
 export async function killRuns(
   places: Scratch,

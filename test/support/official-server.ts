@@ -10,8 +10,9 @@ const INSTALLED = fileURLToPath(
 export const OFFICIAL: string = process.env['TEST_OFFICIAL_SERVER'] ?? INSTALLED;
 
 /**
- * Bundles the official server into one file, because loading its hundreds of files takes more than half of its start.
- * The bundle's path ends like that of the original, because the proxy recognises the server by it.
+ * Bundles the official server into one file, because loading its hundreds of files takes more than
+ * half of its start. The bundle's path ends like the original's, because the proxy recognises the
+ * server by its path.
  */
 export async function bundleOfficialServer(folder: string): Promise<string> {
   const { build } = await import('rolldown');

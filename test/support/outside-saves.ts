@@ -43,8 +43,8 @@ interface Lost {
 
 const AGENTS = 3;
 /**
- * Maximum time between a notice about a save and the moment when the program finds that its save is gone. A busy
- * program finds this seconds later.
+ * Maximum time between the notice about an overwritten save and the moment when its program misses
+ * the save. A busy program misses it seconds later.
  */
 const NOTED_MS = 10_000;
 

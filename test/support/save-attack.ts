@@ -7,7 +7,10 @@ import type { PresetName } from '../../src/model/policy.ts';
 import { OFFICIAL, official, scratch } from '../proxy/harness.ts';
 import { LineClient } from '../proxy/line-client.ts';
 
-/** The official server behind the proxy, under a preset; or, as a control, the server alone. */
+/**
+ * What protects the file: the proxy with this preset, in front of the official server. `none`:
+ * nothing, as a control; the agent calls the official server directly.
+ */
 export type Guard = Extract<PresetName, 'default' | 'strict' | 'file-time' | 'staleness'> | 'none';
 
 /**

@@ -33,8 +33,8 @@ export function functions(): string {
 }
 
 /**
- * The tasks of an agent: each turn edits one file, and all agents have the files in the same order. Half of the edits are
- * of the first function of a file, which every agent changes.
+ * The tasks of an agent, one file per turn. All agents have the files in the same order. Half of
+ * the edits change the first function of a file, so that the agents' edits collide.
  */
 export function workOf(agent: number): readonly (readonly Task[])[] {
   const turns = EDITS / AGENTS / EDITS_OF_A_TURN;
@@ -106,8 +106,8 @@ export class ScriptedAgent {
   }
 
   /**
-   * False if the edit was refused. Also false if it was not tried, because another session works on
-   * a file that this agent has not edited yet.
+   * False if the edit was refused. Also false if it was not tried, because it is the first of the
+   * turn and a notice says that another session works on the file.
    */
   async #edited(desk: Desk, { file, fn, mark }: Task): Promise<boolean> {
     if (desk.told && mark.endsWith('-0')) return false;
@@ -119,8 +119,8 @@ export class ScriptedAgent {
     if (done.ok) {
       desk.text = desk.text.replace(oldString, newString);
       this.#note(desk, file, done.notices);
-      // The notice shows other sessions' changes of the file. Read the file again instead, which
-      // gives the same text.
+      // The notice shows other sessions' changes as a diff. Reading the file gives the same text,
+      // without applying the diff.
       if (done.notices.some(({ kind }) => kind === 'changed-elsewhere')) await this.#look(desk, file);
       this.counts.edits += 1;
       return true;

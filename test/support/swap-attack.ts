@@ -33,15 +33,15 @@ export interface SwapAttack {
   readonly code: 'ours' | 'naive';
   readonly tries: number;
   /**
-   * The attack continues until at least this many tries were served, were refused, and (`naive`
-   * only) escaped. `PATIENCE` limits the number of tries.
+   * The attack continues until this many tries were served and this many were refused. With
+   * `naive`, also this many must have escaped. `PATIENCE` limits the number of tries.
    */
   readonly atLeast?: number;
 }
 
 /**
- * Maximum number of tries, as a multiple of `tries`. While the attacker and our process share one
- * processor, the attacker acts only when our process is preempted. Many tries then have no effect.
+ * Maximum number of tries, as a multiple of `tries`. If the attacker and our process share one
+ * processor, most tries have no effect: the attacker runs only while our process is interrupted.
  */
 const PATIENCE = 1000;
 
@@ -105,7 +105,8 @@ async function naively(attack: SwapAttack, victim: Victim): Promise<Attempt> {
     if (!checked.startsWith(`${victim.root}/`)) return 'refused';
     return attack.operation.naive(folder) ?? 'served';
   } catch (error) {
-    // A system error is expected, such as from an operation done half inside and half outside. Anything else is a bug.
+    // A system error is expected, because the folder may be exchanged in the middle of the
+    // operation. Any other error is a bug.
     if (errnoOf(error) === undefined) throw error;
     return 'refused';
   }

@@ -75,7 +75,10 @@ export function treeOf(folder: string): string[] {
     .sort();
 }
 
-/** Everything below a folder. Does not follow links: Node's own recursion treats them differently by version. */
+/**
+ * Everything below a folder. Does not follow links. Node's own recursive listing treats links
+ * differently in different versions.
+ */
 export function entriesBelow(folder: string): { readonly path: string; readonly entry: Dirent }[] {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name);

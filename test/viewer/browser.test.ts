@@ -305,8 +305,7 @@ describe.skipIf(program === undefined)('the page', () => {
             ): Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }>;
           };
         };
-        // Report only violations, and do not preload style sheets: none of these rules needs their
-        // text.
+        // Do not preload style sheets: none of the rules needs them.
         const { violations } = await axe.run({ resultTypes: ['violations'], preload: false, ...rules });
         return violations
           .filter(({ impact }) => impact === 'serious' || impact === 'critical')

@@ -53,8 +53,7 @@ function scripted(
 }
 
 /**
- * The result of each tool call, as the requests contain it. Each request repeats earlier results,
- * so every call is listed once.
+ * The last result of each tool call in the requests. Requests repeat the results of earlier ones.
  */
 function shownIn(requests: readonly Body[]): Shown[] {
   const blocks = requests.flatMap(({ messages }) =>

@@ -40,8 +40,8 @@ class ClaudeScribe implements Scribe {
   readonly #calls = new Calls();
   readonly #agent: boolean;
   /**
-   * Ids of records by the id of a call. `#results`: the record of the call's result. `#before`: the
-   * last record before the call.
+   * `#results` maps the id of a call to the id of its result's record. `#before` maps it to the id
+   * of the last record before the call.
    */
   readonly #results = new Map<string, string>();
   readonly #before = new Map<string, string | null>();

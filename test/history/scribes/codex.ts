@@ -96,7 +96,7 @@ function patchOf(call: CallStep & { readonly path: string }): string {
   return `*** Begin Patch\n*** Update File: ${call.path}\n@@\n-${old_string}\n+${new_string}\n*** End Patch\n`;
 }
 
-/** The patch in the form in which it was applied. */
+/** The record that Codex writes after a patch: its changes, and whether it was applied. */
 function changed(call: CallStep, is: NonNullable<ResultStep['is']>): object {
   const status = is === 'ok' ? 'completed' : 'failed';
   const item = { type: 'FileChange', id: call.id, changes: changesOf(call), status };

@@ -9,8 +9,8 @@ export interface ListedMessage {
 }
 
 /**
- * The form in which one framework records messages. It keeps the messages of its context as a list:
- * a message that is not in the list is not in the context.
+ * The form in which one framework records messages. The framework stores its context as a list of
+ * messages, so a message that is missing from the list is no longer in the context.
  */
 export interface ListWords {
   call(call: CallStep, directory: string | undefined): object;

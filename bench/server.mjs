@@ -299,7 +299,7 @@ class Bench {
     return samples;
   }
 
-  /** Runs `work` with the shared servers. For a `durability`, ours is a new server. */
+  /** Runs `work` with the shared servers. Starts a new one of ours unless `durability` is `none`. */
   async #withOurs(durability, work) {
     const shared = await this.#open();
     if (durability === 'none') return work(shared);

@@ -15,8 +15,8 @@ export interface UndoStep {
   /** The state this key has afterwards. A folder to be removed stays if it is not empty. */
   readonly restore: Side;
   /**
-   * The key at which to check `expect` before the first step: this key, or its current path inside
-   * a moved folder. Absent if an earlier step creates the expected state.
+   * The path at which `expect` is checked before the first step runs. It differs from `key` if the
+   * entry is now inside a moved folder. Absent if an earlier step creates the expected state.
    */
   readonly lookAt?: string;
   /** The mode of the parent folder, in case it must be created. */
@@ -63,9 +63,9 @@ export function undoSteps(events: readonly UndoEvent[]): { steps: UndoStep[]; ga
 }
 
 /**
- * Leaves out the removal of a folder that a later step would create again: the new folder would get
- * default permissions. The removal stays if a folder move follows, because the moved folder may
- * need the path.
+ * Leaves out the removal of a folder that a later step would create again, with default
+ * permissions. If a later step moves a folder, the removal stays: the moved folder may need the
+ * path.
  */
 function withoutNeeded(steps: readonly UndoStep[]): UndoStep[] {
   const kept: UndoStep[] = [];
@@ -112,7 +112,8 @@ class Whereabouts {
     let now = key;
     for (const { effect, folderTo } of this.#moves) {
       const to = folderTo?.key ?? '';
-      // Before this move, its destination did not exist, so a path inside it has no current path.
+      // The path is inside the destination of this move, which did not exist before the move. So
+      // the path has no current path.
       if (isWithin(now, to)) return undefined;
       if (isWithin(now, effect.key)) now = to + now.slice(effect.key.length);
     }
@@ -138,8 +139,8 @@ function collapse(events: readonly UndoEvent[]): { steps: UndoStep[]; gaps: Gap[
   }
   const gaps: Gap[] = [];
   /**
-   * The steps by round. A path has several steps if another program wrote between its changes: its
-   * newest step is in the first round, the next older one in the second.
+   * The steps by round; rounds run one after the other. Usually a path has one step, in the first
+   * round. If another program wrote between its changes, its older steps are in later rounds.
    */
   const rounds: UndoStep[][] = [];
   for (const same of byKey.values()) {

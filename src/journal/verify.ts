@@ -157,8 +157,8 @@ async function walk(store: Store, state: StoreState, options: VerifyOptions): Pr
   const total = head.seq - checkpoint.seq;
   let previous: ChainLink = checkpoint;
   while (previous.seq < head.seq) {
-    // If the witness lies ahead, end the page there, so that its hash can be compared. The witness
-    // is the number and hash of the newest entry, copied to a file outside the store.
+    // End the page at the witness, so that its hash can be compared. The witness is the number and
+    // hash of the newest entry, copied to a file outside the store.
     const isAhead = witness !== undefined && witness.seq > previous.seq;
     const page = await walkPage(store, previous, isAhead ? witness.seq : head.seq);
     if ('problem' in page) return page;
@@ -197,8 +197,8 @@ async function walkPage(
 }
 
 /**
- * The number of the first entry after the recorded end; undefined if there is none. Such an entry
- * shows that the recorded end was moved back, or that the entry was added behind it.
+ * The number of the first entry after the recorded end, or undefined if there is none. Such an
+ * entry proves that the journal was tampered with.
  */
 async function entryBeyondEnd(store: Store, end: number): Promise<number | undefined> {
   const [next] = await store.entries({ afterSeq: end, order: 'oldest', limit: 1 });

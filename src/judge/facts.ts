@@ -85,8 +85,8 @@ export interface Facts {
   /** SHA-256 of the current bytes, lower-case hex. */
   readonly currentHash?: string | undefined;
   /**
-   * Revision of the current bytes. Present if the caller sent a revision, or if the content that it
-   * sent last was refused as STALE.
+   * Revision of the current bytes. Present only if needed: the caller sent a revision, or its last
+   * content was refused as STALE.
    */
   readonly currentRevision?: string | undefined;
   readonly expectedRevision?: string | undefined;

@@ -103,10 +103,9 @@ export function changedProgram(before: string, after: string): string | undefine
 }
 
 /**
- * The settings of a git configuration that run programs, with all their values. If a line ends in a
- * backslash, git joins it with the next line, but not in a comment. In joined text, a comment that
- * ends in a backslash would hide the setting on the next line. So the text is read twice: with and
- * without joined lines.
+ * The settings of a git configuration that run programs, with all their values. Git joins a line
+ * that ends in a backslash with the next one, except in comments. So the text is read twice, with
+ * and without joined lines: each reading may hide settings that the other shows.
  */
 function programs(text: string): ReadonlyMap<string, string> {
   const found = new Map<string, string>();

@@ -9,9 +9,8 @@ import type { JudgeRule } from './ruling.ts';
 /**
  * The reason why a change is allowed. `new`, `empty`, `append`: it destroys nothing. `revision`:
  * the caller named the current revision. `seen`: the session has seen the file. `carry`: the file
- * changed since, but the edit may still fit: the gate must find the text to replace unchanged, or
- * refuse as STALE. `bypass`: the operator exempts the path. `not-required`: the action or the
- * policy requires no read.
+ * has changed since, and the edit is made only if the text to replace is unchanged. `bypass`: the
+ * operator exempts the path. `not-required`: the action or the policy requires no read.
  */
 type Licence = 'new' | 'empty' | 'append' | 'revision' | 'seen' | 'carry' | 'bypass' | 'not-required';
 
@@ -26,7 +25,7 @@ const ALWAYS: readonly JudgeRule[] = [contain, kind, size, exists, revision];
  * reason.
  */
 const SEEING: readonly JudgeRule[] = [seen, covered, fresh];
-/** The rules of `ALWAYS` and `SEEING` for deletions, with rules about deleting a whole folder. */
+/** Like `ALWAYS` and `SEEING`, for deletions: with further rules about folders. */
 const ALWAYS_DELETING: readonly JudgeRule[] = [contain, kind, size, exists, recursive, revision];
 const SEEING_DELETING: readonly JudgeRule[] = [folder, ...SEEING];
 /** Rules that need file contents, so they come last. */
@@ -88,7 +87,7 @@ function license({ facts, policy, notices }: JudgeContext): Licensed {
     notices.push({ kind: 'unseen-append' });
     return { licence: 'append', refusal: undefined };
   }
-  // The bypass is used and journalled only if the session's own sightings do not suffice.
+  // Use and journal the bypass only if the session's own sightings do not allow the change.
   if (facts.bypassedBy !== undefined && (refusal !== undefined || carry)) {
     const { bypassedBy: glob, grant } = facts;
     notices.push({ kind: 'bypassed', glob, ...(grant === undefined ? {} : { grant }) });
@@ -100,8 +99,7 @@ function license({ facts, policy, notices }: JudgeContext): Licensed {
 
 /**
  * The reason to allow a change regardless of what the session has seen: the change destroys
- * nothing, the caller has other proof, or no read is required. Undefined if there is no such
- * reason.
+ * nothing, the caller named the revision, or no read is required. Otherwise undefined.
  */
 function exemption(facts: Facts, policy: Policy): Licence | undefined {
   const { action, target } = facts;
@@ -118,8 +116,8 @@ function exemption(facts: Facts, policy: Policy): Licence | undefined {
 }
 
 /**
- * True if a file is empty and the session has not seen other content of it. Content that it has
- * seen may be about to return, for example while an editor saves.
+ * True if a file is empty and the session never saw it with content. A file that was seen with
+ * content may be empty only while an editor saves it.
  */
 function isEmptyAsKnown(facts: Facts): boolean {
   const { target } = facts;

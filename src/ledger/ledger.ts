@@ -38,7 +38,7 @@ interface LedgerOptions {
 /** Compares hashes to decide whether a sighting's bytes are still current. */
 type Check = (sighting: Sighting) => Promise<boolean>;
 
-/** Numbers of sightings that passed a check and that were dropped. */
+/** How many sightings passed a check (`kept`) and how many failed it (`dropped`). */
 interface Checked {
   readonly kept: number;
   readonly dropped: number;
@@ -54,10 +54,9 @@ const MANY_GONE = 1000;
 export const SAMPLE = 64;
 
 /**
- * The sightings of one session. Queries the store every time, because other processes write there
- * too. Only for locked files is the last answer reused. Changes through one ledger run one after
- * the other, so two concurrent views of a file both count. Two ledgers of one session do not wait
- * for each other: one of two simultaneous views may be lost, and the file must be read again.
+ * The sightings of one session. Queries the store every time, except for locked files, because
+ * other processes write there. Changes through one ledger run one after the other. If two ledgers
+ * of one session record views at the same time, one view may be lost: the file must be read again.
  */
 export class Ledger {
   readonly session: string;
@@ -232,9 +231,9 @@ export class Ledger {
   }
 
   /**
-   * Call after the conversation was cut back to `toMs`: drops sightings made or extended later.
-   * With `untilMs`, only those up to that time, because the conversation has continued since.
-   * Returns the number dropped.
+   * Call after the conversation was cut back to its state at `toMs`: drops sightings made or
+   * extended later. Keeps those after `untilMs`, when the conversation went on. Returns the number
+   * dropped.
    */
   rewound(toMs: number, untilMs: number = Number.POSITIVE_INFINITY): Promise<number> {
     return this.#inTurn(async () => {
@@ -311,8 +310,8 @@ export class Ledger {
   }
 
   /**
-   * True if sightings must be counted now. Counting reads all of them, so a short process that records one (a
-   * hook) mostly skips it. The limit may be exceeded by a tenth.
+   * True if sightings must be counted now. Counting reads all of them, so a short process (a hook)
+   * that records only one mostly skips it. Therefore the limit may be exceeded by a tenth.
    */
   #mustCount(added: number, keys: readonly string[]): boolean {
     this.#uncounted += added;
@@ -365,8 +364,8 @@ async function confirmed(sightings: readonly Sighting[], check: Check): Promise<
 }
 
 /**
- * True if a key is in a fixed sample, which is the same in every process. Work that many short
- * processes share is then done by some of them, without a shared counter.
+ * True if a key is in a fixed sample of all keys, the same in every process. Many short processes
+ * can share work without a counter: a process does the work only for keys in the sample.
  */
 export function isSampled(key: string): boolean {
   let sum = 0;
@@ -379,10 +378,9 @@ export function isSampled(key: string): boolean {
 const arrivals = new AsyncLocalStorage<number>();
 
 /**
- * Runs `work` so that `recall` returns only what was shown before the call arrived. Later views do
- * not count for the call. If no other call is being judged, `ledger.judged` holds the arrival time,
- * which costs less than an asynchronous context. Lookups outside this call then use the same time:
- * they may miss newer views, but never count a view too early.
+ * Runs `work` so that `recall` returns only what was shown before the call arrived. If no other
+ * call is being judged, `ledger.judged` holds the arrival time, which costs less than an
+ * asynchronous context. Lookups outside this call then use the same time and may miss newer views.
  */
 export function asOf<T>(ledger: Ledger, times: CallTimes | undefined, work: () => Promise<T>): Promise<T> {
   if (times === undefined) return work();

@@ -54,9 +54,8 @@ export class FetchedSightings {
   }
 
   /**
-   * Makes `recall` return these `recallMany` results for files that the caller has locked. A change
-   * of a file ends this for that file. The returned function ends it for all files; call it before
-   * releasing the lock.
+   * Makes `recall` return these results for files that the caller has locked, until a file is
+   * changed. The returned function ends this for all files. Call it before releasing the locks.
    */
   hold(keys: readonly string[], found: ReadonlyMap<string, Sighting | undefined>): () => void {
     for (const key of keys) this.#held.set(key, found.get(key));
@@ -172,8 +171,9 @@ function nameOf(key: string, { sha256 }: Fingerprint): string {
 }
 
 /**
- * Maximum number of files whose views are remembered. Beyond it, the oldest file whose views were
- * all sent is forgotten. Its views then count even for calls that arrived before they were sent.
+ * Maximum number of files whose recent views are remembered. Beyond it, the oldest file without an
+ * unanswered view is forgotten. A forgotten view counts even for calls that arrived before it was
+ * sent.
  */
 const MAX_FILES = 256;
 /**
@@ -212,8 +212,8 @@ export class RecentViews {
   }
 
   /**
-   * Forgets the views of the oldest file. Skips files that a still unanswered call shows, because a
-   * forgotten view counts for every call. With more than `MAX_UNANSWERED` files, skips none.
+   * Forgets the views of the oldest file. Skips files that an unanswered call shows, unless there
+   * are more than `MAX_UNANSWERED` files: a forgotten view counts for every call.
    */
   #dropOldest(): void {
     const isFull = this.#views.size > MAX_UNANSWERED;
@@ -226,15 +226,14 @@ export class RecentViews {
 
   /**
    * The sighting that counts for a call that arrived at `moment`. `now`: the current sighting. A
-   * view whose answer was sent later does not count. The session's own changes always count, but a
-   * notice about such a change counts as a view.
+   * view whose answer was sent later does not count. The session's own changes always count.
    */
   knownAt(moment: number, now: Sighting): Sighting | undefined {
     let known: Sighting | undefined = now;
     for (const { by, before } of this.#views.get(now.key)?.toReversed() ?? []) {
       if (by.answeredAt < moment) break;
-      // Go back to the sighting before this view. If the session's own change made `now`, go back
-      // only over the notice about it, which shows the same bytes: the change itself still counts.
+      // Go back to the sighting before this view. If `now` comes from the session's own change, go
+      // back only over a notice about that change, which shows the same bytes.
       if (SHOWN.has(now.how) || isOfSameBytes(before, now)) known = before;
     }
     return known;
@@ -343,9 +342,9 @@ interface Evicted {
 }
 
 /**
- * Chooses the oldest sightings to evict, so that at most `max` are live. Evicts a tenth more, so
- * that the next ones fit without another eviction. Up to `max` stubs (lost sightings) and
- * tombstones (deleted files) are kept in addition.
+ * Chooses the oldest sightings to evict, until 90 % of `max` are live, so that the next ones fit
+ * without another eviction. Up to `max` stubs (lost sightings) and tombstones (deleted files) are
+ * kept in addition.
  */
 export function evict(all: readonly Sighting[], room: Room): Evicted {
   const oldestFirst = [...all].sort((a, b) => a.atMs - b.atMs || (a.key < b.key ? -1 : 1));

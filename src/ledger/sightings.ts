@@ -27,10 +27,9 @@ const MAX_SEEN_BEFORE = 8;
 const MAX_PAGES = 200;
 
 /**
- * A session's sighting of a file after one more view. The shown lines add up only for equal bytes;
- * other bytes replace the old sighting. The session's own edit replaces the bytes, but never makes
- * a partial view whole. The time is that of the latest view: a TTL counts from it, and a rewind to
- * an earlier time drops the whole sighting.
+ * A session's sighting of a file after one more view. If both views are of equal bytes, their lines
+ * add up. Otherwise the new view replaces the old one. The time is that of the latest view, so a
+ * rewind to an earlier time drops the whole sighting.
  */
 export function mergeSighting(old: Sighting | undefined, next: Sighting): Sighting {
   if (old === undefined) return next;
@@ -113,8 +112,8 @@ function isEverything({ coverage, how, fingerprint, stamp, totalLines, flags }: 
 
 /**
  * The sighting after the session's own edit. `next` already has the shown lines with their new
- * numbers. Cut or masked lines stay marked. If the old view was partial and the new one claims to
- * be whole, nothing counts as shown until the next read.
+ * numbers. An edit cannot make a partial view whole: if `next` claims so, nothing counts as shown
+ * until the next read.
  */
 function afterEdit(old: Sighting, next: Sighting): Sighting {
   const upgraded = next.coverage.kind === 'whole' && old.coverage.kind !== 'whole';
@@ -171,8 +170,8 @@ function mergeFlags(old: Sighting, next: Sighting): SightingFlags {
 
 /**
  * True if the merged sighting keeps a flag: lines were cut, or secrets were masked. Sightings do
- * not record which lines have the flag. So it is cleared only if the view without the flag shows
- * all lines of the view with it.
+ * not record which lines that concerns. So only a view without the flag clears it, if it shows all
+ * lines of the view with the flag.
  */
 function taint(flag: 'clamped' | 'redacted', old: Sighting, next: Sighting): boolean {
   if (old.flags[flag] === next.flags[flag]) return next.flags[flag];
@@ -279,8 +278,8 @@ export function exportSightings(session: string, sightings: readonly Sighting[])
 }
 
 /**
- * Parses the output of {@link exportSightings}; throws a Fault MISUSE for anything else. Stamps are
- * not exported: an equal stamp would skip the hash, which an import must check.
+ * Parses the output of {@link exportSightings}; throws a Fault MISUSE for anything else. The result
+ * has no stamps, so that an import must compare hashes.
  */
 export function parseSightings(text: string): Sighting[] {
   const value = parse(text);

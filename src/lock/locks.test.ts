@@ -113,9 +113,9 @@ describe.skipIf(openRangeLock('/dev/null') === undefined)('locks of the kernel',
       lists = inodes.map((ino) => held.filter((line) => line.includes(`:${ino} `)).length);
       return lists.reduce((sum, each) => sum + each, 0);
     };
-    // Expect a lock for each file and one for the folder `/w`. Poll, because the kernel leaves out
-    // lines of `/proc/locks` if other programs release locks while it is read. There may be more: a
-    // file on another disk can have an equal inode number.
+    // Expect a lock for each file and one for the folder `/w`. Poll, because the kernel omits lines
+    // of `/proc/locks` while other programs release locks. Accept more locks: a file on another
+    // disk may have the same inode number.
     await expect.poll(count).toBeGreaterThanOrEqual(2001);
     expect(Math.max(...lists)).toBeLessThan(400);
     release?.();

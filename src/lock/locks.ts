@@ -35,11 +35,11 @@ const MAX_KNOWN = 10_000;
  */
 export interface Locks {
   /**
-   * Waits for all keys; undefined if other requests keep one of them locked for `timeoutMs`. That time starts again
-   * whenever an earlier request of this process finishes. Keys are canonical paths.
+   * Waits for all keys. Undefined if one of them stays locked for `timeoutMs`. That time starts
+   * again whenever an earlier request of this process finishes. Keys are canonical paths.
    */
   acquire(keys: readonly string[], timeoutMs: number): Promise<(() => void) | undefined>;
-  /** Throws a Fault if another machine may hold the acquired keys by now. Absent if that cannot happen. */
+  /** Throws a Fault if another machine may have taken the keys. Absent if none can. */
   mustHold?(): void;
   close(): void;
 }
@@ -51,7 +51,7 @@ export interface Locks {
 export class LocalLocks implements Locks {
   readonly #mutex = new KeyedMutex<number>();
   readonly #processes: ProcessLock;
-  /** Number of this process's requests that share a lock, by slot. The first takes the lock. */
+  /** Number of requests of this process that share a slot. Only the first takes the lock. */
   readonly #shared = new Map<number, number>();
   /** Cache of lock numbers (slots) by key, because many changes concern the same single file. */
   readonly #known = new Map<string, Slots>();
@@ -167,8 +167,8 @@ type Slots = readonly Slot[];
 /**
  * The lock numbers (slots) of the keys and of the folders above them, in the order in which all
  * processes acquire them. Folders come before their contents: a request that waits for a folder
- * must not hold files that others need. At equal depth, the highest number comes first: in rising
- * order, thousands of locks take three times as long.
+ * must not hold files that others need. At equal depth the highest number comes first, which is
+ * three times as fast.
  */
 export function slotsOf(keys: readonly string[]): Slots {
   const wanted = new Map<number, { readonly sharing: LockMode; readonly depth: number }>();
@@ -234,9 +234,8 @@ interface NativeLocks {
 const SHARED = { shared: true } as const;
 
 /**
- * Locks one byte of a file per slot in the kernel. Uses open-file-description locks on Linux, which
- * the kernel releases however the process ends. Undefined if the native helper has no build, or the
- * system can lock only whole files.
+ * Locks one byte of a file per slot. The kernel releases such locks however the process ends.
+ * Undefined on systems other than Linux, or if the native helper has no build.
  */
 export function openRangeLock(file: string): ProcessLock | undefined {
   const native = process.platform === 'linux' ? loadNative() : undefined;
@@ -251,17 +250,18 @@ export function openRangeLock(file: string): ProcessLock | undefined {
 }
 
 /**
- * Number of files that hold the kernel locks. For every new lock, the kernel walks the list of the
- * locks on that file: 20,000 locks take 2.7 s of CPU in one file, 0.95 s in eight. All files are
- * opened at once, because a process could later lack handles or rights.
+ * Number of files over which the kernel locks are spread. For every new lock, the kernel searches
+ * all locks on its file: 20,000 locks take 2.7 s of CPU in one file, 0.95 s in eight. All are
+ * opened at the start: later the process may lack handles or rights.
  */
 const LISTS = 8;
 /** Number of bytes that `openRangeLock` can lock in one file: one for each slot. */
 const WHOLE = 2 ** 48;
 
 /**
- * Like `openRangeLock`, for many slots at once. Earlier versions lock single bytes of the file `locks`. To exclude
- * their processes, this process shares a lock on all bytes of that file while it holds any slot.
+ * Like `openRangeLock`, spread over several files. Earlier versions lock single bytes of the file
+ * `locks`. To exclude them, this process holds a shared lock on that whole file while it holds any
+ * slot.
  */
 function openSpreadLock(home: string): ProcessLock | undefined {
   const native = process.platform === 'linux' ? loadNative() : undefined;
@@ -320,9 +320,9 @@ export function openProcessLock({ file, folder, owner, isAlive }: ProcessLockOpt
 }
 
 /**
- * Locks with one file per slot that names its owner; shared locks use one file per slot and owner.
- * A dead owner's file is renamed away, which only one process can do. Used if kernel locks are not
- * available. Owners include the process start time, which distinguishes reused process ids.
+ * Locks by files, for systems without kernel locks. An exclusive lock is a file per slot, a shared
+ * lock a file per slot and owner. Owners include the process start time, because process ids are
+ * reused.
  */
 function openOwnerLock(folder: string, owner: string, isAlive: (owner: string) => boolean): ProcessLock {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -384,8 +384,8 @@ function holderOf(file: string): string | undefined {
 }
 
 /**
- * Removes a dead owner's lock file. Two processes may see the same dead owner, and a live one may take the lock in
- * between. So checks the owner again after the rename, and puts the file of a live owner back.
+ * Removes a dead owner's lock file. Meanwhile another process may have removed that file and taken
+ * the lock. So checks the owner again after the rename, and puts the file of a live owner back.
  */
 function evict(file: string, dead: string): void {
   const aside = `${file}.${process.pid}.evicted`;

@@ -30,8 +30,8 @@ function whyInvalid(input: unknown): string | undefined {
   // Refuse half of a surrogate pair: Node would replace it by U+FFFD, and the path would then name
   // another file.
   if (!input.isWellFormed()) return 'the path contains half of a surrogate pair';
-  // Refuse a path beyond the system's limit. Opening it one component at a time would work, but no
-  // other program could then open the file.
+  // Refuse a path beyond the system's limit. Lookfirst could open it one component at a time, but
+  // other programs could not.
   if (input.length * 3 > MAX_PATH_BYTES && Buffer.byteLength(input) > MAX_PATH_BYTES)
     return `the path is longer than ${MAX_PATH_BYTES} bytes`;
   return undefined;
@@ -80,8 +80,8 @@ export interface NameComparison {
 export const EXACT: NameComparison = { caseless: false, unicodeForm: false };
 
 /**
- * The rules by which the platform's usual file system compares names. On a case-sensitive volume,
- * the only effect is that two files whose names differ in case share a lock.
+ * The rules by which the platform's usual file system compares names. If a volume is case-sensitive
+ * after all, the only effect is that files whose names differ in case share a lock.
  */
 export function platformFolding(platform: string): NameComparison {
   if (platform === 'darwin') return { caseless: true, unicodeForm: true };

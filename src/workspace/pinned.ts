@@ -56,8 +56,8 @@ export class HeldDirectory implements PinnedDirectory {
 }
 
 /**
- * A directory known only by its path; used for the `best-effort` guarantee. `enter` checks each
- * component first.
+ * A directory known only by its path; used for the `best-effort` guarantee. `enter` checks that the
+ * name is a directory and not a link.
  */
 export class NamedDirectory implements PinnedDirectory {
   readonly prefix: string;

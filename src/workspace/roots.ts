@@ -67,8 +67,8 @@ function openRoot(given: string, guarantee: Guarantee): Root {
     const root = { canonical, given: trimmed(given) };
     if (guarantee !== 'walk') return { ...root, dir: new NamedDirectory(canonical) };
     const dir = HeldDirectory.open(canonical);
-    // Watch where the root is only if the kernel now reports `canonical` as its path. Otherwise a
-    // later difference would not prove that the root was moved.
+    // Report the root's path only if the kernel now reports it as `canonical`. Otherwise a later
+    // difference would not prove that the root was moved.
     return whereIs(dir) === canonical ? { ...root, dir, where: () => whereIs(dir) } : { ...root, dir };
   } catch (error) {
     if (error instanceof Fault) throw error;
@@ -202,8 +202,8 @@ export class WorkspacePaths {
   }
 
   /**
-   * The number of levels below a folder that must be searched before the folder is moved. In these
-   * levels, the new path could change which files are protected.
+   * The number of levels below a folder in which the folder's path decides which files are
+   * protected. A move must search these levels.
    */
   reach({ relative, key }: ResolvedPath): number {
     return this.#roots.length > 1 ? Number.POSITIVE_INFINITY : this.#protection.reach(relative, key);
@@ -266,8 +266,8 @@ export class Protection {
   }
 
   /**
-   * The number of levels below a folder that must be searched before the folder is moved. In these
-   * levels, the new path could change which files are protected.
+   * The number of levels below a folder in which the folder's path decides which files are
+   * protected. A move must search these levels.
    */
   reach(relative: string, key: string): number {
     if (this.#folders.some(({ path }) => isBelow(path, key))) return Number.POSITIVE_INFINITY;
@@ -297,13 +297,9 @@ export class Protection {
 }
 
 /**
- * The number of levels below `folder` in which the folder's own path decides whether the glob
- * matches a name. In deeper levels, a name matches or not wherever the folder is. 0: the folder's
- * path never decides. Infinity: it may decide in every level. The glob must not match `folder`
- * itself.
- * A glob that begins with `**` matches its remaining parts anywhere. The folder's path matters only
- * if the first of these parts matches the folder or a folder above it. Any other glob can match
- * only below one place, so its levels are either all or none.
+ * The number of levels below `folder` in which the folder's path decides whether the glob matches a
+ * name. In deeper levels, a name matches or not wherever the folder is. Infinity: the path may
+ * decide in every level. The glob must not match `folder` itself.
  */
 export function globReach(glob: string, folder: string): number {
   if (/[{}()!\\]/.test(glob)) return Number.POSITIVE_INFINITY;
@@ -317,7 +313,7 @@ export function globReach(glob: string, folder: string): number {
 
 /**
  * True if a glob that does not begin with `**` may match something in the folder. Compares the
- * leading parts without wildcards.
+ * folder with the glob's parts before the first wildcard.
  */
 function leadsInto(parts: readonly string[], folder: readonly string[]): boolean {
   if (!parts.includes('**') && parts.length <= folder.length) return false;

@@ -172,9 +172,8 @@ function step(state: State): Walked | undefined {
 
 /**
  * Handles `..`, which only occurs in link targets. As in the kernel, `..` leaves the directory that
- * the walk has really reached. Above a root, the remaining names lead back into the same root, into
- * another root, or outside. The text of the names is enough to decide which, because a root's
- * canonical path contains no links.
+ * the walk has really reached. If that is a root, the remaining names may lead back into a root.
+ * Their text decides, because a root's canonical path contains no links.
  */
 function climb(state: State): Walked | undefined {
   const rest = state.todo.slice(1);
@@ -208,7 +207,7 @@ function tryEnter(dir: PinnedDirectory, name: string): PinnedDirectory | string 
   }
 }
 
-/** Replaces a link by its target. If the name is not a link (any more), retries or fails. */
+/** Replaces a link by its target. If the name is not, or no longer, a link, retries or fails. */
 function follow(state: State, path: string): Walked | undefined {
   let target: string;
   try {
@@ -219,8 +218,8 @@ function follow(state: State, path: string): Walked | undefined {
   } catch (error) {
     const why = errnoOf(error);
     if (why !== 'EINVAL' && why !== 'ENOENT') return fail(state, why ?? 'EIO');
-    // The entry was deleted, became a directory, or was never a link. The caller tries the name
-    // again, unless a file is where the path needs a directory.
+    // The entry was deleted, became a directory, or was never a link. Fail if it is a file where
+    // the path needs a directory. Otherwise the caller tries the name again.
     state.retries += 1;
     if (state.todo.length > 1 && isNoDirectory(path)) return fail(state, 'ENOTDIR');
     return state.retries > MAX_RETRIES ? fail(state, 'EBUSY') : undefined;
@@ -282,8 +281,8 @@ function atRoot(state: State): Walked {
 }
 
 function missing(state: State): Walked {
-  // A link enters a missing folder and leaves it by `..`. Fail, because `missing` must contain only
-  // names that can be created.
+  // The target of a link contains a missing folder followed by `..`. Fail, because `missing` must
+  // contain only names that can be created.
   if (state.todo.includes('..')) return fail(state, 'ENOENT');
   return {
     kind: 'missing',

@@ -106,9 +106,8 @@ const BY_ERRNO: Readonly<Record<string, { code: RefusalCode; next: NextStep; rea
 
 /**
  * The directory trees an agent may touch. Turns strings into places (a pinned folder and a name),
- * which all operations use. On Linux the kernel never follows a link for us, so a process that
- * swaps directories for links cannot redirect a place. Elsewhere the guarantee is `best-effort`:
- * such a process can win a race (see LIMITS.md).
+ * which all operations use. On Linux, a process that swaps directories for links cannot redirect a
+ * place. Elsewhere the guarantee is `best-effort`: such a process can win a race (see LIMITS.md).
  */
 export class Workspace {
   readonly guarantee: Guarantee;
@@ -211,10 +210,10 @@ export class Workspace {
   }
 
   /**
-   * Locates another name in the folder of a place that was just located. Follows no link and does
-   * not look up the folder again: if the folder was moved since, reads the moved folder. The caller
-   * keeps `dir` open. Undefined if `guarantee` is not `walk`, the name is missing, or the action is
-   * forbidden: the caller then calls `locate`.
+   * Locates another name in the folder of a place that was just located. Follows no link. If the
+   * folder was moved since, reads the moved folder. The caller keeps `dir` open. Undefined if the
+   * name is missing or not allowed, or if `guarantee` is not `walk`: the caller then calls
+   * `locate`.
    */
   locateBeside({ path, dir }: Place, name: string, action: Action): Located | undefined {
     if (this.guarantee !== 'walk') return undefined;
@@ -232,7 +231,7 @@ export class Workspace {
     return this.#readOnly.includes(key);
   }
 
-  /** Like `locate`, but closes the folder. So another file may get the name a moment later. */
+  /** Like `locate`, but closes the folder. Other programs may then replace the file. */
   resolve(input: string, action: Action = 'status'): Outcome<{ path: ResolvedPath; exists: boolean }> {
     const outcome = this.locate(input, action);
     if (!outcome.ok) return outcome;
@@ -253,8 +252,9 @@ export class Workspace {
   }
 
   /**
-   * The canonical name of a path that is outside the workspace by its text; undefined if it is inside. Links on the
-   * way may lead into a root: other programs follow them, our own operations do not.
+   * The canonical name of a path that is outside the workspace by its text; undefined if it is
+   * inside. Such a path may lead into a root by a link: other programs follow it, our own
+   * operations do not.
    */
   canonicalOutside(input: string): string | undefined {
     return this.#paths.read(input).kind === 'escapes' ? canonicalName(input) : undefined;
@@ -297,21 +297,21 @@ export class Workspace {
   }
 
   /**
-   * The number of levels below a folder that must be searched before the folder is moved. In these
-   * levels, the new path could change which files are protected.
+   * The number of levels below a folder in which the folder's path decides which files are
+   * protected. A move must search these levels.
    */
   protectionReach(path: ResolvedPath): number {
     return this.#paths.reach(path);
   }
 
-  /** True if the path is a root. With nested roots, one root may have a name below another. */
+  /** True if the path is a root. A nested root also has a path below another root. */
   isRoot({ relative, absolute }: ResolvedPath): boolean {
     return relative === '' || (this.#roots.length > 1 && this.roots.includes(absolute));
   }
 
   /**
-   * True if a root is still where it was when it was opened, and also if the system cannot report where it is. A
-   * moved or deleted root is still the same directory, but the journal's paths no longer lead to it.
+   * False if a root was moved or deleted since it was opened: the journal's paths no longer lead to
+   * it. True if the system cannot report where it is.
    */
   stands(root: string): boolean {
     const found = this.#roots.find(({ canonical }) => canonical === root);
@@ -325,8 +325,8 @@ export class Workspace {
 }
 
 /**
- * True if the walk found no entry below the root. The caller then checks whether the root was
- * deleted.
+ * True if the walk ended at a missing name or at the root itself. Both can mean that the root was
+ * deleted, which the caller then checks.
  */
 function isEmptyOf(walked: Extract<Walked, { dir: PinnedDirectory }>): boolean {
   return walked.kind === 'missing' || walked.parts.length === 0;

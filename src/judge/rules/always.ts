@@ -26,10 +26,9 @@ const TEXTUAL: ReadonlySet<JudgedAction> = new Set(['overwrite', 'edit', 'insert
 const ASKS_FOR_A_NEW_NAME: ReadonlySet<JudgedAction> = new Set(['create', 'mkdir']);
 
 /**
- * Refuses changes that the kind of the target rules out. FIFOs, sockets and devices: opening one
- * may hang, and an undo cannot restore it. Files without any write bit: they are neither changed
- * nor deleted, even if their folder allows it. Files with several hard links, if the policy says
- * so: a write makes a new file, and the other names would keep the old one.
+ * Refuses changes because of the kind of file. FIFOs, sockets and devices: opening one may hang.
+ * Files without any write bit: they are not even deleted. Files with several hard links, if the
+ * policy says so: after a write, the other names would keep the old content.
  */
 export const kind: JudgeRule = (facts, policy) => {
   const { action, target } = facts;
@@ -48,8 +47,8 @@ export const kind: JudgeRule = (facts, policy) => {
 };
 
 /**
- * Refuses a change of a file that is over the size limit. Checked before the rule `seen`, because
- * the size is no secret and reading such a file first would be useless.
+ * Refuses a change of a file that is over the size limit. This rule precedes `seen`: otherwise a
+ * session would have to read a file that it cannot change.
  */
 export const size: JudgeRule = (facts, policy) => {
   const { action, target } = facts;
@@ -105,10 +104,9 @@ export const recursive: JudgeRule = (facts) => {
 };
 
 /**
- * Refuses a change whose `expected_revision` differs from the current bytes. It is refused even if
- * the session has seen these bytes, because the caller named the version it builds on. The refusal
- * never contains the current revision. Exception: a completed write whose answer got lost may be
- * sent again. It is recognised by the same content and a session that has seen the whole file.
+ * Refuses a change whose `expected_revision` is not that of the current bytes, even if the session
+ * has seen these bytes. The refusal never contains the current revision. Exception: a write that
+ * was already made may be sent again (`isSentAgain`).
  */
 export const revision: JudgeRule = (facts) => {
   const { expectedRevision: expected, currentRevision: current, target } = facts;
@@ -145,7 +143,6 @@ export const content: JudgeRule = (facts, policy) => {
 function mixesTextIntoBinary(facts: Facts, policy: Policy): boolean {
   if (!facts.target.exists || facts.target.binary !== true) return false;
   if (facts.action === 'edit' || facts.action === 'insert') return true;
-  // A text may replace a binary file only in presets where any view of a file allows an overwrite
-  // (`policy.overwrite` is not `whole`).
+  // Under `overwrite: any`, text may also replace a binary file.
   return facts.action === 'overwrite' && facts.contentKind !== 'bytes' && policy.overwrite === 'whole';
 }

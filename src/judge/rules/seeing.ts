@@ -57,9 +57,8 @@ function baselineHolds(facts: Facts, policy: Policy): boolean {
 }
 
 /**
- * Requires that the file is unchanged since it was seen. Different bytes are always stale; equal bytes are not, except
- * in the preset `file-time`, where a different time also counts as a change. A check that fails with an error is
- * UNVERIFIABLE, not stale.
+ * Requires that the file is unchanged since it was seen: its bytes, and in the preset `file-time`
+ * also its modification time. A check that fails with an error is UNVERIFIABLE, not stale.
  */
 export const fresh: JudgeRule = (facts, policy) => {
   const knowledge = knowledgeOf(facts);
@@ -101,8 +100,8 @@ function repeatsRefused(facts: Facts, sighting: Sighting, policy: Policy): boole
 function stale(facts: Facts, sighting: Sighting, reason: string | undefined): Ruling {
   const detail = {
     reason,
-    // If the session has seen the whole file since, it gets the revision. It can then repeat the
-    // refused content on purpose, with this revision.
+    // A session that has seen the whole current file gets the revision. With it, the session can
+    // repeat the refused content on purpose.
     revision: reason === 'repeated' && hasSeenAll(facts, sighting) ? facts.currentRevision : undefined,
     seenAtMs: sighting.atMs,
     mtimeMs: facts.target.exists ? facts.target.mtimeMs : undefined,
@@ -148,9 +147,9 @@ function seenMtimeMs(sighting: Sighting): number | undefined {
 
 /**
  * Requires that the destroyed lines were shown. An overwrite needs every line, uncut and unmasked.
- * A delete needs every line, a description if the file is not text, or any lines if it is too large
- * to load. An insert needs the lines next to it. An edit needs the lines that it touches. If the
- * policy says so, any view is enough for an edit, and the edit's answer names the unseen lines.
+ * So does a delete, but it needs no lines of a file that is not text, and only some of a file too
+ * large to load. An insert needs the lines next to it. An edit needs the lines that it touches, or
+ * any view if the policy says so.
  */
 export const covered: JudgeRule = (facts, policy) => {
   const knowledge = knowledgeOf(facts);
@@ -196,8 +195,8 @@ function partial(facts: Facts, sighting: Sighting): Ruling {
   const unread = totalLines === undefined ? undefined : missingLines(sighting.coverage, totalLines);
   const detail = {
     reason: cut ? 'clamped' : undefined,
-    // After an edit of a partly seen file, the file does not count as seen whole, even if no line
-    // is missing. So name all lines: only a read of all of them helps.
+    // After an edit of a partly seen file, `coverage` may lack no line and still not be whole. Then
+    // name all lines: only a read of all of them helps.
     missing:
       sighting.coverage.kind === 'whole' ? undefined : unread?.length === 0 ? allLines(totalLines) : unread,
     totalLines,
@@ -225,8 +224,8 @@ function lines(facts: Facts, sighting: Sighting, policy: Policy): Ruling {
 }
 
 /**
- * Refuses because it is no longer known which lines were shown. Without that knowledge, only an
- * edit is allowed, because the gate compares its old text with the file.
+ * Refuses because the shown lines are no longer in the model's context. Most edits stay allowed,
+ * because the gate compares their old text with the file.
  */
 function lost(facts: Facts, sighting: Sighting): Ruling {
   const detail = { reason: sighting.lost, seenAtMs: sighting.atMs };
@@ -234,8 +233,8 @@ function lost(facts: Facts, sighting: Sighting): Ruling {
 }
 
 /**
- * True if the touched lines must have been shown. An insert names no old text that proves its
- * place, and a page of a huge file covers only that page.
+ * True if the touched lines must have been shown. For most edits the old text is proof enough. An
+ * insert has no old text, and of a huge file the session may have seen only some pages.
  */
 function mustSeeLines(facts: Facts, sighting: Sighting, policy: Policy): boolean {
   if (policy.partial === 'lines') return true;

@@ -8,10 +8,7 @@ import type { Store } from './store.ts';
 export interface State {
   readonly store: Store;
   readonly images: Images;
-  /**
-   * Stores the bytes shown to sessions, for later diffs. Absent if `images`, the store of earlier
-   * file contents, keeps them too.
-   */
+  /** Stores the bytes shown to sessions, for later diffs. If absent, use `images` for them. */
   readonly baselines?: Pick<Images, 'has' | 'read' | 'keepBytes'>;
   readonly locks: Locks;
   readonly owner: Owner;
@@ -21,7 +18,10 @@ export interface State {
   close(): Promise<void>;
 }
 
-/** A URL for messages, without any password. Cuts too much rather than too little, because the URL may be wrong. */
+/**
+ * A URL for messages, without any password. May remove too much, because a malformed URL must not
+ * show its password, either.
+ */
 export function withoutPassword(url: string): string {
   return url.replace(/^(\w+:(?:\/\/)?[^:/?#]*):.*@/s, '$1@').replace(/([?&][^=&]*pass[^=&]*=)[^&]*/gi, '$1…');
 }
@@ -33,10 +33,7 @@ export interface FleetView {
   workspaceOf(root: string): string;
 }
 
-/**
- * A name that the user gives to folders of this machine. It has no effect if other folders of this
- * machine have that name already.
- */
+/** A workspace name that the user gives to folders of this machine. */
 export interface WorkspaceName {
   readonly workspace: string;
   /** Canonical paths of the folders that get the name. */
@@ -47,14 +44,20 @@ export interface WorkspaceName {
 export interface FleetOptions {
   /** Canonical paths of the workspace roots on this machine. */
   readonly roots: readonly string[];
-  /** The workspace name of the roots. Default: the name last given for them, else a workspace of this machine alone. */
+  /**
+   * The workspace name of the roots. Default: the name last given to them. Without any name, the
+   * workspace belongs to this machine alone.
+   */
   readonly workspace?: string | undefined;
   /**
    * A workspace name to save for folders that the user names. They may differ from `roots`, or have
    * another order.
    */
   readonly saveAs?: WorkspaceName | undefined;
-  /** Like `saveAs`, for a process that only reads. The name is not saved. */
+  /**
+   * Like `saveAs`, for a process that only reads. The name is not saved, and is ignored if other
+   * folders of this machine already have it.
+   */
   readonly readAs?: WorkspaceName | undefined;
   /** True if several machines write to these roots. */
   readonly sharedWorkspace?: boolean | undefined;

@@ -5,9 +5,9 @@ import type { SessionRecord } from '../model/session-record.ts';
 import type { Sighting } from '../model/sighting.ts';
 
 /**
- * Stores what each session has read (sightings) and the journal. One `record` is one transaction,
- * so returned data was written completely. Any failure is a Fault STORE_FAILED, never an empty
- * answer: "could not read" is not "nothing there".
+ * Stores what each session has read (sightings) and the journal. Each `record` is one transaction.
+ * Any failure is a Fault STORE_FAILED, never an empty answer, which would look as if nothing were
+ * stored.
  */
 export interface Store {
   /** The URL of this store, such as `memory:` or `sqlite:/path`. */
@@ -15,8 +15,8 @@ export interface Store {
   /** Events during opening that users must learn of, such as a damaged database that was set aside. */
   readonly warnings: readonly string[];
   /**
-   * The sighting: what this session has read of a file. Synchronous where possible: every read
-   * calls it, and waiting for a promise would double its cost.
+   * The sighting: what this session has read of a file. Every read calls this. Stores that can
+   * answer at once return no promise, because waiting for one would double the cost.
    */
   recall(session: string, key: string): Awaitable<Sighting | undefined>;
   /**
@@ -25,19 +25,18 @@ export interface Store {
    */
   recallMany(session: string, keys: readonly string[]): Awaitable<ReadonlyMap<string, Sighting>>;
   /**
-   * Like `recallMany`, from memory and without waiting. Undefined if this process does not know all
-   * sightings of the session. The result may be outdated: the record of a change's start must then
-   * contain `basis`, which the store checks. Present if a round trip is slow.
+   * Like `recallMany`, but from memory. Undefined if this process does not know all sightings of
+   * the session. The result may be outdated, so a change that relies on it must be announced with
+   * its `basis`. Present if a round trip is slow.
    */
   readonly remembered?: (session: string, keys: readonly string[]) => Remembered | undefined;
   sightings(session: string): Promise<readonly Sighting[]>;
   /** Writes all of `writes` or nothing. Numbers the entries and chains them by their hashes. */
   record(writes: Writes): Promise<void>;
   /**
-   * Records data that no caller waits for. This store object returns it immediately, other
-   * processes see it within a few milliseconds. It is lost if the process dies in between, so only
-   * recoverable data may be noted: what a session was shown. Returns undefined if there is nothing
-   * to wait for.
+   * Records what a session was shown, without waiting. This store returns the notes at once; other
+   * processes see them within milliseconds. They are lost if the process dies before that. Returns
+   * undefined if there is nothing to wait for.
    */
   note(notes: Notes): Promise<void> | undefined;
   /** Matching entries, newest first unless `order` differs. */
@@ -47,16 +46,15 @@ export interface Store {
   /** `lastChange` of several paths in one round trip. Paths without a recorded change are absent. */
   lastChanges(keys: readonly string[]): Promise<ReadonlyMap<string, Entry>>;
   /**
-   * Entries about claims, which show which sessions work on which files: those of {@link
-   * CLAIM_KINDS} since the cursor of an earlier answer, oldest first. With cursor 0, those of the
-   * last minutes. Synchronous, because every read and change calls it and must not wait. A local
-   * store is exact. A network store answers from memory and fetches new entries in the background,
-   * so entries of other processes may arrive seconds late.
+   * Entries of {@link CLAIM_KINDS} since the cursor of an earlier answer, oldest first; with cursor
+   * 0, recent ones. They show which sessions work on which files. Synchronous, because every read
+   * and change calls it. A network store answers from memory, so entries of other processes may be
+   * seconds late.
    */
   recent(cursor: number): RecentEntries;
   /**
-   * Changes that have begun and are not finished. Every change queries the pending changes of the
-   * files that it will change, so an implementation must fetch only what matches.
+   * Changes that are announced and not finished. Every change queries the pending changes of its
+   * own files, so a store must fetch only what matches.
    */
   pending(filter?: PendingFilter): Promise<readonly PendingChange[]>;
   session(id: string): Promise<SessionRecord | undefined>;
@@ -72,8 +70,8 @@ export interface Store {
   readonly snapshot?: () => Promise<string>;
   /**
    * Checks that the entries after `previous` continue the hash chain, without reading each of them.
-   * Returns the last link that it confirmed, at most `throughSeq`. Undefined if it confirmed none:
-   * the caller must then check each entry. Present if this is much faster than reading.
+   * Returns the last confirmed link, whose number is at most `throughSeq`. If undefined, the caller
+   * must check each entry. Present if this is much faster than reading.
    */
   readonly confirm?: (previous: ChainLink, throughSeq: number) => Promise<ChainLink | undefined>;
   /**
@@ -94,8 +92,8 @@ export interface Store {
 export const CLAIM_KINDS: readonly EntryKind[] = ['change', 'turn', 'claim', 'notice'];
 
 /**
- * With cursor 0, `Store.recent` searches only this many of the newest entries. Claims that a
- * session made explicitly are found however old they are.
+ * With cursor 0, `Store.recent` searches only this many of the newest entries. Explicit claims
+ * (kind `claim`) are also found among older ones.
  */
 export const RECENT_ENTRIES = 5000;
 
@@ -126,11 +124,17 @@ export interface ChainState {
 }
 
 export interface StoreState {
-  /** Present if every writer has its own chain. `head` and `checkpoint` then only give the range of numbers in use. */
+  /**
+   * Present if every writer has its own chain. `head` and `checkpoint` of the store are then no
+   * links, but only give the range of entry numbers.
+   */
   readonly chains?: readonly ChainState[];
   /** The last pruned entry; number 0 and 64 zeros if none was pruned. */
   readonly checkpoint: ChainLink;
-  /** The newest entry ever written. Stored apart from the entries, so that a missing end is detected too. */
+  /**
+   * The newest entry ever written. It is stored separately from the entries, so that a loss of the
+   * newest entries is detected.
+   */
   readonly head: ChainLink;
   /**
    * The newest entry according to a file outside the store, or undefined if there is none. It may be older than `head`.
@@ -146,9 +150,8 @@ export interface StoreState {
 }
 
 /**
- * One transaction. The order of the fields does not matter: a store first checks `ifPending`, then
- * drops and forgets data, then writes. So one call can forget all sightings of a session and store
- * a new one.
+ * The writes of one transaction. A store first checks `ifPending`, then drops and forgets data,
+ * then writes. So one call can forget all sightings of a session and store a new one.
  */
 export interface Writes {
   /**
@@ -182,18 +185,15 @@ export interface Writes {
 }
 
 /**
- * What a session has read, from memory, and the state of the session that the store must confirm
- * before a change relies on it.
+ * What a session has read, from this process's memory. A change that relies on it must be announced
+ * with `basis`, which the store checks.
  */
 export interface Remembered {
   readonly sightings: ReadonlyMap<string, Sighting>;
   readonly basis: Basis;
 }
 
-/**
- * The state of a session in the store, as a process remembers it. The store checks it before it
- * records a change.
- */
+/** The state of a session in the store, as this process remembers it. */
 export interface Basis {
   readonly session: string;
   /** A number that changes when another process begins to write for the session. */
@@ -216,11 +216,14 @@ export interface PendingFilter {
   readonly change?: string;
   readonly owner?: string;
   /**
-   * Changes that locked one of these files, or will write it without a lock. Changes of its parent
-   * folders, or of files inside it, also match.
+   * Only changes that concern one of these files, one of its parent folders, or a file inside it. A
+   * change concerns the files that it locked, or without a lock those that it will write.
    */
   readonly keys?: readonly string[];
-  /** Only changes of files that this process can reach: on this machine, or in a shared workspace. */
+  /**
+   * Only changes of files that this process can reach: files of this machine or of a shared
+   * workspace.
+   */
   readonly here?: true;
 }
 
@@ -247,8 +250,8 @@ export interface EntryFilter {
   readonly sinceMs?: number | undefined;
   readonly untilMs?: number | undefined;
   /**
-   * Only entries of this chain, in their stored form and with their numbers within the chain; for
-   * verifying.
+   * Only entries of this hash chain. They have their numbers within the chain and are not converted
+   * to this machine's paths, so that their hashes can be verified.
    */
   readonly chain?: string | undefined;
   /** Only entries committed between two marks of `snapshot`. */
@@ -264,9 +267,9 @@ export interface EntryFilter {
 }
 
 /**
- * Joins several writes into one transaction. Lists are concatenated in order; for single-valued
- * fields the last one wins. A store deletes before it records, so a part must not forget a sighting
- * that an earlier part records.
+ * Joins several writes into one transaction. Concatenates lists; for other fields, the last one
+ * counts. A store forgets before it writes, so no part may forget a sighting that an earlier part
+ * writes.
  */
 export function joinWrites(...parts: readonly Writes[]): Writes {
   const given = parts.filter(hasAny);

@@ -83,7 +83,7 @@ export function transcriptsBeside(path: string, word: string): readonly string[]
 function projectOf(path: string): string | undefined {
   if (basename(dirname(path)) !== 'chats') return undefined;
   const text = unlessErrno(() => readFileSync(join(dirname(dirname(path)), '.project_root'), 'utf8'));
-  // Without `.project_root`, the user's setting determines where relative paths start.
+  // Undefined without `.project_root`: the caller's setting then says where relative paths start.
   const project = text?.trim() ?? '';
   return isAbsolute(project) ? project : undefined;
 }
@@ -121,9 +121,9 @@ interface Places {
 const MAX_DEPTH = 5;
 
 /**
- * The transcripts that this user's clients have stored, by client, then by path. Claude Code groups
- * transcripts by project: only projects that contain `root`, or are inside it, are listed.
- * Unreadable folders are skipped.
+ * The transcripts that this user's clients have stored, by client, then by path. Of Claude Code's
+ * transcripts, lists only those of projects that contain `root` or are inside it. Skips unreadable
+ * folders.
  */
 export function findTranscripts({ home, env }: Places, root: string): readonly FoundTranscript[] {
   const claude = join(env['CLAUDE_CONFIG_DIR'] ?? join(home, '.claude'), 'projects');

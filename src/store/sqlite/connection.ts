@@ -31,11 +31,14 @@ import {
 
 export interface OpenOptions {
   /**
-   * `fail`: a damaged database is a Fault. `set-aside`: if no other process uses it, it is renamed
-   * and replaced by an empty one.
+   * `fail`: a damaged database is a Fault. `set-aside`: it is renamed and replaced by an empty one.
+   * If another process uses it, it is a Fault in both cases.
    */
   readonly damaged: 'fail' | 'set-aside';
-  /** `full`: `record` resolves only when the start of a change is on the disk. Otherwise a power cut may lose it. */
+  /**
+   * `full`: `record` resolves only when an announced change is on the disk. Otherwise a power cut
+   * may lose the announcement.
+   */
   readonly durability?: Durability;
 }
 
@@ -49,8 +52,8 @@ const LINE = /^(\d{16}) ([0-9a-f]{64})\n$/;
 const sync = promisify(fdatasync);
 
 /**
- * The files of a database, the main file last: if the renaming is interrupted, the main file is found damaged again and
- * the renaming starts over.
+ * The files of a database, in the order of renaming. The main file is last: if the renaming is
+ * interrupted, the next opening finds it damaged and starts over.
  */
 const PARTS = ['-wal', '-shm', '.head', ''] as const;
 
@@ -159,15 +162,16 @@ export class Connection {
   }
 
   /**
-   * Throws a Fault if the files were deleted, replaced or truncated: no process could read what is recorded after that.
+   * Throws a Fault if the files were deleted, replaced or truncated. Later records would then be
+   * lost.
    */
   mustBeInPlace(): void {
     this.#guard.check();
   }
 
   /**
-   * Remembers the present size of the write-ahead log, for later checks. `first`: only if none is
-   * remembered yet. `always`: replaces it.
+   * Remembers the present size of the write-ahead log, for later checks. `first` does not replace a
+   * size that is already remembered.
    */
   noteInPlace(when: 'always' | 'first'): void {
     this.#guard.note(when);
@@ -217,9 +221,9 @@ function sizeOf(file: string): number {
 }
 
 /**
- * Detects that another program deleted, replaced or truncated the files of an open database. SQLite itself mostly
- * continues silently, and its records are then lost. Only checks names and sizes: opening and closing one of the files
- * here would drop SQLite's locks on it.
+ * Detects that another program deleted, replaced or truncated the files of an open database. SQLite
+ * mostly does not notice, and later records are lost. Checks only names and sizes: closing such a
+ * file here would drop SQLite's locks on it.
  */
 class FileGuard {
   readonly #file: string;
@@ -230,8 +234,8 @@ class FileGuard {
   #broken: Fault | undefined;
 
   /**
-   * `isSound` checks the whole database. It is called only if the file has shrunk, which a clean-up
-   * also causes.
+   * `isSound` checks the whole database. It is called if the file has shrunk, to tell a clean-up
+   * from damage.
    */
   constructor(file: string, isSound: () => boolean) {
     this.#file = file;
@@ -251,8 +255,8 @@ class FileGuard {
   }
 
   /**
-   * Remembers the size of the write-ahead log after a commit, for later checks. `first`: only if no
-   * size is remembered yet.
+   * Remembers the present size of the write-ahead log, for later checks. `first` does not replace a
+   * size that is already remembered.
    */
   note(when: 'always' | 'first'): void {
     if (when === 'first' && this.#log !== undefined) return;
@@ -299,7 +303,7 @@ function identityOf(stats: BigIntStats | undefined): string {
 
 /**
  * A file beside the database that names the newest journal entry. It is written after each commit
- * without a sync, so it may be older than the database. It is newer only if the database has lost
+ * without a sync, so it may name an older entry. If it names a newer one, the database has lost
  * entries.
  */
 class HeadFile {

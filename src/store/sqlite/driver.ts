@@ -55,7 +55,7 @@ function builtInDriver(): SqliteDriver | undefined {
 
 function installedDriver(): SqliteDriver {
   try {
-    // Not `import()`, which keeps Node 20 from caching compiled code. The package is typed as `node:sqlite` is.
+    // Use `require`: `import()` would keep Node 20 from caching compiled code. The types are equal.
     return createRequire(import.meta.url)('@photostructure/sqlite') as SqliteDriver;
   } catch (cause) {
     throw new Fault(
@@ -151,22 +151,21 @@ function resultCode(error: unknown): number | undefined {
 }
 
 const BUSY_TIMEOUT_MS = 5000;
-/** At this many pages (16 MB), SQLite copies its log into the database, each changed page once. */
+/** SQLite copies its log into the database when the log has this many pages (16 MB). */
 const CHECKPOINT_PAGES = 4000;
 
 /** The value of `pragma auto_vacuum` for incremental mode. */
 const INCREMENTAL = 2;
 
-/** Kinds of entries that are not in the index of rare entries. Never changed, because a migration contains them. */
+/** Kinds that are not in the index of rare entries. Never change them: a migration contains them. */
 export const FREQUENT_KINDS: readonly string[] = ['read', 'look', 'change'] satisfies Entry['kind'][];
 /** The condition of the index of rare entries. SQLite uses that index only for queries with exactly this text. */
 export const IS_RARE: string = `kind not in (${FREQUENT_KINDS.map((kind) => `'${kind}'`).join(', ')})`;
 
 /**
  * Migration n brings a database from version n to n + 1. A released migration is never edited; new
- * ones are appended. The fields by which entries are filtered are stored only in columns. The check
- * of an entry's hash reads them from there, so a changed column is detected. The table `touches`
- * finds the entries of a key; see touchedKeys() for its rows.
+ * ones are appended. Fields that filters use are columns, and are not repeated in `rest`. The table
+ * `touches` finds the entries of a key; `touchedKeys` gives its rows.
  */
 const MIGRATIONS: readonly string[] = [
   `create table sightings (
@@ -185,8 +184,8 @@ const MIGRATIONS: readonly string[] = [
      checkpoint_seq integer not null, checkpoint_hash text not null
    );
    insert into chain values (1, 0, '${CHAIN_START.hash}', 0, '${CHAIN_START.hash}');`,
-  // SQLite adds the row number to each index, so that an index also gives the order of entries.
-  // Nearly all entries are reads, and only the first of these indexes contains reads.
+  // SQLite adds the row number to each index, so an index also gives the order of entries. Only the
+  // first of these indexes contains reads, which are nearly all entries.
   `create index entries_of_session on entries (session);
    create index entries_of_change on entries (change) where change is not null;
    create index change_entries on entries (kind) where kind = 'change';
@@ -197,7 +196,7 @@ const MIGRATIONS: readonly string[] = [
   `create index claim_entries on entries (kind) where kind = 'claim';`,
   // This index is for `status`, which counts the newest entries of this kind. Most journals have none.
   `create index unjudged_entries on entries (kind) where kind = 'unjudged';`,
-  // This index finds a session's turns, events and refusals, which are few among its reads and changes.
+  // This index finds a session's rare entries: all except reads, looks and changes.
   `create index rare_entries on entries (session) where ${IS_RARE};`,
 ];
 
@@ -215,8 +214,8 @@ export function openDatabase(load: SqliteLoader, file: string): SqliteDatabase {
 }
 
 /**
- * Creates the file with mode 0600, which SQLite also uses for its side files. An existing file is not opened here:
- * closing it would drop the locks that SQLite holds on it for this process.
+ * Creates the file with mode 0600, which SQLite also uses for its side files. Never opens an
+ * existing file: closing it would drop SQLite's locks.
  */
 function makeFile(file: string): void {
   const stats = statSync(file, { throwIfNoEntry: false });
@@ -233,8 +232,8 @@ function makeFile(file: string): void {
 
 function prepare(db: SqliteDatabase, file: string): void {
   db.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`);
-  // Incremental vacuum lets `prune` free disk space. Only an empty database accepts the setting.
-  // Check it first, because setting it writes.
+  // Incremental vacuum lets `prune` free disk space. Do not set it again if it is set, because
+  // setting it writes. Only an empty database accepts the setting.
   const { auto_vacuum: vacuum } = db.prepare('pragma auto_vacuum').get() as { auto_vacuum: number };
   if (vacuum !== INCREMENTAL) db.exec('pragma auto_vacuum = incremental');
   useWal(db, file);
@@ -302,7 +301,7 @@ export function migrate(db: SqliteDatabase, file: string, migrations: readonly s
   }
 }
 
-/** Rolls back. Ignores SQLite's error if it has already rolled back after another error. */
+/** Rolls back. Ignores the error if SQLite has already rolled back by itself. */
 export function rollBack(db: SqliteDatabase): void {
   try {
     db.exec('rollback');
@@ -330,7 +329,7 @@ function versionOf(db: SqliteDatabase): number {
   return (db.prepare('pragma user_version').get() as { user_version: number }).user_version;
 }
 
-/** The number of the lock that covers the whole database. Its lock file has no other lock. */
+/** The number of the only lock in the lock file. It covers the whole database. */
 const DATABASE = 0;
 const WAIT_MS = 5000;
 const STEP_MS = 10;

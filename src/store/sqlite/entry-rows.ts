@@ -68,8 +68,8 @@ const OWN_INDEX: ReadonlySet<string> = new Set([
 ] satisfies Entry['kind'][]);
 
 /**
- * True if the filter has a field with a better index than the kind: it selects fewer entries.
- * SQLite alone would prefer the index of the kind.
+ * True if a field of the filter has an index that selects fewer entries than the index of the kind.
+ * SQLite by itself would prefer the index of the kind.
  */
 function hasBetterIndex({ session, change, key, keys }: EntryFilter): boolean {
   return session !== undefined || change !== undefined || key !== undefined || keys !== undefined;
@@ -117,8 +117,8 @@ function addKeys(
 const KINDS = CLAIM_KINDS.map((kind) => `'${kind}'`).join(', ');
 const SELECT_RECENT = `${SELECT_ENTRY} where seq > ? and kind in (${KINDS}) order by seq`;
 /**
- * Selects all claims (reservations of files by a session) up to an entry number. Entries of other
- * kinds are read only if they are recent. A partial index finds the claims.
+ * Selects all claims (reservations of files by a session) up to an entry number. `SELECT_RECENT`
+ * selects the newer entries.
  */
 const SELECT_CLAIMS = `${SELECT_ENTRY} where kind = 'claim' and seq <= ? order by seq`;
 
@@ -149,8 +149,8 @@ interface Extension {
 }
 
 /**
- * Appends entries to the journal. Nearly always this connection wrote the newest entry itself. Then
- * it need not read that entry's number and hash (the head of the chain) from the database.
+ * Appends entries to the journal. Remembers the newest entry's number and hash (the head of the
+ * chain), because nearly always this connection wrote that entry.
  */
 export class ChainRows {
   readonly #db: Connection;
@@ -189,8 +189,8 @@ export class ChainRows {
   }
 
   /**
-   * Computes the links of these entries and stores the last one as the newest (the head). Undefined
-   * if `after` is not the newest entry.
+   * Computes the links of these entries and stores the last link as the head of the chain.
+   * Undefined if `after` is not the stored head.
    */
   #extend(after: ChainLink, ordered: readonly NewEntry[]): Extension | undefined {
     const links: ChainLink[] = [];
@@ -236,7 +236,7 @@ export class RecentRows {
     this.#versionNow = versionNow;
   }
 
-  /** Adds entries that this connection appended. They do not change the database version. */
+  /** Adds entries that this connection appended. Its own writes do not change the version. */
   appended({ after, head, recent }: Appended): void {
     this.#newest = head.seq;
     if (this.#own.through !== after) this.#own = { after, through: after, entries: [] };
@@ -256,8 +256,8 @@ export class RecentRows {
     this.#version = version;
     if (cursor === this.#newest) return { entries: [], cursor };
     const { after: known, through, entries: own } = this.#own;
-    // Search from the end: the entries are sorted by number, and the caller usually lacks only the
-    // newest.
+    // Search from the end: the entries are sorted by number, and usually only the newest follow the
+    // cursor.
     if (cursor >= known && through === this.#newest)
       return { entries: own.slice(own.findLastIndex(({ seq }) => seq <= cursor) + 1), cursor: through };
     const after = cursor === 0 ? Math.max(0, this.#newest - RECENT_ENTRIES) : cursor;
@@ -268,16 +268,16 @@ export class RecentRows {
 }
 
 /**
- * The characters that separate rows, separate fields and mark an empty field. If stored values
- * contain one of them, the page is not confirmed, and its rows are checked one by one.
+ * Characters in the text of `SELECT_PAGE`: between rows, between fields, and for an empty field. A
+ * page whose values contain one of them is not confirmed.
  */
 const [ROW, FIELD, NONE] = ['\u001e', '\u001f', '\u001d'];
 const FIELDS = 9;
 const AT_MOST = 2000;
 
 /**
- * SQL that is true for rows whose columns have the types that we write. It finds a text that was
- * replaced by an equal blob: such a blob is read as the same text, but filters do not match it.
+ * SQL that is true for rows whose columns have the types that we write. It detects a text that was
+ * replaced by a blob with the same bytes, which filters would not match.
  */
 const TYPED = [
   "typeof(at_ms) = 'integer'",
@@ -351,8 +351,8 @@ function confirmRow(row: string, previous: ChainLink): ChainLink | undefined {
 }
 
 /**
- * The canonical JSON of an entry: its columns inserted between the members of `rest`, which is stored as canonical
- * JSON. If `rest` was altered, the result and its hash differ.
+ * The canonical JSON of an entry: its columns inserted between the members of `rest`. If `rest` was
+ * altered, the hash of the result differs.
  */
 function merged(columns: readonly (readonly [string, string])[], rest: string): string {
   let text = '';

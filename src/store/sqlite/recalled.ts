@@ -9,8 +9,8 @@ const MAX_RECALLED = 1000;
 
 /**
  * A cache of sightings (what a session has read of a file) that this connection read or wrote. It
- * is cleared when another connection has written, which changes a version number. For calls that
- * arrive together, the number is read once.
+ * is cleared when another connection has written to the database, which changes the database's
+ * version number.
  */
 export class Recalled {
   readonly #versionNow: () => number;
@@ -41,9 +41,8 @@ export class Recalled {
   }
 
   /**
-   * Prepares the cache for a write of this connection; call it first. Makes the next lookup read
-   * the version again, because other connections may also write. Clears the cache if the write
-   * deletes sightings. The caller adds the new sightings after the write.
+   * Call this before a write of this connection. Clears the cache if the write deletes sightings.
+   * The next lookup then reads the version again. The caller adds new sightings after the write.
    */
   writing({ sightings = [], forget = [], dropSession }: Writes): void {
     const drops = forget.length > 0 || dropSession !== undefined;
@@ -82,16 +81,15 @@ export class Recalled {
 }
 
 /**
- * Remembers whether any change is pending (begun and unfinished), so that most calls need no query.
- * No change is pending under three conditions. The last query found only changes of this
- * connection, this connection has finished all of its changes, and no other connection has written
- * since.
+ * Remembers whether any change is pending (announced and unfinished), so that most calls need no
+ * query. None is pending if the last query found only changes of this connection, these are
+ * finished, and no other connection has written since.
  */
 export class PendingRows {
   readonly #own = new Set<string>();
   /**
-   * The database version at which the last query found no pending change of another connection.
-   * Undefined if there was one, or if the stored state is unknown.
+   * The database version at which the last query found only pending changes of this connection.
+   * Undefined if it found others, or if the stored state is unknown.
    */
   #onlyOwn: number | undefined;
 

@@ -264,8 +264,8 @@ describe('migrations', () => {
     migrate(db, path, steps.slice(0, 1));
     db.exec('insert into a values (1)');
     expect(() => migrate(db, path, [...steps, 'nonsense'])).toThrow(/nonsense/);
-    // The step rolls back by itself, as SQLite does on a full disk. The error of the step must be
-    // reported, not that of the second rollback.
+    // The step rolls back by itself, as SQLite does on a full disk. The second rollback then fails,
+    // but the error of the step must be reported.
     expect(() => migrate(db, path, [...steps, 'rollback; nonsense'])).toThrow(/nonsense/);
     expect(db.prepare('select * from a').all()).toMatchObject([{ x: 1 }]);
     migrate(db, path, steps);

@@ -71,8 +71,8 @@ export async function openSqliteStore(
 const openHere = new Map<string, Set<LateNotes>>();
 
 /**
- * All stores that this process has open on a database file, so that two sessions of the same name see each other's
- * reads.
+ * All stores that this process has open on a database file. They are peers: each also returns reads
+ * that another one has noted and not yet written.
  */
 function peersOn(file: string): Set<LateNotes> {
   const peers = openHere.get(file) ?? new Set();
@@ -81,9 +81,9 @@ function peersOn(file: string): Set<LateNotes> {
 }
 
 /**
- * One database for all workspaces of a machine. Calls are synchronous inside: each takes microseconds, and waits (up to
- * five seconds) only while another process writes. An acknowledged record survives the death of the process. A power
- * cut may lose the newest records, but never leaves part of one.
+ * One database for all workspaces of a machine. Calls are synchronous inside and take microseconds.
+ * They wait up to five seconds if another process is writing. A power cut may lose the newest
+ * records, but never leaves part of one.
  */
 class SqliteStore implements Store {
   readonly url: string;
@@ -95,8 +95,8 @@ class SqliteStore implements Store {
   readonly #pending = new PendingRows();
   readonly #chain: ChainRows;
   /**
-   * The change whose start was recorded last. The database files were checked at that moment, so the record that ends
-   * this change does not check them again.
+   * The change that was announced last. The database files were checked at that moment, so the
+   * record that settles this change does not check them again.
    */
   #announced: string | undefined;
   /** The result of the last query for a single entry. Weak, because the entry of a large command takes megabytes. */
@@ -172,8 +172,8 @@ class SqliteStore implements Store {
     const { announce, settle } = writes;
     const appended = this.#write(writes);
     if (settle !== undefined) this.#db.noteInPlace('always');
-    // After the start of a change, note the size of the write-ahead log only if none is noted yet. The record that
-    // ends the change notes it again.
+    // For an announced change, remember the log's size only if none is remembered yet: the record
+    // that settles the change remembers it again.
     else if (announce !== undefined) this.#db.noteInPlace('first');
     if (appended === 'not pending') return;
     this.#pending.recorded(writes);
@@ -184,8 +184,8 @@ class SqliteStore implements Store {
       this.#db.head.write(appended.head);
       this.#recent.appended(appended);
     }
-    // Only the record of a change's start needs a sync. After a power cut, this record and the earlier contents of
-    // the files show whether the change was made.
+    // Only an announced change needs a sync. After a power cut, the announcement and the earlier
+    // contents of the files show whether the change was made.
     if (announce !== undefined && this.#durability === 'full') await this.#syncLog();
   }
 
@@ -226,8 +226,8 @@ class SqliteStore implements Store {
 
   /**
    * Returns the entry that a filter with `limit: 1` selects. Queries its number first, and parses
-   * the entry only if it is not the last one returned. Callers often get the same entry again, for
-   * example for each file that a command changed. An entry never changes.
+   * the entry only if it is not the one returned last. Callers often get the same entry again, for
+   * example for each file of a command.
    */
   #oneEntry(filter: EntryFilter): readonly Entry[] {
     const { sql, values } = entriesQuery(filter, SELECT_SEQ);
@@ -259,7 +259,8 @@ class SqliteStore implements Store {
    */
   async pending(filter: PendingFilter = {}): Promise<readonly PendingChange[]> {
     return this.#db.attempt(() => {
-      // Read the version before the table: if another process begins a change in between, the next call finds it.
+      // Read the version before the rows. If another process announces a change in between, the
+      // next call sees a new version.
       const version = this.#recalled.versionNow();
       if (this.#pending.isEmpty(version)) return [];
       const rows = this.#db.sql('select announced from pending').all() as { announced: string }[];
@@ -390,8 +391,8 @@ function damageWarning(aside: string): string {
 }
 
 /**
- * True for a record of a change's start and nothing else. It is one row, which SQLite stores as a whole without an
- * explicit transaction.
+ * True for a record that only announces a change. It writes one row, which needs no explicit
+ * transaction.
  */
 function isOneStatement(writes: Writes): boolean {
   for (const part in writes) if (part !== 'announce') return false;

@@ -10,9 +10,9 @@ export interface Surroundings {
 }
 
 /**
- * The folder for Lookfirst's own state: `LOOKFIRST_HOME`, else the platform's folder for state. Computes the path
- * only; does not create or check the folder. Throws a Fault for a relative `LOOKFIRST_HOME`: it would be a different
- * folder in every working directory, and some of these are inside a workspace.
+ * The path of Lookfirst's state folder: `LOOKFIRST_HOME`, else the platform's folder for state.
+ * Does not create or check the folder. Throws a Fault for a relative `LOOKFIRST_HOME`, which would
+ * mean a different folder in every working directory.
  */
 export function stateFolder(surroundings: Surroundings): string {
   const { env, platform } = surroundings;

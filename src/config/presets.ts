@@ -113,9 +113,8 @@ const DEFAULT: Policy = {
 
 /**
  * The settings that four presets share. Each of these presets copies the rules of an existing
- * system, called seed A to D. After any view of a file, any change of it is allowed, and text is
- * written unchanged. `warn` reports a stale file even where the system ignores it: a preset may
- * allow changes to unread files, but no change may be lost unnoticed.
+ * system, called seed A to D. `warn` reports a stale file even where that system ignores it,
+ * because no change may be lost unnoticed.
  */
 const SEED: Policy = {
   ...DEFAULT,
@@ -153,8 +152,8 @@ export const PRESETS: Readonly<Record<PresetName, Policy>> = {
   /** Copies an existing system (seed A) that remembers which paths were read. */
   sandbox: { ...SEED, preset: 'sandbox', wording: 'sandbox', secrets: 'mask' },
   /**
-   * Copies an existing system (seed B) that remembers the modification time of each file at its
-   * read. A file with another time is stale. If the check fails, the write is allowed.
+   * Copies an existing system (seed B) that remembers each file's modification time at a read. A
+   * file whose time has changed is stale. If the time cannot be checked, the write is allowed.
    */
   'file-time': {
     ...SEED,
@@ -176,8 +175,9 @@ export const PRESETS: Readonly<Record<PresetName, Policy>> = {
     compaction: 'clear',
   },
   /**
-   * Copies an existing system (seed D). It warns and holds back the first change of a file that
-   * another program changed, allows changes to unread files, and straightens all quotes in code.
+   * Copies an existing system (seed D). It refuses a change of a stale file once, with a warning,
+   * and allows the repeated call. It allows changes to unread files, and straightens all quotes in
+   * code.
    */
   staleness: {
     ...SEED,

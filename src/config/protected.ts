@@ -1,13 +1,13 @@
 /**
- * Git's own files. Sessions may not write them, but commands may, because git itself is a command.
- * A separate guard protects the files that make git run programs.
+ * Git's own files. Sessions may not write them. Commands may, because git itself is a command. A
+ * separate guard protects the files that make git run programs.
  */
 export const GIT_FOLDERS: readonly string[] = ['**/.git', '**/.git/**'];
 
 /**
- * Files that no session may read or write unless the operator's policy allows it: private keys, stored credentials,
- * Git's own files. The globs match the path inside the root, in upper and lower case, dot files included. `.env`,
- * `.npmrc` and `*.key` are deliberately absent: agents work on them daily, and their real secrets belong elsewhere.
+ * Files that no session may read or write unless the operator's policy allows it. The globs match
+ * the path inside the root and ignore case. `.env`, `.npmrc` and `*.key` are deliberately absent,
+ * because agents work on them daily.
  */
 export const DEFAULT_PROTECTED: readonly string[] = [
   // A write to Git's own files can make the next git command run code (hooks, config) or use another repository
@@ -35,8 +35,8 @@ export const DEFAULT_PROTECTED: readonly string[] = [
 ];
 
 /**
- * The protected files of the preset `staleness`. They are the default ones, and those of the system
- * whose rules the preset copies (seed D).
+ * The protected files of the preset `staleness`: the default ones, and those that the copied system
+ * (seed D) protects.
  */
 export const SEED_D_PROTECTED: readonly string[] = [
   ...DEFAULT_PROTECTED,

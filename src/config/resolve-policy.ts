@@ -15,9 +15,9 @@ export interface PolicySources {
 }
 
 /**
- * Resolves one complete policy: the preset, then the file's fields, then the flags, which are checked like the
- * file's. A `protected` list adds to the preset's list; `!GLOB` removes one of the preset's globs. If a list replaced
- * the preset's, a user who protects one more path would unprotect the private keys.
+ * Resolves one complete policy: flags override the file's fields, and these override the preset. A
+ * `protected` list adds to the preset's list, so that a user who protects one more path does not
+ * unprotect the private keys. `!GLOB` removes one of the preset's globs.
  */
 export function resolvePolicy(sources: PolicySources = {}): Policy {
   const preset = presetOf(sources.preset ?? sources.file?.preset ?? 'default');
@@ -95,10 +95,9 @@ interface ProxySettings {
 }
 
 /**
- * Reads the text of a `lookfirst.json`: a JSON object of policy fields, `preset`, `proxy`, and
- * `$schema` for editors. Anything else in the file is a Fault CONFIG_INVALID, because a setting
- * that is silently ignored would be a guard that is silently off. The fault names the setting, the
- * expected value and, for an unknown key, the nearest known one.
+ * Parses the text of a `lookfirst.json`: policy fields, `preset`, `proxy`, and `$schema` for
+ * editors. Any other key or a wrong value is a Fault, because a setting that is ignored would be a
+ * guard that is off.
  */
 export function parsePolicyFile(text: string, name: string = 'lookfirst.json'): PolicyFile {
   const value = parseJson(text, name);

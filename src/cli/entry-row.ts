@@ -11,8 +11,8 @@ interface Viewpoint {
   readonly cwd: string;
   readonly times: Times;
   /**
-   * The time from which ages are counted, for a command that keeps running. Default: the time in
-   * `times`.
+   * The time from which ages are counted; default: the time in `times`. A command that keeps
+   * running sets it anew for each entry.
    */
   readonly nowMs?: number;
   /** The program of each session, where it is known. */
@@ -21,7 +21,7 @@ interface Viewpoint {
   readonly lines?: string;
 }
 
-/** The column of session ids. In a pipe, one very long id does not widen the other rows. */
+/** The column of session ids. One very long id does not widen the other rows. */
 export const SESSION_COLUMN: Column = { title: 'SESSION', cut: 'end', padAtMost: 40 };
 
 /** The columns of a table of entries. */

@@ -148,8 +148,9 @@ export function parseDuration(text: string): number | undefined {
 }
 
 /**
- * A point in time: `2h` is two hours before now. Otherwise ISO 8601 (`2026-11-15`, `2026-11-15T10:30`): local time if
- * it has no zone, and the first moment of the day if it has no time. Undefined if it is neither.
+ * Parses a point in time: an age such as `2h`, counted back from now, or ISO 8601. A time without a
+ * zone is local, and a date without a time means the start of the day. Undefined for any other
+ * text.
  */
 export function parseMoment(text: string, nowMs: number): number | undefined {
   const ago = parseDuration(text);

@@ -22,8 +22,8 @@ const HOST_SESSION_VARIABLES = ['CLAUDE_CODE_SESSION_ID', 'CODEX_THREAD_ID'] as 
 type OperatorFlags = StateFlags & { readonly json?: boolean };
 
 /**
- * Refuses a command that only the user may run, if an agent started it: an agent's variable is set, and no user is at a
- * terminal. The attempt is journalled. Returns the exit code of the refusal, or undefined if the command may continue.
+ * Refuses a command that only the user may run, if an agent started it, and journals the attempt.
+ * Returns the exit code of the refusal, or undefined if the command may continue.
  */
 export async function refuseAgent(
   cli: Cli,
@@ -40,8 +40,8 @@ export async function refuseAgent(
 }
 
 /**
- * The sessions whose changes a command may take back: all sessions if a user started the command.
- * If an agent started it: the agent's own session and those of its sub-agents.
+ * The sessions whose changes a command may take back. For a user, these are all sessions. For an
+ * agent, these are its own session and those of its sub-agents.
  */
 export interface Reach {
   /** True if a user started the command. */
@@ -63,9 +63,9 @@ export async function reachOf(cli: Cli, flags: StateFlags): Promise<Reach> {
 }
 
 /**
- * The session of the agent that started the command: normally the id in the host's variable.
- * LOOKFIRST_SESSION counts only if the host's variable is not set, or if the store has no session
- * with the host's id. Otherwise an agent could set LOOKFIRST_SESSION to reach another session.
+ * The session of the agent that started the command, from the host's variable. LOOKFIRST_SESSION
+ * counts only if that variable is not set, or if the store does not know the session in it.
+ * Otherwise an agent could set LOOKFIRST_SESSION to reach another session.
  */
 async function agentSession(cli: Cli, flags: StateFlags): Promise<string | undefined> {
   const host = HOST_SESSION_VARIABLES.map((name) => cli.env[name]).find(Boolean);
@@ -107,8 +107,8 @@ async function refuse(cli: Cli, reason: string, { json, ...flags }: OperatorFlag
 }
 
 /**
- * The name of a variable that an agent has set for this command. Undefined if a user started it:
- * none is set, a user is at a terminal, or LOOKFIRST_OPERATOR is 1.
+ * The name of the variable that shows that an agent started this command. Undefined if there is
+ * none, if a user is at a terminal, or if LOOKFIRST_OPERATOR is 1.
  */
 export function startedByAgent({ env, terminal }: Cli): string | undefined {
   if (env['LOOKFIRST_OPERATOR'] === '1' || terminal.isInteractive) return undefined;

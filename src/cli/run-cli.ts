@@ -48,7 +48,7 @@ export async function runCli(options: CliOptions): Promise<number> {
   } catch (error) {
     return tellFailure(terminal, error);
   } finally {
-    // Wait until all output has been passed on, because the caller exits next.
+    // Wait until all output is written, because the caller ends the process next.
     await terminal.flushed();
   }
 }
@@ -79,10 +79,7 @@ async function dispatch(cli: Cli, args: readonly string[]): Promise<void> {
   await command.parseAsync(rest, { from: 'user' });
 }
 
-/**
- * Throws if the policy file that the user names is invalid, also for a command that needs no
- * policy.
- */
+/** Throws if the policy file that the user names is invalid, even if the command uses no policy. */
 async function checkNamedPolicy(cli: Cli, { policy }: { readonly policy?: unknown }): Promise<void> {
   if (typeof policy !== 'string') return;
   const { policyOf } = await import('../session/configured.ts');

@@ -128,7 +128,7 @@ async function serve(
     viewer: (sessions) => viewer(sessions, { log, readOnly: whyReadOnly(sessions, allowUndo) }),
     listening: ({ url, token, viewer: page }) => {
       const dir = plan.workspace.roots[0] ?? '.';
-      // Print the long text first, so that the lines that the user needs next are the last ones.
+      // Print the long configuration text first, so that the address and the token come at the end.
       const http = { url, token: shownToken(token, given) };
       if (readyConfigurations !== undefined) log(readyConfigurations({ dir, http }));
       log(`serving at ${url}`);
@@ -207,8 +207,8 @@ async function planOf(
 }
 
 /**
- * The folders to serve. Only the dialect `filesystem` leaves out folders that cannot be opened, like the official
- * server.
+ * The folders to serve. With the dialect `filesystem`, ignores folders that cannot be opened, as
+ * the official filesystem server does.
  */
 async function rootsOf(
   dialect: ServeRequest['dialect'],
@@ -220,8 +220,8 @@ async function rootsOf(
 }
 
 /**
- * Replaces a leading `~` by the home folder. Clients start the server without a shell, which would
- * do that.
+ * Replaces a leading `~` by the home folder. A shell would do that, but clients start the server
+ * without one.
  */
 function expandHome(folder: string, homeFolder: string): string {
   return folder === '~' || folder.startsWith('~/') ? homeFolder + folder.slice(1) : folder;
@@ -236,14 +236,17 @@ function readyText(dialect: ServeRequest['dialect'], roots: readonly string[]): 
   return dialect === 'filesystem' ? `Secure MCP Filesystem Server running on stdio (${ready})` : ready;
 }
 
-/** After this many calls, V8 is set to optimise sooner. Before that, compiling would cost more than it saves. */
+/**
+ * After this many calls, `LateCompiler` makes V8 optimise sooner. For fewer calls, compiling costs
+ * more than it saves.
+ */
 const CALLS_BEFORE_COMPILING = 200;
 /** V8's flag for the amount of code that a function runs before it is optimised: our value, and the default. */
 const [SOON, DEFAULT] = ['--interrupt-budget=10000', '--interrupt-budget=67584'];
 
 /**
- * Makes V8 optimise functions sooner after a server has answered many calls. With the default, a server answers more
- * than a thousand calls before it is fast. Only for the V8 of Node 20: later versions have another, quicker compiler.
+ * Makes V8 optimise functions sooner once a server has answered many calls. With V8's default, the
+ * server is slow for more than a thousand calls. Only for Node 20: later versions compile faster.
  */
 class LateCompiler {
   #calls = 0;
@@ -253,9 +256,7 @@ class LateCompiler {
     if (this.#calls === CALLS_BEFORE_COMPILING) setBudget(SOON);
   }
 
-  /**
-   * Restores the default, because V8 would reject compiled code that was saved under another flag.
-   */
+  /** Restores V8's default, because V8 rejects compiled code that was saved with another flag. */
   reset(): void {
     if (this.#calls >= CALLS_BEFORE_COMPILING) setBudget(DEFAULT);
   }

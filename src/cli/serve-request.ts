@@ -131,7 +131,8 @@ function requestOf(values: Values, folders: readonly string[]): ServeRequest | S
   const { http, showConfig, allowUndo } = values;
   if (http === undefined && showConfig === true) return { problem: '--show-config needs --http' };
   if (http === undefined && allowUndo === true) return { problem: '--allow-undo needs --http' };
-  // The cast is safe: no member of `values` is undefined, because a wrong value was returned as a problem.
+  // The cast is safe: a wrong value has been returned as a problem, so no member of `values` is
+  // undefined.
   return { ...DEFAULTS, ...values, folders } as ServeRequest;
 }
 

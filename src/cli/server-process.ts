@@ -26,7 +26,9 @@ interface PendingRequest {
 }
 
 const TIMEOUT_MS = 20_000;
-/** Time limit of the first answer: npx may download the server first. */
+/**
+ * Time limit of the server's first answer. It is long because npx may have to download the server.
+ */
 const START_MS = 60_000;
 const PROTOCOL_VERSION = '2025-11-25';
 
@@ -159,8 +161,8 @@ export async function blindWriteProblem(
   }: { readonly env: NodeJS.ProcessEnv; readonly stage: Stage; readonly cwd?: string },
 ): Promise<string | undefined> {
   const name = 'precious.txt';
-  // The server resolves a relative path in its working folder, so use an absolute path if the
-  // workspace is another folder.
+  // If the server does not start in the workspace, use an absolute path: a relative one would mean
+  // another file.
   const path = cwd === stage.workspace ? name : join(stage.workspace, name);
   stage.put(name, PRECIOUS);
   let server: ServerProcess;

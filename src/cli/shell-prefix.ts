@@ -12,9 +12,9 @@ import type { Sessions } from '../session/sessions.ts';
 import { type Cli, EXIT } from './cli.ts';
 
 /**
- * Shell lines that keep Node from reading additional certificates, which takes longer than the rest
- * of its start. The program uses TLS only for a Postgres store. `bin.ts` sets `NODE_EXTRA_CA_CERTS`
- * again for every process that the program starts.
+ * Shell lines that hide `NODE_EXTRA_CA_CERTS` from Node, because reading the certificates takes
+ * longer than the rest of its start. A Postgres store needs them for TLS, so they stay for it.
+ * `bin.ts` restores the variable for child processes.
  */
 export const WITHOUT_CERTIFICATES = `  case "$NODE_EXTRA_CA_CERTS:$LOOKFIRST_STORE $*" in
     :* | *:postgres* | *--store*) ;;
@@ -22,11 +22,9 @@ export const WITHOUT_CERTIFICATES = `  case "$NODE_EXTRA_CA_CERTS:$LOOKFIRST_STO
   esac`;
 
 /**
- * The script for `CLAUDE_CODE_SHELL_PREFIX`. Claude Code starts it with one argument, a whole shell
- * line. A line of its Bash tool ends with a command that saves the working folder. Only such a line
- * runs on a layer, a copy-on-write view of the workspace; other lines (MCP servers, hooks) run
- * unchanged. `self` starts this program: shell words for an executable and its first arguments, all
- * absolute paths.
+ * The script for `CLAUDE_CODE_SHELL_PREFIX`. Claude Code starts it with a whole shell line as its
+ * argument. Lines of the Bash tool contain `pwd -P`; they run on a layer, a copy-on-write view of
+ * the workspace. Other lines run unchanged. `self`: the shell words that start this program.
  */
 export function shellPrefixScript(self: readonly string[], home?: string): string {
   const program = self.join(' ');
@@ -62,11 +60,9 @@ export function quotedWord(word: string): string {
 }
 
 /**
- * Runs one line of Claude Code's shell on a layer (a copy-on-write view of the workspace), in the
- * session whose hook recorded the command. A background command runs without a layer, which would
- * hide its writes; its changes are recorded when it ends. Inside Claude Code's own sandbox, no
- * layer can be made and our state cannot be read. The line then runs without a layer, with a
- * message for the user, and the hook finds its changes by comparing the files before and after.
+ * Runs one line of Claude Code's shell on a layer (a copy-on-write view of the workspace). A
+ * background command runs without a layer, because the layer would hide its writes. If no layer can
+ * be made, the line runs without one, with a message for the user.
  */
 export async function runShellLine(cli: Cli, line: string, flags: StateFlags): Promise<number> {
   let prepared: Prepared | AnnouncedShell | undefined;
@@ -96,9 +92,9 @@ interface Prepared {
 }
 
 /**
- * Opens a session that runs a shell line on a layer (a copy-on-write view of the workspace). For a
- * background command, returns the hook's record of the command instead. Undefined if the line must
- * run without a layer for another reason.
+ * Opens a session that can run a shell line on a layer (a copy-on-write view of the workspace). For
+ * a background command, returns the hook's record of the command. Otherwise undefined: the line
+ * must run without a layer.
  */
 async function prepare(
   cli: Cli,
@@ -117,8 +113,8 @@ async function prepare(
 }
 
 /**
- * Maximum number of attempts to find a hook's record of this command that no other process has
- * taken. Equal commands that run at once have equal records, and each process takes one of them.
+ * Maximum number of attempts to take a hook's record of this command. An attempt fails if another
+ * process, which runs an equal command at the same time, takes the record first.
  */
 const MAX_CLAIMS = 20;
 
@@ -145,7 +141,10 @@ async function claim(
   return undefined;
 }
 
-/** Runs a background command and records its changes when it ends. The client only reports that it has started. */
+/**
+ * Runs a background command and records its changes when it ends. The client's hooks report only
+ * its start.
+ */
 async function runInBackground(
   cli: Cli,
   { line, flags, announced }: { line: string; flags: StateFlags; announced: AnnouncedShell },

@@ -7,10 +7,7 @@ export function didYouMean(word: string, known: readonly string[]): string {
   return meant === undefined ? '' : ` Did you mean ${meant}?`;
 }
 
-/**
- * The message for an unknown word, with a suggestion if a known word is similar. Without a
- * suggestion, it has no full stop.
- */
+/** The message for an unknown word, with a suggestion if a known word is similar. */
 export function unknownWord(what: string, word: string, known: readonly string[]): string {
   const meant = didYouMean(word, known);
   return `unknown ${what} '${word}'${meant === '' ? '' : `.${meant}`}`;

@@ -92,8 +92,8 @@ async function refuseOwnLimits(cli: Cli, flags: GcFlags): Promise<ExitCode | und
 }
 
 async function gc(cli: Cli, flags: GcFlags): Promise<ExitCode> {
-  // Open the database only to check it: a damaged one is an error, as in every other command. Only
-  // a server sets a damaged database aside.
+  // Fail here on a damaged database. `openForCommand` would set it aside and begin a new one, which
+  // only a server may do.
   await (await opening(cli, Records.open(recordsPlaceOf(cli, flags)))).close();
   const sessions = await openForCommand(cli, flags, { roots: [cli.cwd], folders: [] });
   const progress = new Progress(cli.terminal);
@@ -154,8 +154,8 @@ function reportText({ dryRun, removed, packed, before, after, late, entriesKept 
 }
 
 /**
- * A line with the number of refused commands and long outputs that `gc` deleted because they
- * expired. Empty if it deleted none.
+ * The line about refused commands and long outputs that `gc` deleted because they had expired.
+ * Empty if there were none.
  */
 function commandLines({ layers, outputs }: CleanUpReport['removed']['commands']): readonly string[] {
   if (layers === 0 && outputs === 0) return [];

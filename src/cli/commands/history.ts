@@ -58,7 +58,10 @@ async function history(cli: Cli, file: string, flags: HistoryFlags): Promise<Exi
   return EXIT.done;
 }
 
-/** Only a file of at least this size gets a progress bar; a smaller one is read before the bar would be visible. */
+/**
+ * Minimum size of a file whose reading shows a progress bar. A smaller file is read before a bar
+ * would be visible.
+ */
 const PROGRESS_FROM_BYTES = 32 << 20;
 
 async function printJson(
@@ -109,7 +112,7 @@ function byFile(sightings: TranscriptSightings['sightings']): SeenFile[] {
     files.delete(path);
     files.set(path, {
       path,
-      // If the number of lines is unknown, lines that were seen never add up to the whole file.
+      // If the number of lines is unknown, seen ranges never add up to the whole file.
       coverage:
         known === undefined ? coverage : unionCoverage(known.coverage, coverage, totalLines ?? Infinity),
       how: [...new Set([...(known?.how ?? []), how])],

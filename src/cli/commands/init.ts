@@ -156,8 +156,7 @@ async function configure(
  */
 async function shellOf(cli: Cli): Promise<'layer' | 'images'> {
   if (policyOf(cli, {}).hooks.shell === 'images') return 'images';
-  // Without a state folder, try in a temporary folder whether commands can run on a copy-on-write
-  // view: a dry run must not create a state folder.
+  // Try a command in a temporary folder, because a dry run must not create a state folder.
   const stage = new Stage();
   try {
     return (await canRunCommands(cli, {}, stage.state)).ok ? 'layer' : 'images';

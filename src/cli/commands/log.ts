@@ -120,8 +120,8 @@ async function printTable(
 
 /**
  * For each entry, the heading to print before it; undefined if the previous entry is of the same
- * turn. A heading contains the label or prompt of the turn if the listed entries include its
- * beginning.
+ * turn. The heading contains the turn's label or prompt, if `entries` contains the beginning of the
+ * turn.
  */
 function turnHeadings(entries: readonly Entry[]): (string | undefined)[] {
   const idOf = ({ session, turn }: Entry): string => (turn === undefined ? '' : `${session}\n${turn}`);

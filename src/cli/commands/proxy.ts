@@ -138,8 +138,8 @@ function frontOf(
 }
 
 /**
- * The folders of `--root`. If there are several, leaves out those that cannot be opened: files in
- * them count as outside the workspace.
+ * The folders of `--root`. Of several folders, ignores those that cannot be opened. Files in an
+ * ignored folder count as outside the workspace.
  */
 async function rootsOf(cli: Cli, flags: ProxyFlags, log: (line: string) => void): Promise<readonly string[]> {
   const roots = (flags.root ?? ['.']).map((root) => resolve(cli.cwd, root));

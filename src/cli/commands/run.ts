@@ -96,8 +96,8 @@ async function runOnLayer(cli: Cli, words: readonly string[], flags: Flags): Pro
   const sessions = await openWorkspace(cli, flags, roots);
   const ending = new AbortController();
   const end = (): void => ending.abort();
-  // Abort the run on a signal, so that nothing is committed: the terminal sends the signal to the
-  // command as well, which may then have done only half of its work.
+  // Abort the run on a signal, so that nothing is committed. The terminal sends the signal to the
+  // command too, which may then have done only half of its work.
   process.on('SIGINT', end).on('SIGTERM', end);
   try {
     const session = await sessions.session(flags.session || cli.env['LOOKFIRST_SESSION'] || COMMAND_LINE);
@@ -120,7 +120,8 @@ async function runOnLayer(cli: Cli, words: readonly string[], flags: Flags): Pro
 }
 
 /**
- * Refusals that `--apply` overrides. After any other refusal, `--apply` is refused too until the cause is removed.
+ * Codes of the refusals that `--apply` overrides. For any other code, the user must remove the
+ * cause before `--apply` works.
  */
 const OVERRULED: ReadonlySet<RefusalCode> = new Set([
   'COMMAND_CONFLICT',

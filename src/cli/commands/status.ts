@@ -110,8 +110,8 @@ async function status(cli: Cli, path: string | undefined, flags: StatusFlags): P
 }
 
 /**
- * The given folders that contain the file, if no root does. Every session may have moved its root
- * into a subfolder after it read the file.
+ * The folders in `folders` that contain the file, if no root in `existing` does. A session may have
+ * read the file before it moved its root into a subfolder.
  */
 function foldersAround(
   cli: Cli,

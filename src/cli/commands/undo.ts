@@ -69,8 +69,8 @@ async function undo(cli: Cli, change: string | undefined, flags: Flags): Promise
 }
 
 /**
- * Prints the fault of an undo in one workspace, for example because its folder is gone. The caller
- * then continues with the other workspaces.
+ * Prints the fault of an undo in one workspace, such as a missing folder. The caller continues with
+ * the other workspaces.
  */
 function tellFault(cli: Cli, error: unknown): ExitCode {
   if (!(error instanceof Fault)) throw error;
@@ -79,8 +79,8 @@ function tellFault(cli: Cli, error: unknown): ExitCode {
 }
 
 /**
- * The undo jobs for a request. Returns `beyond` if an agent started the command and the changes
- * belong to another session.
+ * The undo jobs for a request, or `beyond` if an agent started the command and the changes belong
+ * to another session.
  */
 async function jobsFor(
   cli: Cli,

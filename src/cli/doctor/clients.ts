@@ -58,8 +58,8 @@ const PROXY_RACE =
   'the server behind the proxy writes a moment after our check, and a change by another program in that moment is not noticed';
 
 /**
- * Checks for every client whether our server is configured, whether the configured command refuses
- * a blind write, and what is not enforced there.
+ * Checks for every client whether our server is configured, and whether it refuses to overwrite an
+ * unread file. Also reports which tools of the client bypass our server.
  */
 export async function* checkClients(cli: Cli, stage: Stage): AsyncGenerator<DoctorCheck> {
   const { platform, env, cwd, homeFolder } = cli;
@@ -115,7 +115,10 @@ async function checkFile(client: Client, configured: Configured): Promise<Doctor
   }
 }
 
-/** Starts the command of our entry as the client would, but on a temporary folder, and tries a blind write. */
+/**
+ * Starts the command of our entry as the client would, but on a temporary folder. Checks that the
+ * server refuses to overwrite an unread file.
+ */
 async function checkCommand(
   client: Client,
   {
@@ -140,8 +143,8 @@ function ownState(stage: Stage): ClientPlaces['env'] {
 }
 
 /**
- * Starts the proxy of an entry with the configured server behind it, as the client would, but on a temporary folder,
- * and tries a blind write there.
+ * Starts an entry's proxy and the server behind it as the client would, but on a temporary folder.
+ * Checks that the proxy refuses to overwrite an unread file.
  */
 async function checkProxied(
   client: Client,
@@ -224,8 +227,8 @@ function stateOf({ platform, home }: ClientPlaces, env: ClientPlaces['env']): st
 }
 
 /**
- * The folder that our entry serves, if it is an absolute path and does not exist. Only the client
- * knows what other paths mean.
+ * The folder that our entry serves, if it is an absolute path and does not exist. Other paths are
+ * not checked, because only the client knows which folders they mean.
  */
 function missingFolder(client: Client, text: string): string | undefined {
   const folder = servedFolder(ownCommand(client, text) ?? []);
@@ -264,9 +267,9 @@ const UNTRUSTED: Readonly<Partial<Record<ClientName, (places: ClientPlaces) => s
 const SERVER = 'lookfirst';
 
 /**
- * The reason why Claude Code does not use our entry in a project; undefined if it does. The user must have approved the
- * server, in a dialogue or in the settings. In a folder that is not trusted, only the user's own settings count. A run
- * without a terminal (`-p`) asks the user for neither approval nor trust.
+ * The reason why Claude Code does not use our entry in a project; undefined if it does. The user
+ * must have approved the server. In a folder that is not trusted, only approvals in the user's own
+ * settings count.
  */
 function claudePending({ home, project, env }: ClientPlaces): string | undefined {
   const folder = env['CLAUDE_CONFIG_DIR'];
@@ -293,8 +296,8 @@ function claudePending({ home, project, env }: ClientPlaces): string | undefined
 }
 
 /**
- * The reason why Codex ignores the configuration of a project, namely that Codex does not trust the
- * project. Undefined if Codex trusts it.
+ * Explains that Codex ignores the configuration of a project that it does not trust. Undefined if
+ * Codex trusts the project.
  */
 function codexUntrusted({ home, project, env }: ClientPlaces): string | undefined {
   const file = join(env['CODEX_HOME'] || join(home, '.codex'), 'config.toml');
@@ -311,8 +314,8 @@ function codexUntrusted({ home, project, env }: ClientPlaces): string | undefine
 }
 
 /**
- * The reason why Gemini CLI ignores the settings of a folder, namely that it does not trust the
- * folder. Undefined if Gemini CLI trusts the folder, or if folder trust is switched off.
+ * Explains that Gemini CLI ignores the settings of a folder that it does not trust. Undefined if it
+ * trusts the folder, or if folder trust is switched off.
  */
 function geminiUntrusted(places: ClientPlaces): string | undefined {
   const { project, env } = places;

@@ -128,7 +128,7 @@ interface ShellCheck {
 
 /**
  * Checks whether a command of the client's shell runs on a layer (a copy-on-write view of the
- * workspace) and can then be undone.
+ * workspace), so that it can be undone.
  */
 async function checkShell(cli: Cli, { name, file, home, stage }: ShellCheck): Promise<DoctorCheck> {
   const subject = `${name} shell`;

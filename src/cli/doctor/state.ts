@@ -91,8 +91,7 @@ export async function checkStore(cli: Cli, flags: StateFlags): Promise<DoctorChe
 /** If the clocks of machines differ by more than this, their entries are hard to order. */
 const MAX_CLOCK_MS = 2000;
 /**
- * A longer round trip to a store that several machines share is reported as slow, because each edit
- * waits for two round trips.
+ * A longer round trip to a shared store is reported as slow. Each edit waits for two round trips.
  */
 const MAX_LATENCY_MS = 20;
 

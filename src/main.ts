@@ -32,7 +32,10 @@ export async function main(): Promise<number> {
   return commandLine(process.argv.slice(2));
 }
 
-/** Prints why nothing happens yet. First clears the terminal's line, which may show "working …". */
+/**
+ * Prints why the program waits. First clears the terminal's current line, which may show "working
+ * …".
+ */
 function explainWaiting(sentence: unknown): void {
   const { stderr } = process;
   stderr.write(`${stderr.isTTY ? '\r\x1b[K' : ''}lookfirst: ${String(sentence)}\n`);

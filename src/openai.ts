@@ -32,9 +32,9 @@ export {
 } from './adapters/openai.ts';
 
 /**
- * A `Shell` for `shellTool` that judges each command before `shell` runs it. A command that is sure
- * to write a file obeys the rules for tools that write. File lines in its output count as read, and
- * its changes can be undone. `shell` must start commands in the session's first root.
+ * A `Shell` for `shellTool` that judges each command before `shell` runs it. File lines in the
+ * command's output count as read, and its changes can be undone. `shell` must start commands in the
+ * session's first root.
  */
 export function lookfirstShell(session: Session | (() => Session), shell: OpenAiShell): OpenAiShell {
   return guardedShell(shell, judgeOf(session));
@@ -42,8 +42,8 @@ export function lookfirstShell(session: Session | (() => Session), shell: OpenAi
 
 /**
  * A sandbox session with the gate in front of its editor and its commands. The sandbox's workspace
- * must be the session's only root, on this machine. In the sandbox, the workspace may have another
- * path (`root` in the sandbox's manifest); paths that begin with `root` are understood.
+ * must be the session's only root, a folder on this machine. Inside the sandbox, it may have
+ * another path.
  */
 export function guardSandbox<Sandbox extends OpenAiSandbox>(
   sandbox: Sandbox,
@@ -61,8 +61,8 @@ export function guardSandbox<Sandbox extends OpenAiSandbox>(
 }
 
 /**
- * Makes the command's folder relative to the workspace, if it is inside. `root`: the path of the
- * workspace in the sandbox.
+ * Makes the command's folder relative to the workspace, if the folder is inside it. `root`: the
+ * path of the workspace inside the sandbox.
  */
 function located(command: HostCommand, root: string | undefined): HostCommand {
   const { folder } = command;

@@ -43,17 +43,17 @@ interface Answer {
 }
 
 /**
- * The plugin. It denies a call by throwing the reason, which the model reads verbatim. A failure of
- * Lookfirst denies the call too, unless the called tool changes no file.
+ * The plugin. It denies a call by throwing the reason, which the model reads verbatim. If Lookfirst
+ * fails, the plugin denies every call except those of `HARMLESS` tools.
  */
 export async function LookfirstPlugin({ directory }: PluginInput): Promise<PluginHooks> {
   const ask = (hook: string, input: unknown, output: unknown) =>
     callHook(directory, { hook, directory, input, output });
-  /** The message to which each session is reverted. */
+  /** For each reverted session, the first message that the revert removed. */
   const reverted = new Map<string | undefined, string>();
   /**
-   * Resolves when the gate has handled all events so far. opencode itself does not wait for that,
-   * so the next tool call does.
+   * Resolves when the gate has handled all events so far. opencode does not wait for its events to
+   * be handled, so the next tool call waits for this promise.
    */
   let events: Promise<unknown> = Promise.resolve();
   return {
@@ -79,7 +79,10 @@ export async function LookfirstPlugin({ directory }: PluginInput): Promise<Plugi
   };
 }
 
-/** True for the first event with a revert. Later events of the session repeat it until the next prompt. */
+/**
+ * True if the event reports a revert that no earlier event of the session has reported. opencode
+ * repeats a revert in every event until the next prompt.
+ */
 function isNewRevert({ type, properties }: SessionEvent, reverted: Map<string | undefined, string>): boolean {
   if (type !== 'session.updated') return false;
   const session = properties?.sessionID;

@@ -28,9 +28,9 @@ const MAX_REASON = 8_000;
 const MAX_CONTEXT = 8_000;
 
 /**
- * Converts one event to one answer that the host obeys. Never throws: a failure before a change or
- * a command becomes a denial. After a failure in any other event the host continues, with a line on
- * stderr.
+ * Converts one event to an answer that the host obeys. Never throws. If Lookfirst fails before a
+ * change or a command, the answer is a denial; after a failure in any other event, the host
+ * continues.
  */
 export async function answerHook(call: HookCall, respond: Respond): Promise<HookAnswer> {
   const { host } = call;
@@ -56,9 +56,9 @@ function ignored(reason: string): HookAnswer {
 }
 
 /**
- * The payload, with its event name replaced by the one from the host's configuration (`--event`) in
- * two cases: the payload names no event, or it names an event that the gate ignores although the
- * configuration declares an event before a change.
+ * The payload with the event name from the host's configuration (`--event`), if the payload names
+ * no event. Also replaces an event that the gate would ignore, if the configuration declares an
+ * event before a change.
  */
 function asDeclared({ host, declaredEvent }: HookCall, payload: JsonRecord): JsonRecord {
   if (declaredEvent === undefined) return payload;

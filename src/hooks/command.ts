@@ -38,9 +38,8 @@ export async function beforeCommand(scene: Scene, event: CommandEvent, run: RunT
     if (denial !== undefined) return denial;
     writes.push(...intents.map((intent) => (intent.kind === 'move' ? intent.destination : intent.path)));
   }
-  // The command has already ended: this event was delayed, for example past the client's time
-  // limit. If the gate registered the command now, it would record later changes by other programs
-  // as the command's work.
+  // This event arrived after the command had ended. If the gate registered the command now, it
+  // would record later changes by other programs as the command's work.
   if (event.call !== undefined && (await scene.session.isUnjudged(event.call))) return { verdict: 'pass' };
   const layer = layerExpectation(scene, run);
   await scene.session.announceCommand(run.command, { call: callId(event), writes, layer });
@@ -63,8 +62,8 @@ async function denialOf(
 }
 
 /**
- * Says if the command will probably run on an overlay layer, which hides its writes from other
- * programs until it ends. A background command never does.
+ * Predicts whether the command runs on an overlay layer, which hides its writes from other programs
+ * until it ends. A background command never does.
  */
 function layerExpectation({ shell }: Scene, { background }: RunTouch): LayerExpectation {
   if (background === true) return 'never';
@@ -168,8 +167,9 @@ async function noteOutput(scene: Scene, run: RunTouch, output: string): Promise<
 }
 
 /**
- * Records the files that the command wrote from a here-document, or with `echo` or `printf`, as seen: the model has
- * written that text itself. A file with other bytes does not count as seen.
+ * Records files that the command wrote with `echo`, `printf` or a here-document as seen, because
+ * the model has written their text itself. A file whose bytes differ from that text does not count
+ * as seen.
  */
 async function noteWritten(scene: Scene, run: RunTouch): Promise<void> {
   const foreign = scene.session.foreign();

@@ -42,11 +42,11 @@ export type HookEvent = EventContext &
     | (ToolCall & { readonly kind: 'failed'; readonly error: string })
     | { readonly kind: 'prompt'; readonly prompt: string }
     | { readonly kind: 'start'; readonly source: 'new' | 'resumed' | 'cleared' }
-    /** The model's context was summarised, or is about to be if the host has no later event. */
+    /** The model's context was summarised. Some hosts report this only before it happens. */
     | { readonly kind: 'compacted' }
     /**
-     * The host has removed the message `before` and all later ones from its conversation. Later
-     * messages and turns have greater ids.
+     * The host has removed the message `before` and all later ones from its conversation. The ids
+     * of later messages and turns are greater than `before`.
      */
     | { readonly kind: 'rewound'; readonly before: string }
     | { readonly kind: 'agent-start' | 'agent-stop' | 'turn-end' | 'end' }
@@ -81,7 +81,7 @@ export interface Host {
   readonly name: HostName;
   /** The environment variable that names the project folder. */
   readonly projectVariable?: string;
-  /** True if the host shows the model a text that the gate sends with its answer before a call. */
+  /** True if the host shows the model the `context` of a reply to an event before a call. */
   readonly contextBefore: boolean;
   understand(payload: JsonRecord): HookEvent | Malformed;
   /** `eventName` is the host's own name for the event, as in the payload. */

@@ -25,7 +25,7 @@ export interface HookSettings {
   readonly roots: readonly string[];
   /** The project folder, from the environment variable in which the host names it. */
   readonly project?: string;
-  /** Used instead of the host's session id; a sub-agent's id is still added. */
+  /** Used instead of the host's session id. For a sub-agent, a slash and its id follow. */
   readonly session?: string;
   /** The program through which the host runs every shell command, such as `lookfirst-shell`. */
   readonly shellPrefix?: string;
@@ -48,8 +48,8 @@ export class HookDoor {
   readonly #trees: 'warm' | 'cold';
 
   /**
-   * `warm`: watches large work trees between commands, for a process that answers many calls.
-   * `cold`: watches nothing, for a process that answers one call.
+   * `warm`: for a process that answers many calls; watches large work trees between commands.
+   * `cold`: for a process that answers one call; watches nothing.
    */
   constructor(around: ConfigSources, state: StateFlags, trees: 'warm' | 'cold' = 'cold') {
     this.#around = around;
@@ -65,7 +65,7 @@ export class HookDoor {
       return await this.#respondIn(usable, { settings, event, roots });
     } catch (error) {
       if (!isLost(error)) throw error;
-      // The database was deleted or replaced, so answer again with a new one, in which no file
+      // The database was deleted or replaced. Answer again with a new database, in which no file
       // counts as seen.
       await this.#forget(roots, usable);
       return this.#respondIn(await this.#usable(roots), { settings, event, roots });
@@ -106,8 +106,8 @@ export class HookDoor {
   }
 
   #usable(roots: readonly string[]): Promise<UsableRoots> {
-    // The name contains the text of the policy, so that a changed policy file opens the workspace
-    // again. If the file cannot be read, `policyOf` throws, and the call is denied.
+    // `#nameOf` includes the policy's text, so that a changed policy file opens the workspace
+    // again. `policyOf` throws if the file cannot be used, which denies the call.
     const name = this.#nameOf(roots);
     policyOf(this.#around, this.#state);
     const known = this.#open.get(name);
@@ -169,8 +169,8 @@ function isLost(error: unknown): boolean {
 }
 
 /**
- * True for events whose reply the user or the model reads, so that it can carry a notice about the
- * configuration.
+ * True for events whose reply the user or the model reads. Such a reply can carry a notice about
+ * the configuration.
  */
 function hasContext({ kind }: HookEvent): boolean {
   return kind === 'prompt' || kind === 'start';
@@ -199,8 +199,8 @@ function rootsOf({ roots, project, cwd }: HookSettings, event: HookEvent): reado
   if (roots.length > 0) return roots.map((root) => resolve(cwd, root));
   const named = (event.workspaceRoots ?? []).map((root) => resolve(cwd, root));
   if (project !== undefined) {
-    // Add the folders that the event names if the project's folder is one of them: Cursor sets its
-    // project variable to the first of several folders.
+    // Cursor sets its project variable to the first of several folders. If the event names that
+    // folder too, use all folders that the event names.
     const first = resolve(cwd, project);
     return named.includes(first) ? [first, ...named.filter((root) => root !== first)] : [first];
   }

@@ -21,7 +21,10 @@ const OPERATOR_COMMANDS: readonly (readonly string[])[] = [
 
 /** Commands of Lookfirst that an agent may run for its own session only. */
 const OWN_SESSION_COMMANDS = new Set<string | undefined>(['undo', 'rewind']);
-/** Matches variables from which `undo` and `rewind` learn the agent's session, and calls that empty the environment. */
+/**
+ * Matches variables by which `undo` and `rewind` recognise an agent and its session, and `env`
+ * calls that empty the environment.
+ */
 const IDENTITY =
   /\b(?:LOOKFIRST_(?:SESSION|OPERATOR)|CLAUDECODE|CLAUDE_CODE_SESSION_ID|CODEX_(?:SANDBOX|THREAD_ID)|CURSOR_AGENT|GEMINI_CLI|OPENCODE)\b|\benv\s+(?:-i\b|--ignore-environment\b|-\s)/;
 
@@ -43,9 +46,8 @@ export function operatorRefusal(command: string): Refusal | undefined {
 }
 
 /**
- * Returns the words after the program's name, for each call of Lookfirst in a command. The words
- * after `run --` are another command, which may call Lookfirst again. Such a call is listed
- * separately.
+ * Returns the words after the program's name, for each call of Lookfirst in a command. Calls inside
+ * the command of `lookfirst run -- COMMAND` are listed too.
  */
 function ownCalls(command: string): readonly (readonly (string | undefined)[])[] {
   // Use both parsers: `allCommands` does not parse the text of `sh -c` and `eval`, but

@@ -76,9 +76,8 @@ export async function respond(scene: Scene, event: HookEvent): Promise<HookReply
 }
 
 /**
- * Begins or continues the turn of an event. Most hosts name the turn in every event, so a turn can
- * begin without its prompt. For other hosts, the newest turn in the journal continues: another
- * process may have received its prompt.
+ * Begins or continues the turn of an event. If the event names a new turn, the turn begins, even if
+ * its prompt was not reported. If the event names none, the newest turn in the journal continues.
  */
 async function continueTurn({ session, turns }: Scene, { turn }: HookEvent): Promise<void> {
   if (turn !== undefined && !turns.continuesAs(session, turn)) await session.beginTurn({ turn });
@@ -118,7 +117,7 @@ function told(scene: Scene, notices: readonly Notice[], path: string): HookReply
 
 /**
  * Ends a sub-agent's call to our own MCP server. The hook recorded the call only to tell the server
- * which sub-agent makes it; the server itself has recorded the effects.
+ * which sub-agent makes it. The server itself has recorded the effects.
  */
 async function endOwnCall({ session }: Scene, event: AfterEvent): Promise<HookReply> {
   const change = isOwnTool(event) ? await session.announcedAs(callId(event)) : undefined;
@@ -197,8 +196,8 @@ async function promptSubmitted(
     await session.continueTurn();
     return { verdict: 'pass' };
   }
-  // Record the changes that a hook let pass but whose end no hook reported. No call runs while the
-  // user types, so all these changes have ended.
+  // Record the changes whose end no hook has reported. No call runs while the user types, so these
+  // changes have ended.
   await session.settleLeft();
   await session.noteOutsideChanges();
   const changed = await session.outsideChangesOfTurn();
@@ -228,9 +227,9 @@ const MAX_NAMED = 20;
 const AUTOMATIC = /^\s*<task-notification>/;
 
 /**
- * Checks at the first calls after a prompt whether the client has cut off a part of the
- * conversation; that part no longer counts as seen. A sub-agent's events name the transcript of the
- * main conversation, which does not concern the sub-agent.
+ * If the client has cut off a part of the conversation, that part no longer counts as seen. Checks
+ * this only at the first calls after a prompt. Skips sub-agents, whose events name the transcript
+ * of the main conversation.
  */
 async function followTranscript({ session, turns }: Scene, event: HookEvent): Promise<void> {
   if (event.transcript === undefined || event.session.includes('/')) return;
@@ -257,9 +256,8 @@ export function hooksInProcess(
 const PASS: HookReply = { verdict: 'pass' };
 
 /**
- * Handles a call that the host is about to make. Judges a change and saves the bytes that the call
- * would replace, so that any process can later record how the call ended. Takes no lock, because
- * the host may ask its user first or never make the call.
+ * Handles a call that the host is about to make. Judges the changes and saves the bytes that the
+ * call would replace. Takes no lock, because the host may wait for its user or never make the call.
  */
 async function before(scene: Scene, event: Extract<HookEvent, { kind: 'before' }>): Promise<HookReply> {
   const meaning = meaningOf(scene, event);
@@ -288,9 +286,8 @@ function withContext(context: string | undefined): HookReply {
 }
 
 /**
- * Notices about writes into another worktree than the agent's own. A sub-agent with its own
- * worktree often means the file in that worktree, but gives the path of the same file in its
- * parent's checkout.
+ * Notices about writes into a worktree that is not the agent's own. A sub-agent with its own
+ * worktree often gives a path in its parent's checkout by mistake.
  */
 async function strayWrites(
   { session, cwd }: Scene,
@@ -352,7 +349,7 @@ interface Sorted {
   readonly outside?: Refusal;
 }
 
-/** Separates changes inside the workspace from those outside, which the host's own permissions decide. */
+/** Separates the changes inside the workspace from those outside. */
 async function sorted(scene: Scene, intents: readonly ForeignIntent[]): Promise<Sorted> {
   const inside: ForeignIntent[] = [];
   let outside: Refusal | undefined;

@@ -69,8 +69,8 @@ export async function runHook(process: HookProcess): Promise<number> {
 /** Answers the call in this process, without the background process. */
 function answerHere(process: HookProcess, call: HookCall, settings: HookSettings): Promise<HookAnswer> {
   return answerHook(call, async (_host, event) => {
-    // Load the module only here: the resident process answers most calls, and these do not need it.
-    // If loading fails here, the call is denied.
+    // Load this module only here, because the resident process answers most calls. An error while
+    // loading it denies the call.
     const { HookDoor } = await import('./hook-door.ts');
     const door = new HookDoor(process, settings.state);
     return thenClose(door, () => door.respond(settings, event), process.tell);
@@ -78,8 +78,8 @@ function answerHere(process: HookProcess, call: HookCall, settings: HookSettings
 }
 
 /**
- * Does the work, then closes the workspaces. If the work fails, an error while closing is not
- * reported, because hosts show only the first line of a denial.
+ * Does the work, then closes the workspaces. If the work fails, only its error is reported, because
+ * hosts show only the first line of a denial.
  */
 export async function thenClose<T>(
   door: Pick<HookDoor, 'close'>,
@@ -167,8 +167,8 @@ async function end(process: HookProcess, answer: HookAnswer): Promise<number> {
 }
 
 /**
- * True if the call uses the default store and policy of the state folder. The resident, a
- * background process, serves only these. Other calls are answered by their own process.
+ * True if the call uses the default store and policy of the state folder. The resident process
+ * serves only these; other calls are answered by their own process.
  */
 function isDefaultState({ env }: ConfigSources, values: Values): boolean {
   return (
@@ -250,8 +250,8 @@ async function startResident(around: HookProcess): Promise<void> {
 }
 
 /**
- * Calls `ask` with the location of the resident process and returns its result. Returns undefined
- * if that fails: this process then answers the call.
+ * Calls `ask` with the location of the resident process and returns the result of `ask`. Returns
+ * undefined on an error: this process then answers the call.
  */
 async function withPlace<T>(
   { cwd, uid, env, platform, self, homeFolder = homedir() }: HookProcess,

@@ -29,21 +29,21 @@ export interface Scene {
   /** The folder that `~` means in the host's shell. */
   readonly userHome: string | undefined;
   /**
-   * `layered`: the host runs shell commands through `lookfirst-shell`, on an overlay layer that
-   * keeps their writes apart. `plain`: the host runs them itself.
+   * `layered`: the host runs shell commands through `lookfirst-shell`, which puts their writes into
+   * an overlay layer. `plain`: the host runs them itself.
    */
   readonly shell: 'layered' | 'plain';
   readonly turns: TurnNotes;
 }
 
 /**
- * Only this many calls at the beginning of a turn read the transcript, to find out if the client
- * has cut off a part of the conversation. One call is not enough: the client may write the prompt a
- * little later.
+ * Maximum number of calls in a turn that read the transcript, to find out if the client has cut off
+ * a part of the conversation. One call is not enough, because the client may write the prompt after
+ * it.
  */
 const MAX_FOLLOWED = 3;
 
-/** Facts about the running turns of sessions that the hooks of one process remember from event to event. */
+/** What the hooks of one process remember about the running turn of each session. */
 export class TurnNotes {
   readonly #followed = new WeakMap<GatedSession, number>();
   readonly #continued = new WeakMap<GatedSession, string>();
@@ -60,7 +60,7 @@ export class TurnNotes {
     return true;
   }
 
-  /** Records that the host uses another id for a part of the running turn. */
+  /** Records that the host's turn id `turn` also means the running turn. */
   continueAs(session: GatedSession, turn: string): void {
     this.#continued.set(session, turn);
   }
@@ -125,21 +125,21 @@ export function locatedIntent(at: (path: string) => string, intent: ForeignInten
 }
 
 /**
- * Converts a host's path to one that the session accepts. Keeps its spelling where possible. The
- * host follows links that lead into the workspace from outside. The session does not, so this
- * function resolves them.
+ * Converts a host's path to one that the session accepts. Keeps its spelling where possible.
+ * Resolves links that lead into the workspace from outside: the host follows them, but the session
+ * does not.
  */
 export function pathOf({ cwd, roots, session }: Scene, path: string): string {
-  // A relative path that leaves the root by `..` is made absolute below, because the session would
-  // refuse it, even if it leads back into the root.
+  // Make a relative path absolute if it leaves the root by `..`. The session would refuse it, even
+  // if it leads back into the root.
   const climbs = !isAbsolute(path) && normalize(path).startsWith('..');
   const named = cwd === roots[0] && !climbs ? path : resolve(cwd, path);
   return session.nameInside(isAbsolute(path) ? path : `${cwd}/${path}`) ?? named;
 }
 
 /**
- * The host's id of a call. Without an id, the tool and its input identify the call: a host repeats
- * an equal call only after the first one has ended.
+ * The host's id of a call. Without one, the tool and its input identify the call, because a host
+ * does not run equal calls at the same time.
  */
 export function callId({ call, tool, input }: ToolCall): string {
   if (call !== undefined) return call;

@@ -68,8 +68,8 @@ function understand(member: FamilyMember, payload: JsonRecord): HookEvent | Malf
       return { ...context, kind: 'turn-end' };
     case 'WorktreeRemove':
       return { ...context, kind: 'worktree-removed', worktree: payloadText(payload['worktree_path']) ?? '' };
-    // WorktreeCreate is missing here, because `init` configures no such hook: with one, Claude Code
-    // would create no worktree itself.
+    // There is no case for WorktreeCreate, because `init` configures no hook for it. With such a
+    // hook, Claude Code would not create worktrees itself.
     case 'SessionEnd':
       return { ...context, kind: 'end' };
     default:

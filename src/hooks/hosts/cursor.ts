@@ -29,7 +29,8 @@ export const CURSOR: Host = {
 const WITH_CONTEXT = new Set(['postToolUse', 'sessionStart']);
 
 /**
- * The part of a reason that the user sees. The next step, which follows it, is only for the agent.
+ * The part of a reason that the user sees: the text before the next step, which is only for the
+ * agent.
  */
 function whatOf(reason: string): string {
   return reason.split(/\n| Next: /, 1)[0] ?? reason;

@@ -3,9 +3,9 @@ import { type HookAnswer, type HookEvent, type Host, type Malformed, SILENT } fr
 import { optionalText, payloadText } from './payload.ts';
 
 /**
- * opencode: its plugin sends `{hook, directory, input, output}`, where `input` and `output` are the
- * arguments of the plugin function `hook`. For `{"deny": reason}` the plugin throws the reason; for
- * `{"context": text}` it appends the text to the tool's output.
+ * opencode. Its plugin sends `{hook, directory, input, output}`; `input` and `output` are the
+ * arguments of the plugin function that `hook` names. The plugin throws the reason in `{"deny":
+ * reason}`, and appends the text in `{"context": text}` to the tool's output.
  */
 export const OPENCODE: Host = {
   name: 'opencode',
@@ -56,8 +56,8 @@ function understand(payload: JsonRecord): HookEvent | Malformed {
 }
 
 /**
- * Recognises a compaction, and a revert of the conversation, which names the first message that it
- * removes.
+ * Recognises a compaction and a revert of the conversation. `before`: the first message that the
+ * revert removes.
  */
 function sessionEvent(
   input: JsonRecord,
@@ -72,7 +72,7 @@ function sessionEvent(
 }
 
 /**
- * The session id in the input of the plugin function `event`, where it is a property of the event.
+ * The session id in the properties of an event. Other plugin functions get it as `input.sessionID`.
  */
 function sessionOfEvent(input: JsonRecord): string | undefined {
   const properties = input['properties'];

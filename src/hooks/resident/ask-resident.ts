@@ -99,12 +99,12 @@ function isRunning(pid: string): boolean {
     process.kill(Number(pid), 0);
     return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
   } catch (error) {
-    // Only Linux has /proc/PID/stat. Without it, the successful `kill` above decides.
+    // True if only /proc/PID/stat is missing, as outside Linux: `kill` has found the process.
     return isMissing(error);
   }
 }
 
-/** Removes the mark that a resident is starting: a resident answers now, or the start has failed. */
+/** Removes the file `starting`, because a resident answers now or its start has failed. */
 export function endStart(): void {
   rmSync(STARTING, { force: true });
 }
@@ -169,8 +169,8 @@ function send(
 }
 
 /**
- * The headers without undefined values. Node writes headers as Latin-1, so each UTF-8 byte becomes
- * one character.
+ * The headers without undefined values, with one character for each UTF-8 byte, because Node writes
+ * each character as one Latin-1 byte.
  */
 function bytesOf(headers: Message['headers']): Record<string, string> {
   return Object.fromEntries(

@@ -124,8 +124,8 @@ async function serve(
     if (body === undefined) throw new Error('the call is too large');
     const text = body.toString('utf8');
     const answer = await options.answer({ client: (incoming.url ?? '/').slice(1), text, headers });
-    // The hook script can only print. If an answer needs stderr or another exit code, the script
-    // starts Node, which answers the call again.
+    // The hook script can only print. If the answer needs stderr or another exit code, status 422
+    // makes the script start Node, which answers the call again.
     const printable = answer.exitCode === 0 && answer.stderr === '';
     const output = Buffer.from(printable ? answer.stdout : '');
     outgoing.writeHead(printable ? 200 : 422, { 'content-length': output.length }).end(output);
@@ -232,7 +232,7 @@ function untilOver(
   });
 }
 
-/** Identifies the version of the program file, which an upgrade replaces in place. */
+/** A text that changes when an upgrade replaces the program file. */
 function versionOf(program: string): string {
   try {
     const { ino, size, mtimeMs } = lstatSync(program);

@@ -43,8 +43,8 @@ export function approvalOf(result: unknown): Approval {
 }
 
 /**
- * Asks the user of one client over stdio. The server sends each question to the client as a
- * request, which protocol revisions before 2026-07-28 allow.
+ * Asks the user of one client over stdio. Sends each question as a request to the client, which
+ * only protocol revisions before 2026-07-28 allow.
  */
 export class Questions {
   readonly #send: (parts: Parts) => void;
@@ -120,10 +120,9 @@ export function askingCall(
 }
 
 /**
- * Tool calls of modern clients that wait for their user. In revision 2026-07-28 the server cannot
- * send requests: it answers a call with the question, and the client repeats the call with the
- * user's answer. The first call stays in progress meanwhile, so the answer applies to exactly the
- * change that was shown. A repeated call that matches none in progress is a new call.
+ * Tool calls of modern clients that wait for the user's approval. The server answers such a call
+ * with a question, and the client repeats the call with the user's answer. The first call stays in
+ * progress until then, so the answer applies to exactly the change that was shown.
  */
 export class HeldCalls {
   readonly #held = new Map<string, HeldCall>();
@@ -145,7 +144,10 @@ export class HeldCalls {
     this.#held.clear();
   }
 
-  /** The call in progress that a request continues; passes the user's answer to it. */
+  /**
+   * Passes the user's answer to the call in progress that this request continues, and returns that
+   * call. Undefined if there is none.
+   */
   #taken({ name, args, inputResponses, requestState }: AskingCall): HeldCall | undefined {
     if (typeof requestState !== 'string') return undefined;
     const held = this.#held.get(requestState);
@@ -174,8 +176,8 @@ export class HeldCalls {
   }
 
   #hold(held: HeldCall, request: ApprovalRequest): InputRequired {
-    // The client's next request gets the error. Until the user decides, no code waits for this
-    // promise, so an error would be an unhandled rejection.
+    // No code waits for this promise until the client's next request, which gets the error. Until
+    // then, an error must not count as an unhandled rejection.
     held.answer.catch(() => {});
     held.pause();
     const requestState = randomUUID();
@@ -243,8 +245,8 @@ class HeldCall implements ToolContext {
   }
 
   /**
-   * Pauses the call until the user has decided. The end of the current request then does not
-   * cancel the call.
+   * Pauses the call until the user has decided. From now on, the end of the current request does
+   * not cancel the call.
    */
   pause(): void {
     this.#context = undefined;

@@ -34,7 +34,7 @@ export interface CallsOptions {
   readonly host: ToolHost;
   readonly send: (parts: Parts) => void;
   readonly log: (line: string) => void;
-  /** Resolves when the server has read all input that had arrived before this call. */
+  /** Resolves when the server has read all input that has already arrived. */
   readonly inputRead?: (() => Promise<void>) | undefined;
 }
 
@@ -88,8 +88,8 @@ export class Calls {
     return andThen(answer, (done) => {
       const result = 'inputRequests' in done ? done : toolResult(done, formOf(tool));
       if (call.times.showsMore !== true || this.#inputRead === undefined) return this.#answer(call, result);
-      // First read the input that has already arrived. The client sent it before it could see this
-      // answer, so calls in it must get an arrival time before `answeredAt`.
+      // Before answering, read the input that has already arrived. The client sent it before it
+      // could see this answer, so its calls must have an arrival time before `answeredAt`.
       return this.#inputRead().then(() => this.#answer(call, result));
     });
   }

@@ -39,8 +39,8 @@ export class ClientRoots {
   }
 
   /**
-   * Resolves when changed roots are known; undefined if the server is not waiting for an answer
-   * about them.
+   * Resolves when the client has answered the open request for its roots; undefined if no request
+   * is open.
    */
   get pending(): Promise<void> | undefined {
     return this.#pending;
@@ -58,7 +58,10 @@ export class ClientRoots {
     }, ANSWER_MS);
   }
 
-  /** Falls back to the default roots if the client has none or does not answer. Known roots stay. */
+  /**
+   * Stops waiting for the client's roots. Uses the roots that it named earlier, or else the default
+   * roots.
+   */
   none(): void {
     this.#settle(this.#roots ?? this.#options.fallback);
   }
@@ -139,8 +142,8 @@ export class RootsDialogue {
   }
 
   /**
-   * Accepts roots that a modern call carries. Otherwise returns the question to ask the client
-   * before the call can run.
+   * Accepts the roots that a modern call carries. If the client has roots but has not named them
+   * yet, returns the question that it must answer before the call can run.
    */
   modernCall(params: JsonRecord): JsonRecord | undefined {
     if (this.#roots.isKnown) return undefined;

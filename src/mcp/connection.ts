@@ -61,10 +61,9 @@ interface ClientConnectionOptions extends CallsOptions {
 }
 
 /**
- * Speaks the protocol on one stream. The first request decides whether the client is modern or
- * legacy. The `_meta` fields of revision 2026-07-28 make it modern, except in `server/discover`,
- * which clients use to probe. Any other request makes it legacy. Requests are answered as they
- * finish, not in order.
+ * Speaks the protocol with one client. The first request decides the era: a client is modern if the
+ * request has the `_meta` fields of revision 2026-07-28. A modern `server/discover` decides
+ * nothing, because clients use it to probe. Requests are answered as they finish, not in order.
  */
 export class ClientConnection {
   readonly #host: ToolHost;
@@ -88,8 +87,8 @@ export class ClientConnection {
   }
 
   /**
-   * Records the arrival time of input. The client wrote the calls in this input before it could see
-   * any answer that is sent later.
+   * Records the arrival time of input. The client wrote this input before it could see any later
+   * answer.
    */
   arrived(): void {
     this.#calls.arrivedAt = performance.now();
@@ -201,8 +200,8 @@ export class ClientConnection {
   }
 
   /**
-   * The client that sent a request, with its protocol era: modern or legacy. The first request that
-   * shows the era fixes it for the whole connection.
+   * The client that sent a request, with its protocol era: modern or legacy. The era is fixed for
+   * the connection by the first request that shows it.
    */
   #caller(request: Request): Caller {
     if (this.#era === 'legacy')

@@ -53,8 +53,8 @@ export interface HttpOptions {
   /** Receives messages for the user. */
   readonly log: (line: string) => void;
   /**
-   * The viewer. It serves every path except `/mcp` and does its own authentication. Host and Origin are already
-   * checked.
+   * The viewer. It serves every path except `/mcp` and does its own authentication. This server
+   * checks Host and Origin before it calls the viewer.
    */
   readonly other?: RequestListener;
   /** The largest request body; default 64 MiB. */
@@ -87,7 +87,7 @@ interface SessionLimits {
   readonly idleMs: number;
   /** At this limit, a new session replaces the one idle the longest. */
   readonly maxSessions: number;
-  /** The current time in milliseconds, from any fixed moment. */
+  /** The current time in milliseconds. Only differences between two values are used. */
   readonly now: () => number;
 }
 
@@ -109,11 +109,9 @@ interface Exchange {
 }
 
 /**
- * Serves a host as Streamable HTTP on 127.0.0.1 at `/mcp` and `/mcp/NAME`. Revision 2026-07-28 of
- * MCP has no transport sessions; older revisions have. NAME is the session of every call that does
- * not name its own.
- * A foreign Host or Origin gets 403, a missing token 401. Loads the SDK and zod, so import this
- * module only for HTTP.
+ * Serves a host as Streamable HTTP on 127.0.0.1 at `/mcp` and `/mcp/NAME`. NAME is the session of
+ * every call that does not name its own. Loads the SDK and zod, so import this module only for
+ * HTTP.
  */
 export async function listenHttp(options: HttpOptions): Promise<HttpServer> {
   const endpoint = new Endpoint(options);
@@ -141,7 +139,10 @@ class Endpoint {
   readonly #hostOk = localhostHostValidation();
   readonly #originOk = localhostOriginValidation();
   readonly #held = new HeldCalls();
-  /** The arrival time of the request in the current asynchronous context. The SDK does not pass it on. */
+  /**
+   * The arrival time of the request that is being served. Stored here, because the SDK does not
+   * pass it on.
+   */
   readonly #arrivals = new AsyncLocalStorage<number>();
   readonly #sessions: HttpSessions;
   readonly #modern: ReturnType<typeof createMcpHandler>;
@@ -197,7 +198,7 @@ class Endpoint {
         headers: { allow: METHODS.join(', ') },
       });
     else {
-      // The SDK looks for the names in `ANSWER_TYPES` in the header, and would reject `*/*`.
+      // Replace wildcards by the names in `ANSWER_TYPES`, because the SDK would reject `*/*`.
       req.headers.accept = acceptedOf(req.headers.accept, ANSWER_TYPES).join(', ');
       await this.#arrivals.run(performance.now(), () => this.#route(req, res, address.session));
     }
@@ -261,8 +262,8 @@ function addressOf(url: string | undefined): Address {
 }
 
 /**
- * Adds the session from the address to the messages of a POST; a message that names its own session
- * keeps that.
+ * Adds the session from the address to the messages of a POST. A message that names its own session
+ * keeps it.
  */
 function inSession(body: unknown, session: string | undefined): unknown {
   if (session === undefined) return body;

@@ -104,8 +104,8 @@ export type Message =
 type Line = Message | { readonly kind: 'batch'; readonly members: readonly unknown[] };
 
 /**
- * Parses one line. Bytes that are not UTF-8 are a parse error: decoding would put replacement
- * characters into files.
+ * Parses one line. Bytes that are not UTF-8 are a parse error: decoding would replace them, and the
+ * replacement characters could get into files.
  */
 export function readLine(bytes: Buffer): Line {
   // Most messages are ASCII, which `latin1` decodes many times faster.
@@ -140,7 +140,8 @@ export function readMessage(value: unknown): Message {
 }
 
 export function isRequestId(value: unknown): value is RequestId {
-  // JSON cannot express infinity, so the answer could not repeat such an id.
+  // Reject an infinite number such as `1e999`: JSON cannot express it, so the answer could not
+  // repeat the id.
   return typeof value === 'string' || Number.isFinite(value);
 }
 
@@ -283,8 +284,8 @@ export function toolResult(answer: ToolAnswer, form: Form): ToolResult {
   }
   const { shown } = answer;
   if (typeof shown !== 'string' && 'escaped' in shown) return textResult(shown.escaped, meta, form);
-  // Return a text result, which escapes the text once and writes it twice, because a structured
-  // answer contains the text in `content` and in `structuredContent`.
+  // A structured answer contains the text twice: in `content` and in `structuredContent`. A text
+  // result escapes it only once.
   if (typeof shown === 'string' && form === 'structured') return textResult(escapedText(shown), meta, form);
   const content = typeof shown === 'string' ? [{ type: 'text', text: shown }] : shown;
   const again = form === 'structured' ? { structuredContent: { content: shown } } : {};
@@ -298,9 +299,8 @@ function textResult(escaped: Escaped, meta: JsonRecord, form: Form): TextResult 
 function escapedText(text: string): Escaped {
   return {
     expectedBytes: text.length + (text.length >> 3),
-    // Prefer `out.text`, which takes half the time of `JSON.stringify`. Use `JSON.stringify` for a
-    // text with half of a surrogate pair: `out.text` writes UTF-8, which cannot represent that
-    // half.
+    // `out.text` takes half the time of `JSON.stringify`. But it writes UTF-8, which cannot
+    // represent half of a surrogate pair.
     writeTo: (out) =>
       void (text.isWellFormed() ? out.text(text) : out.json(JSON.stringify(text).slice(1, -1))),
   };

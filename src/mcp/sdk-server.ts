@@ -84,15 +84,15 @@ export function sdkServer(host: ToolHost, era: Era, { log, held, arrivedAt }: Sd
 
 /** Records the time at which an answer is about to be sent. A cancelled call gets no answer. */
 async function beforeAnswer(times: CallTimes, signal: AbortSignal): Promise<void> {
-  // First read the input that has already arrived. The client sent it before it could see this
-  // answer, so it must get an earlier time than the answer.
+  // Before taking the time, read the input that has already arrived. The client sent it before it
+  // could see this answer, so it must get an earlier time than the answer.
   if (times.showsMore === true) await inputRead();
   if (!signal.aborted) times.answeredAt = performance.now();
 }
 
 /**
- * Converts a result to the protocol's form. Text that is stored as escaped JSON bytes is parsed to
- * a string again. This costs time only over HTTP: the server over stdio sends the bytes directly.
+ * Converts a result to the SDK's form. The SDK needs a string, so text that is stored as escaped
+ * JSON bytes is parsed. The server over stdio sends these bytes directly instead.
  */
 function objectOf(result: ToolResult): CallResult {
   if (result.kind === 'object') return result.result;
@@ -113,7 +113,7 @@ function approver({ mcpReq }: ServerContext): NonNullable<ToolContext['approve']
     try {
       return approvalOf(await mcpReq.elicitInput(approvalForm(request), options));
     } catch {
-      // The question was cancelled, timed out, or is not supported after all: not approved.
+      // The question was cancelled, timed out or is not supported, so the change is not approved.
       return undefined;
     }
   };

@@ -16,8 +16,8 @@ import { type StdioEnd, runStdioLoop as serveStreams } from './stdio-loop.ts';
 export interface ServeOptions {
   readonly workspace: WorkspaceOptions;
   /**
-   * The source of the roots. Default `workspace`: its own roots. `client`: over stdio, the roots
-   * that the client names, or those of `workspace` if it names none.
+   * The source of the roots. `workspace` (default): the workspace's own roots. `client`: the roots
+   * that a client names over stdio, or the workspace's own if it names none.
    */
   readonly rootsFrom?: 'workspace' | 'client' | undefined;
   readonly dialect: DialectName;
@@ -42,14 +42,14 @@ export interface ServeOptions {
 }
 
 /**
- * Opens the workspace after this time even if the client has not listed the tools, so that its first call need not
- * wait.
+ * The workspace is opened after this time even if the client has not listed the tools, so that the
+ * client's first call need not wait for it.
  */
 const OPEN_AT_LATEST_MS = 250;
 
 /**
  * After the client has changed its roots, new calls wait at most this long for running calls to
- * end. A running call may wait half an hour for its user.
+ * end. Waiting for all would be too long: a running call may wait half an hour for its user.
  */
 const FORMER_CALLS_MS = 500;
 
@@ -68,10 +68,9 @@ interface LateOptions {
 }
 
 /**
- * Serves a workspace over a pair of streams until the client disconnects or a signal arrives; then
- * closes it. Opening the workspace takes most of the start-up time, so it begins after the client
- * has its list of tools. If the workspace can never be opened with these options, the server ends
- * with an error.
+ * Serves a workspace over a pair of streams until the client disconnects or a signal arrives. Opens
+ * the workspace after the client has its list of tools, because opening takes most of the start-up
+ * time. Rejects if the workspace can never be opened with these options.
  */
 export async function serveStdio(options: ServeStdioOptions): Promise<StdioEnd> {
   const { input, output, signals, log, env } = options;
@@ -97,8 +96,7 @@ export async function serveStdio(options: ServeStdioOptions): Promise<StdioEnd> 
     const served = serveStreams({ host: { ...host, tools }, input, output, signals, log, roots, called });
     const end = await Promise.race([served, onceAnswered(workspace.failed)]);
     roots?.none();
-    // If no call has opened the workspace, open it now, so that an error in its options is
-    // reported.
+    // Open the workspace if no call has opened it, to report an error in its options.
     if (end === 'end-of-input') await workspace.open();
     return end;
   } finally {
@@ -113,8 +111,8 @@ function clientRoots({ workspace, log }: ServeOptions, changed: () => void): Cli
 }
 
 /**
- * Waits one turn of the event loop, so that a call that waited for the workspace gets its error before the server
- * ends.
+ * Waits for one turn of the event loop before it rejects, so that a call that waits for the
+ * workspace gets its error before the server ends.
  */
 async function onceAnswered(failed: Promise<never>): Promise<never> {
   try {
@@ -200,9 +198,8 @@ async function hostFor(
 }
 
 /**
- * A workspace that is opened on first use; its code is loaded then too. If the state cannot be
- * used, the next call retries: a full disk or a locked database is temporary and must not end the
- * server.
+ * A workspace that is opened on first use. If its state cannot be used, the next call tries again,
+ * because a full disk or a locked database may be temporary.
  */
 class LateWorkspace {
   /** Rejects if the workspace can never be opened with these options; never resolves. */
@@ -210,10 +207,7 @@ class LateWorkspace {
   readonly #options: LateOptions;
   #fail: (error: unknown) => void = () => {};
   #opening: Promise<Sessions> | undefined;
-  /**
-   * One promise for each workspace with former roots that is being closed, while calls still run in
-   * it.
-   */
+  /** Workspaces with former roots that are being closed. Calls may still run in them. */
   readonly #closing = new Set<Promise<void>>();
 
   constructor(options: LateOptions) {

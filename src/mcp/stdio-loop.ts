@@ -32,8 +32,8 @@ interface StdioOptions {
   /** Time that running calls may continue after the end of input before they are cancelled. Default 10 s. */
   readonly finishMs?: number;
   /**
-   * Time to wait until cancelled calls end, and again until the client has read its answers. The
-   * default is 2 s.
+   * Time limit for cancelled calls to end, and another such limit for the client to read its
+   * answers. Default 2 s.
    */
   readonly cancelMs?: number;
 }
@@ -50,8 +50,8 @@ const MAX_WAITING_BYTES = 16 << 20;
  */
 const ROOM_BYTES = 16 << 10;
 /**
- * After this many messages, the buffer is written at once, not only at the end of the event loop's
- * turn. The client can then read while we answer the rest.
+ * Maximum number of messages in one write. With more messages in one turn of the event loop, the
+ * client can read the first ones while the server answers the rest.
  */
 const MAX_TOGETHER = 8;
 /** Larger buffers are not reused, so that their memory is freed. */
@@ -60,9 +60,8 @@ const MAX_KEPT = 2;
 
 /**
  * Serves a host over a pair of streams until the client disconnects or a signal arrives. At the end
- * of input, running calls finish; on a signal they are cancelled. Then answers are flushed and the
- * promise resolves; the caller ends the process. A second signal skips the waiting. Never rejects,
- * whatever the client sends.
+ * of input, running calls may finish; a signal cancels them. Then writes the remaining answers and
+ * resolves. A second signal skips the waiting. Never rejects.
  */
 export async function runStdioLoop(options: StdioOptions): Promise<StdioEnd> {
   const { host, input, log, roots, called, maxMessageBytes = 256 << 20 } = options;
@@ -107,9 +106,9 @@ export async function runStdioLoop(options: StdioOptions): Promise<StdioEnd> {
 }
 
 /**
- * Resolves when the server has read the input that has already arrived. First waits for a worker
- * thread, which gives time to a client that was interrupted between two writes. Then waits for two
- * immediates, because the event loop polls its input before the second one at the latest.
+ * Resolves when the server has read the input that has already arrived. The worker thread of
+ * `randomBytes` gives time to a client that was interrupted between two writes. The event loop
+ * polls its input before the second immediate runs.
  */
 export function inputRead(): Promise<void> {
   return new Promise((resolve) => randomBytes(1, () => setImmediate(() => setImmediate(resolve))));
@@ -188,7 +187,7 @@ export class Output {
       writeParts(parts, room);
       room.json('\n');
     } catch (error) {
-      // Remove the partial message, or the next one would be unreadable too.
+      // Remove the partial message: it would make the next message unreadable.
       room.cut(before);
       throw error;
     }

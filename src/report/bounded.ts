@@ -18,7 +18,10 @@ export function quotation(text: string): string {
   return `${whole(text.slice(0, MAX_QUOTED_CHARS))}\n[cut: ${text.length - MAX_QUOTED_CHARS} more characters]`;
 }
 
-/** A path for use in a sentence. Quoted if it contains anything that could be mistaken for more than a path. */
+/**
+ * A path for use in a sentence. Quoted if it contains quotes, unprintable characters, or spaces at
+ * its start or end.
+ */
 export function pathText(path: string): string {
   if (path.length <= MAX_PATH_CHARS && PLAIN_PATH.test(path)) return path;
   if (path === '') return '""';
@@ -34,8 +37,8 @@ export function jsonText(value: unknown): string {
 
 /** Text from outside Lookfirst (a reason, an error) on one line. */
 export function phrase(text: string): string {
-  // Cut before replacing, because the text may have any length. Keep more than the limit, because runs of spaces
-  // become one space.
+  // Shorten the text first, because it may be very long. Keep more than the limit, because runs of
+  // spaces become one space.
   const start = text.slice(0, 4 * MAX_REASON_CHARS);
   const line = start.replace(ALL_UNPRINTABLE, ' ').replace(/ {2,}/g, ' ').trim();
   return clip(line, MAX_REASON_CHARS);

@@ -23,8 +23,8 @@ export function noticeTexts(
 }
 
 /**
- * Describes one notice for the agent in a sentence or two, bounded. Empty if there is nothing to
- * say, as about an exact match.
+ * Describes one notice for the agent in one or two sentences of limited length. Empty for a notice
+ * that needs no words, such as one about an exact match.
  */
 export function describeNotice(notice: Notice, options: NoticeOptions = {}): string {
   switch (notice.kind) {
@@ -152,10 +152,7 @@ function changedElsewhere(notice: Extract<Notice, { kind: 'changed-elsewhere' }>
   return `The file had been changed elsewhere${who} since it was read; this change was made to it as it is now. What else changed:\n${quotation(notice.diff)}${cut}`;
 }
 
-/**
- * The warning about a stale file. The preset `staleness` has its own wording; the default says that the change was
- * made and that the journal keeps the old bytes.
- */
+/** The warning about a stale file. The preset `staleness` has its own wording. */
 function staleWarning(text: string, { path, wording }: NoticeOptions): string {
   const reason = phrase(text);
   if (wording === 'staleness' && path !== undefined)

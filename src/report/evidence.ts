@@ -67,8 +67,8 @@ const TELLS: Readonly<Partial<Record<RefusalCode, (told: Told) => string[]>>> = 
       : seen(when),
   PROTECTED: ({ detail }) => {
     if (detail.reason === undefined || ['root', 'approval', 'declined'].includes(detail.reason)) return [];
-    // For a folder, the reason is a sentence about an entry in the folder that must stay. For a
-    // file, the reason names what the policy protects.
+    // For a folder, the reason is already a sentence. For a file, the reason only names what the
+    // policy protects.
     return [
       detail.kind === 'directory' ? sentence(detail.reason) : `The policy protects ${phrase(detail.reason)}.`,
     ];
@@ -100,8 +100,8 @@ function seen(when: string | undefined): string[] {
 }
 
 /**
- * Describes how a file has changed since the session saw it. Undefined if the refusal does not
- * contain both states.
+ * Describes how a file has changed since the session saw it. Undefined if the refusal lacks the
+ * state that the session saw or the present state.
  */
 export function whatDiffers({ seen: then, now }: RefusalDetail): string | undefined {
   if (then === undefined || now === undefined) return undefined;
@@ -176,8 +176,8 @@ function sentence(text: string): string {
 const MAX_KEPT = 3;
 
 /**
- * One bounded sentence for the case that other programs wrote the file while a change was being
- * made. It names the files that keep the bytes of those programs.
+ * Says that another program wrote the file during a change, and names the files that keep the bytes
+ * of that program.
  */
 export function keptWords(kept: readonly string[]): string {
   const shown = kept.slice(0, MAX_KEPT).map(pathText).join(', ');

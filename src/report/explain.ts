@@ -92,9 +92,9 @@ const ADVICE: Readonly<Partial<Record<RefusalCode, Advise>>> = {
 };
 
 /**
- * Explains a refusal to the agent: what was refused and why, with the code; what was seen and when; the next step. The
- * length is bounded. The third refusal of a kind in a row, and every fifth after it, also says why repeating does not
- * help.
+ * Explains a refusal to the agent: what was refused and why, what was seen and when, and the next
+ * step. The length is bounded. Repeated refusals sometimes also say why repeating does not help;
+ * see `explainsItself`.
  */
 export function explain(refusal: Refusal, options: ExplainOptions): string {
   const tools = options.tools ?? LOOKFIRST_TOOLS;
@@ -103,7 +103,8 @@ export function explain(refusal: Refusal, options: ExplainOptions): string {
     template === undefined
       ? [firstSentence(refusal), ...evidence(refusal, options.nowMs)]
       : inSeedWords(template, refusal, { nowMs: options.nowMs, tools });
-  // Do not explain why repeating is useless if this refusal allows the change when it is repeated.
+  // If the refusal has `now`, a repeated call is allowed, so do not say that repeating does not
+  // help.
   const again = refusal.detail?.now === undefined && explainsItself(refusal.detail?.repeated ?? 0);
   return [
     ...own,
@@ -115,8 +116,8 @@ export function explain(refusal: Refusal, options: ExplainOptions): string {
 }
 
 /**
- * The preset's own sentence, followed only by facts that the sentence cannot contain: a special cause, and the part
- * of the file that the refusal shows.
+ * The preset's own sentence, followed by facts that it has no place for: a special cause, and the
+ * part of the file that the refusal shows.
  */
 function inSeedWords(
   template: string,
@@ -149,16 +150,16 @@ function batch({ detail }: Refusal): string[] {
 }
 
 /**
- * The time as ISO 8601 in UTC with milliseconds. All presets use it, also `file-time`, although the
- * system that this preset imitates shows local times.
+ * The time as ISO 8601 in UTC with milliseconds. The preset `file-time` uses it too, although the
+ * system that it copies shows local times.
  */
 function isoTime(ms: number | undefined): string | undefined {
   return ms === undefined ? undefined : new Date(ms).toISOString();
 }
 
 /**
- * True if the refusal must explain why repeating does not help: at the third refusal in a row with one code on one
- * path, then at every fifth.
+ * True for the third refusal in a row with the same code and path, then for every fifth. Such a
+ * refusal explains why repeating does not help.
  */
 function explainsItself(repeated: number): boolean {
   return repeated >= FIRST_EXPLAINED && (repeated - FIRST_EXPLAINED) % EXPLAINED_EVERY === 0;

@@ -24,8 +24,8 @@ export interface Column {
   readonly cut?: 'end' | 'front';
   readonly paint?: (cell: string) => string;
   /**
-   * Maximum number of characters to which cells are padded if the table has no maximum width. One
-   * long cell then does not widen every row.
+   * Maximum number of characters to which cells are padded in a table without a maximum width, so
+   * that one long cell does not widen every row.
    */
   readonly padAtMost?: number;
   /** Leaves the column out if no row has a cell in it. */
@@ -83,8 +83,8 @@ function naturalWidths(columns: readonly Column[], rows: readonly (readonly stri
 }
 
 /**
- * The widths of the columns. Leaves out columns on the right until the others can be cut to fit.
- * Then cuts the widest column first.
+ * The widths of the columns. Leaves out columns on the right until the rest can be cut to fit. Then
+ * shortens the widest column by one character, again and again, until all fit.
  */
 function fitWidths(columns: readonly Column[], natural: readonly number[], width: number): number[] {
   const least = natural.map((own, i) => (columns[i]?.cut === undefined ? own : Math.min(own, MIN_CUT_WIDTH)));

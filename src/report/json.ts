@@ -34,7 +34,7 @@ export interface SuccessOutcome {
    */
   readonly tier?: MatchTier;
   readonly notice?: readonly Notice[];
-  /** For a listing that was cut: whether more entries follow. */
+  /** For a listing: true if it was cut and more entries follow. */
   readonly more?: boolean;
   /** For several files: the outcome of each, in the order of the paths. */
   readonly files?: readonly (SuccessOutcome | RefusalOutcome)[];

@@ -13,8 +13,8 @@ export function firstSentence(refusal: Refusal): string {
 }
 
 /**
- * Names the refused operation. An undo, a rewind and an unreadable patch may concern no single file. A command is
- * refused as a whole, or because of one file it changed.
+ * Names the refused operation. The path is empty if the operation concerns no single file, as with
+ * an undo, a rewind, a command or an unreadable patch.
  */
 function what({ action, path, code, detail }: Refusal): string {
   if (action === 'run' && (path === '' || code === 'NO_SANDBOX')) return 'run the command';
@@ -110,7 +110,10 @@ const REASONS: Readonly<Record<RefusalCode, Reason>> = {
   INVALID_ARGUMENT: ({ detail }) => phrase(detail?.reason ?? '') || 'an argument is not valid',
 };
 
-/** The words for the text that an edit replaces. They name the edit if it is not the first of several. */
+/**
+ * The words for the text that an edit replaces. From the second edit of a call on, they contain its
+ * number.
+ */
 function toReplace(index = 0): string {
   return index === 0 ? 'the text to replace' : `the text that edit ${index + 1} is to replace`;
 }
@@ -252,8 +255,8 @@ function afterTheChange({ action }: Refusal): string {
 }
 
 /**
- * Tells the agent how to send the refused content unchanged: after a full read, or with the
- * revision, which proves that the agent has seen the other program's change.
+ * Tells the agent how to send the same content again: after a full read, or with the file's
+ * revision. Both show that the agent knows the other program's change.
  */
 function orTheSame(refusal: Refusal, tools: ToolNames): string {
   const { revision } = tools.arguments;
@@ -292,8 +295,8 @@ function lookAround(refusal: Refusal, tools: ToolNames): string {
  */
 function folderAbove(refusal: Refusal): string {
   let path = pathOf(refusal);
-  // `absentNames` counts names of the resolved path. It says nothing about a path with `..`, so go
-  // up only one level there.
+  // `absentNames` counts names of the resolved path, which has no `..`. Go up only one level in a
+  // path that has `..`.
   const names = path.split(/[\\/]/).includes('..') ? 1 : (refusal.detail?.absentNames ?? 1);
   for (let name = 0; name < names; name += 1) path = parentOf(path);
   return path;

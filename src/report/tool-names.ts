@@ -13,7 +13,7 @@ export interface ToolNames {
   readonly insert?: string;
   readonly delete?: string;
   readonly list?: string;
-  /** The tool that creates folders; present if the other tools do not create parent folders. */
+  /** The tool that creates folders. Absent if the other tools create parent folders. */
   readonly mkdir?: string;
   readonly find?: string;
   readonly search?: string;
@@ -24,7 +24,10 @@ export interface ToolNames {
    * files with a shell.
    */
   readonly spelling?: 'shell';
-  /** Present if all tools above are commands of one tool: that tool, and the argument that selects a command. */
+  /**
+   * Set if all tools above are commands of one tool: the name of that tool, and the argument that
+   * selects the command.
+   */
   readonly command?: { readonly tool: string; readonly argument: string };
   readonly arguments: {
     readonly path: string;

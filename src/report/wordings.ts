@@ -2,9 +2,9 @@ import type { PresetName } from '../model/policy.ts';
 import type { Refusal } from '../model/verdict.ts';
 
 /**
- * Sentences of a preset, by `CODE/action`, `CODE/kind` or `CODE`. Without a sentence the default
- * one is used. `explain` fills in `{path}`, `{count}`, `{mtime}`, `{read}`, `{reason}`, `{proceed}`
- * and `{tool}` (the reading tool). A line with an unknown value is omitted.
+ * Sentences of a preset, by `CODE/action`, `CODE/kind` or `CODE`. A refusal without a sentence here
+ * gets the default one. `explain` fills in names in braces, such as `{path}`. A line with an
+ * unknown value is omitted.
  */
 type Wording = Readonly<Record<string, string>>;
 
@@ -51,7 +51,8 @@ export const STALENESS_WARNING: string =
 export function templateFor(wording: PresetName, refusal: Refusal): string | undefined {
   const words = WORDINGS[wording];
   const { code, action, detail, next } = refusal;
-  // The systems that the presets copy never require a listing, so the presets have no sentence for it.
+  // No preset has a sentence that suggests a listing, because the systems that the presets copy
+  // never require one.
   if (next === 'list') return undefined;
   return words[`${code}/${action}`] ?? words[`${code}/${detail?.kind}`] ?? words[code];
 }

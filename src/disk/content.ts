@@ -80,10 +80,7 @@ function isZero(chunk: Uint8Array): boolean {
 export interface Expected {
   readonly fingerprint: Fingerprint;
   readonly bytes?: Uint8Array;
-  /**
-   * Set if the file is expected to be read-only. It may then be replaced or removed although it has
-   * no write permission.
-   */
+  /** Set if the file may be replaced or removed although it is read-only. */
   readonly evenReadOnly?: boolean;
 }
 

@@ -31,8 +31,8 @@ export interface DiskContext {
   /** Empty files made in advance for the next replacements; undefined if they are switched off. */
   readonly ready: ReadyFiles | undefined;
   /**
-   * Folder outside every workspace that receives replaced and removed files. A commit never deletes
-   * them.
+   * Folder for replaced and removed files, outside every workspace. A commit never deletes these
+   * files.
    */
   readonly retained: string;
   /**
@@ -243,7 +243,7 @@ export function reserveDescriptors(): () => void {
  * or the handle.
  */
 export function changeFailed(context: DiskContext, error: unknown, path: ResolvedPath): Fault {
-  // Keep the log of temporary names: the cleanup may have failed too, and then the next start
+  // Keep the log of temporary names, because the cleanup may have failed too. The next start then
   // removes the remaining files.
   context.litter.doubt();
   if (error instanceof Fault) return error;

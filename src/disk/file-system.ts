@@ -85,8 +85,8 @@ export async function syncFolder(
 }
 
 /**
- * The coarsest timestamp of a local file system (FAT: two seconds), plus a margin. A file whose
- * last change is older than this needs no probe of the file system's clock.
+ * The coarsest time resolution of a local file system (FAT: two seconds), plus a margin. A file
+ * that was changed longer ago needs no probe of the file system's clock.
  */
 const MARGIN_NS = 2_100_000_000n;
 

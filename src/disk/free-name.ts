@@ -12,8 +12,8 @@ import {
 import { errnoOf, isMissing, isTaken } from '../model/fault.ts';
 
 /**
- * Errors of link(2) if a hard link is impossible: the file system has none (FAT, some network and
- * user-space ones), or the entry is a folder, has another owner or too many links.
+ * Errors of link(2) that mean that no hard link is possible. Either the file system has none (FAT,
+ * some network and user-space ones), or the entry is a folder, has another owner or too many links.
  */
 const NO_LINK = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
 const EXCLUSIVE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;

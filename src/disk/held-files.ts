@@ -29,8 +29,8 @@ export interface Copied {
 }
 
 /**
- * Deleted files of which a copy was kept, held open for a while. If another process writes to such
- * a file later, the new content is copied to a second file.
+ * Holds deleted files open for a while after they were copied. If another process writes to such a
+ * file, its new content is copied to a second file.
  */
 export class HeldFiles {
   readonly #held: { readonly fd: number; readonly copy: Copied; readonly untilMs: number }[] = [];

@@ -77,7 +77,10 @@ export function linkTarget(place: Pick<Place, 'dir' | 'name'>): string | undefin
 
 const OPEN = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** Reads from an open file or folder, without following a link; undefined if it cannot be opened. */
+/**
+ * Opens a file or folder without following a link, and reads from it; undefined if it cannot be
+ * opened.
+ */
 export function readOpened<T>(place: Pick<Place, 'dir' | 'name'>, read: (fd: number) => T): T | undefined {
   const fd = unlessErrno(() => openSync(at(place), OPEN));
   if (fd === undefined) return undefined;

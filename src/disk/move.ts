@@ -69,7 +69,7 @@ function takeOld(
     return takeName(context, request.from, request.claim);
   } catch (error) {
     if (request.linked === 'linked') takeBack(context, request);
-    // Blame the folder of the old name: the new name was created without an error.
+    // Report the old path: the failed rename concerns only its folder.
     throw isMissing(error) ? error : changeFailed(context, error, request.from.path);
   }
 }

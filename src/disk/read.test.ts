@@ -265,8 +265,8 @@ describe('openRegular', () => {
     writer.once('exit', (code) => {
       ended = code;
     });
-    // Call it many times, because the writer may not be waiting yet. If one call opened the FIFO,
-    // even without blocking, the writer would end with a broken pipe.
+    // Call `openRegular` many times, because the writer may not be waiting yet. If one call opened
+    // the FIFO, even without blocking, the writer would end with a broken pipe.
     for (let turn = 0; turn < 3000 && ended === undefined; turn += 1) {
       expect(openRegular(place)).toEqual({ problem: 'kind', kind: 'fifo' });
       await setImmediate();

@@ -59,8 +59,8 @@ export interface Conflict {
 const NO_EXCHANGE = new Set(['EINVAL', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP']);
 
 /**
- * The most exchanges while other processes keep replacing the same name. After that, the file that
- * is still under the temporary name moves out of the workspace.
+ * The maximum number of exchanges if other processes keep replacing the same name. After that, the
+ * file that is still under the temporary name moves out of the workspace.
  */
 const MAX_SWAPS = 16;
 /**

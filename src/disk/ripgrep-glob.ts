@@ -14,7 +14,7 @@ export interface FileGlob {
   readonly args: readonly string[];
   /**
    * The leading folder names without wildcards, from the searched folder down. Every match is
-   * inside them.
+   * inside the folder that they name.
    */
   readonly base: readonly string[];
   /**
@@ -148,8 +148,8 @@ export function protectedScope(folder: ResolvedPath, globs: readonly string[]): 
 
 /**
  * Arguments that select the ignore files that apply: inside a Git repository, those of the
- * repository; elsewhere, those of the workspace. Otherwise a `.gitignore` in the home folder could
- * hide everything.
+ * repository; elsewhere, those of the workspace. Without these arguments, a `.gitignore` in the
+ * home folder could hide everything.
  */
 function ignoreRules(folder: ResolvedPath): readonly string[] {
   const own = ['--no-require-git', '--no-ignore-parent'];

@@ -110,7 +110,8 @@ function bytesOf(data: Data): Buffer {
  * cut.
  */
 export function excerpt(bytes: Buffer, around: number): string {
-  // A UTF-8 character has at most four bytes, so bytes further away need no decoding.
+  // A UTF-8 character has at most four bytes, so only this many bytes around the match need
+  // decoding.
   const start = characterStart(bytes, around - 4 * LEAD_CHARS);
   const end = characterStart(bytes, around + 4 * MAX_LINE_CHARS);
   const before = bytes.subarray(start, around).toString('utf8');

@@ -94,8 +94,8 @@ export class KeyedMutex<Key> {
   }
 
   /**
-   * The time of the last `noteDone` during which a request was waiting, from `performance.now`.
-   * -Infinity if there was none since the lock was last free.
+   * The time of the last `noteDone` while a request was waiting, from `performance.now`. -Infinity
+   * if there was none since the lock was last free.
    */
   doneAt(key: Key): number {
     return this.#doors.get(key)?.doneAt ?? Number.NEGATIVE_INFINITY;

@@ -43,7 +43,10 @@ export interface Claim {
   /** `change`: made by changing the file. `hand`: the session claimed it explicitly. */
   readonly by: 'change' | 'hand';
   readonly reason?: string;
-  /** When the session first changed the file in this turn, or made the claim. */
+  /**
+   * For a claim by a change: when the session first changed the file in this turn. For an explicit
+   * claim: when it was made.
+   */
   readonly sinceMs: number;
   /** When the file was last changed, or when an explicit claim was made. */
   readonly atMs: number;
@@ -67,7 +70,7 @@ export interface ToldClaim {
   readonly atMs: number;
   /** Milliseconds from `atMs` to this report. */
   readonly agoMs: number;
-  /** Path relative to its root; for an explicit claim, the claimed path or glob. */
+  /** Path relative to the root of the claim; for an explicit claim, the claimed path or glob. */
   readonly path: string;
   readonly by: Claim['by'];
   readonly reason?: string;

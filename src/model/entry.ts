@@ -232,8 +232,8 @@ export interface PendingChange {
   /** The announcing process, identified by pid and start time. */
   readonly owner: string;
   /**
-   * Keys (canonical paths) of the files that the process has locked. A process that gets one of
-   * these locks knows that the owner is dead. Absent if none.
+   * Keys (canonical paths) of the files that the process has locked; absent if there are none. A
+   * process that gets one of these locks knows that the owner is dead.
    */
   readonly locked?: readonly string[];
   /**
@@ -275,8 +275,8 @@ export interface AnnouncedCommand {
   /** The state of each git work tree. */
   readonly snapshots: readonly TreeSnapshot[];
   /**
-   * The reason why changes of files that the session has not seen may go unnoticed. Absent if all
-   * changes are noticed.
+   * The reason why changes of files that the session has not seen may go unnoticed. Absent if there
+   * is no such reason.
    */
   readonly uncovered?: string;
   readonly layer?: LayerExpectation;

@@ -77,7 +77,7 @@ export type FileIntent =
       readonly afterLine?: number | undefined;
       readonly content: string;
       readonly expectedRevision?: string | undefined;
-      /** Destination of the file, moved in the same step, as for an edit. */
+      /** Destination to which the file is moved in the same step, as for the intent `edit`. */
       readonly moveTo?: string | undefined;
     }
   | {

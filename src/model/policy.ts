@@ -23,7 +23,10 @@ export interface Policy {
    * repeats it (preset `staleness`), warn, or skip the check.
    */
   readonly staleness: 'refuse' | 'merge' | 'confirm' | 'warn' | 'off';
-  /** When a file counts as changed: other bytes, or (preset `file-time`) other bytes or another modification time. */
+  /**
+   * When a file counts as changed. `bytes`: if its bytes differ. `mtime` (preset `file-time`): also
+   * if its modification time differs.
+   */
   readonly freshness: 'bytes' | 'mtime';
   /**
    * What lifts a STALE refusal: the diff in the refusal, or (preset `file-time`) only a new read of
@@ -167,7 +170,8 @@ interface HookPolicy {
    */
   readonly shell: 'layer' | 'images';
   /**
-   * The search for a command's changes to unseen files: with git within a time limit, with git always, or not at all.
+   * How a command's changes to unseen files are found. `auto`: with git, within a time limit.
+   * `git`: with git, without a limit. `off`: not at all.
    */
   readonly snapshot: 'auto' | 'git' | 'off';
   /** Files outside the workspace: the host's own permissions decide, or the hooks refuse them. */
@@ -205,8 +209,8 @@ export interface CommandPolicy {
    */
   readonly scratch: readonly string[];
   /**
-   * Globs of protected paths that commands may change. The session's own tools may change a
-   * matching path only if it is a configuration file that decides which programs run.
+   * Globs of protected paths that commands may change. For the session's own tools, a match lifts
+   * only the protection of configuration files that decide which programs run.
    */
   readonly trust: readonly string[];
   /** Paths hidden from confined commands; `~/` means the user's home folder. */

@@ -7,8 +7,7 @@ export function isRecord(value: unknown): value is JsonRecord {
 }
 
 /**
- * The fields that have a value, to be spread into an object whose optional fields are absent rather
- * than `undefined`.
+ * The fields without those that are undefined. Spread the result to leave optional fields absent.
  */
 export function defined<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   const found: Partial<T> = {};

@@ -170,8 +170,8 @@ export type SignalOption = Pick<CallOptions, 'signal'>;
 export interface AnnounceOptions extends CallOptions {
   /**
    * Default `lock`: sessions that share the state wait for the files until the change has ended.
-   * `none`: they wait at most two seconds. If no process calls `settle`, the next writer of one of
-   * the files settles the change, and after ten minutes any process does.
+   * `none`: they wait at most two seconds. A change with `none` that no process settles is settled
+   * by the next writer of one of its files, or after ten minutes by any process.
    */
   readonly hold?: 'lock' | 'none' | undefined;
   /** Name of the tool that makes the change, for bypass rules that name tools. */

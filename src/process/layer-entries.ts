@@ -110,7 +110,7 @@ export type LayerEntry =
 /** The longest path that Linux accepts, with the byte that ends it. */
 const PATH_MAX = 4096;
 const TOO_LONG = 'its path is too long';
-/** The message if a folder lists a name that Node decodes incorrectly, so that no path reaches it. */
+/** The message for a listed name that no path reaches, because Node decodes it incorrectly. */
 export const NOT_UTF8 = 'its name is not valid UTF-8';
 
 const OPEN_FILE = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;

@@ -96,9 +96,9 @@ export function makeLower(layer: Layer, index: number): void {
 }
 
 /**
- * The folders below `folders` at which another file system is mounted, without `except` and
- * everything in it. Each needs a layer of its own, because an overlay does not show what is mounted
- * in its lower folder.
+ * The folders below `folders` at which another file system is mounted. Leaves out the folders in
+ * `except` and their contents. Each needs a layer of its own, because an overlay does not show what
+ * is mounted in its lower folder.
  */
 export function mountsBelow(folders: readonly string[], except: readonly string[]): readonly string[] {
   const isBelow = (path: string, folder: string): boolean => path.startsWith(`${folder}/`);

@@ -267,7 +267,7 @@ export interface TaggedOwner {
   isTagAlive(tag: string): boolean;
 }
 
-/** Removes files that killed watching processes have left in the folder of snapshots. */
+/** Removes files that watching processes left in the folder of snapshots when they were killed. */
 export function removeWarmLeftovers(folder: string, { isTagAlive }: TaggedOwner): void {
   for (const { name } of entriesOf(folder)) {
     const tag = /^(?:warm|flush)-(.+)-\d+$/.exec(name)?.[1];

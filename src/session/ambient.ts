@@ -25,8 +25,8 @@ function isSameState(one: Store, other: Store): boolean {
 }
 
 /**
- * Runs a function, and everything it calls and awaits, in an open session. An id selects the
- * session that was opened last with it. `Sessions.run` can also open a session.
+ * Runs a function, and everything it calls and awaits, in an open session. Given an id, uses the
+ * session that was opened last with that id. `Sessions.run` can also open a session.
  */
 export function runInSession<T>(session: Session | string, fn: () => T): T {
   const chosen =

@@ -14,8 +14,8 @@ export interface PathNames {
    */
   real(path: string): string;
   /**
-   * Converts a path in a result to the caller's form. `callNames` returns the text that the caller
-   * wrote, if it knows it.
+   * Converts a path in a result to the caller's form. With `callNames`, this is the text that the
+   * caller wrote.
    */
   shown(path: string): string;
 }

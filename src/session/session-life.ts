@@ -20,7 +20,10 @@ import { confirms } from './status.ts';
 /** The relation of a new session to its parent: a sub-agent or, if `forked`, a copy. */
 export type Kinship = Pick<SessionRecord, 'forked' | 'client'> & {
   readonly parent: string;
-  /** A session with the id continues. Otherwise the id begins anew, and must not be open. */
+  /**
+   * Set if an existing session with the id continues. Otherwise the session starts empty, and the
+   * id must not be open.
+   */
   readonly resumes?: true;
 };
 
@@ -203,7 +206,7 @@ export class SessionLife {
     );
   }
 
-  /** Waits for running operations. Later calls throw a Fault. */
+  /** Ends the session after its running operations. Other methods then throw a Fault. */
   close(): Promise<void> {
     this.#ended ??= this.host.closed(this, this.#settled());
     return this.#ended;

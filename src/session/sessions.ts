@@ -233,8 +233,8 @@ export class Sessions implements SessionHost {
   }
 
   /**
-   * Adds this process to a session's record again if it is missing there. Two processes that open a
-   * session simultaneously may remove each other from the record, and so may one that closes it.
+   * Adds this process to a session's record again if it is missing there. Another process that
+   * opens or closes the session at the same time may have removed it.
    */
   async #joinOthers(id: string): Promise<void> {
     const { owner, store } = this.world;

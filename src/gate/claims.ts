@@ -189,8 +189,8 @@ export class Claims {
   }
 
   /**
-   * The refusal under the policy `claims: refuse`, if another session began to change or reserve
-   * the file before this session did.
+   * The refusal under the policy `claims: refuse`, if another session changed or reserved the file
+   * before this session did.
    */
   async #busy({ session }: Ledger, file: ClaimedFile, action: Action): Promise<Refusal | undefined> {
     if (this.#options.policy.claims !== 'refuse') return undefined;
@@ -244,7 +244,7 @@ export class Claims {
     return found;
   }
 
-  /** The lines that another session's change wrote. Undefined if the file differs from its result. */
+  /** The lines that another session's change wrote. Undefined if the file has changed since. */
   async #linesOf(
     { before, after }: Claim,
     live: Fingerprint | undefined,

@@ -82,8 +82,8 @@ export class Gate {
 
   /**
    * Judges every change, then makes all of them or none, under the locks of all their files.
-   * `times`: lines shown after the call arrived do not count as seen. `signal`: aborts until the
-   * first file is touched.
+   * `times`: lines shown after the call arrived do not count as seen. `signal`: can abort the call
+   * until the first file is touched.
    */
   async perform(
     intent: Intent,

@@ -16,7 +16,7 @@ import type { World } from './world.ts';
 const HOST_WRITES_MS = 2000;
 /**
  * The longest time that one change waits for hosts, if several of them write one after the other.
- * It is shorter than 10 seconds: then clients end a hook, and some let the call pass.
+ * Clients end a hook after 10 seconds, and some then let the call pass.
  */
 const HOSTS_WAIT_MS = 5000;
 const HOST_POLL_MS = 20;

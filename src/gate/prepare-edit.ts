@@ -278,8 +278,8 @@ function stepFor(touching: TouchedEdit, notices: readonly Notice[]): Step {
 }
 
 /**
- * If the file had other bytes for a while and has its earlier bytes again: the session's sighting
- * of these bytes. The ledger's sighting is of the other bytes.
+ * The session's sighting of the present bytes, if the file had other bytes for a while and then got
+ * its earlier bytes back. Otherwise undefined.
  */
 function sightingOfReturned({ facts, sighting }: LookedFile): Sighting | undefined {
   return facts.cameBack === true ? sighting : undefined;

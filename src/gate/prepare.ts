@@ -126,8 +126,8 @@ function prepareAs(world: World, ledger: Ledger, change: FileIntent): Promise<Pr
 }
 
 /**
- * Judges changes. If another process has the same session open, it may be about to record a read.
- * Then changes that were refused as unread are judged again for a short time.
+ * Judges changes. If another process has the same session open, that process may be about to record
+ * a read. Then changes that were refused as unread are judged again for a short time.
  */
 async function prepareWithSiblings<Change>(
   world: World,
@@ -231,9 +231,9 @@ async function judgeTwice<T extends { readonly ok: true }>(
 }
 
 /**
- * For a stale change that must be confirmed. At the first try, returns the refusal with a warning.
- * At a second try for the same bytes, returns `confirmed`. Undefined if there is no file, or no
- * sighting in which to note the try.
+ * Decides about a stale change that must be confirmed. At the first try, returns the refusal with a
+ * warning. At a second try for the same bytes, returns `confirmed`. Undefined if there is no file,
+ * or no sighting in which to note the try.
  */
 async function holdBack(
   world: World,

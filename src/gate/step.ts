@@ -108,7 +108,7 @@ export interface DoneStep {
 }
 
 /**
- * Returns the `World` (store, disk, policy) for a change of `files` files. The files are synced
+ * Returns the `World` (store, disk, policy) for a change of `files` files. Many files are synced
  * together, except with `in order`: then each is complete before the next is written. The steps and
  * `carryOut` must get the same `World`.
  */

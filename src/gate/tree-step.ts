@@ -305,7 +305,7 @@ function displacedOf({ side }: Doomed, file: string | undefined): Displaced[] {
 
 /**
  * Describes a file of a folder that was moved out of the workspace. Empty if the item is no file.
- * `tree`: the file may stay in the moved folder for an undo. A file of secrets must not.
+ * `tree`: the file may stay in the moved folder for an undo. A file of secrets never stays.
  */
 function displacedIn(
   folder: string,

@@ -269,8 +269,8 @@ async function changedFile(world: World, sighting: Sighting): Promise<ChangedFil
  */
 const SINCE_SEEN = 'since this session saw it';
 /**
- * At most this many notices are searched, newest first. The limit is per changed file, or for a
- * whole turn.
+ * Maximum number of notices to search, newest first: for each changed file in `noteOutsideChanges`,
+ * in total in `outsideChangesOfTurn`.
  */
 const MAX_NOTICES = 1000;
 

@@ -134,8 +134,8 @@ export function selectChanges(history: UndoHistory, target: UndoTarget): Selecte
 }
 
 /**
- * True if a change was undone except for folders that it created, because other files need them. An
- * undo of the last change skips such a change.
+ * True if a change was undone except for folders that it created and that other files need. An undo
+ * of the last change skips such a change.
  */
 function isRemainder(history: UndoHistory, entry: Entry, effects: readonly Effect[]): boolean {
   const isMadeFolder = ({ before, after }: Effect): boolean =>

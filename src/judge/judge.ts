@@ -116,8 +116,8 @@ function exemption(facts: Facts, policy: Policy): Licence | undefined {
 }
 
 /**
- * True if a file is empty and the session never saw it with content. A file that was seen with
- * content may be empty only while an editor saves it.
+ * True if a file is empty and the session never saw it with content. If it did, an editor may be
+ * saving the file just now.
  */
 function isEmptyAsKnown(facts: Facts): boolean {
   const { target } = facts;

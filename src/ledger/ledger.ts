@@ -54,9 +54,10 @@ const MANY_GONE = 1000;
 export const SAMPLE = 64;
 
 /**
- * The sightings of one session. Queries the store every time, except for locked files, because
- * other processes write there. Changes through one ledger run one after the other. If two ledgers
- * of one session record views at the same time, one view may be lost: the file must be read again.
+ * The sightings of one session. Queries the store every time, because other processes write there.
+ * Only for locked files is the last answer reused. Changes through one ledger run one after the
+ * other. If two ledgers of one session record views at the same time, one may be lost: the file
+ * must be read again.
  */
 export class Ledger {
   readonly session: string;
@@ -232,8 +233,8 @@ export class Ledger {
 
   /**
    * Call after the conversation was cut back to its state at `toMs`: drops sightings made or
-   * extended later. Keeps those after `untilMs`, when the conversation went on. Returns the number
-   * dropped.
+   * extended later. Keeps those after `untilMs`: they come from the continued conversation. Returns
+   * the number dropped.
    */
   rewound(toMs: number, untilMs: number = Number.POSITIVE_INFINITY): Promise<number> {
     return this.#inTurn(async () => {

@@ -54,8 +54,8 @@ export class FetchedSightings {
   }
 
   /**
-   * Makes `recall` return these results for files that the caller has locked, until a file is
-   * changed. The returned function ends this for all files. Call it before releasing the locks.
+   * Makes `recall` return these results for files that the caller has locked, each until that file
+   * is changed. The returned function ends this for all files. Call it before releasing the locks.
    */
   hold(keys: readonly string[], found: ReadonlyMap<string, Sighting | undefined>): () => void {
     for (const key of keys) this.#held.set(key, found.get(key));
@@ -212,8 +212,8 @@ export class RecentViews {
   }
 
   /**
-   * Forgets the views of the oldest file. Skips files that an unanswered call shows, unless there
-   * are more than `MAX_UNANSWERED` files: a forgotten view counts for every call.
+   * Forgets the views of the oldest file. A forgotten view counts for every call. So files that an
+   * unanswered call shows are skipped, unless there are more than `MAX_UNANSWERED` files.
    */
   #dropOldest(): void {
     const isFull = this.#views.size > MAX_UNANSWERED;

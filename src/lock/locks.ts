@@ -167,8 +167,8 @@ type Slots = readonly Slot[];
 /**
  * The lock numbers (slots) of the keys and of the folders above them, in the order in which all
  * processes acquire them. Folders come before their contents: a request that waits for a folder
- * must not hold files that others need. At equal depth the highest number comes first, which is
- * three times as fast.
+ * must not hold files that others need. At equal depth the highest number comes first: rising order
+ * is slower.
  */
 export function slotsOf(keys: readonly string[]): Slots {
   const wanted = new Map<number, { readonly sharing: LockMode; readonly depth: number }>();

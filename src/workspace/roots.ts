@@ -67,7 +67,7 @@ function openRoot(given: string, guarantee: Guarantee): Root {
     const root = { canonical, given: trimmed(given) };
     if (guarantee !== 'walk') return { ...root, dir: new NamedDirectory(canonical) };
     const dir = HeldDirectory.open(canonical);
-    // Report the root's path only if the kernel now reports it as `canonical`. Otherwise a later
+    // Set `where` only if the kernel reports `canonical` as the root's path now. Otherwise a later
     // difference would not prove that the root was moved.
     return whereIs(dir) === canonical ? { ...root, dir, where: () => whereIs(dir) } : { ...root, dir };
   } catch (error) {

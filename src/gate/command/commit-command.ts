@@ -31,8 +31,8 @@ import {
 } from './write-set.ts';
 
 /**
- * If a program changes a file during the commit, the layer is compared with the workspace again, at
- * most this many times in all.
+ * Maximum number of tries to commit. If a program changes a file during a try, the next try
+ * compares the layer with the workspace again.
  */
 const MAX_TRIES = 3;
 const MAX_COMMAND_CHARS = 1000;
@@ -102,8 +102,8 @@ export async function commitCommand(
 }
 
 /**
- * If a folder of the layer is a file system mounted inside a root, counts its entries as the
- * root's, with paths relative to the root.
+ * A layer may contain a file system that is mounted inside a root. Assigns its entries to that
+ * root, with paths relative to the root.
  */
 function namedInRoots({ workspace }: World, { folders, ...rest }: LayerContent): LayerContent {
   const named = folders.map((folder) => {

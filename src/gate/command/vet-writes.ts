@@ -218,9 +218,9 @@ function mergedFrom({ texts, is }: MergeBase, result: string, live: string): str
 }
 
 /**
- * The longest tick, on any kernel, of the clock that stamps files. Commands start at the first tick
- * after `beganNs`. A change less than this time after `beganNs` was therefore made before the
- * command started.
+ * The longest tick, on any kernel, of the clock that stamps files. A command starts only after the
+ * next tick that follows `beganNs`. So a change within this time after `beganNs` was made before
+ * the command started.
  */
 const TICK_MS = 10;
 /**
@@ -271,7 +271,7 @@ async function textBefore(
 
 /**
  * The texts that the file may have contained when the command began: the result of the last change
- * recorded before. If that change may have been made later than the start, also the text before it.
+ * recorded before. Also the text before that change, if it may have been made only after the start.
  * Empty if that text is needed but unknown.
  */
 async function textsAround(

@@ -281,9 +281,8 @@ class WriteSetReader {
 }
 
 /**
- * The state of a name that the workspace lacks, with the change time of its folder. If the layer
- * has a copy under this name and the folder changed while the command ran, another program may have
- * removed the file. Otherwise the command moved a file to this name.
+ * The state of a name that the workspace lacks, with the change time of its folder. A later time
+ * than the command's start can mean that another program removed the file meanwhile.
  */
 function absentFrom(dir: PinnedDirectory): There {
   return { ...NOTHING_THERE, ctimeNs: inspect(dir, '.')?.ctimeNs ?? 0n };

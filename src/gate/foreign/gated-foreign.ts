@@ -41,8 +41,8 @@ const MAX_LISTED = 100_000;
 const NOT_FOR_READING: ReadonlySet<FileKind> = new Set(['fifo', 'socket', 'device']);
 
 /**
- * A session that can run an operation for a client's call. In it, only lines shown before the call
- * arrived count as seen.
+ * A session that can run an operation for a client's call. In such an operation, only lines shown
+ * before the call arrived count as seen.
  */
 interface CallingSession extends Session {
   inCall<T>(times: CallTimes | undefined, work: () => T): T;

@@ -114,10 +114,7 @@ export async function judgeAll(
   };
 }
 
-/**
- * Notices about changes that other programs made to the files, for a change that is allowed
- * nevertheless.
- */
+/** Notices that show the session what other programs changed in the files since it saw them. */
 export async function changesElsewhere(
   scene: ShownScene,
   effects: readonly Effect[],

@@ -247,8 +247,8 @@ async function storeBefore(world: World, { key, before, movedTo }: Effect): Prom
 }
 
 /**
- * The notice that shows another writer's changes of a file to a session whose change is allowed all
- * the same. With it, the lines that count as seen after the notice.
+ * The notice that shows a session what another writer changed in a file since the session saw it,
+ * and the lines that then count as seen. Undefined if there are no such changes.
  */
 export async function changedElsewhere(
   { world, ledger }: ShownScene,

@@ -330,7 +330,7 @@ function fileOf(world: World, { step, merged }: FoundChange, kept: ReadonlySet<s
 /**
  * The refusal for undoing another session's change. Undefined if this session has seen the whole
  * present content of every file concerned. If a file is absent now, the session must have deleted
- * it, or have listed its folder since.
+ * it, or have listed its folder in the present state.
  */
 async function whyUnseen(
   world: World,

@@ -147,9 +147,9 @@ function seenMtimeMs(sighting: Sighting): number | undefined {
 
 /**
  * Requires that the destroyed lines were shown. An overwrite needs every line, uncut and unmasked.
- * So does a delete, but it needs no lines of a file that is not text, and only some of a file too
- * large to load. An insert needs the lines next to it. An edit needs the lines that it touches, or
- * any view if the policy says so.
+ * A delete needs every line, but none of a file that is not text, and only some of a file too large
+ * to load. An insert needs the lines next to it. An edit needs the lines that it touches, or any
+ * view if the policy says so.
  */
 export const covered: JudgeRule = (facts, policy) => {
   const knowledge = knowledgeOf(facts);

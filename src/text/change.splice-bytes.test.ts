@@ -43,7 +43,7 @@ describe('spliceBytes', () => {
   });
 
   it('never matches the second half of a character', () => {
-    // Use ソ, because its second byte in Shift_JIS equals a backslash, which the edit searches.
+    // The second byte of ソ in Shift_JIS equals a backslash, and the edit searches for a backslash.
     const bytes = iconv.encode('ソ', 'shift_jis');
     expect(spliceBytes(bytes, [{ oldString: '\\', newString: '/' }])).toBeUndefined();
   });

@@ -36,8 +36,8 @@ export function changesOf(spans: readonly Span[], lengths: readonly number[]): C
 
 /**
  * Composes two steps: `first` leads from A to B, `second` from B to C, the result from A to C. The
- * changes of each step must be ascending and disjoint. Changes that meet in B become one. Takes
- * time linear in the number of changes.
+ * changes of each step must be ascending and disjoint. Changes that overlap or touch in B become
+ * one.
  */
 export function composeChanges(first: readonly Change[], second: readonly Change[]): Change[] {
   const composed: Change[] = [];
@@ -82,10 +82,9 @@ interface LinesInserted {
 }
 
 /**
- * Inserts whole lines after a line (0 = top, undefined = end). Returns undefined if the line does
- * not exist. The inserted lines use the line ending of the line before them; at the top, that of
- * the line after them. The last inserted line always gets an ending. An old last line without
- * newline gets one. Empty content changes nothing.
+ * Inserts whole lines after a line (0 = top, undefined = end). Returns undefined if that line does
+ * not exist. The inserted lines get the line ending of a neighbouring line. A missing newline
+ * before or after them is added.
  */
 export function insertAfterLine(
   text: string,
@@ -119,8 +118,8 @@ function endingAround(text: string, at: number): LineEnding | undefined {
 }
 
 /**
- * True if an edit deletes text that does not end with a newline. If that text consists of whole lines, the caller
- * deletes their last ending too.
+ * True if an edit deletes text that does not end with a newline. If that text fills whole lines,
+ * `safe` matching also deletes the ending of the last one.
  */
 export function deletesLines(edit: Pick<Edit, 'oldString' | 'newString'>): boolean {
   return edit.newString === '' && !edit.oldString.endsWith('\n');
@@ -191,8 +190,8 @@ interface Carry {
 
 /**
  * The coverage (the lines that a session has seen) after changes to lines. Seen lines stay seen
- * under their new numbers; removed lines are dropped. A partial view stays partial, even if only
- * seen lines remain.
+ * under their new numbers. A session that has seen only some lines never counts as having seen the
+ * whole file, even if all remaining lines are seen.
  */
 export function carryCoverage(coverage: Coverage, carry: Carry): Coverage {
   if (coverage.kind === 'none') return coverage;
@@ -248,11 +247,9 @@ const MAX_FALSE_STARTS = 100;
 const MAX_RESULT_BYTES = 1 << 28;
 
 /**
- * Applies edits like splice.ts, but directly to bytes, if every old text (anchor) matches exactly.
- * Returns undefined if it cannot do so with certainty; the caller must then decode the text. It
- * reports no failures, because a report needs the decoded text. Works in every encoding that
- * extends ASCII, because an ASCII anchor after an ASCII byte begins and ends at character
- * boundaries.
+ * Applies edits directly to bytes, with the result of `applyEdits` in splice.ts. Only for edits
+ * whose old text (anchor) matches exactly, in any encoding that extends ASCII. Returns undefined in
+ * all other cases: the caller must then decode the text and use `applyEdits`.
  */
 export function spliceBytes(
   bytes: Uint8Array,

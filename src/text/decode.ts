@@ -4,11 +4,14 @@ import { endingUsed, viewOf, withEnding } from './lines.ts';
 
 /** Number of bytes from which an encoding is guessed. Guessing takes half a second per megabyte. */
 const SAMPLE_BYTES = 64 * 1024;
-/** Maximum number of encodings to try. Each one costs a decode and an encode of the whole file. */
+/**
+ * Maximum number of encodings to try that the detector clearly prefers. Each one costs a decode and
+ * an encode of the whole file.
+ */
 const MAX_CANDIDATES = 4;
 /**
- * Up to this share of non-ASCII bytes, a text counts as Western unless the detector is clearly surer of another
- * encoding.
+ * A text with at most this share of non-ASCII bytes counts as Western. Exception: the detector
+ * clearly prefers another encoding (see `SURER`).
  */
 const MAX_HIGH_SHARE = 0.3;
 /** Minimum number of non-ASCII bytes for a guess other than Western. Fewer bytes fit any encoding. */
@@ -59,9 +62,11 @@ interface Match {
 }
 
 /**
- * Decodes a file without loss. Returns undefined if it cannot; the file then counts as binary everywhere. Tries in
- * order: byte order mark; NUL near the beginning (UTF-16 or binary); strict UTF-8; a legacy encoding that restores the
- * same bytes. Never substitutes U+FFFD.
+ * Decodes a file without loss. Returns undefined if that is impossible: the file then counts as
+ * binary.
+ * - With a byte order mark: UTF-8 or UTF-16.
+ * - With a NUL near the beginning: UTF-16.
+ * - Otherwise: strict UTF-8, or a legacy encoding that restores the same bytes.
  */
 export function decodeText(bytes: Uint8Array): DecodedText | undefined {
   const decoded = decodeUnicode(bytes);
@@ -100,7 +105,10 @@ function encodeLegacy(text: string, encoding: string): Uint8Array | undefined {
   return iconv.decode(bytes, encoding, { stripBOM: false }) === text ? bytes : undefined;
 }
 
-/** Encodings to try, most likely first. The detector cannot judge short texts, and most of them are Western. */
+/**
+ * Encodings to try, most likely first. The detector cannot judge short texts, so Western encodings
+ * are tried for these.
+ */
 function candidates(sample: Buffer): string[] {
   const { analyse, iconv } = loaded();
   const high = sample.filter((byte) => byte >= 0x80).byteLength;
@@ -217,10 +225,9 @@ const BOMS = [
 ] as const;
 
 /**
- * Decodes UTF-8 and UTF-16 strictly; undefined for anything else. Never substitutes a character:
- * returns undefined for malformed bytes, lone surrogates and NULs in UTF-16. Without a byte order
- * mark, text counts as UTF-16 only if all of it is printable and many of its 16-bit units contain a
- * zero byte.
+ * Decodes UTF-8 and UTF-16 strictly. Returns undefined for anything else, including malformed
+ * bytes, lone surrogates, and UTF-16 with NULs. Without a byte order mark, a file counts as UTF-16
+ * only if its text is printable and many of its 16-bit units contain a zero byte.
  */
 function decodeUnicode(bytes: Uint8Array): DecodedText | undefined {
   const marked = markOf(bytes);

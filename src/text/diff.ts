@@ -137,7 +137,10 @@ function matchKept(left: Kept, right: Kept, maxCost: number): [number, number][]
   }
 }
 
-/** Returns the indexes of equal items as pairs: all items between two differences are equal. */
+/**
+ * Returns the indexes of equal items as pairs. `differences` are the stretches that differ; all
+ * items between them are equal.
+ */
 function matchesBetween(
   differences: readonly (readonly [number, number, number, number])[],
   left: Kept,
@@ -181,8 +184,8 @@ function commonTail(before: readonly string[], after: readonly string[], head: n
 }
 
 /**
- * A text, or its bytes if `\n` is the byte 0A. Lengths and offsets are in characters or bytes
- * accordingly.
+ * A text, or its bytes in an encoding that writes `\n` as the byte 0A. Lengths and offsets count its
+ * characters or its bytes.
  */
 export type TextOrBytes = string | Uint8Array;
 

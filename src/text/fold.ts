@@ -2,16 +2,16 @@ import type { MatchTier } from '../model/results.ts';
 import type { Span } from './lines.ts';
 
 /**
- * A level of tolerance when an anchor is searched (the levels are called tiers). Each tier of this
- * type ignores some differences between characters.
+ * A level of tolerance (tier) for finding an anchor, the text to replace. These tiers ignore
+ * differences between single characters.
  */
 export type TolerantTier = Extract<MatchTier, 'line-endings' | 'trailing-space' | 'punctuation'>;
 
 /**
- * A text without the characters that a level of tolerance (tier) ignores, and a mapping back to the
- * source text. `folded` and `source` hold offsets: the characters from `folded[i]` on correspond
- * one to one to those from `source[i]` on, up to the next entry. An entry in `wide` is one source
- * character that became several.
+ * A text without the characters that a level of tolerance (tier) ignores, and the way back to the
+ * source text. Entry `i`: the characters from `folded[i]` on come one by one from those at
+ * `source[i]` on, up to the next entry. For an entry in `wide`, several characters come from a
+ * single one.
  */
 interface Folded {
   readonly text: string;
@@ -34,8 +34,8 @@ const PUNCTUATION: Readonly<Record<string, string>> = {
 const FOLDABLE = `[${Object.keys(PUNCTUATION).join('')}]`;
 
 /**
- * Replaces typographic characters by their keyboard equivalents. With `like`: only those with the same equivalent as
- * a character of `like`.
+ * Replaces typographic characters by their keyboard equivalents. With `like`, replaces only the
+ * kinds of characters that `like` contains, for example only double quotes.
  */
 export function asTyped(text: string, like?: string): string {
   const kinds =

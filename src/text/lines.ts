@@ -16,8 +16,8 @@ export function lineCount(text: string): number {
 }
 
 /**
- * The 1-based number of the line that contains the character at `offset`. An offset at the end of the text belongs to
- * the last line.
+ * The 1-based number of the line at `offset`. After a final newline, this is one more than the last
+ * line.
  */
 export function lineAt(text: string, offset: number): number {
   return countNewlines(text, offset) + 1;
@@ -110,8 +110,9 @@ export function endingUsed(text: string): LineEnding | 'mixed' | undefined {
 }
 
 /**
- * Returns a function that finds the ending of the line in which a span ends, or else of the previous line.
- * Spans must be passed in ascending order, so that the text is searched only once.
+ * Returns a function that finds the ending of the line in which a span ends. If that line has none, the function
+ * finds the ending of the line before the span. Spans must be passed in ascending order, so that the text is searched
+ * only once.
  */
 export function neighbourEndings(text: string): (span: Span) => LineEnding | undefined {
   let next = -1;
@@ -141,8 +142,8 @@ export const CLAMP_MARK: RegExp = /… \[\+\d+ characters\]$/;
 
 /**
  * Cuts a line to `maxChars` UTF-16 units, never inside a surrogate pair, and appends the number of missing
- * characters. A shorter line is returned unchanged. `missing`: characters of the line beyond the given text, for
- * callers that have only its beginning.
+ * characters. A shorter line is returned unchanged. `missing`: the number of characters that a caller with only the
+ * beginning of the line does not have.
  */
 export function clampLine(line: string, maxChars: number, missing = 0): ClampedLine {
   if (line.length <= maxChars && missing === 0) return { text: line, clamped: false };
@@ -168,9 +169,9 @@ interface NumberingOptions {
 }
 
 /**
- * Numbers the lines of a text, or of its UTF-8 bytes, as `N<TAB>line`, starting at `first`. Every newline starts a
- * line, so a text that ends with one gets a last, empty line. Every read needs this, so it copies the bytes in words,
- * which takes a sixth of the time of joining strings.
+ * Numbers the lines of a text, or of its UTF-8 bytes, as `N<TAB>line`, starting at `first`. A text that ends with a
+ * newline gets a last, empty line. Every read needs this function, so it copies four bytes at a time: joining strings
+ * takes six times as long.
  */
 export function numberLines(
   text: string | Uint8Array,
@@ -218,8 +219,8 @@ export function numberLines(
 }
 
 /**
- * A buffer with room for these lines and their numbers. The lines are counted only if the shared
- * buffer `ROOM` may be too small.
+ * A buffer with room for these lines and their numbers. The lines are counted only if the shared buffer `ROOM` may be
+ * too small.
  */
 function roomFor(source: Uint8Array, prefixBytes: number, footBytes: number): Buffer {
   if ((source.length + 1) * (prefixBytes + 1) + footBytes <= ROOM.length) return ROOM;
@@ -249,7 +250,7 @@ function putNumber(out: DataView, at: number, number: number, width: number): nu
   return putDigits(out, start, number);
 }
 
-/** Writes digits and a tab. Divides by 10 and 100 with a multiplication and a shift, which is exact below 1000. */
+/** Writes digits and a tab. Divides by 10 and 100 with a multiplication and a shift, exact for small numbers. */
 function putDigits(out: DataView, at: number, number: number): number {
   if (number >= 1000) {
     const thousands = (number / 1000) | 0;
@@ -298,7 +299,7 @@ const HIGH_BITS = 0x80808080 | 0;
 const WORD_BYTES = 4;
 /** UTF-8 needs at most this many bytes for one UTF-16 unit. */
 const MAX_CHAR_BYTES = 3;
-/** One shared buffer for numbered texts. Numbering is synchronous, and new memory costs as much as numbering. */
+/** One shared buffer for numbered texts: allocating a new one takes as long as numbering, which is synchronous. */
 const ROOM = Buffer.allocUnsafeSlow(1 << 18);
 const ROOM_VIEW = new DataView(ROOM.buffer);
 const SPACE = 32;
@@ -307,8 +308,8 @@ const ONE_DIGIT = 0x0930;
 const TWO_DIGITS = 0x093030;
 const THREE_DIGITS = 0x09303030;
 /**
- * `countNewlineBytes` counts this many words at a time. Each byte position of a word has an 8-bit
- * counter, which more words could overflow. It is a multiple of four, as `countRound` requires.
+ * `countNewlineBytes` counts this many words at a time. Each byte position of a word has an 8-bit counter, which more
+ * words could overflow. It is a multiple of four, as `countRound` requires.
  */
 const WORDS_PER_ROUND = 252;
 
@@ -343,8 +344,8 @@ export function countNewlineBytes(bytes: Uint8Array): number {
 }
 
 /**
- * Counts the newlines of some words, separately for each of the four byte positions. Returns four
- * 8-bit counters in one number. Four words per step take half the time of one.
+ * Counts the newlines of some words, separately for each of the four byte positions. Returns four 8-bit counters in
+ * one number. Four words per step take half the time of one.
  */
 function countRound(words: Int32Array, from: number, to: number): number {
   let sums = 0;

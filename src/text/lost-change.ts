@@ -2,9 +2,9 @@ import { diffLines, type Hunk } from './diff.ts';
 import { splitLines } from './lines.ts';
 
 /**
- * Detects lost updates. A session saw `base`, another writer changed it to `live`, and then the session's program wrote
- * `after`. True if a change from base to live is missing from `after`. White space changes do not count.
- * A change that was moved, or rewritten with most of its words, is not lost.
+ * Detects a lost update. A session saw `base`, another writer changed it to `live`, and then the
+ * session's program wrote `after`. True if a change of the other writer is missing from `after`.
+ * White space does not count, and a change that was moved or reworded is not lost.
  */
 export function losesChange(base: string, live: string, after: string): boolean {
   if (base === live || live === after) return false;
@@ -23,9 +23,8 @@ interface Texts<T> {
 }
 
 /**
- * True if two hunks overlap or touch in the live text. `change` led to the live text, and `later` starts from it. If
- * `change` only removed lines, its range in the live text is empty; a hunk that ends or begins at that point touches
- * it.
+ * True if two hunks overlap in the live text, which `change` produced and `later` changed again. A
+ * `change` that only removed lines is a point there; `later` must contain or touch that point.
  */
 function touches(change: Hunk, later: Hunk): boolean {
   if (change.afterStart === change.afterEnd)

@@ -29,9 +29,9 @@ interface MatchOptions {
 /** Maximum number of spans: one more than messages show, so that they can say "and more". */
 const MAX_SPANS = 11;
 /**
- * Limit for hits in the normalised (folded) text that are not valid matches: their number times the
- * length of the text to replace. Beyond it, nothing is found. Only texts made to slow down the
- * search reach it.
+ * Limit for hits in the normalised (folded) text that are not valid matches, as the number of hits
+ * times the length of the anchor. Beyond it, the search finds nothing. Only texts made to slow down
+ * the search reach it.
  */
 const REJECTION_LIMIT = 16_000_000;
 const TIERS: readonly FoldTier[] = ['exact', 'line-endings', 'trailing-space', 'punctuation'];
@@ -50,16 +50,17 @@ interface Haystack {
  */
 const PREFIX = 64;
 /**
- * Limit for places where only the prefix matches: their number times the length of the pattern.
- * Beyond it, the search switches to an algorithm that is always linear.
+ * Limit for places where only the prefix matches, as the number of places times the length of the
+ * pattern. Beyond it, the search switches to an algorithm that is always linear.
  */
 const ALLOWANCE = 16_000_000;
 
 /**
- * Finds an anchor (the text to replace) at the strictest level of tolerance that has a match;
- * undefined if none has. Without `all`, overlapping matches count separately, because a caller must
- * not choose between them. A span never begins between `\r` and `\n`. An empty anchor never
- * matches. Each level takes time linear in the text.
+ * Finds an anchor (the text to replace) at the strictest level of tolerance that has a match.
+ * Undefined if none has, or if the anchor is empty.
+ * - Without `all`, overlapping matches count separately, because a caller must not choose between
+ *   them.
+ * - A span never begins between `\r` and `\n`.
  */
 export function findAnchor(
   text: string,
@@ -124,8 +125,8 @@ function collect(haystack: Haystack, limit: number): { spans: Span[]; count: num
     else count += 1;
     if (rejected * anchor.length > REJECTION_LIMIT) return { spans: [], count: 0 };
     if (span !== undefined && spans.length < limit) spans.push(apart ? after(spans.at(-1), span) : span);
-    // Skip the whole match if matches must not overlap, or if enough are found and the rest is only
-    // counted: steps of one character could take time proportional to anchor × text.
+    // Skip the whole match if matches must not overlap. Also skip it if enough spans are collected
+    // and the rest is only counted: single steps could take time proportional to anchor × text.
     const step = span !== undefined && (apart || count >= limit) ? anchor.length : 1;
     at = indexOfLinear(text, anchor, at + step);
   }
@@ -187,9 +188,9 @@ interface SamePlace {
 
 /**
  * Finds an anchor (a text to replace) in two versions of a text. Both must contain it exactly once,
- * in the same whole lines, and the line before or after must be the same too. The beginning or end
- * of the text counts as such a line, unless the anchor is the whole old version. A diff is not
- * enough for this: it may align other lines if similar text was added nearby.
+ * in the same whole lines, next to one equal line. The beginning or end of the text counts as such
+ * a line, unless the anchor is the whole old version. A diff cannot prove this: it may align other
+ * lines if similar text was added nearby.
  */
 export function samePlace(before: string, after: string, anchor: string): SamePlace | undefined {
   const was = onlyPlace(before, anchor);

@@ -11,14 +11,18 @@ const MAX_CHARS = 1024;
 const MAX_ANCHOR_CHARS = 4096;
 const MAX_COMPARED_CHARS = 400;
 /**
- * Number of lines of the anchor (the text to replace), the longest ones, that are searched for in
- * the file. Of the similar lines found there, only the best MAX_CANDIDATES are compared in detail.
+ * Only this many lines of the anchor (the text to replace) are searched for in the file: the
+ * longest ones. Of the similar lines found there, only the best MAX_CANDIDATES are compared in
+ * detail.
  */
 const MAX_PROBES = 3;
 const MAX_CANDIDATES = 40;
 /** Maximum places to show if several are equally similar. */
 const MAX_SHOWN = 3;
-/** Minimum share of the trigrams of a line to replace that a similar line must contain to be shown. */
+/**
+ * A line of the file is similar if it contains at least this share of the trigrams of a line to
+ * replace.
+ */
 const MIN_LIKENESS = 0.4;
 
 /** The text of a file that is most similar to an anchor (the text to replace) that was not found. */
@@ -47,9 +51,8 @@ const INVISIBLE = /[\u00a0\u00ad\u2000-\u200f\u2028-\u202f\u205f\u2060\u3000\ufe
 
 /**
  * Finds the lines that are most similar to an anchor (a text to replace) that was not found.
- * Returns up to 12 lines and 1 KB of them as `N: text` with visible white space, the difference,
- * and a better anchor. Undefined if nothing is similar. Makes one pass over the text and ignores
- * white space.
+ * Returns at most 12 lines and 1 KB of them. If they are similar enough, also returns the
+ * difference and a better anchor. Undefined if nothing is similar.
  */
 export function nearest(text: string, anchor: string): Nearest | undefined {
   const lookAlike = findLookAlike(toLf(text), toLf(anchor));
@@ -266,8 +269,8 @@ function offer(best: Candidate[], candidate: Candidate): void {
 }
 
 /**
- * As many lines of the file as are to be replaced, aligned so that the candidate is opposite the
- * line that it resembles.
+ * The lines of the file around a candidate, as many as the text to replace has. The candidate has
+ * the same position among them as the line that it resembles.
  */
 function windowAround(text: string, candidate: Candidate, lines: number): Window {
   let start = candidate.start;

@@ -17,18 +17,22 @@ const REDACTION = /\[(?:REDACTED|secret):[A-Za-z][\w.-]*(?:#\d+)?\]/g;
 interface PlaceholderOptions {
   /** The lines of the file that the session was shown, if known. */
   readonly shown?: LineRange;
-  /** The line of the file at which the content begins; absent if it goes to several places. */
+  /**
+   * The line of the file at which the content begins; absent if the content replaces several
+   * places.
+   */
   readonly at?: number;
 }
 
 /**
- * Finds the first line of a content that must not be written literally (a placeholder); undefined
- * if there is none. Placeholders are parts of Lookfirst's own answers to reads (line numbers,
- * receipts, marks of masked or cut text) and stubs such as "rest unchanged". Text that the existing
- * file itself contains is allowed, and so are stubs in fenced Markdown examples. Line numbers count
- * only if they number the existing file's own lines, within `shown` if that is known. A new table
- * of numbers and tabs is allowed. `existing` returns the file's text and is called only if a line
- * of the content needs it.
+ * Finds the first placeholder: a line of the content that must not be written literally. Undefined
+ * if there is none.
+ * - Parts of Lookfirst's own answers are placeholders: line numbers, receipts, marks of masked or
+ *   cut text.
+ * - Stubs such as "rest unchanged" are placeholders, except in fenced Markdown examples.
+ * - Lines that the existing file itself contains are allowed. `existing` returns its text.
+ * - Numbers at the beginning of lines are allowed, unless they are line numbers of the existing
+ *   file.
  */
 export function findPlaceholder(
   content: string,
@@ -160,7 +164,7 @@ function firstNumbered(
   return pasted?.index;
 }
 
-/** Consecutive lines that begin with consecutive numbers and a tab. */
+/** Consecutive lines that begin with consecutive numbers and a tab or an arrow. */
 interface NumberedRun {
   /** Index of the first line of the run. */
   readonly index: number;
@@ -235,9 +239,11 @@ const BEGINS =
   /^(?:[/*<!#;%{-]+)?\s*[[(<]?\s*(?:(?:the|all|your)\s+)*(?:rest|remain|existing|previous|original|other|keep|code|implementation)/i;
 
 /**
- * The kind of a whole line that replaces text which its author omitted. `dots`: it uses dots or brackets ("// ...
- * existing code ..."). `remark`: only its wording says so ("<!-- rest unchanged -->"), and it could be the end of a
- * longer comment. Dots alone, headings, sentences and strings in code do not count.
+ * Detects a line that replaces text which its author omitted. Dots alone, headings, sentences and
+ * strings in code do not count.
+ * - `dots`: the line has dots or brackets ("// ... existing code ...").
+ * - `remark`: the line has only the wording ("<!-- rest unchanged -->"), so it may also be the end
+ *   of a longer comment.
  */
 export function stubIn(line: string): 'dots' | 'remark' | undefined {
   const trimmed = line.trim();

@@ -12,9 +12,9 @@ const BEFORE_RUN = /\/B[A-Z0-9]+\/$/;
 const ADDRESS = '@';
 
 /**
- * Values that are secret because of the text before them, in any file. Every match contains one of
- * the `hints`, or is followed by it (`@`). Searching for a hint is fast if it has at most 7
- * characters. The published keys in the documentation of AWS and of Azure's emulator are excluded.
+ * Values that are secret because of the text before them, in any file. A pattern is tried only in a
+ * text that contains one of its `hints`. Searching for a hint is fast if it has at most 7
+ * characters. The published example keys of AWS and of Azure's emulator are excluded.
  */
 export const PHRASES: readonly { readonly hints: readonly string[]; readonly pattern: RegExp }[] = [
   {
@@ -75,11 +75,9 @@ function codeOf(bytes: readonly number[]): number {
 const SEPARATED = 0x80808080 | 0;
 
 /**
- * Returns false if UTF-8 bytes contain no secret. Takes a fortieth of the time of the regular
- * expressions, because it skips most text. Each token contains a run of `MIN_RUN` bytes, and so
- * four aligned words of four bytes without a separator. In other text, nearly every four words
- * contain a separator. Each group is tested as a whole, because a branch per word would be
- * mispredicted too often.
+ * False if UTF-8 bytes certainly contain no secret. Forty times as fast as the regular expressions,
+ * because it skips most text. Each token contains a run of `MIN_RUN` bytes, and so four aligned
+ * words (of four bytes) without a separator. Other text rarely has four such words in a row.
  */
 export function mayHoldSecret(bytes: Uint8Array): boolean {
   const skipped = -bytes.byteOffset & 3;
@@ -115,8 +113,8 @@ export function mayHoldSecret(bytes: Uint8Array): boolean {
 }
 
 /**
- * Number of bytes before the beginning of a hint in which its pattern is searched. `BYTES_AFTER`:
- * the number of bytes from the beginning of the hint on.
+ * A pattern is searched from this many bytes before its hint to `BYTES_AFTER` bytes after the
+ * hint's beginning.
  */
 const BYTES_BEFORE = 400;
 const BYTES_AFTER = 600;
@@ -153,17 +151,17 @@ function mayHavePassword(buffer: Buffer, end: number): boolean {
 }
 
 /**
- * A word in which the highest bit of at least one byte is set if one of the four bytes is below `-` (spaces, quotes,
- * brackets, commas) or not ASCII. No token's run contains such a byte.
+ * Returns a number with a bit of `SEPARATED` set if one of the word's four bytes is a separator:
+ * below `-` (spaces, quotes, brackets, commas) or not ASCII. No token's run contains such a byte.
  */
 function separators(word = 0): number {
   return (word - 0x2d2d2d2d) | word;
 }
 
 /**
- * Returns the position at which the search continues, or -1 if the bytes from `from` to `to` may
- * belong to a token. That position is the last of these bytes that no token contains or, if there
- * is none, the end of the run of word characters around them.
+ * Returns -1 if the bytes from `from` to `to` may belong to a token, otherwise the position at
+ * which the search continues. That position is a byte that no token contains, or the end of the run
+ * of word characters.
  */
 function runEnd(bytes: Uint8Array, to: number, from: number): number {
   for (let at = to; at >= from; at -= 1) if (!isWord(bytes, at)) return at;

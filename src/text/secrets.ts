@@ -124,9 +124,9 @@ const NEWLINE = 0x0a;
 const MAX_PLACES = 20;
 
 /**
- * True if this text occurs in the bytes, only in lines without a token, and the file contains no
- * private key. An edit of this text then needs no search of the whole file, because a token never
- * spans two lines. False means that the whole file must be searched.
+ * True if an edit of this text needs no search of the whole file for secrets. The text must occur
+ * in the file, only in lines without a token, and the file must contain no private key. This
+ * suffices, because a token never spans two lines.
  */
 export function isPlainAround(bytes: Uint8Array, text: string): boolean {
   const buffer = viewOf(bytes);
@@ -189,9 +189,9 @@ export function withoutSecrets(text: string): string {
 }
 
 /**
- * True if an anchor (a text to replace) overlaps a masked value, or if one of its lines begins like
- * the visible part of a masked line. This is also true for a wrong guess of the value: otherwise
- * the result would confirm a right guess.
+ * True if an anchor (a text to replace) overlaps a masked value. Also true if one of its lines
+ * continues the visible part of a masked line, so that a wrong guess of the value gets the same
+ * refusal as a right one.
  */
 export function touchesSecret(text: string, spans: readonly Span[], anchor: string): boolean {
   for (let at = text.indexOf(anchor); anchor !== '' && at !== -1; at = text.indexOf(anchor, at + 1))

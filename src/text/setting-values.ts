@@ -26,16 +26,15 @@ const OPENING = /[{[]|[|>][+-]?\d?\s*$/y;
  */
 const LITERAL = /^(?:-?\d{1,3}|true|false|null)$/;
 /**
- * Matches a name that is only in upper case or only in lower case, and the `=` after it.
- * Distinguishes a name from the last line of encoded bytes, which may also end with `=` but mixes
- * both cases.
+ * Matches a name and the `=` after it. The name is only in upper case or only in lower case. The
+ * last line of encoded bytes may also end with `=`, but mixes both cases.
  */
 const ONE_CASE = /^\s*(?:[A-Z0-9_.-]+|[a-z0-9_.-]+)[ \t]*=/;
 
 /**
- * The spans of all values in a file of settings: KEY=value, JSON, YAML, TOML, XML, .netrc and lists
- * of them, without quotes. Names, brackets and comments stay visible. A line in any other form
- * counts as one value.
+ * The spans of all values, without quotes, in a file of settings: KEY=value, JSON, YAML, TOML, XML,
+ * .netrc, and lists. Names, brackets and comments stay visible, but not the values of settings in
+ * comments. A line in any other form counts as one value.
  */
 export function settingSpans(text: string): Span[] {
   const spans: Span[] = [];

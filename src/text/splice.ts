@@ -54,8 +54,8 @@ interface SpliceOptions {
   /** The loosest level of tolerance (tier) allowed; default `punctuation`. */
   readonly loosest?: FoldTier;
   /**
-   * `safe` (default): deleting whole lines also deletes their last ending, and a final newline that
-   * the file lacks is ignored. `exact` does neither.
+   * `safe` (default): deleting whole lines also deletes their last ending, and the old text may end with a newline
+   * that the end of the file lacks. `exact`: neither.
    */
   readonly matching?: 'exact' | 'safe';
 }
@@ -68,10 +68,9 @@ const MAX_LINE_CHARS = 160;
 
 /**
  * Applies edits in order, each to the result of the previous ones, all or none.
- * An anchor must match exactly once. With `replaceAll` every match is replaced, and their number must equal
- * `occurrences` if that is given. An empty anchor matches only an empty text.
- * Replacements are literal (`$&` is two characters), but written in the style of their place, see `restyler`. Text
- * outside the replaced spans does not change.
+ * - An anchor must match exactly once; an empty one matches only an empty text.
+ * - With `replaceAll`, every match is replaced. If `occurrences` is given, it must equal their number.
+ * - Replacements are literal: `$&` is two characters. `restyler` adapts them to the style of their place.
  */
 export function applyEdits(
   text: string,
@@ -187,7 +186,7 @@ function atUnendedEnd(text: string, edit: Edit): { edit: Edit; found: FoundAncho
   const spans = found?.spans.filter(isPlace) ?? [];
   if (spans.length !== 1) return undefined;
   const unended = edit.newString.replace(/\r?\n$/, '');
-  // Drop the new text's newline too. Like `patch`, keep it if a hunk changes the last line.
+  // Drop the final newline of the new text too. Like `patch`, keep it if a hunk changes the last line.
   const newString =
     edit.lines !== undefined && lastLine(unended) !== lastLine(oldString) ? edit.newString : unended;
   return { edit: { ...edit, oldString, newString }, found: { tier: 'line-endings', count: 1, spans } };
@@ -252,13 +251,13 @@ function lineTextAt(text: string, offset: number): string {
   const start = offset === 0 ? 0 : text.lastIndexOf('\n', offset - 1) + 1;
   const end = text.indexOf('\n', offset);
   const line = text.slice(start, end === -1 ? text.length : end).replace(/\r$/, '');
-  // In a very long line, show the text around the place instead of the line's beginning.
+  // In a very long line, show the text from the place on instead of the line's beginning.
   if (line.length <= MAX_LINE_CHARS || offset - start < MAX_LINE_CHARS / 2)
     return clampLine(line, MAX_LINE_CHARS).text;
   return `…${clampLine(text.slice(offset, offset + MAX_LINE_CHARS * 2).split('\n', 1)[0] ?? '', MAX_LINE_CHARS).text}`;
 }
 
-/** Maximum comparisons per replacement. Beyond it, only its equal beginning and end are copied from the file. */
+/** Maximum comparisons to find what an edit's old and new text share. Beyond it, only equal ends count. */
 const MAX_COST = 200_000;
 
 /** Writes a replacement in the style of the old text `region`, whose line ends with `neighbour`. */
@@ -275,10 +274,9 @@ interface Place {
 }
 
 /**
- * Returns a function that writes the replacement in the style of each replaced region: with its
- * line endings, or those of its line if the region has none.
- * If the anchor did not match exactly, or the region mixes endings, the parts that anchor and
- * replacement share are copied from the file, so that its quotes, dashes and endings stay.
+ * Returns a function that writes the replacement in the style of each replaced region. It uses the line endings of
+ * the region or, if the region has none, of its line. Where the file differs from the anchor, text that anchor and
+ * replacement share is copied from the file: its quotes, dashes and endings stay.
  */
 function restyler(anchor: string, replacement: string, tier: FoldTier): Restyle {
   let parts: readonly Part[] | undefined;
@@ -293,8 +291,8 @@ function restyler(anchor: string, replacement: string, tier: FoldTier): Restyle 
 }
 
 /**
- * Builds the replacement from its parts. Undefined if anchor and region cannot be aligned: they
- * differ even after `fold` has removed the differences that the tier tolerates.
+ * Builds the replacement from its parts. Undefined if anchor and region cannot be aligned: they differ even after
+ * `fold` has removed the differences that the tier tolerates.
  */
 function assemble(parts: readonly Part[], place: Place): string | undefined {
   const tier = place.tier === 'exact' ? 'line-endings' : place.tier;
@@ -324,8 +322,8 @@ function assemble(parts: readonly Part[], place: Place): string | undefined {
 }
 
 /**
- * Returns a function for new text. If the file has straight quotes where the anchor has typographic
- * ones, the function makes the quotes of the new text straight too.
+ * Returns a function for new text. If the file has straight quotes where the anchor has typographic ones, the
+ * function makes the quotes of the new text straight too.
  */
 function ownStyle({ anchor, region }: Place, tier: FoldTier): (text: string) => string {
   const foreign = tier === 'punctuation' && asTyped(region, anchor) === region;
@@ -378,8 +376,8 @@ function offsets(tokens: readonly string[]): number[] {
 }
 
 /**
- * True if a run of equal tokens is no accident: it contains a word or a line end, or is at the
- * start or end of both texts. A lone quote or bracket in the middle may be equal by accident.
+ * True if a run of equal tokens is no accident: it contains a word or a line end, or is at the start or end of both
+ * texts. A lone quote or bracket in the middle may be equal by accident.
  */
 function isTelling(run: EqualRun, before: readonly string[], after: readonly string[]): boolean {
   if (run.before === 0 && run.after === 0) return true;

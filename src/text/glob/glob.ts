@@ -35,10 +35,12 @@ function nesting(glob: string): number {
 }
 
 /**
- * Matches paths like the library of the official MCP filesystem server. A dot is an ordinary character. A leading `!`
- * negates a pattern. An empty pattern and one that begins with `#` match nothing. `**` matches any number of folders
- * only if it is the whole part between two slashes. `x/**` matches the content of `x`, not `x`. Every pattern takes at
- * most polynomial time.
+ * Matches paths like the library of the official MCP filesystem server, in at most polynomial time.
+ * - A dot is an ordinary character.
+ * - A leading `!` negates the pattern.
+ * - An empty pattern, and one that begins with `#`, match nothing.
+ * - `**` matches any number of folders if it stands alone between two slashes.
+ * - `x/**` matches the content of `x`, but not `x`.
  */
 export function globMatcher(glob: string): PathMatch {
   if (glob.startsWith('#')) return () => false;
@@ -47,9 +49,11 @@ export function globMatcher(glob: string): PathMatch {
 }
 
 /**
- * Matches paths by a glob of the policy. Like `globMatcher`, but case-insensitive; `x/**` also
- * matches `x`, and `**.pem` matches files named `*.pem` in every folder. Reason: a protected folder
- * is itself protected, and on many file systems `.ENV` is the same file as `.env`.
+ * Matches paths by a glob of the policy. Differs from `globMatcher` so that protected files cannot
+ * be missed:
+ * - Upper and lower case are equal, because `.ENV` and `.env` are one file on many file systems.
+ * - `x/**` also matches `x`, because a protected folder is itself protected.
+ * - `**.pem` matches files named `*.pem` in every folder.
  */
 export function policyGlobMatcher(glob: string): PathMatch {
   // `!(a)` is a group, not a negated pattern.
@@ -93,8 +97,8 @@ export function matchParts(parts: readonly GlobPart[], trailing: 'below' | 'fold
   }
   const plain = plainName(parts);
   const deep = parts.some(({ matches }) => matches === 'any depth');
-  // A glob such as `*/**` must match only the content of folders. `*` also matches the names of
-  // files, so `*/**` would otherwise match the files beside the folders.
+  // `*/**` must match only the content of folders. `*` also matches names of files, so without this
+  // minimum `*/**` would match the files at the top.
   const least = trailing === 'below' || parts.at(-2)?.text.endsWith('*') ? 1 : 0;
   return (path) => {
     if (plain !== undefined && !mayContain(path, plain)) return false;

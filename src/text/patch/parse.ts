@@ -261,7 +261,7 @@ function takeRow(files: PatchedFile[], line: string): string | undefined {
   return undefined;
 }
 
-/** Begins a file at its `---` row, unless a `diff --git` row already did. */
+/** Adds an entry for the file at its `---` row, unless a `diff --git` row has already added it. */
 function beginFile(files: PatchedFile[], before: string): void {
   const last = files.at(-1);
   if (last !== undefined && last.before === undefined && last.hunks.length === 0) last.before = before;

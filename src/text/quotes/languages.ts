@@ -38,7 +38,10 @@ export interface Syntax {
   readonly elements?: true;
   /** Words that a string may follow. A quote after any other word is prose. */
   readonly wordsBefore?: ReadonlySet<string>;
-  /** Code begins at the first occurrence of this mark, such as `<?`; without one, at the beginning. */
+  /**
+   * Code begins at the first occurrence of this mark, such as `<?`. In a file without the mark, it
+   * begins at the top.
+   */
   readonly startsAfter?: string;
 }
 
@@ -50,12 +53,14 @@ export type Language =
   | { readonly kind: 'values' };
 
 /**
- * Parses one row of the table.
- * Comments: `//` to the end of the line, or `/*…*` with both marks. Strings: the mark, or `open…close`, then `:` and
- * flags.
- * Flags: `m` multi-line; `n` no escapes; `r` no escapes, multi-line; `s` doubling escapes the mark; `d` doubling,
- * multi-line; `o` an operator of letters; `$` holes `${}`; `#` holes `#{}`; `(` holes `\()`; `c` also holes `$()`.
- * `%q*` means the mark with each kind of bracket after it.
+ * Parses one row of the table of syntaxes.
+ * - `comments`: a mark such as `//`, valid to the end of the line, or both marks joined with `…`.
+ * - `strings`: a mark, or both marks joined with `…`, then `:` and flags. `%q*` stands for `%q`
+ *   with each kind of bracket.
+ * - Flags for escapes: `n` and `r` none, `s` and `d` the doubled mark; default: a backslash.
+ * - Flags for several lines: `m`, `r` and `d`.
+ * - Flags for holes: `$` for `${}`, `#` for `#{}`, `(` for `\()`, `c` for `$()`.
+ * - Flag `o`: the mark is an operator of letters.
  */
 function syntax(comments: string, strings: string, more: Partial<Syntax> = {}): Syntax {
   const marks = comments.split(' ').filter((mark) => mark !== '');

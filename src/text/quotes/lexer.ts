@@ -125,7 +125,8 @@ export class QuoteLexer {
 
   #string(rule: StringRule, marks: RegExp, at: number): number {
     const before = this.#text.charAt(at - 1);
-    // A digit separator, as in 1'000, and an operator's letters at the end of a name do not begin a string.
+    // The `'` in 1'000 separates digits. The letters of an operator, such as `qq`, may also be the
+    // end of a name. Neither begins a string.
     if ((rule.open === "'" && /\d/.test(before)) || (rule.operator && /[\w$@%&>]/.test(before)))
       return at + 1;
     let next = at + rule.open.length;
@@ -223,7 +224,8 @@ export class QuoteLexer {
   }
 
   /**
-   * Scans a here-document: the rest of the line is code; text follows, up to a line that contains only the mark.
+   * Scans a here-document: the rest of the line is code; text follows, up to a line that begins
+   * with the mark.
    */
   #heredoc(at: number): number {
     const opening = matchFrom(new RegExp(this.#syntax.heredoc ?? '', 'y'), this.#text, at);
@@ -287,9 +289,9 @@ interface CurlyUse {
 }
 
 /**
- * Classifies a typographic quote in code. It is code if it opens a literal that is closed again; the text between is
- * data. An apostrophe, a quote that is never closed, and a literal with typed quotes of the same kind inside stay
- * unchanged, because no correction is certain.
+ * Classifies a typographic quote in code. It is code if it opens a literal that is closed again;
+ * the text between is data. All other quotes stay unchanged: apostrophes, quotes that are never
+ * closed, and quotes whose partner is uncertain.
  */
 function curlyUse(text: string, at: number, syntax: Syntax): CurlyUse {
   const prose = { quotes: [], next: at + 1 };
@@ -335,9 +337,9 @@ function tripled(text: string, at: number, syntax: Syntax): CurlyUse | undefined
 }
 
 /**
- * Finds the end of the literal: the first quote of its kind. If that is a typed quote, the number of typed quotes in
- * the rest of the line decides. An even number means that they are separate strings; an odd one leaves the pairing
- * unknown.
+ * Finds the end of the literal: the first quote of its kind. If that quote is a typed one, it may
+ * also open the next string. It closes the literal only if an even number of typed quotes follows
+ * in the line.
  */
 function literalUse(text: string, at: number, kind: Kind, syntax: Syntax): CurlyUse {
   const rule = syntax.strings.find((one) => one.open === kind.typed);

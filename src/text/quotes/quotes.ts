@@ -30,11 +30,12 @@ interface Straightened {
 }
 
 /**
- * Straightens typographic quotes in code; the file's name selects the language. `code`: only quotes that act as code
- * (see lexer.ts), never in strings, comments or prose, so that valid code does not change. `all`: every quote of
- * `STRAIGHT` in every code file, as the preset `staleness` demands. `off`: none.
- * Lengths do not change. `text` must be the whole file even if only a part is new, because a part alone does not
- * separate code from comments.
+ * Straightens typographic quotes in code; the file's name selects the language. The number of lines
+ * does not change. `text` must be the whole file, because a part alone does not separate code from
+ * comments.
+ * - `code`: only quotes that act as code (see lexer.ts), so that valid code does not change.
+ * - `all`: every quote of `STRAIGHT` in every code file, as the preset `staleness` demands.
+ * - `off`: none.
  */
 export function straightenContent(path: string, text: string, options: StraightenOptions): Straightened {
   const within = options.within ?? [{ start: 0, end: text.length }];

@@ -23,8 +23,8 @@ const MAX_BLANKS = 3;
 
 /**
  * Finds the places whose lines equal those of the anchor (an edit's old text), ignoring white
- * space, blank lines and quote styles all at once. No other search ignores as much, so an edit may
- * use a place only if no other place is found.
+ * space, blank lines and quote styles together. No other search ignores as much, so an edit may use
+ * a place only if this search finds no other.
  */
 export function blocksLike(text: string, anchor: readonly string[]): readonly Block[] {
   const wanted = anchor.filter((line) => line.trim() !== '').map(bare);

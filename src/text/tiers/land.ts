@@ -5,9 +5,8 @@ import { landOnBlock } from './lines.ts';
 
 /**
  * Finds the only place for an edit whose text does not match exactly, by ignoring one kind of small
- * mistake. Tries in order, each alone: copied line numbers, indentation, a blank line, spaces
- * inside lines, escaping. It never takes the first of several places and never measures similarity.
- * Returns {@link Rivals} if more than one place matches without the mistake.
+ * mistake: copied line numbers, indentation, a blank line, spaces inside lines, or escaping.
+ * Returns {@link Rivals} if several places match without the mistake.
  */
 export function landLoosely(text: string, texts: Texts): PlacedEdit | Rivals | undefined {
   const numbered = landNumbered(text, texts);
@@ -21,8 +20,8 @@ export function landLoosely(text: string, texts: Texts): PlacedEdit | Rivals | u
 
 /**
  * Places an edit on whole lines that match except for spaces at line ends. Lines that the edit
- * keeps retain their trailing spaces. If the model added trailing spaces to the old text, its new
- * lines are written without such spaces. Undefined if the text begins or ends inside a line.
+ * keeps also keep their trailing spaces. Trailing spaces that the model added are removed from its
+ * new lines. Undefined if the text begins or ends inside a line.
  */
 export function landOnFound(
   text: string,
@@ -72,10 +71,9 @@ const WAYS: readonly Escapes[] = [
 ];
 
 /**
- * Matches an old text that was escaped once too often: reverting one way of escaping must give text
- * that occurs exactly once. The new text is unescaped the same way. If it contains a backslash
- * escape that the old text lacks, the meaning is unknown and the edit is refused. HTML entities
- * need no such check, because a text uses them for every special character or for none.
+ * Matches an old text that was escaped once too often. Reverting one way of escaping must give text
+ * that occurs exactly once. The new text is unescaped in the same way. If it contains a backslash
+ * escape that the old text lacks, its meaning is unknown and the edit is refused.
  */
 function landEscaped(text: string, { oldString, newString }: Texts): PlacedEdit | Rivals | undefined {
   for (const way of WAYS) {
@@ -178,8 +176,8 @@ function unnumbered(
 }
 
 /**
- * Removes line numbers that ascend from `first`. The model wrote the lines without a number itself,
- * so they stay unchanged.
+ * Removes line numbers that ascend from `first`. Lines without a number are new text of the model
+ * and stay unchanged.
  */
 function withoutNumbers(text: string, form: RegExp, first: number): string {
   let last = first - 1;

@@ -7,10 +7,9 @@ const MAX_EDGE_BLANKS = 2;
 const BLANK_END = /\n[ \t]*$/;
 
 /**
- * Places an edit on the only block of lines similar to its old text, if one kind of mistake
- * explains every difference: one indentation rule, one blank line, or the width of spaces inside
- * lines. White space at line ends may differ too. Unchanged lines stay as in the file; new lines
- * are corrected by the same rule.
+ * Places an edit on the only block of lines similar to its old text. One kind of mistake must explain every
+ * difference: one indentation rule, one blank line, or the width of spaces inside lines. Unchanged lines stay as in
+ * the file. New lines are corrected by the same rule.
  */
 export function landOnBlock(text: string, texts: Texts, block: Block): PlacedEdit | undefined {
   const { oldString, newString } = withoutBlankEnds(texts);
@@ -20,8 +19,8 @@ export function landOnBlock(text: string, texts: Texts, block: Block): PlacedEdi
   if (paired === undefined) return undefined;
   const mistake = explain(paired);
   if (mistake === undefined) return undefined;
-  // Refuse if blank lines surround the old text and the file already contains the new text: the
-  // edit may already have been made.
+  // If the file lacks blank lines of the old text, but already contains the new text, the edit may
+  // already have been made: refuse it.
   if (paired.edgeBlanks > 0 && text.includes(newString.trim())) return undefined;
   const lines = rewritten(paired, wanted.lines, mistake);
   if (lines === undefined) return undefined;
@@ -34,10 +33,7 @@ export function landOnBlock(text: string, texts: Texts, block: Block): PlacedEdi
   };
 }
 
-/**
- * If the old and the new text of an edit both end with a line of only white space, removes that
- * white space.
- */
+/** If the old and the new text of an edit both end with a line of only white space, removes that white space. */
 function withoutBlankEnds(texts: Texts): Texts {
   const { oldString, newString } = texts;
   if (!BLANK_END.test(oldString) || !BLANK_END.test(newString)) return texts;
@@ -147,7 +143,10 @@ function ownLines(paired: Paired, gap: Gap, mistake: Mistake): string[] | undefi
 
 interface OwnLine {
   readonly line: string;
-  /** The old line that this new line replaces; undefined unless the edit has as many new lines as old ones. */
+  /**
+   * The old line that this new line replaces. Undefined if the replaced stretch has more or fewer
+   * new lines than old ones.
+   */
   readonly counterpart: number | undefined;
 }
 
@@ -194,8 +193,8 @@ function keptLines(paired: Paired, run: { readonly before: number; readonly leng
 }
 
 /**
- * Blank lines of the file that the model missed next to the replaced lines; they stay before or after the new lines.
- * Undefined if their side cannot be determined.
+ * Blank lines of the file, next to the replaced lines, that the model missed. They stay before or
+ * after the new lines. Undefined if it is unclear on which side they belong.
  */
 function missedBlanks(paired: Paired, gap: Gap): { before: string[]; after: string[] } | undefined {
   const { at, file } = paired;
@@ -223,9 +222,8 @@ function blanks(file: readonly FileLine[], above: number | undefined, below: num
 }
 
 /**
- * The span to replace and the lines to put there, joined with the file's line ending. The span
- * includes its last line ending if the old text has one; the lines end with one if the new text
- * does.
+ * The span to replace and the lines to put there, joined with the file's line ending. The span includes its last line
+ * ending only if the old text has one, or if no lines replace it.
  */
 function withEnds(
   text: string,
@@ -268,8 +266,8 @@ function reindentRule(pairs: readonly IndentPair[]): Reindent | undefined {
 }
 
 /**
- * Puts additional white space (`shift`) before an indentation. Undefined if tabs and spaces would
- * mix: neither the file nor the model indents in that way.
+ * Puts additional white space (`shift`) before an indentation. Undefined if the result would mix
+ * tabs and spaces.
  */
 function joined(shift: string, indent: string): string | undefined {
   const mixed = (shift + indent).includes('\t') && (shift + indent).includes(' ');
@@ -293,8 +291,8 @@ function removedShift(pairs: readonly IndentPair[]): Reindent | undefined {
 }
 
 /**
- * The rule that replaces each tab by a fixed number of spaces, or the reverse. One extra space aligns the stars of a
- * block comment and is kept.
+ * The rule that replaces each tab by a fixed number of spaces, or the reverse. A single space after
+ * them, as before the star of a block comment, is kept.
  */
 function tabRule(pairs: readonly IndentPair[]): Reindent | undefined {
   for (let width = 1; width <= MAX_TAB_WIDTH; width += 1) {
@@ -324,8 +322,8 @@ function isMultiple(indent: string, width: number): boolean {
 }
 
 /**
- * The rule for a different number of spaces per level, for example two instead of four. At least
- * two levels of indentation must follow it.
+ * The rule for a different number of spaces per level, for example two instead of four. The edit
+ * must contain at least two levels, because one level fits many rules.
  */
 function spaceRule(pairs: readonly IndentPair[]): Reindent | undefined {
   if (!pairs.every(({ written, there }) => /^ *$/.test(written + there))) return undefined;
@@ -390,7 +388,7 @@ function respaced({ written, there, wanted }: SpacedLine): string {
   return to.map((piece, i) => kept.get(i) ?? (piece.blank && single ? ' ' : piece.text)).join('');
 }
 
-/** True if the model's runs of white space differ from the file's single spaces only by being longer. */
+/** True if the white space of the two lines differs only where the model widened a single space. */
 function onlyWidens({ written, there }: Pick<SpacedLine, 'written' | 'there'>): boolean {
   const file = pieces(there);
   return pieces(written).every((piece, i) => {

@@ -176,7 +176,7 @@ function settledEntry(work: Reserved, done: readonly DoneStep[]): ChangeEntry {
   return Object.assign({ ...entry }, whatWasDone(work, done), noticesOf(done));
 }
 
-/** The effects of the steps. An undo leaves folders that other programs use. */
+/** The effects of the steps. An undo does not count folders that stayed because they are in use. */
 function whatWasDone({ undo }: Work, done: readonly DoneStep[]): Pick<NewEntry, 'effects' | 'undone'> {
   const effects = once(done.flatMap(({ step, outcome }) => outcome.effects ?? step.effects));
   if (undo === undefined) return { effects };

@@ -339,8 +339,8 @@ export class Refusals {
 }
 
 /**
- * The root and path of a refused call, in the form of all journal entries. A path outside all roots
- * stays as the caller wrote it.
+ * The root and path of a refused call, for the journal. A path outside all roots stays as the
+ * caller wrote it.
  */
 function refusedPlace(
   roots: readonly string[],

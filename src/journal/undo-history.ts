@@ -58,8 +58,8 @@ export function isUndo(entry: Entry): boolean {
 }
 
 /**
- * The destination of a moved file or folder. If the effect does not name it, the next effect of the
- * move is at the destination.
+ * The key to which an effect moved a file or folder. If the effect does not name it, it is the key
+ * of the next effect.
  */
 export function movedTo(entry: Entry, effect: Effect): string | undefined {
   if (effect.movedTo !== undefined) return effect.movedTo;

@@ -64,7 +64,7 @@ export class FetchedSightings {
     };
   }
 
-  /** True if `recalled` is the last answer for the key and this ledger has not changed it since. */
+  /** True if `recalled` is the last answer of `recall`, and the key was not changed since. */
   isLast(key: string, recalled: Sighting | undefined): boolean {
     return this.#recalled.has(key) && this.#recalled.get(key) === recalled;
   }

@@ -21,8 +21,8 @@ import { type KnownAfter, knownAfter, type Turnout } from './known-after.ts';
 import type { ShownScene } from './shown.ts';
 
 /**
- * A folder with more entries is recorded without its contents. An undo cannot remove it then; only
- * the user can.
+ * Maximum number of entries of a folder to record. A folder with more is recorded without its
+ * contents, and an undo cannot remove it.
  */
 const MAX_MADE = 10_000;
 

@@ -125,7 +125,8 @@ async function toolsetDoors(_session, work) {
 }
 
 /**
- * Rows without a pass limit: the cost of a program that numbers the lines of `session.read` itself.
+ * Measures a program that numbers the lines of `session.read` itself, for comparison. These rows
+ * have no pass limit.
  */
 async function handDoors(session) {
   const call = async (name, args) =>

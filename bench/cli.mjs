@@ -191,7 +191,7 @@ async function storeSize(base) {
   for (let i = 0; i < 1000; i += 1)
     await done(session.edit('a.txt', [{ oldString: `edit ${i}\n`, newString: `edit ${i + 1}\n` }]));
   await session.close();
-  // Empty the write-ahead log before measuring the size: its content would be counted twice.
+  // Empty the write-ahead log before measuring the size, so that its content is not counted twice.
   const database = (await loadSqlite())(join(home, 'lookfirst.db'));
   database.exec('pragma wal_checkpoint(truncate)');
   database.close();

@@ -267,7 +267,7 @@ async function memoryRows(root, home) {
   }
   gc();
   const bytes = (process.memoryUsage().heapUsed - before) / count;
-  // Use the store after measuring, so that it is not garbage-collected before.
+  // This call keeps the store alive while its memory is measured.
   await store.sightings(home);
   return [{ name: 'memory per sighting, bytes', value: Math.round(bytes) }];
 }

@@ -138,8 +138,9 @@ async function bundleChunks() {
 }
 
 /**
- * Assigns everything that a chunk uses from other chunks and from HOT to a local constant. A write makes hundreds of
- * these calls. Without the constants, each call would need a property lookup, and for another chunk also a getter.
+ * Assigns everything that a chunk uses from other chunks and from HOT to a local constant.
+ * Otherwise each use would need a property lookup, and for another chunk also a getter. A write
+ * makes hundreds of such uses.
  */
 function withLocalNames(code) {
   const header =

@@ -31,8 +31,8 @@ export class Catalogue {
   }
 
   /**
-   * Reads the server's name from a result: of `initialize` or `server/discover`, and in MCP
-   * revision 2026-07-28 of any request.
+   * Reads the server's name from a result. In MCP revision 2026-07-28, any result may contain the
+   * name; in earlier ones, the result of `initialize`.
    */
   sawServer(result: unknown): void {
     const meta = fieldOf(result, '_meta');

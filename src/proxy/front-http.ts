@@ -36,7 +36,7 @@ import { MAX_MESSAGE_BYTES } from './lines.ts';
 import type { UpstreamChoice } from './upstream.ts';
 import { StdioUpstream, type StdioUpstreamOptions, stdioOptions } from './upstream-stdio.ts';
 
-/** Options for the gate in front of one server, offered as Streamable HTTP on this machine. */
+/** Options for a gate that clients reach by Streamable HTTP on this machine. */
 export interface FrontOptions extends GateOptions, UpstreamChoice {
   readonly stderr: Writable;
   /** The port; default 0: any free port. */
@@ -130,7 +130,10 @@ const IDLE_MS = 30 * 60_000;
 const LOOK_MS = 60_000;
 const MAX_CLIENTS = 64;
 
-/** Offers servers started as processes: one for each client with a session, one for all clients without. */
+/**
+ * Offers servers started as processes: one for each client with a session, one for all other
+ * clients.
+ */
 class ProcessEndpoint implements Endpoint {
   readonly #options: ProcessEndpointOptions;
   readonly #clients = new Map<string, LegacyClient>();

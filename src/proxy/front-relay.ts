@@ -181,7 +181,7 @@ class RelayedPost {
     await this.#pump.idle();
     await this.#sent;
     await this.#pump.close();
-    // Answer 202 (accepted) if nothing was forwarded, because the message concerned only the gate.
+    // Nothing was forwarded, because the message concerned only the gate. Answer 202 (accepted).
     if (!res.headersSent && this.#exchange === undefined) res.statusCode = 202;
     if (!res.writableEnded) res.end();
   }

@@ -10,8 +10,8 @@ import { type UpstreamLocation, UpstreamPaths } from './upstream-paths.ts';
 const OFFICIAL = 'npx -y @modelcontextprotocol/server-filesystem';
 
 /**
- * Returns functions that show which lines and arguments reach a server with this name and command
- * line.
+ * Returns functions that rewrite lines and calls as the proxy does for a server with this name and
+ * command line.
  */
 function server(
   name: string,

@@ -101,7 +101,8 @@ export function readIncoming(
 
 /**
  * The replacements that straighten typographic quotes in a call's texts, and the number of these
- * quotes. A text that is only a part of a file may not be code, so only the mode `all` changes it.
+ * quotes. Only the mode `all` changes a text that is a part of a file, because it is unknown
+ * whether the part is code.
  */
 function straightened(
   { catalogue, quotes }: Pick<InterceptOptions, 'catalogue' | 'quotes'>,
@@ -133,8 +134,8 @@ function pathsVersionOf(meaning: CallMeaning, { version }: UpstreamPaths): numbe
 }
 
 /**
- * The path replacements for a call. Only for tools that Lookfirst has a description of: in others,
- * an argument called path may be something else.
+ * The path replacements for a call. Empty for a tool that Lookfirst has no description of, because
+ * its argument `path` may be something else.
  */
 function splicesFor(
   { catalogue }: Pick<InterceptOptions, 'catalogue'>,
@@ -151,8 +152,9 @@ function splicesFor(
 }
 
 /**
- * The argument in which a call that only reads lists its files. Refused files can be removed from
- * that list. Undefined if there is no such argument; one refused file then refuses the whole call.
+ * The argument that lists the files, for a call that only reads files. Refused files can be removed
+ * from the list. Undefined if there is no such argument; one refused file then refuses the whole
+ * call.
  */
 export function fileListOf({ meaning, args, message }: ProxyCall): string | undefined {
   const { touches, unexplained } = meaning;
@@ -183,7 +185,10 @@ export function leaveOut(call: ProxyCall, list: string, leftOut: ReadonlyMap<str
   return true;
 }
 
-/** The refusal of a call that relied on the server's folder, which changed while the call waited. */
+/**
+ * The refusal of a call with relative paths, if the folder at which the server's relative paths
+ * start changed while the call waited.
+ */
 export function movedRefusal({ tool }: ProxyCall): Refusal {
   const detail = { reason: "the server's folders changed while the call waited" };
   return { code: 'UNVERIFIABLE', action: 'call', path: tool, next: 'retry_later', detail };

@@ -112,8 +112,8 @@ const LATEST_MS = 10;
 
 /**
  * Records reads in the background after their answers were sent: within `LATEST_MS`, or at once by
- * `drain`. The delay keeps this work away from the moment after a request was forwarded: the server
- * often runs on the same core, and would have to wait. Tasks must not throw.
+ * `drain`. Work right after a request was forwarded would delay the server, which often runs on the
+ * same core. Tasks must not throw.
  */
 export class Witnesses {
   #queued: (() => Promise<void>)[] = [];

@@ -94,7 +94,8 @@ export class Intercept {
   /** Applies a session event (a compaction, a new turn) before any later call is judged. */
   report(meta: JsonRecord, apply: (session: ForeignSession) => Promise<void>): void {
     this.#unreported.push(async () => {
-      // Record earlier answered reads first: they belong to the conversation before the event.
+      // Record the reads that were answered before the event: they belong to the earlier
+      // conversation.
       await this.#aftermath.drain();
       const session = await this.#options.session(meta);
       await apply(session);
@@ -223,8 +224,8 @@ export class Intercept {
   /** Checks the call's changes. Forwards the call, or answers it with the refusal. */
   async #send(call: ProxyCall): Promise<void> {
     const intents = withRevision(callIntents(call.meaning), call.revision);
-    // Record earlier reads first. The next step needs them: it checks a change against the lines
-    // seen, and compares seen files after a command.
+    // Record earlier reads before this call is judged: a change is checked against the lines seen.
+    // A command's effect is found by comparing the seen files with the disk.
     if (intents.length > 0 || call.meaning.unexplained) await this.#aftermath.drain();
     if (call.stage === 'waiting' && intents.length > 0 && call.session !== undefined) {
       const prepared = await call.session.announce(intents, call.times, call.tool);
@@ -312,8 +313,8 @@ function locate(
 }
 
 /**
- * Finds the files of a call. Returns the refusal of a file that may not be touched, unless the file
- * can be removed from a list of files to read.
+ * Finds the files of a call. Removes a refused file from the call's list of files to read, if there
+ * is such a list. Otherwise returns the refusal.
  */
 async function locateAll(call: ProxyCall, session: ForeignSession): Promise<Refusal | undefined> {
   const { meaning } = call;

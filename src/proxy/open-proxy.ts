@@ -91,8 +91,8 @@ function sessionChooser(
   sessions: Sessions,
 ): (meta: JsonRecord) => Promise<ForeignSession> {
   const open = new Map<string, Promise<ForeignSession>>();
-  // Choose sessions of HTTP clients without this process's environment, except LOOKFIRST_SESSION.
-  // The clients did not start the process, so its other variables do not describe them.
+  // HTTP clients did not start this process, so its environment does not describe them. Only
+  // LOOKFIRST_SESSION may choose their session.
   const env =
     options.http === undefined ? options.env : { LOOKFIRST_SESSION: options.env['LOOKFIRST_SESSION'] };
   const nameless = options.http === undefined ? 'process' : 'call';
@@ -119,8 +119,8 @@ async function openFor(sessions: Sessions, choice: SessionChoice): Promise<Forei
 }
 
 /**
- * Opens a session for a single call of a client without a name. The session does not know what
- * earlier calls were shown.
+ * Opens a session for a single call of a client without a name. The session does not know what the
+ * client has read in earlier calls.
  */
 async function openForCall(sessions: Sessions): Promise<ForeignSession> {
   const session = await sessions.session();
@@ -160,8 +160,9 @@ interface RelayJudge {
 }
 
 /**
- * The treatment of one message of the server. `pass`: forwarded to the client piece by piece, as it
- * arrives. `hold`: collected completely first. `drop`: ignored, because the output is no message.
+ * The treatment of one message of the server. `pass`: forward it to the client piece by piece, as
+ * it arrives. `hold`: collect it completely before it is forwarded. `drop`: ignore the output,
+ * because it is no message.
  */
 type Mode = 'pass' | 'hold' | 'drop';
 

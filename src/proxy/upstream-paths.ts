@@ -86,8 +86,8 @@ export class UpstreamPaths {
     const { cwd, root } = this.#where;
     const placed = upstreamPath(path, { ...table, cwd });
     const judged = isAbsolute(placed) ? normalize(placed) : join(root, placed);
-    // Forward the judged path instead. `..` is ambiguous, because some servers follow links before
-    // they apply it. And most servers do not accept URLs as paths.
+    // Forward the judged path instead of the given one. Servers treat `..` differently: some follow
+    // links before they apply it. And most servers do not accept URLs as paths.
     if (climbs(path) || isFileAddress(path)) return judged;
     return this.#isSure(path, table) ? path : judged;
   }

@@ -14,8 +14,8 @@ export interface StdioUpstreamOptions {
   /** The destination of the server's standard error; `inherit` uses ours. */
   readonly stderr: Writable | 'inherit';
   /**
-   * Time without output after which a server whose input has ended gets a signal, and time between
-   * two signals; default 1 s.
+   * Time that the server may be silent after the end of its input before it gets a signal; also the
+   * time between two signals. Default 1 s.
    */
   readonly graceMs?: number;
 }

@@ -25,8 +25,8 @@ describe('the types of the adapters', () => {
 });
 
 /**
- * Copies our declaration files as source files, so that the compiler checks them. It skips real
- * declaration files, because those of the frameworks contain errors (`skipLibCheck`).
+ * The compiler skips declaration files (`skipLibCheck`), because those of the frameworks contain
+ * errors. To check ours, this copies them as source files.
  */
 function copyTypes(): void {
   rmSync(checked, { recursive: true, force: true });

@@ -24,8 +24,8 @@ if (what === 'hold') {
   process.send('held');
   setInterval(() => {}, 1000);
 } else {
-  // Wait until all children are ready, so that they increment the counter at the same time.
-  // Otherwise no increment would be lost even without a lock.
+  // Wait until all children are ready, so that they increment the counter at the same time. One
+  // after the other, they would lose no increment even without a lock.
   process.send('ready');
   await once(process, 'message');
   const file = join(home, 'counter');

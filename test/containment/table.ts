@@ -20,8 +20,8 @@ export interface Row {
    */
   readonly leaf?: 'link';
   /**
-   * `none`: the system itself stops this path, so that even code without our checks does not
-   * escape. The row then has no positive control.
+   * `none`: the system itself refuses this path, so even code without our checks stays inside. Such
+   * a row cannot be tested with plain code.
    */
   readonly control?: 'none';
 }

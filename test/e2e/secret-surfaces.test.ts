@@ -77,8 +77,8 @@ interface Planted {
   readonly lines: string;
   readonly changed: string;
   /**
-   * Parts of the two secret values, before and after the change of the file. No output may contain
-   * any of these parts.
+   * Parts of the file's two secret values: the one before its change and the one after it. No
+   * output may contain any of these parts.
    */
   readonly needles: readonly string[];
 }

@@ -62,8 +62,7 @@ await describePostgres('a workspace that was served as shared', (server) => {
     async (_, isExcluded, shared, plain, key) => {
       const store = server.url();
       const home = scratch().home;
-      // The other machine served the workspace before the workspace was shared, so that machine
-      // remembers the workspace's name.
+      // The other machine has served the workspace before, and remembers the workspace's name.
       await (await open(store, home, { roots: ['/mnt', '/mnt2'], workspace: 'w' })).close();
       const one = await open(store, scratch().home, { ...shared, sharedWorkspace: true });
       const other = await open(store, home, plain);

@@ -41,8 +41,8 @@ const act: fc.Arbitrary<Act> = fc.oneof(
 );
 
 /**
- * Checks many random conversations. The lines that count as known must include all that the model
- * surely knows, and none that it was never shown and never wrote.
+ * Checks many random conversations. The known lines must include every line that the model
+ * certainly knows. The model must have been shown, or have written, each known line.
  */
 export function checkEdits(runs: number): void {
   const growth = fc.tuple(text, fc.array(act, { minLength: 1, maxLength: 8 }));

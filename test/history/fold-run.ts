@@ -8,7 +8,7 @@ import { seenLines } from './seen-lines.ts';
 import { ROOT, type Step } from './step.ts';
 
 /**
- * A random transcript, the positions at which it is cut into chunks, and after which chunks the
+ * A random transcript, the positions at which it is cut into chunks, and the chunks after which the
  * index is saved and loaded again.
  */
 interface Growth {

@@ -11,8 +11,8 @@ interface Row {
   readonly setting: string;
   readonly allowed: readonly PresetName[];
   /**
-   * The ways to use Lookfirst in which the setting matters. It does not matter where another
-   * program shows or writes the text.
+   * The ways to use Lookfirst in which the setting has an effect. It has none if another program
+   * shows or writes the text.
    */
   readonly doors: readonly Door[];
   play(t: Scene): Promise<boolean>;

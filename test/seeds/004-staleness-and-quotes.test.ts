@@ -107,8 +107,8 @@ describe('004 Staleness and quotes', () => {
     },
   );
 
-  // A query of the status trusts an equal time and size. An overwrite always hashes the file,
-  // because its bytes may have changed all the same.
+  // A query of the status trusts that a file with its recorded time and size is unchanged. An
+  // overwrite always hashes the file.
   it('4.9 2-step verification: equal time and size need no hash', async () => {
     const t = await desk({ preset: 'staleness' });
     await t.put('a.txt', 'one\n');

@@ -172,7 +172,7 @@ describe('overwrite', () => {
     const other = await t.open({ session: 'other' });
     await refusal(other.write('a', 'x', { expectedRevision: 'nonsense' }), 'REVISION_MISMATCH');
     await ok(other.write('a', 'two\n', { expectedRevision: revision }));
-    // A client whose answer was lost repeats the write; this changes nothing.
+    // A client that did not receive the answer repeats the write, which changes nothing.
     const again = await ok(other.write('a', 'two\n', { expectedRevision: revision }));
     expect(again.changed).toBe(false);
     await refusal(t.session.write('a', 'three\n', { expectedRevision: revision }), 'REVISION_MISMATCH');

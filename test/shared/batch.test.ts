@@ -108,8 +108,8 @@ describe('a deleted folder that an undo restores', () => {
       },
     });
     const before = treeOf(t.root).map((line) => (line.startsWith('d/in/f7:') ? 'd/in/f7: by hand' : line));
-    // The first try finds the changed file, so the delete is judged again. It is allowed, because
-    // deleting requires that the folder was listed, not that each file was read.
+    // The first try finds that a file has changed, so the delete is judged again. It is allowed: a
+    // delete requires that the folder was listed, not that each file was read.
     await ok(t.session.delete('d', { recursive: true }));
     Object.assign(disk, { trace: undefined });
     await ok(t.session.undo({}));

@@ -42,7 +42,10 @@ describe.skipIf(!canTrace)('durability (needs strace)', () => {
   });
 });
 
-/** The calls of one overwrite in the order in which they ended: synced files, `exchange`, `log` for a page of the journal. */
+/**
+ * The system calls of one overwrite, in the order in which they ended. Each is a synced file,
+ * `exchange`, or `log` for a page of the journal.
+ */
 async function traced({ slow, threads }: { slow: string; threads: number }): Promise<string[]> {
   const { root, home, base } = scratch();
   writeFileSync(join(root, 'a.txt'), 'one\n');

@@ -11,7 +11,9 @@ import { makeTree, type Scratch, scratch, treeOf } from '../support/tree.ts';
 interface Table extends Scratch {
   readonly sessions: Sessions;
   readonly ann: GatedSession;
-  /** Lets another program act just before a disk step, once the condition holds. */
+  /**
+   * Lets another program act once: just before the first disk step at which `isTime` returns true.
+   */
   meanwhile(isTime: () => boolean, act: () => void): void;
 }
 

@@ -26,10 +26,7 @@ import { readOnlyRefusal, unknownToolRefusal } from './unknown-refusal.ts';
 import type { UpstreamPaths } from './upstream-paths.ts';
 
 const ASCII = /^[\0-\x7f]*$/;
-/**
- * Matches ASCII texts without the characters `;`, `K` and the backtick, which also have a second
- * form in Unicode.
- */
+/** Matches ASCII texts without `;`, `K` and the backtick, which have a second form in Unicode. */
 const UNMISTAKABLE = /^[\0-:<-JL-_a-\x7f]*$/;
 
 /**

@@ -1,4 +1,5 @@
-// Holds a lock for ever, or increments a shared counter under it: `lock-child.mjs HOME range|owner|none hold|count [N]`.
+// Holds a lock for ever, or increments a shared counter under it:
+// `lock-child.mjs HOME range|owner|none hold|count [N]`.
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

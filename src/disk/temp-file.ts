@@ -172,7 +172,8 @@ function isCarriedOver({ native }: DiskContext, file: OwnFile, like: ReplacedLik
 }
 
 /**
- * Opens a temporary file that was written earlier. Undefined if another entry or none has its name.
+ * Opens a temporary file that was written earlier. Undefined if its name is free or belongs to
+ * another entry.
  */
 export function openStaged({ dir }: Place, { name, stats, notices }: Staged): TempFile | undefined {
   const path = `${dir.prefix}/${name}`;

@@ -58,7 +58,10 @@ interface BegunIndex {
   readonly repository?: string;
 }
 
-/** Copies the index of the repository around a folder. Without a repository or an index, makes an empty one. */
+/**
+ * Copies the index of the repository around a folder. Without a repository or an index, makes an
+ * empty index.
+ */
 async function beginIndex(
   root: string,
   index: string,

@@ -170,8 +170,8 @@ export class WarmTree {
         resolve(true);
       };
     });
-    // One write causes several events. Two marker files are written in turn, so that late events of
-    // the previous wait do not end this one.
+    // Two marker files alternate, so that a late event of the previous marker does not end this
+    // wait.
     this.#turn = 1 - this.#turn;
     writeFileSync(`${this.#sentinel}${this.#turn}`, String(Date.now()));
     const isWhole = (await arrived) && this.#events <= MAX_EVENTS;

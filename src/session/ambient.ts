@@ -19,7 +19,10 @@ export const openSessions = {
     [...open].some(([session, other]) => session.id === id && isSameState(other, store)),
 };
 
-/** Two stores in memory have the same URL, but nothing in common. */
+/**
+ * True if two stores hold the same state. Different stores in memory never do, although their URLs
+ * are equal.
+ */
 function isSameState(one: Store, other: Store): boolean {
   return one === other || (one.url === other.url && one.url !== 'memory:');
 }

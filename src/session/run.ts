@@ -239,8 +239,8 @@ function layeredFolders(
 }
 
 /**
- * Prepares a command's output for an answer and masks its secrets. Head and tail are each masked as
- * one text.
+ * Prepares a command's output for an answer: masks its secrets, and adds the path of the whole
+ * output.
  */
 async function outputOf(world: World, { kept, ...shown }: ShownOutput): Promise<CommandOutput> {
   const show = await outputMask(world);

@@ -54,7 +54,7 @@ export class SessionLife {
   /** Number of running operations. Closing waits for them, because the workspace closes with its last session. */
   #under = 0;
   #whenIdle: (() => void) | undefined;
-  /** The sessions that close with this one, because only this session's adapter knows them. */
+  /** The sessions of sub-agents. They close with this session. */
   readonly #subAgents = new Set<SessionLife>();
   #ended: Promise<void> | undefined;
 

@@ -215,8 +215,8 @@ export class Sessions implements SessionHost {
       ...defined({ parent: parent ?? kept?.parent, forked: forked ?? kept?.forked }),
       ...program,
     };
-    // A session that is still open continues in this process. That is usual: without a background
-    // process, each hook call is a process of its own.
+    // A session that was not closed continues. That is usual: without a background process, each
+    // hook call is a process of its own.
     const known = kept?.closedMs === undefined ? SESSION_CONTINUED : 'resumed';
     const text = kept === undefined ? 'opened' : known;
     const entry = {

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { stateFolder } from './config/home.ts';
 import { keepCompiledCode } from './process/compile-cache.ts';
 
-/** A hash of the bundled code, which the build inserts. */
+/** A hash of the bundled code. The build inserts it. */
 declare const BUILD: string;
 
 restoreCertificates(process.env);

@@ -80,8 +80,8 @@ export async function LookfirstPlugin({ directory }: PluginInput): Promise<Plugi
 }
 
 /**
- * True if the event reports a revert that no earlier event of the session has reported. opencode
- * repeats a revert in every event until the next prompt.
+ * True if the event reports a revert that no earlier event of the session has reported. Later
+ * events repeat a revert until the next prompt.
  */
 function isNewRevert({ type, properties }: SessionEvent, reverted: Map<string | undefined, string>): boolean {
   if (type !== 'session.updated') return false;

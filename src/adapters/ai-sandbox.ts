@@ -222,7 +222,7 @@ function watchedCommands(current: () => GatedSession, inner: SandboxCommands): S
     const start = inner.spawn as (options: ProcessOptions) => PromiseLike<WritableSandboxProcess>;
     const started = await start(options);
     const ended = Promise.resolve(started.wait()).finally(settle);
-    // The caller may never call `wait`. A rejection must then not count as unhandled.
+    // If the caller never calls `wait`, a rejection must not count as unhandled.
     ended.catch(() => undefined);
     const { pid, stdout, stderr, stdin } = started;
     const handle = { stdout, stderr, stdin, wait: () => ended, kill: () => started.kill() };

@@ -63,7 +63,7 @@ export function lookfirstTools(
 
 function aiTool(tool: AdapterTool): AiTool {
   // The version of the AI SDK that calls this tool. Only version 7 passes `experimental_sandbox`.
-  // It warns about files in the form of version 6.
+  // Version 7 warns about files in the form of version 6.
   let version: 6 | 7 = 6;
   return {
     description: tool.description,
@@ -118,7 +118,7 @@ function run(
     const answer = answered(tool, input, { signal, onProgress: notes.add });
     if (!(answer instanceof Promise)) return Promise.resolve(answer);
     if (!tool.readOnly) return answer;
-    // A framework may drop the generator without reading from it. A rejection must then not count as unhandled.
+    // If a framework drops the generator unread, a rejection must not count as unhandled.
     answer.catch(() => undefined);
     return watched(answer, notes);
   } catch (error) {

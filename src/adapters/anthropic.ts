@@ -105,8 +105,7 @@ const MEMORY_TOOLS: ToolNames = {
 
 /**
  * Handlers for the memory tool. The session's root is the folder that the model sees as
- * `/memories`. `signal`: the signal of the tool runner, because the SDK passes none to these
- * handlers.
+ * `/memories`. `signal`: the tool runner's signal, which the SDK does not pass to these handlers.
  */
 export function lookfirstMemory(
   session: Session | (() => Session),

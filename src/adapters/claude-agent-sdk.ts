@@ -44,7 +44,7 @@ export interface ServerOptions extends ToolsetOptions {
 
 /**
  * An MCP server in this process, for `mcpServers: { lookfirst: lookfirstServer(session) }`.
- * Register it as `lookfirst`: its refusals name tools as Claude Code does then, such as
+ * Register it under the name `lookfirst`: its refusals suggest tools such as
  * `mcp__lookfirst__read_file`.
  */
 export function lookfirstServer(

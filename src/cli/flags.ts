@@ -88,7 +88,7 @@ export function sinceOption(cli: Cli): Option {
   );
 }
 
-/** Ends with a usage error if the period is empty. */
+/** Ends with a usage error if `--since` is later than `--until`. */
 export function checkPeriod(command: Command, { since, until }: FilterFlags): void {
   if (since !== undefined && until !== undefined && since > until)
     command.error('error: --since is later than --until');

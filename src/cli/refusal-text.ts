@@ -5,7 +5,7 @@ import { refusalOutcome } from '../report/json.ts';
 import { firstSentence } from '../report/sentences.ts';
 import { type Cli, EXIT, type ExitCode } from './cli.ts';
 
-/** The next step after an unknown id of a change. */
+/** The next step for a user who has given an unknown change id. */
 export const LISTS_CHANGES = 'lookfirst log --kind change lists the changes.';
 
 /** Prints a refusal for users, or as one line of JSON for programs. */

@@ -53,7 +53,10 @@ export async function runCli(options: CliOptions): Promise<number> {
   }
 }
 
-/** True if a terminal shows the answer in a pager: help, and long answers that users read from the beginning. */
+/**
+ * True for answers that a terminal shows in a pager: help, and long answers that users read from
+ * the beginning.
+ */
 function isPaged(args: readonly string[]): boolean {
   if (args.includes('--json') || args.includes('--follow')) return false;
   return (

@@ -145,7 +145,7 @@ function asRecord(value: unknown): JsonRecord {
   return isRecord(value) ? value : {};
 }
 
-/** The problem of a server without a tool that `blindWriteProblem` knows. */
+/** The problem that is reported for a server without any tool that `blindWriteProblem` can call. */
 export const NO_TOOL = 'it has no tool that could be tried';
 
 /**

@@ -13,8 +13,8 @@ import { type Cli, EXIT } from './cli.ts';
 
 /**
  * Shell lines that hide `NODE_EXTRA_CA_CERTS` from Node, because reading the certificates takes
- * longer than the rest of its start. A Postgres store needs them for TLS, so they stay for it.
- * `bin.ts` restores the variable for child processes.
+ * longer than the rest of its start. The lines do nothing for a Postgres store, which needs the
+ * certificates for TLS. `bin.ts` restores the variable for child processes.
  */
 export const WITHOUT_CERTIFICATES = `  case "$NODE_EXTRA_CA_CERTS:$LOOKFIRST_STORE $*" in
     :* | *:postgres* | *--store*) ;;

@@ -211,7 +211,10 @@ interface PagerOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** Collects an answer, and at its end shows it page by page if it is longer than the terminal is high. */
+/**
+ * Collects an answer until it is complete. Shows it page by page if it does not fit on the
+ * terminal.
+ */
 class Pager {
   readonly #stdout: Writable & { readonly rows?: number };
   readonly #options: PagerOptions;

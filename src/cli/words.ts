@@ -58,8 +58,8 @@ export class Times {
   }
 
   /**
-   * Formats a time for tables: `3h ago`, or ISO 8601. `nowMs`: the current time, for a command that
-   * keeps running.
+   * Formats a time for tables: `3h ago`, or ISO 8601. A command that keeps running passes the
+   * current time as `nowMs`.
    */
   shortAge(ms: number, nowMs: number = this.#nowMs): string {
     return this.#isIso ? iso(ms) : shortTime(ms, nowMs);

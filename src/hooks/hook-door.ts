@@ -38,7 +38,7 @@ export interface HookSettings {
  */
 const MAX_OPEN = 16;
 
-/** Answers events and keeps the workspaces that they concern open. */
+/** Answers events. Keeps open the workspaces that the events concern. */
 export class HookDoor {
   readonly #around: ConfigSources;
   readonly #state: StateFlags;

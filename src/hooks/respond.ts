@@ -307,8 +307,8 @@ async function strayWrites(
 }
 
 /**
- * The denial of a change that stays forbidden even after a read: outside the workspace, or in a file that only the user
- * may change.
+ * The denial of a change that no read would allow: in a file that only the user may change, or
+ * outside the workspace if the policy refuses that.
  */
 async function forbiddenBy(
   scene: Scene,

@@ -193,8 +193,8 @@ const OWN_VARIABLES = [
 ];
 
 /**
- * True if the resident process would answer this call as this process does, and the hook script has
- * not tried it yet.
+ * True if the resident process would give the same answer as this process, and the hook script has
+ * not called it yet.
  */
 function isForResident({ env, platform }: HookProcess, { roots, session }: HookSettings): boolean {
   return (

@@ -275,7 +275,8 @@ export function formOf(tool: { readonly outputSchema?: unknown }): Form {
  * the model can act on it.
  */
 export function toolResult(answer: ToolAnswer, form: Form): ToolResult {
-  // The key is assigned, because a computed name in a literal takes ten times as long on Node 20.
+  // Assign the key separately, because a computed name in a literal takes ten times as long on Node
+  // 20.
   const meta: Record<string, unknown> = {};
   meta[OUTCOME_KEY] = answer.outcome;
   if (!answer.ok) {

@@ -39,8 +39,8 @@ interface StdioOptions {
 }
 
 /**
- * Reading pauses while this much output is waiting. Large enough for clients that send first and
- * read later.
+ * Reading pauses while this much output is waiting. Large enough for clients that send all their
+ * requests before they read.
  */
 const MAX_WAITING_BYTES = 16 << 20;
 
@@ -141,7 +141,7 @@ async function finish(end: StdioEnd, { options, connection, output, hurry }: Fin
   await within(cancelMs, output.flush(), hurry);
 }
 
-/** Waits for `work`, but for at most `ms`, and no longer once `hurry` is aborted. */
+/** Waits for `work`, for at most `ms`. Stops waiting when `hurry` is aborted. */
 async function within(ms: number, work: Promise<void>, hurry: AbortSignal): Promise<void> {
   if (hurry.aborted) return;
   const enough = new Promise<void>((resolve) => {

@@ -53,8 +53,8 @@ export function harmless(text: string): string {
 }
 
 /**
- * Matches control characters, except tab, newline and the carriage return at a line end, and characters that change
- * the text direction.
+ * Matches characters that change the text direction, and control characters except tab, newline and
+ * the carriage return at a line end.
  */
 const STEERING =
   /[\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F-\u009F\u2028-\u202E\u2066-\u2069]|\r(?!\n|$)/g;

@@ -14,7 +14,7 @@ export interface ExplainOptions {
   readonly wording?: PresetName | undefined;
   /** Set for a client without a name: nothing is remembered between its calls. */
   readonly forgets?: true;
-  /** Set if files that the session's shell prints count as read too, as they do with hooks. */
+  /** Set if file contents that a shell command prints count as read, as they do with hooks. */
   readonly shellReads?: true;
 }
 

@@ -51,7 +51,7 @@ export const CLIENTS: { readonly [name in ClientName]: Client } = {
         : [joined(places, places.project, '.mcp.json')],
     // Claude Code starts servers in its own working directory, so `.` is the project.
     projectDir: '.',
-    // Without `alwaysLoad` the tools are hidden behind a tool search.
+    // Without `alwaysLoad`, the model must search for the tools before it can call them.
     entry: ({ command, args }) => ({ command, args, alwaysLoad: true }),
     remote: ({ url, token }) => ({ type: 'http', url, headers: bearer(token), alwaysLoad: true }),
     next:

@@ -203,7 +203,7 @@ function wrapTomlEntry(text: string, place: TomlPlace, prefix: Launch): EditedCo
   });
 }
 
-/** Removes our proxy from every entry that has it, or only from the named one. */
+/** Removes our proxy from the entry `place.name`. Without a name, removes it from all entries. */
 function unwrapTomlEntries(text: string, place: Partial<TomlPlace> & { servers: string }): EditedConfig {
   return withTables(text, (tables) => {
     const splices = tables

@@ -138,9 +138,9 @@ function planHooks(request: ConfigureRequest, hooks: HookRequest, plan: Plan): r
 }
 
 /**
- * The pieces that `remove` takes out of `text`: all that name Lookfirst, and those among the others
- * (denied tools) that `init` has recorded. Without a record, the others are taken out only if
- * `text` contains every one of them.
+ * The pieces that `remove` takes out of `text`. Pieces that name Lookfirst are ours. Other pieces
+ * (denied tools) are ours if `added`, the record of `init`, lists them. Without a record, they are
+ * ours if `text` contains all of them.
  */
 function ourPieces(
   text: string | undefined,

@@ -78,9 +78,7 @@ export class FormerFiles {
     };
   }
 
-  /**
-   * Of the folders above a deleted file, removes those that `init` created and that are empty now.
-   */
+  /** Removes the folders above a deleted file that are empty and that `init` created. */
   dropFolders(path: string): void {
     this.#dropFolders((folder) => path.startsWith(folder + sep));
   }

@@ -34,7 +34,7 @@ export interface ClientHooks {
   pieces(files: HookFiles): readonly HookPiece[];
   /** The piece that makes the client's shell run on a layer (a copy-on-write view of the workspace). */
   shell?(files: HookFiles): HookPiece;
-  /** Pieces that also deny the client's own edit tools (`--only`). */
+  /** Pieces for `--only`: they deny the client's own edit tools. */
   readonly only?: readonly HookPiece[];
   /** The next step for the user. */
   readonly next: string;
@@ -66,7 +66,7 @@ const CLAUDE_CODE: ClientHooks = {
       ? joined(places, places.home, '.claude', 'settings.json')
       : joined(places, places.project, '.claude', 'settings.local.json'),
   pieces: ({ script }) => {
-    // Uses separate arguments instead of one shell line, because Claude Code quotes a whole shell line in its errors.
+    // Uses separate arguments, because Claude Code would repeat a whole shell line in its errors.
     const hook = (event: string, more: object = {}) => ({
       type: 'command',
       command: script,
@@ -121,8 +121,8 @@ function failOpen(script: string, client: ClientName, event: string): string {
 }
 
 /**
- * The time limit of Codex's `SessionEnd` hook in seconds. Codex prints a warning if a hook allows
- * more time.
+ * The time limit of Codex's `SessionEnd` hook in seconds. Codex prints a warning about a longer
+ * one.
  */
 const CODEX_END_S = 3;
 

@@ -79,7 +79,7 @@ interface Document {
   readonly servers: ObjectNode | undefined;
 }
 
-/** Parses the document and refuses one that cannot be edited without guessing. */
+/** Parses the document. Refuses a document that cannot be edited reliably. */
 function withDocument(
   text: string,
   { servers: key }: { readonly servers: string },
@@ -120,7 +120,7 @@ function changeEntry(
   return reason === undefined ? edited(updated(text, place, entry)) : cannotEdit(reason, text, there.from);
 }
 
-/** The entry with our name, unless it starts another program. */
+/** The entry with our name; undefined if it is missing or starts another program. */
 function ownEntry(text: string, servers: ObjectNode, name: string): MemberNode | undefined {
   const entry = memberOf(servers, name);
   return entry === undefined || startsAnother(valueText(text, entry)) ? undefined : entry;
@@ -251,7 +251,7 @@ export function wrapJsonEntry(text: string, place: EntryPlace, prefix: Launch): 
   });
 }
 
-/** Removes our proxy from every entry that has it, or only from the named one. */
+/** Removes our proxy from the entry `place.name`. Without a name, removes it from all entries. */
 export function unwrapJsonEntries(
   text: string,
   place: Partial<EntryPlace> & { servers: string },

@@ -65,9 +65,9 @@ export function removeMember(text: string, object: ObjectNode, member: MemberNod
 }
 
 /**
- * The position from which a member is cut. The cut includes the blanks and one line break before
- * the member. The line break stays if it ends a line comment that would otherwise swallow the text
- * after the member. `open`: the end of the previous member or of the brace.
+ * The position from which a member is cut: before the blanks and one line break that precede the
+ * member. If that line break ends a line comment, it may have to stay: the comment would otherwise
+ * swallow the text after the member. `open`: the end of the previous member or of the brace.
  */
 function cutFrom(text: string, member: MemberNode, open: number): number {
   const indent = blanksBefore(text, member.from);

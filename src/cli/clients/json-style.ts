@@ -16,7 +16,10 @@ export interface JsonStyle {
   readonly unit: string;
 }
 
-/** Detects the layout from the first line ending and the first indented key; two spaces if there is none. */
+/**
+ * Detects the layout from the first line ending and the first indented key. Without an indented
+ * key, a level is two spaces.
+ */
 export function styleOf(text: string): JsonStyle {
   return { eol: eolOf(text), unit: /\n([ \t]+)"/.exec(text)?.[1] ?? '  ' };
 }

@@ -33,8 +33,8 @@ export function proxyLaunch(dir: string, platform: NodeJS.Platform, starter: Sta
 }
 
 /**
- * The number of words at the beginning of a command line that start our proxy, up to `--`; 0 if they start something
- * else.
+ * The number of words at the beginning of a command line that start our proxy, including `--`; 0 if
+ * they start something else.
  */
 export function proxyWords(words: readonly string[]): number {
   const own = withoutShell(words);
@@ -91,7 +91,10 @@ function starterWords(own: readonly string[]): number {
   return isOurs ? 2 : -1;
 }
 
-/** True if a command line starts this program, in any of its forms. */
+/**
+ * True if a command line starts this program, either directly or through a program such as npx or
+ * node.
+ */
 export function startsUs(words: readonly string[]): boolean {
   const own = withoutShell(words);
   const starter = /^(?:npx|bunx|pnpx|node|bun)(?:\.exe|\.cmd)?$/.test(lastPart(own[0] ?? ''));

@@ -192,8 +192,8 @@ class TomlScanner {
 }
 
 /**
- * A string's value. Decodes escapes only in strings with one pair of double quotes, and only those
- * that JSON has too. Returns other strings without their quotes.
+ * A string's value. Decodes escapes only in a string with one pair of double quotes, and only if
+ * all its escapes are valid in JSON.
  */
 function decoded(written: string, quotes: number): string {
   if (quotes === 1 && written.startsWith('"'))

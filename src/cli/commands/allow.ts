@@ -81,9 +81,9 @@ async function allow(cli: Cli, path: string | undefined, flags: AllowFlags): Pro
 }
 
 /**
- * Asks for confirmation before a folder that contains the home folder is allowed: a relative path
- * may name it by mistake. Without a terminal, `--yes` is needed. Returns the exit code of a
- * refusal, or undefined if the command may go on.
+ * Asks for confirmation before it allows a folder that contains the home folder, because a relative
+ * path may name such a folder by mistake. Without a terminal, `--yes` is needed. Returns the exit
+ * code of a refusal, or undefined if the command may go on.
  */
 async function stopUnlessMeant(cli: Cli, path: string, flags: AllowFlags): Promise<ExitCode | undefined> {
   const { absolute } = canonicalPath(cli.cwd, path);

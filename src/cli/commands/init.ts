@@ -56,7 +56,8 @@ export function defineInit(cli: Cli): Command {
     .option('--root <dir>', 'the folder to serve (default: the current one)')
     .addHelpText('after', INIT_EXAMPLES)
     .action(async (name: ClientName, flags: Flags) => {
-      // Refuse a missing folder: its server would not start, and only the client would show why.
+      // Refuse a missing folder: a server for it would not start, and only the client would show
+      // why.
       if (flags.root !== undefined && canonicalPath(cli.cwd, flags.root).kind !== 'folder')
         command.error(`error: there is no folder ${flags.root}`);
       cli.end(await configureAsOperator(cli, 'init', { name, flags }));
@@ -185,8 +186,8 @@ async function print(
 }
 
 /**
- * The command that starts this program: npx for a package that npm installed. npx does not find a
- * checkout, so the command for a checkout consists of the full paths of Node and the program.
+ * The command that starts this program. For a package that npm installed, it uses npx. For a
+ * checkout, which npx does not find, it consists of the full paths of Node and the program.
  */
 function starterOf({ self }: Cli, { command }: Flags): Starter {
   const [, program = ''] = self;

@@ -23,7 +23,7 @@ interface Flags extends UndoFlags {
 }
 
 const DEFAULT_LIMIT = 20;
-/** The number of files named in a row of the list; `--json` has them all. */
+/** Maximum number of file names in a row of the list; `--json` has them all. */
 const MAX_NAMED = 5;
 
 /** `lookfirst rewind`: returns the files to the beginning of a turn. */

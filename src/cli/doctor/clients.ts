@@ -137,7 +137,7 @@ async function checkCommand(
     : fail(client.name, `the command in ${file} (${words.join(' ')}): ${problem}`);
 }
 
-/** Variables that keep a server away from the user's own state. */
+/** Variables that make a server use a temporary state folder instead of the user's. */
 function ownState(stage: Stage): ClientPlaces['env'] {
   return { LOOKFIRST_HOME: stage.state, LOOKFIRST_STORE: '', LOOKFIRST_SESSION: '' };
 }

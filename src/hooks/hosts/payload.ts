@@ -5,7 +5,10 @@ export function payloadText(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** Returns `{ [name]: value }` if the value is text, else nothing: hosts omit fields or send null. */
+/**
+ * Returns `{ [name]: value }` if the value is text. Else returns `{}`, because hosts omit fields or
+ * send null.
+ */
 export function optionalText<Name extends string>(name: Name, value: unknown): { [K in Name]?: string } {
   const text = payloadText(value);
   return (text === undefined ? {} : { [name]: text }) as { [K in Name]?: string };

@@ -22,7 +22,7 @@ interface Question {
   readonly client: string;
   /** The text that the host wrote to stdin. */
   readonly text: string;
-  /** Settings of the call, by the names of their headers. */
+  /** Settings of the call, by header name. */
   readonly headers: Readonly<Record<string, string | undefined>>;
 }
 
@@ -89,7 +89,7 @@ function isStarting(path: string): boolean {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (stats === undefined || Math.abs(Date.now() - stats.mtimeMs) > START_MS) return false;
   const pid = readFileSync(path, 'utf8');
-  // An empty file means that the other caller has not started the process yet.
+  // An empty file means that the caller that created it has not started the process yet.
   return pid === '' || isRunning(pid);
 }
 

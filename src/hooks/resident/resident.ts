@@ -139,7 +139,7 @@ async function serve(
 function headersOf(incoming: IncomingMessage): Record<string, string | undefined> {
   const headers: Record<string, string | undefined> = {};
   for (const [name, value] of Object.entries(incoming.headers)) {
-    // Header bytes arrive as Latin-1; paths in them are UTF-8.
+    // Node decodes header bytes as Latin-1, but paths in them are UTF-8.
     if (typeof value === 'string') headers[name] = Buffer.from(value, 'latin1').toString('utf8');
   }
   return headers;

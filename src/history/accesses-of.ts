@@ -91,8 +91,8 @@ function changeAccess(intent: ForeignIntent, scene: Scene, all: readonly Touch[]
     case 'touch':
       return editAccess(movedTo(intent.path, all), scene);
     case 'insert':
-      // An insert without `afterLine` appends. This needs no knowledge of the file, so it proves
-      // none.
+      // An insert without `afterLine` appends. This does not show that the model knows any line of
+      // the file.
       return intent.afterLine === undefined ? [] : editAccess(intent.path, scene);
     case 'delete':
     case 'move':
@@ -115,7 +115,7 @@ function editAccess(given: string, scene: Scene): readonly Access[] {
   return path === undefined ? [] : [{ kind: 'edit', path, given }];
 }
 
-/** The path that a file has after the call. Another touch of the same call may move the file. */
+/** The new path of a file if the call also moves it; otherwise `path`. */
 function movedTo(path: string, all: readonly Touch[]): string {
   for (const touch of all)
     if (touch.does === 'change' && touch.intent.kind === 'move' && touch.intent.source === path)

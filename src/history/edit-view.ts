@@ -49,8 +49,8 @@ export function carriedView(path: string, latest: Iterable<SeenEntry>, edited: E
   if (coverage.kind === 'none') return { view: bareView(path, { how: 'edit', totalLines }), roots: [] };
   const shown = ranges.map((range) => {
     const text = after.slice(range);
-    // A read does not show the newline after the last line of its range. So leave it out here too,
-    // except at the end of the file.
+    // A read does not show the newline after its last line. So leave it out, except at the end of
+    // the file.
     return shownText(range.to < totalLines ? text.slice(0, -1) : text, range);
   });
   const view = bareView(path, { coverage, totalLines, shown, how: 'edit' });

@@ -80,8 +80,8 @@ export class Fold {
   }
 
   /**
-   * The latest views of a file whose text is known, newest first. Leaves out views that are no
-   * longer part of the conversation. Searches only the last `MAX_CARRIED` views.
+   * The latest views of a file with known text, newest first. Leaves out views that are no longer
+   * part of the conversation. Searches only the last `MAX_CARRIED` views.
    */
   *lastShown(path: string): Iterable<SeenEntry> {
     const entries = this.#seen.ofPath(path);

@@ -24,8 +24,8 @@ export class ComparedText {
   }
 
   /**
-   * The lines of this text that a view showed exactly. Line endings and a final newline may differ, because reads do
-   * not show them.
+   * The lines of this text that a view showed. Line endings and a final newline may differ, because
+   * reads do not show them.
    */
   rangesShown(view: Pick<View, 'shown'>): readonly LineRange[] {
     return (view.shown ?? []).flatMap((shown) => {
@@ -81,8 +81,8 @@ function isShown(shown: ShownText, { text, size }: SizedText): boolean {
   const isUnended = size - 1 === shown.size && text.endsWith('\n');
   if (isUnended && hash('sha256', text.slice(0, -1)) === shown.sha256) return true;
   const lf = toLf(text);
-  // With `\r\r\n` in the text, CRLF remains after the conversion to LF. Then do not compare hashes,
-  // because a different text could have the same LF form.
+  // If the text contains `\r\r\n`, CRLF remains after the conversion. Then do not compare: the
+  // shown text could be a different one.
   if (lf.length === text.length || lf.includes('\r\n')) return false;
   const bare = text.endsWith('\r\n') ? [text.slice(0, -2)] : [];
   return [lf, ...bare].some((other) => isShown(shown, sizedText(other)));

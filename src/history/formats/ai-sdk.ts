@@ -15,8 +15,8 @@ import { messageFormat, type NamedMessages } from './message-format.ts';
 const PARTS = new Set(['tool-call', 'tool-result', 'tool-error', 'tool-invocation', 'dynamic-tool']);
 
 /**
- * Messages of the Vercel AI SDK, as sent to the model or as the UI saves them, one by one or as a
- * list. A list replaces everything before it, because the format does not record removals.
+ * Messages of the Vercel AI SDK: model messages or UI messages, single or as a list. A list
+ * replaces everything before it, because the format does not record removals.
  */
 export const AI_SDK: Format = messageFormat({
   name: 'ai-sdk',

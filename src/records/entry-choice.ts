@@ -65,8 +65,8 @@ export class EntryChoice {
 }
 
 /**
- * True for an entry that only says that a session goes on: another process joined it, or a later
- * command line resumed its session.
+ * True for an entry that only says that a session continues, in another process or in a later
+ * command.
  */
 function isContinued({ session, text }: Entry): boolean {
   return text === SESSION_CONTINUED || (session === COMMAND_LINE && text === 'resumed');

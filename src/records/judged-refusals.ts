@@ -164,8 +164,7 @@ function alarmsIn(entries: readonly Entry[]): Entry[] {
 }
 
 /**
- * The bytes that the session did not have to read again, because a refusal or a notice showed it a
- * diff of the file.
+ * The size of the files that the session did not have to read again, because it was shown a diff.
  */
 function rereadBytes({ kind, sizeBytes, effects = [] }: Entry): number {
   if (kind === 'refusal') return sizeBytes ?? 0;

@@ -92,7 +92,7 @@ export async function* sessionViews(
 
 /**
  * Forgets which files a session has seen, ends its claims, and records this in the journal. The
- * session stays listed while a process of this machine has it open. Returns the number of these
+ * session stays listed while a process of this machine has it open. Returns the number of forgotten
  * files; undefined if there is no such session.
  */
 export async function forgetSession(

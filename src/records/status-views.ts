@@ -119,7 +119,10 @@ export async function clientOf(
   return entry === undefined ? undefined : (await store.session(entry.session))?.client;
 }
 
-/** The number of files that a session has seen, the number that changed since, and its last use. */
+/**
+ * The number of files that a session has seen, the number that changed since, and the time of the
+ * session's last use.
+ */
 interface SessionFreshness {
   readonly seen: number;
   readonly outOfDate: number;

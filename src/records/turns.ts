@@ -67,8 +67,8 @@ function unlessRepeated(entries: readonly Entry[]): (entry: Entry) => boolean {
 }
 
 /**
- * Returns a filter that removes turn entries of a sub-agent that have the turn id of its parent:
- * such a sub-agent works in its parent's turn.
+ * Returns a filter that removes a sub-agent's turn entries that have a turn id of its parent. The
+ * sub-agent then works in its parent's turn.
  */
 function unlessInherited(entries: readonly Entry[], families: Families): (entry: Entry) => boolean {
   const marks = entries.filter(({ kind }) => kind === 'turn');

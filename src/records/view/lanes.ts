@@ -38,8 +38,8 @@ export function laneAxis(times: ArrayLike<number>): LaneAxis {
 }
 
 /**
- * The longest pause that is drawn to scale. Longer pauses are drawn with this length. It is a part
- * of the total time, so that short recordings have shortened pauses, too.
+ * The longest pause that is drawn to scale; longer pauses are drawn with this length. It is a
+ * twelfth of the total time, within limits.
  */
 function pauseFor(times: ArrayLike<number>): number {
   const total = (times[times.length - 1] ?? 0) - (times[0] ?? 0);

@@ -68,8 +68,8 @@ export interface Images {
   sync(hashes: readonly string[], whole?: WholeSync): Promise<void>;
   /**
    * Restricts files that `adopt` has stored to their owner (0600). Call it only after the journal
-   * has recorded the change: before that, a failed change puts the same file back, with its
-   * original mode. `mode`: the file's present mode, if known.
+   * has recorded the change: until then, a failure may put the file back, with its original mode.
+   * `mode`: the file's present mode, if known.
    */
   makePrivate(images: readonly { readonly sha256: string; readonly mode?: bigint | undefined }[]): void;
   has(sha256: string): Promise<boolean>;
@@ -150,7 +150,10 @@ export interface TreeFile {
   /** The path relative to the folder. */
   readonly name: string;
   readonly fingerprint: Fingerprint;
-  /** The stamp of exactly these bytes: an equal stamp proves that the file still holds them. */
+  /**
+   * The file's stamp when it held exactly these bytes. If the file still has this stamp, it still
+   * holds them.
+   */
   readonly stamp: Stamp;
 }
 

@@ -32,10 +32,10 @@ interface LateNotesOptions {
 }
 
 /**
- * A store that delays notes (records of reads) for a few milliseconds and writes them in one
- * transaction, which is most of their cost. This process sees its notes at once: `recall` also
- * searches waiting notes, and every other query that depends on notes first writes them. If that
- * fails, the query fails, and the notes are kept for a retry.
+ * A store that delays notes (records of reads) for a few milliseconds, to write many in one
+ * transaction. This process sees its notes at once: `recall` also searches waiting notes, and every
+ * other query that depends on notes first writes them. If that fails, the query fails, and the
+ * notes are kept for a retry.
  */
 export class LateNotes implements Store {
   readonly url: string;

@@ -25,8 +25,9 @@ export function openRevisions(home: string): RevisionOf {
 }
 
 /**
- * Returns a function that computes revisions with this key. A revision is an HMAC: a plain hash
- * would let an agent compute it with `sha256sum`, and then overwrite a file that it has never read.
+ * Returns a function that computes revisions with this key. A revision is an HMAC. A plain hash
+ * could be computed with `sha256sum`, and an agent could then overwrite a file that it has not
+ * read.
  */
 export function revisionsUnder(key: KeyObject): RevisionOf {
   const kept = new Map<string, string>();

@@ -19,8 +19,8 @@ export interface State {
 }
 
 /**
- * A URL for messages, without any password. May remove too much, because a malformed URL must not
- * show its password, either.
+ * A URL for messages, without any password. May remove more than that, so that a malformed URL
+ * cannot show its password.
  */
 export function withoutPassword(url: string): string {
   return url.replace(/^(\w+:(?:\/\/)?[^:/?#]*):.*@/s, '$1@').replace(/([?&][^=&]*pass[^=&]*=)[^&]*/gi, '$1…');

@@ -160,7 +160,7 @@ describe('a retained inode', () => {
 });
 
 describe('of several inodes with the same bytes', () => {
-  /** Stores `count` equal files. A program with the first open then writes `text` at byte `at`. */
+  /** Stores `count` equal files. A program that has the first one open writes `text` at `at`. */
   async function afterLateWrite(count: number, text: string, at: number): Promise<Setting> {
     const t = setting();
     const late = openSync(t.file, 'r+');

@@ -23,8 +23,8 @@ import type { WholeSync } from '../images.ts';
 import { isAlive, ownerOfThisProcess } from '../owner.ts';
 
 /**
- * Mode of images (stored file contents) that are our own copies. A file that was moved here from
- * the workspace keeps its mode.
+ * Mode of images (stored file contents) that are our own copies. Files that were moved here from
+ * the workspace have other modes.
  */
 export const COPY_MODE = 0o400;
 
@@ -120,8 +120,8 @@ export class ImageFolder {
   }
 
   /**
-   * A second path for a stored file, which another file with the same bytes replaces. After
-   * `MAX_TWINS` calls, the oldest of these paths is used again.
+   * A second path for a stored file, whose first path goes to another file with the same bytes.
+   * After `MAX_TWINS` calls, the oldest second path is used again.
    */
   twin(sha256: string): string {
     this.#twins = (this.#twins + 1) % MAX_TWINS;

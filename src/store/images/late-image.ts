@@ -34,8 +34,8 @@ export async function* setAsideLate(
     if (fingerprint === undefined) continue;
     const written = await splitOff(folder, fingerprint);
     const twins = await setAsideLateTwins(folder, fingerprint, paths);
-    // Another copy of the original bytes may be under the regular name, compressed, or in a folder
-    // that left the workspace as a whole.
+    // The original bytes may also be stored under the regular name, compressed, or in a folder that
+    // left the workspace.
     const isLost =
       statsOf(folder.image(sha256)) === undefined &&
       packedFile(folder, sha256) === undefined &&

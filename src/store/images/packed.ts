@@ -155,8 +155,8 @@ function removePlain(
   sha256: string,
   { ino, mtimeMs }: { readonly ino: number; readonly mtimeMs: number },
 ): boolean {
-  // Rename the stored file to a temporary name before checking it, so that no other file can take
-  // its place. If this process dies in between, the compressed form remains.
+  // First rename the file to a temporary name, under which no other process can replace it. If this
+  // process dies now, the compressed form remains.
   const [image, aside] = [folder.image(sha256), folder.ready(folder.temp())];
   if (!setAside(image, aside)) return false;
   const stats = statsOf(aside);
@@ -169,9 +169,9 @@ function removePlain(
 }
 
 /**
- * Removes images (stored file contents) that are no longer needed. First hides each image from
- * processes that store the same bytes: they must store them again. Then calls `needed`, which names
- * images that a change has come to rely on before, and puts these back.
+ * Removes images (stored file contents) that are no longer needed. First hides each image, so that
+ * a process with the same bytes stores them again. Then calls `needed` and puts back the images
+ * that a change already relies on.
  */
 export async function removeImages(
   folder: ImageFolder,

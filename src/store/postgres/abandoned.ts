@@ -43,8 +43,8 @@ export class AbandonedChanges {
     this.#changes.add(change);
     const file = this.#fileOf(change);
     if (file === undefined) return;
-    // Ignore a full or read-only disk: this process still withdraws the change, unless it is killed
-    // first.
+    // Ignore a full or read-only disk: this process still withdraws the change, unless it is
+    // killed.
     unlessErrno(() => {
       mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
       writeFileSync(file, '', { mode: 0o600 });

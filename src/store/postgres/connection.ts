@@ -217,9 +217,9 @@ export class PostgresConnection {
   }
 
   /**
-   * Allows named statements if no pooler is in use: a pooler may give each transaction to another
-   * server process, which does not know the names. Without a pooler, the process that answers is
-   * the one that accepted the connection. Until the answer arrives, statements are unnamed.
+   * Allows named statements if no pooler is in use. A pooler may give each transaction to another
+   * server process, which does not know the names. Without one, the process that answers is the one
+   * that accepted the connection. Callers do not wait for the answer.
    */
   #findPooler(client: PgClient): void {
     client.ask({ text: 'select pg_backend_pid() as pid', values: [] }).then(

@@ -103,8 +103,8 @@ export class PostgresImages implements Images {
   }
 
   /**
-   * Sends the bytes to the database if the announced change did not contain them, for example
-   * because another program has changed the file since. Then stores the file on this machine.
+   * Sends the bytes to the database, unless they were sent with the announced change. Then stores
+   * the file on this machine.
    */
   async adopt(fromPath: string, fingerprint: Fingerprint, how: Adoption = {}): Promise<Kept> {
     const { sha256 } = fingerprint;

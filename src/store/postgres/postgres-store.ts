@@ -26,8 +26,8 @@ import { dayOf, makePartitions } from './schema.ts';
 import { losesSightings, RecentFollower, SeenCache, TRUSTED_MS } from './seen-cache.ts';
 
 /**
- * A record with more stored file contents than this sends them as one list instead of one parameter
- * each, because PostgreSQL accepts at most 65,535 parameters per statement.
+ * Above this number, a record sends its file contents as one list instead of one parameter each.
+ * PostgreSQL accepts at most 65,535 parameters per statement.
  */
 const MAX_PARAMETERS = 1000;
 
@@ -67,8 +67,8 @@ export class PostgresStore implements Store {
 
   recall(session: string, key: string): Awaitable<Sighting | undefined> {
     if (this.#closed) throw closedFault();
-    // If the server does not answer, use the cached sighting (what the session has read of the
-    // file), even if it may be stale. This is safe, because a read destroys nothing.
+    // If the server does not answer, use the cached sighting (what the session has read), even a
+    // stale one: a read destroys nothing.
     const known = this.#seen.recall(session, key, this.#db.isAway ? 'stale' : 'checked');
     return known === undefined ? this.#load(session, key) : known.sighting;
   }
@@ -137,8 +137,8 @@ export class PostgresStore implements Store {
     }
     const hashes = images.map(({ fingerprint }) => fingerprint.sha256);
     const bodies = images.map(({ bytes }) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
-    // Send each content as its own parameter unless there are too many: the driver sends parameters
-    // as bytes, but the members of a list as longer text.
+    // Use a list only for many contents: the driver sends parameters as bytes, but members of a
+    // list as longer text.
     const isMany = bodies.length > MAX_PARAMETERS;
     const list = isMany ? '$3' : `array[${bodies.map((_, index) => `$${index + 3}`).join()}]`;
     const text = `select ${s}.lf_record($1, $2, ${list}::bytea[]) as n`;

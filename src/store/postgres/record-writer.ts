@@ -100,9 +100,8 @@ export class RecordWriter {
   }
 
   /**
-   * True if this process has abandoned the change, because the server did not confirm its
-   * announcement, and the server has not withdrawn it yet. Without an id: true if there is any such
-   * change.
+   * True if this process has abandoned the change and the server has not withdrawn it yet. Without
+   * an id: true if there is any such change.
    */
   hasAbandoned(change?: string): boolean {
     return change === undefined ? this.#abandoned.all.length > 0 : this.#abandoned.has(change);

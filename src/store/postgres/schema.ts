@@ -114,8 +114,8 @@ drop function if exists ${s}.lf_append(${s}.chains, jsonb, jsonb), ${s}.lf_chain
 }
 
 /**
- * The migration that keeps the row of a withdrawn change for a while: the record of the change's
- * start may reach the server only after the withdrawal.
+ * The migration that keeps the row of a withdrawn change for a while, because the announcement may
+ * arrive after the withdrawal.
  */
 function withdrawnChanges(s: string): string {
   return `alter table ${s}.pending add column withdrawn_ms bigint;`;

@@ -61,7 +61,7 @@ export class Recalled {
     return this.#asked ? this.#latest : this.versionNow();
   }
 
-  /** Reads the version number now. Lookups that arrive in the same moment use this number, too. */
+  /** Reads the version number now. Other lookups at the same moment reuse it. */
   versionNow(): number {
     this.#latest = this.#versionNow();
     this.#asked = true;

@@ -352,8 +352,8 @@ export function showRead(
   const lines = viewOf(bytes);
   if (style.lines !== 'numbered')
     return escaped(style.lines === 'raw' ? lines : joined(lines), style.foot(result, context));
-  // Return text for CRLF files, because the `\r` is not part of a line, and for an empty file,
-  // which has no line to number. Look for a single `\r` first: that is faster, and few files have
+  // A file with CRLF needs decoded text, because its lines are shown without `\r`. An empty file
+  // has no line to number. Search for a single `\r` first: that is faster, and few files contain
   // one.
   if (lines.length === 0 || (lines.includes(RETURN) && lines.includes('\r\n')))
     return styledText(result, style, context);

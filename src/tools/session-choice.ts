@@ -82,10 +82,10 @@ export function sessionSelector(options: ChoiceOptions): (call: Calling) => Sess
 const TOOL_USE_KEY = 'claudecode/toolUseId';
 
 /**
- * Resolves to the session of the sub-agent that makes a call, if a hook has reported the call;
- * otherwise to `choice`. Claude Code starts one server for a conversation and all its sub-agents,
- * and sends an id of the call, but not of the sub-agent. Returns undefined if the call has no id,
- * if it names its session itself, or if `choice` is not a named session.
+ * Finds the session of the sub-agent that makes a call. Claude Code sends only an id of the call;
+ * its hook has reported which sub-agent makes the call. Resolves to `choice` if no hook has
+ * reported it. Returns undefined if there is nothing to look up: the call has no id or names its
+ * session itself, or `choice` is not a named session.
  */
 export function subAgentChoice(
   store: Pick<Store, 'pending'>,
@@ -180,8 +180,8 @@ export class SessionPool {
   }
 
   /**
-   * Runs a call in its session. `client`: the name of the calling program, recorded if the session
-   * is opened.
+   * Runs a call in its session. `client`: the name of the calling program, recorded if this call
+   * opens the session.
    */
   use<T>(
     choice: Chosen,
@@ -190,8 +190,8 @@ export class SessionPool {
   ): Awaitable<T> {
     if (choice.kind === 'call') return this.#once(work);
     const pooled = this.#take(keyOf(choice), choice, client);
-    // Count only asynchronous calls (`during`), to keep their session open. Nothing can close the
-    // session during a synchronous call.
+    // `during` keeps the session open while an asynchronous call runs. A synchronous call does not
+    // need it, because nothing else can run meanwhile.
     if (!(pooled.session instanceof Promise)) {
       const done = work(pooled.session);
       return done instanceof Promise ? during(pooled, done) : done;
@@ -227,7 +227,7 @@ export class SessionPool {
 
   #take(key: string, choice: Kept, client?: string | undefined): Pooled {
     const known = this.#pooled.get(key);
-    // A single session, which most servers have, needs no order of last use.
+    // With a single session, as on most servers, the order of last use does not matter.
     if (known !== undefined && this.#pooled.size === 1) return known;
     const pooled = known ?? this.#opened(key, choice, client);
     this.#pooled.delete(key);
@@ -242,7 +242,10 @@ export class SessionPool {
     return pooled;
   }
 
-  /** Makes calls wait for a session. When it is open, later calls get it synchronously. */
+  /**
+   * Stores the promise of a session, for which calls then wait. Once it is resolved, later calls
+   * get the session synchronously.
+   */
   #settle(pooled: Pooled, session: Promise<GatedSession>): void {
     pooled.session = session;
     session.then(

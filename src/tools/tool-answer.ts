@@ -97,7 +97,10 @@ export interface ToolContext {
   readonly times?: CallTimes | undefined;
   /** Asks the user to approve a change; absent if the client cannot ask. */
   readonly approve?: Approver | undefined;
-  /** Reports progress. Does nothing if the client did not request it, or if `done` did not grow. */
+  /**
+   * Reports progress. Ignored if the client did not request progress, or if `done` is not larger
+   * than before.
+   */
   progress(done: number, total?: number, message?: string): void;
 }
 

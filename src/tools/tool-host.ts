@@ -92,7 +92,10 @@ interface ToolHostOptions extends ChoiceOptions {
  */
 const ALWAYS_LOADED = { 'anthropic/alwaysLoad': true } as const;
 
-/** Makes the tools of a dialect (its tool names and arguments) for one workspace. */
+/**
+ * Creates the tool host of one workspace. The dialect determines the names and arguments of the
+ * tools.
+ */
 export function createToolHost(options: ToolHostOptions): ToolHost {
   const { dialect, version, log } = options;
   const tools = offeredTools(dialect, options);

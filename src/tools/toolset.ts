@@ -79,14 +79,14 @@ export interface ToolsetTool {
   readonly destructive: boolean;
   /**
    * Runs the tool. A refusal, including that of invalid arguments, is an answer with `ok: false`.
-   * Throws a Fault on failure, and the reason of `signal` if it fires before anything was changed.
+   * Throws a Fault on failure. If `signal` fires before anything was changed, throws its reason.
    */
   call(args: unknown, options?: ToolCallOptions): Promise<ToolsetAnswer>;
 }
 
 export interface ToolCallOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Called regularly during a listing, a search or a long read. */
+  /** Called regularly during a listing, a search, a long read or a command. */
   readonly onProgress?: ((done: number, total?: number, message?: string) => void) | undefined;
 }
 
@@ -193,8 +193,8 @@ function toolOf(tool: Tool, { dialect, current, virtualRoot, settingFor }: Offer
     const performing = { session, tool: name, context, names, watch, form: 'text' } as const;
     return andThen(callTool(meant, dialect, performing), (performed) => {
       const answered = answerFor(performed);
-      // Set `answeredAt` only after the caller has received the answer. A call that arrives earlier
-      // cannot rely on this answer.
+      // Set `answeredAt` only after the caller has received this answer. A call that arrived before
+      // that time cannot be based on this answer.
       queueMicrotask(() => {
         times.answeredAt = performance.now();
       });
@@ -336,9 +336,9 @@ const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
 };
 
 /**
- * Runs a tool for a framework. A refusal or a Fault becomes an answer with `ok: false`, which the adapter flags as
- * its framework flags errors. An abort is thrown, so that the framework sees its own signal. A small read is
- * answered without a promise, because a promise would take a tenth of the time of the read.
+ * Runs a tool for a framework. A refusal or a Fault becomes an answer with `ok: false`, which the
+ * adapter marks as an error of its framework. An abort is thrown. A small read is answered without
+ * a promise, which would make it a tenth slower.
  */
 export function answered(
   tool: AdapterTool,

@@ -25,9 +25,9 @@ export function rejectRequest(res: ServerResponse, rejection: Rejection): void {
 }
 
 /**
- * Reads the whole body. If it exceeds the limit, returns undefined at once, but still reads and
- * discards the rest. Otherwise the connection would break, and a client that is still sending would
- * never read the error. Rejects if the client disconnects.
+ * Reads the whole body. Returns undefined as soon as the body exceeds the limit, and rejects if the
+ * client disconnects. The rest of a long body is still read and discarded, because a client that is
+ * still sending could otherwise not read the error.
  */
 export function readBody(message: IncomingMessage, maxBytes: number): Promise<Buffer | undefined> {
   return new Promise((resolve, fail) => {
@@ -48,8 +48,9 @@ export function readBody(message: IncomingMessage, maxBytes: number): Promise<Bu
 }
 
 /**
- * The media types among the given ones that an Accept header accepts. The most specific range decides, and `q=0`
- * excludes. A missing header accepts none, because MCP requires one.
+ * The given media types that an Accept header accepts. If several ranges of the header match a
+ * type, the most specific one decides: with `q=0` it excludes the type. A missing header accepts
+ * none, because MCP requires one.
  */
 export function acceptedOf(header: string | undefined, types: readonly string[]): readonly string[] {
   const qualities = new Map<string, number>();
@@ -182,8 +183,8 @@ export function tokenLine(token: string, given: string | undefined): string {
 }
 
 /**
- * The token for configurations to paste. A token from the environment is replaced by a placeholder, because it is
- * never printed.
+ * The token in a configuration that the user can copy. A token from the environment is never
+ * printed, so a placeholder replaces it.
  */
 export function shownToken(token: string, given: string | undefined): string {
   return given === undefined ? token : 'THE_VALUE_OF_LOOKFIRST_TOKEN';

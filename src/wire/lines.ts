@@ -161,8 +161,8 @@ const WORST = 6;
 const SMALL_BLOCK_BYTES = 256;
 const BLOCK_BYTES = 4096;
 /**
- * Spare bytes at the end of the buffer: the last word of a block is written whole, even if only a
- * part of it is used.
+ * Spare bytes at the end of the buffer, because `#block` writes whole words of which it may use
+ * only a part.
  */
 const WORD_BYTES = 4;
 
@@ -214,7 +214,7 @@ export class JsonText {
     return this;
   }
 
-  /** Appends the output between two offsets again. */
+  /** Appends a copy of the output between two offsets. */
   again(from: number, to: number): this {
     this.#reserve(to - from);
     this.#out.copyWithin(this.#length, from, to);
@@ -268,9 +268,9 @@ export class JsonText {
   }
 
   /**
-   * Processes four bytes at a time. The three sums set the high bit of a byte that is below 0x20, a quote or a
-   * backslash. They may also flag bytes above such a byte, never below, so the lowest flag is correct. The word is
-   * written unchanged, and bytes from the flagged one on are overwritten.
+   * Escapes four bytes at a time. `special` has the high bit set in each byte that is below 0x20, a
+   * quote or a backslash. Only its lowest bit is reliable. The word is written unchanged, and then
+   * overwritten from that byte on.
    */
   #block(input: DataView, from: number, to: number): void {
     const out = this.#out;
@@ -318,10 +318,7 @@ export class JsonText {
   }
 }
 
-/**
- * A buffer size that suffices for the text with some escapes, and for the worst case in the last
- * block.
- */
+/** A buffer size for the text with some escapes, plus the worst case for its last block. */
 function roomFor(bytes: number): number {
   return bytes + (bytes >> 3) + blockFor(bytes) * (WORST + 2);
 }

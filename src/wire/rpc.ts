@@ -61,9 +61,9 @@ export const SERVER_ERROR = -32000;
 export const SESSION_NOT_FOUND = -32001;
 
 /**
- * Cheap checks of a message's bytes, so that most messages need no parsing. Inside a JSON string
- * every quote is escaped, so a quoted key found here is a real key, although perhaps of an inner
- * object.
+ * The functions below check the bytes of a message, so that most messages need no parsing. A quote
+ * inside a JSON string is always escaped, so `"method"` is never a part of a longer string. It may
+ * be a key of an inner object.
  */
 
 const METHOD = Buffer.from('"method"');
@@ -73,9 +73,9 @@ const QUOTE = 0x22;
 const COLON = 0x3a;
 
 /**
- * Every value of a `"method"` key in the line, at any depth. The list contains `undefined` for a
- * value that must be parsed, or if a key may be written with escapes. A line in which the caller
- * finds none of its methods and no `undefined` needs no parsing.
+ * Every string value of a `"method"` key in the line, at any depth. `undefined` stands for a value
+ * or key that may contain escapes. The caller must parse the line if the list contains `undefined`
+ * or one of the methods it handles.
  */
 export function methodsIn(line: Buffer): (string | undefined)[] {
   const found: (string | undefined)[] = [];
@@ -88,9 +88,8 @@ export function methodsIn(line: Buffer): (string | undefined)[] {
 }
 
 /**
- * The string value after a key. Undefined if the value contains escapes or is cut off: the line
- * must be parsed. Null if the text before `from` is not the key of a string, because no colon and
- * string follow.
+ * The string value after a key that ends at `from`. Undefined if the value contains escapes or is
+ * cut off. Null if no colon and string follow, so that the text was no such key.
  */
 function stringAfterColon(line: Buffer, from: number): string | undefined | null {
   let at = skipSpace(line, from);
@@ -134,8 +133,8 @@ const TAIL = /[,{]\s*"id"\s*:\s*("[ !#-[\]-~]*"|-?\d+)\s*\}\s*$/;
 const WINDOW = 256;
 
 /**
- * The id of a message as JSON text, if it is the first or last key, where all known implementations
- * put it. Undefined if it was not found there: parse the message.
+ * The id of a message as JSON text, if it directly follows a leading `jsonrpc` key or is the last
+ * key. All known implementations put it there. Undefined if it was not found: parse the message.
  */
 export function idIn(line: Buffer): string | undefined {
   const head = line.toString('latin1', 0, Math.min(line.length, WINDOW));

@@ -10,7 +10,10 @@ const CARRIAGE_RETURN = 13;
 export interface ServerEvent {
   readonly id: string | undefined;
   readonly type: string;
-  /** The data as one line. Line breaks between JSON tokens have no meaning, and JSON strings contain none. */
+  /**
+   * The data as one line, with spaces instead of line breaks. That does not change JSON, because
+   * JSON strings contain no line breaks.
+   */
   readonly data: Buffer;
 }
 

@@ -26,7 +26,10 @@ export interface ReplayTally {
   either: number;
   readonly rules: Readonly<Record<Rule, RuleTally>>;
   readonly codes: Record<string, number>;
-  /** Bytes of the diffs in STALE refusals, and of reads that would have shown the files instead (`rereadBytes`). */
+  /**
+   * `shownBytes`: the size of the diffs in STALE refusals. `rereadBytes`: the size of the reads
+   * that would have shown the files instead.
+   */
   shownBytes: number;
   rereadBytes: number;
   /** Paths whose bytes differ from git's at the end. */
@@ -64,9 +67,9 @@ const RECEIPT_BYTES = 60;
 const MAX_HUNKS = 12;
 
 /**
- * Replays a repository's history. The agent makes most commits through the gate, from what it has seen last; other
- * programs make the rest behind its back. Every change of the agent is judged by all rules against what really
- * happened.
+ * Replays a repository's history. The agent makes most commits through the gate, based on its last
+ * view of the files. Other programs make the rest without the agent's knowledge. Compares the
+ * verdict of each rule with the right one.
  */
 export async function replayHistory(replay: Replay): Promise<ReplayTally> {
   const run = new Run(replay);
@@ -169,7 +172,10 @@ class Run {
       utimesSync(file, seen.mtimeMs / 1000, seen.mtimeMs / 1000);
   }
 
-  /** Another program first makes a part of the change, or changes the lines that the agent is about to change. */
+  /**
+   * Another program changes the file before the agent does. It makes a part of the agent's change,
+   * or changes the same lines.
+   */
   #meanwhile(path: string, live: string, next: string): void {
     const file = join(this.#replay.root, path);
     const { mtimeMs } = statSync(file);
@@ -293,7 +299,8 @@ class Run {
       Lookfirst: outcome.ok,
       'whole-file hash': seen?.text === live,
       mtime: seen?.mtimeMs === mtimeMs,
-      // This rule ignores the old text of an edit, but an edit fails if the file lacks that text.
+      // This rule checks only that the file was read. But if the old text of an edit is missing,
+      // the edit fails under every rule.
       'read set': seen !== undefined && (at === 'whole' || truth !== 'must not'),
     };
     for (const rule of RULES) {
@@ -331,8 +338,8 @@ class Run {
   }
 
   /**
-   * Records that the agent knows the file after its edit, and also as it was just before. If the answer shows only a
-   * part of what changed, the agent reads the file instead.
+   * Records that the agent knows the file as it is now, and as it was before the edit (`before`).
+   * If a notice shows only a part of what changed, the agent reads the file instead.
    */
   async #learnt(path: string, result: object, before: string): Promise<void> {
     const notices = 'notices' in result && Array.isArray(result.notices) ? result.notices : [];
@@ -409,8 +416,9 @@ function lastHunk(before: string, after: string): Edit | undefined {
 }
 
 /**
- * The edit of an agent whose last view of the file is `seen`: its old text has the lines that `seen` has at that place.
- * Undefined if `seen` contains the old text of `edit`, or if no unique text can be named.
+ * The edit that an agent would make from the outdated text `seen`: its old text is what `seen` has
+ * at the place of `edit`. Undefined if `seen` contains the old text of `edit`, or if the outdated
+ * text is not unique.
  */
 function staleAnchor(seen: string, live: string, edit: Edit): Edit | undefined {
   if (countOf(seen, edit.oldString) > 0) return undefined;
@@ -425,7 +433,10 @@ function staleAnchor(seen: string, live: string, edit: Edit): Edit | undefined {
     : undefined;
 }
 
-/** The seen line that a live line comes from; in a hunk, its start or end, as `inside` says. */
+/**
+ * The line of the seen text that corresponds to a line of the live text. For a line inside a hunk:
+ * the start or end of the hunk in the seen text, as `inside` says.
+ */
 function seenLine(hunks: readonly Hunk[], line: number, inside: 'beforeStart' | 'beforeEnd'): number {
   let shift = 0;
   for (const hunk of hunks) {

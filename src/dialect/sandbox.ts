@@ -10,8 +10,8 @@ const FILE = { type: 'string', description: 'Absolute or workspace-relative path
 const DEFAULT_GLOB_LIMIT = 100;
 
 /**
- * Shows each line as `N<TAB>line`, like the system whose tools this dialect copies. Adds no line
- * that says what was shown.
+ * Shows each line as `N<TAB>line`, like the system whose tools this dialect copies. Unlike the
+ * default dialect, adds no line that says what was shown.
  */
 const READ_STYLE: ReadStyle = {
   lines: 'numbered',

@@ -22,7 +22,7 @@ const MIN_MULTI_BYTE_CONFIDENCE = 50;
 const WESTERN = ['windows-1252', 'iso-8859-1'] as const;
 const MULTI_BYTE = /^(?:shift_jis|euc-|big5|gb|iso-2022)/;
 /**
- * The Windows superset of each ISO encoding. It is tried instead, because characters that only the
+ * The Windows superset of each ISO encoding. It is tried first, because characters that only the
  * superset has may occur after the sample.
  */
 const SUPERSETS: Readonly<Record<string, string>> = {
@@ -216,7 +216,10 @@ const UTF8: TextForm = { encoding: 'utf-8', bom: false };
 
 /** Number of bytes in which a NUL indicates UTF-16 or binary: git's limit, rounded up. */
 const SNIFFED_BYTES = 8192;
-/** Minimum share of 16-bit units with a zero high byte for text without a byte order mark to count as UTF-16. */
+/**
+ * Text without a byte order mark counts as UTF-16 only if at least this share of its 16-bit units
+ * has a zero byte.
+ */
 const MIN_ZERO_SHARE = 0.1;
 const BOMS = [
   { encoding: 'utf-8', mark: [0xef, 0xbb, 0xbf] },

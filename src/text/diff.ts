@@ -68,7 +68,7 @@ export interface EqualRun {
   readonly length: number;
 }
 
-/** Number of comparisons after which a diff is aborted; they take 0.1 to 0.2 seconds. */
+/** Number of comparisons after which a diff is aborted. This many take 0.1 to 0.2 seconds. */
 const DEFAULT_MAX_COST = 4_000_000;
 
 /**

@@ -1,6 +1,6 @@
 import type { LineRange } from '../model/coverage.ts';
 
-/** A line ending. A lone `\r` does not end a line. `''` only for a last line without a newline. */
+/** A line ending; `''` for a last line without a newline. A lone `\r` does not end a line. */
 export type LineEnding = '\n' | '\r\n' | '';
 
 /** A range of offsets, `end` exclusive. */
@@ -83,8 +83,8 @@ export function countNewlines(text: string, end: number, from = 0): number {
 }
 
 /**
- * True if the two texts contain the same lines, regardless of line endings. The last line of either
- * text may lack its ending.
+ * True if the two texts contain the same lines, regardless of line endings; a lone `\r` counts as one here. The last
+ * line of either text may lack its ending.
  */
 export function sameLines(shown: Buffer, there: Buffer): boolean {
   return shown.equals(there) || plain(shown) === plain(there);
@@ -228,7 +228,10 @@ function roomFor(source: Uint8Array, prefixBytes: number, footBytes: number): Bu
   return Buffer.allocUnsafeSlow(source.length + lines * prefixBytes + footBytes);
 }
 
-/** A word (four bytes) with the high bit set in the byte of its first newline. Bits in higher bytes may be wrong. */
+/**
+ * Returns a word (four bytes) in which the high bit marks the byte of the first newline in `word`. Bits in higher
+ * bytes may be wrong.
+ */
 function newlineMarks(word: number): number {
   const others = word ^ FOUR_NEWLINES;
   return (others - ONES) & ~others & HIGH_BITS;

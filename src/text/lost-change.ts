@@ -58,8 +58,8 @@ function isBack(
 }
 
 /**
- * True if most of the other writer's addition is missing: its lines are nowhere in the result, and most of its new
- * words are not in their place.
+ * True if the other writer's addition is missing: a line of it is not in the result, and most of
+ * its new words are not at the place of the change.
  */
 function isGone(
   added: readonly string[],

@@ -3,8 +3,8 @@ import { fold, sourceSpan, type TolerantTier } from './fold.ts';
 import { lineStart, linesOfSpan, type Span, sliceLines, toLf } from './lines.ts';
 
 /**
- * Levels of tolerance that search the text after normalising it (folding). The folder `tiers/`
- * implements the other levels.
+ * Levels of tolerance that compare characters, exactly or after normalising (folding) the text. The
+ * folder `tiers/` implements the other levels.
  */
 export type FoldTier = 'exact' | TolerantTier;
 
@@ -57,10 +57,9 @@ const ALLOWANCE = 16_000_000;
 
 /**
  * Finds an anchor (the text to replace) at the strictest level of tolerance that has a match.
- * Undefined if none has, or if the anchor is empty.
- * - Without `all`, overlapping matches count separately, because a caller must not choose between
- *   them.
- * - A span never begins between `\r` and `\n`.
+ * Undefined if none has, or if the anchor is empty. Without `all`, overlapping matches count
+ * separately, because a caller must not choose between them. A span never begins between `\r` and
+ * `\n`.
  */
 export function findAnchor(
   text: string,

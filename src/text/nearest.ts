@@ -216,7 +216,8 @@ function candidatesIn(text: string, probes: readonly Probe[]): Candidate[] {
   let pieces = 0;
   const count = (hash: number): void => {
     pieces += 1;
-    // Test the table first: this runs for every character of the file, and most trigrams are not in it.
+    // This runs for every character of the file. Most trigrams are in no probe, so this one lookup
+    // usually suffices.
     if (isKnown[hash] === 1) countPiece(probes, found, { hash, line });
   };
   for (let start = 0; start < text.length; line += 1) {

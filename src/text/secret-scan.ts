@@ -63,7 +63,7 @@ const DASH = 0x2d;
 const DOT = 0x2e;
 const SLASH = 0x2f;
 
-/** 1 at the index made of two bytes with which a token may begin, otherwise 0. */
+/** A table with a 1 for each pair of bytes with which a token may begin. The pair is the index. */
 const MAY_BEGIN = new Uint8Array(1 << 16);
 for (const { code } of BEGINNINGS) MAY_BEGIN[code >>> 16] = 1;
 

@@ -60,7 +60,7 @@ interface SpliceOptions {
   readonly matching?: 'exact' | 'safe';
 }
 
-/** Maximum result length in characters, close to the engine's limit for strings. */
+/** Maximum result length in characters: half of the engine's limit for strings. */
 const MAX_RESULT_CHARS = 1 << 28;
 
 const MAX_PLACES = 10;

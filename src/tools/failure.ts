@@ -17,10 +17,9 @@ const FOR_A_PERSON: ReadonlySet<string | undefined> = new Set([
 ]);
 
 /**
- * The answer for a tool that threw. The model normally gets a fixed sentence, and the error's
- * message goes only to the log, because it may contain paths and contents of other sessions. The
- * model sees the message in two cases: ripgrep is missing, or the system refused a change of the
- * requested path.
+ * The answer for a tool that threw. The model normally gets a fixed sentence. The error's message
+ * goes only to the log, because it may contain paths and contents of other sessions. Exceptions:
+ * ripgrep is missing, or the operating system reported an error for a path.
  */
 export function failureAnswer(tool: string, error: unknown): ToolAnswer {
   const code: FaultCode = error instanceof Fault ? error.code : 'IO_FAILED';
@@ -46,7 +45,7 @@ export function failureAnswer(tool: string, error: unknown): ToolAnswer {
   return failed(`${what} [${code}]. Nothing was changed. ${then}.`, { code, next });
 }
 
-/** The answer if the operating system has refused a change of the requested path. */
+/** The answer if the operating system reported an error for a path. */
 function systemError(tool: string, { message, code, reason, unchanged }: Fault): ToolAnswer {
   const next = FOR_A_PERSON.has(reason) ? 'ask_human' : 'read_again';
   const state = unchanged ? 'Nothing was changed' : 'Treat the call as refused';

@@ -117,7 +117,7 @@ function fileTouch(rule: FileRule, path: string, scope: Arguments): Touch {
   }
 }
 
-/** The change that an edit makes. If its old text is not given exactly, the changed lines are unknown. */
+/** The change that an edit makes. If its texts are not exactly known, it may change any line. */
 function editTouch(names: EditArguments, path: string, scope: Arguments): Touch {
   const edits = editsOf(names, scope);
   const [first] = edits;

@@ -13,7 +13,7 @@ type PatchedFile =
 
 /** A run of consecutive lines: `old` before the patch, `new` after it. */
 interface PatchHunk {
-  /** A line above the hunk, which the patching program uses to find the place. */
+  /** The text after `@@`: a line above the hunk, by which the patching program finds the place. */
   readonly header?: string;
   readonly old: readonly string[];
   readonly new: readonly string[];

@@ -147,7 +147,7 @@ export interface ArgumentIs {
 
 /** Arguments that name lines. A call uses at most one of `head`, `tail`, `range` and `from`. */
 export interface LineArguments {
-  /** An array argument. Each of its items then has its own arguments that name lines. */
+  /** An array argument. Each of its items names lines by the arguments below. */
   readonly each?: string;
   /**
    * The argument with a number of lines: `head` counts from the top of the file, `tail` from its

@@ -12,8 +12,8 @@ import type { RenderContext } from '../render.ts';
 import { ADDS, DESTROYS, type Dialect, type Problem, type Tool, tool } from '../tool.ts';
 import { CLAIM_TOOLS, LOOKING_TOOLS } from './looking-tools.ts';
 
-// This argument has no description, because the one in `read_file` explains paths and every word
-// costs tokens in each conversation.
+// This argument has no description: `read_file` explains paths, and every word costs tokens in each
+// conversation.
 const PATH = { type: 'string' } as const;
 const REVISION = {
   type: 'string',

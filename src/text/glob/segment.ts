@@ -33,7 +33,8 @@ interface GlobGroup {
 /** A pattern with at most this many stars becomes a regular expression. With more stars, that could be slow. */
 const MAX_QUICK_STARS = 2;
 /**
- * A pattern with many more elements would become a regular expression that overflows the stack when it is compiled.
+ * A pattern with at most this many elements becomes a regular expression. A much longer expression
+ * would overflow the stack when it is compiled.
  */
 const MAX_QUICK_NODES = 1000;
 

@@ -149,7 +149,10 @@ const EMBEDDED: ReadonlyMap<string, string> = new Map([
 const BEFORE_KEY = /^\s*(?:[-?]\s+)*(?:export\s+)?/;
 const KEY = /^(?:"[^"]*"\s*|'[^']*'\s*|[^:=]*)(?::(?=\s|$)|=)\s*/;
 const CURLY_KEY = new RegExp(`^[${CURLY}][^"'${CURLY}]*[${CURLY}](?=\\s*[:=])`);
-/** A line that begins block text, such as `key: |`; the deeper lines that follow are text. */
+/**
+ * A line that begins block text, such as `key: |`. The lines with deeper indentation that follow
+ * are text.
+ */
 const BLOCK_TEXT = /(?:^|[:-]\s+)[|>][-+\d]*\s*(?:#.*)?$/;
 /**
  * A single literal that fills the whole value. Backslashes are excluded, because they would become escapes between

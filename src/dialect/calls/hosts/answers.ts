@@ -124,8 +124,8 @@ const TRUNCATED = /^Warning: truncated output \(original token count: \d+\)\n/;
 const MAX_HEADER = 1000;
 
 /**
- * Removes Codex's header. Older versions of Codex wrote JSON with the output in it instead; that
- * JSON is removed too. Returns undefined if the text has neither: the exit code is then unknown.
+ * The output of a command in Codex, without the header before it. Older versions of Codex put the
+ * output into JSON instead. Undefined if the text has neither form: the exit code is then unknown.
  */
 export function codexOutput(text: string): HostCommandOutput | undefined {
   const header = HEADER.exec(text.slice(0, MAX_HEADER))?.[0];
@@ -145,8 +145,8 @@ const FRAME = /^(?:<untrusted_context>\n)?Output: /;
 const GROUP = /\nProcess Group PGID: \d+(?:\n<\/untrusted_context>)?$/;
 
 /**
- * Removes the text that Gemini CLI puts around the output of a command. Only a failed or background
- * command has a line for its error, exit code, signal or process ids there.
+ * Removes the text that Gemini CLI puts around the output of a command. If that text reports an
+ * error, exit code, signal or background process, `ok` is false.
  */
 export function geminiOutput(text: string): HostCommandOutput | undefined {
   const frame = FRAME.exec(text)?.[0];

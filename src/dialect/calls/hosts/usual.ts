@@ -147,8 +147,8 @@ function editRules(edit: EditArguments): readonly Rule[] {
 }
 
 /**
- * Rules by tool name, in two spellings: lower case without `_` and `-`, and capitalised as the most common hosts
- * write it.
+ * Rules by tool name, in two spellings: lower case without `_` and `-` (`readfile`), and with a
+ * capital first letter (`Readfile`).
  */
 const RULES: ReadonlyMap<string, readonly Rule[]> = new Map([
   ...named(READ, 'read readfile fileread view viewfile openfile readfilerange'),

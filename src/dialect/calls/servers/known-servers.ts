@@ -19,8 +19,8 @@ const COMPOSE: readonly Rule[] = [
 ];
 
 /**
- * The server Desktop Commander. Its shell tools can change any file, so the rule for unknown tools
- * applies to them.
+ * The server Desktop Commander. Its shell tools can change any file, so the policy for unknown
+ * tools applies to them.
  */
 const DESKTOP_COMMANDER: ServerTable = {
   id: 'desktop-commander',

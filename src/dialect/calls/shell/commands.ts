@@ -327,7 +327,7 @@ const LITERAL: ReadonlySet<string> = new Set(['Literal', 'SingleQuoted', 'AnsiCQ
 
 /** Maximum number of names per command; further ones are ignored. */
 const MAX_NAMES = 200;
-/** Longer words do not count as names of files. */
+/** Longer words with spaces or quotes do not count as names of files. */
 const MAX_NAME = 1024;
 /** Matches possible paths in a script or quoted text: with a slash or an extension. */
 const PATH_LIKE = /[\w@+~.-]*(?:\/[\w@+.-]+)+|[\w@+-]+\.[A-Za-z0-9]{1,8}\b/g;

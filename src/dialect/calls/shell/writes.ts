@@ -193,9 +193,8 @@ function transfers(how: 'copy' | 'move', { folder }: SimpleCommand, args: Args):
 const TARGET = /^(?:-[a-su-zA-RT-Z]*t|--target-directory(?:=|$))(.*)$/;
 
 /**
- * Separates options from operands. Words that the shell expands count as operands.
- * - `valued`: matches options whose value is the next argument.
- * - `values`: for each option its value, or the option itself if it has none.
+ * Separates options from operands. Words that the shell expands count as operands. `valued` matches options whose
+ * value is the next argument. `values` has the value of each option, or the option itself if it has none.
  */
 function split(
   args: Args,

@@ -151,9 +151,8 @@ const LINE = /^ *(?:L|Line )(\d{1,9}): (.*)$/;
 
 /**
  * The lines that a search result shows, by file, each as `12:text`. The format is guessed, so
- * callers compare every line with the file.
- * - `searched`: the searched path. If it is a file, the result may omit the path before the
- *   numbers.
+ * callers compare every line with the file. If the searched path (`searched`) is a single file, the
+ * result may omit the path before the numbers.
  */
 export function searchedLines(output: string, searched: string | undefined): ReadonlyMap<string, string> {
   const files = new Map<string, string[]>();

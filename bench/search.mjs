@@ -28,7 +28,7 @@ export async function rows({ files = 100_000, rounds = 7 } = {}) {
   const measures = [
     [`find 1 % of ${size} files by name`, find('*17.ts'), bare('--files', '-g', '*17.ts'), 1.5],
     [`find 1 file of ${size}`, find('file-12345.ts'), bare('--files', '-g', 'file-12345.ts'), 1.5],
-    // No pass limit here: sorting by time needs a stat of every match, which ripgrep alone does not
+    // This row has no limit to pass: sorting by time needs a stat of every match, which ripgrep alone does not
     // make.
     [`find a quarter of ${size} files, newest first`, find('*.ts'), bare('--files', '-g', '*.ts')],
     [`search ${size} files, few hits`, search('needle'), bare('needle'), 1.2],

@@ -289,9 +289,9 @@ async function syncBeforeLeaving(
 }
 
 /**
- * Gives the target's name back to the file that an exchange displaced. If another process has put a
- * newer file there, the newer file gets the name. Returns the paths of files that were kept outside
- * the workspace.
+ * Undoes an exchange: the old file gets its name back. If another process has put a newer file
+ * there, the newer file gets the name. The other files are kept outside the workspace; returns
+ * their paths.
  */
 function giveBack(context: DiskContext, native: NativeFiles, publication: Publication): string[] {
   const { temp } = publication;

@@ -133,8 +133,8 @@ async function changeSinceSeen(
 }
 
 /**
- * The seen lines that another program's change left as they were. Undefined if there was no such
- * change, or if the answer to the edit will show it.
+ * The seen lines that another program's change left as they were. Undefined if no other program
+ * changed the file, or if the answer to the edit will show that change.
  */
 async function seenLinesLeft(
   world: World,

@@ -163,7 +163,7 @@ function whyBlocked(
 interface RelocationParts {
   readonly change: Relocation;
   readonly content: Content;
-  /** The destination. Undefined if the file stays at its path and only its permissions change. */
+  /** The destination of a move. Undefined if only the permissions change. */
   readonly arrival: (Arrival & { readonly stays: boolean }) | undefined;
 }
 

@@ -43,7 +43,7 @@ const CONTEXT_LINES = 1;
  */
 const MAX_HASHED_BYTES = 8 << 20;
 
-/** Hashes that the journal keeps of a refusal, so that users can check later whether it was right. */
+/** Facts about the file that the journal keeps with a refusal, so that users can check it later. */
 type Evidence = Pick<NewEntry, 'sha256' | 'sizeBytes' | 'seen' | 'content'>;
 
 /**

@@ -53,8 +53,8 @@ export async function recoverWorld(world: World): Promise<void> {
 }
 
 /**
- * True if no process will record this change's result any more. A change without a lock may be made
- * after the process that stored it has ended, so its age decides.
+ * True if no process will record this change's result any more. Without a lock, the client may make
+ * the change after the process that stored it has ended. Then the age of the change decides.
  */
 async function isOrphan(world: World, { owner, foreign, entry }: PendingChange): Promise<boolean> {
   if (foreign?.hold === 'none') return world.now() - entry.atMs > ABANDONED_MS;

@@ -184,8 +184,7 @@ export async function putFileBack(
 
 /** The fingerprint of a folder: its names and their kinds. File contents do not count. */
 export function listingFingerprint(entries: readonly DirectoryEntry[]): Fingerprint {
-  // Join the names of successive entries of one kind in one call. One string per entry would be
-  // slow.
+  // Successive entries of one kind become one string, because one string per entry would be slow.
   const runs: string[] = [];
   for (let from = 0, to = 0; from < entries.length; from = to) {
     const kind = entries[from]?.kind;

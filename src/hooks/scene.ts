@@ -37,9 +37,8 @@ export interface Scene {
 }
 
 /**
- * Maximum number of calls in a turn that read the transcript, to find out if the client has cut off
- * a part of the conversation. One call is not enough, because the client may write the prompt after
- * it.
+ * In each turn, at most this many calls read the transcript, to find out if the client has cut off
+ * a part of the conversation. The first call is not enough: the client may write the prompt later.
  */
 const MAX_FOLLOWED = 3;
 

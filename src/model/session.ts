@@ -129,8 +129,8 @@ export interface Session {
    */
   compacted(options?: SignalOption): Promise<void>;
   /**
-   * Call this when a conversation continues after a pause. Files that no longer have the bytes that
-   * the session saw then count as unseen.
+   * Call this when a conversation continues after a pause. From then on, a file whose bytes have
+   * changed since the session saw them counts as unseen.
    */
   resumed(options?: SignalOption): Promise<void>;
   /** Call this when the conversation was cut back to a moment. Everything seen later no longer counts. */

@@ -201,8 +201,8 @@ const REMOVE_REST = 'find "$1" -type d ! -perm -700 -exec chmod 700 {} \\; ; exe
 /**
  * Removes a layer with its contents. Ignores errors, because the command already has its result.
  * Hard links to workspace files are removed at once: later, their new ctime would look like a
- * change by another program. The rest of a layer with a `spent` name is only renamed, because
- * removing it is slow; see `removeSpentLayers`.
+ * change by another program. If `spent` is given, the rest of the layer is only renamed to it,
+ * because removing files is slow; `removeSpentLayers` removes them later.
  */
 export function removeLayer({ folder, spent }: Pick<Layer, 'folder'> & Partial<Pick<Layer, 'spent'>>): void {
   try {

@@ -35,7 +35,7 @@ export class Received {
     return beginsMessage(first, 0) === true || beginsMessage(this.line, skipSpace(this.line, 0)) === true;
   }
 
-  /** The first bytes, for a cheap check. */
+  /** The beginning of the message, which shows its kind without parsing all of it. */
   get head(): string {
     const first = this.parts[0] ?? Buffer.alloc(0);
     const enough = first.length >= WINDOW || this.parts.length === 1;

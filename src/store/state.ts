@@ -50,8 +50,8 @@ export interface FleetOptions {
    */
   readonly workspace?: string | undefined;
   /**
-   * A workspace name to save for folders that the user names. They may differ from `roots`, or have
-   * another order.
+   * A workspace name to save for the folders that the user has given. These folders may differ from
+   * `roots`, or have another order.
    */
   readonly saveAs?: WorkspaceName | undefined;
   /**

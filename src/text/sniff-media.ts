@@ -29,7 +29,7 @@ const MAGIC: readonly Magic[] = [
   { mimeType: 'video/mp4', at: 4, bytes: 'ftyp', plain: true },
   { mimeType: 'application/pdf', bytes: '%PDF-' },
   { mimeType: 'audio/mpeg', bytes: 'ID3', plain: true },
-  // List only four values of the second byte: FF FE is the byte order mark of UTF-16.
+  // A check of the first byte alone would also match FF FE, the byte order mark of UTF-16.
   { mimeType: 'audio/mpeg', bytes: '\xff\xfb' },
   { mimeType: 'audio/mpeg', bytes: '\xff\xfa' },
   { mimeType: 'audio/mpeg', bytes: '\xff\xf3' },

@@ -100,7 +100,7 @@ export async function withSmallDisk(
     try {
       writeFileSync(join(disk, 'filler'), Buffer.alloc(Math.max(0, bavail * bsize - except)));
     } catch {
-      // Ignore the error: the server has written in the meantime, so the disk is full.
+      // Ignore that too little space was left: the disk is full, as it should be.
     }
   };
   return { server, disk, fill };

@@ -218,8 +218,8 @@ describe.skipIf(here === undefined)('a command', () => {
     mkdirSync(join(root, 'folder'), { mode: 0o700 });
     for (const path of ['changed', 'listed']) chmodSync(join(root, path), 0o600);
     // This access list gives all rights to the owner and one named user, and none to the group and
-    // others. The named user is the one who runs the test: without root's rights, an overlay layer
-    // can name no other. For root, it is user 1000.
+    // others. The named user is the one who runs the test, because only root can name other users
+    // in an overlay layer. If root runs the test, the named user is 1000.
     const user = Buffer.alloc(4);
     user.writeUInt32LE(process.getuid?.() || 1000);
     const list = `0200000001000700ffffffff02000700${user.toString('hex')}04000000ffffffff10000700ffffffff20000000ffffffff`;

@@ -325,8 +325,8 @@ const VERIFIED: ReadonlySet<string> = new Set(['prefer', 'require', 'verify-ca',
 const OTHER_MODES: ReadonlySet<string> = new Set(['disable', 'allow', 'no-verify']);
 
 /**
- * Replaces the values in `VERIFIED`. Refuses unknown values, because the driver would then not
- * encrypt.
+ * Sets `sslmode` to `verify-full` if its value is in `VERIFIED`. Refuses unknown values: with them,
+ * the driver would not encrypt.
  */
 function setEncryption(parameters: URLSearchParams): void {
   const mode = parameters.get('sslmode');

@@ -1,7 +1,8 @@
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { Fault } from '../model/fault.ts';
 import type { CallTimes } from '../model/foreign-session.ts';
 import type { JsonRecord } from '../model/record.ts';
 import type { ToolContext } from '../tools/tool-answer.ts';
@@ -34,7 +35,7 @@ interface Answer {
   readonly text: string;
 }
 
-async function open(options: Partial<HttpOptions> = {}) {
+async function open({ report, ...options }: Partial<HttpOptions & Pick<ToolHost, 'report'>> = {}) {
   const ended: string[] = [];
   const reported: { meta: JsonRecord }[] = [];
   const host: ToolHost = {
@@ -42,7 +43,7 @@ async function open(options: Partial<HttpOptions> = {}) {
     instructions: '',
     tools: () => [{ name: 'echo', description: '', inputSchema: { type: 'object' } }],
     call: async () => ({ ok: true, shown: [], outcome: { ok: true } }),
-    report: (context) => void reported.push(context),
+    report: report ?? ((context) => void reported.push(context)),
     sessionEnded: (id) => ended.push(id),
   };
   const server = await listenHttp({ host, token: TOKEN, log: () => {}, ...options });
@@ -221,6 +222,40 @@ describe('serveHttp', () => {
     expect(atEnd?.answeredAt).toBeLessThan(performance.now());
   });
 
+  it('does not count a call as answered if its client has disconnected', async () => {
+    let times: CallTimes | undefined;
+    const stage = new EventEmitter();
+    const host: ToolHost = {
+      info: { name: 'fixture', version: '1' },
+      instructions: '',
+      tools: () => [{ name: 'echo', description: '', inputSchema: { type: 'object' } }],
+      call: async (_name, _args, context) => {
+        times = context.times;
+        const gone = once(stage, 'gone');
+        stage.emit('called');
+        await gone;
+        return { ok: true, shown: [], outcome: { ok: true } };
+      },
+    };
+    const { server, begin, list } = await open({ host });
+    const session = await begin();
+    const socket = connect(server.port, '127.0.0.1');
+    const call = { jsonrpc: '2.0', id: 3, method: 'tools/call', params: { name: 'echo', arguments: {} } };
+    const body = JSON.stringify(call);
+    const called = once(stage, 'called');
+    socket.write(
+      `POST /mcp HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${TOKEN}\r\nMcp-Session-Id: ${session}\r\n` +
+        `Content-Type: application/json\r\nAccept: ${ACCEPT}\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
+    await called;
+    socket.destroy();
+    // The server has noticed the disconnection when it answers a later request.
+    await list(session);
+    stage.emit('gone');
+    await list(session);
+    expect(times?.answeredAt).toBe(Number.POSITIVE_INFINITY);
+  });
+
   it('closes a connection that does not finish its request', async () => {
     const { server } = await open({ requestMs: 200 });
     const socket = connect(server.port, '127.0.0.1');
@@ -242,6 +277,24 @@ describe('serveHttp', () => {
       'other',
       undefined,
     ]);
+  });
+
+  it('rejects a malformed session event with its reason', async () => {
+    const report = (): never => {
+      throw new Fault('MISUSE', 'not an event');
+    };
+    const logged: string[] = [];
+    const { send, begin } = await open({ report, log: (line) => logged.push(line) });
+    const body = { ...LIST, params: { _meta: { 'dev.lookfirst/context': 'shrunk' } } };
+    const answer = await send({ body, headers: { 'mcp-session-id': await begin() } });
+    expect(answer).toMatchObject({ status: 400, text: expect.stringContaining('not an event') });
+    expect(logged).toEqual([]);
+  });
+
+  it('names the form of a session name for one that is none, even if there is a viewer', async () => {
+    const { send } = await open({ other: (_req, res) => res.end('viewer') });
+    const answer = await send({ path: `/mcp/${'n'.repeat(201)}`, body: INITIALIZE });
+    expect(answer).toMatchObject({ status: 404, text: expect.stringContaining('1 to 200 printable') });
   });
 
   it('passes other paths to the viewer, after the Host check', async () => {

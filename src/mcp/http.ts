@@ -16,8 +16,9 @@ import {
   toNodeHandler,
 } from '@modelcontextprotocol/node';
 import { createMcpHandler, isInitializeRequest, isLegacyRequest } from '@modelcontextprotocol/server';
+import { Fault } from '../model/fault.ts';
 import { isRecord, type JsonRecord } from '../model/record.ts';
-import { isSessionId } from '../model/session-record.ts';
+import { isSessionId, MAX_SESSION_ID_CHARS } from '../model/session-record.ts';
 import { COMPACTED_METHOD, CONTEXT_KEY, SESSION_KEY, TURN_KEY } from '../tools/session-choice.ts';
 import type { ToolHost } from '../tools/tool-host.ts';
 import {
@@ -29,7 +30,7 @@ import {
   readJson,
   rejectRequest,
 } from '../wire/http.ts';
-import { INTERNAL_ERROR, SERVER_ERROR, SESSION_NOT_FOUND } from '../wire/rpc.ts';
+import { INTERNAL_ERROR, INVALID_PARAMS, SERVER_ERROR, SESSION_NOT_FOUND } from '../wire/rpc.ts';
 import { HeldCalls } from './approval.ts';
 import { metaOf } from './protocol.ts';
 import { type SdkServerOptions, sdkServer } from './sdk-server.ts';
@@ -80,7 +81,10 @@ interface HttpServer {
 const MCP_PATH = '/mcp';
 
 /** The meaning of a request's path. */
-type Address = { readonly kind: 'mcp'; readonly session: string | undefined } | { readonly kind: 'other' };
+type Address =
+  | { readonly kind: 'mcp'; readonly session: string | undefined }
+  | { readonly kind: 'misnamed' }
+  | { readonly kind: 'other' };
 
 interface SessionLimits {
   /** A session without open requests is dropped after this time. */
@@ -99,7 +103,18 @@ interface Session {
 }
 
 const NOT_FOUND: Rejection = { status: 404, code: SESSION_NOT_FOUND, message: 'Session not found' };
+const MISNAMED: Rejection = {
+  status: 404,
+  code: SERVER_ERROR,
+  message: `Not found: NAME in ${MCP_PATH}/NAME must have 1 to ${MAX_SESSION_ID_CHARS} printable characters`,
+};
 const NO_ROOM: Rejection = { status: 503, code: SERVER_ERROR, message: 'Too many sessions in use' };
+
+/** When a request arrived, as a `performance.now()` time, and its response. */
+interface Arrival {
+  readonly at: number;
+  readonly res: ServerResponse;
+}
 
 /** One HTTP request, its response, and its body if it was read. */
 interface Exchange {
@@ -123,6 +138,8 @@ export async function listenHttp(options: HttpOptions): Promise<HttpServer> {
   };
   const server = createServer(limits, (req, res) => {
     endpoint.serve(req, res).catch((error: unknown) => {
+      // The client has disconnected in the middle of its request.
+      if (req.destroyed && !req.complete) return;
       options.log(`${req.method} ${MCP_PATH} failed: ${String(error)}`);
       if (!res.headersSent)
         rejectRequest(res, { status: 500, code: INTERNAL_ERROR, message: 'Internal error' });
@@ -139,11 +156,8 @@ class Endpoint {
   readonly #hostOk = localhostHostValidation();
   readonly #originOk = localhostOriginValidation();
   readonly #held = new HeldCalls();
-  /**
-   * The arrival time of the request that is being served. Stored here, because the SDK does not
-   * pass it on.
-   */
-  readonly #arrivals = new AsyncLocalStorage<number>();
+  /** The request that is being served. Stored here, because the SDK does not pass it on. */
+  readonly #arrivals = new AsyncLocalStorage<Arrival>();
   readonly #sessions: HttpSessions;
   readonly #modern: ReturnType<typeof createMcpHandler>;
   readonly #serveModern: ReturnType<typeof toNodeHandler>;
@@ -159,8 +173,9 @@ class Endpoint {
       now: () => performance.now(),
       ...options.sessions,
     };
-    const arrivedAt = (): number => this.#arrivals.getStore() ?? performance.now();
-    const server = { log, held: this.#held, arrivedAt };
+    const arrivedAt = (): number => this.#arrivals.getStore()?.at ?? performance.now();
+    const isClientGone = (): boolean => this.#arrivals.getStore()?.res.destroyed === true;
+    const server = { log, held: this.#held, arrivedAt, isClientGone };
     this.#sessions = new HttpSessions({ ...server, host, limits });
     this.#modern = createMcpHandler(({ era }) => sdkServer(host, era, server), {
       legacy: 'reject',
@@ -178,6 +193,7 @@ class Endpoint {
   async serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
     if (!this.#hostOk(req, res) || !this.#originOk(req, res)) return;
     const address = addressOf(req.url);
+    if (address.kind === 'misnamed') return rejectRequest(res, MISNAMED);
     if (address.kind === 'other') {
       if (this.#options.other !== undefined) this.#options.other(req, res);
       else
@@ -200,7 +216,8 @@ class Endpoint {
     else {
       // Replace wildcards by the names in `ANSWER_TYPES`, because the SDK would reject `*/*`.
       req.headers.accept = acceptedOf(req.headers.accept, ANSWER_TYPES).join(', ');
-      await this.#arrivals.run(performance.now(), () => this.#route(req, res, address.session));
+      const arrival = { at: performance.now(), res };
+      await this.#arrivals.run(arrival, () => this.#route(req, res, address.session));
     }
   }
 
@@ -219,9 +236,10 @@ class Endpoint {
     const body = inSession(read.value, name);
     const header = req.headers['mcp-session-id'];
     const session = typeof header === 'string' ? header : undefined;
-    if (session === undefined || this.#sessions.has(session))
-      await reportEvents(body, this.#options.host, session);
-    if (session !== undefined) await this.#sessions.resume(session, { req, res, body });
+    const isKnown = session === undefined || this.#sessions.has(session);
+    const malformed = isKnown ? await reportEvents(body, this.#options.host, session) : undefined;
+    if (malformed !== undefined) rejectRequest(res, malformed);
+    else if (session !== undefined) await this.#sessions.resume(session, { req, res, body });
     else if (isInitializeRequest(body) && (await isLegacy(req, body)))
       await this.#sessions.begin({ req, res, body });
     else if (req.method === 'POST' && (await isLegacy(req, body)))
@@ -258,7 +276,7 @@ function addressOf(url: string | undefined): Address {
   if (path === MCP_PATH) return { kind: 'mcp', session: undefined };
   if (!path.startsWith(`${MCP_PATH}/`)) return { kind: 'other' };
   const name = decodedName(path.slice(MCP_PATH.length + 1));
-  return isSessionId(name) ? { kind: 'mcp', session: name } : { kind: 'other' };
+  return isSessionId(name) ? { kind: 'mcp', session: name } : { kind: 'misnamed' };
 }
 
 /**
@@ -275,12 +293,22 @@ function inSession(body: unknown, session: string | undefined): unknown {
 
 /**
  * Applies the session events (a compaction, a new turn) in messages other than tool calls, because
- * the SDK ignores them.
+ * the SDK ignores them. Returns the rejection of a malformed event.
  */
-async function reportEvents(body: unknown, host: ToolHost, sessionHint: string | undefined): Promise<void> {
-  for (const message of Array.isArray(body) ? body : [body]) {
-    const meta = isRecord(message) ? eventMeta(message) : undefined;
-    if (meta !== undefined) await host.report?.({ meta, sessionHint });
+async function reportEvents(
+  body: unknown,
+  host: ToolHost,
+  sessionHint: string | undefined,
+): Promise<Rejection | undefined> {
+  try {
+    for (const message of Array.isArray(body) ? body : [body]) {
+      const meta = isRecord(message) ? eventMeta(message) : undefined;
+      if (meta !== undefined) await host.report?.({ meta, sessionHint });
+    }
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof Fault) || error.code !== 'MISUSE') throw error;
+    return { status: 400, code: INVALID_PARAMS, message: `Invalid params: ${error.message}` };
   }
 }
 

@@ -38,13 +38,16 @@ export interface SdkServerOptions {
   readonly held: HeldCalls;
   /** The arrival time of the request that is being served, as `performance.now()`. Default: now. */
   readonly arrivedAt?: () => number;
+  /** True if the client of the request that is being served has disconnected. Default: false. */
+  readonly isClientGone?: () => boolean;
 }
 
 /**
  * An SDK server for a host: one per session of a legacy client, one per request of a modern client.
  * It keeps no state. Importing this loads the SDK and zod, so the stdio loop must not import it.
  */
-export function sdkServer(host: ToolHost, era: Era, { log, held, arrivedAt }: SdkServerOptions): Server {
+export function sdkServer(host: ToolHost, era: Era, options: SdkServerOptions): Server {
+  const { log, held, arrivedAt, isClientGone = () => false } = options;
   const server = new Server(
     { ...host.info },
     {
@@ -72,7 +75,8 @@ export function sdkServer(host: ToolHost, era: Era, { log, held, arrivedAt }: Sd
         ? held.run(host, { ...called, inputResponses, requestState: requestState() })
         : host.call(name, args, called.context));
       if ('inputRequests' in answer) return inputRequired({ ...answer });
-      await beforeAnswer(times, context.mcpReq.signal);
+      const { signal } = context.mcpReq;
+      await beforeAnswer(times, () => signal.aborted || isClientGone());
       return objectOf(toolResult(answer, formOf(tool))) as never;
     } catch (error) {
       if (!context.mcpReq.signal.aborted) log(`${name} failed: ${describe(error)}`);
@@ -82,12 +86,15 @@ export function sdkServer(host: ToolHost, era: Era, { log, held, arrivedAt }: Sd
   return server;
 }
 
-/** Records the time at which an answer is about to be sent. A cancelled call gets no answer. */
-async function beforeAnswer(times: CallTimes, signal: AbortSignal): Promise<void> {
+/**
+ * Records the time at which an answer is about to be sent. A cancelled call gets no answer, and a
+ * client that has disconnected receives none, so what the answer shows does not count as seen.
+ */
+async function beforeAnswer(times: CallTimes, isLost: () => boolean): Promise<void> {
   // Before taking the time, read the input that has already arrived. The client sent it before it
   // could see this answer, so it must get an earlier time than the answer.
   if (times.showsMore === true) await inputRead();
-  if (!signal.aborted) times.answeredAt = performance.now();
+  if (!isLost()) times.answeredAt = performance.now();
 }
 
 /**

@@ -115,7 +115,9 @@ function objectOf(result: ToolResult): CallResult {
 
 /** Asks the user of a legacy client through the stream of the call. */
 function approver({ mcpReq }: ServerContext): NonNullable<ToolContext['approve']> {
-  const options = { signal: mcpReq.signal, timeout: QUESTION_MS };
+  // Name the call, so that the question uses the stream of the call. Without that, it would go to
+  // the client's own event stream, which many clients do not open, and the call would hang.
+  const options = { signal: mcpReq.signal, timeout: QUESTION_MS, relatedRequestId: mcpReq.id };
   return async (request) => {
     try {
       return approvalOf(await mcpReq.elicitInput(approvalForm(request), options));

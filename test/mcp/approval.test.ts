@@ -8,7 +8,8 @@ import { Served, servingHere } from '../support/served.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
 
 type Era = 'legacy' | 'modern';
-type Transport = 'stdio' | 'http';
+/** `http-posts`: the client opens no event stream of its own. */
+type Transport = 'stdio' | 'http' | 'http-posts';
 type Action = 'accept' | 'decline' | 'cancel';
 
 const TOKEN = 'a-token-for-tests';
@@ -16,6 +17,7 @@ const CASES: [Transport, Era][] = [
   ['stdio', 'legacy'],
   ['stdio', 'modern'],
   ['http', 'legacy'],
+  ['http-posts', 'legacy'],
   ['http', 'modern'],
 ];
 
@@ -54,7 +56,7 @@ async function scene(
     client.setRequestHandler('elicitation/create', async ({ params }) => ({
       action: await user(params.message),
     }));
-  await client.connect(transport === 'stdio' ? stdio(places) : await http(places));
+  await client.connect(transport === 'stdio' ? stdio(places) : await http(places, transport));
   onTestFinished(() => client.close());
   const call = async (name: string, args: Record<string, unknown>): Promise<string> => {
     const { content } = await client.callTool({ name, arguments: args });
@@ -78,12 +80,18 @@ function stdio(places: Scratch): StdioServerTransport {
   return new StdioServerTransport(stdout, stdin);
 }
 
-async function http(places: Scratch): Promise<StreamableHTTPClientTransport> {
+async function http(
+  places: Scratch,
+  transport: Exclude<Transport, 'stdio'>,
+): Promise<StreamableHTTPClientTransport> {
   const served = Served.launchHere(places, [places.root, '--http'], { LOOKFIRST_TOKEN: TOKEN });
   await served.client.said('token: ');
   const url = /serving at (\S+)/.exec(served.client.errors)?.[1] ?? '';
+  const posts: typeof fetch = async (at, init) =>
+    init?.method === 'GET' ? new Response(null, { status: 405 }) : fetch(at, init);
   return new StreamableHTTPClientTransport(new URL(`${url}/agent`), {
     requestInit: { headers: { Authorization: `Bearer ${TOKEN}` } },
+    ...(transport === 'http' ? {} : { fetch: posts }),
   });
 }
 

@@ -58,6 +58,10 @@ describe('findPlaceholder', () => {
   it.each([
     ['receipt', '[read src/a b.ts lines 1-20 of 40 revision 0a1b2c]'],
     ['receipt', '[read a lines 1-20 of 40]'],
+    ['receipt', '[read a.log lines 1-2000 of a 12.3 MB file]'],
+    ['receipt', '[read "a b].log" lines 1-1 of a 900 B file revision 0a1b2c3d4e5f]'],
+    ['receipt', '[read a.png as image/png, 1234 bytes]'],
+    ['receipt', '[read a.txt revision 0a1b2c3d4e5f]'],
     ['redaction', 'key = "[REDACTED:aws-key]"'],
     ['redaction', 'TOKEN=[secret:github-token#2]'],
     ['clamp-mark', clampLine('x'.repeat(50), 20).text],
@@ -75,6 +79,13 @@ describe('findPlaceholder', () => {
     expect(placeholderIn(`new\n${line}\n`, existing)).toBeUndefined();
     expect(placeholderIn(`new\n${line}\n`, 'nothing')).toBeDefined();
   });
+
+  it.each(['[read more](guide.md)', '[read the guide]', '[read it as text, 3 pages]', '[read revision two]'])(
+    'allows %s, which is no receipt',
+    (line) => {
+      expect(placeholderIn(`a\n${line}\n`, 'other\n')).toBeUndefined();
+    },
+  );
 
   it('allows a stub in a fenced example, and not one after it', () => {
     expect(placeholderIn('# Guide\n```ts\n// ... existing code ...\n```\n', undefined)).toBeUndefined();

@@ -11,7 +11,12 @@ interface Placeholder {
 }
 
 const MAX_TEXT_CHARS = 120;
-const RECEIPT = /^\[read .+ lines \d+-\d+(?: of \d+)?(?: revision \w+)?\]$/;
+/**
+ * Matches the last line of a read: of text, of a huge file, of a binary file, and of a proxied server's file. A proxy
+ * may also write `[read PATH]` alone, but so do authors of Markdown.
+ */
+const RECEIPT =
+  /^\[read .+ (?:lines \d+-\d+(?: of (?:\d+|a [\d.]+ \w+ file))?(?: revision \w+)?|as [\w.+-]+\/[\w.+-]+, \d+ bytes|revision [0-9a-f]{12})\]$/;
 const REDACTION = /\[(?:REDACTED|secret):[A-Za-z][\w.-]*(?:#\d+)?\]/g;
 
 interface PlaceholderOptions {

@@ -120,6 +120,14 @@ describe('applyEdits', () => {
     expect(failed(text, edits)).toMatchObject({ kind, ...more });
   });
 
+  it('counts the whole rest of a long line in which an anchor was found', () => {
+    const text = `${'a'.repeat(100)}x${'b'.repeat(999)}\r\nx\n`;
+    expect(failed(text, [edit('x', 'z')]).places).toEqual([
+      { line: 1, text: `…x${'b'.repeat(159)}… [+840 characters]` },
+      { line: 2, text: 'x' },
+    ]);
+  });
+
   it('shows the text nearest to a missing anchor', () => {
     const text = 'function total(items) {\n\treturn items.length\n}\n';
     expect(failed(text, [edit('function totals(items) {\n  return items.size', 'x')]).nearest?.shown).toBe(

@@ -254,7 +254,7 @@ function lineTextAt(text: string, offset: number): string {
   // In a very long line, show the text from the place on instead of the line's beginning.
   if (line.length <= MAX_LINE_CHARS || offset - start < MAX_LINE_CHARS / 2)
     return clampLine(line, MAX_LINE_CHARS).text;
-  return `…${clampLine(text.slice(offset, offset + MAX_LINE_CHARS * 2).split('\n', 1)[0] ?? '', MAX_LINE_CHARS).text}`;
+  return `…${clampLine(line.slice(offset - start), MAX_LINE_CHARS).text}`;
 }
 
 /** Maximum comparisons to find what an edit's old and new text share. Beyond it, only equal ends count. */

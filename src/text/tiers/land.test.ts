@@ -66,6 +66,24 @@ describe('each mistake is ignored by its own tier', () => {
   });
 });
 
+describe('a final newline that the edit adds is written, as for an exact match', () => {
+  it.each<[string, string, string, string, string]>([
+    ['exact', '\tb1', '\tb1', '\tb2\n', '\tb2\n'],
+    ['punctuation', '\tb1 “c”', '\tb1 "c"', '\tb2\n', '\tb2\n'],
+    ['trailing-space', '\ta1  \n\tb1', '\ta1\n\tb1', '\ta1\n\tb2\n', '\ta1  \n\tb2\n'],
+    ['indentation', '\tb1', '  b1', '  b2\n', '\tb2\n'],
+    ['blank-lines', 'a1\n\nb1', 'a1\nb1', 'a1\nb2\n', 'a1\n\nb2\n'],
+    ['inner-spacing', 'b1  = 1', 'b1 = 1', 'b1 = 2\n', 'b1  = 2\n'],
+    ['escapes', 'say("b1")', 'say(\\"b1\\")', 'say(\\"b2\\")\n', 'say("b2")\n'],
+    ['line-numbers', 'b1', '2\tb1', '2\tb2\n', 'b2\n'],
+  ])('%s', (tier, there, oldString, newString, expected) => {
+    expect(edited(`x\n${there}`, oldString, newString)).toEqual([`x\n${expected}`, tier]);
+    expect(edited(`x\n${there}\ny\n`, oldString, newString)).toEqual([`x\n${expected}\ny\n`, tier]);
+    const crlf = (text: string): string => text.replaceAll('\n', '\r\n');
+    expect(edited(crlf(`x\n${there}`), oldString, newString)[0]).toBe(crlf(`x\n${expected}`));
+  });
+});
+
 describe('an edit is refused', () => {
   it.each<[string, string, string, string, string]>([
     ['in two places', '  b {\n  }\n    b {\n    }\n', 'b {\n}', 'x', 'ambiguous'],

@@ -236,11 +236,13 @@ function withEnds(
   next.lastIndex = span.end;
   const own = next.exec(text)?.[0] ?? '';
   const whole = anchor.ended || lines.length === 0;
+  // A newline that only the new text has is written in addition to the file's own, as for an exact match.
+  const added = anchor.ended ? own : own || ending;
+  const closes = lines.length > 0 && wanted.ended;
   const joined = lines.join(ending);
-  const closes = whole && own !== '' && lines.length > 0 && (wanted.ended || !anchor.ended);
   return {
     span: { start: span.start, end: whole ? span.end + own.length : span.end },
-    replacement: closes ? joined + own : joined,
+    replacement: closes ? joined + added : joined,
   };
 }
 

@@ -1,0 +1,144 @@
+import { type EqualRun, equalRuns } from './diff.ts';
+import { asTyped, fold, foldedOffset, sourceSpan } from './fold.ts';
+import { endingUsed, type LineEnding, toLf, withEnding } from './lines.ts';
+import type { FoldTier } from './match.ts';
+
+/** Maximum comparisons to find what an edit's old and new text share. Beyond it, only equal ends count. */
+const MAX_COST = 200_000;
+
+/** Writes a replacement in the style of the old text `region`, whose line ends with `neighbour`. */
+type Restyle = (region: string, neighbour: LineEnding | undefined) => string;
+
+/** A piece of the replacement: new text (`own`), or a stretch of the old text that the edit does not change. */
+type Part = { readonly own: string } | { readonly start: number; readonly end: number };
+
+interface Place {
+  readonly region: string;
+  readonly anchor: string;
+  readonly neighbour: LineEnding | undefined;
+  readonly tier: FoldTier;
+}
+
+/**
+ * Returns a function that writes the replacement in the style of each replaced region. It uses the line endings of
+ * the region or, if the region has none, of its line. Where the file differs from the anchor, text that anchor and
+ * replacement share is copied from the file: its quotes, dashes and endings stay.
+ */
+export function restyler(anchor: string, replacement: string, tier: FoldTier): Restyle {
+  let parts: readonly Part[] | undefined;
+  return (region, neighbour) => {
+    const used = endingUsed(region);
+    if (tier === 'exact' && used !== 'mixed') return withEnding(replacement, used ?? neighbour);
+    parts ??= partsOf(toLf(anchor), toLf(replacement));
+    return (
+      assemble(parts, { region, anchor: toLf(anchor), neighbour, tier }) ?? withEnding(replacement, neighbour)
+    );
+  };
+}
+
+/**
+ * Builds the replacement from its parts. Undefined if anchor and region cannot be aligned: they differ even after
+ * `fold` has removed the differences that the tier tolerates.
+ */
+function assemble(parts: readonly Part[], place: Place): string | undefined {
+  const tier = place.tier === 'exact' ? 'line-endings' : place.tier;
+  const anchor = fold(place.anchor, tier);
+  const region = fold(place.region, tier);
+  if (anchor.text !== region.text) return undefined;
+  const first = /\r?\n/.exec(place.region)?.[0];
+  const own = ownStyle(place, tier);
+  let ending: LineEnding | undefined = first === '\r\n' || first === '\n' ? first : place.neighbour;
+  let out = '';
+  for (const part of parts) {
+    if ('own' in part) {
+      out += withEnding(own(part.own), ending);
+      continue;
+    }
+    const start = foldedOffset(anchor, part.start);
+    const end = foldedOffset(anchor, part.end);
+    const span = start < end ? sourceSpan(region, start, end) : undefined;
+    const kept =
+      span === undefined
+        ? place.anchor.slice(part.start, part.end)
+        : place.region.slice(withReturn(place.region, span.start), span.end);
+    out += kept;
+    ending = lastEnding(kept) ?? ending;
+  }
+  return out;
+}
+
+/**
+ * Returns a function for new text. If the file has straight quotes where the anchor has typographic ones, the
+ * function makes the quotes of the new text straight too.
+ */
+function ownStyle({ anchor, region }: Place, tier: FoldTier): (text: string) => string {
+  const foreign = tier === 'punctuation' && asTyped(region, anchor) === region;
+  return (text) => (foreign ? asTyped(text, anchor) : text);
+}
+
+/** Moves an offset from `\n` to the `\r` before it, so that a kept line ending stays whole. */
+function withReturn(region: string, start: number): number {
+  return region[start] === '\n' && region[start - 1] === '\r' ? start - 1 : start;
+}
+
+function lastEnding(text: string): LineEnding | undefined {
+  const at = text.lastIndexOf('\n');
+  if (at === -1) return undefined;
+  return text[at - 1] === '\r' ? '\r\n' : '\n';
+}
+
+function partsOf(anchor: string, replacement: string): Part[] {
+  const before = tokens(anchor);
+  const after = tokens(replacement);
+  const runs = equalRuns(before, after, MAX_COST) ?? outerRuns(before, after);
+  const beforeAt = offsets(before);
+  const afterAt = offsets(after);
+  const parts: Part[] = [];
+  let done = 0;
+  for (const run of runs) {
+    if (!isTelling(run, before, after)) continue;
+    const start = afterAt[run.after] ?? 0;
+    if (start > done) parts.push({ own: replacement.slice(done, start) });
+    parts.push({ start: beforeAt[run.before] ?? 0, end: beforeAt[run.before + run.length] ?? 0 });
+    done = afterAt[run.after + run.length] ?? 0;
+  }
+  if (done < replacement.length) parts.push({ own: replacement.slice(done) });
+  return parts;
+}
+
+function tokens(text: string): string[] {
+  return text.match(/\n|[^\S\n]+|[\p{L}\p{N}_]+|\.{3}|./gsu) ?? [];
+}
+
+/** The offset of each token, and the end of the last one. */
+function offsets(tokens: readonly string[]): number[] {
+  const at = [0];
+  let length = 0;
+  for (const token of tokens) {
+    length += token.length;
+    at.push(length);
+  }
+  return at;
+}
+
+/**
+ * True if a run of equal tokens is no accident: it contains a word or a line end, or is at the start or end of both
+ * texts. A lone quote or bracket in the middle may be equal by accident.
+ */
+function isTelling(run: EqualRun, before: readonly string[], after: readonly string[]): boolean {
+  if (run.before === 0 && run.after === 0) return true;
+  if (run.before + run.length === before.length && run.after + run.length === after.length) return true;
+  return before.slice(run.before, run.before + run.length).some((token) => /[\p{L}\p{N}\n]/u.test(token));
+}
+
+function outerRuns(before: readonly string[], after: readonly string[]): EqualRun[] {
+  const limit = Math.min(before.length, after.length);
+  let head = 0;
+  while (head < limit && before[head] === after[head]) head += 1;
+  let tail = 0;
+  while (tail < limit - head && before.at(-1 - tail) === after.at(-1 - tail)) tail += 1;
+  return [
+    { before: 0, after: 0, length: head },
+    { before: before.length - tail, after: after.length - tail, length: tail },
+  ].filter((run) => run.length > 0);
+}

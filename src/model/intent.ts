@@ -27,9 +27,12 @@ export interface Edit {
          * no line ending.
          */
         readonly unended?: boolean | undefined;
-        /** The line at which the match must begin, counted from 1. */
+        /** The line at which the match begins, counted from 1. Used only if several places match. */
         readonly near?: number | undefined;
-        /** The match must come after the first line that contains this text. */
+        /**
+         * The line directly before the match, without white space at its ends. Used only if several places match and
+         * `near` is absent.
+         */
         readonly after?: string | undefined;
       }
     | undefined;

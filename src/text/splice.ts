@@ -110,8 +110,7 @@ function applyOne(text: string, edit: Edit, options: SpliceOptions): Step | Fail
 function applyHunk(text: string, edit: Edit, options: SpliceOptions): Step | Failure {
   const found = findAnchor(text, edit.oldString, { ...options, all: true });
   const whole = found?.spans.filter((span) => isWholeLines(text, span)) ?? [];
-  const atEnd = edit.lines?.atEnd === true || edit.lines?.unended === true;
-  const spans = atEnd ? whole.filter(({ end }) => end === text.length) : whole;
+  const spans = whole.filter((span) => isHunkPlace(text, span, edit.lines));
   if (found === undefined || whole.length === 0) return applyLoosely(text, edit, options);
   if (spans.length === 0) return { kind: 'no-match' };
   const chosen = spans.length === 1 ? spans : spans.filter((span) => isAtHunk(text, span, edit.lines));
@@ -122,6 +121,12 @@ function applyHunk(text: string, edit: Edit, options: SpliceOptions): Step | Fai
 
 function isWholeLines(text: string, { start, end }: Span): boolean {
   return (start === 0 || text[start - 1] === '\n') && (end === text.length || text[end - 1] === '\n');
+}
+
+/** True if a hunk may match here: on whole lines, and at the end of the file if the hunk says so. */
+function isHunkPlace(text: string, span: Span, place: Edit['lines']): boolean {
+  const atEnd = place?.atEnd === true || place?.unended === true;
+  return isWholeLines(text, span) && (!atEnd || span.end === text.length);
 }
 
 function isAtHunk(text: string, { start }: Span, place: Edit['lines']): boolean {
@@ -140,7 +145,12 @@ function applyLoosely(text: string, edit: Edit, options: SpliceOptions): Step | 
   if (last !== undefined) return replaceSpans(text, last.edit, last.found);
   const loosely = safe && edit.replaceAll !== true && (options.loosest ?? 'punctuation') === 'punctuation';
   const landed = loosely ? landLoosely(text, edit) : undefined;
-  if (landed !== undefined) return landOrRefuse(text, landed);
+  const isPlace =
+    edit.lines === undefined ||
+    landed === undefined ||
+    'spans' in landed ||
+    isHunkPlace(text, landed.span, edit.lines);
+  if (landed !== undefined && isPlace) return landOrRefuse(text, landed);
   const like = nearest(text, edit.oldString);
   return { kind: 'no-match', ...(like === undefined ? {} : { nearest: like }) };
 }

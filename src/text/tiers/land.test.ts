@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Edit } from '../../model/intent.ts';
 import { applyEdits } from '../splice.ts';
 
 /** The text after an edit and the level of tolerance (tier) of the match, or the kind of failure. */
@@ -119,6 +120,17 @@ describe('an edit is refused', () => {
     ],
   ])('%s', (_what, text, oldString, newString, kind) => {
     expect(edited(text, oldString, newString)).toEqual(['', kind]);
+  });
+
+  it.each<[string, string, string, NonNullable<Edit['lines']>]>([
+    ['before the end of the file', '  a1\n  b1\nc1\n', 'a1\nb1\n', { atEnd: true }],
+    ['before the end, if the new text ends the file', '  a1\n  b1\nc1\n', 'a1\nb1\n', { unended: true }],
+    ['inside a line', 'xsay("hi");\n', 'say(\\"hi\\");\n', {}],
+  ])('as a hunk of a patch that fits only %s', (_what, text, oldString, lines) => {
+    const hunk = { oldString, newString: 'new\n', lines };
+    expect(applyEdits(text, [hunk])).toMatchObject({ ok: false, kind: 'no-match' });
+    const { lines: _hunk, ...edit } = hunk;
+    expect(applyEdits(text, [edit])).toMatchObject({ ok: true });
   });
 
   it('on a changed file, at every loose tier', () => {

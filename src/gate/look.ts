@@ -13,7 +13,7 @@ import {
 import { type Facts, isStub, type JudgedAction, type Target } from '../judge/facts.ts';
 import { toolGuard } from '../judge/guarded-configuration.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { WHOLE } from '../model/coverage.ts';
+import { NOTHING, WHOLE } from '../model/coverage.ts';
 import { type Fingerprint, sameFingerprint, sameStamp } from '../model/fingerprint.ts';
 import { CLIENT_FILES, isWithin, type PinnedDirectory, type ResolvedPath } from '../model/path.ts';
 import { coverageOfPages, NO_FLAGS, type SeenPage, type Sighting } from '../model/sighting.ts';
@@ -31,7 +31,6 @@ import type { World } from './world.ts';
 const JUST_MS = 500;
 
 const LOOK_AGAIN_MS = 10;
-
 const MAX_LOOKS = 15;
 
 /** A path's state as one session knows it. The caller of `look` must close `located.place.dir`. */
@@ -280,7 +279,8 @@ function stillSeen(known: Sighting, snapshot: Snapshot): Sighting | undefined {
   if (back !== undefined) return seenWhole(known, snapshot);
   const pages = known.pages?.filter((page) => isAsShown(page, snapshot.bytes)) ?? [];
   if (pages.length === 0) return undefined;
-  return { ...known, fingerprint: undefined, pages, coverage: coverageOfPages(pages) };
+  const coverage = known.lost === undefined ? coverageOfPages(pages) : NOTHING;
+  return { ...known, fingerprint: undefined, pages, coverage };
 }
 
 /**
@@ -298,8 +298,8 @@ function seenWhole(
 
 function isAsSeen(known: Sighting, snapshot: Snapshot): boolean {
   if (known.fingerprint !== undefined) return sameFingerprint(known.fingerprint, snapshot.fingerprint);
-  if (known.pages !== undefined) return known.pages.every((page) => isAsShown(page, snapshot.bytes));
-  return known.stamp !== undefined && sameStamp(known.stamp, snapshot.stamp);
+  if (known.stamp === undefined || !sameStamp(known.stamp, snapshot.stamp)) return false;
+  return known.pages === undefined || known.pages.every((page) => isAsShown(page, snapshot.bytes));
 }
 
 /**

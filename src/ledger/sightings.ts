@@ -68,15 +68,18 @@ function addView(old: Sighting, next: Sighting): Sighting {
   if (next.tombstone === true) return next;
   if (next.how === 'edit') return afterEdit(old, next);
   if (isEverything(next)) return next;
-  const pages = joinedPages(old, next);
-  if (!sameBytes(old, next)) return pages === undefined ? next : pagesOfTwoStates(old, next, pages);
+  const same = sameBytes(old, next);
+  const pages = joinedPages(old, next, same ? 'same' : 'other');
+  if (!same) return pages === undefined ? next : pagesOfTwoStates(old, next, pages);
+  if (pages?.some(({ earlier }) => earlier)) return pagesOfTwoStates(old, next, pages);
 
   const totalLines = next.totalLines ?? old.totalLines;
   const [before, now] = textCoverages(old, next);
+  const wasMixed = pages !== undefined && old.pages?.some(({ earlier }) => earlier);
   return {
     ...carriedOver(old, next),
     fingerprint: next.fingerprint ?? old.fingerprint,
-    coverage: addUp(before, now, totalLines),
+    coverage: addUp(wasMixed ? coverageOfPages(pages) : before, now, totalLines),
     totalLines,
     flags: mergeFlags(old, next),
     ...(pages === undefined ? {} : { pages }),
@@ -84,15 +87,21 @@ function addView(old: Sighting, next: Sighting): Sighting {
 }
 
 /**
- * The pages of the old and the new view. A new page replaces old ones inside its range. Drops the
- * oldest pages beyond `MAX_PAGES`.
+ * The pages of the old and the new view. Pages of another state of the file (`bytes`: other) are
+ * marked as earlier, and dropped once newer pages show all their lines. Drops the oldest pages
+ * beyond `MAX_PAGES`, and pages that are no longer in the model's context.
  */
-function joinedPages(old: Sighting, next: Sighting): readonly SeenPage[] | undefined {
+function joinedPages(old: Sighting, next: Sighting, bytes: 'same' | 'other'): SeenPage[] | undefined {
   const newer = next.pages;
-  if (old.pages === undefined || newer === undefined) return undefined;
+  if (old.pages === undefined || newer === undefined || old.lost !== undefined) return undefined;
   const isReplaced = ({ from, to }: LineRange): boolean =>
     newer.some((page) => page.from <= from && page.to >= to);
-  return [...old.pages.filter((page) => !isReplaced(page)), ...newer].slice(-MAX_PAGES);
+  const kept = old.pages.filter((page) => !isReplaced(page));
+  const isEarlier = (page: SeenPage): boolean => bytes === 'other' || page.earlier === true;
+  const present = [...kept.filter((page) => !isEarlier(page)), ...newer];
+  const shown = coverageOfPages(present);
+  const earlier = kept.filter((page) => isEarlier(page) && !covers(shown, page));
+  return [...earlier.map((page) => ({ ...page, earlier: true as const })), ...present].slice(-MAX_PAGES);
 }
 
 /**

@@ -32,6 +32,8 @@ export type LostReason = 'evicted' | 'compacted' | 'rewound' | 'forgotten';
 /** Lines that were shown together, and the SHA-256 of their bytes, line endings included. */
 export interface SeenPage extends LineRange {
   readonly sha256: string;
+  /** True if the page was shown before the file had the stamp of its sighting. */
+  readonly earlier?: true;
 }
 
 /** The coverage of these pages. Never `whole`, because only a fingerprint proves that a file was seen whole. */

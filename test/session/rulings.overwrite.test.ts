@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { ChangeResult } from '../../src/model/results.ts';
 import type { Outcome } from '../../src/model/verdict.ts';
@@ -99,6 +100,38 @@ describe('overwrite', () => {
     await t.put('a', numbered(100).replace('line 7', 'line seven'));
     await ok(t.session.read('a', { offset: 51 }));
     await refusal(t.session.write('a', 'x'), 'PARTIALLY_READ');
+  });
+
+  it('is not licensed by pages of different states of a huge file, until the changed page is read again', async () => {
+    const t = await desk({ policy: { hugeBytes: 100 } });
+    await t.put('a', numbered(100));
+    await ok(t.session.read('a', { limit: 40 }));
+    await t.put('a', numbered(100).replace('line 7\n', 'LINE 7\n'));
+    // The file's time is trusted only after the clock has moved on.
+    await setTimeout(50);
+    await ok(t.session.read('a', { offset: 41, limit: 30 }));
+    expect((await ok(t.session.read('a', { offset: 71 }))).complete).toBe(false);
+    await refusal(t.session.write('a', 'x'), 'PARTIALLY_READ');
+    await refusal(t.session.insert('a', 'x', { afterLine: 7 }), 'PARTIALLY_READ');
+    const reread = async (): Promise<boolean> => {
+      await ok(t.session.read('a', { limit: 20 }));
+      await ok(t.session.read('a', { offset: 21, limit: 20 }));
+      await ok(t.session.read('a', { offset: 41, limit: 30 }));
+      return (await ok(t.session.read('a', { offset: 71 }))).complete;
+    };
+    await expect.poll(reread).toBe(true);
+    await ok(t.session.write('a', 'x'));
+  });
+
+  it('pages of a huge file that a compaction removed do not count after another page', async () => {
+    const t = await desk({ policy: { hugeBytes: 100 } });
+    await t.put('a', numbered(100));
+    await ok(t.session.read('a', { limit: 20 }));
+    await t.session.compacted();
+    await t.put('a', numbered(101));
+    await ok(t.session.read('a', { offset: 50, limit: 20 }));
+    await ok(t.session.insert('a', 'x', { afterLine: 60 }));
+    await refusal(t.session.insert('a', 'x', { afterLine: 5 }), 'PARTIALLY_READ');
   });
 
   it('of an unread file is NOT_READ even if the content equals its bytes', async () => {

@@ -25,7 +25,12 @@ import { lazily } from './masked-text.ts';
  * For each huge file, the position after the last page that was shown. The next page then need not
  * count lines from the top.
  */
-export type PageEnds = Map<string, { readonly stamp: Stamp; readonly next: LineStart }>;
+export type PageEnds = Map<string, PageEnd>;
+
+interface PageEnd {
+  readonly stamp: Stamp;
+  readonly next: LineStart;
+}
 
 /** One read in progress: the request, the located file, and what the session saw of it before. */
 export interface OpenRead {
@@ -193,17 +198,7 @@ const MAX = Number.MAX_SAFE_INTEGER;
 export async function readHuge(reading: OpenRead): Promise<Shown | Refusal> {
   const range = rangeOf(reading, reading.options.last === undefined ? undefined : await lineTotal(reading));
   if ('code' in range) return range;
-  const { world, options, located } = reading;
-  const page = await readPage(located.place, {
-    clock: world.disk.clock,
-    from: range.from,
-    limit: range.to - range.from + 1,
-    maxLineBytes: options.raw === true ? MAX : world.policy.maxLineChars * 4,
-    ...(options.raw === true ? {} : { maxBytes: reading.maxAnswerBytes }),
-    deadline: deadlineOf(reading),
-    ...startFor(reading, range.from),
-    ...watched(reading),
-  });
+  const page = await pageFrom(reading, range);
   if ('problem' in page) return unreadableRefusal(reading.path, page);
   if (page.lines.length === 0 && page.gaveUp) return outOfTime(reading);
   if (page.lines.length === 0) {
@@ -215,6 +210,27 @@ export async function readHuge(reading: OpenRead): Promise<Shown | Refusal> {
   }
   rememberEnd(reading, page);
   return shownPage(reading, page);
+}
+
+/**
+ * Reads a page, from the end of the last page if possible. If the file turns out to have changed
+ * since then, reads again from the top.
+ */
+async function pageFrom(reading: OpenRead, { from, to }: LineRange): Promise<Page | Unreadable> {
+  const { world, options, located } = reading;
+  const request = {
+    clock: world.disk.clock,
+    from,
+    limit: to - from + 1,
+    maxLineBytes: options.raw === true ? MAX : world.policy.maxLineChars * 4,
+    ...(options.raw === true ? {} : { maxBytes: reading.maxAnswerBytes }),
+    deadline: deadlineOf(reading),
+    ...watched(reading),
+  };
+  const end = lastEnd(reading, from);
+  if (end === undefined) return readPage(located.place, request);
+  const page = await readPage(located.place, { ...request, start: end.next });
+  return 'problem' in page || sameStamp(page.stamp, end.stamp) ? page : readPage(located.place, request);
 }
 
 /** Counts the lines of a huge file by reading all of it. Undefined if it cannot be read. */
@@ -246,15 +262,18 @@ function watched({ watching }: OpenRead): Pick<PageRequest, 'signal' | 'onProgre
   return { ...defined({ signal, onProgress }) };
 }
 
-function startFor(reading: OpenRead, from: number): { readonly start?: LineStart } {
-  const end = reading.pageEnds.get(reading.located.place.path.key);
-  if (end === undefined || reading.earlier?.stamp === undefined) return {};
-  return sameStamp(end.stamp, reading.earlier.stamp) && end.next.line <= from ? { start: end.next } : {};
+/** The end of the last page, if it lies before the line `from` and the file is unchanged since. */
+function lastEnd({ pageEnds, located }: OpenRead, from: number): PageEnd | undefined {
+  const end = pageEnds.get(located.place.path.key);
+  if (end === undefined || end.next.line > from) return undefined;
+  return sameStamp(end.stamp, located.stats) ? end : undefined;
 }
 
 function rememberEnd({ pageEnds, located }: OpenRead, page: Page): void {
   const { key } = located.place.path;
   pageEnds.delete(key);
+  // A racy stamp does not prove later that the file is unchanged.
+  if (page.racy) return;
   pageEnds.set(key, { stamp: page.stamp, next: page.next });
   for (const oldest of pageEnds.keys()) {
     if (pageEnds.size <= MAX_PAGE_ENDS) break;

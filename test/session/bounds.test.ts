@@ -43,6 +43,16 @@ describe('maxAnswerBytes', () => {
   });
 });
 
+it('numbers the lines of a huge file from its top if it changed since the last page', async () => {
+  const t = await desk({ policy: { hugeBytes: 100, maxReadLines: 10 } });
+  const text = Array.from({ length: 40 }, (_, index) => `line ${index + 1}\n`).join('');
+  await t.put('a', text);
+  await ok(t.session.read('a'));
+  await t.put('a', `inserted\n${text}`);
+  const { from, text: shown } = await ok(t.session.read('a', { offset: 11, limit: 2 }));
+  expect({ from, shown }).toEqual({ from: 11, shown: 'line 10\nline 11' });
+});
+
 describe('maxReadMs', () => {
   it('ends the read of a sparse file of 1 TB', async () => {
     const t = await desk({ policy: { maxReadMs: 200 } });

@@ -9,31 +9,44 @@ export const MIXED = '(?=[\\w-]{0,200}[0-9])(?=[\\w-]{0,200}[A-Z])(?=[\\w-]{0,20
 /** Matches the text before the last part of a Slack webhook's address. */
 const BEFORE_RUN = /\/B[A-Z0-9]+\/$/;
 
-const ADDRESS = '@';
+/** A secret that is recognised by the text before it. */
+interface Phrase {
+  /** Texts of which every match contains one. Searching for a hint is fast if its first character is rare. */
+  readonly hints: readonly string[];
+  readonly pattern: RegExp;
+  /**
+   * The bytes to search for the pattern if a hint was found at `at`: they contain every match with
+   * this hint. Undefined if no match can have it.
+   */
+  readonly around: (buffer: Buffer, at: number) => Buffer | undefined;
+}
 
 /**
- * Values that are secret because of the text before them, in any file. A pattern is tried only in a
- * text that contains one of its `hints`. Searching for a hint is fast if it has at most 7
- * characters. The published example keys of AWS and of Azure's emulator are excluded.
+ * Values that are secret because of the text before them, in any file. The published example keys
+ * of AWS and of Azure's emulator are excluded.
  */
-export const PHRASES: readonly { readonly hints: readonly string[]; readonly pattern: RegExp }[] = [
+export const PHRASES: readonly Phrase[] = [
   {
-    hints: ['_access', '_ACCESS', 'Access'],
+    hints: ['ke', 'Ke', 'KE', 'kE'],
     pattern:
       /(secret_?access_?key["']?[ \t]*[:=][ \t]*["']?)((?![A-Za-z0-9/+]*EXAMPLEKEY)[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])/gi,
+    around: aroundKeyName,
   },
   {
     hints: ['Key='],
     pattern: /(AccountKey=)((?!Eby8vdM02xNOcqFl)[A-Za-z0-9+/]{86}==)/g,
+    around: aroundHint,
   },
   {
     hints: ['Bearer '],
     pattern: new RegExp(`(\\bBearer )(${MIXED}[A-Za-z0-9._~+/-]{32,}=*)`, 'g'),
+    around: aroundHint,
   },
   {
-    hints: [ADDRESS],
+    hints: ['@'],
     pattern:
       /(\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s:@/"'`<>(){}$]*:)((?=[^\s:@/"'`]*[0-9])(?=[^\s:@/"'`]*[A-Za-z])[^\s:@/"'`<>(){}$\\]{8,})(?=@)/gi,
+    around: beforeAt,
   },
 ];
 
@@ -62,6 +75,13 @@ const BEFORE_DOT = new Set(
 const DASH = 0x2d;
 const DOT = 0x2e;
 const SLASH = 0x2f;
+const COLON = 0x3a;
+const AT = 0x40;
+const CAPITAL_S = 0x53;
+const UNDERSCORE = 0x5f;
+const SMALL_S = 0x73;
+/** The bytes that may stand between the name of a key and its value. */
+const BEFORE_VALUE: ReadonlySet<number | undefined> = new Set(Buffer.from('"\': =\t'));
 
 /** A table with a 1 for each pair of bytes with which a token may begin. The pair is the index. */
 const MAY_BEGIN = new Uint8Array(1 << 16);
@@ -112,42 +132,64 @@ export function mayHoldSecret(bytes: Uint8Array): boolean {
   return mayHoldKey(bytes) || mayHoldPhrase(bytes);
 }
 
-/**
- * A pattern is searched from this many bytes before its hint to `BYTES_AFTER` bytes after the
- * hint's beginning.
- */
-const BYTES_BEFORE = 400;
-const BYTES_AFTER = 600;
-
 /** Tries the patterns only around their hints: many texts contain a hint, but few of these contain a secret. */
 function mayHoldPhrase(bytes: Uint8Array): boolean {
   const buffer = viewOf(bytes);
-  return PHRASES.some(({ hints, pattern }) =>
+  return PHRASES.some(({ hints, pattern, around }) =>
     hints.some((hint) => {
       for (let at = buffer.indexOf(hint); at !== -1; at = buffer.indexOf(hint, at + hint.length)) {
-        if (hint === ADDRESS && !mayHavePassword(buffer, at)) continue;
         // Decode as UTF-8, because in `latin1` a byte of the letter à is a space.
-        const around = buffer.subarray(Math.max(0, at - BYTES_BEFORE), at + BYTES_AFTER);
-        if (around.toString('utf8').search(pattern) !== -1) return true;
+        const text = around(buffer, at)?.toString('utf8');
+        if (text !== undefined && text.search(pattern) !== -1) return true;
       }
       return false;
     }),
   );
 }
 
+/** The first bytes of a match are at most this far before its hint. */
+const BYTES_BEFORE = 400;
+/** The bytes that decide about a match are at most this far after the beginning of its hint. */
+const BYTES_AFTER = 600;
+
+function aroundHint(buffer: Buffer, at: number): Buffer {
+  return buffer.subarray(Math.max(0, at - BYTES_BEFORE), at + BYTES_AFTER);
+}
+
+const KEY_NAME = /secret_?access_?$/i;
+/** Length of the longest text that `KEY_NAME` matches. */
+const KEY_NAME_BYTES = 14;
+/** Bytes of a key of AWS, and one byte after it. */
+const KEY_VALUE_BYTES = 41;
+
+/** The name that ends with the word `key` at `at`, and the value after it. */
+function aroundKeyName(buffer: Buffer, at: number): Buffer | undefined {
+  const last = buffer[at - 1] === UNDERSCORE ? buffer[at - 2] : buffer[at - 1];
+  if (last !== SMALL_S && last !== CAPITAL_S) return undefined;
+  const start = Math.max(0, at - KEY_NAME_BYTES);
+  if (!KEY_NAME.test(buffer.toString('latin1', start, at))) return undefined;
+  let value = at + 'key'.length;
+  while (BEFORE_VALUE.has(buffer[value])) value += 1;
+  return buffer.subarray(start, value + KEY_VALUE_BYTES);
+}
+
+/** Maximum bytes from the beginning of an address to its `//`. */
+const SCHEME_BYTES = 32;
+
 /**
- * True if an address with a password may end at this `@`. A `:` and, before it, a `/` must precede the `@`, without
- * a quote or space in between.
+ * The address with a password that may end at this `@`. A `:` and, before it, a `/` must precede
+ * the `@`, without a quote, a space or another `@` in between.
  */
-function mayHavePassword(buffer: Buffer, end: number): boolean {
+function beforeAt(buffer: Buffer, end: number): Buffer | undefined {
   let hasColon = false;
-  for (let at = end - 1; at > end - BYTES_BEFORE; at -= 1) {
+  for (let at = end - 1; at > 0; at -= 1) {
     const byte = buffer[at] ?? 0;
-    if (byte === SLASH) return hasColon;
-    if (byte === 0x3a) hasColon = true;
-    else if (byte <= 0x20 || byte === 0x22 || byte === 0x27 || byte === 0x60) return false;
+    if (byte === SLASH)
+      return hasColon ? buffer.subarray(Math.max(0, at - 1 - SCHEME_BYTES), end + 1) : undefined;
+    if (byte === COLON) hasColon = true;
+    else if (byte <= 0x20 || byte === AT || byte === 0x22 || byte === 0x27 || byte === 0x60) return undefined;
   }
-  return false;
+  return undefined;
 }
 
 /**

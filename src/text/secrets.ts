@@ -46,7 +46,7 @@ export function isSecretPath(path: string): boolean {
  * Formats of tokens that are secret in any file. Each has a distinctive beginning and at least `MIN_RUN` consecutive
  * word characters; `mayHoldSecret` relies on both. The examples in the documentation of AWS and jwt.io are excluded.
  */
-const TOKENS: readonly string[] = [
+export const TOKENS: readonly string[] = [
   'gh[pousr]_[A-Za-z0-9]{36,255}',
   'github_pat_[A-Za-z0-9_]{22,255}',
   'glpat-[A-Za-z0-9_-]{20,}',

@@ -1,0 +1,65 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { rounds } from '../../test/support/rounds.ts';
+import { mayHoldSecret, PHRASES } from './secret-scan.ts';
+import { secretSpans, TOKENS } from './secrets.ts';
+
+/** Makes a text so long that `secretSpans` uses the prefilter. */
+const LONG = '// nothing of interest\n'.repeat(200);
+
+/** A pattern without its assertions and with bounded repetitions, which fast-check can generate texts for. */
+function generable(source: string): RegExp {
+  const plain = source.replaceAll(/\(\?[=!](?:[^()[\]]|\[(?:[^\]\\]|\\.)*\])*\)/g, '').replaceAll('\\b', '');
+  const bounded = plain
+    .replaceAll(/\{(\d+),\}/g, (_, least) => `{${least},${Number(least) + 500}}`)
+    .replaceAll(/(?<=\])\*/g, '{0,500}');
+  return new RegExp(`^${bounded}$`);
+}
+
+/** Changes the case of letters that a case-insensitive pattern matches in both cases. */
+const anyCase = (text: string, bits: readonly boolean[]): string =>
+  [...text].map((char, at) => (bits[at % bits.length] ? char.toUpperCase() : char.toLowerCase())).join('');
+
+const patterns: readonly RegExp[] = [
+  ...TOKENS.map((source) => new RegExp(source)),
+  ...PHRASES.map(({ pattern }) => pattern),
+];
+
+it.each(patterns.map((pattern) => [pattern.source.slice(0, 40), pattern] as const))(
+  'the prefilter finds every text that the pattern %s finds',
+  (_name, pattern) => {
+    const matches = fc
+      .tuple(fc.stringMatching(generable(pattern.source)), fc.array(fc.boolean(), { minLength: 5 }))
+      .map(([text, bits]) => (pattern.flags.includes('i') ? anyCase(text, bits) : text))
+      // The address pattern ends before an `@`.
+      .map((text) => `${text}@`)
+      .filter((text) => new RegExp(`^${pattern.source}`, pattern.flags.replace('g', '')).test(text));
+    fc.assert(
+      fc.property(matches, fc.nat(7), (text, offset) => {
+        expect(secretSpans(text, { secretFile: false }).length).toBeGreaterThan(0);
+        const bytes = Buffer.concat([Buffer.alloc(offset), Buffer.from(text)]).subarray(offset);
+        expect(mayHoldSecret(bytes)).toBe(true);
+        expect(secretSpans(`${LONG}${text}`, { secretFile: false }).length).toBeGreaterThan(0);
+      }),
+      { numRuns: rounds(50, 1000) },
+    );
+  },
+);
+
+it.each([
+  ['secretaccesskey', ': '],
+  ['SECRETACCESSKEY', '='],
+  ['secretAccesskey', '='],
+  ['Secret_Access_Key', ' = '],
+  ['aws_secret_access_key', `${' '.repeat(700)}= `],
+])('a key of AWS after %s is found', (name, sign) => {
+  const text = `${name}${sign}${'aB3/'.repeat(10)}`;
+  expect(secretSpans(text, { secretFile: false })).toHaveLength(1);
+  expect(mayHoldSecret(Buffer.from(text))).toBe(true);
+});
+
+it('a password of a thousand characters in an address is found', () => {
+  const text = `https://aws:${'aB3_.'.repeat(200)}@example.org/`;
+  expect(secretSpans(text, { secretFile: false })).toHaveLength(1);
+  expect(mayHoldSecret(Buffer.from(text))).toBe(true);
+});

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { splitLines } from './lines.ts';
-import { unifiedDiff } from './unified.ts';
+import { maskedDiff, unifiedDiff } from './unified.ts';
 
 const ten = Array.from({ length: 10 }, (_, index) => `l${index + 1}\n`);
 const text = (rows: readonly string[]): string => rows.join('');
@@ -112,5 +112,34 @@ describe('unifiedDiff', () => {
       }),
       { numRuns: 300 },
     );
+  });
+});
+
+describe('maskedDiff', () => {
+  const token = `ghp_${'a1B2'.repeat(9)}`;
+  const options = { maxLines: 9, secrets: 'mask', path: 'a.txt' } as const;
+
+  it('does not count lines as shown that are masked or not UTF-8', () => {
+    const before = Buffer.from('a\n');
+    const after = Buffer.concat([
+      Buffer.from(`a\n${token}\n`),
+      Buffer.from([0xff, 0x0a]),
+      Buffer.from('b\n'),
+    ]);
+    const shown = maskedDiff<Uint8Array>(before, after, options);
+    expect(shown.text).toContain('+[masked]');
+    expect(shown.shownAfter).toEqual([
+      { from: 1, to: 1 },
+      { from: 4, to: 4 },
+    ]);
+  });
+
+  it('counts lines in UTF-8 as shown, also those with a replacement character', () => {
+    const after = Buffer.from(`a\n${token}\n\ufffd\né\n`);
+    const shown = maskedDiff<Uint8Array>(Buffer.from('a\n'), after, options);
+    expect(shown.shownAfter).toEqual([
+      { from: 1, to: 1 },
+      { from: 3, to: 4 },
+    ]);
   });
 });

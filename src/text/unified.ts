@@ -10,7 +10,7 @@ import {
   middleOf,
   type TextOrBytes,
 } from './diff.ts';
-import { clampLine, endingOf, lineAt, splitLines, withoutEnding } from './lines.ts';
+import { clampLine, endingOf, lineAt, splitLines, viewOf, withoutEnding } from './lines.ts';
 import { mayHoldSecret } from './secret-scan.ts';
 import { isSecretPath, masked, secretSpans } from './secrets.ts';
 
@@ -207,11 +207,15 @@ interface Rendered {
 function rendered(line: string, style: RowStyle): Rendered {
   const content = withoutEnding(line);
   const decoded = style.bytes ? Buffer.from(content, 'latin1').toString('utf8') : content;
-  const broken =
-    style.bytes && decoded.includes('\ufffd') && Buffer.from(decoded).toString('latin1') !== content;
+  const broken = style.bytes && isBroken(content, decoded);
   const { text, clamped } = clampLine(decoded, style.maxChars);
   const cr = style.showCr && endingOf(line) === '\r\n' ? '␍' : '';
   return { text: text + cr, whole: !clamped && !broken, clamped };
+}
+
+/** True if a line is not UTF-8. `content` is the line read as Latin-1, `decoded` the line read as UTF-8. */
+function isBroken(content: string, decoded: string): boolean {
+  return decoded.includes('\ufffd') && Buffer.from(decoded).toString('latin1') !== content;
 }
 
 export interface MaskedDiffOptions extends UnifiedOptions {
@@ -221,8 +225,8 @@ export interface MaskedDiffOptions extends UnifiedOptions {
 }
 
 /**
- * Builds a unified diff with secrets masked, as the policy demands. `diff` is the diff of the unmasked texts. A line
- * with a masked value does not count as shown.
+ * Builds a unified diff with secrets masked, as the policy demands. `diff` is the diff of the
+ * unmasked texts. A line with a masked value, or one that is not UTF-8, does not count as shown.
  */
 export function maskedDiff<T extends TextOrBytes>(
   before: T,
@@ -242,7 +246,8 @@ export function maskedDiff<T extends TextOrBytes>(
     from: lineAt(is, start),
     to: lineAt(is, end - 1),
   }));
-  return { ...shown, shownAfter: without(shown.shownAfter, lines), diff: plain.diff };
+  const shownAfter = without(without(shown.shownAfter, lines), brokenLines(after));
+  return { ...shown, shownAfter, diff: plain.diff };
 }
 
 const ONLY_MASKED = '(only masked values differ)';
@@ -253,6 +258,15 @@ function mayHold(content: TextOrBytes): boolean {
 
 function textOf(content: TextOrBytes): string {
   return typeof content === 'string' ? content : new TextDecoder().decode(content);
+}
+
+/** The lines that are not UTF-8. */
+function brokenLines(content: TextOrBytes): readonly LineRange[] {
+  if (typeof content === 'string') return [];
+  return splitLines(viewOf(content).toString('latin1')).flatMap((line, index) => {
+    const broken = isBroken(line, Buffer.from(line, 'latin1').toString('utf8'));
+    return broken ? [{ from: index + 1, to: index + 1 }] : [];
+  });
 }
 
 /** The ranges minus the lines of `others`; both must be sorted. */

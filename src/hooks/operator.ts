@@ -1,5 +1,10 @@
 import { resolve } from 'node:path';
-import { allCommands, certainCommands, namesOf } from '../dialect/calls/shell/commands.ts';
+import {
+  allCommands,
+  certainCommands,
+  namesOf,
+  type SimpleCommand,
+} from '../dialect/calls/shell/commands.ts';
 import { writesOf } from '../dialect/calls/shell/writes.ts';
 import type { ForeignIntent } from '../model/intent.ts';
 import { CLIENT_FILES } from '../model/path.ts';
@@ -40,7 +45,7 @@ export function operatorRefusal(command: string): Refusal | undefined {
     if (found !== undefined) return forTheUser(found.join(' '), 'commands that only the user may run');
     const own = rest.find((word) => OWN_SESSION_COMMANDS.has(word));
     if (own !== undefined && IDENTITY.test(command))
-      return forTheUser(own, 'an agent may run it only for its own session');
+      return forTheUser(own, 'it, because an agent may run it only for its own session');
   }
   return undefined;
 }
@@ -86,6 +91,14 @@ const READERS = new Set(
   ),
 );
 const READING_GIT = new Set(['add', 'blame', 'commit', 'diff', 'log', 'ls-files', 'show', 'status']);
+/** Options with which one of these programs writes a file or runs another program. */
+const WRITING_OPTIONS: Readonly<Record<string, RegExp>> = {
+  find: /^-(?:delete|exec|ok|fprint|fls)/,
+  git: /^--out/,
+  less: /^-[^-]*o|^--log-file/i,
+  rg: /^--(?:pre|hostname-bin)(?:=|$)/,
+  tree: /^-[^-]*o/,
+};
 /**
  * Matches the names of Lookfirst's own files: the default state folder, the scripts, the database
  * and its key.
@@ -99,9 +112,9 @@ const ENDS_PROCESSES = /\b(?:kill|pkill|killall)\b.*(?:lookfirst|--resident)/;
  * be evaded: see LIMITS.md.
  */
 export async function tamperRefusal(scene: Scene, command: string): Promise<Refusal | undefined> {
+  if (onlyReads(command)) return undefined;
   if (ENDS_PROCESSES.test(command)) return tampering('the process of Lookfirst');
   if (command.includes('disableAllHooks')) return tampering('the hooks of the client');
-  if (onlyReads(command)) return undefined;
   if (command.includes(scene.home) || OWN_FILES.test(command)) return tampering('the state of Lookfirst');
   const { policyFile } = scene;
   if (policyFile !== undefined && command.includes(policyFile)) return tampering(policyFile);
@@ -126,14 +139,22 @@ function onlyReads(command: string): boolean {
   return commands.every(({ words, redirects }) => {
     const [program = '', first = ''] = words.map((word) => word ?? '');
     const name = program.split('/').at(-1) ?? '';
-    const isInput = redirects.every((redirect) => redirect.type === 'Redirect' && redirect.operator === '<');
-    if (words.includes('-delete') || words.includes('-exec') || !isInput) return false;
+    const writes = Object.hasOwn(WRITING_OPTIONS, name) ? WRITING_OPTIONS[name] : undefined;
+    if (words.some((word) => writes?.test(word ?? '')) || !redirects.every(isHarmless)) return false;
     return words.length === 0 || READERS.has(name) || (name === 'git' && READING_GIT.has(first));
   });
 }
 
+/** True for a redirection that writes no file, such as `< FILE`, `2>&1` and `2>/dev/null`. */
+function isHarmless(redirect: SimpleCommand['redirects'][number]): boolean {
+  if (redirect.type !== 'Redirect') return false;
+  const { operator, target } = redirect;
+  const text = target?.value ?? '';
+  return operator === '<' || text === '/dev/null' || (operator === '>&' && /^\d+$/.test(text));
+}
+
 function tampering(path: string): Refusal {
-  const detail = { reason: 'only the user may change it' };
+  const detail = { reason: 'it, because only the user may change it' };
   return { code: 'PROTECTED', action: 'run', path, next: 'ask_human', detail };
 }
 

@@ -57,6 +57,11 @@ const COMMANDS = [
   `cat ${SETTINGS} $(rm ${SETTINGS})`,
   `false || rm ${SETTINGS}`,
   `for f in ${SETTINGS}; do cat $f; done > ${SETTINGS}`,
+  'find HOME -name lookfirst.db -execdir rm {} +',
+  'find HOME -name lookfirst.db -fprint HOME/lookfirst.key',
+  'git log --output=HOME/lookfirst.key',
+  'tree -o HOME/lookfirst.key',
+  'rg --pre rm x HOME/lookfirst.key',
 ];
 
 describe('an agent that tries to switch the gate off', () => {
@@ -75,6 +80,7 @@ describe('an agent that tries to switch the gate off', () => {
       const answer = await agent.send({ event: 'before', action: 'run', input: { command }, call: `${at}` });
       expect([command, answer.verdict]).toEqual([command, 'deny']);
       expect(answer.reason).toContain('[PROTECTED]');
+      expect(answer.reason).not.toMatch(/protects (?:only|an agent)/);
     }
     const edit = { path: SETTINGS, old_string: 'lookfirst-hook', new_string: 'true' };
     expect((await agent.change('edit', edit, () => undefined)).verdict).toBe('deny');
@@ -170,6 +176,11 @@ describe('an agent that tries to switch the gate off', () => {
     `grep -n lookfirst ${SETTINGS}`,
     'lookfirst status',
     'kill 999999',
+    `cat ${SETTINGS} 2>/dev/null`,
+    `ls -la .claude 2>&1 | grep lookfirst`,
+    'grep -rn kill src | grep lookfirst',
+    'grep -rn disableAllHooks docs',
+    'git commit -m "docs: how to kill a process of lookfirst"',
     'mkdir -p .claude/agents && echo x > .claude/agents/new.md',
   ])('may still run: %s', async (command) => {
     const asked = { event: 'before', action: 'run', input: { command }, call: 'c' };

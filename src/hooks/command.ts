@@ -54,6 +54,9 @@ async function denialOf(
   const ours = await guardRefusal(scene, intents);
   if (ours !== undefined) return deniedByUser(scene, ours);
   for (const intent of intents) {
+    // A copy into an existing folder of the same name replaces files that the command line does not
+    // name.
+    if (intent.kind === 'touch' && (await scene.session.kindAt(intent.path)) === 'directory') continue;
     const vetted = await scene.session.vetCommandWrite(intent, how);
     const denial = vetted.ok ? undefined : denied(scene, vetted.refusal);
     if (denial !== undefined) return denial;
@@ -105,7 +108,8 @@ function overwrite(path: string, content: string | undefined): ForeignIntent {
 /** The file that a copy or move writes. If the target is a folder, the file keeps its base name there. */
 async function targetOf(scene: Scene, path: string, source: string): Promise<string> {
   const isFolder = path.endsWith('/') || (await scene.session.kindAt(path)) === 'directory';
-  return isFolder ? `${path.replace(/\/+$/, '')}/${source.split('/').at(-1) ?? source}` : path;
+  const name = source.replace(/\/+$/, '').split('/').at(-1) ?? source;
+  return isFolder ? `${path.replace(/\/+$/, '')}/${name}` : path;
 }
 
 /**
@@ -128,8 +132,11 @@ export async function afterCommand(
   // which runs the command, records its changes when it ends.
   if (change !== undefined && event.kind === 'after' && run.background === true && scene.shell === 'layered')
     return { verdict: 'pass' };
-  if (change === undefined && event.kind === 'after' && !(await session.isSettled(callId(event))))
-    return unjudged(scene, event);
+  if (change === undefined && !(await session.isSettled(callId(event)))) {
+    // A failure without a before-event may report a call that was denied, so it is not recorded as
+    // unjudged. Its output licenses nothing either way.
+    return event.kind === 'after' ? unjudged(scene, event) : { verdict: 'pass' };
+  }
   const settled = change === undefined ? undefined : await session.settle(change, 'done');
   // Compare the output with the files only after their changes are recorded, because the output
   // shows the files as the command left them.

@@ -224,8 +224,13 @@ describe('a conversation through hooks', () => {
     'cp a.txt new.txt',
     'mv a.txt new.txt',
     'cp a.txt /elsewhere/new.txt',
+    'cp -r from/ into',
+    'cp -r from into',
+    'cp -r from/. into',
   ])('a command that overwrites nothing passes without a recorded refusal: %s', async (command) => {
     put('a.txt', 'one\n');
+    mkdirSync(join(root, 'from'));
+    mkdirSync(join(root, 'into/from'), { recursive: true });
     expect(await announced('run', { command })).toEqual({ verdict: 'pass' });
     expect((await run(['log', '--kind', 'refusal', '--json'])).stdout).toBe('');
   });

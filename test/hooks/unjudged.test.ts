@@ -45,9 +45,12 @@ describe('calls without a before-event', () => {
     );
   });
 
-  it('the output of such a command licenses nothing', async () => {
+  it.each([
+    { event: 'after', output: 'one\n' },
+    { event: 'failed', error: 'Exit code 1\none\n' },
+  ])('the output of such a command licenses nothing ($event)', async (ended) => {
     const cat = { action: 'run', input: { command: 'cat a.txt' }, call: 'c1' };
-    await agent.send({ event: 'after', ...cat, output: 'one\n' });
+    await agent.send({ ...ended, ...cat });
     const write = { action: 'write', input: { path: 'a.txt', content: 'x' }, call: 'c2' };
     const { reason } = await agent.send({ event: 'before', ...write });
     expect(reason).toMatch(/^refusing to overwrite a\.txt: read it first \[NOT_READ\] Next: read \{/);
@@ -68,6 +71,14 @@ describe('calls without a before-event', () => {
     const after = { event: 'after', action: 'write', input: { path: 'b.txt', content: 'x' }, call: 'c2' };
     expect((await agent.send(after)).context ?? '').not.toContain('without being judged');
     expect((await lookfirst(places, ['status'])).stdout).not.toContain('without being judged');
+  });
+
+  it('a judged command that failed shows its files', async () => {
+    const cat = { action: 'run', input: { command: 'cat a.txt; exit 1' }, call: 'c1' };
+    await agent.send({ event: 'before', ...cat });
+    await agent.send({ event: 'failed', ...cat, error: 'Exit code 1\none\n' });
+    const write = { action: 'write', input: { path: 'a.txt', content: 'x' }, call: 'c2' };
+    expect((await agent.send({ event: 'before', ...write })).verdict).toBe('pass');
   });
 
   it('a read needs no before-event', async () => {

@@ -82,9 +82,11 @@ function codexCut(records: readonly JsonRecord[]): CutOff | undefined {
     if (payload === undefined || ms === undefined) continue;
     if (payload['type'] === 'task_started') turns.push(ms);
     if (payload['type'] !== 'thread_rolled_back') continue;
-    const kept = Math.max(0, turns.length - (integerIn(payload, 'num_turns') ?? turns.length));
+    const kept = turns.length - (integerIn(payload, 'num_turns') ?? Number.POSITIVE_INFINITY);
+    if (kept >= turns.length) continue;
+    // If the first removed turn began before the tail, its time is unknown, so `afterMs` is 0.
     cut = { afterMs: (turns[kept] ?? 1) - 1, untilMs: ms };
-    turns = turns.slice(0, kept);
+    turns = turns.slice(0, Math.max(0, kept));
   }
   return cut;
 }

@@ -84,7 +84,7 @@ export class MemoryStore implements Store {
     for (const change of settle) this.#pending.delete(change);
     if (announce !== undefined) this.#pending.set(announce.change, announce);
     if (session !== undefined) this.#sessions.set(session.id, session);
-    this.#unchained.push(...texts);
+    for (const text of texts) this.#unchained.push(text);
     this.#recent.add(entries);
   }
 
@@ -165,7 +165,8 @@ export class MemoryStore implements Store {
     );
     const added = chainOn(this.#head, waiting);
     this.#unchained = [];
-    this.#entries.push(...added);
+    // Append one by one: as arguments of one call, very many entries overflow the stack.
+    for (const entry of added) this.#entries.push(entry);
     this.#head = linkOf(added.at(-1)) ?? this.#head;
     return this.#entries;
   }

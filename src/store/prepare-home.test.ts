@@ -42,12 +42,17 @@ describe('prepareHome', () => {
       'a folder with nothing but our state',
       ['lookfirst.db', 'lookfirst.db-wal', 'lookfirst.json', 'images', 'locks', 'lock-ranges'],
     ],
+    [
+      'a folder with the state of hooks and commands',
+      ['lookfirst.key', 'bin', 'run', 'clients', 'layers', 'snapshots', 'spent-layers'],
+    ],
   ])('makes %s private', (_what, names) => {
     expect(modeOf(prepareHome(folder(0o755, names)))).toBe(0o700);
   });
 
   it.each([0o755, 0o775])('keeps the permissions of a folder that contains other files: %o', (mode) => {
     expect(modeOf(prepareHome(folder(mode, ['lookfirst.db', 'somebody.txt'])))).toBe(mode);
+    expect(modeOf(prepareHome(folder(mode, ['bin', 'run'])))).toBe(mode);
   });
 
   it.each([0o777, 0o1777])('refuses a folder with other files if other users may write to it: %o', (mode) => {

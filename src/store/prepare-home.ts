@@ -22,7 +22,12 @@ const WRITABLE_BY_OTHERS = 0o002;
 const OPEN_TO_OTHERS = 0o077;
 /** Names of Lookfirst's files in the state folder. */
 const OWN_NAMES =
-  /^(lookfirst\.|(images|retained|writers|locks|lock-ranges|lock-files|ready|clock|layers|outputs|compiled)$)/;
+  /^(lookfirst\.|(clock|compiled|images|layers|lock-files|lock-ranges|locks|outputs|ready|retained|snapshots|spent-layers|writers)$)/;
+/**
+ * Names of Lookfirst's folders that other programs use too. They count as Lookfirst's own only
+ * beside its database or key.
+ */
+const COMMON_NAMES = /^(bin|clients|run)$/;
 
 /**
  * Makes the state folder, private to its user, and returns its canonical path. If the folder
@@ -50,9 +55,14 @@ function makePrivate(folder: string): void {
   // Windows has no permission bits.
   const mode = process.platform === 'win32' ? 0 : statSync(folder).mode;
   if ((mode & OPEN_TO_OTHERS) === 0) return;
-  if (readdirSync(folder).every((name) => OWN_NAMES.test(name))) chmodSync(folder, 0o700);
+  if (isAllOurs(readdirSync(folder))) chmodSync(folder, 0o700);
   else if ((mode & WRITABLE_BY_OTHERS) !== 0)
     throw new Error('other users may write to it, and it contains other files');
+}
+
+function isAllOurs(names: readonly string[]): boolean {
+  const isState = names.some((name) => name.startsWith('lookfirst.'));
+  return names.every((name) => OWN_NAMES.test(name) || (isState && COMMON_NAMES.test(name)));
 }
 
 /**

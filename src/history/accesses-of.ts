@@ -1,7 +1,7 @@
 import type { Answer } from '../dialect/calls/answer.ts';
 import { usualRules } from '../dialect/calls/hosts/usual.ts';
 import { touchesOf } from '../dialect/calls/interpret.ts';
-import { readOfCommand } from '../dialect/calls/shell/writes.ts';
+import { readOfCommand } from '../dialect/calls/shell/reads.ts';
 import { readText } from '../dialect/calls/shown/read-text.ts';
 import { changedRevision } from '../dialect/calls/shown/receipt.ts';
 import type { Rule } from '../dialect/calls/table.ts';

@@ -24,15 +24,15 @@ export function writesOf(command: string, home?: string): readonly ShellWrite[] 
   ]);
 }
 
-function redirectWrites({ words, redirects, folder, home }: SimpleCommand): readonly ShellWrite[] {
+function redirectWrites(simple: SimpleCommand): readonly ShellWrite[] {
+  const { words, redirects } = simple;
+  const content = words.length === 1 && words[0] === 'cat' ? bodyOf(redirects) : undefined;
+  const out = outputOf(redirects);
   return redirects.flatMap((redirect): ShellWrite[] => {
-    if (redirect.type !== 'Redirect') return [];
-    const target = redirect.target === undefined ? undefined : literalOf(redirect.target, home);
-    const path = targetOf(redirect.operator, target, folder);
+    const path = redirect.type === 'Redirect' ? targetOf(redirect, simple) : undefined;
     if (path === undefined) return [];
     const how = redirect.operator.endsWith('>>') ? 'append' : 'overwrite';
-    const content = words.length === 1 && words[0] === 'cat' ? bodyOf(redirects) : undefined;
-    return [content === undefined ? { how, path } : { how, path, content }];
+    return [content === undefined || redirect !== out ? { how, path } : { how, path, content }];
   });
 }
 
@@ -46,9 +46,10 @@ export function printedTexts(
 ): readonly { readonly path: string; readonly content: string }[] {
   return (certainCommands(command, home) ?? []).flatMap((simple) => {
     const content = wordsPrinted(simple.words);
-    const writes = content === undefined ? [] : redirectWrites(simple);
-    return writes.flatMap((write) =>
-      write.how === 'overwrite' && content !== undefined ? [{ path: write.path, content }] : [],
+    const out = outputOf(simple.redirects);
+    if (content === undefined || out === undefined) return [];
+    return redirectWrites({ ...simple, redirects: [out] }).flatMap((write) =>
+      write.how === 'overwrite' ? [{ path: write.path, content }] : [],
     );
   });
 }
@@ -67,18 +68,40 @@ function wordsPrinted([program, ...args]: SimpleCommand['words']): string | unde
     : undefined;
 }
 
-const WRITING = new Set(['>', '>>', '>|', '&>', '&>>', '>&']);
+const STDIN = 0;
+const STDOUT = 1;
+
+/** The descriptor that a redirection sets; undefined if the shell chooses the number (`{fd}>`). */
+function descriptorOf({ descriptor, operator }: Redirection): number | undefined {
+  if (descriptor === undefined) return operator.startsWith('<') ? STDIN : STDOUT;
+  return descriptor.type === 'FileDescriptor' ? descriptor.value : undefined;
+}
+
+/** The only redirection of a descriptor. Of several, bash uses the last and zsh all, so none is certain. */
+function onlyFor(descriptor: number, redirects: readonly Redirection[]): Redirection | undefined {
+  const [only, ...others] = redirects.filter((redirect) => descriptorOf(redirect) === descriptor);
+  return others.length === 0 ? only : undefined;
+}
+
+/** The redirection of the standard output into a file that it empties or appends to. */
+function outputOf(redirects: readonly Redirection[]): Redirection | undefined {
+  const only = onlyFor(STDOUT, redirects);
+  return only?.operator === '<>' ? undefined : only;
+}
+
+const WRITING = new Set(['>', '>>', '>|', '&>', '&>>', '>&', '<>']);
 /** Devices are not files, and writing to them loses nothing. `/dev/shm` contains ordinary files. */
 const DEVICE = /^\/dev\/(?!shm\/|.*\.\.)/;
 
-function targetOf(
-  operator: Redirect['operator'],
-  target: string | undefined,
-  folder: string | undefined,
-): string | undefined {
+/** The file that a redirection certainly writes. */
+function targetOf(redirect: Redirect, { folder, home }: SimpleCommand): string | undefined {
+  const { operator } = redirect;
+  const target = redirect.target === undefined ? undefined : literalOf(redirect.target, home);
   if (target === undefined || target === '' || !WRITING.has(operator)) return undefined;
   // `2>&1` and `>&-` name descriptors, not files.
   if (operator === '>&' && /^(?:\d+|-|\d+-)$/.test(target)) return undefined;
+  // Shells reject `2>&FILE`. A file opened with `3<>FILE` may be only read.
+  if ((operator === '>&' || operator === '<>') && descriptorOf(redirect) !== STDOUT) return undefined;
   return fileAt(folder, target);
 }
 
@@ -86,14 +109,16 @@ function fileAt(folder: string | undefined, path: string): string | undefined {
   return DEVICE.test(path) ? undefined : inFolder(folder, path);
 }
 
-/** The text of the only here-document, if the shell does not expand it. */
+/** The text of the here-document that is certainly the standard input, if the shell does not expand it. */
 function bodyOf(redirects: readonly Redirection[]): string | undefined {
-  const bodies = redirects.filter((redirect): redirect is HereDoc => redirect.type === 'HereDoc');
-  const [only] = bodies;
-  if (only === undefined || bodies.length > 1) return undefined;
-  const { text } = only.body;
-  if (only.delimiter?.quoted !== true && /[$`\\]/.test(text)) return undefined;
-  return only.operator === '<<-' ? text.replace(/^\t+/gm, '') : text;
+  const only = onlyFor(STDIN, redirects);
+  // Shells differ about the final newline of a here-document that is not closed.
+  return only?.type === 'HereDoc' && only.closing !== undefined ? textOf(only) : undefined;
+}
+
+function textOf({ body: { text }, delimiter, operator }: HereDoc): string | undefined {
+  if (delimiter?.quoted !== true && /[$`\\]/.test(text)) return undefined;
+  return operator === '<<-' ? text.replace(/^\t+/gm, '') : text;
 }
 
 function programWrites(simple: SimpleCommand): readonly ShellWrite[] {
@@ -139,7 +164,8 @@ function teeWrites({ redirects, folder }: SimpleCommand, args: Args): readonly S
 }
 
 function patchWrites({ redirects, folder }: SimpleCommand, args: Args): readonly ShellWrite[] {
-  const patch = bodyOf(redirects) ?? args[0];
+  const body = redirects.findLast((each) => each.type === 'HereDoc' && descriptorOf(each) === STDIN);
+  const patch = (body?.type === 'HereDoc' ? textOf(body) : undefined) ?? args[0];
   return patch === undefined || folder === undefined ? [] : [{ how: 'patch', patch, folder }];
 }
 

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { Hooked } from '../support/hooked.ts';
 import { REPLAYED, type Replayed, ReplayedClient, type Replied } from '../support/replayed-client.ts';
 import { scratch } from '../support/tree.ts';
 
@@ -42,6 +43,18 @@ it.each(REPLAYED)('%s: everyday mixes cause no wrong refusal and no missed overw
     }
   }
   expect(wrong).toEqual([]);
+});
+
+it('a read that counts from the end and has a limit does not make the file look changed', async () => {
+  const places = scratch();
+  const agent = new Hooked(places);
+  const lines = Array.from({ length: 40 }, (_, at) => `line ${at + 1}\n`);
+  writeFileSync(join(places.root, 'a.txt'), lines.join(''));
+  await agent.read('a.txt', lines.join(''));
+  const read = { action: 'read', input: { path: 'a.txt', offset: -20, limit: 5 }, call: 'r' };
+  await agent.send({ event: 'after', ...read, output: lines.slice(20, 25).join('') });
+  const write = { action: 'write', input: { path: 'a.txt', content: 'new\n' }, call: 'w' };
+  expect(await agent.send({ event: 'before', ...write })).toEqual({ verdict: 'pass' });
 });
 
 async function play(

@@ -66,6 +66,8 @@ describe('the other servers', () => {
     ['desktop-commander', 'read_file', { path: 'a' }, [['read', 'a', '1..1000']]],
     ['desktop-commander', 'read_file', { path: 'a', offset: 10, length: 5 }, [['read', 'a', '11..15']]],
     ['desktop-commander', 'read_file', { path: 'a', offset: -20 }, [['read', 'a', '-20..-1']]],
+    ['desktop-commander', 'read_file', { path: 'a', offset: -20, length: 5 }, [['read', 'a', '-20..-16']]],
+    ['desktop-commander', 'read_file', { path: 'a', offset: -20, length: 50 }, [['read', 'a', '-20..-1']]],
     ['desktop-commander', 'read_file', { path: 'https://x', isUrl: true }, []],
     [
       'desktop-commander',

@@ -257,10 +257,11 @@ function fromFirstLine(names: LineArguments, scope: Arguments): AskedLines | und
   const last = given === undefined ? undefined : given - base + 1;
   const count = countIn(names, scope);
   if (first === undefined && last === undefined && count === undefined) return undefined;
-  // Servers disagree about a negative first line if the call also has a last line. Some count it
-  // from the end, others read from line 1. Keep both numbers, so that only lines count which both
-  // show.
-  if (first !== undefined && first < 0) return { from: first, to: last ?? -1 };
+  // Servers disagree about a negative first line if the call also has a last line: some count it
+  // from the end, others read from line 1. They also disagree about a limit: some ignore it. Keep
+  // both numbers, so that the answer decides.
+  if (first !== undefined && first < 0)
+    return { from: first, to: last ?? Math.min(-1, first - 1 + (count ?? Number.POSITIVE_INFINITY)) };
   const from = Math.max(1, (first ?? base) - base + 1);
   return { from, to: last ?? (count === undefined ? undefined : from + count - 1) };
 }

@@ -54,8 +54,13 @@ export function delivered(
   if (only === undefined) return [{ path, content }];
   const count = lineCount(content);
   if (count === 0) return [];
-  const from = only.from < 0 ? -count : only.from;
+  const from = only.from < 0 && !isLimitedTail(only, count) ? -count : only.from;
   return [{ path, content, ranges: [{ from, to: from + count - 1 }] }];
+}
+
+/** True if this number of lines is what a call requested that begins and ends before the end of the file. */
+export function isLimitedTail({ from, to = -1 }: AskedLines, count: number): boolean {
+  return from < 0 && to < -1 && count === to - from + 1;
 }
 
 /**

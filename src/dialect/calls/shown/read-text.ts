@@ -1,8 +1,8 @@
 import type { LineRange } from '../../../model/coverage.ts';
 import { lineCount } from '../../../text/lines.ts';
 import type { Answer } from '../answer.ts';
-import type { ReadTouch } from '../touch.ts';
-import { pageShown, type ShownLines } from './delivered.ts';
+import type { AskedLines, ReadTouch } from '../touch.ts';
+import { isLimitedTail, pageShown, type ShownLines } from './delivered.ts';
 import { isBlanked, type Receipt, takeReceipts } from './receipt.ts';
 
 /**
@@ -90,7 +90,9 @@ function unrecorded(touch: ReadTouch): ShownLines {
   const { path } = touch;
   const { from, to } = askedOf(touch);
   if (!isRanged(touch)) return { path };
-  return from >= 1 && to !== undefined ? { path, ranges: [{ from, to }] } : { path, ranges: [] };
+  return from >= 1 && to !== undefined && to >= from
+    ? { path, ranges: [{ from, to }] }
+    : { path, ranges: [] };
 }
 
 /**
@@ -139,7 +141,7 @@ function plainShown(touch: ReadTouch, content: string): ShownLines | undefined {
   if (from < 0) return tailShown(touch, content);
   // A text with more lines than requested does not consist of the requested lines, so it proves
   // nothing.
-  if (to !== undefined && lines > to - from + 1) return undefined;
+  if (to !== undefined && to > 0 && lines > to - from + 1) return undefined;
   const last = from + lines - 1;
   const exact = isExact(touch, content);
   const end = endsThere(touch, from, last) ? { totalLines: last } : {};
@@ -147,14 +149,17 @@ function plainShown(touch: ReadTouch, content: string): ShownLines | undefined {
 }
 
 /**
- * The lines that a read of the last N lines showed. A text of N lines gets negative numbers,
- * because the length of the file is unknown. A shorter text is the whole file.
+ * The lines that a read showed which counts from the end. A text of N lines gets negative numbers,
+ * because the length of the file is unknown. A shorter text is the whole file, unless the call also
+ * has a limit or a last line. Undefined if it is uncertain which lines the text consists of.
  */
 function tailShown(touch: ReadTouch, content: string): ShownLines | undefined {
-  const asked = -askedOf(touch).from;
+  const { from, to } = askedOf(touch);
   const lines = lineCount(content);
-  if (lines > asked) return undefined;
-  if (lines === asked) return pageShown(touch.path, { content, from: -asked, to: -1, exact: false });
+  if (isLimitedTail({ from, to }, lines))
+    return pageShown(touch.path, { content, from, to: from + lines - 1, exact: false });
+  if (lines === -from) return pageShown(touch.path, { content, from, to: -1, exact: false });
+  if (lines > -from || to !== undefined) return undefined;
   const exact = isExact(touch, content);
   return pageShown(touch.path, { content, from: 1, to: lines, totalLines: lines, exact });
 }
@@ -164,8 +169,9 @@ function tailShown(touch: ReadTouch, content: string): ShownLines | undefined {
  * before that line.
  */
 function endsThere(touch: ReadTouch, from: number, last: number): boolean {
-  const { to } = askedOf(touch);
-  return to === undefined || last < to || from > last;
+  const { from: first, to } = askedOf(touch);
+  if (to === undefined) return true;
+  return first > 0 && to > 0 && (last < to || from > last);
 }
 
 /**
@@ -182,10 +188,10 @@ function emptyShown({ path }: ReadTouch, body: string): ShownLines | undefined {
   return isEmpty ? { path, totalLines: 0 } : undefined;
 }
 
-/** The lines that a read requests. A negative `from` counts lines from the end of the file. */
-function askedOf({ asked }: ReadTouch): { readonly from: number; readonly to: number | undefined } {
+/** The lines that a read requests. Negative numbers count from the end. An undefined `to` means to the end. */
+function askedOf({ asked }: ReadTouch): AskedLines {
   const { from, to } = asked?.[0] ?? { from: 1, to: undefined };
-  return { from, to: from < 0 || to === undefined || to < 1 ? undefined : to };
+  return { from, to: to === -1 || to === 0 ? undefined : to };
 }
 
 /** True if the call requests only a part of the file. */

@@ -39,6 +39,18 @@ describe('a text that consists of the requested lines', () => {
       'y\nz\n',
       [{ path: 'f', content: 'y\nz\n', ranges: [{ from: -2, to: -1 }] }],
     ],
+    [
+      'the first lines of a tail',
+      [{ from: -5, to: -4 }],
+      'v\nw\n',
+      [{ path: 'f', content: 'v\nw\n', ranges: [{ from: -5, to: -4 }] }],
+    ],
+    [
+      'a tail whose limit the server ignores',
+      [{ from: -3, to: -2 }],
+      'x\ny\nz\n',
+      [{ path: 'f', content: 'x\ny\nz\n', ranges: [{ from: -3, to: -1 }] }],
+    ],
     ['a tail that shows nothing', [{ from: -1, to: -1 }], '', []],
     [
       'lines from the middle',
@@ -60,6 +72,38 @@ describe('a text that consists of the requested lines', () => {
   it('counts nothing if there is no text', () => {
     for (const content of [undefined, null, [], 'x', [null]])
       expect(shownLines([read('f', verbatim)], mcpAnswer(content))).toEqual([]);
+  });
+});
+
+describe('a read that counts lines from the end', () => {
+  const lines = { as: 'lines', numbers: 'maybe' } as const;
+  it.each([
+    ['all of them', { from: -2, to: -1 }, 'y\nz\n', { ranges: [{ from: -2, to: -1 }] }],
+    ['a file that is shorter', { from: -3, to: -1 }, 'y\nz\n', { totalLines: 2, exact: true }],
+    ['with a limit', { from: -9, to: -8 }, 'y\nz\n', { ranges: [{ from: -9, to: -8 }] }],
+    ['with a limit that is ignored', { from: -2, to: -2 }, 'y\nz\n', { ranges: [{ from: -2, to: -1 }] }],
+    ['with a limit, numbered', { from: -9, to: -8 }, '21\ty\n22\tz', { ranges: [{ from: 21, to: 22 }] }],
+    ['with a limit, from line 1', { from: -9, to: -8 }, '1\ty\n2\tz', { ranges: [{ from: 1, to: 2 }] }],
+    ['only for its end', { from: 1, to: -3 }, 'y\nz\n', { ranges: [{ from: 1, to: 2 }], exact: true }],
+  ])('%s', (_what, asked, shown, expected) => {
+    const content = shown.replace(/^\d+\t/gm, '');
+    expect(shownLines([read('f', lines, [asked])], mcpAnswer(text(shown)))).toEqual([
+      { path: 'f', content, ...expected },
+    ]);
+  });
+
+  it.each([
+    ['with a limit, and shows another number of lines', { from: -9, to: -5 }],
+    ['up to a line from the beginning', { from: -9, to: 2 }],
+  ])('%s', (_what, asked) => {
+    expect(shownLines([read('f', lines, [asked])], mcpAnswer(text('y\nz\n')))).toEqual([]);
+  });
+
+  it('and whose text was not recorded', () => {
+    const unrecorded = { ok: true, flagged: true } as const;
+    const shown = (asked: AskedLines) => shownLines([read('f', lines, [asked])], unrecorded);
+    expect(shown({ from: 1, to: -3 })).toEqual([{ path: 'f', ranges: [] }]);
+    expect(shown({ from: 1, to: -1 })).toEqual([{ path: 'f' }]);
   });
 });
 

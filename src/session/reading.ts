@@ -196,7 +196,9 @@ const MAX = Number.MAX_SAFE_INTEGER;
  * is hashed only once all its pages were shown.
  */
 export async function readHuge(reading: OpenRead): Promise<Shown | Refusal> {
-  const range = rangeOf(reading, reading.options.last === undefined ? undefined : await lineTotal(reading));
+  const total = reading.options.last === undefined ? undefined : await lineTotal(reading);
+  if (typeof total === 'object') return total;
+  const range = rangeOf(reading, total);
   if ('code' in range) return range;
   const page = await pageFrom(reading, range);
   if ('problem' in page) return unreadableRefusal(reading.path, page);
@@ -233,8 +235,8 @@ async function pageFrom(reading: OpenRead, { from, to }: LineRange): Promise<Pag
   return 'problem' in page || sameStamp(page.stamp, end.stamp) ? page : readPage(located.place, request);
 }
 
-/** Counts the lines of a huge file by reading all of it. Undefined if it cannot be read. */
-async function lineTotal(reading: OpenRead): Promise<number | undefined> {
+/** Counts the lines of a huge file by reading all of it. */
+async function lineTotal(reading: OpenRead): Promise<number | Refusal> {
   const page = await readPage(reading.located.place, {
     clock: reading.world.disk.clock,
     from: MAX,
@@ -243,7 +245,8 @@ async function lineTotal(reading: OpenRead): Promise<number | undefined> {
     deadline: deadlineOf(reading),
     ...watched(reading),
   });
-  return 'problem' in page ? undefined : page.totalLines;
+  if ('problem' in page) return unreadableRefusal(reading.path, page);
+  return page.totalLines ?? outOfTime(reading);
 }
 
 function deadlineOf({ world }: OpenRead): number {

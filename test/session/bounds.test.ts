@@ -68,6 +68,15 @@ describe('maxReadMs', () => {
     expect(refused.detail?.reason).toContain('maxReadMs');
   });
 
+  it('refuses the last lines of a file that cannot be counted in time', async () => {
+    const t = await desk({ policy: { maxReadMs: 200 } });
+    const path = join(t.root, 'sparse');
+    writeFileSync(path, 'one\ntwo\n');
+    truncateSync(path, 2 ** 36);
+    const refused = await refusal(t.session.read('sparse', { last: 1 }), 'UNVERIFIABLE');
+    expect(refused.detail?.reason).toContain('maxReadMs');
+  });
+
   it('shows the lines that were read in time', async () => {
     const t = await desk({ policy: { maxReadMs: 300 } });
     const path = join(t.root, 'sparse');

@@ -66,6 +66,10 @@ describe('git finds its configuration by way of', () => {
     ['a/.git', 'gitdir: /w/.git/worktrees/a\n', false],
     ['.git/commondir', '../other\n', true],
     ['.git/worktrees/a/commondir', '../..\n', false],
+    ['a/.git', 'gitdir: ../b/.git ', true],
+    ['a/.git', 'gitdir: ../b/.git\u00a0\n', true],
+    ['a/.git', 'gitdir: ../other\0/.git\n', true],
+    ['a/.git', 'gitdir: ../b/.git\r\n', false],
   ])('the text of %s: %j', (path, text, leadsOut) => {
     expect([isGitPointer(path), leadsOutOfGit(path, text)]).toEqual([true, leadsOut]);
   });
@@ -82,10 +86,22 @@ describe('two texts of a git configuration', () => {
     ['[filter "lfs"]\n\tclean = x\n', 'filter.lfs.clean'],
     ['[credential "https://a"]\n\thelper = !x\n', 'credential.https://a.helper'],
     ['[core] sshCommand = x\n', 'core.sshcommand'],
-    ['[core]\n\tssh\\\nCommand = x\n', 'core.sshcommand'],
+    ['[core]\n\tsshCommand = \\\nx\n', 'core.sshcommand'],
     ['[user][core]\n\tfsmonitor = x\n', 'core.fsmonitor'],
     ['# comment \\\n[core]\n\tfsmonitor = x\n', 'core.fsmonitor'],
     ['[user]\n\tname = x # comment \\\n[core]\n\tfsmonitor = x\n', 'core.fsmonitor'],
+    ['[user]\n# comment \\\n[core]\n\ty = a \\\n[user]\n\tfsmonitor = x\n', 'core.fsmonitor'],
+    ['[user]\n\ty = "# \\\n[core]"\n[core]\n\tfsmonitor = x\n', 'core.fsmonitor'],
+    ['[core]\n\thooksPath = /tmp/h # \u2028\n', 'core.hookspath'],
+    ['[core] hooksPath = /tmp/\u2029h\n', 'core.hookspath'],
+    ['[core]\n\thooksPath = /tmp/h # a\rb\n', 'core.hookspath'],
+    ['[core]\r\n\thooksPath\r\n', 'core.hookspath'],
+    ['[core]\n\thooksPath', 'core.hookspath'],
+    ['[diff "a\u2028b"]\n\ttextconv = x\n', 'diff.a\u2028b.textconv'],
+    ['[gpg "ssh"]\n\tdefaultKeyCommand = x\n', 'gpg.ssh.defaultkeycommand'],
+    ['[gc]\n\trecentObjectsHook = x\n', 'gc.recentobjectshook'],
+    ['[tar "tgz"]\n\tcommand = x\n', 'tar.tgz.command'],
+    ['[hook "a"]\n\tcommand = x\n', 'hook.a.command'],
   ])('run other programs: %j', (added, key) => {
     expect(changedProgram(BASE, `${BASE}${added}`)).toBe(key);
     expect(changedProgram(`${BASE}${added}`, BASE)).toBe(key);
@@ -97,6 +113,8 @@ describe('two texts of a git configuration', () => {
     '[remote "b"]\n\turl = c\n\tfetch = +refs\n',
     '[user]\n\tname = x\n',
     '# hooksPath = x\n',
+    '[core] ; hooksPath = x\n',
+    '[user]\n\tname = "\\\n[core]\\\nhooksPath = x"\n',
   ])('run the same programs: %j', (added) => {
     expect(changedProgram(BASE, `${BASE}${added}`)).toBeUndefined();
   });

@@ -32,16 +32,17 @@ const GIT_POINTER = /(^|\/)\.git(\/(.+\/)?commondir)?$/i;
  */
 const RUNS_PROGRAMS: readonly RegExp[] = [
   /^core\.(hookspath|fsmonitor|sshcommand|editor|pager|askpass|gitproxy|attributesfile|worktree|alternaterefscommand)$/,
-  /^(alias|pager|include|includeif|browser|man|mergetool|difftool|guitool|trailer)\./,
+  /^(alias|pager|include|includeif|browser|man|mergetool|difftool|guitool|trailer|instaweb)\./,
   /^filter\./,
-  /^diff\.(external|.*\.(command|textconv))$/,
-  /^merge\..*\.driver$/,
-  /^credential\.(.*\.)?helper$/,
-  /^(gpg|gpg\..*)\.program$/,
-  /^(sequence\.editor|interactive\.difffilter|uploadpack\.packobjectshook|sendemail\..*|protocol\..*)$/,
-  /^remote\..*\.(uploadpack|receivepack|vcs)$/,
-  /^submodule\..*\.update$/,
-  /^url\..*\.(insteadof|pushinsteadof)$/,
+  /^diff\.(external|.*\.(command|textconv))$/s,
+  /^merge\..*\.driver$/s,
+  /^credential\.(.*\.)?helper$/s,
+  /^(gpg|gpg\..*)\.(program|defaultkeycommand)$/s,
+  /^(sequence\.editor|interactive\.difffilter|uploadpack\.packobjectshook|sendemail\..*|protocol\..*)$/s,
+  /^(gc\.recentobjectshook|imap\.tunnel|init\.templatedir|(hook|tar)\..*\.command)$/s,
+  /^remote\..*\.(uploadpack|receivepack|vcs)$/s,
+  /^submodule\..*\.update$/s,
+  /^url\..*\.(insteadof|pushinsteadof)$/s,
 ];
 
 /**
@@ -78,9 +79,13 @@ export function isGitPointer(relative: string): boolean {
   return GIT_POINTER.test(relative);
 }
 
-/** True if git would read its configuration from a folder that `isGitConfig` does not cover. */
+/**
+ * True if git would read its configuration from a folder that `isGitConfig` does not cover. Like
+ * git, ends the path before a NUL and removes only line ends after it: a space belongs to the path.
+ */
 export function leadsOutOfGit(relative: string, text: string): boolean {
-  const target = text.replace(/^gitdir:/, '').trim();
+  const [path = ''] = text.replace(/^gitdir: ?/, '').split('\0');
+  const target = path.replace(/[\r\n]+$/, '');
   const from = target.startsWith('/') ? '' : relative.replace(/[^/]*$/, '');
   const parts: string[] = [];
   for (const part of `${from}${target}`.split('/'))
@@ -102,37 +107,48 @@ export function changedProgram(before: string, after: string): string | undefine
   );
 }
 
-/**
- * The settings of a git configuration that run programs, with all their values. Git joins a line
- * that ends in a backslash with the next one, except in comments. So the text is read twice, with
- * and without joined lines: each reading may hide settings that the other shows.
- */
+/** The settings of a git configuration that run programs, with all their values. */
 function programs(text: string): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
-  for (const lines of [text.replace(/\\\r?\n/g, ''), text]) addPrograms(lines, found);
+  for (const [key, value] of settings(text))
+    if (runsProgram(key)) found.set(key, `${found.get(key) ?? ''}${value}\n`);
   return found;
 }
 
-function addPrograms(text: string, found: Map<string, string>): void {
-  let section = '';
-  for (const line of text.split(/\r?\n/)) {
-    let rest = line;
-    // Git also accepts several headers on one line.
-    for (let header = HEADER.exec(rest); header !== null; header = HEADER.exec(rest)) {
-      section = sectionOf(header);
-      rest = header[3] ?? '';
+/**
+ * The settings of a git configuration in git's own syntax: only a newline ends a line, a backslash
+ * before it continues a value but not a comment, and headers and settings can share a line. Skips
+ * the rest of a line that git would reject.
+ */
+function* settings(config: string): Generator<readonly [key: string, value: string]> {
+  const text = config.replace(/^\ufeff/, '').replaceAll('\r\n', '\n');
+  let at = 0;
+  const next = (pattern: RegExp): RegExpExecArray | null => {
+    pattern.lastIndex = at;
+    const found = pattern.exec(text);
+    at += found?.[0].length ?? 0;
+    return found;
+  };
+  const header = /\[([\w.-]*)(?:[ \t\r]+"((?:[^"\\\n]|\\[^\n])*)")?\]/y;
+  const name = /([A-Za-z][A-Za-z0-9-]*)[ \t]*(=|(?=\n)|$)/y;
+  const value = /(?:"(?:[^"\\\n]|\\.)*"|\\.|[^"\\\n#;])*/sy;
+  const restOfLine = /[^\n]*/y;
+  for (let section = ''; at < text.length; ) {
+    next(/[ \t\r\n]*/y);
+    const begun = next(header);
+    if (begun !== null) {
+      section = sectionOf(begun);
+      continue;
     }
-    const setting = /^\s*([A-Za-z][\w-]*)\s*(?:=\s*(.*))?$/.exec(rest);
-    const key = `${section}.${(setting?.[1] ?? '').toLowerCase()}`;
-    if (setting === null || !runsProgram(key)) continue;
-    found.set(key, `${found.get(key) ?? ''}${setting[2] ?? ''}\n`);
+    const set = next(name);
+    if (set !== null)
+      yield [`${section}.${set[1]?.toLowerCase()}`, set[2] === '=' ? (next(value)?.[0] ?? '') : ''];
+    next(restOfLine);
   }
 }
 
-const HEADER = /^\s*\[\s*([\w.-]+)\s*(?:"((?:[^"\\]|\\.)*)")?\s*\](.*)$/;
-
 function sectionOf([, name = '', sub]: RegExpExecArray): string {
-  return sub === undefined ? name.toLowerCase() : `${name.toLowerCase()}.${sub}`;
+  return sub === undefined ? name.toLowerCase() : `${name.toLowerCase()}.${sub.replace(/\\(.)/gs, '$1')}`;
 }
 
 function runsProgram(key: string): boolean {

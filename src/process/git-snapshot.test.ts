@@ -61,6 +61,25 @@ describe('a snapshot around a command', () => {
     expect(uncovered).toEqual([]);
   });
 
+  it('finds changes of files that git is told not to compare', async () => {
+    put('kept.txt', 'kept\n');
+    put('sparse/missing.txt', 'missing\n');
+    git('add', 'kept.txt', 'sparse');
+    git('commit', '-qm', 'second');
+    git('update-index', '--assume-unchanged', 'tracked.txt', 'src/deep.txt');
+    git('update-index', '--skip-worktree', 'src/deep.txt', 'kept.txt', 'sparse/missing.txt');
+    unlinkSync(join(root, 'sparse/missing.txt'));
+    const taken = await snapshot();
+    const marked = ['kept.txt', 'src/deep.txt', 'tracked.txt'];
+    expect([...taken.loose].sort()).toEqual(['dirty.txt', ...marked, 'untracked.txt']);
+    put('sparse/missing.txt', 'made\n');
+    const candidates = await candidatesSince(taken, signal);
+    if ('unavailable' in candidates) throw new Error(candidates.unavailable);
+    const paths = candidates.map(({ path }) => path).sort();
+    expect(paths).toEqual(['dirty.txt', ...marked, 'sparse/missing.txt', 'untracked.txt'].sort());
+    expect(candidates.every(({ blob }) => blob === undefined)).toBe(true);
+  });
+
   it('finds files that were changed, deleted, created or given another mode, with the blobs of tracked ones', async () => {
     const taken = await snapshot();
     put('tracked.txt', 'changed\n');

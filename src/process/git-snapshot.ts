@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { copyFileSync, existsSync, lstatSync, mkdirSync, readdirSync, unlinkSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 import type { TreeSnapshot } from '../model/entry.ts';
-import { isMissing } from '../model/fault.ts';
+import { isMissing, unlessErrno } from '../model/fault.ts';
 
 /** A path that may have changed since a snapshot. */
 export interface Candidate {
@@ -123,11 +123,11 @@ export async function candidatesSince(
   if (!existsSync(index)) return { unavailable: 'the snapshot is gone' };
   const changed = await changedTracked(snapshot, signal);
   if ('unavailable' in changed) return changed;
-  const untracked = await untrackedFiles(snapshot, signal);
-  if ('unavailable' in untracked) return untracked;
+  const unwatched = await unwatchedFiles(snapshot, signal);
+  if ('unavailable' in unwatched) return unwatched;
   const known = new Set(loose);
   const tracked = changed.files.filter(({ path }) => !known.has(path));
-  const found = untracked.files.filter((path) => !known.has(path));
+  const found = unwatched.files.filter((path) => !known.has(path));
   const hasNewRules = [...tracked, ...found.map((path) => ({ path }))].some(({ path }) =>
     IGNORE_RULES.test(path),
   );
@@ -230,11 +230,11 @@ async function looseFiles(
 ): Promise<Pick<TreeSnapshot, 'loose' | 'uncovered'> | Unavailable> {
   const changed = await changedTracked(place, signal);
   if ('unavailable' in changed) return changed;
-  const untracked = await untrackedFiles(place, signal);
-  if ('unavailable' in untracked) return untracked;
+  const unwatched = await unwatchedFiles(place, signal);
+  if ('unavailable' in unwatched) return unwatched;
   return {
-    loose: [...changed.files.map(({ path }) => path), ...untracked.files],
-    uncovered: [...changed.submodules, ...untracked.repositories],
+    loose: [...changed.files.map(({ path }) => path), ...unwatched.files],
+    uncovered: [...changed.submodules, ...unwatched.repositories],
   };
 }
 
@@ -272,22 +272,37 @@ async function changedTracked(
   return { files, submodules };
 }
 
-async function untrackedFiles(
+/**
+ * Files whose changes `changedTracked` does not list: untracked ones, and tracked ones that the
+ * user has marked as `assume-unchanged` or `skip-worktree`. Also untracked repositories.
+ */
+async function unwatchedFiles(
   { root, ...place }: SnapshotPlace,
   signal: AbortSignal,
 ): Promise<{ readonly files: readonly string[]; readonly repositories: readonly string[] } | Unavailable> {
   const excluded = place.repository === undefined ? [] : NEVER_LOOSE.map((name) => `--exclude=${name}`);
-  const args = ['ls-files', '--others', '--exclude-standard', ...excluded, '-z'];
+  const args = ['ls-files', '-v', '--cached', '--others', '--exclude-standard', ...excluded, '-z'];
   const result = await git(root, args, { signal, ...place });
   if (!result.ok) return { unavailable: result.reason };
-  const names = result.stdout
-    .toString('utf8')
-    .split('\0')
-    .filter((name) => name !== '');
-  return {
-    files: names.filter((name) => !name.endsWith('/')),
-    repositories: names.filter((name) => name.endsWith('/')),
-  };
+  const files: string[] = [];
+  const repositories: string[] = [];
+  // Git prints a letter, a space and the path.
+  for (const line of result.stdout.toString('utf8').split('\0')) {
+    const path = line.slice(2);
+    if (line.startsWith(UNTRACKED)) (path.endsWith('/') ? repositories : files).push(path);
+    // Skip marked files that are missing, as most are in a sparse checkout. Also skip submodules.
+    else if (MARKED.test(line) && isFile(join(root, path))) files.push(path);
+  }
+  return { files, repositories };
+}
+
+const UNTRACKED = '? ';
+/** Matches a file marked as `assume-unchanged` (a lower-case letter) or `skip-worktree` (`S`). */
+const MARKED = /^[a-zS] /;
+
+/** True for a file or a link; false if the path leads to a folder or to nothing. */
+function isFile(path: string): boolean {
+  return unlessErrno(() => lstatSync(path, { throwIfNoEntry: false }))?.isDirectory() === false;
 }
 
 type GitResult =

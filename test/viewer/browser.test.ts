@@ -1,25 +1,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { hasBrowser, inBrowser } from '../support/browser.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
 import { type Viewed, viewed } from '../support/viewed.ts';
-
-interface Finder {
-  findChromium(): string | undefined;
-  launchChromium(path: string): Promise<Browser>;
-  readonly NO_CHROMIUM: string;
-}
-
-// `chromium.mjs` is plain JavaScript, because the scripts for pictures and benchmarks also use it,
-// and they run without a compiler.
-const finder = (await import(new URL('../../scripts/chromium.mjs', import.meta.url).href)) as Finder;
-const program = finder.findChromium();
-if (program === undefined) {
-  if (process.env['CI'] === 'true') throw new Error(finder.NO_CHROMIUM);
-  process.stderr.write(`skipped: ${finder.NO_CHROMIUM}\n`);
-}
 
 const IS_LONG = process.env['LOOKFIRST_ATTACK'] === 'long';
 
@@ -37,38 +23,8 @@ const LINES = Array.from({ length: 40 }, (_, i) => `line ${i + 1}`);
 const text = (changes: Readonly<Record<number, string>> = {}): string =>
   `${LINES.map((line, i) => changes[i + 1] ?? line).join('\n')}\n`;
 
-describe.skipIf(program === undefined)('the page', () => {
-  let browser: Browser;
-  let context: BrowserContext;
-  // All tests share one browser context, because opening the window of a context takes longer than
-  // a test. The viewer stores data only in sessionStorage, which tabs do not share.
-  beforeAll(async () => {
-    browser = await finder.launchChromium(program ?? '');
-    // Reduce motion: an animation would be drawn sixty times a second while tests wait.
-    context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' });
-    // Keep one tab open: closing the last tab would close the window.
-    await context.newPage();
-  });
-  afterAll(() => browser?.close());
-
-  /** A tab at an address. It fails the test on a console error and on a request to another host. */
-  async function open(url: string): Promise<Page> {
-    const page = await context.newPage();
-    const wrong: string[] = [];
-    page.on('console', (message) => message.type() === 'error' && wrong.push(message.text()));
-    page.on('pageerror', (error) => wrong.push(error.message));
-    page.on(
-      'request',
-      (request) => new URL(request.url()).host !== new URL(url).host && wrong.push(request.url()),
-    );
-    onTestFinished(async () => {
-      await page.close();
-      // Ignore the errors that the browser itself logs for refused requests.
-      expect(wrong.filter((each) => !/status of (401|409) /.test(each))).toEqual([]);
-    });
-    await page.goto(url);
-    return page;
-  }
+describe.skipIf(!hasBrowser)('the page', () => {
+  const open = inBrowser();
 
   async function scene(): Promise<Desk & { readonly change: string; readonly viewer: Viewed }> {
     const t = await desk({ session: 'coder' });

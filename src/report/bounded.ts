@@ -52,6 +52,11 @@ export function harmless(text: string): string {
   return text.replace(STEERING, escaped);
 }
 
+/** A name on one line, with every control, format and other invisible character escaped. */
+export function visibleName(text: string): string {
+  return text.replace(ALL_UNPRINTABLE, escaped);
+}
+
 /**
  * Matches characters that change the text direction, and control characters except tab, newline and
  * the carriage return at a line end.

@@ -1,5 +1,6 @@
 import type { VNode } from 'preact';
 import type { DiffRow, FileDiff } from '../../records/view/view-data.ts';
+import { visibleName } from '../../report/bounded.ts';
 import { html, safe } from './html.ts';
 
 const SIGNS = { '-': 'removed', '+': 'added', ' ': '' } as const;
@@ -14,7 +15,7 @@ interface DiffProps {
 export function Diff({ file, onPart }: DiffProps): VNode {
   const hunks = new Set(file.groups.flat().flatMap(({ hunk }) => (hunk === undefined ? [] : [hunk])));
   const offers = onPart !== undefined && hunks.size > 1;
-  return html`<div class="diff" role="region" tabindex="0" aria-label=${`Difference in ${safe(file.path)}`}>
+  return html`<div class="diff" role="region" tabindex="0" aria-label=${`Difference in ${visibleName(file.path)}`}>
     ${file.groups.map((rows, i) => html`<table key=${i}><tbody>${rows.map((row, at) => html`<${Line} row=${row} onPart=${offers && isFirst(rows, at) && row.hunk !== undefined ? () => onPart(row.hunk ?? 0) : undefined} />`)}</tbody></table>`)}
     ${file.cut === 0 ? null : html`<p class="hint">${file.cut} more lines of this difference are not shown.</p>`}
   </div>`;

@@ -1,13 +1,13 @@
 import htm from 'htm';
 import { type ComponentChildren, h, type VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { harmless } from '../../report/bounded.ts';
+import { harmless, visibleName } from '../../report/bounded.ts';
 import { hueOf } from './state.ts';
 
 /** Builds markup without a compiler. Values become text nodes or attributes, never markup. */
 export const html: (strings: TemplateStringsArray, ...values: unknown[]) => VNode = htm.bind(h) as never;
 
-/** Text of files, paths and agents, with control and direction characters made visible. */
+/** Text of files and agents, with control and direction characters made visible. */
 export function safe(text: string): string {
   return harmless(text);
 }
@@ -40,7 +40,7 @@ export function Time({ ms }: { readonly ms: number }): VNode {
 
 /** A path with its folder dimmed. */
 export function Path({ path }: { readonly path: string }): VNode {
-  const text = safe(path);
+  const text = visibleName(path);
   const slash = text.lastIndexOf('/') + 1;
   return html`<span class="path"><span class="dir">${text.slice(0, slash)}</span><span class="base">${text.slice(slash)}</span></span>`;
 }

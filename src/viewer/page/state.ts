@@ -50,6 +50,8 @@ export const rows: Signal<readonly FeedRow[]> = signal([]);
 /** The position from which the server continues with older rows; undefined if there are none. */
 export const older: Signal<number | undefined> = signal(undefined);
 export const isSearching: Signal<boolean> = signal(false);
+/** True if the last request for entries failed. The page repeats it when the server answers again. */
+export const hasLoadFailed: Signal<boolean> = signal(false);
 export const filter: Signal<FeedFilter> = signal({});
 export const sessions: Signal<readonly SessionRow[]> = signal([]);
 export const turns: Signal<readonly TurnRow[]> = signal([]);
@@ -148,6 +150,8 @@ async function follow(cursor: string): Promise<void> {
       after = came.cursor;
       live.value = true;
       if (came.rows.length > 0) await take(came.rows);
+      if (hasLoadFailed.value) await load(older.value);
+      if (tab.value === 'numbers' && countedText.value === undefined) await countText();
     } catch {
       live.value = false;
     }
@@ -206,6 +210,7 @@ async function load(before: number | undefined): Promise<void> {
   request += 1;
   const mine = request;
   isSearching.value = true;
+  hasLoadFailed.value = false;
   try {
     const wanted = rows.value.length + 100;
     for (let next = before; ; ) {
@@ -216,6 +221,8 @@ async function load(before: number | undefined): Promise<void> {
       next = page.next;
       if (next === undefined || rows.value.length >= wanted) return;
     }
+  } catch {
+    if (mine === request) hasLoadFailed.value = true;
   } finally {
     if (mine === request) isSearching.value = false;
   }
@@ -252,9 +259,18 @@ export async function followAddress(): Promise<void> {
 
 function selectedIn(hash: string): ViewerSelection | undefined {
   const [, kind, first = '', second = ''] = hash.split('/');
-  if (kind === 'file') return { kind, root: decodeURIComponent(first), path: decodeURIComponent(second) };
+  if (kind === 'file') return fileIn(first, second);
   if ((kind === 'entry' || kind === 'turn') && /^\d+$/.test(first)) return { kind, seq: Number(first) };
   return undefined;
+}
+
+/** Undefined if the address was altered so that its escapes are invalid. */
+function fileIn(root: string, path: string): ViewerSelection | undefined {
+  try {
+    return { kind: 'file', root: decodeURIComponent(root), path: decodeURIComponent(path) };
+  } catch {
+    return undefined;
+  }
 }
 
 /** Fetches the selected item, even if it is shown already. */
@@ -276,6 +292,7 @@ async function fetchDetail(what: ViewerSelection): Promise<Detail> {
   return { kind: 'file', view: await ask(`file?${query}`) };
 }
 
+/** Fetches the numbers. If that fails, `follow` repeats it. */
 export async function countText(): Promise<void> {
-  countedText.value = await ask('numbers');
+  countedText.value = await ask<NumbersView>('numbers').catch(() => countedText.value);
 }

@@ -1,0 +1,55 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { hasBrowser, inBrowser } from '../support/browser.ts';
+import { desk, ok } from '../support/desk.ts';
+import { viewed } from '../support/viewed.ts';
+
+describe.skipIf(!hasBrowser)('the page', () => {
+  const open = inBrowser();
+
+  it('says that a list could not be loaded, and loads it when the server answers again', async () => {
+    const t = await desk({ session: 'coder' });
+    await ok(t.session.write('a.txt', 'one\n'));
+    const page = await open((await viewed(t)).url, /ERR_FAILED/);
+    await page.waitForSelector('.row.change');
+    await page.route('**/api/**', (route) => route.abort());
+    await page.fill('#search', 'a.t');
+    await page.waitForSelector('.hint:has-text("could not be loaded")');
+    expect(await page.textContent('.list')).not.toContain('No entry matches');
+    await page.unroute('**/api/**');
+    await page.waitForSelector('.row.change');
+    expect(await page.textContent('.list')).not.toContain('could not be loaded');
+  });
+
+  it('shows the message for a missing token as a paragraph', async () => {
+    const page = await open((await viewed(await desk())).origin);
+    const box = await page.locator('.problem p').boundingBox();
+    expect(box?.width).toBeGreaterThan(300);
+  });
+
+  it('opens with an address that names no file', async () => {
+    const viewer = await viewed(await desk());
+    const page = await open(viewer.url);
+    await page.waitForSelector('header.top');
+    await page.goto(`${viewer.origin}/#/file/%zz/a`);
+    await page.reload();
+    await page.waitForSelector('header.top');
+  });
+
+  it('makes line breaks and invisible characters in names visible', async () => {
+    const t = await desk({ session: 'coder' });
+    const names = ['a\nb.txt', 'tab\there.txt', 'zero\u200bwidth.txt'];
+    for (const name of names) {
+      writeFileSync(join(t.root, name), 'one\n');
+      await ok(t.session.read(name));
+    }
+    const page = await open((await viewed(t)).url);
+    await expect.poll(() => page.locator('.row.read .path').allTextContents()).toHaveLength(3);
+    expect(await page.locator('.row.read .path').allTextContents()).toEqual([
+      'zero\\u200bwidth.txt',
+      'tab\\u0009here.txt',
+      'a\\u000ab.txt',
+    ]);
+  });
+});

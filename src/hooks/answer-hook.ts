@@ -1,6 +1,7 @@
 import { changesFiles } from '../dialect/calls/hosts/hosts.ts';
 import { errorText, Fault } from '../model/fault.ts';
 import { isRecord, type JsonRecord, parseJson } from '../model/record.ts';
+import { clip } from '../report/bounded.ts';
 import { type HookAnswer, type HookEvent, type HookReply, type Host, SILENT } from './event.ts';
 import { deniedOnStderr, payloadText } from './hosts/payload.ts';
 
@@ -106,8 +107,11 @@ function bounded(reply: HookReply): HookReply {
  * terminal and to a model.
  */
 function plain(text: string, limit: number): string {
-  const clean = text.replace(/\u001b\[[0-9;?]*[ -/]*[@-~]|[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '');
+  // Replace halves of surrogate pairs: strict JSON parsers reject an answer that contains one.
+  const clean = text
+    .toWellFormed()
+    .replace(/\u001b\[[0-9;?]*[ -/]*[@-~]|[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '');
   if (clean.length <= limit) return clean;
   const note = '\n[the rest is left out]';
-  return clean.slice(0, limit - note.length) + note;
+  return clip(clean, limit - note.length) + note;
 }

@@ -120,6 +120,8 @@ export function callOf(
 export function inTermsOf(terms: Readonly<Record<string, string>>, refusal: Refusal): Refusal {
   const reason = refusal.detail?.reason;
   if (refusal.code !== 'INVALID_ARGUMENT' || reason === undefined) return refusal;
-  const named = reason.replace(/\b[a-z]+(?:_[a-z]+)?\b/g, (word) => terms[word] ?? word);
+  const named = reason.replace(/\b[a-z]+(?:_[a-z]+)?\b/g, (word) =>
+    Object.hasOwn(terms, word) ? (terms[word] ?? word) : word,
+  );
   return { ...refusal, detail: { ...refusal.detail, reason: named } };
 }

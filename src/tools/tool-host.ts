@@ -312,8 +312,8 @@ export function unknownTool(name: string, known: readonly string[]): string {
   return `Tool ${name} not found${near === undefined ? '' : `; did you mean ${JSON.stringify(near)}?`}`;
 }
 
-/** The members of operations and intents that contain paths. */
-const PATHS: ReadonlySet<string> = new Set(['path', 'source', 'destination', 'moveTo']);
+/** The members of operations and intents that contain paths. A claim names its path `target`. */
+const PATHS: ReadonlySet<string> = new Set(['path', 'source', 'destination', 'moveTo', 'target']);
 
 /** Applies `map` to every path in a call's arguments. */
 export function withPaths(call: Call, map: (path: string) => string): Call {

@@ -89,6 +89,17 @@ describe.each(CLIENTS)('%s', (client) => {
   );
 });
 
+it('cuts a long denial without splitting a character, which strict JSON parsers reject', async () => {
+  const payload = { event: 'before', session: 's', action: 'write', input: { path: 'a' } };
+  for (const start of ['', '-']) {
+    const reason = `${start}${'🙂'.repeat(5000)}`;
+    const call = { host: HOOK_HOSTS.generic, text: JSON.stringify(payload), onFailure: 'deny' } as const;
+    const answer = await answerHook(call, async () => ({ verdict: 'deny', reason }));
+    expect(answer.stderr.isWellFormed()).toBe(true);
+    expect(answer.stderr).toContain('[the rest is left out]');
+  }
+});
+
 /** The captures of tools that change files or run commands. */
 const CHANGES =
   /-(?:Write|Edit|NotebookEdit|Bash|apply_patch|write_file|replace|run_shell_command|write|edit|bash)(?:-|\.)/;

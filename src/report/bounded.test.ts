@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { harmless } from './bounded.ts';
+import { harmless, shellPath } from './bounded.ts';
 
 describe('harmless', () => {
   it.each([
@@ -19,4 +19,15 @@ describe('harmless', () => {
   ])('spells out %s', (_what, text, expected) => {
     expect(harmless(text)).toBe(expected);
   });
+});
+
+it.each([
+  ['src/a.ts', 'src/a.ts'],
+  ['-n', './-n'],
+  ['a b', "'a b'"],
+  ["it's $(id)", "'it'\\''s $(id)'"],
+  ["it's\nb", "$'it\\'s\\nb'"],
+  ['', "''"],
+])('writes the path %j as one word of a shell command', (path, word) => {
+  expect(shellPath(path)).toBe(word);
 });

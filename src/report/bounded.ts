@@ -35,6 +35,14 @@ export function jsonText(value: unknown): string {
   return (JSON.stringify(value) ?? 'null').replace(ALL_UNPRINTABLE, escaped);
 }
 
+/** A path as one visible word of a shell command, which the shell does not expand or take for an option. */
+export function shellPath(path: string): string {
+  const operand = path.startsWith('-') ? `./${path}` : path;
+  if (/^[\w./@%+,:-]+$/.test(operand)) return operand;
+  if (!UNPRINTABLE.test(operand)) return `'${operand.replaceAll("'", "'\\''")}'`;
+  return `$'${jsonText(operand).slice(1, -1).replaceAll("'", "\\'")}'`;
+}
+
 /** Text from outside Lookfirst (a reason, an error) on one line. */
 export function phrase(text: string): string {
   // Shorten the text first, because it may be very long. Keep more than the limit, because runs of

@@ -1,6 +1,6 @@
 import type { LineRange } from '../model/coverage.ts';
 import type { Refusal } from '../model/verdict.ts';
-import { jsonText } from './bounded.ts';
+import { jsonText, shellPath } from './bounded.ts';
 
 /**
  * The names of an agent's tools and of their arguments, for sentences that suggest the next call.
@@ -98,7 +98,7 @@ function linesOf(tools: ToolNames, range: LineRange | undefined): Readonly<Recor
 
 /** Formats a read as a shell command: `cat a.ts`, or `sed -n '51,100p' a.ts` for some lines. */
 function shellRead(path: string, range: LineRange | undefined): string {
-  const word = /^[\w./@%+,:-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
+  const word = shellPath(path);
   return range === undefined ? `cat ${word}` : `sed -n '${range.from},${range.to}p' ${word}`;
 }
 

@@ -212,3 +212,11 @@ describe('read_file of several paths', () => {
     expect((await call('read_file', args)).text).toContain(reason);
   });
 });
+
+it('logs the command that approves a change so that a shell reads its path literally', async () => {
+  const { call, lines } = await setUp({ workspace: { policy: { approve: ['**'] } } });
+  await call('write_file', { path: "it's $(id).txt", content: 'x' });
+  expect(lines).toEqual([`a change waits for your approval: lookfirst allow 'it'\\''s $(id).txt' --once`]);
+  await call('write_file', { path: 'a.txt', content: 'x' });
+  expect(lines.at(-1)).toBe('a change waits for your approval: lookfirst allow a.txt --once');
+});

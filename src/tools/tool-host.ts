@@ -10,6 +10,7 @@ import { nearestName } from '../model/nearest-name.ts';
 import type { PresetName } from '../model/policy.ts';
 import { isRecord, type JsonRecord } from '../model/record.ts';
 import { invalidArgument } from '../model/verdict.ts';
+import { shellPath } from '../report/bounded.ts';
 import { explain } from '../report/explain.ts';
 import { refusalOutcome } from '../report/json.ts';
 import { inTermsOf } from '../report/tool-names.ts';
@@ -230,8 +231,8 @@ function definitionOf({ call: _, needs: __, ...tool }: Tool): ToolDefinition {
 function logApproval(answer: ToolAnswer, log: (line: string) => void): void {
   if (answer.ok) return;
   const { detail, path }: Readonly<Record<string, unknown>> = { ...answer.outcome };
-  if (!isRecord(detail) || detail['reason'] !== 'approval') return;
-  log(`a change waits for your approval: lookfirst allow ${JSON.stringify(path ?? '')} --once`);
+  if (!isRecord(detail) || detail['reason'] !== 'approval' || typeof path !== 'string') return;
+  log(`a change waits for your approval: lookfirst allow ${shellPath(path)} --once`);
 }
 
 /** The tools of a dialect that are offered with these options. */

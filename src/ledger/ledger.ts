@@ -118,7 +118,7 @@ export class Ledger {
     const earlier = await this.fetched.recallMany(sightings.map(({ key }) => key));
     for (const sighting of sightings) {
       const before = earlier.get(sighting.key);
-      this.views.add(sighting.key, { by, before });
+      this.views.add(sighting.key, { by, before, shown: sighting });
       by.showsMore ||= !sawAll(before, sighting);
     }
   }

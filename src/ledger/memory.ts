@@ -6,6 +6,7 @@ import { type Fingerprint, sameFingerprint, sameStamp } from '../model/fingerpri
 import type { CallTimes } from '../model/foreign-session.ts';
 import { type LostReason, NO_FLAGS, type Sighting } from '../model/sighting.ts';
 import type { Remembered, Store } from '../store/store.ts';
+import { mergeSighting } from './sightings.ts';
 
 /** Maximum number of cached answers of `recall`. The cache is cleared when it is full. */
 const MAX_RECALLED = 1000;
@@ -192,6 +193,8 @@ interface RecentView {
   readonly by: Pick<CallTimes, 'answeredAt'>;
   /** The sighting before the call `by`. */
   readonly before: Sighting | undefined;
+  /** What the call shows. Absent for lines of a notice about the session's own change. */
+  readonly shown?: Sighting;
 }
 
 /**
@@ -203,8 +206,7 @@ export class RecentViews {
 
   add(key: string, view: RecentView): void {
     const views = this.#views.get(key) ?? [];
-    // Keep the oldest view, because it holds the sighting from before all recent views.
-    if (views.length === MAX_VIEWS) views.splice(1, 1);
+    if (views.length === MAX_VIEWS) views.splice(leastNeeded(views), 1);
     views.push(view);
     this.#views.delete(key);
     this.#views.set(key, views);
@@ -226,18 +228,40 @@ export class RecentViews {
 
   /**
    * The sighting that counts for a call that arrived at `moment`. `now`: the current sighting. A
-   * view whose answer was sent later does not count. The session's own changes always count.
+   * view whose answer was sent later, or never, does not count, but views after it do if they were
+   * answered. The session's own changes always count.
    */
   knownAt(moment: number, now: Sighting): Sighting | undefined {
+    // A loss, such as a compaction, is newer than every view.
+    if (now.lost !== undefined) return now;
+    const isShown = SHOWN.has(now.how);
     let known: Sighting | undefined = now;
-    for (const { by, before } of this.#views.get(now.key)?.toReversed() ?? []) {
-      if (by.answeredAt < moment) break;
-      // Go back to the sighting before this view. If `now` comes from the session's own change, go
-      // back only over a notice about that change, which shows the same bytes.
-      if (SHOWN.has(now.how) || isOfSameBytes(before, now)) known = before;
+    const answered: Sighting[] = [];
+    for (const { by, before, shown } of this.#views.get(now.key)?.toReversed() ?? []) {
+      if (by.answeredAt < moment) {
+        if (!isShown || shown === undefined) break;
+        answered.unshift(shown);
+      } else if (isShown || isOfSameBytes(before, now)) {
+        // Go back to the sighting before this view. If `now` comes from the session's own change,
+        // go back only over a notice about that change, which shows the same bytes.
+        known = answered.reduce(mergeSighting, before);
+      }
+      // A change by the session, or a loss, does not depend on the views before it.
+      if (before === undefined || before.lost !== undefined || !SHOWN.has(before.how)) break;
     }
     return known;
   }
+}
+
+/**
+ * The index of the view to forget: an answered one, but not the oldest if possible, because it
+ * holds the sighting from before all recent views.
+ */
+function leastNeeded(views: readonly RecentView[]): number {
+  const isAnswered = ({ by }: RecentView): boolean => by.answeredAt !== Number.POSITIVE_INFINITY;
+  const later = views.findIndex((view, index) => index > 0 && isAnswered(view));
+  if (later > 0) return later;
+  return views[0] !== undefined && isAnswered(views[0]) ? 0 : 1;
 }
 
 /** True if the earlier sighting already covers every line of the bytes in `now`. */

@@ -112,7 +112,7 @@ function readLocated(
         () => {
           const { times } = watching;
           if (times !== undefined) {
-            ledger.views.add(shown.sighting.key, { by: times, before: earlier });
+            ledger.views.add(shown.sighting.key, { by: times, before: earlier, shown: shown.sighting });
             times.showsMore ||= !sawAll(earlier, shown.sighting);
           }
           const noted = ledger.note(shown.sighting, earlier, entryOf(reading, shown));

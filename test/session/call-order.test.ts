@@ -122,4 +122,45 @@ describe('an answer that is not sent yet', () => {
     expect(codeOf(await session.write('a.txt', 'blind\n'))).toBe('NOT_READ');
     expect(readFileSync(path, 'utf8')).toBe('one\n');
   });
+
+  it('to a read of some lines licenses nothing, even if a later read of the others is answered', async () => {
+    const { session, path } = await open();
+    writeFileSync(path, 'one\ntwo\nthree\n');
+    const first = received();
+    await session.inCall(first, () => session.read('a.txt', { limit: 2 }));
+    expect(codeOf(await session.read('a.txt', { offset: 3 }))).toBe('ok');
+    expect(codeOf(await session.write('a.txt', 'blind\n'))).toBe('PARTIALLY_READ');
+    expect(codeOf(await session.insert('a.txt', 'x\n', { afterLine: 1 }))).toBe('PARTIALLY_READ');
+    first.answeredAt = performance.now();
+    expect(codeOf(await session.write('a.txt', 'later\n'))).toBe('ok');
+  });
+
+  it('to a cancelled read does not make later reads count as unseen', async () => {
+    const { session, path } = await open();
+    writeFileSync(path, 'one\ntwo\nthree\n');
+    await session.inCall(received(), () => session.read('a.txt', { limit: 1 }));
+    await session.read('a.txt', { limit: 2 });
+    await session.inCall(received(), () => session.read('a.txt'));
+    await session.read('a.txt', { offset: 3 });
+    expect(codeOf(await session.write('a.txt', 'x\n'))).toBe('ok');
+  });
+
+  it('to a cancelled read does not undo a compaction', async () => {
+    const { session } = await open();
+    await session.read('a.txt');
+    await session.inCall(received(), () => session.read('a.txt'));
+    await session.compacted();
+    expect(codeOf(await session.write('a.txt', 'blind\n'))).toBe('NOT_READ');
+  });
+
+  it('to a cancelled read does not undo a compaction when other lines are read', async () => {
+    const { session, path } = await open();
+    writeFileSync(path, 'one\ntwo\nthree\n');
+    await session.read('a.txt');
+    await session.inCall(received(), () => session.read('a.txt'));
+    await session.compacted();
+    await session.inCall(received(), () => session.read('a.txt', { limit: 1 }));
+    await session.read('a.txt', { offset: 3 });
+    expect(codeOf(await session.write('a.txt', 'blind\n'))).toBe('PARTIALLY_READ');
+  });
 });

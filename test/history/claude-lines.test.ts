@@ -49,6 +49,27 @@ it.each(CASES)('%s gives the same result from bytes as from records', (_, path, 
   expect(paths).toEqual([expected, expected, expected]);
 });
 
+const INPUT = { file_path: '/repo/a.ts' };
+const GLOB = { type: 'tool_use', id: 'toolu_0', name: 'Glob', input: { pattern: '*' } };
+const MIXED: readonly (readonly [title: string, content: readonly object[]])[] = [
+  ['two calls', [GLOB, { type: 'tool_use', id: 'toolu_1', name: 'Read', input: INPUT }]],
+  ['a remote call', [GLOB, { type: 'mcp_tool_use', id: 'toolu_1', name: 'Read', input: INPUT }]],
+  ['another order of keys', [GLOB, { id: 'toolu_1', type: 'tool_use', name: 'Read', input: INPUT }]],
+  ['another order before it', [{ id: 'toolu_1', type: 'tool_use', name: 'Read', input: INPUT }, GLOB]],
+  ['a name before the id', [GLOB, { type: 'tool_use', name: 'Read', id: 'toolu_1', input: INPUT }]],
+];
+
+it.each(MIXED)('a message with %s gives the same result from bytes as from records', (_, content) => {
+  const [call, result] = readOf('/repo/a.ts', TEXT);
+  const message = { role: 'assistant', content, stop_reason: 'tool_use' };
+  const records = [{ ...call, message }, { ...result }];
+  const lines = records.map((record) => `${JSON.stringify(record)}\n`).join('');
+  const paths = [lines, records].map((transcript) =>
+    deriveSightings(transcript, 'claude-code').sightings.map((sighting) => sighting.path),
+  );
+  expect(paths).toEqual([['/repo/a.ts'], ['/repo/a.ts']]);
+});
+
 function uuidOf(count: number): string {
   return `${count.toString(16).padStart(8, '0')}-0000-4000-8000-${'0'.repeat(12)}`;
 }

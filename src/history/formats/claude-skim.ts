@@ -142,8 +142,10 @@ function plainLine(
 function holdsCalls(message: Buffer, waiting: WaitingCalls): boolean {
   if (!message.includes(CALL)) return false;
   const first = message.indexOf(CALL_START);
-  if (first === -1 || message.includes(CALL_START, first + 1))
-    return CALLS.some((call) => message.includes(call));
+  const others =
+    first === -1 ? [message] : [message.subarray(0, first), message.subarray(first + CALL_START.length)];
+  if (others.some((part) => CALLS.some((call) => part.includes(call)))) return true;
+  if (first === -1) return false;
   const [, id, name, command] = CALLED.exec(message.toString('latin1', first, first + CALLED_BYTES)) ?? [];
   if (id === undefined || name === undefined || waiting.matters(id)) return true;
   return name === 'Bash' ? command === undefined || READER.test(command) : !SHOWS_NOTHING.has(name);

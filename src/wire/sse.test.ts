@@ -38,6 +38,26 @@ describe('EventParser', () => {
     expect(parse('id: 9\ndata:\n\n').events).toEqual([{ id: '9', type: '', data: '' }]);
   });
 
+  it('reports an id only with the event that names it, not again with every comment', () => {
+    expect(parse('id: 9\ndata: 1\n\n: ping\n\n: ping\n\n').events).toEqual([
+      { id: '9', type: '', data: '1' },
+    ]);
+  });
+
+  it.each([1, 1000])('ignores a byte order mark at the beginning, in pieces of %i bytes', (size) => {
+    const { events } = parse('\ufeffdata: 1\n\n\ufeffdata: 2\n\n', size);
+    expect(events.map(({ data }) => data)).toEqual(['1']);
+  });
+
+  it.each([
+    ['lines', `data: ${'x'.repeat(40)}\ndata: ${'y'.repeat(40)}\ndata: z\n\n`],
+    ['one line', `data: x\ndata: ${'y'.repeat(100)}\ndata: z\n\n`],
+  ])('reports an event that is too long in %s once, does not deliver it, and goes on', (_, long) => {
+    const { events, tooLong } = parse(`${long}data: next\n\n`);
+    expect(tooLong).toBe(1);
+    expect(events.map(({ data }) => data)).toEqual(['next']);
+  });
+
   it('reports an event over the limit, and does not deliver an unfinished one', () => {
     const { events, tooLong } = parse(`data: ${'x'.repeat(100)}`);
     expect(tooLong).toBe(1);

@@ -5,6 +5,7 @@ import { LineScanner, NEWLINE } from './lines.ts';
 export const EVENT_STREAM = 'text/event-stream';
 
 const CARRIAGE_RETURN = 13;
+const BYTE_ORDER_MARK = Buffer.from('\ufeff');
 
 /** One server-sent event. */
 export interface ServerEvent {
@@ -22,6 +23,7 @@ interface EventSink {
   onEvent(event: ServerEvent): void;
   /** Called when the server requests this delay before a reconnect. */
   onRetry(ms: number): void;
+  /** Called once per event that exceeds `maxBytes`, as soon as it does. The event is not delivered. */
   onTooLong(): void;
 }
 
@@ -33,6 +35,10 @@ export class EventParser {
   #bytes = 0;
   #id: string | undefined;
   #type = '';
+  /** True if the current event names an id. */
+  #isNamed = false;
+  #isTooLong = false;
+  #isFirst = true;
 
   constructor(sink: EventSink) {
     this.#sink = sink;
@@ -41,9 +47,9 @@ export class EventParser {
       chunks: 'kept',
       onLine: (bytes, start, end) => {
         const isWindows = end > start && bytes[end - 1] === CARRIAGE_RETURN;
-        this.#line(bytes.subarray(start, isWindows ? end - 1 : end));
+        this.#line(this.#withoutMark(bytes.subarray(start, isWindows ? end - 1 : end)));
       },
-      onTooLong: () => sink.onTooLong(),
+      onTooLong: () => this.#drop(),
     });
   }
 
@@ -60,11 +66,11 @@ export class EventParser {
     if (colon === 0) return;
     const name = line.toString('latin1', 0, colon < 0 ? line.length : colon);
     const start = colon < 0 ? line.length : colon + (line[colon + 1] === 0x20 ? 2 : 1);
-    if (name === 'data') {
-      this.#data.push(line.subarray(start));
-      this.#hold(line.length - start);
-    } else if (name === 'id') this.#id = line.toString('utf8', start);
-    else if (name === 'event') this.#type = line.toString('utf8', start);
+    if (name === 'data') this.#hold(line.subarray(start));
+    else if (name === 'id') {
+      this.#id = line.toString('utf8', start);
+      this.#isNamed = true;
+    } else if (name === 'event') this.#type = line.toString('utf8', start);
     else if (name === 'retry') this.#retry(line.toString('latin1', start));
   }
 
@@ -72,19 +78,39 @@ export class EventParser {
     const [only] = this.#data;
     const data = this.#data.length === 1 && only !== undefined ? only : joined(this.#data);
     const event = { id: this.#id, type: this.#type, data };
+    // An id stays valid for later events, so only an event that names one is reported without data.
+    const isEvent = !this.#isTooLong && (event.data.length > 0 || this.#isNamed);
     this.#data = [];
     this.#bytes = 0;
     this.#type = '';
-    if (event.data.length > 0 || event.id !== undefined) this.#sink.onEvent(event);
+    this.#isNamed = false;
+    this.#isTooLong = false;
+    if (isEvent) this.#sink.onEvent(event);
   }
 
   #retry(text: string): void {
     if (/^\d+$/.test(text)) this.#sink.onRetry(Number(text));
   }
 
-  #hold(bytes: number): void {
-    this.#bytes += bytes;
-    if (this.#bytes > this.#sink.maxBytes) this.#sink.onTooLong();
+  #hold(data: Buffer): void {
+    this.#bytes += data.length;
+    if (this.#isTooLong) return;
+    this.#data.push(data);
+    if (this.#bytes > this.#sink.maxBytes) this.#drop();
+  }
+
+  /** Drops the data of the current event, which exceeds the limit. */
+  #drop(): void {
+    this.#data = [];
+    if (!this.#isTooLong) this.#sink.onTooLong();
+    this.#isTooLong = true;
+  }
+
+  /** Removes the byte order mark with which a stream may begin. */
+  #withoutMark(line: Buffer): Buffer {
+    const isMarked = this.#isFirst && line.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK);
+    this.#isFirst = false;
+    return isMarked ? line.subarray(BYTE_ORDER_MARK.length) : line;
   }
 }
 

@@ -292,7 +292,8 @@ async function answerResident(door: HookDoor, { client, text, headers }: Residen
     host,
     cwd: headers['x-lookfirst-cwd'] ?? '/',
     roots: [],
-    ...(project ? { project } : {}),
+    // A script of an earlier version also sends the project folder of another client.
+    ...(project && host.projectVariable !== undefined ? { project } : {}),
     ...(shellPrefix ? { shellPrefix } : {}),
     state: {},
   };

@@ -136,6 +136,28 @@ afterEach(() => {
 describe.runIf(process.platform === 'linux')('the hook script', () => {
   const env = () => ({ LOOKFIRST_HOME: home });
 
+  it('uses only the project folder that its own client names, with and without a resident process', async () => {
+    const elsewhere = { ...env(), CLAUDE_PROJECT_DIR: base.concat('/other') };
+    for (const client of ['codex', 'gemini', 'cursor']) {
+      const named = {
+        hook_event_name: { codex: 'PreToolUse', gemini: 'BeforeTool', cursor: 'preToolUse' }[client],
+        conversation_id: 's1',
+        tool_name: { codex: 'apply_patch', gemini: 'write_file', cursor: 'Write' }[client],
+        tool_input: {
+          file_path: join(root, 'a.txt'),
+          content: 'x',
+          command: '*** Begin Patch\n*** Delete File: a.txt\n*** End Patch',
+        },
+      };
+      const write = event('', { ...named, tool_use_id: client });
+      const first = await callScript(write, [client], { ...elsewhere, LOOKFIRST_SANDBOX: 'bubblewrap' });
+      expect([client, first.stdout]).toEqual([client, expect.stringContaining('NOT_READ')]);
+      await expect.poll(() => sockets()).toContain(pointer);
+      const second = await callScript(write, [client], elsewhere);
+      expect([client, second.stdout]).toEqual([client, expect.stringContaining('NOT_READ')]);
+    }
+  });
+
   it('denies through Node first, then through the resident process that Node has started', async () => {
     const first = await callScript(blindWrite(), ['claude-code'], env());
     expect(first).toMatchObject({ code: 0, stderr: '' });

@@ -119,9 +119,16 @@ for word in "$@"; do
 done
 case $event in '' | PreToolUse | BeforeTool | preToolUse | tool.execute.before | before) ;; *) failure=ignore ;; esac
 input=$(cat)
-[ -z "$LOOKFIRST_STORE$LOOKFIRST_SESSION" ] || fast=
+[ -z "$LOOKFIRST_STORE$LOOKFIRST_SESSION$LOOKFIRST_WORKSPACE$LOOKFIRST_SHARED_WORKSPACE" ] || fast=
+[ -z "$LOOKFIRST_GUARANTEE$LOOKFIRST_SANDBOX" ] || fast=
 [ -z "$LOOKFIRST_HOME" ] || [ "$LOOKFIRST_HOME" = "$home" ] || fast=
-case $PWD$CLAUDE_CODE_SHELL_PREFIX$CLAUDE_PROJECT_DIR$GEMINI_PROJECT_DIR$CURSOR_PROJECT_DIR in *[![:print:]]*) fast= ;; esac
+case $client in
+  claude-code) project=$CLAUDE_PROJECT_DIR ;;
+  gemini) project=$GEMINI_PROJECT_DIR ;;
+  cursor) project=$CURSOR_PROJECT_DIR ;;
+  *) project= ;;
+esac
+case $PWD$CLAUDE_CODE_SHELL_PREFIX$project in *[![:print:]]*) fast= ;; esac
 for curl in /usr/bin/curl /bin/curl /usr/local/bin/curl /opt/homebrew/bin/curl ''; do [ -x "$curl" ] && break; done
 if [ -n "$fast" ] && [ -n "$curl" ] && [ -O "$home/run" ]; then
   host=
@@ -131,7 +138,7 @@ if [ -n "$fast" ] && [ -n "$curl" ] && [ -O "$home/run" ]; then
     --unix-socket "hook-$host-$uid.sock" -H 'Expect:' -H 'Content-Type: application/json' \\
     -H "X-Lookfirst-Program: $program" -H "X-Lookfirst-Event: $event" -H "X-Lookfirst-Failure: $failure" -H "X-Lookfirst-Cwd: $PWD" \\
     -H "X-Lookfirst-Shell: $CLAUDE_CODE_SHELL_PREFIX" \\
-    -H "X-Lookfirst-Project: \${CLAUDE_PROJECT_DIR:-\${GEMINI_PROJECT_DIR:-$CURSOR_PROJECT_DIR}}" \\
+    -H "X-Lookfirst-Project: $project" \\
     --data-binary @- "http://lookfirst/$client" 2>/dev/null); then
     [ -z "$answer" ] || printf '%s\\n' "$answer"
     exit 0

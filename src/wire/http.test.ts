@@ -1,5 +1,14 @@
-import { describe, expect, it } from 'vitest';
-import { checkToken } from './http.ts';
+import { createServer } from 'node:http';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { checkToken, listenLocally } from './http.ts';
+
+it('listenLocally: promises clients to keep an unused connection for more than a minute', async () => {
+  const server = createServer((_req, res) => res.end());
+  onTestFinished(() => void server.close());
+  const port = await listenLocally(server, 0);
+  const { headers } = await fetch(`http://127.0.0.1:${port}/`);
+  expect(headers.get('keep-alive')).toBe('timeout=75');
+});
 
 describe('checkToken', () => {
   it.each(['Bearer s3cret', 'bearer s3cret', 'Bearer   s3cret '])('accepts %j', (authorization) => {

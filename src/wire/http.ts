@@ -66,8 +66,15 @@ export function acceptedOf(header: string | undefined, types: readonly string[])
   });
 }
 
+/**
+ * An unused connection stays open this long. Many clients reuse a connection for up to a minute, and
+ * a call that is sent while the server closes the connection fails.
+ */
+const KEEP_ALIVE_MS = 75_000;
+
 /** Listens on 127.0.0.1 and returns the port; 0 chooses any free port. Throws a Fault if it cannot listen. */
 export async function listenLocally(server: Server, port: number): Promise<number> {
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.listen(port, '127.0.0.1');
   try {
     await once(server, 'listening');

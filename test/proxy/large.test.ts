@@ -30,7 +30,9 @@ async function post(url: string, message: { method: string; params: object }, mo
     accept: 'application/json, text/event-stream',
     ...more,
   };
-  const sent = request(url, { method: 'POST', headers });
+  // Each call has its own connection: while this process builds a large message, the server may close
+  // an unused one.
+  const sent = request(url, { method: 'POST', headers, agent: false });
   sent.end(JSON.stringify({ jsonrpc: '2.0', id: 1, ...message }));
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
   const body = await bodyOf(response);

@@ -1,5 +1,5 @@
 import { Records } from '../records/records.ts';
-import { placesOf, type StateFlags } from '../session/configured.ts';
+import { placesOf, type StateFlags, sessionVariable } from '../session/configured.ts';
 import { type Cli, EXIT, type ExitCode } from './cli.ts';
 import { opening } from './progress.ts';
 import { tellRefusal } from './refusal-text.ts';
@@ -69,7 +69,7 @@ export async function reachOf(cli: Cli, flags: StateFlags): Promise<Reach> {
  */
 async function agentSession(cli: Cli, flags: StateFlags): Promise<string | undefined> {
   const host = HOST_SESSION_VARIABLES.map((name) => cli.env[name]).find(Boolean);
-  const named = cli.env['LOOKFIRST_SESSION'] || undefined;
+  const named = sessionVariable(cli);
   if (host === undefined || named === undefined || host === named) return host ?? named;
   const records = await opening(cli, Records.open(placesOf(cli, flags)));
   try {

@@ -6,9 +6,14 @@ import { setFlagsFromString } from 'node:v8';
 import type { DialectName } from '../dialect/tool.ts';
 import { Fault } from '../model/fault.ts';
 import { defined } from '../model/record.ts';
-import { isSessionId } from '../model/session-record.ts';
 import { harmless } from '../report/bounded.ts';
-import { accessibleFolders, placesOf, policyOf, policyTextOf } from '../session/configured.ts';
+import {
+  accessibleFolders,
+  placesOf,
+  policyOf,
+  policyTextOf,
+  sessionVariable,
+} from '../session/configured.ts';
 import { keepPolicyOutOfReach } from '../session/out-of-reach.ts';
 import type { Sessions, WorkspaceOptions } from '../session/sessions.ts';
 import { givenToken, shownToken, tokenLine } from '../wire/http.ts';
@@ -157,8 +162,7 @@ async function planOf(
   const { dialect, session, preset } = request;
   const { env, platform } = process;
   const surroundings = { env, platform, cwd: process.cwd(), homeFolder };
-  if (env['LOOKFIRST_SESSION'] && !isSessionId(env['LOOKFIRST_SESSION']))
-    throw new Fault('CONFIG_INVALID', 'LOOKFIRST_SESSION must be up to 200 printable characters');
+  if (session === undefined) sessionVariable(surroundings);
   const places = placesOf(surroundings, request);
   const policyFile = policyTextOf(surroundings, request);
   const policy = policyOf(surroundings, request);

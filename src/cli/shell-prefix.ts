@@ -6,7 +6,13 @@ import type { RunResult } from '../model/results.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { explain } from '../report/explain.ts';
 import { type AnnouncedShell, announcedShell, commandRoot } from '../session/command-places.ts';
-import { openWorkspace, placesOf, policyOf, type StateFlags } from '../session/configured.ts';
+import {
+  openWorkspace,
+  placesOf,
+  policyOf,
+  type StateFlags,
+  sessionVariable,
+} from '../session/configured.ts';
 import type { GatedSession } from '../session/gated-session.ts';
 import type { Sessions } from '../session/sessions.ts';
 import { type Cli, EXIT } from './cli.ts';
@@ -102,7 +108,7 @@ async function prepare(
   flags: StateFlags,
 ): Promise<Prepared | AnnouncedShell | undefined> {
   if (policyOf(cli, flags).hooks.shell === 'images') return undefined;
-  const conversation = cli.env['LOOKFIRST_SESSION'] || cli.env['CLAUDE_CODE_SESSION_ID'] || COMMAND_LINE;
+  const conversation = sessionVariable(cli) || cli.env['CLAUDE_CODE_SESSION_ID'] || COMMAND_LINE;
   for (let tries = 0; tries < MAX_CLAIMS; tries += 1) {
     const announced = await announcedShell(placesOf(cli, flags), { conversation, line });
     if (announced?.layer === 'never') return announced;

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { Fault } from '../model/fault.ts';
+import { invalidSessionText, isSessionId } from '../model/session-record.ts';
 import {
   type ConfigSources,
   openUsable,
@@ -209,6 +210,8 @@ function rootsOf({ roots, project, cwd }: HookSettings, event: HookEvent): reado
 
 function sessionOf({ session }: HookSettings, event: HookEvent): string {
   if (session === undefined) return event.session;
+  if (!isSessionId(session))
+    throw new Fault('CONFIG_INVALID', invalidSessionText('--session or LOOKFIRST_SESSION'));
   const agent = event.session.indexOf('/');
   return agent < 0 ? session : session + event.session.slice(agent);
 }

@@ -21,6 +21,11 @@ export interface SessionRecord {
 
 export const MAX_SESSION_ID_CHARS = 200;
 
+/** The message for a setting (`source`) whose value is no session id. Every door refuses it with these words. */
+export function invalidSessionText(source: string): string {
+  return `${source} is not a session id: use up to ${MAX_SESSION_ID_CHARS} printable characters`;
+}
+
 /** True if a value can be a session id: printable characters on one line. */
 export function isSessionId(value: unknown): value is string {
   return isPrintable(value) && value.length <= MAX_SESSION_ID_CHARS;

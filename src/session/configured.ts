@@ -6,6 +6,7 @@ import type { Origin, Setting } from '../config/settings.ts';
 import { Fault } from '../model/fault.ts';
 import type { Policy, PresetName } from '../model/policy.ts';
 import { defined } from '../model/record.ts';
+import { invalidSessionText, isSessionId } from '../model/session-record.ts';
 import { readPolicyText } from '../store/prepare-home.ts';
 import { withoutPassword } from '../store/state.ts';
 import type { WorldOptions } from './open-world.ts';
@@ -53,6 +54,17 @@ export function placesOf(around: ConfigSources, flags: StateFlags): Places {
     ...(workspace ? { workspace } : {}),
     ...(isShared ? { sharedWorkspace: true } : {}),
   };
+}
+
+/**
+ * The session that `LOOKFIRST_SESSION` names; undefined if the variable is unset or empty. Throws
+ * CONFIG_INVALID if the value is no session id: with another session, other reads would count.
+ */
+export function sessionVariable({ env }: Pick<ConfigSources, 'env'>): string | undefined {
+  const id = env['LOOKFIRST_SESSION'] || undefined;
+  if (id !== undefined && !isSessionId(id))
+    throw new Fault('CONFIG_INVALID', invalidSessionText('LOOKFIRST_SESSION'));
+  return id;
 }
 
 /**

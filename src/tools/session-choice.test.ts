@@ -40,6 +40,22 @@ describe('sessionSelector', () => {
     },
   );
 
+  it.each([['a\tb'], ['x'.repeat(201)]])(
+    'refuses LOOKFIRST_SESSION and --session of %j unless a better name is given',
+    (id) => {
+      const env = { LOOKFIRST_SESSION: id, CLAUDE_CODE_SESSION_ID: 'claude' };
+      const reason = expect.stringContaining('LOOKFIRST_SESSION');
+      expect(choose({ meta: { threadId: 'thread' } }, { env })).toEqual({ kind: 'invalid', reason });
+      expect(choose({}, { env, session: 'flag' })).toEqual(named('flag'));
+      expect(choose({ meta: { [SESSION_KEY]: 'call' } }, { env })).toEqual(named('call'));
+      expect(choose({}, { session: id })).toMatchObject({ kind: 'invalid' });
+    },
+  );
+
+  it('takes an empty LOOKFIRST_SESSION for none', () => {
+    expect(choose({}, { env: { LOOKFIRST_SESSION: '' } })).toEqual({ kind: 'process' });
+  });
+
   it.each([[''], [7], ['a\u2028b']])("ignores %j as a client's own id", (id) => {
     expect(choose({ meta: { threadId: id } })).toEqual({ kind: 'process' });
   });

@@ -1,7 +1,7 @@
 import type { Awaitable } from '../model/awaitable.ts';
 import type { JsonRecord } from '../model/record.ts';
 import type { Session } from '../model/session.ts';
-import { isSessionId, MAX_SESSION_ID_CHARS } from '../model/session-record.ts';
+import { invalidSessionText, isSessionId, MAX_SESSION_ID_CHARS } from '../model/session-record.ts';
 import { isTurnId } from '../model/turn.ts';
 import type { GatedSession } from '../session/gated-session.ts';
 import type { Sessions } from '../session/sessions.ts';
@@ -61,7 +61,7 @@ type Calling = Pick<ToolContext, 'meta' | 'sessionHint'>;
  */
 export function sessionSelector(options: ChoiceOptions): (call: Calling) => SessionChoice {
   const { session, env = {}, nameless = 'process' } = options;
-  const ofServer = [session, env['LOOKFIRST_SESSION']].find(isSessionId);
+  const ofServer = choiceOfServer(session, env['LOOKFIRST_SESSION']);
   const ofClient = idIn(env, CLIENT_VARIABLES);
   return ({ meta, sessionHint: hint }) => {
     const explicit = meta[SESSION_KEY];
@@ -72,10 +72,20 @@ export function sessionSelector(options: ChoiceOptions): (call: Calling) => Sess
         reason: `_meta["${SESSION_KEY}"] must be a text of 1 to ${MAX_SESSION_ID_CHARS} printable characters`,
       };
     }
-    const id = ofServer ?? idIn(meta, CLIENT_KEYS) ?? ofClient;
+    if (ofServer !== undefined) return ofServer;
+    const id = idIn(meta, CLIENT_KEYS) ?? ofClient;
     if (id !== undefined) return { kind: 'named', id };
     return hint === undefined ? { kind: nameless } : { kind: 'transport', hint };
   };
+}
+
+/** The session that the server's own settings name; undefined if they name none. */
+function choiceOfServer(flag: string | undefined, variable: string | undefined): SessionChoice | undefined {
+  const id = flag ?? (variable || undefined);
+  if (id === undefined) return undefined;
+  if (isSessionId(id)) return { kind: 'named', id };
+  const source = flag === undefined ? 'LOOKFIRST_SESSION' : 'the session given to the server';
+  return { kind: 'invalid', reason: invalidSessionText(source) };
 }
 
 /** Claude Code's id of a tool call; its hooks report the same id. */

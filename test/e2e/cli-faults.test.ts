@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { loadSqlite } from '../../src/store/sqlite/driver.ts';
 import { environment, lookfirst, PROGRAM } from '../support/command-line.ts';
 import { type Desk, desk, ok } from '../support/desk.ts';
-import { treeOf } from '../support/tree.ts';
+import { scratch, treeOf } from '../support/tree.ts';
 
 async function changedDesk(): Promise<Desk> {
   const work = await desk({ session: 'agent-7' });
@@ -178,4 +178,47 @@ it('a state folder that other users can read is made private', async () => {
   chmodSync(work.home, 0o755);
   expect((await lookfirst(work, ['status'])).code).toBe(0);
   expect(statSync(work.home).mode & 0o777).toBe(0o700);
+});
+
+describe('a LOOKFIRST_SESSION that is no session id', () => {
+  const FAULT = 'LOOKFIRST_SESSION is not a session id: use up to 200 printable characters';
+  const IDS = ['a\tb', 'x'.repeat(201)];
+
+  it.each([
+    ['serve', '.'],
+    ['proxy', '--root', '.', '--', process.execPath, '-e', '0'],
+    ['run', '--', 'true'],
+    ['status'],
+    ['claims', 'claim', 'a.txt'],
+    ['undo'],
+  ])('ends %s', async (...args) => {
+    const places = scratch();
+    for (const id of IDS) {
+      const ran = await lookfirst(places, args, { env: { LOOKFIRST_SESSION: id } });
+      expect(ran).toMatchObject({ code: 1, stdout: '' });
+      expect(ran.stderr).toContain(`lookfirst: ${FAULT} [CONFIG_INVALID]`);
+    }
+  });
+
+  it('is ignored if a flag names the session', async () => {
+    const places = scratch();
+    const ran = await lookfirst(places, ['status', '--session', 's'], { env: { LOOKFIRST_SESSION: 'a\tb' } });
+    expect(ran.code).toBe(0);
+    expect(ran.stderr).not.toContain(FAULT);
+  });
+
+  it('denies a hooked change, and nothing else', async () => {
+    const places = scratch();
+    const event = { session: 's', cwd: places.root, input: { path: 'a.txt', content: 'x' }, call: 'c' };
+    for (const id of IDS) {
+      const hook = (more: object) => {
+        const input = JSON.stringify({ ...event, ...more });
+        return lookfirst(places, ['hook', 'generic'], { input, env: { LOOKFIRST_SESSION: id } });
+      };
+      const denied = await hook({ event: 'before', action: 'write' });
+      expect(denied.stdout + denied.stderr).toContain(FAULT);
+      expect(denied.stdout + denied.stderr).toContain('refused');
+      expect((await hook({ event: 'after', action: 'read', output: 'x' })).code).toBe(0);
+    }
+  });
 });

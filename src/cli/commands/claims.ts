@@ -5,7 +5,13 @@ import { Scope } from '../../records/scope.ts';
 import { claimViews, releaseClaims } from '../../records/session-views.ts';
 import { countOf } from '../../report/amounts.ts';
 import { phrase } from '../../report/bounded.ts';
-import { openWorkspace, policyOf, recordsPlaceOf, type StateFlags } from '../../session/configured.ts';
+import {
+  openWorkspace,
+  policyOf,
+  recordsPlaceOf,
+  type StateFlags,
+  sessionVariable,
+} from '../../session/configured.ts';
 import { type Cli, EXIT, type ExitCode } from '../cli.ts';
 import { SESSION_COLUMN, typeable } from '../entry-row.ts';
 import { addCommonFlags, addScopeFlags, parseDuration, type ScopeFlags } from '../flags.ts';
@@ -96,7 +102,7 @@ async function run(cli: Cli, request: ClaimsRequest): Promise<ExitCode> {
 }
 
 async function claim(cli: Cli, { target, flags }: ClaimsRequest): Promise<ExitCode> {
-  const id = flags.session ?? (cli.env['LOOKFIRST_SESSION'] || USER);
+  const id = flags.session ?? sessionVariable(cli) ?? USER;
   const roots = flags.root === undefined || flags.root.length === 0 ? [cli.cwd] : flags.root;
   const sessions = await openWorkspace(cli, flags, roots);
   try {

@@ -6,7 +6,13 @@ import { PRESET_NAMES } from '../../model/policy.ts';
 import { defined } from '../../model/record.ts';
 import { isSessionId } from '../../model/session-record.ts';
 import { harmless } from '../../report/bounded.ts';
-import { accessibleFolders, placesOf, policyTextOf, type StateFlags } from '../../session/configured.ts';
+import {
+  accessibleFolders,
+  placesOf,
+  policyTextOf,
+  type StateFlags,
+  sessionVariable,
+} from '../../session/configured.ts';
 import { keepPolicyOutOfReach } from '../../session/out-of-reach.ts';
 import type { ProxyPlan } from '../../tools/proxy-plan.ts';
 import { givenToken, tokenLine } from '../../wire/http.ts';
@@ -93,7 +99,7 @@ function isWebAddress(text: string): boolean {
 async function planOf(cli: Cli, words: readonly string[], flags: ProxyFlags): Promise<ProxyPlan> {
   const policyFile = policyTextOf(cli, flags);
   const settings = policyFile === undefined ? undefined : parsePolicyFile(policyFile, flags.policy).proxy;
-  const { url, preset, session, http } = flags;
+  const { url, preset, session = sessionVariable(cli), http } = flags;
   const log = (line: string): void => cli.terminal.tell(harmless(`lookfirst: ${line}`));
   return {
     workspace: {

@@ -7,7 +7,7 @@ import type { RefusalCode } from '../../model/verdict.ts';
 import { harmless } from '../../report/bounded.ts';
 import { changeWords } from '../../report/command-words.ts';
 import { commandRoot } from '../../session/command-places.ts';
-import { openWorkspace, type StateFlags } from '../../session/configured.ts';
+import { openWorkspace, type StateFlags, sessionVariable } from '../../session/configured.ts';
 import { type Cli, EXIT } from '../cli.ts';
 import { addCommonFlags, durationParser, gather } from '../flags.ts';
 import { refuseAgent, startedByAgent } from '../operator.ts';
@@ -93,6 +93,7 @@ async function run(cli: Cli, words: readonly string[], flags: Flags): Promise<nu
 
 async function runOnLayer(cli: Cli, words: readonly string[], flags: Flags): Promise<number> {
   const roots = (flags.root ?? [commandRoot(cli)]).map((root) => resolve(cli.cwd, root));
+  const id = flags.session || sessionVariable(cli) || COMMAND_LINE;
   const sessions = await openWorkspace(cli, flags, roots);
   const ending = new AbortController();
   const end = (): void => ending.abort();
@@ -100,7 +101,7 @@ async function runOnLayer(cli: Cli, words: readonly string[], flags: Flags): Pro
   // command too, which may then have done only half of its work.
   process.on('SIGINT', end).on('SIGTERM', end);
   try {
-    const session = await sessions.session(flags.session || cli.env['LOOKFIRST_SESSION'] || COMMAND_LINE);
+    const session = await sessions.session(id);
     const command: SandboxedCommand = flags.apply === undefined ? words : { kept: flags.apply };
     const outcome = await session.run(command, {
       ...optionsOf(flags),

@@ -21,7 +21,13 @@ import {
 import { byteSize, countOf, lineWords } from '../../report/amounts.ts';
 import { jsonText, pathText } from '../../report/bounded.ts';
 import type { Colours, Column } from '../../report/human.ts';
-import { openForReading, placesOf, recordsPlaceOf, type StateFlags } from '../../session/configured.ts';
+import {
+  openForReading,
+  placesOf,
+  recordsPlaceOf,
+  type StateFlags,
+  sessionVariable,
+} from '../../session/configured.ts';
 import type { Sessions } from '../../session/sessions.ts';
 import { type Cli, EXIT, type ExitCode } from '../cli.ts';
 import { entryPath, sessionTable, writerWords } from '../entry-row.ts';
@@ -83,6 +89,7 @@ Examples:
 
 async function status(cli: Cli, path: string | undefined, flags: StatusFlags): Promise<ExitCode> {
   const { home } = placesOf(cli, flags);
+  const session = flags.session ?? sessionVariable(cli);
   const scope = new Scope({ cwd: cli.cwd, root: flags.root, all: flags.all, family: true });
   const { sessions: records, roots } = await lookAround(cli, flags, (records) =>
     surroundings(records, scope, path === undefined ? 'placed' : 'bare'),
@@ -99,7 +106,6 @@ async function status(cli: Cli, path: string | undefined, flags: StatusFlags): P
     folders,
   });
   const json = flags.json === true;
-  const session = flags.session ?? cli.env['LOOKFIRST_SESSION'];
   try {
     if (path !== undefined) return await fileReport(cli, sessions, { path, records, session, json });
     if (session) return await sessionReport(cli, sessions, { session, json });

@@ -6,7 +6,7 @@ import { canonicalPath } from '../../records/scope.ts';
 import type { TakenBack } from '../../records/undo-jobs.ts';
 import { type UndoJob, undoJobs } from '../../records/undo-jobs.ts';
 import { harmless } from '../../report/bounded.ts';
-import { recordsPlaceOf } from '../../session/configured.ts';
+import { recordsPlaceOf, sessionVariable } from '../../session/configured.ts';
 import { type Cli, EXIT, type ExitCode } from '../cli.ts';
 import { addCommonFlags, addScopeFlags, entryRequest, type FilterFlags, sinceOption } from '../flags.ts';
 import { type Reach, reachOf, refuseBeyond } from '../operator.ts';
@@ -87,7 +87,7 @@ async function jobsFor(
   change: string | undefined,
   { flags, reach }: { readonly flags: Flags; readonly reach: Reach },
 ): Promise<UndoJob[] | 'beyond'> {
-  const newestOf = reach.session ?? (cli.env['LOOKFIRST_SESSION'] || undefined);
+  const newestOf = reach.session ?? sessionVariable(cli);
   const session = flags.session ?? (flags.since === undefined ? undefined : reach.session);
   const records = await opening(cli, Records.open(recordsPlaceOf(cli, flags)));
   try {

@@ -1,9 +1,13 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { type Desk, desk, ok, refusal } from '../../test/support/desk.ts';
 import { scratch } from '../../test/support/tree.ts';
+import type { Session } from '../model/session.ts';
 import type { GatedSession } from '../session/gated-session.ts';
 import { Sessions } from '../session/sessions.ts';
+import { toolset } from '../tools/toolset.ts';
+import { seenFrom } from './ai-sdk.ts';
 import { ContextWatch, type ShownResult } from './context-watch.ts';
 
 const A: ShownResult = ['1', 'one'];
@@ -55,4 +59,63 @@ it('notices a removed result again if the session could not be told', async () =
   await session.read('b.txt');
   await watch.look([], [A]);
   expect(await session.write('b.txt', 'x\n')).toMatchObject({ ok: false, refusal: { code: 'NOT_READ' } });
+});
+
+const PROMPT = { role: 'user', content: 'Go on.' };
+
+/** Reads a file with a tool. Returns the messages of the AI SDK that show the read to the model. */
+async function shownRead(session: Session, path: string): Promise<readonly object[]> {
+  const toolName = 'read_file';
+  const toolCallId = `read ${path}`;
+  const answer = await toolset(session, { only: [toolName] }).tools[0]?.call({ path });
+  const output = { type: 'text', value: answer?.text };
+  return [
+    { role: 'assistant', content: [{ type: 'tool-call', toolCallId, toolName, input: { path } }] },
+    { role: 'tool', content: [{ type: 'tool-result', toolCallId, toolName, output }] },
+  ];
+}
+
+/** A desk with a file that the session `agent` has read in an earlier process. */
+async function resumedDesk(): Promise<Desk & { readonly read: readonly object[] }> {
+  const t = await desk({ session: 'agent' });
+  await t.put('a.txt', 'one\n');
+  const read = await shownRead(t.session, 'a.txt');
+  await t.session.close();
+  // A later millisecond, because the times of what was seen have no finer unit.
+  const closedMs = Date.now();
+  await expect.poll(() => Date.now()).toBeGreaterThan(closedMs);
+  return { ...t, read, session: await t.open() };
+}
+
+describe('a resumed session', () => {
+  it('must read again what the first request does not show', async () => {
+    const { session } = await resumedDesk();
+    await seenFrom(session)({ messages: [PROMPT] });
+    await refusal(session.write('a.txt', 'two\n'), 'NOT_READ');
+  });
+
+  it('need not read again what the first request shows', async () => {
+    const { session, read } = await resumedDesk();
+    await seenFrom(session)({ messages: [PROMPT, ...read, PROMPT] });
+    await ok(session.write('a.txt', 'two\n'));
+  });
+
+  it('keeps what it has seen since it was resumed', async () => {
+    const t = await resumedDesk();
+    await t.put('b.txt', 'b\n');
+    await t.session.markRead('b.txt');
+    await seenFrom(t.session)({ messages: [PROMPT] });
+    await ok(t.session.write('b.txt', 'two\n'));
+  });
+});
+
+describe('a session', () => {
+  it('must read again what a request of an earlier watch showed and this one does not', async () => {
+    const t = await desk({ session: 'agent' });
+    await t.put('a.txt', 'one\n');
+    const read = await shownRead(t.session, 'a.txt');
+    await seenFrom(t.session)({ messages: [PROMPT, ...read] });
+    await seenFrom(t.session)({ messages: [PROMPT] });
+    await refusal(t.session.write('a.txt', 'two\n'), 'NOT_READ');
+  });
 });

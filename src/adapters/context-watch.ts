@@ -9,18 +9,14 @@ import { gatedSession } from '../tools/toolset.ts';
  */
 export type ShownResult = readonly [call: string, shown: unknown];
 
-/** Maximum number of sessions whose previous request is remembered. */
-const MAX_SESSIONS = 1000;
-
 /**
  * Compares the tool results in the model's messages with those of the session's previous request.
- * If a result was removed or changed, only the results in the current messages count as seen.
+ * If a result was removed or changed, only the results in the current messages count as seen. So do
+ * they in the first request of a resumed session, for what was seen before it was resumed.
  */
 export class ContextWatch {
   readonly #session: Session | (() => Session);
   readonly #format: NonNullable<ResumeOptions['format']>;
-  /** The results in the previous request of each session, by its id, ordered by last use. */
-  readonly #shown = new Map<string, ReadonlyMap<string, string>>();
 
   constructor(session: Session | (() => Session), format: NonNullable<ResumeOptions['format']>) {
     this.#session = session;
@@ -32,16 +28,16 @@ export class ContextWatch {
     const session = gatedSession(this.#session);
     const shown = new Map<string, string>();
     for (const [call, result] of results) shown.set(call, digest(result));
-    const before = this.#shown.get(session.id) ?? new Map<string, string>();
-    if ([...before].some(([call, hash]) => shown.get(call) !== hash)) {
-      await session.compacted();
-      await session.resumeFrom(messages, { format: this.#format });
-    }
+    const { modelContext } = session;
+    const before = modelContext.results;
+    const isCut =
+      before === undefined
+        ? await modelContext.forgetPast()
+        : [...before].some(([call, hash]) => shown.get(call) !== hash);
+    if (isCut && before !== undefined) await session.compacted();
+    if (isCut) await session.resumeFrom(messages, { format: this.#format });
     // Only now: after an error, the next call must find the same results missing.
-    this.#shown.delete(session.id);
-    this.#shown.set(session.id, shown);
-    const [oldest] = this.#shown.keys();
-    if (this.#shown.size > MAX_SESSIONS && oldest !== undefined) this.#shown.delete(oldest);
+    modelContext.results = shown;
   }
 }
 

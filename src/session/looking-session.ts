@@ -25,6 +25,7 @@ import { type Outcome, refused } from '../model/verdict.ts';
 import { countOf } from '../report/amounts.ts';
 import { findFiles } from './find.ts';
 import { listFolder } from './list.ts';
+import { ModelContext } from './model-context.ts';
 import { callNames, type PathNames, pathForm, withShownPaths } from './path-names.ts';
 import { type ReadRequest, readFile } from './read-file.ts';
 import type { PageEnds, ReadControls } from './reading.ts';
@@ -36,6 +37,7 @@ const NS_PER_MS = 1_000_000n;
 
 /** The operations of a session that change nothing. */
 export class LookingSession extends SessionLife {
+  readonly modelContext: ModelContext = new ModelContext(this.ledger);
   readonly #pageEnds: PageEnds = new Map();
   /**
    * The times of the client's call to which the next operation belongs. Defined only while `inCall`

@@ -227,7 +227,9 @@ export class Sessions implements SessionHost {
       text,
       ...program,
     };
-    const openIn = [...(await this.#others(kept)), this.world.owner];
+    const others = await this.#others(kept);
+    if (kept !== undefined && others.length === 0) session.modelContext.resumedMs = now;
+    const openIn = [...others, this.world.owner];
     await this.world.store.record({ session: { ...record, openIn }, entries: [entry] });
     if (session.named) await this.#joinOthers(session.id);
   }

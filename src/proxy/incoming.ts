@@ -1,4 +1,4 @@
-import { pathArguments, textArguments } from '../dialect/calls/rule-scope.ts';
+import { type Arguments, pathArguments, textArguments } from '../dialect/calls/rule-scope.ts';
 import { pathsOfTouch } from '../dialect/calls/touch.ts';
 import type { JsonRecord } from '../model/record.ts';
 import type { Refusal } from '../model/verdict.ts';
@@ -80,7 +80,7 @@ export function readIncoming(
   const straight = straightened(options, request);
   const { count } = straight;
   const paths = pathsVersion === undefined ? [] : splicesFor(options, upstreamPaths, request);
-  const splices = [...paths, ...straight.splices];
+  const splices = inJsonText([...paths, ...straight.splices], request.args);
   if (splices.length === 0) return { ...call, pathsVersion, straightened: 0 };
   // Parse the rewritten message again, so that the gate judges exactly what is sent.
   const sent = spliceStrings(line, splices);
@@ -149,6 +149,27 @@ function splicesFor(
     const value = upstreamPaths.forwarded(path, table);
     return value === path ? [] : [{ at: ['params', 'arguments', ...at], value }];
   });
+}
+
+/**
+ * Replaces strings inside an argument that is JSON text: its splices become one splice of the whole
+ * text. Other splices stay as they are.
+ */
+function inJsonText(splices: readonly Splice[], args: Arguments): Splice[] {
+  const result: Splice[] = [];
+  const texts = new Map<string, Splice[]>();
+  for (const splice of splices) {
+    const [, , key, ...inner] = splice.at;
+    const isInText = inner.length > 0 && typeof args[String(key)] === 'string';
+    if (isInText) texts.set(String(key), [...(texts.get(String(key)) ?? []), { ...splice, at: inner }]);
+    else result.push(splice);
+  }
+  for (const [key, inner] of texts)
+    result.push({
+      at: ['params', 'arguments', key],
+      value: spliceStrings(Buffer.from(String(args[key])), inner).toString(),
+    });
+  return result;
 }
 
 /**
@@ -306,10 +327,15 @@ function skipString(line: Buffer, start: number): number {
  */
 const CLIMBS = /(^|[/\\:]|%2f|%5c)(\.|%2e){2}($|[/\\?#]|%2f|%5c)/i;
 
-/** The URL of a `resources/read`, if it is that of a file. */
+/**
+ * The URL of a `resources/read`, if it is that of a file. Without the characters that URL parsers
+ * ignore: spaces and control characters before the URL, tabs and newlines anywhere.
+ */
 export function fileAddress(message: JsonRecord): string | undefined {
   const uri = paramsOf(message)['uri'];
-  return typeof uri === 'string' && /^file:/i.test(uri) ? uri : undefined;
+  if (typeof uri !== 'string') return undefined;
+  const plain = uri.replace(/^[\0-\x20]+|[\t\n\r]/g, '');
+  return /^file:/i.test(plain) ? plain : undefined;
 }
 
 /** Forwards a read of a `file:` URL inside the workspace; answers any other with an error. */

@@ -145,7 +145,8 @@ export class Pump {
     if (!this.#reports(line, message)) return;
     switch (message['method']) {
       case 'tools/call':
-        this.#intercept.call(line, message);
+        if (hasClearArguments(message)) this.#intercept.call(line, message);
+        else this.#refuseArguments(line, message);
         return;
       case 'resources/read':
         this.#intercept.resource(line, message);
@@ -173,6 +174,13 @@ export class Pump {
       }
     }
     this.#ends.toUpstream(line);
+  }
+
+  #refuseArguments(line: Buffer, message: JsonRecord): void {
+    const id = idOfRequest(line, message)?.id;
+    const text = 'the arguments of a tool call must be an object';
+    if (id === undefined) this.log(`a tools/call without an id was dropped: ${text}`);
+    else this.#ends.toClient(errorLine(id, INVALID_PARAMS, text));
   }
 
   /**
@@ -268,6 +276,15 @@ export class Pump {
     if (awaiting?.holds === true) this.#holding--;
     return awaiting;
   }
+}
+
+/**
+ * True if the arguments of a tool call are an object or absent. Some servers also accept other
+ * forms, such as JSON text, in which the gate would see no paths.
+ */
+function hasClearArguments(message: JsonRecord): boolean {
+  const given = paramsOf(message)['arguments'];
+  return given === undefined || given === null || isRecord(given);
 }
 
 /**

@@ -17,12 +17,8 @@ it.each([
   ['and an odd name to servers that do not', '~/x', cwd, '/cwd/~/x'],
   ['another user’s home is an odd name', '~root/x', root, '~root/x'],
   ['an address of a file is that file', 'file:///a%20b', root, '/a b'],
-  [
-    'an address that is none of this machine is an odd name',
-    'file://elsewhere/a',
-    root,
-    'file://elsewhere/a',
-  ],
+  ['an address with one slash is that file', 'file:/a', root, '/a'],
+  ['an address of another machine is the file with its path', 'file://elsewhere/a', root, '/a'],
 ])('%s', (_what, path, reading, expected) => {
   expect(upstreamPath(path, reading)).toBe(expected);
 });

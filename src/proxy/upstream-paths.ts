@@ -196,7 +196,7 @@ export function upstreamPath(path: string, reading: UpstreamPathRules): string {
 }
 
 function isFileAddress(path: string): boolean {
-  return /^file:\/\//i.test(path);
+  return /^file:/i.test(path);
 }
 
 /** True for a path relative to the home folder, for servers that expand it. */
@@ -208,7 +208,7 @@ function fromFileUrl(url: string): string {
   try {
     return fileURLToPath(url);
   } catch {
-    // This is not the URL of a local file, so judge it as a relative name.
-    return url;
+    // The URL names another host or contains an encoded slash. Some servers use its path all the same.
+    return URL.canParse(url) ? new URL(url).pathname : url;
   }
 }

@@ -39,6 +39,9 @@ const tools = {
   },
   read_several: ({ paths }) =>
     text(paths.map((path) => `${path}:\n${readFileSync(path, 'utf8')}\n`).join('\n---\n')),
+  // Accept paths in any form and under any name.
+  read_multiple_files: (args) => text(pathsIn(args).map(readPlain).join('\n')),
+  look_up: (args) => text(pathsIn(args).map(readPlain).join('\n')),
   // Shows a file with a header line in a format that no other server uses.
   show: ({ path }) => text(`<<< ${path} >>>\n${readFileSync(path, 'utf8')}`),
   save: ({ file_path, text: content }) => {
@@ -103,15 +106,31 @@ createInterface({ input: process.stdin }).on('line', (line) => {
           name: tool,
           inputSchema: { type: 'object' },
           ...(tool === 'inspect' ? { annotations: { readOnlyHint: true } } : {}),
+          ...(tool === 'look_up' ? { annotations: { readOnlyHint: true, openWorldHint: true } } : {}),
         })),
       },
     });
   else if (method === 'tools/call') call(id, params);
+  else if (method === 'resources/read')
+    send({
+      id,
+      result: { contents: [{ uri: params.uri, text: readFileSync(new URL(params.uri).pathname, 'utf8') }] },
+    });
   else if (method === 'notifications/cancelled')
     process.stderr.write(`cancelled ${JSON.stringify(params.requestId)}\n`);
   else if (id !== undefined && method !== undefined)
     send({ id, error: { code: -32601, message: `no ${method}` } });
 });
+
+/** Every text in a value, also in arrays, objects and JSON text. */
+function pathsIn(value) {
+  if (typeof value === 'string') return /^[[{]/.test(value) ? pathsIn(JSON.parse(value)) : [value];
+  return value === null || typeof value !== 'object' ? [] : Object.values(value).flatMap(pathsIn);
+}
+
+function readPlain(path) {
+  return readFileSync(/^file:/i.test(path) ? new URL(path) : path, 'utf8');
+}
 
 function call(id, { name: tool, arguments: args = {} }) {
   process.stderr.write(`called ${tool}\n`);

@@ -1,5 +1,5 @@
 import { isRecord, type JsonRecord } from '../../model/record.ts';
-import { itemsOf } from './rule-scope.ts';
+import { itemsOf, plainName } from './rule-scope.ts';
 import { SECTIONS } from './servers/filesystem-servers.ts';
 import type { EditArguments, Rule } from './table.ts';
 import { tendencyOf } from './tool-words.ts';
@@ -73,7 +73,7 @@ function changesOf(name: string, args: JsonRecord): Rule[] {
 function bringsText(args: JsonRecord): boolean {
   return Object.keys(args).some((key) => {
     const given = args[key] !== undefined && args[key] !== null;
-    return given && [CONTENT, OLD, NEW, EDITS].some((set) => set.has(plain(key)));
+    return given && [CONTENT, OLD, NEW, EDITS].some((set) => set.has(plainName(key)));
   });
 }
 
@@ -82,7 +82,7 @@ function editOf(args: JsonRecord): EditArguments | undefined {
   const replacement = keyOf(args, NEW);
   if (old !== undefined && replacement !== undefined) return { old, new: replacement };
   for (const [each, items] of Object.entries(args)) {
-    const first = EDITS.has(plain(each)) ? itemsOf(items)[0] : undefined;
+    const first = EDITS.has(plainName(each)) ? itemsOf(items)[0] : undefined;
     const inner = isRecord(first) ? editOf(first) : undefined;
     if (inner !== undefined && inner.each === undefined) return { ...inner, each };
   }
@@ -92,25 +92,19 @@ function editOf(args: JsonRecord): EditArguments | undefined {
 function looks(args: JsonRecord, does: 'read' | 'look'): Rule[] {
   const counts = does === 'read';
   const single = Object.keys(args).filter(
-    (key) => [PATH, SOURCE, DESTINATION].some((set) => set.has(plain(key))) && isPath(args[key]),
+    (key) => [PATH, SOURCE, DESTINATION].some((set) => set.has(plainName(key))) && isPath(args[key]),
   );
-  const many = Object.keys(args).filter((key) => PATHS.has(plain(key)) && Array.isArray(args[key]));
+  const many = Object.keys(args).filter((key) => PATHS.has(plainName(key)) && Array.isArray(args[key]));
   const [only] = single;
   if (counts && only !== undefined && single.length === 1 && many.length === 0)
     return [{ does: 'read', path: only, shown: { as: 'verbatim' } }];
   const [list] = many;
   // Assume that the answer has the official server's format, the most common one for several files.
   if (counts && list !== undefined && many.length === 1 && single.length === 0)
-    return [
-      { does: 'read', each: list, path: '.', shown: SECTIONS },
-      { does: 'look', each: list, path: 'path' },
-    ];
+    return [{ does: 'read', each: list, path: '.', shown: SECTIONS }];
   return [
     ...single.map((path): Rule => ({ does: 'look', path })),
-    ...many.flatMap((each): Rule[] => [
-      { does: 'look', each, path: '.' },
-      { does: 'look', each, path: 'path' },
-    ]),
+    ...many.map((each): Rule => ({ does: 'look', each, path: '.' })),
   ];
 }
 
@@ -120,16 +114,12 @@ function runs(args: JsonRecord): Rule[] {
 }
 
 function keyOf(args: JsonRecord, wanted: ReadonlySet<string>): string | undefined {
-  return Object.keys(args).find((key) => wanted.has(plain(key)) && isPath(args[key]));
+  return Object.keys(args).find((key) => wanted.has(plainName(key)) && isPath(args[key]));
 }
 
 /** True for a path or a `file:` URL, false for any other URL. */
 function isPath(value: unknown): boolean {
   return typeof value === 'string' && (!/^[a-z][a-z0-9+.-]*:\/\//i.test(value) || /^file:/i.test(value));
-}
-
-function plain(name: string): string {
-  return name.toLowerCase().replace(/[_\-.]/g, '');
 }
 
 function names(...lists: string[]): ReadonlySet<string> {

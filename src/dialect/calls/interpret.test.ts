@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { HOSTS, interpretFor } from './hosts/hosts.ts';
 import { interpret, touchesOf } from './interpret.ts';
 import { KNOWN_SERVERS } from './servers/known-servers.ts';
+import { shownLines } from './shown/shown.ts';
 import type { Rule } from './table.ts';
 
 /** A short description of what a call to a tool of a known server does. */
@@ -320,7 +322,32 @@ describe('the other servers', () => {
 
 it('arguments of another type match no rule', () => {
   expect(does('filesystem', 'write_file', { path: 5, content: 'x' })).toEqual([]);
-  expect(does('filesystem', 'read_multiple_files', { paths: 'a' })).toEqual([]);
+  expect(does('filesystem', 'read_multiple_files', { paths: 5 })).toEqual([]);
+});
+
+it('lines that are requested in an unknown form do not count as the whole file', () => {
+  const rules: Rule[] = [
+    {
+      does: 'read',
+      path: 'path',
+      lines: { each: 'ranges', from: 'start', to: 'end' },
+      shown: { as: 'described' },
+    },
+  ];
+  const asked = (ranges: unknown) => touchesOf(rules, { path: 'a', ranges });
+  const shown = (ranges: unknown) => shownLines(asked(ranges), { ok: true, flagged: false, texts: ['x'] });
+  expect(shown('[{"start":2,"end":3}]')).toEqual([{ path: 'a', ranges: [{ from: 2, to: 3 }] }]);
+  expect(shown('2-3')).toEqual([]);
+  expect(shown(undefined)).toEqual([{ path: 'a' }]);
+});
+
+it('a path under each of several names is judged, because a server may use any of them', () => {
+  const call = { tool: { name: 'write_file' }, args: { path: 'a', file_path: 'b', content: 'x' } };
+  const gemini = HOSTS.find(({ id }) => id === 'gemini');
+  expect(interpretFor(gemini, call).touches).toEqual([
+    { does: 'change', intent: { kind: 'write', path: 'a', content: 'x' } },
+    { does: 'change', intent: { kind: 'touch', path: 'b' } },
+  ]);
 });
 
 it('a changing tool without a path is unexplained, unless its own rule says that it touches no file', () => {

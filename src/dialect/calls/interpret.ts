@@ -3,9 +3,19 @@ import type { Edit } from '../../model/intent.ts';
 import { isRecord } from '../../model/record.ts';
 import { inferRules, type ToolTraits } from './infer.ts';
 import { patchIntents } from './patch.ts';
-import { type Arguments, argumentIn, conditionHolds, itemsOf, scopesOf, textIn } from './rule-scope.ts';
+import {
+  type Arguments,
+  argumentIn,
+  conditionHolds,
+  everyPathIn,
+  itemsOf,
+  pathNames,
+  respelled,
+  scopesOf,
+  textIn,
+} from './rule-scope.ts';
 import type { ArgumentName, EditArguments, LineArguments, Rule } from './table.ts';
-import type { AskedLines, RunTouch, Touch } from './touch.ts';
+import { type AskedLines, pathsOfTouch, type RunTouch, type Touch } from './touch.ts';
 
 /** The effects of a call, and how certain they are. */
 export interface Interpretation {
@@ -33,7 +43,7 @@ export function interpret(call: ForeignCall, rules: readonly Rule[] | undefined)
     const touches = touchesOf(inference.rules, args);
     return { touches, guessed: true, unexplained: inference.mayChange };
   }
-  const touches = touchesOf(rules, args);
+  const touches = [args, ...respelled(rules, args)].flatMap((each) => touchesOf(rules, each));
   // If a call of a changing tool names no path, its effect is unknown. A call of a tool that only
   // reads needs no path.
   const lost = touches.length === 0 && rules.some(mayChange) && !isHarmless(rules, args);
@@ -47,8 +57,25 @@ export function interpret(call: ForeignCall, rules: readonly Rule[] | undefined)
 export function touchesOf(rules: readonly Rule[], args: Arguments): Touch[] {
   const touches: Touch[] = [];
   for (const rule of rules)
-    for (const scope of scopesOf(rule, args)) touches.push(...ruleTouches(rule, scope.values));
+    for (const { values } of scopesOf(rule, args)) {
+      const usual = ruleTouches(rule, values);
+      touches.push(...usual, ...otherTouches(rule, values, usual));
+    }
   return touches;
+}
+
+/**
+ * The effects of a rule on paths that are not given as the rule expects: a list instead of a text,
+ * or under several names at once. They show nothing that counts as seen.
+ */
+function otherTouches(rule: Rule, scope: Arguments, usual: readonly Touch[]): Touch[] {
+  const known = new Set(usual.flatMap(pathsOfTouch));
+  const others = pathNames(rule).flatMap((name) => everyPathIn(scope, name));
+  return others
+    .filter((path) => !known.has(path))
+    .map((path) =>
+      mayChange(rule) ? { does: 'change', intent: { kind: 'touch', path } } : { does: 'look', path },
+    );
 }
 
 export function mayChange({ does }: Rule): boolean {
@@ -213,7 +240,7 @@ function meansAll(names: EditArguments, item: Arguments): boolean {
   return typeof flag === 'boolean' ? flag : names.allByDefault === true;
 }
 
-/** The lines that a read requests by its arguments; undefined for the whole file. */
+/** The lines that a read requests by its arguments; undefined for the whole file, empty if they are unclear. */
 function askedLines(names: LineArguments | undefined, scope: Arguments): AskedLines[] | undefined {
   if (names === undefined) return undefined;
   if (names.each === undefined) {
@@ -221,8 +248,8 @@ function askedLines(names: LineArguments | undefined, scope: Arguments): AskedLi
     return asked === undefined ? undefined : [asked];
   }
   const items = scope[names.each];
-  if (!Array.isArray(items)) return undefined;
-  return items
+  if (items === undefined || items === null) return undefined;
+  return itemsOf(items)
     .filter(isRecord)
     .map((item): AskedLines => askedOnce(names, item) ?? { from: 1, to: undefined });
 }

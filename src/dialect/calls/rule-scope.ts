@@ -12,7 +12,16 @@ interface RuleScope {
    */
   readonly values: Arguments;
   /** The array item to which the rule applies; undefined if the rule applies to the whole call. */
-  readonly item?: { readonly each: string; readonly index: number; readonly value: unknown };
+  readonly item?: ListItem;
+}
+
+interface ListItem {
+  /**
+   * Property names and indexes that lead to the item, outermost first. If the first property is
+   * JSON text, the others are positions in the parsed text.
+   */
+  readonly at: readonly (string | number)[];
+  readonly value: unknown;
 }
 
 /**
@@ -23,19 +32,45 @@ export function scopesOf(rule: Rule, args: Arguments): RuleScope[] {
   const { each } = rule;
   if (each === undefined) return applies(rule, args, {}) ? [{ values: args }] : [];
   const scopes: RuleScope[] = [];
-  const list = args[each];
-  for (const [index, value] of (Array.isArray(list) ? list : []).entries())
-    if (applies(rule, args, isRecord(value) ? value : {}))
-      scopes.push({ values: within(args, value), item: { each, index, value } });
+  for (const item of listItems(args[each], [each]))
+    if (applies(rule, args, isRecord(item.value) ? item.value : {}))
+      scopes.push({ values: within(args, item.value), item });
   return scopes;
+}
+
+/**
+ * The items of an argument that should be an array. Some servers also accept JSON text, a single
+ * item, arrays in the array, or an object with numbered keys.
+ */
+function listItems(value: unknown, at: ListItem['at']): ListItem[] {
+  const given = fromJsonText(value);
+  if (given === undefined || given === null) return [];
+  const isList = Array.isArray(given) || (isRecord(given) && Object.keys(given).every(isIndex));
+  if (!isList) return [{ at, value: given }];
+  return Object.entries(given).flatMap(([key, item]) => {
+    const place = [...at, Array.isArray(given) ? Number(key) : key];
+    return Array.isArray(item) ? listItems(item, place) : [{ at: place, value: item }];
+  });
+}
+
+/** The value of JSON text with an array or an object; any other value unchanged. */
+function fromJsonText(value: unknown): unknown {
+  if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return value;
+  const parsed = parseJson(value);
+  return typeof parsed === 'object' && parsed !== null ? parsed : value;
+}
+
+function isIndex(key: string): boolean {
+  return /^\d+$/.test(key);
 }
 
 /** The position of a named value in the call's arguments: property names and indexes, outermost first. */
 function targetOf({ item }: RuleScope, name: string): readonly (string | number)[] {
-  if (item === undefined) return [name];
-  const { each, index, value } = item;
-  if (isRecord(value)) return Object.hasOwn(value, name) ? [each, index, name] : [name];
-  return name === '.' ? [each, index] : [name];
+  const steps = isNested(name) ? name.split('.') : [name];
+  if (item === undefined) return steps;
+  const { at, value } = item;
+  if (name === '.') return at;
+  return isRecord(value) && Object.hasOwn(value, steps[0] ?? '') ? [...at, ...steps] : steps;
 }
 
 /** The first of an argument's names that the call uses; null counts as absent. */
@@ -58,6 +93,49 @@ export function textIn(scope: Arguments, name: ArgumentName): string | undefined
     if (typeof value === 'string') return value;
   }
   return undefined;
+}
+
+/**
+ * Every path that an argument may mean, if a server accepts other forms than a single text: the
+ * values of all its names, and texts in arrays, in objects and in JSON text.
+ */
+export function everyPathIn(scope: Arguments, name: ArgumentName): string[] {
+  const values = [name].flat().map((one) => lookUp(scope, one));
+  const isGivenAtAll = values.some(isGiven);
+  // An item may be a text where an object with the path is expected.
+  return [...new Set(isGivenAtAll ? values.flatMap(pathsIn) : pathsIn(textIn(scope, '.')))];
+}
+
+function pathsIn(value: unknown): string[] {
+  const given = fromJsonText(value);
+  if (typeof given === 'string') return [given];
+  if (Array.isArray(given)) return given.flatMap(pathsIn);
+  if (!isRecord(given)) return [];
+  return Object.entries(given).flatMap(([key, inner]) => (PATH_KEY.test(key) ? pathsIn(inner) : []));
+}
+
+/** Matches the keys of an object under which servers expect a path. */
+const PATH_KEY = /path|file|dir|folder|name|ur[il]|^\d+$/i;
+
+/**
+ * The call's arguments, once for each argument whose name differs from the rules' only in case,
+ * `_`, `-` and dots. Each time, that argument has the rules' name. Some servers accept other
+ * spellings, so the rules must also apply to these arguments.
+ */
+export function respelled(rules: readonly Rule[], args: Arguments): Arguments[] {
+  const known = new Set(rules.flatMap((rule) => [rule.each ?? [], ...pathNames(rule)].flat()));
+  const unknown = Object.keys(args).filter((key) => !known.has(key));
+  if (unknown.length === 0) return [];
+  const names = new Map([...known].map((name) => [plainName(name), name]));
+  return unknown.flatMap((key) => {
+    const name = names.get(plainName(key));
+    return name === undefined ? [] : [{ ...args, [name]: args[key] }];
+  });
+}
+
+/** An argument's name without the differences in spelling between servers. */
+export function plainName(name: string): string {
+  return name.toLowerCase().replace(/[_\-.]/g, '');
 }
 
 /**
@@ -89,11 +167,16 @@ function applies(rule: Rule, args: Arguments, item: Arguments): boolean {
 }
 
 function within(args: Arguments, item: unknown): Arguments {
-  return isRecord(item) ? { ...args, ...item } : { ...args, '.': item };
+  return isRecord(item) ? { ...args, ...item, '.': item } : { ...args, '.': item };
 }
 
 function lookUp(scope: Arguments, name: string): unknown {
-  return name.length > 1 && name.includes('.') ? fieldOf(scope, name) : scope[name];
+  return isNested(name) ? fieldOf(scope, name) : scope[name];
+}
+
+/** True if a name selects a field of a nested object. */
+function isNested(name: string): boolean {
+  return name.length > 1 && name.includes('.');
 }
 
 function isGiven(value: unknown): boolean {
@@ -101,7 +184,7 @@ function isGiven(value: unknown): boolean {
 }
 
 interface PathArgument {
-  /** Property names and array indexes that lead to the path, outermost first. */
+  /** Property names and array indexes that lead to the path, outermost first; see `ListItem`. */
   readonly at: readonly (string | number)[];
   readonly path: string;
 }
@@ -117,14 +200,15 @@ export function pathArguments(rules: readonly Rule[], args: Arguments): PathArgu
     for (const scope of scopesOf(rule, args))
       for (const names of pathNames(rule)) {
         const name = givenName(scope.values, names);
-        const path = name === undefined ? undefined : scope.values[name];
+        const path = name === undefined ? undefined : lookUp(scope.values, name);
         if (name !== undefined && typeof path === 'string' && namesAPlace(rule, path))
           found.push({ at: targetOf(scope, name), path });
       }
   return found;
 }
 
-function pathNames(rule: Rule): readonly ArgumentName[] {
+/** The names of the arguments with which a rule's paths are given. */
+export function pathNames(rule: Rule): readonly ArgumentName[] {
   switch (rule.does) {
     case 'run':
     case 'patch':

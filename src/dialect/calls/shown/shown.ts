@@ -34,7 +34,8 @@ function shownOf(read: ReadTouch, answer: Answer, texts: readonly string[]): Sho
     case 'json':
       return jsonShown(form, path, texts[0] ?? '');
     case 'described':
-      return [asked === undefined ? { path } : { path, ranges: asked.map(rangeOf) }];
+      if (asked === undefined) return [{ path }];
+      return asked.length === 0 ? [] : [{ path, ranges: asked.map(rangeOf) }];
     case 'diff': {
       const { ranges, content } = shownBefore(texts[0] ?? '');
       return ranges.length === 0 ? [] : [{ path, ranges, content }];

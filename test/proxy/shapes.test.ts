@@ -1,0 +1,72 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { scratch, startProxy } from './harness.ts';
+
+const ODD = fileURLToPath(new URL('../children/odd-server.mjs', import.meta.url));
+
+/** A server that accepts paths in any form, behind a gate on one of its folders. */
+async function open(name: string) {
+  const base = scratch();
+  const root = join(base, 'inside');
+  mkdirSync(root);
+  const path = join(root, 'a.txt');
+  const outside = join(base, 'secret.txt');
+  writeFileSync(path, 'old\n');
+  writeFileSync(outside, 'a secret\n');
+  const args = [ODD, name];
+  const running = await startProxy(root, { command: process.execPath, args, graceMs: 200 });
+  await running.client.initialize();
+  await running.client.request('tools/list');
+  return { ...running, root, path, outside };
+}
+
+const SHAPES: readonly (readonly [what: string, args: (path: string) => object])[] = [
+  ['an array', (path) => ({ paths: [path] })],
+  ['an array as JSON text', (path) => ({ paths: JSON.stringify([path]) })],
+  ['a text in place of an array', (path) => ({ paths: path })],
+  ['objects in place of texts', (path) => ({ paths: [{ path }] })],
+  ['one object in place of an array', (path) => ({ paths: { path } })],
+  ['objects as JSON text', (path) => ({ paths: JSON.stringify([{ path }]) })],
+  ['an object with numbered keys', (path) => ({ paths: { 0: path } })],
+  ['arrays in an array', (path) => ({ paths: [[path]] })],
+  ['another case', (path) => ({ Paths: [path] })],
+  ['another case beside the usual one', (path) => ({ paths: ['a.txt'], PATHS: [path] })],
+  ['a file URL', (path) => ({ paths: [`file://${path}`] })],
+  ['a file URL with one slash', (path) => ({ paths: [`file:${path}`] })],
+  ['a file URL with a host', (path) => ({ paths: [`file://localhost${path}`] })],
+];
+
+describe('a described tool that reads several files', () => {
+  it.each(SHAPES)('is refused a file outside that is given as %s', async (_what, args) => {
+    const { client, outside } = await open('secure-filesystem-server');
+    const answer = await client.call('read_multiple_files', args(outside));
+    expect(answer).toMatchObject({ ok: false, code: 'OUTSIDE_WORKSPACE' });
+    expect(JSON.stringify(answer.answer)).not.toContain('a secret');
+  });
+
+  it('gets a relative path in JSON text as the absolute path that was judged', async () => {
+    const { client } = await open('secure-filesystem-server');
+    const args = { paths: JSON.stringify(['sub/../a.txt']) };
+    expect(await client.call('read_multiple_files', args)).toMatchObject({ ok: true, text: 'old\n' });
+  });
+});
+
+it('a call whose arguments are not an object is refused, because servers read it differently', async () => {
+  const { client, outside } = await open('secure-filesystem-server');
+  const params = { name: 'read_multiple_files', arguments: JSON.stringify({ paths: [outside] }) };
+  client.send({ jsonrpc: '2.0', id: 'odd', method: 'tools/call', params });
+  const answer = await client.next((message) => message.id === 'odd');
+  expect(answer.error).toMatchObject({ code: -32602 });
+});
+
+it.each([' file://', 'fi\tle://', '\u0001file:', 'FILE:', 'file://host'])(
+  'a resource outside is refused if its URL begins with %j',
+  async (start) => {
+    const { client, outside } = await open('secure-filesystem-server');
+    client.send({ jsonrpc: '2.0', id: 'odd', method: 'resources/read', params: { uri: start + outside } });
+    const answer = await client.next((message) => message.id === 'odd');
+    expect(answer.error).toMatchObject({ code: -32602 });
+  },
+);

@@ -121,8 +121,24 @@ function lineChangesOf(before: Chars, after: Chars, changes: readonly Change[]):
       from: counter.lineAt(start),
       removed: linesIn(before, start, end),
       added: linesIn(after, newStart, newEnd),
+      mixed: mixedLines({
+        first: newStart < change.after.start,
+        last: !isEnding(after, change.after.end, newEnd),
+      }),
     };
   });
+}
+
+/** The added lines that begin or end with text of the old lines. */
+function mixedLines({
+  first,
+  last,
+}: {
+  readonly first: boolean;
+  readonly last: boolean;
+}): LineChange['mixed'] {
+  if (first && last) return 'both';
+  return first ? 'first' : last ? 'last' : undefined;
 }
 
 /** The lines of the old text that the changes touch. For a pure insertion: the existing neighbour lines. */
@@ -168,6 +184,12 @@ function endsLine(text: Chars, offset: number): boolean {
   return offset === 0 || offset === text.length || isNewline(text, offset - 1);
 }
 
+/** True if these characters are only a line ending, or none. */
+function isEnding(text: Chars, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) if (charAt(text, at) !== 13 && charAt(text, at) !== 10) return false;
+  return true;
+}
+
 function linesIn(text: Chars, start: number, end: number): number {
   if (start >= end) return 0;
   return newlines(text, start, end) + (isNewline(text, end - 1) ? 0 : 1);
@@ -180,8 +202,12 @@ function newlines(text: Chars, start: number, end: number): number {
   return count;
 }
 
+function charAt(text: Chars, at: number): number | undefined {
+  return typeof text === 'string' ? text.charCodeAt(at) : text[at];
+}
+
 function isNewline(text: Chars, at: number): boolean {
-  return typeof text === 'string' ? text.charCodeAt(at) === 10 : text[at] === 10;
+  return charAt(text, at) === 10;
 }
 
 function nextNewline(text: Chars, from: number): number {

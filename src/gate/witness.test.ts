@@ -107,3 +107,31 @@ describe('a witnessed move', () => {
     await refusal(t.session.write('b.txt', 'x'), 'STALE');
   });
 });
+
+describe("another program's edit inside a line that was not shown", () => {
+  it.each([
+    [
+      'witnessed',
+      async (t: Desk, edited: string) => {
+        await t.put('a.txt', edited);
+        await ok(t.session.witness({ kind: 'write', path: 'a.txt' }));
+      },
+    ],
+    [
+      'announced',
+      async (t: Desk, edited: string) => {
+        const edits = [{ oldString: 'three', newString: 'THREE' }];
+        const { change } = await ok(t.session.announce([{ kind: 'edit', path: 'a.txt', edits }]));
+        await t.put('a.txt', edited);
+        await ok(t.session.settle(change, 'done'));
+      },
+    ],
+  ])('does not count as a view of the line: %s', async (_how, edit) => {
+    const t = await open();
+    await t.put('a.txt', 'one\ntwo\nthree and more\n');
+    await ok(t.session.read('a.txt', { limit: 2 }));
+    await edit(t, 'one\ntwo\nTHREE and more\n');
+    expect((await ok(t.session.read('a.txt', { limit: 1 }))).complete).toBe(false);
+    await refusal(t.session.write('a.txt', 'x'), 'PARTIALLY_READ');
+  });
+});

@@ -169,6 +169,8 @@ async function coverageWritten(
     from: hunk.beforeStart + 1,
     removed: hunk.beforeEnd - hunk.beforeStart,
     added: hunk.afterEnd - hunk.afterStart,
+    // An edit may have replaced only a part of each line.
+    mixed: 'all' as const,
   }));
   return carryCoverage(before.coverage, { changes, addedAre: 'seen', totalLines: countLines(baseline) });
 }

@@ -1,4 +1,4 @@
-import { type Coverage, type LineRange, mergeRanges, NOTHING, rangesOf } from '../model/coverage.ts';
+import { type Coverage, covers, type LineRange, mergeRanges, NOTHING, rangesOf } from '../model/coverage.ts';
 import type { Edit } from '../model/intent.ts';
 import { hasNul, hasUtf16Mark } from './decode.ts';
 import type { Hunk } from './diff.ts';
@@ -177,12 +177,17 @@ export interface LineChange {
   readonly from: number;
   readonly removed: number;
   readonly added: number;
+  /** The added lines that may also hold text of the replaced lines. Default: none. */
+  readonly mixed?: 'first' | 'last' | 'both' | 'all' | undefined;
 }
 
 interface Carry {
   /** The changes, sorted and without overlaps. */
   readonly changes: readonly LineChange[];
-  /** `seen`: the session wrote the new lines or was shown them. `unseen`: it does not know them. */
+  /**
+   * `seen`: the session wrote the new lines or was shown them. A line that also holds text of
+   * replaced lines counts only if these were seen. `unseen`: it does not know them.
+   */
   readonly addedAre: 'seen' | 'unseen';
   /** The number of lines that the text had before the changes. */
   readonly totalLines: number;
@@ -199,8 +204,21 @@ export function carryCoverage(coverage: Coverage, carry: Carry): Coverage {
   if (coverage.kind === 'whole' && nothingUnseen) return coverage;
   const hunks = hunksOf(carry.changes);
   const kept = carryRanges(rangesOf(coverage, carry.totalLines), hunks);
-  const ranges = carry.addedAre === 'seen' ? mergeRanges([...kept, ...hunks.map(addedLines)]) : kept;
+  const added =
+    carry.addedAre === 'seen' ? hunks.map((hunk, at) => knownLines(coverage, hunk, carry.changes[at])) : [];
+  const ranges = mergeRanges([...kept, ...added]);
   return ranges.length === 0 ? NOTHING : { kind: 'lines', ranges };
+}
+
+/** The added lines of a hunk that hold no text of unseen lines. */
+function knownLines(coverage: Coverage, hunk: Hunk, { mixed }: Pick<LineChange, 'mixed'> = {}): LineRange {
+  const { beforeStart, beforeEnd } = hunk;
+  const added = addedLines(hunk);
+  const isSeen = (from: number, to: number): boolean => from > to || covers(coverage, { from, to });
+  if (mixed === 'all') return isSeen(beforeStart + 1, beforeEnd) ? added : { from: 1, to: 0 };
+  const first = (mixed === 'first' || mixed === 'both') && !isSeen(beforeStart + 1, beforeStart + 1);
+  const last = (mixed === 'last' || mixed === 'both') && !isSeen(beforeEnd, beforeEnd);
+  return { from: added.from + (first ? 1 : 0), to: added.to - (last ? 1 : 0) };
 }
 
 /**

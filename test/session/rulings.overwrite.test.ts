@@ -123,6 +123,27 @@ describe('overwrite', () => {
     await ok(t.session.write('a', 'x'));
   });
 
+  it.each([
+    ['an edit', (t: Desk) => t.session.edit('a', [{ oldString: 'begin', newString: 'BEGIN' }])],
+    ['an append', (t: Desk) => t.session.insert('a', 'more\n')],
+  ])('is not licensed by %s inside an unseen line and another read', async (_what, change) => {
+    const t = await desk();
+    await t.put('a', `${numbered(9)}begin never shown`);
+    await ok(t.session.read('a', { limit: 9 }));
+    await ok(change(t));
+    expect((await ok(t.session.read('a', { limit: 1 }))).complete).toBe(false);
+    const { detail } = await refusal(t.session.write('a', 'x'), 'PARTIALLY_READ');
+    expect(detail?.missing).toEqual([{ from: 10, to: 10 }]);
+  });
+
+  it('is licensed by an edit whose old text is the whole unseen line', async () => {
+    const t = await desk();
+    await t.put('a', `${numbered(9)}last\n`);
+    await ok(t.session.read('a', { limit: 9 }));
+    await ok(t.session.edit('a', [{ oldString: 'last', newString: 'LAST' }]));
+    expect((await ok(t.session.read('a', { limit: 1 }))).complete).toBe(true);
+  });
+
   it('pages of a huge file that a compaction removed do not count after another page', async () => {
     const t = await desk({ policy: { hugeBytes: 100 } });
     await t.put('a', numbered(100));

@@ -151,6 +151,8 @@ function carried(
     from: hunk.beforeStart + 1,
     removed: hunk.beforeEnd - hunk.beforeStart,
     added: hunk.afterEnd - hunk.afterStart,
+    // An edit may have replaced only a part of each line.
+    mixed: 'all' as const,
   }));
   return carryCoverage(coverage, { changes, addedAre, totalLines: countLines(old) });
 }

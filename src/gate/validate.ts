@@ -275,6 +275,7 @@ const OPTIONS: Readonly<Record<Optioned, ObjectShape>> = {
     context: { type: 'integer', minimum: 0, maximum: 20 },
     ignoreCase: FLAG,
     literal: FLAG,
+    wholeWord: FLAG,
     limit: HITS,
   }),
   run: objectOf({

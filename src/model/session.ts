@@ -349,6 +349,8 @@ export interface SearchOptions extends CallOptions {
   readonly ignoreCase?: boolean | undefined;
   /** The pattern is plain text, not a regular expression. */
   readonly literal?: boolean | undefined;
+  /** A match must not begin or end within a word. */
+  readonly wholeWord?: boolean | undefined;
   readonly limit?: number | undefined;
   /** Called periodically with the number of matching files found so far. */
   readonly onProgress?: ((files: number) => void) | undefined;

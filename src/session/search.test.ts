@@ -51,6 +51,19 @@ describe('matching lines', () => {
     expect(await lines(open(places), pattern, options)).toEqual(expected);
   });
 
+  it.each([
+    ['a word', 'foo', true, [1, 2, 3]],
+    ['a word after a sign', '$foo', true, [1]],
+    ['a word before a sign', 'foo()', true, [3]],
+    ['signs', '++', true, [5]],
+    ['an expression', '[$]?foo', false, [1, 2, 3]],
+  ])('are found as whole words: %s', async (_what, pattern, literal, expected) => {
+    const places = scratch();
+    makeTree(places, ['a: x = $foo;\na$foo\nfoo()\nfoobar\n ++ \nC++\n']);
+    const { hits } = await result(open(places), pattern, { literal, wholeWord: true });
+    expect(hits.map(({ line }) => line)).toEqual(expected);
+  });
+
   it('are counted, in the order of paths and lines', async () => {
     const places = scratch();
     makeTree(places, ['b: x\nx\n', 'a: x\n', 'c/a: x\n']);

@@ -227,7 +227,8 @@ async function readHits(search: Search, files: OpenedFiles, reader: HitReader): 
 function patternArgs({ options, pattern }: Search): string[] {
   const literal = options.literal === true ? ['--fixed-strings'] : [];
   const letters = options.ignoreCase === true ? '--ignore-case' : '--case-sensitive';
-  return [...literal, letters, `--regexp=${pattern}`, '--'];
+  const words = options.wholeWord === true ? ['--word-regexp'] : [];
+  return [...literal, ...words, letters, `--regexp=${pattern}`, '--'];
 }
 
 function openedFiles({ world }: Search): OpenedFiles {

@@ -52,7 +52,7 @@ export async function use(): Promise<void> {
   await session.mkdir('a', call);
   await session.list(text, { ...call, depth: count, limit: count, after: text, as: undefined, links: undefined, onProgress: undefined });
   await session.find('*', { ...call, path: text, limit: count, onProgress: undefined });
-  await session.search('x', { ...call, path: text, glob: text, exclude: text, mode: undefined, context: count, ignoreCase: flag, literal: flag, limit: count });
+  await session.search('x', { ...call, path: text, glob: text, exclude: text, mode: undefined, context: count, ignoreCase: flag, literal: flag, wholeWord: flag, limit: count });
   await session.status(text, call);
   await session.undo({ change: text, path: text, session: text, sinceMs: count, preview: flag, merge: flag }, call);
   await session.run('true', { ...call, profile: undefined, network: undefined, timeoutMs: count, writes: undefined, output: undefined });

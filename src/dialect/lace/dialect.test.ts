@@ -84,12 +84,18 @@ describe('file_edit', () => {
 
 describe('ripgrep_search', () => {
   it.each([
-    [{ pattern: 'a.b(c)' }, 'a\\.b\\(c\\)'],
-    [{ pattern: 'a.b', literal: false }, 'a.b'],
-    [{ pattern: 'a.b', wholeWord: true }, '\\b(?:a\\.b)\\b'],
-  ])('of %j looks for %s', (args, pattern) => {
+    [{ pattern: 'a.b(c)' }, { pattern: 'a.b(c)', literal: true, wholeWord: false }],
+    [
+      { pattern: 'a.b', literal: false },
+      { pattern: 'a.b', literal: false, wholeWord: false },
+    ],
+    [
+      { pattern: '$a', wholeWord: true },
+      { pattern: '$a', literal: true, wholeWord: true },
+    ],
+  ])('of %j looks for %j', (args, operation) => {
     expect(call('ripgrep_search', args)).toMatchObject({
-      operation: { pattern, ignoreCase: true, limit: 50 },
+      operation: { ...operation, ignoreCase: true, limit: 50 },
     });
   });
 

@@ -215,24 +215,23 @@ const ripgrepSearch = tool({
     ['pattern'],
   ),
   annotations: READS,
-  call: ({ pattern, path, caseSensitive = false, wholeWord = false, literal = true, ...more }) => {
-    const expression = literal ? pattern.replace(/[\\^$.*+?()[\]{}|#&\-~]/g, '\\$&') : pattern;
-    return {
-      kind: 'search',
-      operation: {
-        pattern: wholeWord ? `\\b(?:${expression})\\b` : expression,
-        ignoreCase: !caseSensitive,
-        limit: more.maxResults ?? 50,
-        ...defined({
-          path,
-          glob: more.includePattern,
-          exclude: more.excludePattern,
-          context: more.contextLines,
-        }),
-      },
-      render: (result) => laceSearchText(pattern, result),
-    };
-  },
+  call: ({ pattern, path, caseSensitive = false, wholeWord = false, literal = true, ...more }) => ({
+    kind: 'search',
+    operation: {
+      pattern,
+      literal,
+      wholeWord,
+      ignoreCase: !caseSensitive,
+      limit: more.maxResults ?? 50,
+      ...defined({
+        path,
+        glob: more.includePattern,
+        exclude: more.excludePattern,
+        context: more.contextLines,
+      }),
+    },
+    render: (result) => laceSearchText(pattern, result),
+  }),
 });
 
 /** Several replacements in one file, all or none, each with an exact number of occurrences. */

@@ -1,4 +1,4 @@
-import { type JsonRecord, objectIn, stringIn, textOf, timeIn } from '../../model/record.ts';
+import { isRecord, type JsonRecord, objectIn, stringIn, textOf, timeIn } from '../../model/record.ts';
 import { idKey } from '../../wire/rpc.ts';
 import type { Fold } from '../fold.ts';
 import type { Format, Reader } from '../format.ts';
@@ -18,12 +18,20 @@ function messageIn(record: JsonRecord): JsonRecord {
   return objectIn(record, 'message') ?? record;
 }
 
+/** The requests that a server sends to its client. */
+const TO_CLIENT = new Set(['roots/list', 'sampling/createMessage', 'elicitation/create', 'ping']);
+
 /**
  * Reads the tool calls and results among the messages. Relative paths start at the server's first
  * root.
  */
 class McpReader implements Reader {
   readonly #fold: Fold;
+  /**
+   * Ids of the server's requests that wait for an answer. Client and server number their requests
+   * independently, so a tool call may have the same id.
+   */
+  #asked = new Set<string>();
 
   constructor(fold: Fold) {
     this.#fold = fold;
@@ -42,9 +50,13 @@ class McpReader implements Reader {
       this.#failed(idKey(params['requestId']));
       return;
     }
-    if ('method' in message) return;
     const id = idKey(message['id']);
+    if ('method' in message) {
+      if (id !== undefined && TO_CLIENT.has(stringIn(message, 'method') ?? '')) this.#asked.add(id);
+      return;
+    }
     const result = objectIn(message, 'result');
+    if (id !== undefined && !isToolResult(result) && this.#asked.delete(id)) return;
     if (result === undefined) {
       this.#failed(id);
       return;
@@ -53,10 +65,13 @@ class McpReader implements Reader {
   }
 
   state(): unknown {
-    return null;
+    return { asked: [...this.#asked] };
   }
 
-  restore(): void {}
+  restore(state: unknown): void {
+    // The cast is safe: Lookfirst wrote this snapshot itself. Earlier versions stored null.
+    if (isRecord(state)) this.#asked = new Set(state['asked'] as string[]);
+  }
 
   #call(message: JsonRecord, params: JsonRecord, atMs: number | undefined): void {
     const id = idKey(message['id']);
@@ -75,4 +90,9 @@ class McpReader implements Reader {
   #failed(id: string | undefined): void {
     if (id !== undefined) this.#fold.result({ id, ok: false, flagged: true });
   }
+}
+
+/** True for the result of a tool call: a list of contents. The answer of a model also has a role. */
+function isToolResult(result: JsonRecord | undefined): boolean {
+  return result !== undefined && Array.isArray(result['content']) && !('role' in result);
 }

@@ -42,13 +42,11 @@ function fileAt(file: string, name: string): RetainedFile[] {
 }
 
 function filesBelow(folder: string): RetainedFile[] {
-  const files: RetainedFile[] = [];
-  for (const entry of entriesIn(folder)) {
+  return entriesIn(folder).flatMap((entry) => {
     const path = join(folder, entry.name);
-    if (entry.isDirectory()) files.push(...filesBelow(path));
-    else if (entry.isFile()) files.push(...fileAt(path, ''));
-  }
-  return files;
+    if (entry.isDirectory()) return filesBelow(path);
+    return entry.isFile() ? fileAt(path, '') : [];
+  });
 }
 
 /** Removes a folder that we took out of a workspace, if only empty folders and links are left in it. */

@@ -1,0 +1,22 @@
+import { linkSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { listRetained } from '../../src/disk/retained.ts';
+import { bench } from '../support/disk.ts';
+
+const FILES = 130_000;
+/** A file may have 65,000 hard links on some file systems. */
+const LINKS = 50_000;
+
+it('all files of a very large folder that left the workspace are listed', () => {
+  const { context } = bench([]);
+  const folder = join(context.retained, 'folder-1-taken', 'full');
+  mkdirSync(folder, { recursive: true });
+  for (let made = 0; made < FILES; made += 1) {
+    const path = join(folder, String(made));
+    // Links are made faster than files.
+    if (made % LINKS === 0) writeFileSync(path, '');
+    else linkSync(join(folder, String(made - (made % LINKS))), path);
+  }
+  expect(listRetained(context, () => false)).toHaveLength(FILES);
+});

@@ -156,7 +156,7 @@ const MAX_OUTPUT_CHARS = 4 << 20;
 
 /**
  * Compares the output with every file that the command or its output names. Output lines that are in such a file count
- * as seen.
+ * as seen, even if the command failed: the model was shown them.
  */
 async function noteOutput(scene: Scene, run: RunTouch, output: string): Promise<void> {
   if (output === '' || output.length > MAX_OUTPUT_CHARS) return;

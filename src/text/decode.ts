@@ -122,6 +122,7 @@ function candidates(sample: Buffer): string[] {
   const mostlyAscii = high <= MAX_HIGH_SHARE * sample.byteLength;
   // A text without any ASCII character does not count as short: all its bytes help to guess the encoding.
   const isShort = high < MIN_HIGH_BYTES.multi && high < sample.byteLength;
+  // Not limited: the detector knows about 25 encodings, and only a few fit any text.
   const others = mostlyAscii ? [] : matches.filter((match) => high >= minHighBytes(match));
   return [
     ...new Set([

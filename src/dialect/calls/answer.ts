@@ -8,15 +8,19 @@ export interface Answer {
    */
   readonly ok: boolean;
   /**
-   * True if the host states whether the call succeeded. Otherwise a read must prove its success by
-   * the form of its text, for example by line numbers.
+   * True if the host states whether a call of its tools succeeded, or reports only successful ones.
+   * Otherwise a read must prove its success by the form of its text, for example by line numbers.
+   * Says nothing about the exit code of a command.
    */
   readonly flagged: boolean;
   /** The text blocks that the model was given; undefined if they were not recorded. */
   readonly texts?: readonly string[] | undefined;
   /** True if the content includes an image or another blob. */
   readonly media?: true;
-  /** The standard output of a command, if the host wraps it in other text. */
+  /**
+   * The standard output of a command, if the host wraps it in other text. It may be present even if
+   * the command failed or its exit code is unknown.
+   */
   readonly output?: string | undefined;
   /** The lines that a read returned, if the host recorded them in addition to the text. */
   readonly page?: RecordedPage | undefined;

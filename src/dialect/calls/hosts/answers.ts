@@ -38,8 +38,9 @@ function textAnswer(text: string): Answer {
 }
 
 /**
- * Reads an answer of Codex. For a shell command, Codex gives a hook only the output, without the exit code. For other
- * tools, the text begins with a header.
+ * Reads an answer of Codex. Codex calls the hook after every command, even a failed one, and gives only the output,
+ * without the exit code. After a failed patch or MCP call it does not call the hook. `codexOutput` removes the header
+ * that transcripts of Codex have.
  */
 function codexAnswer(text: string): Answer {
   const command = codexOutput(text);
@@ -68,7 +69,8 @@ const CONTEXT = /^<untrusted_context>\n([\s\S]*?)\n<\/untrusted_context>$/;
 
 /**
  * Reads an answer of Gemini CLI: `{llmContent, returnDisplay, error}`. Gemini CLI wraps content of
- * other programs in `<untrusted_context>` lines, which are removed here.
+ * other programs in `<untrusted_context>` lines, which are removed here. The output of a failed
+ * command is kept: hooks compare it with the files, so its exit code does not matter.
  */
 function geminiAnswer(response: JsonRecord): Answer {
   if ((response['error'] ?? null) !== null) return FAILED;

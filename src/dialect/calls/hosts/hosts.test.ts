@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Touch } from '../touch.ts';
+import { answerFor } from './answers.ts';
 import { HOSTS, interpretFor } from './hosts.ts';
 
 function touchesOf(host: string, name: string, args: object): readonly Touch[] {
@@ -191,4 +192,16 @@ it('every host has names for the tools that read, write and edit', () => {
   for (const { id, words, tools } of HOSTS)
     for (const name of [words.write, words.edit])
       expect(id === 'anthropic' || Object.hasOwn(tools, name), `${id}: ${name}`).toBe(true);
+});
+
+describe('the output of a command that failed is kept', () => {
+  it.each([
+    ['gemini', { llmContent: 'Output: one\nExit Code: 1\nProcess Group PGID: 7' }, 'one\nExit Code: 1'],
+    ['codex', 'one\n', 'one\n'],
+    ['codex', 'Exit code: 1\nWall time: 0 seconds\nOutput:\none\n', 'one\n'],
+    ['claude-code', { stdout: 'one\n', stderr: 'x', interrupted: false }, 'one\n'],
+    ['opencode', { output: 'one\n', metadata: { output: 'one\n', exit: 1 } }, 'one\n'],
+  ])('%s', (host, response, output) => {
+    expect(answerFor(host, response).output).toBe(output);
+  });
 });

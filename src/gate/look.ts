@@ -21,7 +21,7 @@ import type { Outcome, Writer } from '../model/verdict.ts';
 import { decodeText } from '../text/decode.ts';
 import { matchingGlob } from '../text/glob/glob.ts';
 import { viewOf as bufferOf, countLines, sliceLineBytes } from '../text/lines.ts';
-import { findPlaceholder } from '../text/placeholder.ts';
+import { findPlaceholder, placeholderText } from '../text/placeholder.ts';
 import { NamedDirectory } from '../workspace/pinned.ts';
 import type { Found, Located } from '../workspace/workspace.ts';
 import { bypassFacts } from './announce.ts';
@@ -395,6 +395,5 @@ export function placeholderIn(text: string | undefined, view: LookedFile, at?: n
   if (text === undefined || !view.located.exists) return undefined;
   const existing = (): string | undefined => view.snapshot && decodeText(view.snapshot.bytes)?.text;
   const found = findPlaceholder(text, existing, at === undefined ? {} : { at });
-  if (found === undefined) return undefined;
-  return `${found.kind === 'line-numbers' ? 'line numbers, ' : ''}line ${found.line}: ${found.text}`;
+  return found && placeholderText(found);
 }

@@ -116,6 +116,7 @@ const CATALOGUE: readonly [Refusal['code'], Action, NextStep, RefusalDetail?][] 
   ['NOT_TEXT', 'overwrite', 'other_tool', { seenAtMs: SEEN }],
   ['TOO_LARGE', 'edit', 'ask_human', { sizeBytes: 90_000_000, limitBytes: 67_108_864 }],
   ['PLACEHOLDER_CONTENT', 'overwrite', 'use_edit', { reason: '"... rest of file unchanged" on line 7' }],
+  ['PLACEHOLDER_CONTENT', 'edit', 'use_edit', { reason: 'a masked value, line 2: KEY=[masked]' }],
   ['REDACTED_READ', 'overwrite', 'use_edit', { seenAtMs: SEEN }],
   ['UNVERIFIABLE', 'overwrite', 'read_again', { errno: 'EACCES', seenAtMs: SEEN }],
   ['BUSY', 'overwrite', 'retry_later'],

@@ -94,10 +94,11 @@ const REASONS: Readonly<Record<RefusalCode, Reason>> = {
     `${toReplace(detail?.index)} is in it ${detail?.count === undefined ? 'more than once' : `${detail.count} times`}`,
   NOT_TEXT: () => 'it is not text',
   TOO_LARGE: ({ detail }) => `it is too large${sizes(detail?.sizeBytes, detail?.limitBytes)}`,
-  PLACEHOLDER_CONTENT: ({ detail }) =>
-    hasLineNumbers(detail)
-      ? 'its new lines begin with the line numbers of a read'
-      : 'the new text contains a placeholder instead of the real lines',
+  PLACEHOLDER_CONTENT: ({ detail }) => {
+    if (hasLineNumbers(detail)) return 'its new lines begin with the line numbers of a read';
+    const what = hasMask(detail) ? 'mask instead of the real value' : 'placeholder instead of the real lines';
+    return `the new text contains a ${what}`;
+  },
   REDACTED_READ: () => 'some of its values were masked when it was read',
   UNVERIFIABLE: ({ action, detail }) => {
     const cause = action === 'commit' ? (detail?.reason ?? detail?.errno) : detail?.errno;
@@ -126,6 +127,10 @@ function sizes(size: number | undefined, limit: number | undefined): string {
 /** True if the new text was copied from a read together with its line numbers. */
 function hasLineNumbers(detail: RefusalDetail | undefined): boolean {
   return detail?.reason?.startsWith('line numbers') === true;
+}
+
+function hasMask(detail: RefusalDetail | undefined): boolean {
+  return detail?.reason?.startsWith('a masked value') === true;
 }
 
 const MAX_CALL_PATH_CHARS = 1000;
@@ -357,6 +362,8 @@ function withVisibleMarks(json: string): string {
 function useEdit(refusal: Refusal, tools: ToolNames): string {
   if (refusal.code === 'PLACEHOLDER_CONTENT' && hasLineNumbers(refusal.detail))
     return 'Next: send the same text without the line numbers.';
+  if (refusal.code === 'PLACEHOLDER_CONTENT' && hasMask(refusal.detail))
+    return 'Next: leave masked values out of the new text; ask the user to write the value itself.';
   if (refusal.code === 'PLACEHOLDER_CONTENT')
     return `Next: send the full text, or change only the affected lines with ${tools.edit}.`;
   if (refusal.code === 'REDACTED_READ' && refusal.action !== 'overwrite')

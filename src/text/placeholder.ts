@@ -17,7 +17,8 @@ const MAX_TEXT_CHARS = 120;
  */
 const RECEIPT =
   /^\[read .+ (?:lines \d+-\d+(?: of (?:\d+|a [\d.]+ \w+ file))?(?: revision \w+)?|as [\w.+-]+\/[\w.+-]+, \d+ bytes|revision [0-9a-f]{12})\]$/;
-const REDACTION = /\[(?:REDACTED|secret):[A-Za-z][\w.-]*(?:#\d+)?\]/g;
+/** Matches marks of masked values: Lookfirst's own (`MASK` in secrets.ts) and those of other tools. */
+const REDACTION = /\[(?:REDACTED|secret):[A-Za-z][\w.-]*(?:#\d+)?\]|(?<!`)\[masked\]|\[masked\](?!`)/g;
 
 interface PlaceholderOptions {
   /** The lines of the file that the session was shown, if known. */
@@ -56,6 +57,15 @@ export function findPlaceholder(
     if (kind !== undefined && !file.hasLine(suspect.line)) return placeholder(suspect, kind);
   }
   return undefined;
+}
+
+/**
+ * Names a placeholder in a refusal. Copied line numbers and masked values have their own beginning, because
+ * report/sentences.ts gives other advice for them.
+ */
+export function placeholderText({ kind, line, text }: Placeholder): string {
+  const what = kind === 'redaction' ? 'a masked value, ' : '';
+  return `${kind === 'line-numbers' ? 'line numbers, ' : what}line ${line}: ${text}`;
 }
 
 function placeholder(suspect: SuspectLine, kind: Placeholder['kind']): Placeholder {
@@ -332,7 +342,7 @@ const FIRST: ReadonlyMap<number, string | undefined> = new Map(
  * Beginnings of Lookfirst's own marks within a line. They are short because the engine finds short strings twenty times
  * faster.
  */
-const MARKS = ['[REDAC', '[secre', '… [+'];
+const MARKS = ['[REDAC', '[secre', '[maske', '… [+'];
 
 /**
  * Selects the lines that `findPlaceholder` must check: by their first characters, or all lines if

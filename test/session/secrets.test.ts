@@ -81,6 +81,19 @@ describe('a secret file', () => {
     },
   );
 
+  it('does not get masks as values, and neither does another file', async () => {
+    writeFileSync(join(root, 'a.txt'), 'plain\n');
+    await session.readMany(['.env', 'a.txt']);
+    const copied = 'TOKEN=[masked]\n';
+    for (const refused of [
+      await session.edit('.env', [{ oldString: '# settings\n', newString: `# settings\nOTHER_${copied}` }]),
+      await session.append('.env', copied),
+      await session.write('a.txt', copied),
+    ])
+      expect(refused).toMatchObject({ ok: false, refusal: { code: 'PLACEHOLDER_CONTENT' } });
+    expect(readFileSync(join(root, '.env'), 'utf8')).toBe(ENV);
+  });
+
   it('is refused as NOT_READ before it was read, like any other file', async () => {
     const refused = await session.edit('.env', [{ oldString: 'TOKEN=very-private', newString: 'x' }]);
     expect(refused).toMatchObject({ ok: false, refusal: { code: 'NOT_READ' } });

@@ -8,7 +8,7 @@ import type { Fingerprint } from '../model/fingerprint.ts';
 import type { ReadResult } from '../model/results.ts';
 import type { ReadOptions } from '../model/session.ts';
 import { invalidArgument, type Outcome, refused } from '../model/verdict.ts';
-import { decodeText, hasNul } from '../text/decode.ts';
+import { decodeText, encodeText, hasNul } from '../text/decode.ts';
 import {
   clampLine,
   clampLines,
@@ -206,6 +206,8 @@ export interface FileText {
   readonly body: Buffer | undefined;
   /** The lines of a range, with their endings. */
   slice(range: LineRange): string;
+  /** Like `slice`, in the file's own encoding. */
+  sliceRaw(range: LineRange): Uint8Array;
 }
 
 /** Bytes as text, or undefined if they are not text. */
@@ -213,12 +215,21 @@ export function pageText(bytes: Buffer): FileText | undefined {
   if (isUtf8(bytes) && !hasNul(bytes)) {
     const body = hasMark(bytes) ? bytes.subarray(3) : bytes;
     const slice = (range: LineRange): string => utf8Text(range === ALL ? body : sliceLineBytes(body, range));
-    return { encoding: 'utf-8', whole: bytes, body, slice };
+    return {
+      encoding: 'utf-8',
+      whole: bytes,
+      body,
+      slice,
+      sliceRaw: (range) => sliceLineBytes(bytes, range),
+    };
   }
   const decoded = decodeText(bytes);
   if (decoded === undefined) return undefined;
   const slice = (range: LineRange): string => sliceLines(decoded.text, range);
-  return { encoding: decoded.encoding, whole: bytes, body: undefined, slice };
+  const { encoding, bom } = decoded;
+  const sliceRaw = (range: LineRange): Uint8Array =>
+    encodeText(slice(range), { encoding, bom: bom && range.from === 1 }) ?? Buffer.from(slice(range), 'utf8');
+  return { encoding, whole: bytes, body: undefined, slice, sliceRaw };
 }
 
 /** True if UTF-8 text begins with a byte order mark. */
@@ -277,7 +288,7 @@ function withoutEndings(bytes: Uint8Array): string {
 
 function shownRaw(file: FileText, range: LineRange | 'all'): PageText {
   const lines = range === 'all' ? ALL : range;
-  const bytes = range === 'all' || file.body === undefined ? file.whole : sliceLineBytes(file.whole, range);
+  const bytes = range === 'all' ? file.whole : file.sliceRaw(range);
   return new UndecodedPage(bytes, () => file.slice(lines));
 }
 

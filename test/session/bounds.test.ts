@@ -43,6 +43,16 @@ describe('maxAnswerBytes', () => {
   });
 });
 
+it.each([
+  ['latin1', Buffer.from('caf\xe9\ndeux \xe9\ntrois\n', 'latin1'), Buffer.from('deux \xe9\n', 'latin1')],
+  ['utf16le', Buffer.from('\ufeffun\ndeux\ntrois\n', 'utf16le'), Buffer.from('deux\n', 'utf16le')],
+])('a raw read of some lines returns only their bytes: %s', async (_encoding, bytes, line) => {
+  const t = await desk();
+  await t.put('a.txt', bytes);
+  const read = await ok(t.session.read('a.txt', { raw: true, offset: 2, limit: 1 }));
+  expect(Buffer.from(read.bytes ?? [])).toEqual(line);
+});
+
 it('numbers the lines of a huge file from its top if it changed since the last page', async () => {
   const t = await desk({ policy: { hugeBytes: 100, maxReadLines: 10 } });
   const text = Array.from({ length: 40 }, (_, index) => `line ${index + 1}\n`).join('');

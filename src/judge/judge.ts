@@ -123,5 +123,7 @@ function isEmptyAsKnown(facts: Facts): boolean {
   const { target } = facts;
   if (!target.exists || target.kind === 'directory' || !target.empty) return false;
   const knowledge = knowledgeOf(facts);
-  return !knowledge.known || (knowledge.sighting.fingerprint?.size ?? 0) === 0;
+  if (!knowledge.known) return true;
+  const { fingerprint, pages } = knowledge.sighting;
+  return pages === undefined && (fingerprint?.size ?? 0) === 0;
 }

@@ -250,7 +250,13 @@ export function movedSightings(
   sightings: readonly Sighting[],
   { from, to }: { readonly from: string; readonly to: string },
 ): Sighting[] {
-  return sightings.map((seen) => ({ ...seen, key: `${to}${seen.key.slice(from.length)}`, racy: true }));
+  return sightings.map((seen) => ({
+    ...seen,
+    key: `${to}${seen.key.slice(from.length)}`,
+    racy: true,
+    // An edit continues the sighting of the same path. A moved file replaces what was at its path.
+    how: seen.how === 'edit' ? 'write' : seen.how,
+  }));
 }
 
 const VERSION = 1;

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, statSync, utimesSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
@@ -153,6 +153,28 @@ describe('overwrite', () => {
     await ok(t.session.read('a', { offset: 50, limit: 20 }));
     await ok(t.session.insert('a', 'x', { afterLine: 60 }));
     await refusal(t.session.insert('a', 'x', { afterLine: 5 }), 'PARTIALLY_READ');
+  });
+
+  it('is licensed after an edited file was moved to the path of a file that was seen in part', async () => {
+    const t = await desk();
+    await t.put('a', 'one\n');
+    await t.put('b', numbered(3));
+    await ok(t.session.read('b', { limit: 2 }));
+    rmSync(join(t.root, 'b'));
+    await ok(t.session.read('a'));
+    await ok(t.session.edit('a', [{ oldString: 'one', newString: 'two' }]));
+    await ok(t.session.move('a', 'b'));
+    await ok(t.session.write('b', 'x'));
+  });
+
+  it('of a huge file that was seen in part and is empty now is not exempt', async () => {
+    const t = await desk({ policy: { hugeBytes: 100 } });
+    await t.put('a', numbered(100));
+    await ok(t.session.read('a', { limit: 20 }));
+    await t.put('a', '');
+    await refusal(t.session.write('a', 'x'), 'PARTIALLY_READ');
+    await ok(t.session.read('a'));
+    await ok(t.session.write('a', 'x'));
   });
 
   it('of an unread file is NOT_READ even if the content equals its bytes', async () => {

@@ -61,8 +61,12 @@ function claudeCut(all: readonly JsonRecord[]): CutOff | undefined {
   return { afterMs: timeOf(records[parentAt]) ?? 0, untilMs };
 }
 
-function isSpoken({ type, isMeta }: JsonRecord): boolean {
-  return (type === 'user' || type === 'assistant') && isMeta !== true;
+/**
+ * True for a prompt or an answer. Results of tools do not count: those of parallel calls follow each
+ * other, and the next prompt may name any of them as its parent.
+ */
+function isSpoken(record: JsonRecord): boolean {
+  return (record['type'] === 'assistant' && record['isMeta'] !== true) || isClaudePrompt(record);
 }
 
 function isClaudePrompt(record: JsonRecord): boolean {

@@ -69,6 +69,16 @@ describe("the client's own rewind", () => {
       undefined,
     ],
     ['a first prompt', turns.slice(0, 1), undefined],
+    [
+      'a prompt after the first of two parallel results',
+      [...turns.slice(0, 3), spoken('user', 'r2', 'a1', 4, result), spoken('user', 'p2', 'r1', 5)],
+      undefined,
+    ],
+    [
+      'a prompt instead of one without an answer',
+      [...turns, spoken('user', 'p3', 'a2', 20), spoken('user', 'p4', 'a2', 30)],
+      { afterMs: ms(11), untilMs: ms(30) },
+    ],
   ])('Claude Code: %s', (_what, lines, cut) => {
     expect(newestCut(lines.join('\n'))).toEqual(cut);
   });

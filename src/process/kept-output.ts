@@ -144,15 +144,40 @@ export class KeptOutput {
   }
 }
 
-/** The bytes without the incomplete last line; all of them if there is only one line. */
+/** The bytes without the incomplete last line. If there is only one line, without an incomplete last character. */
 function upToLine(bytes: Buffer): Buffer {
   const end = bytes.lastIndexOf(0x0a);
-  return end < 0 ? bytes : bytes.subarray(0, end + 1);
+  return bytes.subarray(0, end < 0 ? lastCharacterEnd(bytes) : end + 1);
 }
 
 function fromLine(bytes: Buffer): Buffer {
   const start = bytes.indexOf(0x0a);
-  return start < 0 || start === bytes.byteLength - 1 ? bytes : bytes.subarray(start + 1);
+  const isOneLine = start < 0 || start === bytes.byteLength - 1;
+  return bytes.subarray(isOneLine ? firstCharacterStart(bytes) : start + 1);
+}
+
+/** The longest UTF-8 character has this many bytes after its first. */
+const MAX_CONTINUED = 3;
+
+/** The end of the last complete UTF-8 character. */
+function lastCharacterEnd(bytes: Buffer): number {
+  const last = bytes.byteLength - 1;
+  let at = last;
+  while (at > last - MAX_CONTINUED && isContinuation(bytes[at])) at -= 1;
+  const first = bytes[at] ?? 0;
+  const size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc0 ? 2 : 1;
+  return last - at + 1 < size ? at : bytes.byteLength;
+}
+
+/** The start of the first complete UTF-8 character. */
+function firstCharacterStart(bytes: Buffer): number {
+  let at = 0;
+  while (at < MAX_CONTINUED && isContinuation(bytes[at])) at += 1;
+  return at;
+}
+
+function isContinuation(byte: number | undefined): boolean {
+  return byte !== undefined && (byte & 0xc0) === 0x80;
 }
 
 /** The stored output of one of this session's commands; undefined if there is none with this id. */

@@ -98,10 +98,8 @@ export class Catalogue {
 function traitsIn(tool: unknown): ToolTraits | undefined {
   if (!isRecord(tool) || typeof tool['name'] !== 'string') return undefined;
   const readOnly = fieldOf(tool, 'annotations.readOnlyHint');
-  const openWorld = fieldOf(tool, 'annotations.openWorldHint');
   return {
     name: tool['name'],
     ...(typeof readOnly === 'boolean' ? { readOnly } : {}),
-    ...(typeof openWorld === 'boolean' ? { openWorld } : {}),
   };
 }

@@ -53,6 +53,28 @@ describe('a described tool that reads several files', () => {
   });
 });
 
+describe('a tool that no table describes, whatever its server declares about it', () => {
+  it.each([
+    ...SHAPES,
+    ['a path', (path: string) => ({ path })],
+    ['an array in place of a text', (path: string) => ({ path: [path] })],
+    ['JSON text in place of a text', (path: string) => ({ file_path: JSON.stringify([path]) })],
+    ['an argument in an object', (path: string) => ({ params: { path } })],
+    ['an argument in an object as JSON text', (path: string) => ({ input: JSON.stringify({ path }) })],
+    ['a file URL under another name', (path: string) => ({ uri: `file://${path}` })],
+  ] as const)('is refused a file outside that is given as %s', async (_what, args) => {
+    const { client, outside } = await open('nobody-knows-me');
+    const answer = await client.call('look_up', args(outside));
+    expect(answer).toMatchObject({ ok: false, code: 'OUTSIDE_WORKSPACE' });
+    expect(JSON.stringify(answer.answer)).not.toContain('a secret');
+  });
+
+  it('may read a file inside', async () => {
+    const { client, path } = await open('nobody-knows-me');
+    expect(await client.call('look_up', { path })).toMatchObject({ ok: true, text: 'old\n' });
+  });
+});
+
 it('a call whose arguments are not an object is refused, because servers read it differently', async () => {
   const { client, outside } = await open('secure-filesystem-server');
   const params = { name: 'read_multiple_files', arguments: JSON.stringify({ paths: [outside] }) };

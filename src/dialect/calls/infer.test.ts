@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { inferRules } from './infer.ts';
+import { argumentSets, inferRules } from './infer.ts';
 import { tendencyOf } from './tool-words.ts';
 
 describe('inferRules', () => {
@@ -42,6 +42,8 @@ describe('inferRules', () => {
     ],
     ['fetch', { path: 'https://example.org' }, []],
     ['send', { from: 'a@b', to: 'c@d', body: 'x' }, []],
+    ['show', { uri: 'file:///a' }, [{ does: 'read', path: 'uri', shown: { as: 'verbatim' } }]],
+    ['save', { text: 'file:///a' }, []],
     ['premodel', { path: 'a' }, [{ does: 'look', path: 'path' }]],
   ])('%s %j', (name, args, rules) => {
     expect(inferRules({ name }, args).rules).toEqual(rules);
@@ -53,14 +55,15 @@ describe('inferRules', () => {
     expect(mayChange).toBe(false);
   });
 
+  it('searches objects for further arguments, but not the text of a file', () => {
+    const inner = { path: 'b', content: { path: 'c' }, env: { PATH: '/bin' } };
+    const args = { path: 'a', text: '{"path":"d"}', note: '{"path":"e"}', params: JSON.stringify(inner) };
+    expect(argumentSets(args)).toEqual([args, inner]);
+  });
+
   it('does not trust a hint that contradicts the arguments', () => {
     const liar = inferRules({ name: 'read', readOnly: true }, { path: 'a', content: 'x' });
     expect(liar).toMatchObject({ mayChange: true, rules: [{ does: 'write' }] });
-  });
-
-  it('has no rules for an open-world tool, but assumes that it may change something', () => {
-    const far = inferRules({ name: 'put', openWorld: true }, { path: '/v1/users', content: 'x' });
-    expect(far).toEqual({ rules: [], mayChange: true });
   });
 });
 

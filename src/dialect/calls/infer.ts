@@ -1,5 +1,5 @@
 import { isRecord, type JsonRecord } from '../../model/record.ts';
-import { itemsOf, plainName } from './rule-scope.ts';
+import { fromJsonText, itemsOf, plainName } from './rule-scope.ts';
 import { SECTIONS } from './servers/filesystem-servers.ts';
 import type { EditArguments, Rule } from './table.ts';
 import { tendencyOf } from './tool-words.ts';
@@ -11,7 +11,6 @@ import { tendencyOf } from './tool-words.ts';
 export interface ToolTraits {
   readonly name: string;
   readonly readOnly?: boolean;
-  readonly openWorld?: boolean;
 }
 
 /** A guess about a tool that is missing from the tables of known servers. */
@@ -37,19 +36,40 @@ const COMMAND = names('command cmd script shellcommand');
 /**
  * Guesses the effect of a call from its arguments, the tool's name and its annotations. Only clear
  * cases count as changes, for example a path with content, or an old and a new text. Any other path
- * only has to be inside the workspace. A tool with the annotation `openWorldHint` gets no rules.
+ * only has to be inside the workspace.
  */
 export function inferRules(tool: ToolTraits, args: JsonRecord): Inference {
   const tendency = tendencyOf(tool.name);
   const changing = changesOf(tool.name, args);
   const mayChange =
     changing.length > 0 || (tool.readOnly === undefined ? tendency !== 'reads' : !tool.readOnly);
-  if (tool.openWorld === true) return { rules: [], mayChange };
   if (mayChange && changing.length > 0) return { rules: changing, mayChange };
   return {
     rules: [...looks(args, !mayChange && tendency === 'reads' ? 'read' : 'look'), ...runs(args)],
     mayChange,
   };
+}
+
+/** Objects within objects are searched up to this depth. */
+const MAX_DEPTH = 5;
+/** Objects with variables and headers. Their names mean something else: `PATH` is no path of a file. */
+const VARIABLES = names('env environment headers');
+/** Usual names of an object with all arguments. Only under these names, JSON text counts as an object. */
+const WRAPPER = names('params parameters args arguments kwargs input request options');
+
+/**
+ * The call's arguments, and every object among them that may contain further arguments, such as
+ * `params: {path}`. The text of a file is not searched, even if it is JSON.
+ */
+export function argumentSets(args: JsonRecord, depth = 0): JsonRecord[] {
+  if (depth === MAX_DEPTH) return [args];
+  const inner = Object.entries(args).flatMap(([key, value]) => {
+    const name = plainName(key);
+    if ([VARIABLES, CONTENT, OLD, NEW].some((set) => set.has(name))) return [];
+    const nested = WRAPPER.has(name) ? fromJsonText(value) : value;
+    return isRecord(nested) ? argumentSets(nested, depth + 1) : [];
+  });
+  return [args, ...inner];
 }
 
 function changesOf(name: string, args: JsonRecord): Rule[] {
@@ -91,10 +111,8 @@ function editOf(args: JsonRecord): EditArguments | undefined {
 
 function looks(args: JsonRecord, does: 'read' | 'look'): Rule[] {
   const counts = does === 'read';
-  const single = Object.keys(args).filter(
-    (key) => [PATH, SOURCE, DESTINATION].some((set) => set.has(plainName(key))) && isPath(args[key]),
-  );
-  const many = Object.keys(args).filter((key) => PATHS.has(plainName(key)) && Array.isArray(args[key]));
+  const single = Object.keys(args).filter((key) => namesPath(key, args[key]));
+  const many = Object.keys(args).filter((key) => PATHS.has(plainName(key)));
   const [only] = single;
   if (counts && only !== undefined && single.length === 1 && many.length === 0)
     return [{ does: 'read', path: only, shown: { as: 'verbatim' } }];
@@ -106,6 +124,18 @@ function looks(args: JsonRecord, does: 'read' | 'look'): Rule[] {
     ...single.map((path): Rule => ({ does: 'look', path })),
     ...many.map((each): Rule => ({ does: 'look', each, path: '.' })),
   ];
+}
+
+/**
+ * True if an argument has the name of a path, or if its value is a `file:` URL. The value may also
+ * be an array or an object with paths.
+ */
+function namesPath(key: string, value: unknown): boolean {
+  const name = plainName(key);
+  if ([PATH, SOURCE, DESTINATION].some((set) => set.has(name)))
+    return typeof value === 'object' ? value !== null : isPath(value);
+  const isText = [CONTENT, OLD, NEW, COMMAND].some((set) => set.has(name));
+  return !isText && typeof value === 'string' && /^file:\//i.test(value);
 }
 
 function runs(args: JsonRecord): Rule[] {

@@ -1,7 +1,7 @@
 import type { LineRange } from '../../model/coverage.ts';
 import type { Edit } from '../../model/intent.ts';
 import { isRecord } from '../../model/record.ts';
-import { inferRules, type ToolTraits } from './infer.ts';
+import { argumentSets, inferRules, type ToolTraits } from './infer.ts';
 import { patchIntents } from './patch.ts';
 import {
   type Arguments,
@@ -39,9 +39,9 @@ export interface ForeignCall {
 export function interpret(call: ForeignCall, rules: readonly Rule[] | undefined): Interpretation {
   const { tool, args } = call;
   if (rules === undefined) {
-    const inference = inferRules(tool, args);
-    const touches = touchesOf(inference.rules, args);
-    return { touches, guessed: true, unexplained: inference.mayChange };
+    const guesses = argumentSets(args).map((each) => ({ each, ...inferRules(tool, each) }));
+    const touches = guesses.flatMap((guess) => touchesOf(guess.rules, guess.each));
+    return { touches, guessed: true, unexplained: guesses.some((guess) => guess.mayChange) };
   }
   const touches = [args, ...respelled(rules, args)].flatMap((each) => touchesOf(rules, each));
   // If a call of a changing tool names no path, its effect is unknown. A call of a tool that only

@@ -54,7 +54,7 @@ function listItems(value: unknown, at: ListItem['at']): ListItem[] {
 }
 
 /** The value of JSON text with an array or an object; any other value unchanged. */
-function fromJsonText(value: unknown): unknown {
+export function fromJsonText(value: unknown): unknown {
   if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return value;
   const parsed = parseJson(value);
   return typeof parsed === 'object' && parsed !== null ? parsed : value;

@@ -108,6 +108,9 @@ function applyOne(text: string, edit: Edit, options: SpliceOptions): Step | Fail
 
 /** Applies a hunk of whole lines. Its line number, its header or the end of the file chooses between equal places. */
 function applyHunk(text: string, edit: Edit, options: SpliceOptions): Step | Failure {
+  const isLast = edit.lines?.ended === true && options.matching !== 'exact';
+  const last = isLast ? atUnendedEnd(text, edit) : undefined;
+  if (last !== undefined) return replaceSpans(text, last.edit, last.found);
   const found = findAnchor(text, edit.oldString, { ...options, all: true });
   const whole = found?.spans.filter((span) => isWholeLines(text, span)) ?? [];
   const spans = whole.filter((span) => isHunkPlace(text, span, edit.lines));
@@ -185,9 +188,9 @@ function atUnendedEnd(text: string, edit: Edit): { edit: Edit; found: FoundAncho
   const spans = found?.spans.filter(isPlace) ?? [];
   if (spans.length !== 1) return undefined;
   const unended = edit.newString.replace(/\r?\n$/, '');
-  // Drop the final newline of the new text too. Like `patch`, keep it if a hunk changes the last line.
-  const newString =
-    edit.lines !== undefined && lastLine(unended) !== lastLine(oldString) ? edit.newString : unended;
+  // Drop the final newline of the new text too. Like `patch`, keep it if a hunk adds it or changes the last line.
+  const isKept = edit.lines?.ended === true || lastLine(unended) !== lastLine(oldString);
+  const newString = edit.lines !== undefined && isKept ? edit.newString : unended;
   return { edit: { ...edit, oldString, newString }, found: { tier: 'line-endings', count: 1, spans } };
 }
 

@@ -218,6 +218,15 @@ describe('the line "\\ No newline at end of file"', () => {
       'one\nTWO',
     ],
     ['added', 'one\ntwo', ['@@ -1,2 +1,2 @@', ' one', '-two', NONE, '+TWO'], 'one\nTWO\n'],
+    ['alone', 'one\ntwo', ['@@ -1,2 +1,2 @@', ' one', '-two', NONE, '+two'], 'one\ntwo\n'],
+    ['after the second of equal lines', 'x\nx', ['@@ -1,2 +1,2 @@', ' x', '-x', NONE, '+x'], 'x\nx\n'],
+    [
+      'with another line',
+      'one\ntwo',
+      ['@@ -1,2 +1,2 @@', '-one', '-two', NONE, '+ONE', '+two'],
+      'ONE\ntwo\n',
+    ],
+    ['there already', 'one\ntwo\n', ['@@ -1,2 +1,2 @@', ' one', '-two', NONE, '+two'], 'one\ntwo\n'],
     ['removed', 'one\ntwo\n', ['@@ -1,2 +1,2 @@', ' one', '-two', '+two', NONE], 'one\ntwo'],
     ['in unchanged lines', 'one\ntwo', ['@@ -1,2 +1,2 @@', '-one', '+ONE', ' two', NONE], 'ONE\ntwo'],
   ])('decides whether the file ends with a newline: %s', async (_what, before, hunk, after) => {

@@ -35,7 +35,10 @@ function editOf(lines: readonly HunkLine[], place: NonNullable<Edit['lines']>): 
       .map((line) => `${line.text}\n`)
       .join('');
   const added = text('-');
-  return { oldString: text('+'), newString: place.unended ? added.replace(/\n$/, '') : added, lines: place };
+  // A hunk that only adds the final newline has the same lines before and after it.
+  const same = place.ended === true ? { mayBeSame: true } : {};
+  const newString = place.unended ? added.replace(/\n$/, '') : added;
+  return { oldString: text('+'), newString, lines: place, ...same };
 }
 
 /** The added lines as the content of a new file. */
@@ -223,6 +226,8 @@ interface UnifiedHunk {
   newLeft: number;
   /** True if the hunk's last new line is the end of the new file and has no newline. */
   unended: boolean;
+  /** True if the hunk's last old line is the end of the old file and has no newline. */
+  wasUnended: boolean;
 }
 
 interface PatchedFile {
@@ -289,6 +294,7 @@ function takeHunk(file: PatchedFile | undefined, line: string): string | undefin
     oldLeft: Number(oldCount),
     newLeft: Number(newCount),
     unended: false,
+    wasUnended: false,
   });
   return undefined;
 }
@@ -306,11 +312,12 @@ function takeHunkLine(hunk: UnifiedHunk, line: string): string | undefined {
   return undefined;
 }
 
-/**
- * Handles the row "No newline at end of file", which refers to the previous line. For a removed line it has no effect.
- */
+/** Handles the row "No newline at end of file", which refers to the previous line: an old one, a new one or both. */
 function markUnended(hunk: UnifiedHunk | undefined): void {
-  if (hunk !== undefined && hunk.lines.at(-1)?.sign !== '-') hunk.unended = true;
+  if (hunk === undefined) return;
+  const sign = hunk.lines.at(-1)?.sign;
+  if (sign !== '-') hunk.unended = true;
+  if (sign !== '+') hunk.wasUnended = true;
 }
 
 /** The file name without the time that `diff` writes after a tab, and without git's prefix. */
@@ -358,8 +365,10 @@ function patchedChange(file: PatchedFile): FileIntent | string {
   return typeof edits === 'string' ? edits : { kind: 'edit', path: after, edits, ...executableOf(file) };
 }
 
-function placeOf({ from, unended }: UnifiedHunk): NonNullable<Edit['lines']> {
-  return { near: Math.max(1, from), ...(unended ? { unended } : {}) };
+function placeOf({ from, unended, wasUnended }: UnifiedHunk): NonNullable<Edit['lines']> {
+  const near = Math.max(1, from);
+  if (unended) return { near, unended };
+  return wasUnended ? { near, ended: true } : { near };
 }
 
 function editsOf({ hunks }: PatchedFile, path: string): Edit[] | string {

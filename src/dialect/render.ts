@@ -95,9 +95,15 @@ export interface ReadStyle {
 export function styledText(result: ReadResult, style: ReadStyle, context: RenderContext): string {
   const foot = style.foot(result, context);
   if (style.lines === 'joined') return result.text.replace(/\n$/, '') + foot;
-  if (style.lines === 'raw' || result.to === 0) return result.text + foot;
+  if (style.lines === 'raw') return rawText(result) + foot;
+  if (result.to === 0) return result.text + foot;
   const width = style.lines === 'padded' ? String(result.to).length : 0;
   return numberLines(plainBytes(result) ?? result.text, result.from, { width, foot });
+}
+
+/** The shown bytes as text, with a byte order mark, which `text` omits. */
+function rawText({ bytes, encoding, text }: ReadResult): string {
+  return bytes === undefined || encoding !== 'utf-8' ? text : viewOf(bytes).toString('utf8');
 }
 
 /**

@@ -212,6 +212,12 @@ describe('a renamed toolset', () => {
   });
 });
 
+it('the dialect filesystem shows the byte order mark of a file, like the MCP server', async () => {
+  const { tool, put } = await setUp({ dialect: 'filesystem' });
+  put('a.txt', '\ufeffone\r\ntwo');
+  expect((await tool('read_text_file').call({ path: 'a.txt' })).text).toBe('\ufeffone\r\ntwo');
+});
+
 describe('a virtual root', () => {
   it.each(['/', '/memories', '/memories/'])(
     '%s is used in receipts, refusals, notices and lists',

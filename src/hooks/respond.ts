@@ -19,9 +19,11 @@ import {
   callId,
   denied,
   deniedByUser,
+  intentPaths,
   isOwnTool,
   meaningOf,
   noticeText,
+  outsideRefusal,
   pathOf,
   type Scene,
   TurnNotes,
@@ -299,7 +301,7 @@ async function strayWrites(
   };
   const own = await canonical(cwd);
   const notices: Notice[] = [];
-  for (const path of intents.flatMap(pathsOf)) {
+  for (const path of intents.flatMap(intentPaths)) {
     const found = await session.counterpart(await canonical(path), own);
     if (found !== undefined) notices.push({ kind: 'other-worktree', path, ...found });
   }
@@ -354,29 +356,11 @@ async function sorted(scene: Scene, intents: readonly ForeignIntent[]): Promise<
   const inside: ForeignIntent[] = [];
   let outside: Refusal | undefined;
   for (const intent of intents) {
-    const refusal = await outsideOf(scene, pathsOf(intent));
+    const refusal = await outsideRefusal(scene, intent);
     if (refusal === undefined) inside.push(intent);
-    else outside ??= { ...refusal, action: actionOf(intent) };
+    else outside ??= refusal;
   }
   return outside === undefined ? { inside } : { inside, outside };
-}
-
-/** The action to name in the refusal of a change outside the workspace. */
-function actionOf({ kind }: ForeignIntent): Refusal['action'] {
-  if (kind === 'touch') return 'edit';
-  return kind === 'write' ? 'overwrite' : kind;
-}
-
-async function outsideOf({ session }: Scene, paths: readonly string[]): Promise<Refusal | undefined> {
-  for (const path of paths) {
-    const outcome = await session.resolve(path);
-    if (!outcome.ok && outcome.refusal.code === 'OUTSIDE_WORKSPACE') return outcome.refusal;
-  }
-  return undefined;
-}
-
-function pathsOf(intent: ForeignIntent): readonly string[] {
-  return intent.kind === 'move' ? [intent.source, intent.destination] : [intent.path];
 }
 
 function pathOfIntent(intent: ForeignIntent | undefined): string {

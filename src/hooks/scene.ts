@@ -136,6 +136,29 @@ export function pathOf({ cwd, roots, session }: Scene, path: string): string {
   return session.nameInside(isAbsolute(path) ? path : `${cwd}/${path}`) ?? named;
 }
 
+/** The action to name in the refusal of a change outside the workspace. */
+function actionOf({ kind }: ForeignIntent): Refusal['action'] {
+  if (kind === 'touch') return 'edit';
+  return kind === 'write' ? 'overwrite' : kind;
+}
+
+/** The refusal of a change outside the workspace; undefined for a change inside it. */
+export async function outsideRefusal(
+  { session }: Scene,
+  intent: ForeignIntent,
+): Promise<Refusal | undefined> {
+  for (const path of intentPaths(intent)) {
+    const outcome = await session.resolve(path);
+    if (!outcome.ok && outcome.refusal.code === 'OUTSIDE_WORKSPACE')
+      return { ...outcome.refusal, action: actionOf(intent) };
+  }
+  return undefined;
+}
+
+export function intentPaths(intent: ForeignIntent): readonly string[] {
+  return intent.kind === 'move' ? [intent.source, intent.destination] : [intent.path];
+}
+
 /**
  * The host's id of a call. Without one, the tool and its input identify the call, because a host
  * does not run equal calls at the same time.

@@ -14,6 +14,7 @@ import {
   deniedByUser,
   locatedIntent,
   noticeText,
+  outsideRefusal,
   pathOf,
   type Scene,
   unjudged,
@@ -54,6 +55,9 @@ async function denialOf(
   const ours = await guardRefusal(scene, intents);
   if (ours !== undefined) return deniedByUser(scene, ours);
   for (const intent of intents) {
+    const outside = scene.policy.hooks.outside === 'refuse' ? await outsideRefusal(scene, intent) : undefined;
+    const refused = outside && denied(scene, outside);
+    if (refused !== undefined) return refused;
     // A copy into an existing folder of the same name replaces files that the command line does not
     // name.
     if (intent.kind === 'touch' && (await scene.session.kindAt(intent.path)) === 'directory') continue;

@@ -272,15 +272,27 @@ async function before(scene: Scene, event: Extract<HookEvent, { kind: 'before' }
   if (run !== undefined) return beforeCommand(scene, event, run);
   const intents = meaning.touches.flatMap((touch) => (touch.does === 'change' ? [touch.intent] : []));
   if (intents.length === 0) return meaning.unexplained ? incomprehensible(scene, event, 'overwrite') : PASS;
-  const { inside, outside } = await sorted(scene, intents);
+  const { inside, leaving, outside } = await sorted(scene, intents);
   const forbidden = await forbiddenBy(scene, intents, outside);
   if (forbidden !== undefined) return forbidden;
   const stray = scene.host.contextBefore ? await strayWrites(scene, intents) : [];
-  if (inside.length === 0) return withContext(noticeText(scene, stray, ''));
+  if (inside.length === 0) {
+    await recordLeaving(scene, event, leaving);
+    return withContext(noticeText(scene, stray, ''));
+  }
   const told = scene.host.contextBefore ? 'now' : 'settled';
   const announced = await scene.session.announce(inside, { hold: 'none', call: callId(event), tell: told });
   if (!announced.ok) return denied(scene, announced.refusal) ?? observed(scene, event, inside);
   return withContext(noticeText(scene, [...stray, ...announced.notices], pathOfIntent(inside[0])));
+}
+
+/** Saves the bytes of files that a call moves out of the workspace, so that the move can be undone. */
+async function recordLeaving(
+  { session }: Scene,
+  event: ToolCall,
+  leaving: readonly ForeignIntent[],
+): Promise<void> {
+  if (leaving.length > 0) await session.announceObserved(leaving, callId(event));
 }
 
 function withContext(context: string | undefined): HookReply {
@@ -347,20 +359,34 @@ function incomprehensible(scene: Scene, { tool }: ToolCall, action: 'overwrite' 
 
 interface Sorted {
   readonly inside: readonly ForeignIntent[];
+  /**
+   * The files that moves take out of the workspace. A move keeps their bytes, so it is recorded
+   * without being judged.
+   */
+  readonly leaving: readonly ForeignIntent[];
   /** The refusal for a file outside the workspace, if there is one. */
   readonly outside?: Refusal;
 }
 
-/** Separates the changes inside the workspace from those outside. */
+/**
+ * Separates the changes inside the workspace from those outside. A move into the workspace counts as
+ * a change of its destination.
+ */
 async function sorted(scene: Scene, intents: readonly ForeignIntent[]): Promise<Sorted> {
   const inside: ForeignIntent[] = [];
+  const leaving: ForeignIntent[] = [];
   let outside: Refusal | undefined;
   for (const intent of intents) {
     const refusal = await outsideRefusal(scene, intent);
     if (refusal === undefined) inside.push(intent);
     else outside ??= refusal;
+    if (refusal === undefined || intent.kind !== 'move') continue;
+    const source = { kind: 'touch', path: intent.source } as const;
+    const destination = { kind: 'touch', path: intent.destination } as const;
+    if ((await outsideRefusal(scene, source)) === undefined) leaving.push(source);
+    if ((await outsideRefusal(scene, destination)) === undefined) inside.push(destination);
   }
-  return outside === undefined ? { inside } : { inside, outside };
+  return outside === undefined ? { inside, leaving } : { inside, leaving, outside };
 }
 
 function pathOfIntent(intent: ForeignIntent | undefined): string {

@@ -1,4 +1,4 @@
-import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { HookDoor } from '../../src/hooks/hook-door.ts';
@@ -147,6 +147,33 @@ it('`hooks.outside: refuse` denies a change outside the workspace, which passes 
   writeFileSync(join(places.home, 'lookfirst.json'), '{"hooks": {"outside": "refuse"}}');
   const { reason } = await agent.send({ ...write, call: '2' });
   expect(reason).toMatch(/^refusing to overwrite .*\[OUTSIDE_WORKSPACE\]/);
+  for (const command of [`echo x > ${path}`, `cp a.txt ${path}`, `sed -i s/a/b/ ${path}`]) {
+    const run = { event: 'before', action: 'run', input: { command }, call: command };
+    expect([command, (await agent.send(run)).reason]).toEqual([
+      command,
+      expect.stringContaining('[OUTSIDE_WORKSPACE]'),
+    ]);
+  }
+  const inside = { event: 'before', action: 'run', input: { command: 'echo x > new.txt 2>/dev/null' } };
+  expect(await agent.send({ ...inside, call: '3' })).toEqual({ verdict: 'pass' });
+});
+
+describe('a move between the workspace and another folder', () => {
+  it('over an unread file is denied', async () => {
+    const source = join(places.outside, 'o.txt');
+    writeFileSync(source, 'other\n');
+    const move = { event: 'before', action: 'move', input: { source, destination: 'a.txt' }, call: '1' };
+    expect((await agent.send(move)).reason).toContain('[NOT_READ]');
+  });
+
+  it('out of the workspace is recorded and can be undone', async () => {
+    const destination = join(places.outside, 'o.txt');
+    const input = { source: 'a.txt', destination };
+    await agent.read('a.txt', 'one\n');
+    await agent.change('move', input, () => renameSync(join(places.root, 'a.txt'), destination));
+    await lookfirst(places, ['undo']);
+    expect(readFileSync(join(places.root, 'a.txt'), 'utf8')).toBe('one\n');
+  });
 });
 
 describe('a state that cannot be opened', () => {

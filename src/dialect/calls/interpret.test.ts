@@ -320,6 +320,21 @@ describe('the other servers', () => {
   });
 });
 
+it.each([
+  ['a list', (list: object[]) => list],
+  ['JSON text', (list: object[]) => JSON.stringify(list)],
+])('a PDF whose pages Desktop Commander inserts is looked at: %s', (_what, form) => {
+  const content = form([
+    { type: 'delete', pageIndexes: [0] },
+    { type: 'insert', sourcePdfPath: 'b.pdf' },
+  ]);
+  const args = { path: 'a.pdf', outputPath: 'c.pdf', content };
+  expect(does('desktop-commander', 'write_pdf', args)).toContainEqual(['look', 'b.pdf']);
+  expect(does('desktop-commander', 'write_pdf', { path: 'a.pdf', content: '# text' })).toEqual([
+    { kind: 'touch', path: 'a.pdf' },
+  ]);
+});
+
 it('arguments of another type match no rule', () => {
   expect(does('filesystem', 'write_file', { path: 5, content: 'x' })).toEqual([]);
   expect(does('filesystem', 'read_multiple_files', { paths: 5 })).toEqual([]);

@@ -16,6 +16,13 @@ const COMPOSE: readonly Rule[] = [
   { does: 'look', path: 'path', when: { argument: 'outputPath' } },
   { does: 'touch', path: 'outputPath' },
   { does: 'touch', path: 'path', unless: { argument: 'outputPath' } },
+  // Pages of another PDF are copied into the document.
+  {
+    does: 'look',
+    each: 'content',
+    path: 'sourcePdfPath',
+    when: { argument: 'sourcePdfPath', inItem: true },
+  },
 ];
 
 /**

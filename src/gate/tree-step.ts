@@ -222,7 +222,7 @@ export function readTree(world: World, dir: PinnedDirectory, path: ResolvedPath)
     if (entry.kind === 'directory') {
       const inner = dir.enter(entry.name);
       try {
-        nodes.push(...readTree(world, inner, child));
+        for (const node of readTree(world, inner, child)) nodes.push(node);
       } finally {
         inner.close();
       }

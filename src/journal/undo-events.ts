@@ -11,6 +11,11 @@ export interface UndoEvent {
   readonly folderTo?: Effect;
 }
 
+/** The number of the oldest selected change. */
+export function oldestSeq(selection: readonly Selected[]): number {
+  return selection.reduce((oldest, { entry }) => Math.min(oldest, entry.seq), Number.POSITIVE_INFINITY);
+}
+
 /**
  * All events since the oldest selected change, oldest first. Omits effects that changed nothing,
  * and each undone effect together with its undo. If these two do not cancel exactly, for example
@@ -18,7 +23,7 @@ export interface UndoEvent {
  */
 export function eventsSince(history: UndoHistory, selection: readonly Selected[]): UndoEvent[] {
   const selected = new Set(selection.flatMap((each) => each.effects));
-  const start = Math.min(...selection.map((each) => each.entry.seq));
+  const start = oldestSeq(selection);
   const since = history.changes.filter((entry) => entry.seq >= start);
   const byChange = new Map(since.map((entry) => [entry.change ?? '', entry]));
   const cancelsOut = (entry: Entry, effect: Effect): boolean =>

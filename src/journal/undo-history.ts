@@ -258,6 +258,6 @@ async function pagesBackTo(
     if (isEnough || last === undefined) return entries;
     limit *= 2;
     page = await store.entries({ kinds: ['change'], limit, beforeSeq: last.seq });
-    entries.push(...page);
+    for (const entry of page) entries.push(entry);
   }
 }

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ABSENT, effect, FOLDER, file, ROOT, readEntry } from '../../test/store/samples.ts';
 import { history, key, LINK, plan, steps, unkept, type Wanted } from '../../test/store/undoing.ts';
 import type { Effect, NewEntry } from '../model/entry.ts';
+import { oldestSeq } from './undo-events.ts';
 import { planUndo } from './undo-plan.ts';
 
 describe('each kind of change can be undone', () => {
@@ -277,4 +278,14 @@ describe('undoing all changes', () => {
     expect(steps(outcome.plan).join()).toContain('k/a');
     expect(steps(outcome.instead).join()).not.toContain('k/a');
   });
+});
+
+it('the oldest of very many changes is found', () => {
+  const [entry] = history([]);
+  if (entry === undefined) expect.fail('no entry');
+  const many = Array.from({ length: 200_000 }, (_, at) => ({
+    entry: { ...entry, seq: at + 7 },
+    effects: [],
+  }));
+  expect(oldestSeq(many)).toBe(7);
 });

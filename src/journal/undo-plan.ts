@@ -1,7 +1,14 @@
 import { type Effect, type Entry, type Side, sameSide, type Undone } from '../model/entry.ts';
 import { isWithin } from '../model/path.ts';
 import { type Outcome, type Refused, refused, type UndoCall } from '../model/verdict.ts';
-import { eventsOf, eventsSince, findObstacle, type Obstacle, type UndoEvent } from './undo-events.ts';
+import {
+  eventsOf,
+  eventsSince,
+  findObstacle,
+  type Obstacle,
+  oldestSeq,
+  type UndoEvent,
+} from './undo-events.ts';
 import {
   isPartial,
   isUndo,
@@ -123,7 +130,7 @@ function withFolderModes(
   history: UndoHistory,
   selection: readonly Selected[],
 ): UndoStep[] {
-  const start = Math.min(...selection.map(({ entry }) => entry.seq));
+  const start = oldestSeq(selection);
   const first = new Map<string, Side>();
   for (const entry of history.changes)
     for (const { key, before } of entry.seq < start ? [] : (entry.effects ?? []))
@@ -233,7 +240,7 @@ function wholeCourse(
  */
 function startOf(history: UndoHistory, selection: readonly Selected[]): number | undefined {
   const seqOf = new Map(history.changes.map(({ change, seq }) => [change, seq]));
-  let start = Math.min(...selection.map(({ entry }) => entry.seq));
+  let start = oldestSeq(selection);
   // Go from new to old: an undo comes after the changes it reversed, so one pass finds undos of
   // undos too.
   for (const entry of history.changes.toReversed()) {

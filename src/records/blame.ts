@@ -203,11 +203,11 @@ class Course {
     const { hunks } = diffLines(this.#bytes ?? new Uint8Array(), bytes);
     let at = 0;
     for (const { beforeStart, beforeEnd, afterStart, afterEnd } of hunks) {
-      next.push(...this.origins.slice(at, beforeStart));
+      for (const kept of this.origins.slice(at, beforeStart)) next.push(kept);
       for (let line = afterStart; line < afterEnd; line += 1) next.push(origin);
       at = beforeEnd;
     }
-    next.push(...this.origins.slice(at));
+    for (const kept of this.origins.slice(at)) next.push(kept);
     [this.#bytes, this.#sha256, this.origins] = [bytes, sha256, next];
     this.#known.set(sha256, next);
   }
@@ -277,7 +277,9 @@ function conversationsIn(lines: readonly BlamedLine[]): readonly TracedConversat
   const bySession = new Map<string | undefined, number[]>();
   for (const { line, session, outside } of lines) {
     if (session === undefined && outside !== true) continue;
-    bySession.set(session, [...(bySession.get(session) ?? []), line]);
+    const own = bySession.get(session);
+    if (own === undefined) bySession.set(session, [line]);
+    else own.push(line);
   }
   return [...bySession].map(([session, numbers]): TracedConversation => {
     const ranges = rangesOf(numbers);

@@ -48,6 +48,14 @@ function suite(storeUrl: () => string | undefined): void {
     expect(await writers(t, 'a.txt')).toEqual(['-', 'one', 'one', '-', '-', 'other']);
   });
 
+  it('names the sessions in a file with many lines', async () => {
+    const t = await scene(storeUrl());
+    await t.put('long.txt', 'x\n'.repeat(200_000));
+    await ok(t.session.insert('long.txt', 'new'));
+    const found = await writers(t, 'long.txt');
+    expect([found.length, found[0], found.at(-1)]).toEqual([200_001, '-', 'one']);
+  });
+
   it('marks lines that another program changed between two changes and after the last one', async () => {
     const t = await scene(storeUrl());
     // Close the session, so that the text that it wrote is stored now and not a moment later.

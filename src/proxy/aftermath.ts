@@ -98,8 +98,7 @@ export class Aftermath {
     }
     const result = fieldOf(response, 'result');
     const claimNotice = notices.length > 0 && answerEnding(response) === 'done' && isRecord(result);
-    this.#wire.toClient(claimNotice ? withNotices(call.id, result, notices) : line);
-    call.times.answeredAt = performance.now();
+    this.#send(call, claimNotice ? withNotices(call.id, result, notices) : line);
     await this.#noted(call, response);
   }
 
@@ -111,12 +110,12 @@ export class Aftermath {
     const refused = [...call.leftOut].map(
       ([path, refusal]) => `${path}: Error - ${inWords(refusal, this.#options, call)}`,
     );
-    this.#wire.toClient(
+    this.#send(
+      call,
       isRecord(result) && answerEnding(response) === 'done'
         ? withReceipts(call.id, result, refused.join('\n---\n'))
         : line,
     );
-    call.times.answeredAt = performance.now();
   }
 
   async #receipted(call: ProxyCall, line: Buffer): Promise<void> {
@@ -126,16 +125,18 @@ export class Aftermath {
     const { session } = call;
     const shows = session !== undefined && isRecord(result) && answerEnding(response) === 'done';
     const receipts = shows ? await receiptsFor(session, call.meaning, result) : '';
-    this.#wire.toClient(
-      receipts === '' || !isRecord(result) ? line : withReceipts(call.id, result, receipts),
-    );
-    call.times.answeredAt = performance.now();
+    this.#send(call, receipts === '' || !isRecord(result) ? line : withReceipts(call.id, result, receipts));
   }
 
   /** Forwards the answer, unless the client already has it. */
   #answer(call: ProxyCall, received: Received): void {
-    if (!received.forwarded) this.#wire.toClient(received.line);
-    call.times.answeredAt = performance.now();
+    if (received.forwarded) call.times.answeredAt = performance.now();
+    else this.#send(call, received.line);
+  }
+
+  /** Sends an answer. If the client does not get it, what it shows does not count as seen. */
+  #send(call: ProxyCall, line: Buffer): void {
+    if (this.#wire.toClient(line)) call.times.answeredAt = performance.now();
   }
 
   /** Records what an answer showed. Uses the fast path for a single whole file, otherwise parses the answer. */

@@ -4,7 +4,7 @@ import { SESSION_KEY } from '../tools/session-choice.ts';
 import { decodedName, readBody, rejectRequest } from '../wire/http.ts';
 import { INVALID_REQUEST } from '../wire/rpc.ts';
 import type { InterceptOptions } from './intercept-options.ts';
-import { Pump } from './pump.ts';
+import { type Ends, Pump } from './pump.ts';
 import type { Upstream } from './upstream.ts';
 
 /** Answers requests that passed the access checks. */
@@ -65,7 +65,7 @@ export class FrontConnection {
   readonly #pump: Pump;
   #closing = false;
 
-  constructor(upstream: Upstream, gate: InterceptOptions, toClient: (line: Buffer) => void) {
+  constructor(upstream: Upstream, gate: InterceptOptions, toClient: Ends['toClient']) {
     this.#upstream = upstream;
     this.#pump = new Pump({ toUpstream: (line) => upstream.send(line), toClient }, gate);
     upstream.open({ onLine: (line) => this.#pump.fromUpstream(line), log: gate.log });

@@ -233,7 +233,7 @@ class ProcessEndpoint implements Endpoint {
     return client;
   }
 
-  #connect(gate: InterceptOptions, toClient: (line: Buffer) => void): FrontConnection {
+  #connect(gate: InterceptOptions, toClient: (line: Buffer) => boolean): FrontConnection {
     return new FrontConnection(new StdioUpstream(this.#options.process), gate, toClient);
   }
 
@@ -293,7 +293,7 @@ class LegacyClient {
   #held: Buffer[] = [];
   lastUsedMs: number = Date.now();
 
-  constructor(id: string, open: (toClient: (line: Buffer) => void) => FrontConnection) {
+  constructor(id: string, open: (toClient: (line: Buffer) => boolean) => FrontConnection) {
     this.id = id;
     this.#open = () => open((line) => this.#route(line));
   }
@@ -365,7 +365,7 @@ class LegacyClient {
     return { 'mcp-session-id': this.id };
   }
 
-  #route(line: Buffer): void {
+  #route(line: Buffer): boolean {
     const message = parseLine(line);
     const key = idKey(fieldOf(message, 'id'));
     const method = fieldOf(message, 'method');
@@ -373,17 +373,18 @@ class LegacyClient {
       const post = this.#posts.get(key);
       this.#posts.delete(key);
       post?.reply.finish(line);
-      return;
+      return post !== undefined;
     }
     if (isRecord(message) && method === 'notifications/progress') {
       const token = idKey(fieldOf(message, 'params.progressToken'));
       const post = [...this.#posts.values()].find((open) => open.token === token);
       if (post !== undefined) {
         post.reply.event(line);
-        return;
+        return true;
       }
     }
     this.#tell(line, key === undefined ? 'notification' : 'request');
+    return true;
   }
 
   #tell(line: Buffer, kind: 'notification' | 'request'): void {

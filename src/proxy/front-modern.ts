@@ -45,7 +45,7 @@ export class ModernClients {
   #connection: FrontConnection | undefined;
   #next = 1;
 
-  constructor(open: (toClient: (line: Buffer) => void) => FrontConnection) {
+  constructor(open: (toClient: (line: Buffer) => boolean) => FrontConnection) {
     this.#open = () => open((line) => this.#route(line));
   }
 
@@ -92,20 +92,21 @@ export class ModernClients {
     return connection;
   }
 
-  #route(line: Buffer): void {
+  #route(line: Buffer): boolean {
     const message = parseLine(line);
-    if (!isRecord(message)) return;
+    if (!isRecord(message)) return false;
     const ours = ownerOf(message);
     const post = ours === undefined ? [...this.#posts.values()].at(-1) : this.#posts.get(ours);
-    if (post === undefined) return;
+    if (post === undefined) return false;
     const text = Buffer.from(JSON.stringify(restored(message, post)));
     if (message['method'] !== undefined) {
       post.reply.event(text);
-      return;
+      return true;
     }
     this.#posts.delete(ours ?? 0);
     this.#check.learn(message['result']);
     post.reply.finish(text);
+    return true;
   }
 }
 

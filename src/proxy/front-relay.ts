@@ -251,12 +251,12 @@ class RelayedPost {
     else this.#writeEvent(event.data);
   }
 
-  #toClient(line: Buffer): void {
+  #toClient(line: Buffer): boolean {
     const { res } = this.#options;
-    if (res.destroyed || res.writableEnded) return;
+    if (res.destroyed || res.writableEnded) return false;
     if (this.#event !== undefined) {
       this.#writeEvent(line);
-      return;
+      return true;
     }
     // An unchanged answer is returned exactly as it arrived, including line breaks.
     const body = this.#body !== undefined && line.equals(onOneLine(this.#body)) ? this.#body : line;
@@ -267,6 +267,7 @@ class RelayedPost {
       'content-length': body.length,
     });
     res.end(body);
+    return true;
   }
 
   #openStream(): void {

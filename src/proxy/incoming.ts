@@ -361,7 +361,8 @@ export async function readResource(
       const located = await session.locate(path, 'read');
       if (located.ok) continue;
       const text = inWords(located.refusal, options);
-      return wire.toClient(errorLine(id, INVALID_PARAMS, text));
+      wire.toClient(errorLine(id, INVALID_PARAMS, text));
+      return;
     }
     wire.toUpstream(line);
   } catch (error) {

@@ -276,8 +276,8 @@ export class Intercept {
 
   #refuse(call: ProxyCall, refusal: Refusal): void {
     if (call.stage !== 'over') {
-      this.#wire.toClient(refusalLine(call, refusal, inWords(refusal, this.#options, call)));
-      call.times.answeredAt = performance.now();
+      const line = refusalLine(call, refusal, inWords(refusal, this.#options, call));
+      if (this.#wire.toClient(line)) call.times.answeredAt = performance.now();
     }
     this.#finish(call);
   }

@@ -175,10 +175,11 @@ export async function runProxy(options: ProxyOptions): Promise<number> {
   const log = (text: string): void => void options.stderr.write(`lookfirst: ${text}\n`);
   const upstream = upstreamFor(options);
   const client = new LineWriter(options.stdout);
-  const pump = new Pump(
-    { toUpstream: (line) => upstream.send(line), toClient: (line) => client.write(line) },
-    gateFor(options, log),
-  );
+  const toClient = (line: Buffer): true => {
+    client.write(line);
+    return true;
+  };
+  const pump = new Pump({ toUpstream: (line) => upstream.send(line), toClient }, gateFor(options, log));
   const relay = new Relay(pump, client, {
     maxBytes: options.maxLineBytes ?? MAX_MESSAGE_BYTES,
     onTooLong: () => {

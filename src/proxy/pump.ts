@@ -46,7 +46,8 @@ const HEAD_BYTES = 256;
 /** The two destinations of messages: the server behind the proxy (upstream) and the client. */
 export interface Ends {
   toUpstream(line: Buffer): void;
-  toClient(line: Buffer): void;
+  /** Returns false if the line is lost, because the client has disconnected. */
+  toClient(line: Buffer): boolean;
 }
 
 /**

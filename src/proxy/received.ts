@@ -67,7 +67,8 @@ export interface AnswerWaiter {
 /** The connections to the client and to the upstream, for the code that judges calls. */
 export interface Wire {
   toUpstream(line: Buffer): void;
-  toClient(line: Buffer): void;
+  /** Returns false if the line is lost, because the client has disconnected. */
+  toClient(line: Buffer): boolean;
   /** Registers a waiter for the upstream's answer to this id. */
   expect(key: string, awaiting: AnswerWaiter): void;
   /** Removes the waiter: answers to this id go to the client again. */

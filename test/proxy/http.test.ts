@@ -168,6 +168,32 @@ function workspace() {
   return { root, path };
 }
 
+/** A server that answers a read only when it is pinged. */
+const SLOW_READER = `
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+const held = [];
+const answer = (id, result) => console.log(JSON.stringify({ jsonrpc: '2.0', id, result }));
+const text = (value) => ({ content: [{ type: 'text', text: value }] });
+createInterface({ input: process.stdin }).on('line', (line) => {
+  const { id, method, params } = JSON.parse(line);
+  if (method === 'initialize')
+    answer(id, {
+      protocolVersion: params.protocolVersion,
+      capabilities: { tools: {} },
+      serverInfo: { name: 'secure-filesystem-server', version: '1' },
+    });
+  if (method === 'ping') {
+    for (const call of held.splice(0)) answer(call.id, text(readFileSync(call.path, 'utf8')));
+    answer(id, {});
+  }
+  if (method !== 'tools/call') return;
+  const { path, content } = params.arguments;
+  if (content === undefined) held.push({ id, path });
+  else answer(id, text(writeFileSync(path, content) ?? 'written'));
+});
+`;
+
 describe('a process offered over HTTP', () => {
   it('gates a client with a session, whose process ends with the session', async () => {
     const { root, path } = workspace();
@@ -177,6 +203,31 @@ describe('a process offered over HTTP', () => {
     await gated(client, path);
     await transport.terminateSession();
     await expect(client.listTools()).rejects.toThrow();
+  });
+
+  it('does not count a read whose client disconnected before the answer', async () => {
+    const { root, path } = workspace();
+    const server = join(scratch(), 'server.mjs');
+    writeFileSync(server, SLOW_READER);
+    const { url, connect } = await front(root, { command: process.execPath, args: [server] });
+    const { client, transport } = await connect('legacy');
+    const read = { method: 'tools/call', params: { name: 'read_text_file', arguments: { path } } };
+    const headers = {
+      authorization: 'Bearer sesame',
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'mcp-session-id': transport.sessionId ?? '',
+    };
+    const sent = request(url, { method: 'POST', headers }).on('error', () => {});
+    const open = new Promise((resolve) => sent.on('response', resolve));
+    sent.end(JSON.stringify({ jsonrpc: '2.0', id: 'lost', ...read }));
+    await open;
+    sent.destroy();
+    await client.ping();
+    const write = { name: 'write_file', arguments: { path, content: 'new\n' } };
+    expect(await client.callTool(write)).toMatchObject({
+      _meta: { 'dev.lookfirst/outcome': { code: 'NOT_READ' } },
+    });
   });
 
   it('passes questions and progress to the client that asked', async () => {

@@ -25,7 +25,7 @@ interface Start {
 export interface AgentProgram {
   /** The program's name in `lookfirst init`. */
   readonly name: string;
-  /** The name of the executable in `node_modules/.bin`. */
+  /** The executable in `node_modules`. */
   readonly bin: string;
   read(path: string): ToolUse;
   /** The call that replaces one line of a file. */
@@ -34,9 +34,15 @@ export interface AgentProgram {
   start(stage: Stage): Start;
 }
 
+/**
+ * Part of the name of the packages that contain an executable. An install script would link it into
+ * `.bin`, but the tests run no install scripts.
+ */
+const PLATFORM = `${process.platform}-${process.arch}`;
+
 const claudeCode: AgentProgram = {
   name: 'claude-code',
-  bin: 'claude',
+  bin: `@anthropic-ai/claude-code-${PLATFORM}/claude`,
   read: (path) => ({ tool: 'Read', args: { file_path: path } }),
   edit: (path, from, to) => ({ tool: 'Edit', args: { file_path: path, old_string: from, new_string: to } }),
   run: (command) => ({ tool: 'Bash', args: { command, description: 'a command' } }),
@@ -48,7 +54,7 @@ const claudeCode: AgentProgram = {
 
 const codex: AgentProgram = {
   name: 'codex',
-  bin: 'codex',
+  bin: '.bin/codex',
   read: (path) => codex.run(`cat '${path}'`),
   edit: (path, from, to) => ({
     tool: 'apply_patch',
@@ -65,7 +71,7 @@ const codex: AgentProgram = {
 
 const gemini: AgentProgram = {
   name: 'gemini',
-  bin: 'gemini',
+  bin: '.bin/gemini',
   read: (path) => ({ tool: 'read_file', args: { file_path: path } }),
   edit: (path, from, to) => ({
     tool: 'replace',
@@ -84,7 +90,7 @@ const gemini: AgentProgram = {
 
 const opencode: AgentProgram = {
   name: 'opencode',
-  bin: 'opencode',
+  bin: `opencode-${PLATFORM}/bin/opencode`,
   read: (path) => ({ tool: 'read', args: { filePath: path } }),
   edit: (path, from, to) => ({ tool: 'edit', args: { filePath: path, oldString: from, newString: to } }),
   run: (command) => ({ tool: 'bash', args: { command, description: 'a command' } }),
@@ -119,11 +125,8 @@ export function runProgram(program: AgentProgram, places: Scratch, model: Script
     timeout: LIMIT_MS,
   };
   return new Promise((resolve) => {
-    const child = execFile(
-      toolIn('clients', `.bin/${program.bin}`),
-      args,
-      options,
-      (_error, stdout, stderr) => resolve(`${stdout}${stderr}`),
+    const child = execFile(toolIn('clients', program.bin), args, options, (_error, stdout, stderr) =>
+      resolve(`${stdout}${stderr}`),
     );
     child.stdin?.end();
   });

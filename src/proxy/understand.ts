@@ -1,8 +1,10 @@
+import { parse, sep } from 'node:path';
 import { type Interpretation, interpret } from '../dialect/calls/interpret.ts';
 import type { Arguments } from '../dialect/calls/rule-scope.ts';
-import { pathsOfTouch } from '../dialect/calls/touch.ts';
+import { pathsOfTouch, type Touch } from '../dialect/calls/touch.ts';
 import type { ForeignIntent } from '../model/intent.ts';
 import type { Action } from '../model/verdict.ts';
+import { canonicalPath } from '../records/scope.ts';
 import type { Catalogue } from './catalogue.ts';
 import { upstreamPath } from './upstream-paths.ts';
 
@@ -21,7 +23,26 @@ export function understand(
   const { relativeTo = 'cwd', expandsHome = true } = catalogue.table ?? {};
   const place = (path: string): string => upstreamPath(path, { relativeTo, expandsHome, cwd });
   const tool = catalogue.traitsOf(call.tool);
-  return { ...interpret({ tool, args: call.args }, catalogue.rulesOf(call.tool)), place };
+  const meaning = interpret({ tool, args: call.args }, catalogue.rulesOf(call.tool));
+  if (!meaning.guessed) return { ...meaning, place };
+  const touches = meaning.touches.filter((touch) => !isPartOfUrl(touch, place));
+  return { ...meaning, touches, place };
+}
+
+/** Names without `..` and `%`, which could lead a server from a missing folder to an existing one. */
+const PLAIN_URL_PATH = /^(?:\/(?!\.\.?(?:\/|$))[\w.:@{}-]+)+\/?$/;
+
+/**
+ * True if a guessed path is probably a part of a URL, such as `/v1/users`. The call does not change
+ * it, and this machine does not have its first folder, so no file can be shown.
+ */
+function isPartOfUrl(touch: Touch, place: CallMeaning['place']): boolean {
+  if (touch.does !== 'look' && touch.does !== 'read' && touch.does !== 'list') return false;
+  if (!PLAIN_URL_PATH.test(touch.path)) return false;
+  const path = place(touch.path);
+  const { root } = parse(path);
+  const [first = ''] = path.slice(root.length).split(sep);
+  return first !== '' && canonicalPath(root, first).kind === 'missing';
 }
 
 /** Every path of a call, as the caller wrote it. */

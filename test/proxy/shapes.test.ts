@@ -69,6 +69,23 @@ describe('a tool that no table describes, whatever its server declares about it'
     expect(JSON.stringify(answer.answer)).not.toContain('a secret');
   });
 
+  it('may name a path whose first folder this machine does not have: it is a part of a URL', async () => {
+    const { client } = await open('nobody-knows-me');
+    const { code, answer } = await client.call('look_up', { path: '/no-such-folder-v1/users' });
+    expect(code).toBeUndefined();
+    expect(JSON.stringify(answer)).toContain('ENOENT');
+  });
+
+  it.each([
+    (outside: string) => `/no-such-folder-v1/..${outside}`,
+    (outside: string) => `/no-such-folder-v1/%2e%2e${outside}`,
+    (outside: string) => outside.replace('/', '//no-such-folder-v1/../'),
+  ])('may not leave the workspace through a folder that this machine does not have (%#)', async (path) => {
+    const { client, outside } = await open('nobody-knows-me');
+    const answer = await client.call('look_up', { path: path(outside) });
+    expect(answer).toMatchObject({ ok: false, code: 'OUTSIDE_WORKSPACE' });
+  });
+
   it('may read a file inside', async () => {
     const { client, path } = await open('nobody-knows-me');
     expect(await client.call('look_up', { path })).toMatchObject({ ok: true, text: 'old\n' });

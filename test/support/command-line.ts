@@ -69,6 +69,7 @@ export async function lookfirst(
     platform: process.platform,
     self: [process.execPath, PROGRAM[1] ?? ''] as const,
   };
+  const folder = process.cwd();
   const code = isHook
     ? await runHook({
         ...shared,
@@ -86,6 +87,8 @@ export async function lookfirst(
         runProxy: () => Promise.reject(new Error('runs as a process')),
         runViewer: () => Promise.reject(new Error('runs as a process')),
       });
+  // A hook may leave this process in the workspace, which the test removes at its end.
+  process.chdir(folder);
   return { code, stdout: stdout.text(), stderr: stderr.text() };
 }
 

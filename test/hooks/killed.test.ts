@@ -8,7 +8,7 @@ import { scratch } from '../support/tree.ts';
  * every client.
  */
 const IS_LONG = process.env['LOOKFIRST_ATTACK'] === 'long';
-const ROUNDS = IS_LONG ? 24 : 8;
+const ROUNDS = IS_LONG ? 24 : 6;
 const CLIENTS = IS_LONG ? (['generic', ...REPLAYED] as const) : (['generic'] as const);
 
 it.each(CLIENTS)(

@@ -12,7 +12,7 @@ interface Viewpoint {
   readonly times: Times;
   /**
    * The time from which ages are counted; default: the time in `times`. A command that keeps
-   * running sets it anew for each entry.
+   * running sets it to the current time before each entry.
    */
   readonly nowMs?: number;
   /** The program of each session, where it is known. */

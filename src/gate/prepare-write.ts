@@ -129,7 +129,7 @@ async function judged(
 }
 
 /**
- * What the session has seen after the write. Undefined for a new file of which it has seen nothing.
+ * The sighting after the write. Undefined for a new file of which the session has seen nothing.
  * A replaced file always gets a record, so that the ledger knows the new bytes.
  */
 function sightingOf(

@@ -129,8 +129,8 @@ function goneWith({ key, restore: after }: UndoStep, { moving = [] }: RestoreCon
 }
 
 /**
- * What the session has seen after a restore. If it has not seen the restored bytes, it only knows
- * that the file exists: it may edit the file, but not overwrite it.
+ * The sightings after a restore. If the session has not seen the restored bytes, it only knows that
+ * the file exists: it may edit the file, but not overwrite it.
  */
 export function sightingsOf(
   world: World,

@@ -85,7 +85,7 @@ export function checkHistoryOptions(options: unknown): void {
     throw new Fault('MISUSE', mismatchText(mismatch, { noun: 'option', whole: 'the options of a history' }));
 }
 
-/** What the model was shown of a file, without the data of the call that showed it. */
+/** The lines of a file that the model was shown, without the data of the call that showed them. */
 export type View = Omit<HistorySighting, 'callId' | 'atMs'>;
 
 export function shownView(path: string, lines: ShownLines): View {

@@ -42,7 +42,7 @@ export interface Scene {
  */
 const MAX_FOLLOWED = 3;
 
-/** What the hooks of one process remember about the running turn of each session. */
+/** Facts about the running turn of each session, kept while the process runs. */
 export class TurnNotes {
   readonly #followed = new WeakMap<GatedSession, number>();
   readonly #continued = new WeakMap<GatedSession, string>();

@@ -193,7 +193,7 @@ interface RecentView {
   readonly by: Pick<CallTimes, 'answeredAt'>;
   /** The sighting before the call `by`. */
   readonly before: Sighting | undefined;
-  /** What the call shows. Absent for lines of a notice about the session's own change. */
+  /** The sighting that the call adds. Absent for lines of a notice about the session's own change. */
   readonly shown?: Sighting;
 }
 

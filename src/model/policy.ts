@@ -29,8 +29,8 @@ export interface Policy {
    */
   readonly freshness: 'bytes' | 'mtime';
   /**
-   * What lifts a STALE refusal: the diff in the refusal, or (preset `file-time`) only a new read of
-   * the file.
+   * The way out of a STALE refusal. `diff`: the diff in the refusal counts as a read. `reread`
+   * (preset `file-time`): only a new read of the file counts.
    */
   readonly cure: 'diff' | 'reread';
   /** Appends to an unseen file. `free`: allowed with a notice. `gated`: judged like an insert. */
@@ -52,9 +52,9 @@ export interface Policy {
   /** Values in secret files and known tokens: show them masked, refuse such files, or show everything. */
   readonly secrets: 'mask' | 'refuse' | 'show';
   /**
-   * What still counts as seen after the client has summarised the conversation: nothing; the hashes
-   * of seen files, so that edits of unchanged files stay allowed; or everything (presets `sandbox`,
-   * `file-time`).
+   * The effect of a summary of the conversation on seen files. `clear`: nothing counts as seen.
+   * `verify`: edits of unchanged files stay allowed. `keep` (presets `sandbox`, `file-time`):
+   * everything still counts as seen.
    */
   readonly compaction: 'clear' | 'verify' | 'keep';
   /**

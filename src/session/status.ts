@@ -11,7 +11,7 @@ import type { Outcome } from '../model/verdict.ts';
 /** Maximum number of files in an answer about all files. The most recently seen files are shown. */
 const MAX_FILES = 100;
 
-/** What the session has seen of a file, or of all files, and whether they have changed since. */
+/** Reports the seen lines of a file, or of all files, and whether the files have changed since. */
 export async function status(
   world: World,
   ledger: Ledger,

@@ -185,7 +185,7 @@ export interface Writes {
 }
 
 /**
- * What a session has read, from this process's memory. A change that relies on it must be announced
+ * A session's sightings, from this process's memory. A change that relies on them must be announced
  * with `basis`, which the store checks.
  */
 export interface Remembered {

@@ -73,7 +73,7 @@ const QUOTE = 0x22;
 const COLON = 0x3a;
 
 /**
- * Every string value of a `"method"` key in the line, at any depth. `undefined` stands for a value
+ * Every string value of a `"method"` key in the line, at any depth. `undefined` means a value
  * or key that may contain escapes. The caller must parse the line if the list contains `undefined`
  * or one of the methods it handles.
  */

@@ -41,8 +41,8 @@ export interface Done {
 export interface Operation {
   readonly name: string;
   /**
-   * What the operation does with a link at the end of the path. `all`: follows the link. `itself`:
-   * works on the link.
+   * The treatment of a link at the end of the path. `all`: the operation follows the link.
+   * `itself`: the operation works on the link.
    */
   readonly links: 'all' | 'itself';
   /**

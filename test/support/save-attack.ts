@@ -8,8 +8,8 @@ import { OFFICIAL, official, scratch } from '../proxy/harness.ts';
 import { LineClient } from '../proxy/line-client.ts';
 
 /**
- * What protects the file: the proxy with this preset, in front of the official server. `none`:
- * nothing, as a control; the agent calls the official server directly.
+ * The preset of the proxy that protects the file, in front of the official server. `none` is the
+ * control: the agent calls the official server directly.
  */
 export type Guard = Extract<PresetName, 'default' | 'strict' | 'file-time' | 'staleness'> | 'none';
 

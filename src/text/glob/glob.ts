@@ -39,7 +39,7 @@ function nesting(glob: string): number {
  * - A dot is an ordinary character.
  * - A leading `!` negates the pattern.
  * - An empty pattern, and one that begins with `#`, match nothing.
- * - `**` matches any number of folders if it stands alone between two slashes.
+ * - `**` matches any number of folders if it is alone between two slashes.
  * - `x/**` matches the content of `x`, but not `x`.
  */
 export function globMatcher(glob: string): PathMatch {

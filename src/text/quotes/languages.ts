@@ -55,7 +55,7 @@ export type Language =
 /**
  * Parses one row of the table of syntaxes.
  * - `comments`: a mark such as `//`, valid to the end of the line, or both marks joined with `…`.
- * - `strings`: a mark, or both marks joined with `…`, then `:` and flags. `%q*` stands for `%q`
+ * - `strings`: a mark, or both marks joined with `…`, then `:` and flags. `%q*` means `%q`
  *   with each kind of bracket.
  * - Flags for escapes: `n` and `r` none, `s` and `d` the doubled mark; default: a backslash.
  * - Flags for several lines: `m`, `r` and `d`.

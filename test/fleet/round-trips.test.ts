@@ -56,7 +56,9 @@ await describePostgres('round trips to PostgreSQL', (server) => {
     const { root, home } = scratch();
     for (const name of [...TEN, 'unread.txt', 'undone.txt'])
       writeFileSync(join(root, name), `one\ntwo ${name}\nthree\n`);
-    const relay = await startRelay(server.socket);
+    // Without a delay, the answer to the first part of a message may overtake the second part. The
+    // relay would then count two round trips.
+    const relay = await startRelay(server.socket, 30);
     onTestFinished(() => relay.close());
     const schema = new URL(server.url()).searchParams.get('schema');
     const store = `postgres://lookfirst@127.0.0.1:${relay.port}/postgres?schema=${schema}`;

@@ -6,8 +6,9 @@ import { Fault } from '../model/fault.ts';
 import type { Policy } from '../model/policy.ts';
 import type { Sighting } from '../model/sighting.ts';
 import { MemoryStore } from '../store/memory/memory-store.ts';
-import type { Store, Writes } from '../store/store.ts';
-import { isSampled, Ledger, SAMPLE } from './ledger.ts';
+import type { Store } from '../store/store.ts';
+import { Ledger } from './ledger.ts';
+import { isSampled, SAMPLE } from './sightings.ts';
 
 const lines = (from: number, to: number): Coverage => ({ kind: 'lines', ranges: [{ from, to }] });
 
@@ -51,6 +52,15 @@ describe('record and recall', () => {
       'disk full',
     );
     expect(await ledger.recall('b')).toBeUndefined();
+  });
+
+  it('notes a view of a sampled file while the store cannot count sightings', async () => {
+    const key = Array.from({ length: 1000 }, (_, i) => `/w/file-${i}`).find(isSampled) ?? '';
+    const broken = failing(new MemoryStore(), 100, 'recallMany');
+    const entry = { kind: 'read', atMs: 1, session: 's1', root: '/w', path: 'a' } as const;
+    await broken.ledger.note(seen(key), undefined, entry);
+    broken.heal();
+    expect(await broken.ledger.recall(key)).toMatchObject({ coverage: WHOLE });
   });
 
   it('continues after a failed record', async () => {
@@ -342,14 +352,16 @@ function exportOf(changes: object): string {
   return JSON.stringify({ lookfirst: 'sightings', version: 1, sightings: [{ ...plain, ...changes }] });
 }
 
-/** A real store whose `record` fails until `heal` is called. */
-function failing(store: Store, maxSightings = 100): { ledger: Ledger; heal: () => void } {
+/** A real store with a method that fails until `heal` is called. */
+function failing(
+  store: Store,
+  maxSightings = 100,
+  method: 'record' | 'recallMany' = 'record',
+): { ledger: Ledger; heal: () => void } {
   let broken = true;
-  const record = (writes: Writes) =>
-    broken ? Promise.reject(new Fault('STORE_FAILED', 'disk full')) : store.record(writes);
   const faulty: Store = new Proxy(store, {
     get: (target, name) => {
-      if (name === 'record') return record;
+      if (name === method && broken) return () => Promise.reject(new Fault('STORE_FAILED', 'disk full'));
       const value: unknown = Reflect.get(target, name, target);
       return typeof value === 'function' ? value.bind(target) : value;
     },

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import type { NewEntry } from '../model/entry.ts';
+import { unlessStoreFails } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { CallTimes } from '../model/foreign-session.ts';
 import type { Policy } from '../model/policy.ts';
@@ -23,9 +24,11 @@ import {
   counts,
   exportSightings,
   isAdded,
+  isSampled,
   licenses,
   mergeSighting,
   parseSightings,
+  SAMPLE,
   sightingsByBytes,
 } from './sightings.ts';
 
@@ -49,9 +52,6 @@ export const SAME_MOMENT_MS = 1000;
 
 /** If this many files are deleted at once, only those that the session saw get a tombstone. */
 const MANY_GONE = 1000;
-
-/** One in this many file keys is in the sample that `isSampled` selects. */
-export const SAMPLE = 64;
 
 /**
  * The sightings of one session. Queries the store every time, because other processes write there.
@@ -151,7 +151,13 @@ export class Ledger {
     return this.#inTurn(async () => {
       const old = await this.fetched.recall(next.key);
       if (this.#hasRoom(next, old)) return this.#noteOn(old, next, entry);
-      await this.#store.record(joinWrites(await this.recordWrites([next]), { entries: [entry] }));
+      const writes = await unlessStoreFails<Writes | undefined>(
+        () => this.recordWrites([next]),
+        () => undefined,
+      );
+      // If the store cannot count the sightings now, exceed the limit rather than lose the view.
+      if (writes === undefined) return this.#noteOn(old, next, entry);
+      await this.#store.record(joinWrites(writes, { entries: [entry] }));
       return mergeSighting(old, next);
     });
   }
@@ -362,17 +368,6 @@ async function confirmed(sightings: readonly Sighting[], check: Check): Promise<
   const kept: Sighting[] = [];
   for (const sighting of sightings) if (await check(sighting)) kept.push(sighting);
   return kept;
-}
-
-/**
- * True if a key is in a fixed sample of all keys, the same in every process. Many short processes
- * can share work without a counter: a process does the work only for keys in the sample.
- */
-export function isSampled(key: string): boolean {
-  let sum = 0;
-  for (let i = 0; i < key.length; i++) sum = (Math.imul(sum, 31) + key.charCodeAt(i)) | 0;
-  // The low bits of the sum depend only on the last characters, so fold in the high bits.
-  return ((sum ^ (sum >>> 16)) & (SAMPLE - 1)) === 0;
 }
 
 /** Arrival times of calls that are judged while another call of the same session is being judged. */

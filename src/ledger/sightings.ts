@@ -372,3 +372,17 @@ function isCount(value: unknown): value is number {
 function wrong(why: string, cause?: unknown): Fault {
   return new Fault('MISUSE', `the sightings cannot be imported: ${why}`, { cause });
 }
+
+/** One in this many file keys is in the sample that `isSampled` selects. */
+export const SAMPLE = 64;
+
+/**
+ * True if a key is in a fixed sample of all keys, the same in every process. Many short processes
+ * can share work without a counter: a process does the work only for keys in the sample.
+ */
+export function isSampled(key: string): boolean {
+  let sum = 0;
+  for (let i = 0; i < key.length; i++) sum = (Math.imul(sum, 31) + key.charCodeAt(i)) | 0;
+  // The low bits of the sum depend only on the last characters, so fold in the high bits.
+  return ((sum ^ (sum >>> 16)) & (SAMPLE - 1)) === 0;
+}

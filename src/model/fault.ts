@@ -1,3 +1,4 @@
+import type { Awaitable } from './awaitable.ts';
 import { defined } from './record.ts';
 
 /** Codes of Lookfirst's own failures. Append-only; pinned by a test. */
@@ -78,6 +79,20 @@ export function unlessErrno<T>(work: () => T): T | undefined {
   } catch (error) {
     if (errnoOf(error) === undefined) throw error;
     return undefined;
+  }
+}
+
+/** The result of `work`, or of `otherwise` if the store fails. Other errors are thrown. */
+export function unlessStoreFails<T>(work: () => Awaitable<T>, otherwise: () => T): Awaitable<T> {
+  const recover = (error: unknown): T => {
+    if (error instanceof Fault && error.code === 'STORE_FAILED') return otherwise();
+    throw error;
+  };
+  try {
+    const done = work();
+    return done instanceof Promise ? done.catch(recover) : done;
+  } catch (error) {
+    return recover(error);
   }
 }
 

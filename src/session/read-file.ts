@@ -6,7 +6,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { sawAll } from '../ledger/memory.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import { type LineRange, linesCoverage, NOTHING, WHOLE } from '../model/coverage.ts';
-import { Fault } from '../model/fault.ts';
+import { unlessStoreFails } from '../model/fault.ts';
 import { sameFingerprint } from '../model/fingerprint.ts';
 import { isOutputPath } from '../model/path.ts';
 import type { ReadResult } from '../model/results.ts';
@@ -108,6 +108,8 @@ function readLocated(
       // The text is shown to a program, not to the model, so nothing counts as seen.
       if (options.credit === false)
         return readResult(reading, shown, { ...shown.sighting, coverage: NOTHING });
+      // A read destroys nothing, so it succeeds without the store. The file then does not count as
+      // seen, and the result says so.
       return unlessStoreFails(
         () => {
           const { times } = watching;
@@ -122,23 +124,6 @@ function readLocated(
       );
     });
   });
-}
-
-/**
- * Runs `work`, and returns `otherwise()` if the store fails. A read destroys nothing, so it
- * succeeds without the store. The file then does not count as seen, and the result says so.
- */
-function unlessStoreFails<T>(work: () => Awaitable<T>, otherwise: () => T): Awaitable<T> {
-  const recover = (error: unknown): T => {
-    if (error instanceof Fault && error.code === 'STORE_FAILED') return otherwise();
-    throw error;
-  };
-  try {
-    const done = work();
-    return done instanceof Promise ? done.catch(recover) : done;
-  } catch (error) {
-    return recover(error);
-  }
 }
 
 function recallIfPossible(ledger: Ledger, key: string): Awaitable<Sighting | undefined> {

@@ -24,6 +24,11 @@ export interface ConnectionOptions {
   readonly onQuery?: (text: string) => void;
 }
 
+/** The connection on which a record was last sent. */
+interface RecordPlace {
+  sentOn: PgClient | undefined;
+}
+
 /**
  * One connection, opened on demand and again after it was lost. Queries are sent immediately and answered in order, so
  * several sent together cost one round trip. No query outlives its deadline.
@@ -41,6 +46,10 @@ export class PostgresConnection {
    * may be set back.
    */
   #failure: { readonly error: Fault; readonly at: number } | undefined;
+  /** The records that are not answered yet, in the order in which they must arrive. */
+  readonly #records = new Set<RecordPlace>();
+  /** Continues records that wait until an earlier one is sent. */
+  readonly #waiting: (() => void)[] = [];
   #idle: NodeJS.Timeout | undefined;
   #running = 0;
   #closed = false;
@@ -94,19 +103,34 @@ export class PostgresConnection {
     return this.#run({ name, text, values });
   }
 
+  /**
+   * Like `query`, for a record. The server ignores a record that has a lower number than its last
+   * one. So records arrive in the order of these calls, even if some must be sent again. With a
+   * `name`, the server plans the statement once.
+   */
+  record(text: string, values: readonly PgValue[], name?: string): Promise<readonly Row[]> {
+    const query = name === undefined ? { text, values } : { name, text, values };
+    const place: RecordPlace = { sentOn: undefined };
+    this.#records.add(place);
+    return this.#run(query, place).finally(() => {
+      this.#records.delete(place);
+      this.#wake();
+    });
+  }
+
   /** Like `query`, with a longer deadline: for clean-ups and updates of the schema. */
   maintain(text: string, values: readonly PgValue[] = []): Promise<readonly Row[]> {
     return this.#run({ text, values, query_timeout: Math.max(MAINTENANCE_MS, this.#deadlineMs) });
   }
 
-  async #run(query: PgQuery): Promise<readonly Row[]> {
+  async #run(query: PgQuery, place?: RecordPlace): Promise<readonly Row[]> {
     if (this.#closed) throw closedFault();
     const deadline = performance.now() + (query.query_timeout ?? this.#deadlineMs);
     try {
-      return await this.#send(query);
+      return await this.#send(query, place);
     } catch (error) {
       if (!isLost(error) || performance.now() >= deadline) throw error;
-      const again = this.#send(query).catch((second: unknown) => {
+      const again = this.#send(query, place).catch((second: unknown) => {
         // If the second try was not sent, report the first error, which says that the statement may
         // have run.
         throw lossOf(error) === 'unanswered' && lossOf(second) === 'unsent' ? error : second;
@@ -134,8 +158,13 @@ export class PostgresConnection {
     return this.#away;
   }
 
-  async #send({ name, ...query }: PgQuery): Promise<readonly Row[]> {
-    const client = await this.#connected();
+  async #send({ name, ...query }: PgQuery, place?: RecordPlace): Promise<readonly Row[]> {
+    let client = await this.#connected();
+    while (place !== undefined && this.#isEarly(place, client)) {
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+      client = await this.#connected();
+    }
+    if (place !== undefined) this.#markSent(place, client);
     clearTimeout(this.#idle);
     this.#running += 1;
     this.#onQuery(query.text);
@@ -156,6 +185,27 @@ export class PostgresConnection {
       this.#running -= 1;
       if (this.#running === 0 && !this.#closed) this.#closeWhenIdle();
     }
+  }
+
+  /** True if an earlier record without an answer must be sent on this connection first. */
+  #isEarly(place: RecordPlace, client: PgClient): boolean {
+    for (const earlier of this.#records) {
+      if (earlier === place) return false;
+      if (earlier.sentOn !== client) return true;
+    }
+    return false;
+  }
+
+  #markSent(place: RecordPlace, client: PgClient): void {
+    // The deadline has passed, and the caller knows it as failed.
+    if (!this.#records.has(place)) throw unansweredFault();
+    place.sentOn = client;
+    this.#wake();
+  }
+
+  /** Lets the records that wait for an earlier one check again whether it is their turn. */
+  #wake(): void {
+    for (const resolve of this.#waiting.splice(0)) resolve();
   }
 
   /**
@@ -279,11 +329,14 @@ export async function explained<T>(work: Promise<T>, sentence: string): Promise<
   }
 }
 
+function unansweredFault(): Fault {
+  return new Fault('STORE_FAILED', 'the fleet store does not answer', { reason: 'unanswered' });
+}
+
 async function within<T>(work: Promise<T>, ms: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    const error = new Fault('STORE_FAILED', 'the fleet store does not answer', { reason: 'unanswered' });
-    timer = setTimeout(() => reject(error), Math.max(ms, 0));
+    timer = setTimeout(() => reject(unansweredFault()), Math.max(ms, 0));
   });
   try {
     return await Promise.race([work, late]);

@@ -132,7 +132,7 @@ export class PostgresStore implements Store {
   async #send(record: string, images: AnnouncedImages['shared']): Promise<number> {
     const s = this.#s;
     if (images.length === 0) {
-      const [row] = await this.#db.repeat('lf_record', `select ${s}.lf_record($1) as n`, [record]);
+      const [row] = await this.#db.record(`select ${s}.lf_record($1) as n`, [record], 'lf_record');
       return Number(row?.['n']);
     }
     const hashes = images.map(({ fingerprint }) => fingerprint.sha256);
@@ -143,9 +143,8 @@ export class PostgresStore implements Store {
     const list = isMany ? '$3' : `array[${bodies.map((_, index) => `$${index + 3}`).join()}]`;
     const text = `select ${s}.lf_record($1, $2, ${list}::bytea[]) as n`;
     const values = isMany ? [record, hashes, bodies] : [record, hashes, ...bodies];
-    const sent =
-      bodies.length === 1 ? this.#db.repeat('lf_record_image', text, values) : this.#db.query(text, values);
-    const [row] = await sent;
+    const name = bodies.length === 1 ? 'lf_record_image' : undefined;
+    const [row] = await this.#db.record(text, values, name);
     return Number(row?.['n']);
   }
 

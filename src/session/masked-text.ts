@@ -4,7 +4,9 @@ import { listNames } from '../disk/list.ts';
 import { readSnapshot } from '../disk/read.ts';
 import type { World } from '../gate/world.ts';
 import type { LineRange } from '../model/coverage.ts';
+import { errnoOf } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
+import type { Place } from '../model/path.ts';
 import type { ReadResult } from '../model/results.ts';
 import type { ReadOptions } from '../model/session.ts';
 import { invalidArgument, type Outcome, refused } from '../model/verdict.ts';
@@ -119,28 +121,49 @@ async function secretsIn(
   folder: string,
 ): Promise<readonly { readonly text: string; readonly shown: string }[]> {
   const outcome = world.workspace.locate(folder, 'read');
-  if (!outcome.ok || !outcome.located.exists) return [];
-  const { place } = outcome.located;
-  const dir = place.name === '.' ? place.dir : place.dir.enter(place.name);
-  if (dir !== place.dir) place.dir.close();
+  if (!outcome.ok) return [];
+  const { located } = outcome;
+  const { place } = located;
   try {
-    const names = listNames(dir).filter(
-      ({ name, kind }) => kind === 'file' && isSecretPath(join(folder, name)),
-    );
-    const found: { readonly text: string; readonly shown: string }[] = [];
-    for (const { name } of names.slice(0, MAX_SECRET_FILES)) {
-      const path = world.workspace.child(place.path, name);
-      const snapshot = await readSnapshot(
-        { path, dir, name },
-        { clock: undefined, maxBytes: MAX_SECRET_BYTES },
-      );
-      const text = 'problem' in snapshot ? undefined : decodeText(snapshot.bytes)?.text;
-      if (text !== undefined) found.push(...secretTexts(text));
+    if (!located.exists || !located.stats.isDirectory()) return [];
+    const dir = place.name === '.' ? place.dir : place.dir.enter(place.name);
+    try {
+      return await secretsOf(world, { path: place.path, dir, folder });
+    } finally {
+      dir.close();
     }
-    return found;
+  } catch (error) {
+    if (!UNLISTABLE.has(errnoOf(error))) throw error;
+    return [];
   } finally {
-    dir.close();
+    place.dir.close();
   }
+}
+
+/**
+ * Errors of a folder that is gone by now, or that this user may not list. The command cannot show
+ * its files either.
+ */
+const UNLISTABLE: ReadonlySet<string | undefined> = new Set(['EACCES', 'EPERM', 'ENOENT', 'ENOTDIR']);
+
+async function secretsOf(
+  world: World,
+  { path: parent, dir, folder }: Pick<Place, 'path' | 'dir'> & { readonly folder: string },
+): Promise<readonly { readonly text: string; readonly shown: string }[]> {
+  const names = listNames(dir).filter(
+    ({ name, kind }) => kind === 'file' && isSecretPath(join(folder, name)),
+  );
+  const found: { readonly text: string; readonly shown: string }[] = [];
+  for (const { name } of names.slice(0, MAX_SECRET_FILES)) {
+    const path = world.workspace.child(parent, name);
+    const snapshot = await readSnapshot(
+      { path, dir, name },
+      { clock: undefined, maxBytes: MAX_SECRET_BYTES },
+    );
+    const text = 'problem' in snapshot ? undefined : decodeText(snapshot.bytes)?.text;
+    if (text !== undefined) found.push(...secretTexts(text));
+  }
+  return found;
 }
 
 /**

@@ -274,6 +274,11 @@ describe.skipIf(here === undefined)('a command', () => {
     expect(await refusedRun('true', { cwd: '..' })).toMatchObject({ code: 'OUTSIDE_WORKSPACE' });
   });
 
+  it.each(['config', '.aws'])('runs although %s is a file, not a folder with secret files', async (name) => {
+    put(name, 'text\n');
+    expect(await ran('echo done')).toMatchObject({ exitCode: 0, output: { head: 'done\n' } });
+  });
+
   it('keeps long output readable for its session', async () => {
     const { output } = await ran('seq 1 100000');
     expect(output.path).toMatch(/^lookfirst-output:/);

@@ -184,8 +184,13 @@ function secretTexts(text: string): { readonly text: string; readonly shown: str
 export async function readOutput(
   world: World,
   session: string,
-  { path, options }: { readonly path: string; readonly options: ReadOptions },
+  request: {
+    readonly path: string;
+    readonly options: ReadOptions;
+    readonly maxAnswerBytes?: number | undefined;
+  },
 ): Promise<Outcome<ReadResult>> {
+  const { path, options, maxAnswerBytes = world.policy.maxAnswerBytes } = request;
   const bytes = world.processes.output(outputId(path), session);
   if (bytes === undefined) {
     const detail = { reason: 'no output of this session is kept under that name' };
@@ -196,24 +201,40 @@ export async function readOutput(
   const { maxReadLines, maxLineChars } = world.policy;
   const limit = Math.min(options.limit ?? options.last ?? maxReadLines, maxReadLines);
   const from = options.last === undefined ? (options.offset ?? 1) : Math.max(1, lines.length - limit + 1);
-  if (from < 1 || (from > lines.length && lines.length > 0)) {
-    const reason = `offset ${from} is past the end (${lines.length} lines)`;
-    return refused(invalidArgument('read', path, reason));
-  }
-  const shown = lines.slice(from - 1, from - 1 + limit);
-  const clamped = shown.flatMap((line, index) => (line.length > maxLineChars ? [from + index] : []));
+  const reason = whyNoPage({ from, limit }, lines.length);
+  if (reason !== undefined) return refused(invalidArgument('read', path, reason));
+  const fitting = fittingCount(lines.slice(from - 1, from - 1 + limit), maxLineChars, maxAnswerBytes);
+  const page = lines.slice(from - 1, from - 1 + fitting);
   return {
     ok: true,
     path,
-    text: shown.map((line) => line.replace(/\r?\n$/, '').slice(0, maxLineChars)).join('\n'),
-    from: shown.length === 0 ? 0 : from,
-    to: shown.length === 0 ? 0 : from + shown.length - 1,
+    ...clampLines(page.join(''), from, maxLineChars),
+    from: page.length === 0 ? 0 : from,
+    to: page.length === 0 ? 0 : from + page.length - 1,
     totalLines: lines.length,
     sizeBytes: bytes.byteLength,
     complete: false,
     encoding: 'utf-8',
-    clamped,
   };
+}
+
+function whyNoPage(
+  { from, limit }: { readonly from: number; readonly limit: number },
+  totalLines: number,
+): string | undefined {
+  if (!Number.isInteger(limit) || limit < 1) return `limit must be a number of lines from 1 on, not ${limit}`;
+  if (!Number.isInteger(from) || from < 1) return `offset must be a line number from 1 on, not ${from}`;
+  return from > Math.max(totalLines, 1) ? `offset ${from} is past the end (${totalLines} lines)` : undefined;
+}
+
+/** The number of lines that fit into an answer of this size, at least one. */
+function fittingCount(lines: readonly string[], maxLineChars: number, room: number): number {
+  let used = 0;
+  const tooMany = lines.findIndex((line, index) => {
+    used += Buffer.byteLength(clampLine(withoutEnding(line), maxLineChars).text) + 1;
+    return used > room && index > 0;
+  });
+  return tooMany < 0 ? lines.length : tooMany;
 }
 
 const [NEWLINE, RETURN] = [10, 13];

@@ -359,7 +359,8 @@ class ReadOnlyFolders {
   readonly #folders: readonly { readonly key: string; readonly below: string }[];
 
   constructor(keys: readonly string[]) {
-    this.#folders = keys.map((key) => ({ key, below: `${key}/` }));
+    // The folder may be `/`, which already ends in a slash.
+    this.#folders = keys.map((key) => ({ key, below: key.endsWith('/') ? key : `${key}/` }));
   }
 
   includes(key: string): boolean {

@@ -52,6 +52,14 @@ describe('a read-only root', () => {
     expect(await session.write('a.txt', 'two\n')).toMatchObject({ ok: true });
   });
 
+  it('may be /, so that nothing can be changed', async () => {
+    const { base, root, home } = scratch();
+    const session = await openSession({ roots: [root], readOnlyRoots: ['/'], home, store: 'memory:' });
+    onTestFinished(() => session.close());
+    for (const path of ['new.txt', join(base, 'new.txt')])
+      expect(await session.write(path, 'x')).toMatchObject(READ_ONLY);
+  });
+
   it('prevents deleting or moving a folder that contains it', async () => {
     const { root, home } = scratch();
     mkdirSync(join(root, 'd/inner'), { recursive: true });

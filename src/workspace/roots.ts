@@ -179,12 +179,22 @@ export class WorkspacePaths {
     } as ResolvedPath;
   }
 
-  /** The path of a file that a journal records by its key. */
+  /**
+   * The path of a file that a journal records by its key. `relative`: its path below the root of
+   * the recording session, in the spelling of the names. Roots may be nested, so that another root
+   * may be nearer to the file.
+   */
   known(key: string, relative: string): ResolvedPath {
-    const root = this.#roots.find(({ canonical }) => partsBelow(canonical, key, this.#folding) !== undefined);
-    const home = root ?? this.#roots[0];
-    if (home === undefined) throw new Fault('MISUSE', `not a path of this workspace: ${relative}`);
-    return this.resolved(home, relative.split('/'), relative);
+    const names = relative.split('/');
+    const home = rootOf({ roots: this.#roots, folding: this.#folding }, key);
+    if (home !== undefined) {
+      const above = home.parts.slice(0, Math.max(0, home.parts.length - names.length));
+      const below = names.slice(Math.max(0, names.length - home.parts.length));
+      return this.resolved(home.root, [...above, ...below], relative);
+    }
+    const [first] = this.#roots;
+    if (first === undefined) throw new Fault('MISUSE', `not a path of this workspace: ${relative}`);
+    return this.resolved(first, names, relative);
   }
 
   /** The glob or folder that protects this path from every session; undefined if none. */

@@ -269,3 +269,18 @@ describe.skipIf(process.platform !== 'linux')('close', () => {
     },
   );
 });
+
+describe('named', () => {
+  it('finds a file of a nested root, whichever root its recorded path starts at', () => {
+    const places = scratch();
+    makeTree(places, ['sub/d/f', 'd/f']);
+    const sub = join(places.root, 'sub');
+    const workspace = opened([places.root, sub]);
+    const key = join(sub, 'd/f');
+    for (const relative of ['sub/d/f', 'd/f'])
+      expect(workspace.named(key, relative)).toMatchObject({ key, absolute: key, root: sub });
+    expect(workspace.shownAt({ key, relative: 'd/f' })).toBe(key);
+    expect(workspace.named(sub, '')).toMatchObject({ absolute: sub, relative: '' });
+    expect(workspace.named(join(places.root, 'd/f'), 'd/f')).toMatchObject({ root: places.root });
+  });
+});

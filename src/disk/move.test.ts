@@ -1,7 +1,8 @@
-import { chmodSync, lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, lstatSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type Bench, bench } from '../../test/support/disk.ts';
+import { type Bench, bench, openToAll } from '../../test/support/disk.ts';
+import { asNobody } from '../../test/support/nobody.ts';
 import { IN_MEMORY, scratch, treeOf } from '../../test/support/tree.ts';
 import { Workspace } from '../workspace/workspace.ts';
 import type { CommitStep } from './context.ts';
@@ -23,6 +24,12 @@ function meanwhile(tree: readonly string[], step: CommitStep, act: (root: string
   });
   return disk;
 }
+
+/** True if these tests can act as a user who may not make hard links to the files of another user. */
+const CANNOT_LINK =
+  process.getuid?.() === 0 &&
+  process.platform === 'linux' &&
+  readFileSync('/proc/sys/fs/protected_hardlinks', 'utf8').trim() === '1';
 
 describe('move', () => {
   it.each<[string, string[], string, string, string[]]>([
@@ -99,6 +106,13 @@ describe('move', () => {
     });
     expect(await moved(disk, 'f', 'g')).toMatchObject({ ok: false, reason: 'changed' });
     expect(treeOf(disk.root)).toEqual(['f/inner/']);
+  });
+
+  it.skipIf(!CANNOT_LINK)("gives another user's file its name back if the new place fails", async () => {
+    const disk = bench(['f: x', 'd/']);
+    openToAll(disk);
+    await expect(asNobody(() => moved(disk, 'f', 'd/g'))).rejects.toThrow(/EACCES/);
+    expect(treeOf(disk.root)).toEqual(['d/', 'f: x']);
   });
 
   it('fails for a move into itself and to another file system, and changes nothing', async () => {

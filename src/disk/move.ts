@@ -49,7 +49,8 @@ async function moveFile(context: DiskContext, request: Move): Promise<Moved> {
     return conflict('changed', { retained });
   }
   if (linked === 'linked') unlinkSync(claim);
-  else if (!moveIfFree(claim, at(to))) return conflict('exists', { retained: putBack(context, claim, from) });
+  else if (!isPublished(context, request, claim))
+    return conflict('exists', { retained: putBack(context, claim, from) });
   try {
     await syncBoth(context, from, to);
   } catch (error) {
@@ -58,6 +59,16 @@ async function moveFile(context: DiskContext, request: Move): Promise<Moved> {
     throw error;
   }
   return { ok: true };
+}
+
+/** Gives the file its new name; false if that name is taken. On failure, the file gets its old name back. */
+function isPublished(context: DiskContext, { from, to }: Move, claim: string): boolean {
+  try {
+    return moveIfFree(claim, at(to));
+  } catch (error) {
+    putBack(context, claim, from);
+    throw error;
+  }
 }
 
 /** Removes the old name. Returns false if it no longer exists. On failure, also removes the new name. */

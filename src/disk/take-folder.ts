@@ -12,7 +12,7 @@ import {
 import { basename, dirname } from 'node:path';
 import { errnoOf } from '../model/fault.ts';
 import { at, type PinnedDirectory, type Place } from '../model/path.ts';
-import { claimName } from './claim.ts';
+import { claimName, putBack } from './claim.ts';
 import { type Content, writeContent } from './content.ts';
 import { changeFailed, type DiskContext } from './context.ts';
 import { syncFolder } from './file-system.ts';
@@ -35,19 +35,36 @@ export async function takeFolder(
     const claim = claimName(context, place);
     if (claim === undefined) return conflict('missing');
     try {
-      if (!isFolderAsExpected(place, claim, isAsExpected)) {
-        moveFolderIfFree(claim, at(place));
-        return conflict('changed');
-      }
+      if (!isFolderAsExpected(place, claim, isAsExpected))
+        return conflict('changed', { retained: giveNameBack(context, claim, place) });
       context.trace?.('folder-sync');
       await syncFolder(context, place.dir);
       return { ok: true, kept: retainFolder(context, claim) };
     } catch (error) {
-      if (lstatSync(claim, { throwIfNoEntry: false }) !== undefined) moveFolderIfFree(claim, at(place));
+      if (lstatSync(claim, { throwIfNoEntry: false }) !== undefined) giveNameBack(context, claim, place);
       throw error;
     }
   } catch (error) {
     throw changeFailed(context, error, place.path);
+  }
+}
+
+/** Errors of a rename of a folder to a name that another entry has: a folder with contents, or a file. */
+const TAKEN = new Set(['ENOTEMPTY', 'EEXIST', 'ENOTDIR']);
+
+/**
+ * Gives the entry its original name back. Replaces an empty folder that has the name by now, which
+ * loses nothing. If any other entry has the name, moves ours out of the workspace and returns its
+ * new path.
+ */
+function giveNameBack(context: DiskContext, claim: string, place: Place): string[] {
+  if (!lstatSync(claim).isDirectory()) return putBack(context, claim, place);
+  try {
+    renameSync(claim, at(place));
+    return [];
+  } catch (error) {
+    if (!TAKEN.has(errnoOf(error) ?? '')) throw error;
+    return [retainFolder(context, claim)];
   }
 }
 

@@ -1,9 +1,10 @@
-import { chmodSync, existsSync, lstatSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, lstatSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { bench, holding } from '../../test/support/disk.ts';
+import { bench, holding, put } from '../../test/support/disk.ts';
 import { IN_MEMORY, scratch } from '../../test/support/tree.ts';
-import { returnRetained } from './put-back.ts';
+import type { DiskContext } from './context.ts';
+import { putBackFile, returnRetained } from './put-back.ts';
 import { remove } from './remove.ts';
 
 describe.each([
@@ -28,5 +29,24 @@ describe.each([
     if (!done.ok || done.displaced === undefined) throw new Error('not removed');
     expect(returnRetained(done.displaced, disk.place('g'))).toBe(false);
     expect([disk.text('g'), existsSync(done.displaced)]).toEqual(['theirs', true]);
+  });
+});
+
+describe('putBackFile', () => {
+  it.each<[string, string]>([
+    ['EINVAL', 'unavailable'],
+    ['EIO', 'failed'],
+  ])('keeps the old file outside the workspace if names cannot be exchanged (%s)', async (code, expected) => {
+    const disk = bench(['f: old']);
+    const { displaced = '' } = await put(disk, 'f');
+    const failing = (): never => {
+      throw Object.assign(new Error(code), { code });
+    };
+    // The other functions of the native helper are not needed here.
+    const native = { swapSync: failing } as unknown as NonNullable<DiskContext['native']>;
+    const context = { ...disk.context, native };
+    const back = putBackFile(context, disk.place('f'), { displaced, ours: holding('new').fingerprint });
+    expect(await back.catch(() => 'failed')).toBe(expected);
+    expect([disk.names(), disk.text('f'), readFileSync(displaced, 'utf8')]).toEqual([['f'], 'new', 'old']);
   });
 });

@@ -8,6 +8,7 @@ import type { DiskContext } from './context.ts';
 import { syncFolder } from './file-system.ts';
 import { moveIfFree } from './free-name.ts';
 import { retain, retainOrDrop } from './publication.ts';
+import { NO_EXCHANGE } from './replace.ts';
 
 interface PutBack {
   /** The current path, outside the workspace, of the file that was replaced or removed. */
@@ -58,11 +59,12 @@ async function exchangeBack(
   try {
     native.swapSync(temp, at(place));
   } catch (error) {
-    if (!isMissing(error)) throw error;
-    // Another process has deleted our file, so the name stays free. Keep the old file outside the
-    // workspace.
-    retain(context, temp);
-    return 'taken';
+    // Move the old file out of the workspace again. If another process has deleted our file, the
+    // name stays free.
+    renameSync(temp, displaced);
+    if (isMissing(error)) return 'taken';
+    if (NO_EXCHANGE.has(errnoOf(error) ?? '')) return 'unavailable';
+    throw error;
   }
   if (holdsAt({ ...place, name }, ours)) {
     retainOrDrop(context, temp);

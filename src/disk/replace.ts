@@ -56,7 +56,7 @@ export interface Conflict {
 }
 
 /** Errors that the exchange of two names returns on file systems that do not support it. */
-const NO_EXCHANGE = new Set(['EINVAL', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP']);
+export const NO_EXCHANGE: ReadonlySet<string> = new Set(['EINVAL', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP']);
 
 /**
  * The maximum number of exchanges if other processes keep replacing the same name. After that, the

@@ -63,6 +63,25 @@ describe('recover', () => {
     expect([treeOf(disk.root), disk.retained()]).toEqual([['f: published', 'g: old'], ['displaced']]);
   });
 
+  it('does not compare every temporary name with every other name of its folder', () => {
+    const names = Array.from({ length: 1500 }, (_, index) => String(index));
+    const disk = bench(names.map((name) => `d/${name}: x`));
+    const dir = join(disk.root, 'd');
+    mkdirSync(join(disk.outside, 'd'));
+    killed(disk, 'dead', (log) => {
+      for (const name of names) {
+        const temp = join(dir, log.tempName(dir));
+        writeFileSync(temp, 'half');
+        linkSync(temp, join(disk.outside, 'd', name));
+      }
+    });
+    const begun = performance.now();
+    expect(again(disk).removed).toHaveLength(names.length);
+    expect(disk.names('d')).toHaveLength(names.length);
+    // Two million comparisons take several seconds.
+    expect(performance.now() - begun).toBeLessThan(1500);
+  });
+
   it('does not touch names of a running process, even if its id has the same beginning', () => {
     const disk = bench(['.lookfirst-dead-x-1: theirs', '.lookfirst-us-1: ours', '.lookfirst-notes: mine']);
     killed(disk, 'dead', (log) => log.tempName(disk.root));

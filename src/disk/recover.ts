@@ -47,9 +47,8 @@ export function recover(context: DiskContext, recovery: Recovery): Recovered {
     const owner = file.replace(/\.log$/, '');
     if (recovery.isAlive(owner)) continue;
     const path = join(logFolder(recovery.home), file);
-    const lines = readLitter(path);
     let left = false;
-    for (const dir of new Set(lines.map((line) => line.dir))) {
+    for (const [dir, lines] of byFolder(readLitter(path))) {
       const cleaned = cleanFolder(context, recovery, { dir, owner, lines });
       if (cleaned === 'left') left = true;
       else {
@@ -63,9 +62,21 @@ export function recover(context: DiskContext, recovery: Recovery): Recovered {
   return { restored, removed };
 }
 
+/** The lines of a log by their folder. */
+function byFolder(lines: readonly LitterLine[]): ReadonlyMap<string, readonly LitterLine[]> {
+  const folders = new Map<string, LitterLine[]>();
+  for (const line of lines) {
+    const known = folders.get(line.dir);
+    if (known === undefined) folders.set(line.dir, [line]);
+    else known.push(line);
+  }
+  return folders;
+}
+
 interface Litter {
   readonly dir: string;
   readonly owner: string;
+  /** The lines about this folder. */
   readonly lines: readonly LitterLine[];
 }
 
@@ -75,8 +86,7 @@ function cleanFolder(context: DiskContext, recovery: Recovery, litter: Litter): 
   if (entered === 'elsewhere') return 'left';
   if (entered === 'gone') return { restored: [], removed: [] };
   try {
-    const own = litter.lines.filter((line) => line.dir === dir);
-    const restored = restoreClaims(entered, own).map((name) => join(dir, name));
+    const restored = restoreClaims(entered, litter.lines).map((name) => join(dir, name));
     const removed = removeTemps(context, entered, owner).map((name) => join(dir, name));
     return { restored, removed };
   } catch (error) {
@@ -106,8 +116,22 @@ function removeTemps(context: DiskContext, dir: PinnedDirectory, owner: string):
   const names = readdirSync(`${dir.prefix}/.`);
   const temps = names.filter((name) => isTempOf(owner, name));
   const others = names.filter((name) => !name.startsWith(TEMP_PREFIX));
+  let inodes: ReadonlySet<bigint> | undefined;
+  const isInPlace = (ino: bigint): boolean => {
+    // Read the folder's inodes once, because thousands of temporary names may be left in it.
+    inodes ??= inodesOf(dir, others);
+    return inodes.has(ino);
+  };
   // Ignore a file that is missing: another process has cleaned it up.
-  return temps.filter((name) => unlessMissing(() => removeTemp(context, dir, { name, others })));
+  return temps.filter((name) => unlessMissing(() => removeTemp(context, `${dir.prefix}/${name}`, isInPlace)));
+}
+
+function inodesOf(dir: PinnedDirectory, names: readonly string[]): ReadonlySet<bigint> {
+  return new Set(
+    names.flatMap(
+      (name) => lstatSync(`${dir.prefix}/${name}`, { bigint: true, throwIfNoEntry: false })?.ino ?? [],
+    ),
+  );
 }
 
 /** True for a temporary name of exactly this owner: another owner's id may begin with the same characters. */
@@ -116,20 +140,12 @@ function isTempOf(owner: string, name: string): boolean {
   return name.startsWith(prefix) && /^[0-9a-z]+$/.test(name.slice(prefix.length));
 }
 
-function removeTemp(
-  context: DiskContext,
-  dir: PinnedDirectory,
-  { name, others }: { readonly name: string; readonly others: readonly string[] },
-): boolean {
-  const path = `${dir.prefix}/${name}`;
+function removeTemp(context: DiskContext, path: string, isInPlace: (ino: bigint) => boolean): boolean {
   const stats = lstatSync(path, { bigint: true });
-  const { ino, nlink } = stats;
-  const inPlace = (other: string): boolean =>
-    lstatSync(`${dir.prefix}/${other}`, { bigint: true, throwIfNoEntry: false })?.ino === ino;
   // Keep the entry outside the workspace, because it may be the only copy. If the file also has its
   // proper name, unlinking the temporary name is enough.
   if (stats.isDirectory()) retainFolder(context, path);
-  else if (nlink > 1n && others.some(inPlace)) unlinkSync(path);
+  else if (stats.nlink > 1n && isInPlace(stats.ino)) unlinkSync(path);
   else retain(context, path);
   return true;
 }

@@ -48,6 +48,16 @@ describe('a stamp', () => {
     clock.close();
   });
 
+  it.skipIf(process.platform !== 'linux')('is racy if the clock cannot be probed, as on a full disk', () => {
+    const { root } = scratch();
+    const file = join(root, 'f');
+    writeFileSync(file, 'x');
+    const clock = new FileSystemClock('/dev/full');
+    const { dev } = lstatSync('/dev/full', { bigint: true });
+    expect(clock.isRacy({ ...lstatSync(file, { bigint: true }), dev }, file)).toBe(true);
+    clock.close();
+  });
+
   it('is probed again after the system clock was set back', () => {
     const { root, home } = scratch();
     const [file, probe] = [join(root, 'f'), join(home, 'clock')];

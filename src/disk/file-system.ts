@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { promisify } from 'node:util';
 import { SharedRun } from '../model/awaitable.ts';
-import { Fault } from '../model/fault.ts';
+import { Fault, unlessErrno } from '../model/fault.ts';
 import type { PinnedDirectory } from '../model/path.ts';
 import type { Durability } from '../model/policy.ts';
 
@@ -136,8 +136,12 @@ export class FileSystemClock {
     // at least that time. Do not reuse it if the system clock was set back since.
     const { ns = 0n, atMs = 0 } = this.#shown ?? {};
     if (nowMs >= atMs && isBefore(stats, ns)) return false;
-    this.#shown = { ns: this.#probeNs(this.#probe.fd), atMs: nowMs };
-    return !isBefore(stats, this.#shown.ns);
+    const { fd } = this.#probe;
+    // If the clock cannot be read, for example because the disk is full, the stamp proves nothing.
+    const shownNs = unlessErrno(() => this.#probeNs(fd));
+    if (shownNs === undefined) return true;
+    this.#shown = { ns: shownNs, atMs: nowMs };
+    return !isBefore(stats, shownNs);
   }
 
   close(): void {

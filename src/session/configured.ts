@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { policyFilePath, stateFolder } from '../config/home.ts';
 import { type PolicySources, parsePolicyFile, resolvePolicy } from '../config/resolve-policy.ts';
 import type { Origin, Setting } from '../config/settings.ts';
-import { Fault } from '../model/fault.ts';
+import { errnoOf, Fault } from '../model/fault.ts';
 import type { Policy, PresetName } from '../model/policy.ts';
 import { defined } from '../model/record.ts';
 import { invalidSessionText, isSessionId } from '../model/session-record.ts';
@@ -205,9 +205,14 @@ const OF_THE_ROOT: ReadonlySet<string | undefined> = new Set([
   'not-a-directory',
   'in-state',
 ]);
+/** System errors of a root that this user cannot reach. Other errors may pass, or concern all roots. */
+const UNREACHABLE: ReadonlySet<string | undefined> = new Set(['EACCES', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG']);
 
 function concernsRoot(error: unknown): error is Fault {
-  return error instanceof Fault && error.code === 'CONFIG_INVALID' && OF_THE_ROOT.has(error.reason);
+  if (!(error instanceof Fault) || error.code !== 'CONFIG_INVALID') return false;
+  return (
+    OF_THE_ROOT.has(error.reason) || (error.reason === 'unreadable' && UNREACHABLE.has(errnoOf(error.cause)))
+  );
 }
 
 /**

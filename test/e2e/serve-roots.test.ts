@@ -114,6 +114,15 @@ it('ignores a root whose name no file system can hold', async () => {
   expect(await read()).toContain('1\tone');
 });
 
+it('ignores a root that cannot be opened, also if the client names it later', async () => {
+  const roots = { list: ['one', 'one/where.txt/inside-a-file'] };
+  const { client, read } = await connect('legacy', roots);
+  expect(await read()).toContain('1\tone');
+  roots.list = ['two/where.txt/inside-a-file', 'two'];
+  await client.sendRootsListChanged();
+  expect(await read()).toContain('1\ttwo');
+});
+
 it('serves changed roots while a call in the former ones waits for the user', async () => {
   const roots = { list: ['one'] };
   let accept: (answer: { action: 'accept' }) => void = () => {};

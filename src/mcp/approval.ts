@@ -57,6 +57,8 @@ export class Questions {
 
   /** Sends the question, and withdraws it if the call is cancelled or the time limit passes. */
   ask(request: ApprovalRequest, signal: AbortSignal): Promise<Approval> {
+    // An aborted signal fires no event any more, so the question would stay open.
+    if (signal.aborted) return Promise.resolve(undefined);
     this.#count += 1;
     const id = `${QUESTION_ID}${this.#count}`;
     return new Promise((resolve) => {
@@ -169,7 +171,10 @@ export class HeldCalls {
     });
     const first = await Promise.race([held.answer, asked]);
     if (!('action' in first)) {
-      if (held.times !== undefined) held.times.answeredAt = performance.now();
+      // The sender of the answer sets the times of the current request, unless the request is
+      // cancelled. Only the times of an earlier request, with which the call began, are set here.
+      if (held.times !== undefined && held.times !== context.times && !context.signal.aborted)
+        held.times.answeredAt = performance.now();
       return first;
     }
     return this.#hold(held, first);

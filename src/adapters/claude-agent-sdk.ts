@@ -108,6 +108,7 @@ function resultOf({ ok, text, media = [], outcome }: ToolsetAnswer): CallResult 
 /** The part of an MCP transport that this server uses. */
 interface Transport {
   onmessage?: ((message: unknown) => void) | undefined;
+  onclose?: (() => void) | undefined;
   start(): Promise<void>;
   send(message: JsonRecord): Promise<void>;
   close(): Promise<void>;
@@ -133,12 +134,17 @@ class InProcessServer {
   async connect(transport: Transport): Promise<void> {
     this.#transport = transport;
     transport.onmessage = (message) => void this.#receive(message);
+    transport.onclose = () => this.#abortAll();
     await transport.start();
   }
 
   async close(): Promise<void> {
-    for (const running of this.#running.values()) running.abort();
+    this.#abortAll();
     await this.#transport?.close();
+  }
+
+  #abortAll(): void {
+    for (const running of this.#running.values()) running.abort();
   }
 
   async #receive(message: unknown): Promise<void> {
@@ -150,7 +156,9 @@ class InProcessServer {
     const answer = await this.#answer(id, method, params).catch((error: unknown) => ({
       error: { code: INTERNAL_ERROR, message: errorText(error) },
     }));
-    await this.#transport?.send({ jsonrpc: '2.0', id, ...answer });
+    // Ignore an error: the query has ended, so nobody waits for the answer. A rejection here would
+    // be unhandled and end the host's process.
+    await this.#transport?.send({ jsonrpc: '2.0', id, ...answer }).catch(() => undefined);
   }
 
   async #answer(id: unknown, method: string, params: JsonRecord): Promise<JsonRecord> {

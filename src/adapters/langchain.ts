@@ -123,6 +123,10 @@ const DEEPAGENTS_TOOLS: ToolNames = {
 const MAX_SHOWN_CHARS = 70_000;
 const LINE_NUMBER_CHARS = 10;
 const DEFAULT_LINES = 500;
+/** More entries than a folder has. The result of `ls` cannot say that entries are left out. */
+const MAX_ENTRIES = 2 ** 31;
+/** The highest limit of a search. The result of `grep` says if it was reached. */
+const MAX_MATCHES = 10_000;
 /**
  * Minimum number of bytes for the text of a read, after `LINE_NUMBER_CHARS` are reserved for each
  * requested line. If fewer are left, `readCounted` counts the lines that the file really has.
@@ -158,7 +162,7 @@ export class LookfirstBackend {
 
   async ls(path: string): Promise<{ error?: string; files?: FileInfo[] }> {
     const { session, names } = this.#call();
-    const listed = await session.list(names.real(path));
+    const listed = await session.list(names.real(path), { limit: MAX_ENTRIES });
     if (!listed.ok) return { error: this.#explain(listed.refusal, names) };
     const folder = path.endsWith('/') ? path : `${path}/`;
     return { files: listed.entries.map((entry) => fileInfo(folder, entry)) };
@@ -227,7 +231,7 @@ export class LookfirstBackend {
       literal: true,
       path: names.real(path ?? '/'),
       ...(glob == null ? {} : { glob }),
-      ...(maxCount == null ? {} : { limit: maxCount }),
+      ...(maxCount == null ? {} : { limit: Math.min(maxCount, MAX_MATCHES) }),
     });
     if (!found.ok) return { error: this.#explain(found.refusal, names) };
     const matches = found.hits.map(({ path: hit, line, text }) => ({ path: names.shown(hit), line, text }));

@@ -134,10 +134,20 @@ export function backendSuite(): void {
       expect(await backend.ls('/')).toMatchObject({ files: [{ path: '/src/', is_dir: true }] });
       expect(await backend.glob('**/*.ts')).toMatchObject({ files: [{ path: '/src/a.ts' }] });
       const hit = { path: '/src/a.ts', line: 1, text: 'a.b' };
-      expect(await backend.grep('a.b', '/src')).toMatchObject({ matches: [hit], truncated: false });
+      for (const maxCount of [null, 1000, 1_000_000])
+        expect(await backend.grep('a.b', '/src', null, maxCount)).toMatchObject({
+          matches: [hit],
+          truncated: false,
+        });
       expect(await backend.read('/../../etc/passwd')).toMatchObject({
         error: expect.stringMatching(/OUTSIDE_WORKSPACE|NOT_FOUND/),
       });
+    });
+
+    it('lists every entry of a large folder', async () => {
+      const { session, put } = await workspace();
+      for (let index = 0; index < 1001; index += 1) put(`${index}.txt`, '');
+      expect((await new LookfirstBackend(session).ls('/')).files).toHaveLength(1001);
     });
 
     it('shows paths relative to the root even if the session starts in a subfolder', async () => {

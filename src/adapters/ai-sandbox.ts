@@ -220,7 +220,7 @@ function watchedCommands(current: () => GatedSession, inner: SandboxCommands): S
     const settle = await announced(options.command);
     // The cast is safe: `inner` returns a process with `stdin` if the caller requested it.
     const start = inner.spawn as (options: ProcessOptions) => PromiseLike<WritableSandboxProcess>;
-    const started = await start(options);
+    const started = await settledUnlessStarted(settle, () => start(options));
     const ended = Promise.resolve(started.wait()).finally(settle);
     // If the caller never calls `wait`, a rejection must not count as unhandled.
     ended.catch(() => undefined);
@@ -239,6 +239,16 @@ function watchedCommands(current: () => GatedSession, inner: SandboxCommands): S
       }
     },
   };
+}
+
+/** Starts a process. If that fails, ends the announced command, which would else stay open. */
+async function settledUnlessStarted<T>(settle: () => Promise<void>, start: () => PromiseLike<T>): Promise<T> {
+  try {
+    return await start();
+  } catch (error) {
+    await settle();
+    throw error;
+  }
 }
 
 /** Runs commands in this library's own sandbox, which merges stderr into stdout. */

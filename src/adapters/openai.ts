@@ -245,7 +245,7 @@ export function guardedShell(shell: OpenAiShell, judge: CommandJudge): OpenAiShe
       const command = { call: randomUUID(), command: action.commands.join('\n') };
       const refused = await judge.before(command);
       if (refused !== undefined) return { output: action.commands.map(() => refusedOutput(refused)) };
-      const result = await shell.run(action);
+      const result = await ending(judge, command, () => shell.run(action));
       const shown = result.output.map(({ stdout }) => stdout).join('\n');
       const note = await judge.after(command, shown);
       const last = result.output.at(-1);
@@ -254,6 +254,17 @@ export function guardedShell(shell: OpenAiShell, judge: CommandJudge): OpenAiShe
       return { ...result, output: [...result.output.slice(0, -1), noted] };
     },
   };
+}
+
+/** Runs a command. If that throws, records the changes that the command made until then. */
+async function ending<T>(judge: CommandJudge, command: HostCommand, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    // Report the command's own error, not one of the record.
+    await judge.after(command, '').catch(() => undefined);
+    throw error;
+  }
 }
 
 function refusedOutput(reason: string): OpenAiShellResult['output'][number] {
@@ -370,7 +381,7 @@ async function judged<Result>(
 ): Promise<Result> {
   const refused = await judge.before(command);
   if (refused !== undefined) return failed(refused);
-  const result = await run();
+  const result = await ending(judge, command, run);
   const note = await judge.after(command, outputOf(result));
   return note === undefined ? result : noted(result, note);
 }

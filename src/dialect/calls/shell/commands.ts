@@ -334,7 +334,7 @@ const MAX_NAME = 1024;
  * characters begins: otherwise a long run without a path would take quadratic time.
  */
 const PATH_LIKE =
-  /(?<![\w@+~.-])[\w@+~.-]*(?:\/[\w@+.-]+)+|(?<![\w@+-])[\w@+-]+\.[A-Za-z0-9]{1,8}\b/g;
+  /(?<![\w@+~.-])[\w@+~.-]*(?:\/[\w@+.-]+)+|(?<![\w@+.-])\.?[\w@+-][\w@+.-]*\.[A-Za-z0-9]{1,8}\b/g;
 
 /**
  * Every path that a command may name, relative to its start folder. Searches words, values of options, targets of

@@ -228,6 +228,10 @@ describe('the names in a command', () => {
     ['python3 -c "print(open(\'src/x.ts\').read())"', ['src/x.ts']],
     ["python3 - <<'E'\nprint(open('lib/y.py').read())\nE", ['lib/y.py']],
     ["bash -c 'cat q.txt'", ['q.txt']],
+    [
+      "node -e \"read('vite.config.ts'); read('.eslintrc.json'); see a.txt.\"",
+      ['vite.config.ts', '.eslintrc.json', 'a.txt'],
+    ],
     ['cat "my file.txt"', ['file.txt']],
     ['diff a.txt b.txt > c.diff', ['c.diff']],
   ])('%s', (command, expected) => {

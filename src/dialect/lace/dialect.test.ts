@@ -143,6 +143,14 @@ describe('file_find', () => {
     );
   });
 
+  it.each([7, undefined])('says if not everything was searched (%s entries left out)', (cut) => {
+    const part = { ...result, cut };
+    expect(laceFindText(query, part, W)).toMatch(/\n\nSome folders could not be searched\./);
+    expect(laceFindText({ ...query, pattern: '*.go' }, part, W)).toBe(
+      'No files found matching pattern: *.go in what could be searched',
+    );
+  });
+
   it.each([
     ['a+b.c', 'a+b.c', true],
     ['a+b.c', 'aab_c', false],

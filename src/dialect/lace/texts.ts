@@ -30,7 +30,10 @@ export function laceFindText(query: FindQuery, result: ListResult, context: Rend
     .filter(({ path }) => query.includeHidden || !path.split('/').some((name) => name.startsWith('.')))
     .filter(({ path }) => matches(path.slice(path.lastIndexOf('/') + 1)))
     .toSorted((a, b) => (b.mtimeMs ?? 0) - (a.mtimeMs ?? 0));
-  if (found.length === 0) return `No files found matching pattern: ${query.pattern}`;
+  // Without this note, the model would assume that there is no such file.
+  const isCut = result.cut !== 0;
+  if (found.length === 0)
+    return `No files found matching pattern: ${query.pattern}${isCut ? ' in what could be searched' : ''}`;
   const folder = query.path === '.' ? '' : `${query.path.replace(/\/+$/, '')}/`;
   const rows = found.slice(0, query.maxResults).map(({ path, kind, sizeBytes, mtimeMs }) => {
     const name = pathText(`${folder}${path}`);
@@ -40,6 +43,7 @@ export function laceFindText(query: FindQuery, result: ListResult, context: Rend
   });
   if (found.length > query.maxResults)
     rows.push(`\nResults limited to ${query.maxResults}. Use maxResults parameter to see more.`);
+  else if (isCut) rows.push('\nSome folders could not be searched. Name a folder to search in.');
   return rows.join('\n');
 }
 

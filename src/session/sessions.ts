@@ -59,6 +59,9 @@ interface Usage extends CommandNames {
   readonly closesWithLast?: boolean;
 }
 
+/** Maximum wait for another process that opens or closes the same session. */
+const RECORD_MS = 2000;
+
 /** A workspace open for any number of sessions in this process. */
 export class Sessions implements SessionHost {
   readonly world: World;
@@ -141,7 +144,7 @@ export class Sessions implements SessionHost {
     this.#open.set(session.id, session);
     openSessions.add(session, this.world.store);
     try {
-      await this.#begin(session, like);
+      await this.#alone(session, () => this.#begin(session, like));
     } catch (error) {
       // Remove the session, because the store has no record of it. The next call then begins it
       // again, and closing the workspace writes no record.
@@ -164,7 +167,8 @@ export class Sessions implements SessionHost {
       await idle;
       openSessions.remove(session);
       if (!session.named) await store.record({ dropSession: session.id });
-      else await store.record({ session: await this.#closedRecord(session) });
+      else
+        await this.#alone(session, async () => store.record({ session: await this.#closedRecord(session) }));
     } finally {
       this.#leaving -= 1;
       openSessions.remove(session);
@@ -192,6 +196,22 @@ export class Sessions implements SessionHost {
   #end(): Promise<void> {
     this.#ended ??= this.#close();
     return this.#ended;
+  }
+
+  /**
+   * Runs `work` while no other process of this machine changes the session's record. Of two
+   * processes that close a session at once, each would otherwise record that the other has it open.
+   */
+  async #alone<T>({ id, named }: GatedSession, work: () => Promise<T>): Promise<T> {
+    if (!named) return work();
+    // A slash would mean a lock of the folder above.
+    const key = `session:${id.replaceAll('/', ' ')}`;
+    const release = await this.world.locks.acquire([key], RECORD_MS);
+    try {
+      return await work();
+    } finally {
+      release?.();
+    }
   }
 
   async #begin(session: GatedSession, like: Partial<Kinship>): Promise<void> {

@@ -10,6 +10,7 @@ it.each<[string, string]>([
   ['EROFS', 'the file system is mounted read-only (EROFS)'],
   ['EACCES', 'permission denied in its folder (EACCES)'],
   ['EMFILE', 'this process has too many open files (EMFILE)'],
+  ['EBUSY', 'it is a mount point, or the system keeps it busy (EBUSY)'],
   ['EODD', 'EODD'],
 ])('%s names the target as the caller wrote it, never a handle', (code, meaning) => {
   const disk = bench(['d/f']);

@@ -266,6 +266,7 @@ const MEANING: Readonly<Record<string, string>> = {
   EPERM: 'the operation is not permitted (EPERM)',
   EMFILE: 'this process has too many open files (EMFILE)',
   ENFILE: 'the system has too many open files (ENFILE)',
+  EBUSY: 'it is a mount point, or the system keeps it busy (EBUSY)',
   EXDEV: 'its new place is on another file system (EXDEV)',
   ENAMETOOLONG: 'the name is too long (ENAMETOOLONG)',
 };

@@ -20,6 +20,7 @@ describe('a tool that threw', () => {
       'ask_human',
       /^write_file failed: could not change a\/b: no \[IO_FAILED\]\. .* Tell the user\.$/,
     ],
+    ['EBUSY', 'ask_human', /Tell the user\.$/],
     [
       'ENOENT',
       'read_again',

@@ -10,6 +10,7 @@ const FOR_A_PERSON: ReadonlySet<string | undefined> = new Set([
   'EACCES',
   'EPERM',
   'EROFS',
+  'EBUSY',
   'ENOSPC',
   'EDQUOT',
   'EIO',

@@ -125,7 +125,7 @@ class Door {
   wait(sharing: LockMode, timeoutMs?: number): Promise<boolean> {
     return new Promise((resolve) => {
       const waiting = { sharing, enter };
-      let timer: NodeJS.Timeout | undefined;
+      let timer: ReturnType<typeof setTimeout> | undefined;
       const giveUp = (): void => {
         const leftMs = this.doneAt + (timeoutMs ?? 0) - performance.now();
         if (leftMs > 0) {

@@ -103,6 +103,10 @@ describe('an invalid command line', () => {
       ['proxy', '--root', '.', '--', ''],
       'COMMAND is missing: put -- and the command of the server at the end',
     ],
+    [['allow', ''], 'error: the path is empty'],
+    [['gc', '--purge', 'a.txt', ''], 'error: the path is empty'],
+    [['claims', 'release', ''], 'error: the path is empty'],
+    [['claims', 'claim', ''], 'error: the path is empty'],
     [['proxy', '--url', 'ftp://localhost/mcp'], '--url takes an http or https address, not ftp:'],
   ])('%j ends with 64 and says what to do', async (args, words) => {
     const ran = await lookfirst(scratch(), args);

@@ -10,7 +10,7 @@ import { addCommonFlags, addScopeFlags, type ScopeFlags } from '../flags.ts';
 import { refuseAgent } from '../operator.ts';
 import { opening } from '../progress.ts';
 import { tellMissing, tellRefusal } from '../refusal-text.ts';
-import { missing } from '../words.ts';
+import { EMPTY_PATH, missing } from '../words.ts';
 
 interface AllowFlags extends ScopeFlags, StateFlags {
   readonly json?: boolean;
@@ -39,6 +39,7 @@ export function defineAllow(cli: Cli): Command {
     .action(async (path: string | undefined, flags: AllowFlags) => {
       const isList = flags.list === true;
       if (!isList && path === undefined) command.error(missing('PATH'));
+      if (path === '') command.error(EMPTY_PATH);
       const { session, once, revoke } = flags;
       if (isList && [path, session, once, revoke].some((each) => each !== undefined))
         command.error('error: --list cannot be combined with a path or another option');

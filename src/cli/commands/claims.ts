@@ -18,7 +18,7 @@ import { addCommonFlags, addScopeFlags, parseDuration, type ScopeFlags } from '.
 import { refuseAgent } from '../operator.ts';
 import { opening } from '../progress.ts';
 import { tellMissing, tellRefusal } from '../refusal-text.ts';
-import { missing } from '../words.ts';
+import { EMPTY_PATH, missing } from '../words.ts';
 
 /** The session name for paths that a user claims without naming a session. */
 const USER = 'user';
@@ -51,6 +51,7 @@ export function defineClaims(cli: Cli): Command {
     .addHelpText('after', EXAMPLES)
     .action(async (action: Action, target: string | undefined, flags: ClaimsFlags) => {
       if (action === 'claim' && target === undefined) command.error(missing('TARGET'));
+      if (target === '') command.error(EMPTY_PATH);
       if (action === 'list' && target !== undefined) command.error(`error: unexpected argument '${target}'`);
       if (action === 'release' && target === undefined && flags.session === undefined)
         command.error(`${missing('TARGET')}: name a path, a glob or a claim, or give --session`);

@@ -9,6 +9,7 @@ import { type Cli, EXIT, type ExitCode } from '../cli.ts';
 import { addCommonFlags, durationParser, unusedSessionOption } from '../flags.ts';
 import { refuseAgent } from '../operator.ts';
 import { opening, Progress } from '../progress.ts';
+import { EMPTY_PATH } from '../words.ts';
 
 interface GcFlags extends StateFlags {
   readonly json?: boolean;
@@ -51,6 +52,7 @@ export function defineGc(cli: Cli): Command {
     .action(async (flags: GcFlags) => {
       if (flags.purge !== undefined && (flags.olderThan !== undefined || flags.quota !== undefined))
         command.error('error: --purge cannot be combined with --older-than or --quota');
+      if (flags.purge !== true && flags.purge?.includes('') === true) command.error(EMPTY_PATH);
       cli.end((await refuseOwnLimits(cli, flags)) ?? (await gc(cli, flags)));
     });
 }

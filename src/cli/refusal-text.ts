@@ -36,6 +36,21 @@ export async function tellMissing(
   return EXIT.refused;
 }
 
+/**
+ * Refuses a command that changes records if `--read-only` is given. Returns the exit code of the
+ * refusal, or undefined if the command may continue.
+ */
+export async function refuseReadOnly(
+  cli: Cli,
+  { json, readOnly }: { readonly json?: boolean | undefined; readonly readOnly?: boolean | undefined },
+): Promise<ExitCode | undefined> {
+  if (readOnly !== true) return undefined;
+  const detail = { reason: 'nothing was changed, because --read-only is given' };
+  const refusal = { code: 'READ_ONLY', action: 'status', path: '', next: 'fix_argument', detail } as const;
+  await tellRefusal(cli, refusal, { json });
+  return EXIT.refused;
+}
+
 /** The text of a refusal. If the refusal concerns no file, only its reason is shown. */
 function sentence(refusal: Refusal): string {
   const { code, path, action, detail } = refusal;

@@ -150,6 +150,36 @@ describe('settings', () => {
     }
   });
 
+  it('change nothing with --read-only', async () => {
+    const work = await desk({ session: 'one' });
+    await ok(work.session.write('a.txt', 'one\n'));
+    await ok(work.session.write('a.txt', 'two\n'));
+    const shown = async () => [
+      (await lookfirst(work, ['log', '--json'])).stdout,
+      (await lookfirst(work, ['sessions', '--json'])).stdout,
+    ];
+    const before = await shown();
+    for (const args of [
+      ['allow', 'a.txt'],
+      ['claims', 'claim', 'a.txt'],
+      ['claims', 'release', 'a.txt'],
+      ['sessions', 'forget', 'one'],
+      ['sessions', 'compacted', 'one'],
+    ]) {
+      const ran = await lookfirst(work, [...args, '--read-only']);
+      expect(ran, args.join(' ')).toMatchObject({ code: 2, stdout: '' });
+      expect(ran.stderr).toBe('nothing was changed, because --read-only is given [READ_ONLY]\n');
+    }
+    for (const args of [
+      ['gc', '--quota', '1'],
+      ['gc', '--purge', 'a.txt'],
+    ]) {
+      const ran = await lookfirst(work, [...args, '--read-only']);
+      expect(ran).toMatchObject({ code: 0, stdout: expect.stringContaining('would remove') });
+    }
+    expect(await shown()).toEqual(before);
+  });
+
   it('select one session of the list', async () => {
     const work = await desk({ session: 'one' });
     await work.session.close();

@@ -9,7 +9,7 @@ import { SESSION_COLUMN, typeable } from '../entry-row.ts';
 import { addCommonFlags, addScopeFlags, type ScopeFlags } from '../flags.ts';
 import { refuseAgent } from '../operator.ts';
 import { opening } from '../progress.ts';
-import { tellMissing, tellRefusal } from '../refusal-text.ts';
+import { refuseReadOnly, tellMissing, tellRefusal } from '../refusal-text.ts';
 import { EMPTY_PATH, missing } from '../words.ts';
 
 interface AllowFlags extends ScopeFlags, StateFlags {
@@ -45,7 +45,9 @@ export function defineAllow(cli: Cli): Command {
         command.error('error: --list cannot be combined with a path or another option');
       if (once === true && path !== undefined && canonicalPath(cli.cwd, path).kind === 'folder')
         command.error('error: --once is for a file, not for a folder');
-      const refused = isList ? undefined : await refuseAgent(cli, 'allow', flags);
+      const refused = isList
+        ? undefined
+        : ((await refuseReadOnly(cli, flags)) ?? (await refuseAgent(cli, 'allow', flags)));
       cli.end(refused ?? (await allow(cli, path, flags)));
     });
 }

@@ -17,7 +17,7 @@ import { SESSION_COLUMN, typeable } from '../entry-row.ts';
 import { addCommonFlags, addScopeFlags, parseDuration, type ScopeFlags } from '../flags.ts';
 import { refuseAgent } from '../operator.ts';
 import { opening } from '../progress.ts';
-import { tellMissing, tellRefusal } from '../refusal-text.ts';
+import { refuseReadOnly, tellMissing, tellRefusal } from '../refusal-text.ts';
 import { EMPTY_PATH, missing } from '../words.ts';
 
 /** The session name for paths that a user claims without naming a session. */
@@ -82,8 +82,10 @@ interface ClaimsRequest {
 }
 
 async function run(cli: Cli, request: ClaimsRequest): Promise<ExitCode> {
-  if (request.action === 'claim') return claim(cli, request);
   const { flags } = request;
+  const readOnly = request.action === 'list' ? undefined : await refuseReadOnly(cli, flags);
+  if (readOnly !== undefined) return readOnly;
+  if (request.action === 'claim') return claim(cli, request);
   const { claimMs } = policyOf(cli, flags);
   const scope = new Scope({ cwd: cli.cwd, root: flags.root, all: flags.all, family: true });
   const which = { scope, session: flags.session, claimMs, nowMs: cli.nowMs };

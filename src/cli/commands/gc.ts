@@ -49,7 +49,8 @@ export function defineGc(cli: Cli): Command {
       'instead remove every kept image of these files (without a path: of secret files), and record it in the journal',
     )
     .addHelpText('after', EXAMPLES)
-    .action(async (flags: GcFlags) => {
+    .action(async ({ dryRun, ...given }: GcFlags) => {
+      const flags = { ...given, dryRun: dryRun === true || given.readOnly === true };
       if (flags.purge !== undefined && (flags.olderThan !== undefined || flags.quota !== undefined))
         command.error('error: --purge cannot be combined with --older-than or --quota');
       if (flags.purge !== true && flags.purge?.includes('') === true) command.error(EMPTY_PATH);

@@ -15,7 +15,7 @@ import { sessionTable } from '../entry-row.ts';
 import { addCommonFlags, addScopeFlags, limitOption, type ScopeFlags } from '../flags.ts';
 import { refuseAgent } from '../operator.ts';
 import { opening } from '../progress.ts';
-import { tellMissing } from '../refusal-text.ts';
+import { refuseReadOnly, tellMissing } from '../refusal-text.ts';
 import { missing } from '../words.ts';
 
 interface SessionsFlags extends ScopeFlags, StateFlags {
@@ -43,7 +43,7 @@ export function defineSessions(cli: Cli): Command {
     .action(async (action: Action, id: string | undefined, flags: SessionsFlags) => {
       if (action !== 'list' && id === undefined) command.error(missing('ID'));
       if (action === 'list' && id !== undefined) command.error(`error: unexpected argument '${id}'`);
-      const refused = action === 'forget' ? await refuseAgent(cli, 'sessions forget', flags) : undefined;
+      const refused = await refuse(cli, action, flags);
       if (refused !== undefined) return cli.end(refused);
       const records = await opening(cli, Records.open(recordsPlaceOf(cli, flags)));
       try {
@@ -68,6 +68,13 @@ Examples:
   lookfirst sessions forget agent-7
   lookfirst sessions compacted agent-7
   lookfirst sessions --all --json`;
+
+/** Refuses a change with `--read-only`, and forgetting if an agent started the command. */
+async function refuse(cli: Cli, action: Action, flags: SessionsFlags): Promise<ExitCode | undefined> {
+  if (action === 'list') return undefined;
+  const refused = await refuseReadOnly(cli, flags);
+  return action === 'forget' ? (refused ?? refuseAgent(cli, 'sessions forget', flags)) : refused;
+}
 
 async function list(cli: Cli, records: Records, flags: SessionsFlags): Promise<ExitCode> {
   const scope = new Scope({ cwd: cli.cwd, root: flags.root, all: flags.all, family: true });

@@ -171,16 +171,29 @@ function removedHooks(text: string | undefined, pieces: readonly HookPiece[]): E
 }
 
 /**
- * For each scope, the file to edit: the first that exists, or else the one to create. The client's
- * default scope comes first.
+ * For each scope, the files to edit. The client's default scope comes first. A client may have
+ * several files in a scope, such as `opencode.json` and `opencode.jsonc`. `remove` and `proxy` use
+ * all that exist. `init` uses the one with our entry, else the first that exists. If there is none,
+ * the result is the file to create.
  */
 function candidatesOf(request: ConfigureRequest): Candidate[] {
-  const { client, places } = request;
+  const { action, client, places, proxy } = request;
   return scopesOf(request).flatMap((scope) => {
     const paths = client.files(scope, places);
-    const path = paths.find(exists) ?? paths[0];
-    return path === undefined ? [] : [{ scope, path }];
+    const existing = paths.filter(exists);
+    const ours = existing.filter((path) => hasEntry(client, path));
+    const isOne = existing.length === 0 || (action === 'init' && proxy === undefined);
+    const wanted = isOne ? [...ours, ...existing, ...paths].slice(0, 1) : existing;
+    return wanted.map((path) => ({ scope, path }));
   });
+}
+
+/** True if a file has an entry of ours, or our proxy before another server. */
+function hasEntry(client: Client, path: string): boolean {
+  const file = readConfig(path);
+  if ('reason' in file || file.text === undefined) return false;
+  const rest = removeServer(client, file.text);
+  return rest.ok && rest.text !== file.text;
 }
 
 function scopesOf({ action, client, scope, proxy }: ConfigureRequest): readonly ConfigScope[] {

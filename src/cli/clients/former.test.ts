@@ -169,6 +169,19 @@ describe('the server and the hooks of a client together', () => {
     expect(existsSync(join(root, other))).toBe(false);
   });
 
+  it('go into a file beside the one with the server, and both are removed: opencode.jsonc', () => {
+    const { root, run, put, text } = user();
+    const former = '{\n  // mine\n  "theme": "x"\n}\n';
+    put('opencode.jsonc', former);
+    run('init', 'opencode');
+    expect(text('opencode.json')).toContain('lookfirst-opencode');
+    expect(text('opencode.jsonc')).toContain('serve');
+    expect(run('init', 'opencode')).toMatchObject([{ did: 'nothing' }, { did: 'nothing' }]);
+    run('remove', 'opencode');
+    expect(readdirSync(root)).toEqual(['opencode.jsonc']);
+    expect(text('opencode.jsonc')).toBe(former);
+  });
+
   it('are not added at all if the second file cannot be written', () => {
     const { root, run } = user();
     mkdirSync(join(root, '.claude'));

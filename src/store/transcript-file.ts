@@ -126,10 +126,10 @@ const MAX_DEPTH = 5;
  * folders.
  */
 export function findTranscripts({ home, env }: Places, root: string): readonly FoundTranscript[] {
-  const claude = join(env['CLAUDE_CONFIG_DIR'] ?? join(home, '.claude'), 'projects');
+  const claude = join(env['CLAUDE_CONFIG_DIR'] || join(home, '.claude'), 'projects');
   const projects = entriesOf(claude).filter((entry) => entry.isDirectory() && mayConcern(entry.name, root));
-  const codex = join(env['CODEX_HOME'] ?? join(home, '.codex'), 'sessions');
-  const gemini = join(home, '.gemini', 'tmp');
+  const codex = join(env['CODEX_HOME'] || join(home, '.codex'), 'sessions');
+  const gemini = join(env['GEMINI_CLI_HOME'] || home, '.gemini', 'tmp');
   return [
     ...projects.flatMap(({ name }) => found('claude-code', join(claude, name), /\.jsonl$/)),
     ...found('codex', codex, /^rollout-.*\.jsonl$/),

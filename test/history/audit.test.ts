@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { findTranscripts } from '../../src/store/transcript-file.ts';
 import { lookfirst, objects } from '../support/command-line.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
 
@@ -39,6 +40,19 @@ describe('lookfirst audit', () => {
     const [transcript, finding] = objects(await lookfirst(places, ['audit', '--json'], { env }));
     expect(transcript).toMatchObject({ type: 'transcript', client: 'codex', commands: 1, shellWrites: 1 });
     expect(finding).toMatchObject({ type: 'finding', kind: 'shell-write', path: join(places.root, 'a.txt') });
+  });
+
+  it('looks where the variables of the clients say; an empty variable counts as unset', () => {
+    const places = scratch();
+    const home = withRollout(places);
+    const moved = join(home, 'moved/.gemini/tmp/project/chats/session-1.jsonl');
+    mkdirSync(dirname(moved), { recursive: true });
+    writeFileSync(moved, '');
+    const env = { CODEX_HOME: '', GEMINI_CLI_HOME: join(home, 'moved') };
+    expect(findTranscripts({ home, env }, places.root)).toMatchObject([
+      { client: 'codex' },
+      { client: 'gemini', path: moved },
+    ]);
   });
 
   it('says so if there are no transcripts', async () => {

@@ -121,6 +121,21 @@ export function settingsDir(places: ClientPlaces): string {
   return xdgDir(places);
 }
 
+/** Claude Code's folder for the user's settings. `CLAUDE_CONFIG_DIR` moves it, and `.claude.json` into it. */
+export function claudeDir(places: ClientPlaces): string {
+  return places.env['CLAUDE_CONFIG_DIR'] || joined(places, places.home, '.claude');
+}
+
+/** Claude Code's file with the user's servers and the state of each project. */
+export function claudeFile(places: ClientPlaces): string {
+  return joined(places, places.env['CLAUDE_CONFIG_DIR'] || places.home, '.claude.json');
+}
+
+/** The folder in which Gemini CLI has its user folder `.gemini`. */
+export function geminiHome({ env, home }: Pick<ClientPlaces, 'env' | 'home'>): string {
+  return env['GEMINI_CLI_HOME'] || home;
+}
+
 /** The folder for the settings of Unix programs, also on macOS. */
 export function xdgDir(places: ClientPlaces): string {
   return places.env['XDG_CONFIG_HOME'] || joined(places, places.home, '.config');

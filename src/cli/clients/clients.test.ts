@@ -3,6 +3,7 @@ import { CLIENT_NAMES, type ClientPlaces, type ConfigScope } from './client.ts';
 import { CLIENTS, configurationFor } from './clients.ts';
 import { addServer, newFile, removeServer, wrapServer } from './config-text.ts';
 import type { EditedConfig } from './edit.ts';
+import { HOOK_SETTINGS } from './hook-settings.ts';
 import { proxyLaunch, serveLaunch } from './launch.ts';
 
 function textOf(edited: EditedConfig): string | undefined {
@@ -169,6 +170,20 @@ describe('the paths of configuration files', () => {
     expect(CLIENTS.codex.files('user', { ...linux, env })).toEqual(['/c/config.toml']);
     expect(CLIENTS.zed.files('user', { ...linux, env })).toEqual(['/x/zed/settings.json']);
     expect(CLIENTS.vscode.files('user', { ...linux, env })).toEqual(['/x/Code/User/mcp.json']);
+  });
+
+  it('follows CLAUDE_CONFIG_DIR and GEMINI_CLI_HOME, for servers and hooks', () => {
+    const env = { CLAUDE_CONFIG_DIR: '/c', GEMINI_CLI_HOME: '/g' };
+    const files = (name: 'claude-code' | 'gemini', places: ClientPlaces) => [
+      ...CLIENTS[name].files('user', places),
+      HOOK_SETTINGS[name]?.file('user', places),
+    ];
+    expect(files('claude-code', { ...linux, env })).toEqual(['/c/.claude.json', '/c/settings.json']);
+    expect(files('gemini', { ...linux, env })).toEqual(Array(2).fill('/g/.gemini/settings.json'));
+    expect(files('claude-code', { ...linux, env: { CLAUDE_CONFIG_DIR: '' } })).toEqual([
+      '/home/ann/.claude.json',
+      '/home/ann/.claude/settings.json',
+    ]);
   });
 
   it('Claude Desktop has no project files', () => {

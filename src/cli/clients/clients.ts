@@ -4,6 +4,8 @@ import {
   type Client,
   type ClientName,
   type ClientPlaces,
+  claudeFile,
+  geminiHome,
   joined,
   type Remote,
   settingsDir,
@@ -46,9 +48,7 @@ export const CLIENTS: { readonly [name in ClientName]: Client } = {
     servers: 'mcpServers',
     defaultScope: 'project',
     files: (scope, places) =>
-      scope === 'user'
-        ? [joined(places, places.home, '.claude.json')]
-        : [joined(places, places.project, '.mcp.json')],
+      scope === 'user' ? [claudeFile(places)] : [joined(places, places.project, '.mcp.json')],
     // Claude Code starts servers in its own working directory, so `.` is the project.
     projectDir: '.',
     // Without `alwaysLoad`, the model must search for the tools before it can call them.
@@ -108,10 +108,9 @@ export const CLIENTS: { readonly [name in ClientName]: Client } = {
     format: 'json',
     servers: 'mcpServers',
     defaultScope: 'project',
-    files: (scope, places) => {
-      const user = places.env['GEMINI_CLI_HOME'] || places.home;
-      return [joined(places, scope === 'user' ? user : places.project, '.gemini', 'settings.json')];
-    },
+    files: (scope, places) => [
+      joined(places, scope === 'user' ? geminiHome(places) : places.project, '.gemini', 'settings.json'),
+    ],
     projectDir: '.',
     entry: ({ command, args }) => ({ command, args }),
     remote: ({ url, token }) => ({ httpUrl: url, headers: bearer(token) }),

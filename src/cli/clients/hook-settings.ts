@@ -1,4 +1,12 @@
-import { type ClientName, type ClientPlaces, type ConfigScope, joined, xdgDir } from './client.ts';
+import {
+  type ClientName,
+  type ClientPlaces,
+  type ConfigScope,
+  claudeDir,
+  geminiHome,
+  joined,
+  xdgDir,
+} from './client.ts';
 import type { JsonValue } from './json-style.ts';
 
 /** The files in the state folder that hooks run. */
@@ -63,7 +71,7 @@ const CLAUDE_CODE: ClientHooks = {
   defaultScope: 'project',
   file: (scope, places) =>
     scope === 'user'
-      ? joined(places, places.home, '.claude', 'settings.json')
+      ? joined(places, claudeDir(places), 'settings.json')
       : joined(places, places.project, '.claude', 'settings.local.json'),
   pieces: ({ script }) => {
     // Uses separate arguments, because Claude Code would repeat a whole shell line in its errors.
@@ -158,7 +166,7 @@ const CODEX: ClientHooks = {
 const GEMINI: ClientHooks = {
   defaultScope: 'project',
   file: (scope, places) =>
-    joined(places, scope === 'user' ? places.home : places.project, '.gemini', 'settings.json'),
+    joined(places, scope === 'user' ? geminiHome(places) : places.project, '.gemini', 'settings.json'),
   pieces: ({ script }) => {
     // Gemini's timeouts are in milliseconds.
     const hook = (command: string) => [

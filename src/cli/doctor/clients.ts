@@ -8,6 +8,9 @@ import {
   type ClientName,
   type ClientPlaces,
   type ConfigScope,
+  claudeDir,
+  claudeFile,
+  geminiHome,
   inheritedBy,
 } from '../clients/client.ts';
 import { CLIENTS } from '../clients/clients.ts';
@@ -271,10 +274,10 @@ const SERVER = 'lookfirst';
  * must have approved the server. In a folder that is not trusted, only approvals in the user's own
  * settings count.
  */
-function claudePending({ home, project, env }: ClientPlaces): string | undefined {
-  const folder = env['CLAUDE_CONFIG_DIR'];
-  const kept = at(jsonOf(join(folder ?? home, '.claude.json')), 'projects', project);
-  const user = [jsonOf(join(folder ?? join(home, '.claude'), 'settings.json'))];
+function claudePending(places: ClientPlaces): string | undefined {
+  const { project } = places;
+  const kept = at(jsonOf(claudeFile(places)), 'projects', project);
+  const user = [jsonOf(join(claudeDir(places), 'settings.json'))];
   const local = ['settings.local.json', 'settings.json'].map((name) =>
     jsonOf(join(project, '.claude', name)),
   );
@@ -323,7 +326,7 @@ function geminiUntrusted(places: ClientPlaces): string | undefined {
   if (trust === 'true') return undefined;
   if (trust === 'false')
     return 'Gemini CLI trusts no folder and ignores this project’s settings: GEMINI_CLI_TRUST_WORKSPACE or GEMINI_RESTRICTED_MODE is set';
-  const home = env['GEMINI_CLI_HOME'] || places.home;
+  const home = geminiHome(places);
   const settings = jsonOf(join(home, '.gemini', 'settings.json'));
   if (at(settings, 'security', 'folderTrust', 'enabled') === false) return undefined;
   const file = env['GEMINI_CLI_TRUSTED_FOLDERS_PATH'] || join(home, '.gemini', 'trustedFolders.json');

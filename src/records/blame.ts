@@ -7,6 +7,7 @@ import type { Policy } from '../model/policy.ts';
 import { defined } from '../model/record.ts';
 import { type Outcome, refused } from '../model/verdict.ts';
 import { headRevision, repositoryAround } from '../process/git.ts';
+import { unreadableRefusal } from '../session/reading.ts';
 import { walkEntries } from '../store/store.ts';
 import { looksBinary } from '../text/decode.ts';
 import { diffLines } from '../text/diff.ts';
@@ -107,7 +108,7 @@ async function liveFile(cwd: string, path: string): Promise<Outcome<LiveFile>> {
       const about = { action: 'read', path } as const;
       if (!located.exists) return refused({ ...about, code: 'NOT_FOUND', next: 'other_path' });
       const snapshot = await readSnapshot(place, { clock: undefined, maxBytes: MAX_BYTES });
-      if ('problem' in snapshot) return refused({ ...about, code: 'NOT_A_FILE', next: 'other_path' });
+      if ('problem' in snapshot) return refused(unreadableRefusal(path, snapshot));
       if (looksBinary(snapshot.bytes)) return refused({ ...about, code: 'NOT_TEXT', next: 'none' });
       const { absolute, key } = place.path;
       return { ok: true, absolute, key, live: snapshot.bytes, fingerprint: snapshot.fingerprint };

@@ -108,6 +108,32 @@ describe('blame', () => {
     });
   });
 
+  it('prints lines with their indentation, and escapes characters that control a terminal', async () => {
+    const t = await desk();
+    await t.put('a.py', 'if x:\n    y =  1\n\tz\u001b[31m\n');
+    const { stdout } = await lookfirst(t, ['blame', 'a.py']);
+    const lines = stdout.trimEnd().split('\n');
+    expect(lines.map((line) => line.slice('-      1  '.length))).toEqual([
+      'if x:',
+      '    y =  1',
+      '\tz\\u001b[31m',
+    ]);
+  });
+
+  it('prints a file with many lines', async () => {
+    const t = await desk();
+    await t.put('long.txt', 'x\n'.repeat(200_000));
+    const { code, stdout } = await lookfirst(t, ['blame', 'long.txt']);
+    expect([code, stdout.trimEnd().split('\n').length]).toEqual([0, 200_000]);
+  });
+
+  it('says so if a file is too large', async () => {
+    const t = await desk();
+    await t.put('large.txt', 'x'.repeat((8 << 20) + 1));
+    const { code, stderr } = await lookfirst(t, ['blame', 'large.txt']);
+    expect([code, stderr]).toEqual([2, 'refusing to read large.txt: it is too large (8.0 MB) [TOO_LARGE]\n']);
+  });
+
   it('refuses a file that is not text', async () => {
     const t = await desk();
     await t.put('b.bin', new Uint8Array([0, 1, 2]));

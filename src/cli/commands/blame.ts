@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { agentTrace, type Blame, type BlamedLine, blame } from '../../records/blame.ts';
 import { Records } from '../../records/records.ts';
-import { phrase } from '../../report/bounded.ts';
+import { harmless, pathText, phrase } from '../../report/bounded.ts';
 import { policyOf, recordsPlaceOf, type StateFlags } from '../../session/configured.ts';
 import { type Cli, EXIT, type ExitCode, version } from '../cli.ts';
 import { addCommonFlags } from '../flags.ts';
@@ -70,15 +70,17 @@ async function printLines(
       });
     return;
   }
-  if (many) await cli.terminal.print(`${phrase(absolute)}:`);
+  if (many) await cli.terminal.print(`${pathText(absolute)}:`);
   const rows = lines.map((line) => [...originCells(line, cli.times), String(line.line)]);
-  const widths = [0, 1, 2, 3].map((column) => Math.max(0, ...rows.map((row) => row[column]?.length ?? 0)));
+  const widths = [0, 1, 2, 3].map((column) =>
+    rows.reduce((widest, row) => Math.max(widest, row[column]?.length ?? 0), 0),
+  );
   for (const [index, row] of rows.entries()) {
     const cells = row.map((cell, column) =>
       column === 3 ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0),
     );
     await cli.terminal.print(
-      `${cli.terminal.colours.dim(cells.join('  '))}  ${phrase(lines[index]?.text ?? '')}`,
+      `${cli.terminal.colours.dim(cells.join('  '))}  ${harmless(lines[index]?.text ?? '')}`,
     );
   }
 }

@@ -46,6 +46,27 @@ describe('lookfirst diff', () => {
     expect(second).toMatchObject({ path: 'b.txt', before: { kind: 'absent' } });
   });
 
+  it('shows only the files that --path names, even of a change of several files', async () => {
+    const work = await desk({ session: 'agent-7' });
+    const { change = '' } = await ok(
+      work.session.apply([
+        { kind: 'write', path: 'b.txt', content: 'b\n' },
+        { kind: 'write', path: 'dir/c.txt', content: 'c\n' },
+      ]),
+    );
+    const shown = async (...args: string[]) => (await lookfirst(work, ['diff', ...args])).stdout;
+    const inFolder = '--- /dev/null\n+++ b/dir/c.txt\n@@ -0,0 +1 @@\n+c\n';
+    for (const which of [[], [change], ['--session', 'agent-7']]) {
+      expect(await shown(...which, '--path', 'b.txt')).toBe(NEW_FILE);
+      expect(await shown(...which, '--path', 'dir')).toContain(inFolder);
+      expect(await shown(...which, '--path', 'dir')).not.toContain('b.txt');
+    }
+    expect(await lookfirst(work, ['diff', change, '--path', 'other.txt'])).toMatchObject({
+      code: 2,
+      stderr: `the change ${change} did not touch other.txt [NOT_FOUND]\n`,
+    });
+  });
+
   it('describes changes without lines in words', async () => {
     const work = await desk({ session: 'agent-7' });
     await work.put('image.bin', Buffer.from([0, 1, 2]));

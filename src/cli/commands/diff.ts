@@ -4,6 +4,7 @@ import { EntryChoice } from '../../records/entry-choice.ts';
 import type { PathDiff } from '../../records/net-effects.ts';
 import { type NetEffect, netEffects, withoutImplied } from '../../records/net-effects.ts';
 import { Records } from '../../records/records.ts';
+import { canonicalPath, isInScope } from '../../records/scope.ts';
 import { paintDiff } from '../../report/human.ts';
 import { policyOf, recordsPlaceOf, type StateFlags } from '../../session/configured.ts';
 import { type Cli, EXIT, type ExitCode } from '../cli.ts';
@@ -51,7 +52,9 @@ async function diff(cli: Cli, change: string | undefined, flags: DiffFlags): Pro
   try {
     const changes = await chosen(cli, records, { change, flags });
     if (changes.length === 0) return await nothing(cli, change, flags);
-    const effects = netEffects(changes);
+    const effects = netEffects(changes).filter(isWanted(cli, flags));
+    if (effects.length === 0 && change !== undefined && flags.path !== undefined)
+      return await tellMissing(cli, `the change ${change} did not touch ${flags.path}`, { json: flags.json });
     const options = { maxLines: flags.maxLines, secrets: policyOf(cli, flags).secrets };
     for (const effect of flags.json === true ? effects : withoutImplied(effects))
       await print(cli, { effect, diff: await records.diff(effect, options), flags });
@@ -75,6 +78,13 @@ async function chosen(
   const entries: Entry[] = [];
   for await (const entry of records.entries(new EntryChoice(request))) entries.push(entry);
   return entries;
+}
+
+/** Selects the files of `--path`: a change of several files may touch others, too. */
+function isWanted(cli: Cli, { path }: DiffFlags): (effect: NetEffect) => boolean {
+  if (path === undefined) return () => true;
+  const { key } = canonicalPath(cli.cwd, path);
+  return (effect) => isInScope(effect.key, key);
 }
 
 async function nothing(cli: Cli, change: string | undefined, flags: DiffFlags): Promise<ExitCode> {

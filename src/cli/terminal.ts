@@ -246,7 +246,11 @@ class Pager {
     // The default options of less, unless the user has set others: show colours, do not switch to a second screen,
     // and quit if everything fits on one screen.
     const env = { LESS: 'FRX', ...given };
-    return new Promise((resolve) => {
+    // Ignore Ctrl-C, which the terminal sends to the pager too. If this process ended, the pager
+    // would go on reading the terminal together with the user's shell.
+    const ignore = (): void => {};
+    process.on('SIGINT', ignore);
+    const ended = new Promise<number | null>((resolve) => {
       const child = spawn(command, { shell: true, env, stdio: ['pipe', 'inherit', 'ignore'] });
       child.on('error', () => resolve(NOT_FOUND));
       child.on('close', resolve);
@@ -254,5 +258,6 @@ class Pager {
       child.stdin.on('error', () => {});
       child.stdin.end(text);
     });
+    return ended.finally(() => process.off('SIGINT', ignore));
   }
 }

@@ -41,6 +41,17 @@ describe.skipIf(!hasTerminal)('the pager', () => {
     expect(without).not.toContain('Error');
   });
 
+  it('goes on after Ctrl-C, and the command waits for it', () => {
+    const places = scratch();
+    const command = [...PROGRAM, 'config'].map((word) => `'${word}'`).join(' ');
+    // The pager's parent is the command, which gets the signal as from a terminal.
+    const env = environment(places, { PAGER: `kill -INT $PPID; sleep 0.3; ${MARK}` });
+    const line = `stty rows 10 cols 100; ${command}; echo "exit $?"`;
+    const options = { cwd: places.root, env, encoding: 'utf8' } as const;
+    const { stdout } = spawnSync(TERMINAL, ['-qec', line, '/dev/null'], options);
+    expect(stdout).toMatch(/PAGED:[\s\S]*\r\nexit 0\r\n$/);
+  });
+
   it('may be closed at once without an error', () => {
     expect(onTerminal(scratch(), ['config'], { PAGER: 'true' })).toBe('');
   });

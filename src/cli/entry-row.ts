@@ -3,6 +3,7 @@ import type { Entry } from '../model/entry.ts';
 import { absolutePathOf, detailOf, whatOf } from '../records/entry-words.ts';
 import type { FleetEntry, Records } from '../records/records.ts';
 import type { PlacedSession } from '../records/session-views.ts';
+import { phrase } from '../report/bounded.ts';
 import type { Colours, Column } from '../report/human.ts';
 import type { Times } from './words.ts';
 
@@ -79,7 +80,7 @@ export function sessionTable(
 /** Names who made a change: `agent-9 (codex), turn p1`. */
 export function writerWords({ session, turn }: Entry, client: string | undefined): string {
   const program = client === undefined ? '' : ` (${client})`;
-  return `${session}${program}${turn === undefined ? '' : `, turn ${turn}`}`;
+  return phrase(`${session}${program}${turn === undefined ? '' : `, turn ${turn}`}`);
 }
 
 /** The path of an entry as it can be typed here: relative if that is shorter, else in full. */

@@ -55,9 +55,9 @@ async function printJson(cli: Cli, audited: readonly AuditedTranscript[]): Promi
   for (const { client, path: transcript, audit } of audited) {
     const { format, changes, commands, findings } = audit;
     const line = { type: 'transcript', client, transcript, format, changes, commands, ...tally(findings) };
-    await cli.terminal.print(JSON.stringify(line));
+    await cli.terminal.printJson(line);
     for (const finding of findings)
-      await cli.terminal.print(JSON.stringify({ type: 'finding', client, transcript, ...finding }));
+      await cli.terminal.printJson({ type: 'finding', client, transcript, ...finding });
   }
 }
 

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { errorText } from '../../model/fault.ts';
 import { ripgrepVersion } from '../../records/health.ts';
-import { jsonText } from '../../report/bounded.ts';
+import { harmless, jsonText } from '../../report/bounded.ts';
 import { canRunCommands } from '../../session/command-places.ts';
 import type { StateFlags } from '../../session/configured.ts';
 import { type Cli, EXIT, type ExitCode } from '../cli.ts';
@@ -82,7 +82,8 @@ const LONGEST_NAME = 'claude-code hooks'.length;
 function lineOf(cli: Cli, { name, status, message }: DoctorCheck): string {
   const { colours } = cli.terminal;
   const paint = { ok: colours.green, warn: colours.yellow, fail: colours.red }[status];
-  return `${paint(status.padEnd(4))}  ${name.padEnd(LONGEST_NAME)}  ${message}`;
+  // A message may contain words from the configuration of a foreign project.
+  return `${paint(status.padEnd(4))}  ${name.padEnd(LONGEST_NAME)}  ${harmless(message)}`;
 }
 
 async function checkRipgrep(cli: Cli): Promise<DoctorCheck> {

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { Argument, Command, Option } from 'commander';
 import { defined } from '../../model/record.ts';
 import { canonicalPath } from '../../records/scope.ts';
+import { harmless } from '../../report/bounded.ts';
 import { canRunCommands } from '../../session/command-places.ts';
 import { placesOf, policyOf } from '../../session/configured.ts';
 import { type Cli, EXIT, type ExitCode } from '../cli.ts';
@@ -182,7 +183,7 @@ async function print(
   if (json === true) await terminal.printJson({ dryRun: request.dryRun, ...report });
   // The file may come from a foreign project, so control characters in its lines must be made visible.
   else if (report.ok) await terminal.print(terminal.shown(text));
-  else terminal.tell(text);
+  else terminal.tell(harmless(text));
 }
 
 /**

@@ -19,7 +19,7 @@ import {
   unjudgedCalls,
 } from '../../records/status-views.ts';
 import { byteSize, countOf, lineWords } from '../../report/amounts.ts';
-import { jsonText, pathText } from '../../report/bounded.ts';
+import { jsonText, pathText, phrase } from '../../report/bounded.ts';
 import type { Colours, Column } from '../../report/human.ts';
 import {
   openForReading,
@@ -202,7 +202,7 @@ async function sessionReport(
     return EXIT.done;
   }
   if (files.length === 0) {
-    cli.terminal.tell(`session ${session} has seen no file here`);
+    cli.terminal.tell(`session ${phrase(session)} has seen no file here`);
     return EXIT.done;
   }
   const rows = files.map((file) => [file.path, ...seenCells(file, cli.times)]);
@@ -327,7 +327,7 @@ function stateText(cli: Cli, { world }: Sessions, { home, size, last, client, un
   return [
     `workspace    ${world.workspace.roots.map(pathText).join(', ')}`,
     `last change  ${change}`,
-    `state        ${home}: ${countOf(entries, 'entry')} (${byteSize(storeBytes)}), ${countOf(images.count, 'kept image')} (${byteSize(images.bytes)})`,
+    `state        ${pathText(home)}: ${countOf(entries, 'entry')} (${byteSize(storeBytes)}), ${countOf(images.count, 'kept image')} (${byteSize(images.bytes)})`,
     ...unjudgedText(cli, unjudged),
   ].join('\n');
 }

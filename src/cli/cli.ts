@@ -66,6 +66,8 @@ export interface CommandEntry {
    * True if the command uses stdout for a protocol. Such a command handles a closed stdout itself.
    */
   readonly ownsStdout?: true;
+  /** True if the command runs a program on the terminal. It must not say meanwhile that it is working. */
+  readonly runsProgram?: true;
   /** True if the answer may be long. A terminal then shows it page by page. */
   readonly isPaged?: true;
   /**

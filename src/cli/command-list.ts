@@ -20,7 +20,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     name: 'run',
     usage: 'run -- COMMAND ARGS...',
     summary: 'runs a command whose changes can be undone',
-    ownsStdout: true,
+    runsProgram: true,
     load: async () => (await import('./commands/run.ts')).defineRun,
   },
   {

@@ -37,11 +37,9 @@ export async function runCli(options: CliOptions): Promise<number> {
       code = given;
     },
   };
-  const ownsStdout = COMMANDS.some((command) => command.name === args[0] && command.ownsStdout === true);
-  if (!ownsStdout) {
-    endQuietlyWithReader(streams);
-    terminal.sayIfSilent();
-  }
+  const { ownsStdout, runsProgram } = COMMANDS.find(({ name }) => name === args[0]) ?? {};
+  if (ownsStdout !== true) endQuietlyWithReader(streams);
+  if (ownsStdout !== true && runsProgram !== true) terminal.sayIfSilent();
   try {
     await dispatch(cli, args);
     return code;

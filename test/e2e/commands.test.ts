@@ -124,6 +124,14 @@ describe.skipIf(here === undefined)('lookfirst run', () => {
     expect(text('a.txt')).toBe('one\n');
   });
 
+  it('commits and says nothing if the reader of its JSON has ended', () => {
+    const words = [...PROGRAM, 'run', '--json', '--', 'sh', '-c', 'echo two > a.txt'];
+    const command = words.map(quotedWord).join(' ');
+    const options = { cwd: places.root, env: environment(places), encoding: 'utf8' } as const;
+    const { stderr } = spawnSync('sh', ['-c', `${command} | true`], options);
+    expect([stderr, text('a.txt')]).toEqual(['', 'two\n']);
+  });
+
   it('ends with 127 if the program does not exist', async () => {
     expect(await lookfirst(places, ['run', '--', 'no-such-program'])).toMatchObject({ code: 127 });
   });

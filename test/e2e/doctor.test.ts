@@ -165,6 +165,26 @@ describe('lookfirst doctor', () => {
     expect(await differs()).toEqual([]);
   });
 
+  it('names a store that differs from the server’s without its password', async () => {
+    const places = scratch();
+    expect((await lookfirst(places, ['init', 'codex'])).code).toBe(0);
+    const env = { LOOKFIRST_STORE: 'postgres://ann:zebra:lion@127.0.0.1:1/db' };
+    const { stdout } = await lookfirst(places, ['doctor'], { env });
+    expect(stdout).toContain('this command line in postgres://ann@127.0.0.1:1/db: log,');
+    expect(stdout).not.toMatch(/zebra|lion/);
+  });
+
+  it('shows the rules of the policy by which changes need no read', async () => {
+    const places = scratch();
+    const bypass = ['*.log', { paths: ['out/**'], sessions: ['ci'] }];
+    writeFileSync(join(places.home, 'lookfirst.json'), JSON.stringify({ bypass }));
+    const checks = objects(await lookfirst(places, ['doctor', '--json']));
+    expect(checks.find(({ name }) => name === 'policy')).toMatchObject({
+      status: 'warn',
+      message: expect.stringContaining('no read: *.log, {"paths":["out/**"],"sessions":["ci"]}'),
+    });
+  });
+
   it('continues with other checks if the state folder is unusable', async () => {
     const ran = await lookfirst(scratch(), ['doctor', '--json'], { env: { LOOKFIRST_HOME: 'state' } });
     expect(ran).toMatchObject({ code: 1, stderr: '' });

@@ -1,7 +1,7 @@
 import { dirname, isAbsolute, join } from 'node:path';
-import { stateFolder } from '../../config/home.ts';
 import { errorText } from '../../model/fault.ts';
 import { canonicalPath } from '../../records/scope.ts';
+import { placeSettings } from '../../session/configured.ts';
 import type { Cli } from '../cli.ts';
 import {
   type Client,
@@ -223,10 +223,10 @@ function checkSameState(
 }
 
 /** The place of a server's state, for messages: the store without its password, or the state folder. */
-function stateOf({ platform, home }: ClientPlaces, env: ClientPlaces['env']): string {
-  const store = env['LOOKFIRST_STORE'];
-  if (store !== undefined && store !== '') return store.replace(/:[^:/@]*@/, ':***@');
-  return stateFolder({ platform, env, homeFolder: home });
+function stateOf({ platform, home, project }: ClientPlaces, env: ClientPlaces['env']): string {
+  const settings = placeSettings({ platform, env, cwd: project, homeFolder: home }, {});
+  const key = env['LOOKFIRST_STORE'] ? 'store' : 'home';
+  return String(settings.find((setting) => setting.key === key)?.value);
 }
 
 /**

@@ -153,7 +153,8 @@ function writingCheck(writing: FleetReport['writing']): DoctorCheck {
 export function checkPolicy(cli: Cli, flags: StateFlags): DoctorCheck {
   try {
     const policy = policyOf(cli, flags);
-    const open = policy.bypass.length === 0 ? '' : `; changes that need no read: ${policy.bypass.join(', ')}`;
+    const rules = policy.bypass.map((rule) => (typeof rule === 'string' ? rule : JSON.stringify(rule)));
+    const open = rules.length === 0 ? '' : `; changes that need no read: ${rules.join(', ')}`;
     const said = `preset ${policy.preset}, staleness ${policy.staleness}${open}`;
     return open === '' ? ok('policy', said) : warn('policy', said);
   } catch (error) {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ClientName } from './client.ts';
 import { type ClientHooks, HOOK_SETTINGS } from './hook-settings.ts';
+import { jsonValue } from './json-entry.ts';
 import { addPieces, removePieces } from './json-pieces.ts';
 
 const FILES = {
@@ -53,6 +54,18 @@ describe.each(CLIENTS)('%s', (_name, settings) => {
     expect(addPieces(once.text, pieces, settings.header)).toEqual(once);
   });
 });
+
+it.each(['{\n  // note\n}\n', '{ /* note */ }', '{ // note\n}', '// note\n'])(
+  'keeps the comments of a file without members: %j',
+  (text) => {
+    const pieces = [{ at: ['plugin'], item: 'file:///state/bin/lookfirst-opencode.js' }];
+    const added = addPieces(text, pieces);
+    if (!added.ok || added.text === undefined) throw new Error('not added');
+    expect(added.text).toContain('note');
+    expect(jsonValue(added.text)).toEqual({ plugin: ['file:///state/bin/lookfirst-opencode.js'] });
+    expect(removePieces(added.text, pieces)).toMatchObject({ text: expect.stringContaining('note') });
+  },
+);
 
 it('does not change a file that is not JSON, and says where the error is', () => {
   expect(addPieces('{\n  "a": }', [])).toEqual({

@@ -61,10 +61,17 @@ export function addPieces(
   return edited(text !== undefined && meaningOf(text) === meaningOf(result) ? text : result);
 }
 
-/** Writes `document` into a settings file that is blank or whose object has no members yet. */
+/**
+ * Writes `document` into a settings file that is blank or whose object has no members yet. Keeps
+ * comments.
+ */
 function firstPiece(text: string, root: ObjectNode | undefined, document: object): string {
   const bare = JSON.stringify(document, null, 2);
-  return root === undefined ? `${bare}\n` : spliced(text, [{ from: root.from, to: root.to, put: bare }]);
+  if (root === undefined) return `${text.trim() === '' ? '' : `${text.trimEnd()}\n`}${bare}\n`;
+  const isBlank = text.slice(root.from + 1, root.to - 1).trim() === '';
+  if (isBlank) return spliced(text, [{ from: root.from, to: root.to, put: bare }]);
+  // Put the members before the comments, without the braces of `bare`.
+  return spliced(text, [{ from: root.from + 1, to: root.from + 1, put: bare.slice(1, -2) }]);
 }
 
 function expectedAt({ needed, item }: HookPiece): string {

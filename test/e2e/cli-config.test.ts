@@ -96,6 +96,11 @@ describe('lookfirst completion', () => {
   });
 });
 
+it('the completion script for zsh completes when zsh loads it from $fpath at the first Tab', async () => {
+  const { stdout } = await lookfirst(scratch(), ['completion', 'zsh']);
+  expect(stdout).toMatch(/== loadautofunc \]\]; then\n {2}_lookfirst "\$@"\nelse\n {2}compdef .*\nfi\n$/);
+});
+
 describe('lookfirst sessions compacted', () => {
   it('makes a running session forget its reads', async () => {
     const t = await desk({ session: 'agent-7' });

@@ -105,7 +105,12 @@ ${commands.map(({ name, words }) => `    ${name}) compadd -- ${words.join(' ')} 
   esac
   _files
 }
-compdef _lookfirst lookfirst`,
+# zsh runs this file itself at the first Tab if it is in $fpath. Otherwise the user sources it.
+if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
+  _lookfirst "$@"
+else
+  compdef _lookfirst lookfirst
+fi`,
 
   fish: (commands) =>
     commands

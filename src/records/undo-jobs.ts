@@ -55,8 +55,11 @@ async function jobsPerRoot(
 ): Promise<UndoJob[]> {
   const { session, sinceMs } = request;
   const byRoot = new Map<string, Entry[]>();
-  for await (const entry of changesIn(store, request))
-    byRoot.set(entry.root, [...(byRoot.get(entry.root) ?? []), entry]);
+  for await (const entry of changesIn(store, request)) {
+    const known = byRoot.get(entry.root);
+    if (known === undefined) byRoot.set(entry.root, [entry]);
+    else known.push(entry);
+  }
   const selection = {
     ...defined({ session, sinceMs }),
     ...only,

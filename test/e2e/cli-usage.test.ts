@@ -120,6 +120,11 @@ describe('a message that names what is missing', () => {
     [['diff', 'c0000000000'], 2, '[NOT_FOUND]\nlookfirst log --kind change lists the changes.\n'],
     [['hook', '--nonsense'], 2, "lookfirst hook: unknown option '--nonsense' (lookfirst hook --help"],
     [['proxy', '--', 'no-such-program'], 1, 'there is no program no-such-program [CONFIG_INVALID]'],
+    [
+      ['proxy', '--workspace', 'w', '--shared-workspace', '--', 'no-such-program'],
+      1,
+      'a workspace name and a shared workspace need a store that machines share',
+    ],
   ])('%j', async (args, code, words) => {
     const ran = await lookfirst(scratch(), args);
     expect(ran).toMatchObject({ code, stderr: expect.stringContaining(words) });

@@ -62,6 +62,8 @@ export function defineProxy(cli: Cli): Command {
     .addOption(new Option('--preset <name>', 'start from this preset').choices(PRESET_NAMES))
     .option('--policy <file>', 'policy file (default: lookfirst.json in the state folder)')
     .option('--store <url>', 'memory:, sqlite:/absolute/file.db or postgres://… (LOOKFIRST_STORE)')
+    .option('--workspace <name>', 'with postgres: the name of this workspace on every machine')
+    .option('--shared-workspace', 'with postgres: other machines write to these folders too')
     .option('--read-only', 'refuse every change')
     .option('--read-only-root <dir>', 'a folder that may be read and not changed (repeatable)', gather)
     .addHelpText('after', EXAMPLES);

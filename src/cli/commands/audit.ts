@@ -10,6 +10,7 @@ import { countOf } from '../../report/amounts.ts';
 import { pathText } from '../../report/bounded.ts';
 import type { Column } from '../../report/human.ts';
 import { type Cli, EXIT, type ExitCode } from '../cli.ts';
+import { dateOption } from '../conventions.ts';
 import { typeable } from '../entry-row.ts';
 import { Progress } from '../progress.ts';
 
@@ -23,6 +24,7 @@ export function defineAudit(cli: Cli): Command {
     )
     .argument('[dir]', 'only files in this folder (default: the current one)')
     .option('--json', 'answer in JSON, one object per line')
+    .addOption(dateOption())
     .addHelpText('after', NOTES)
     .action(async (dir: string | undefined, flags: { readonly json?: boolean }) => {
       const root = resolve(cli.cwd, dir ?? '.');

@@ -6,6 +6,7 @@ import { countOf, formatRanges } from '../../report/amounts.ts';
 import { pathText } from '../../report/bounded.ts';
 import type { Column } from '../../report/human.ts';
 import { type Cli, EXIT, type ExitCode } from '../cli.ts';
+import { dateOption } from '../conventions.ts';
 import { typeable } from '../entry-row.ts';
 import { Progress } from '../progress.ts';
 
@@ -32,6 +33,7 @@ export function defineHistory(cli: Cli): Command {
     )
     .option('--root <dir>', 'only files in this folder')
     .option('--json', 'answer in JSON, one object per line')
+    .addOption(dateOption())
     .addHelpText('after', EXAMPLES)
     .action(async (file: string, flags: HistoryFlags) => cli.end(await history(cli, file, flags)));
 }

@@ -26,6 +26,8 @@ export interface EntryRequest extends ScopeRequest {
 export class EntryChoice {
   readonly #filter: EntryFilter;
   readonly #folder: string | undefined;
+  /** The path, if nothing is there now. */
+  readonly #missing: string | undefined;
   readonly #continued: 'hidden' | undefined;
   readonly #limit: number;
 
@@ -33,32 +35,49 @@ export class EntryChoice {
     const { session, sinceMs, untilMs, kinds, limit } = request;
     const path = request.path === undefined ? undefined : canonicalPath(request.cwd, request.path);
     this.#continued = request.continued;
-    this.#folder = path?.kind === 'folder' ? path.key : undefined;
+    const isMissing = path?.kind === 'missing';
+    // If nothing is there, a slash at the end shows that a folder is meant.
+    const isFolder = path?.kind === 'folder' || (isMissing && /[\\/]$/.test(request.path ?? ''));
+    this.#folder = isFolder ? path?.key : undefined;
+    this.#missing = isMissing && !isFolder ? path.key : undefined;
     this.#limit = limit === undefined || limit === 0 ? Infinity : limit;
     this.#filter = {
       ...new Scope(request).filter,
       ...defined({ session, sinceMs, untilMs, kinds }),
-      ...(path === undefined || path.kind === 'folder' ? {} : { key: path.key }),
+      ...(path === undefined || isFolder ? {} : { key: path.key }),
     };
   }
 
   /** The chosen entries, newest first unless `more` asks for another order. */
   async *of(store: Store, more: EntryFilter = {}): AsyncGenerator<Entry> {
     let left = this.#limit;
+    const folder = this.#folder ?? (await this.#removedFolder(store));
+    const filter = folder === undefined ? this.#filter : { ...this.#filter, key: undefined };
     // The store counts entries that are dropped here, so pass the limit to the store only if none
     // are dropped here.
-    const isExact = this.#folder === undefined && this.#continued === undefined;
+    const isExact = folder === undefined && this.#continued === undefined;
     const limit = isExact && left < Infinity ? { limit: left } : {};
-    for await (const entry of walkEntries(store, { ...this.#filter, ...more, ...limit })) {
-      if (!this.#fits(entry)) continue;
+    for await (const entry of walkEntries(store, { ...filter, ...more, ...limit })) {
+      if (!this.#fits(entry, folder)) continue;
       yield entry;
       left -= 1;
       if (left <= 0) return;
     }
   }
 
-  #fits(entry: Entry): boolean {
-    const folder = this.#folder;
+  /**
+   * The path, if a recorded change removed or moved a folder there. The entries of its files are
+   * then chosen, too.
+   */
+  async #removedFolder(store: Store): Promise<string | undefined> {
+    const key = this.#missing;
+    if (key === undefined) return undefined;
+    const last = await store.lastChange(key);
+    const effect = last?.effects?.find((each) => each.key === key);
+    return effect?.before.kind === 'directory' ? key : undefined;
+  }
+
+  #fits(entry: Entry, folder: string | undefined): boolean {
     if (this.#continued === 'hidden' && entry.kind === 'session' && isContinued(entry)) return false;
     return folder === undefined || [...pathsOf(entry)].some((key) => isInScope(key, folder));
   }

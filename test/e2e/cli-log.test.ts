@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -119,6 +119,26 @@ describe('lookfirst log', () => {
     expect(await count(work.outside, '--all')).toBe(5);
     expect(await count(work.outside, '--root', '../root')).toBe(5);
     expect(await count(work.outside, '--root', '.', '--root', work.root)).toBe(5);
+  });
+
+  it('finds the files of a folder that is no longer there', async () => {
+    const work = await desk({ session: 'agent-7' });
+    for (const path of ['dir/a.txt', 'gone/b.txt', 'c.txt']) {
+      await work.put(path, 'one\n');
+      await ok(work.session.read(path));
+      await ok(work.session.write(path, 'two\n'));
+    }
+    await ok(work.session.list('dir'));
+    await ok(work.session.delete('dir', { recursive: true }));
+    rmSync(join(work.root, 'gone'), { recursive: true });
+    const actions = async (path: string) =>
+      objects(await lookfirst(work, ['log', '--json', '--kind', 'change', '--path', path])).map(
+        ({ action, path: changed }) => `${action} ${changed}`,
+      );
+    expect(await actions('dir')).toEqual(['delete dir', 'overwrite dir/a.txt']);
+    expect(await actions('dir/')).toEqual(['delete dir', 'overwrite dir/a.txt']);
+    // Another program removed this folder, so only the slash shows that it was one.
+    expect(await actions('gone/')).toEqual(['overwrite gone/b.txt']);
   });
 
   it('shows paths relative to the current folder', async () => {

@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
-import { makeFolder, prepareHome } from '../store/prepare-home.ts';
+import { errnoOf } from '../model/fault.ts';
+import { makeFolder, prepareHome, unusableHome } from '../store/prepare-home.ts';
 
 /** The location of the sockets of resident processes, which answer hook calls. */
 export interface ResidentPlace {
@@ -27,6 +28,16 @@ function pointerName(host: string, uid: number): string {
 
 /** Makes a private folder in the state folder, and the state folder if it is missing. Throws a Fault on failure. */
 export function makeStateSubfolder(folder: string): void {
-  prepareHome(dirname(folder));
-  makeFolder(folder);
+  const home = dirname(folder);
+  prepareHome(home);
+  inStateFolder(home, () => makeFolder(folder));
+}
+
+/** Works with files in the state folder. Throws a Fault if that fails, for example without permission to write. */
+export function inStateFolder(home: string, work: () => void): void {
+  try {
+    work();
+  } catch (error) {
+    throw errnoOf(error) === undefined ? error : unusableHome(home, error);
+  }
 }

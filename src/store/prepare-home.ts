@@ -46,9 +46,14 @@ export function prepareHome(path: string): string {
     makePrivate(canonical);
     return canonical;
   } catch (error) {
-    const message = `the state folder cannot be used: ${path} (${errorText(error)}); ${HOME_CURE}`;
-    throw new Fault('STORE_FAILED', message, { cause: error, path });
+    throw unusableHome(path, error);
   }
+}
+
+/** The Fault for an error in the state folder, such as a missing permission. */
+export function unusableHome(path: string, cause: unknown): Fault {
+  const message = `the state folder cannot be used: ${path} (${errorText(cause)}); ${HOME_CURE}`;
+  return new Fault('STORE_FAILED', message, { cause, path });
 }
 
 function makePrivate(folder: string): void {

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -95,6 +95,23 @@ describe('a state that cannot be used ends every command with 1 and changes noth
     // Commands that only read create nothing, so nothing can fail.
     expect((await lookfirst(work, ['log'], { env })).code).toBe(0);
   });
+});
+
+it.each([
+  ['the folder of the scripts cannot be made', 'bin', 'file'],
+  ['a script cannot be written', 'bin/lookfirst-hook/folder', 'folder'],
+])('init --hooks prints no stack trace if %s', async (_what, name, kind) => {
+  const places = scratch();
+  const path = join(places.home, name);
+  if (kind === 'file') writeFileSync(path, '');
+  else mkdirSync(path, { recursive: true });
+  const ran = await lookfirst(places, ['init', 'claude-code', '--hooks']);
+  expect([ran.code, ran.stderr]).toEqual([
+    1,
+    expect.stringMatching(/^lookfirst: the state folder cannot be used: .*\[STORE_FAILED\]\n$/),
+  ]);
+  expect(readdirSync(places.root)).toEqual([]);
+  if (kind === 'folder') expect(readdirSync(join(places.home, 'bin'))).toEqual(['lookfirst-hook']);
 });
 
 it('a state folder that is not a folder ends every command with 1 and a sentence', async () => {

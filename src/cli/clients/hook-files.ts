@@ -1,7 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, copyFileSync, readFileSync, realpathSync, renameSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
-import { makeStateSubfolder } from '../../config/resident-place.ts';
+import { inStateFolder, makeStateSubfolder } from '../../config/resident-place.ts';
 import { unlessMissing } from '../../model/fault.ts';
 import { quotedWord, shellPrefixScript, WITHOUT_CERTIFICATES } from '../shell-prefix.ts';
 import type { HookFiles } from './hook-settings.ts';
@@ -18,21 +26,23 @@ export function hookFiles(home: string): HookFiles {
 
 /**
  * Writes the scripts and the plugin into the state folder. Replaces each file in one step, because
- * a hook may be running the old script.
+ * a hook may be running the old script. Throws a Fault on failure.
  */
 export function writeHookFiles(places: Omit<ScriptPlaces, 'uid'>): void {
   const program = realpathSync(places.program);
   const files = hookFiles(places.home);
   makeStateSubfolder(dirname(files.script));
   const uid = process.getuid?.() ?? 0;
-  if (isCached(program))
-    replace(cachedProgramFile(places.home), (path) => writeFileSync(path, `${program}\n`));
-  replaceScript(files.script, hookScript({ ...places, program, uid }));
   const words = [quotedWord(places.node), programWord({ ...places, program })];
-  replaceScript(files.shell, shellPrefixScript(words, places.home));
   // The plugin is built beside the program's folder.
   const plugin = join(dirname(program), '..', 'opencode.js');
-  replace(files.plugin, (path) => copyFileSync(plugin, path));
+  inStateFolder(places.home, () => {
+    if (isCached(program))
+      replace(cachedProgramFile(places.home), (path) => writeFileSync(path, `${program}\n`));
+    replaceScript(files.script, hookScript({ ...places, program, uid }));
+    replaceScript(files.shell, shellPrefixScript(words, places.home));
+    replace(files.plugin, (path) => copyFileSync(plugin, path));
+  });
 }
 
 /** True if the hook script exists and calls this program. */
@@ -68,8 +78,13 @@ function replaceScript(path: string, text: string): void {
 
 function replace(path: string, write: (temporary: string) => void): void {
   const temporary = `${path}.${randomBytes(4).toString('hex')}`;
-  write(temporary);
-  renameSync(temporary, path);
+  try {
+    write(temporary);
+    renameSync(temporary, path);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  }
 }
 
 /** The paths and the user that are written into the script. */

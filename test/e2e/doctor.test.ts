@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadSqlite } from '../../src/store/sqlite/driver.ts';
@@ -183,6 +183,20 @@ describe('lookfirst doctor', () => {
       status: 'warn',
       message: expect.stringContaining('no read: *.log, {"paths":["out/**"],"sessions":["ci"]}'),
     });
+  });
+
+  it('continues with other checks if a settings file cannot be read', async () => {
+    const places = scratch();
+    mkdirSync(join(places.root, '.claude'));
+    symlinkSync('settings.local.json', join(places.root, '.claude/settings.local.json'));
+    const ran = await lookfirst(places, ['doctor', '--json']);
+    const checks = objects(ran);
+    expect(checks).toContainEqual({
+      name: 'claude-code hooks',
+      status: 'warn',
+      message: expect.stringMatching(/^cannot read .*settings\.local\.json \(ELOOP\)$/),
+    });
+    expect(checks.at(-1)).toMatchObject({ name: 'clients' });
   });
 
   it('continues with other checks if the state folder is unusable', async () => {

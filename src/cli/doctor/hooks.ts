@@ -88,9 +88,14 @@ export async function* checkHooks(cli: Cli, stage: Stage): AsyncGenerator<Doctor
     const settings = HOOK_SETTINGS[name];
     const blindWrite = BLIND_WRITES[name];
     if (settings === undefined || blindWrite === undefined) continue;
-    const file = hooksFile(name, places);
-    if (file === undefined) continue;
     const subject = `${name} hooks`;
+    let file: string | undefined;
+    try {
+      file = hooksFile(name, places);
+    } catch (error) {
+      yield warn(subject, errorText(error));
+    }
+    if (file === undefined) continue;
     try {
       stage.put('hooked.txt', 'one\n');
       const { workspace } = stage;

@@ -20,6 +20,14 @@ it('shows on a terminal what is running, and removes the line at the end', async
   expect(await shown(true)).toBe('\r\u001b[Ktaking back 12 changes …\r\u001b[K');
 });
 
+it('removes the line before a message', () => {
+  const stderr = Object.assign(new PassThrough(), { isTTY: true });
+  const terminal = new Terminal({ stdin: new PassThrough(), stdout: new PassThrough(), stderr }, {});
+  terminal.overwrite('reading …');
+  terminal.tell('left out a.txt');
+  expect(String(stderr.read())).toBe('\r\u001b[Kreading …\r\u001b[Kleft out a.txt\n');
+});
+
 it('writes nothing if stderr is not a terminal', async () => {
   expect(await shown(false)).toBe('');
 });

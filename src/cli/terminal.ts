@@ -161,8 +161,9 @@ export class Terminal {
 
   /** Writes over the current line of stderr. */
   overwrite(text: string): void {
-    this.#endSilence();
+    clearTimeout(this.#silence);
     this.#streams.stderr.write(CLEAR_LINE + text);
+    this.#isWorkShown = text !== '';
   }
 
   /** Asks the user a question; any answer but `y` or `yes` means no. */

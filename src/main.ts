@@ -38,7 +38,8 @@ export async function main(): Promise<number> {
  */
 function explainWaiting(sentence: unknown): void {
   const { stderr } = process;
-  stderr.write(`${stderr.isTTY ? '\r\x1b[K' : ''}lookfirst: ${String(sentence)}\n`);
+  const isPlain = !stderr.isTTY || process.env['TERM'] === 'dumb';
+  stderr.write(`${isPlain ? '' : '\r\x1b[K'}lookfirst: ${String(sentence)}\n`);
 }
 
 async function commandLine(args: readonly string[]): Promise<number> {

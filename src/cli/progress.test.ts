@@ -4,11 +4,11 @@ import { Progress } from './progress.ts';
 import { Terminal } from './terminal.ts';
 
 /** The text on stderr after work that took 1.5 seconds. */
-async function shown(isTTY: boolean): Promise<string> {
+async function shown(isTTY: boolean, env: Record<string, string> = {}): Promise<string> {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const stderr = Object.assign(new PassThrough(), { isTTY });
-  const terminal = new Terminal({ stdin: new PassThrough(), stdout: new PassThrough(), stderr }, {});
+  const terminal = new Terminal({ stdin: new PassThrough(), stdout: new PassThrough(), stderr }, env);
   const work = new Promise<string>((resolve) => setTimeout(() => resolve('done'), 1500));
   const waited = new Progress(terminal).during('taking back 12 changes', work);
   await vi.advanceTimersByTimeAsync(1500);
@@ -28,8 +28,9 @@ it('removes the line before a message', () => {
   expect(String(stderr.read())).toBe('\r\u001b[Kreading …\r\u001b[Kleft out a.txt\n');
 });
 
-it('writes nothing if stderr is not a terminal', async () => {
+it('writes nothing if stderr is not a terminal, or a dumb one', async () => {
   expect(await shown(false)).toBe('');
+  expect(await shown(true, { TERM: 'dumb' })).toBe('');
 });
 
 /** The text on stderr of a command that prints its answer after some time. */

@@ -33,6 +33,7 @@ type ColourChoice = 'auto' | 'always' | 'never';
 export class Terminal {
   readonly colours: Colours;
   readonly #streams: TerminalStreams;
+  readonly #isDumb: boolean;
   /** The colours of stderr, which may be a terminal when stdout is not. */
   readonly #errorColours: Colours;
   #pager: Pager | undefined;
@@ -45,6 +46,7 @@ export class Terminal {
     when: ColourChoice = 'auto',
   ) {
     this.#streams = streams;
+    this.#isDumb = env['TERM'] === 'dumb';
     const isColoured = when === 'always' || (when === 'auto' && isColourful(streams.stdout, env));
     this.colours = isColoured ? picocolors.createColors(true) : PLAIN;
     const isRed = when === 'always' || (when === 'auto' && isColourful(streams.stderr, env));
@@ -70,9 +72,9 @@ export class Terminal {
     return this.#streams.stdin.isTTY === true && this.#streams.stdout.isTTY === true;
   }
 
-  /** True if a line on stderr can be overwritten. */
+  /** True if a line on stderr can be overwritten. A dumb terminal would show the control characters. */
   get showsProgress(): boolean {
-    return this.#streams.stderr.isTTY === true;
+    return this.#streams.stderr.isTTY === true && !this.#isDumb;
   }
 
   /** Writes one or more lines of the answer; waits while the reader is slow. */

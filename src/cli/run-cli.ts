@@ -25,7 +25,7 @@ interface CliOptions {
 export async function runCli(options: CliOptions): Promise<number> {
   const { args, streams, ...rest } = options;
   const terminal = new Terminal(streams, options.env, colourChoice(args));
-  if (isPaged(args)) terminal.page(options.env);
+  if (isPaged(args)) terminal.page(options.env, options.platform);
   let code: number = EXIT.done;
   const nowMs = Date.now();
   const cli: Cli = {

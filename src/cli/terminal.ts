@@ -89,9 +89,11 @@ export class Terminal {
    * From now on, an answer longer than the terminal goes through the user's pager. Does nothing
    * without a terminal.
    */
-  page(env: Readonly<Record<string, string | undefined>>): void {
+  page(env: Readonly<Record<string, string | undefined>>, platform: NodeJS.Platform): void {
     const { stdout } = this.#streams;
-    const command = (env['LOOKFIRST_PAGER'] ?? env['PAGER'] ?? 'less').trim();
+    // Windows has no less. Its shell ends with 1 for a missing program, like a pager that failed.
+    const usual = platform === 'win32' ? '' : 'less';
+    const command = (env['LOOKFIRST_PAGER'] ?? env['PAGER'] ?? usual).trim();
     if (stdout.isTTY !== true || command === '' || command === 'cat' || env['TERM'] === 'dumb') return;
     this.#pager = new Pager(stdout, { command, env });
   }

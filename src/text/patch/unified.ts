@@ -55,6 +55,8 @@ interface PatchedFile {
   readonly git: string | undefined;
   /** The new file mode, as git writes it. */
   mode?: string;
+  /** Set by git's row about a new or a deleted file. An empty file has no other rows. */
+  exists?: 'after' | 'before';
   before: string | undefined;
   after: string | undefined;
   renamed: { from?: string; to?: string };
@@ -75,12 +77,12 @@ function takeRow(files: PatchedFile[], line: string): string | undefined {
   const hunk = files.at(-1)?.hunks.at(-1);
   if (hunk !== undefined && (hunk.oldLeft > 0 || hunk.newLeft > 0)) return takeHunkLine(hunk, line);
   if (line === NO_NEWLINE) return void markUnended(hunk);
-  if (line === '') return undefined;
+  // `git format-patch` ends a patch with `-- ` and its version.
+  if (line === '' || /^-- ?$/.test(line)) return undefined;
   const unsupported = UNSUPPORTED.find(([pattern]) => pattern.test(line));
   if (unsupported !== undefined) return `${unsupported[1]} is not supported`;
   if (line.startsWith('diff --git ')) {
-    const [, git] = /^diff --git a\/(.+) b\/\1$/.exec(line) ?? [];
-    files.push({ git, before: undefined, after: undefined, renamed: {}, hunks: [] });
+    files.push({ git: gitName(line.slice(11)), before: undefined, after: undefined, renamed: {}, hunks: [] });
   } else if (line.startsWith('--- ')) beginFile(files, nameOf(line.slice(4), 'a/'));
   else return takeHeader(files.at(-1), line);
   return undefined;
@@ -95,13 +97,20 @@ function beginFile(files: PatchedFile[], before: string): void {
 
 function takeHeader(file: PatchedFile | undefined, line: string): string | undefined {
   if (line.startsWith('+++ ') && file !== undefined) file.after = nameOf(line.slice(4), 'b/');
-  else if (/^new (?:file )?mode /.test(line) && file !== undefined) file.mode = line.slice(-3);
-  else if (line.startsWith('rename from ') && file !== undefined) file.renamed.from = line.slice(12);
-  else if (line.startsWith('rename to ') && file !== undefined) file.renamed.to = line.slice(10);
+  else if (/^(?:new|deleted) (?:file )?mode /.test(line) && file !== undefined) takeMode(file, line);
+  else if (line.startsWith('rename from ') && file !== undefined)
+    file.renamed.from = unquoted(line.slice(12));
+  else if (line.startsWith('rename to ') && file !== undefined) file.renamed.to = unquoted(line.slice(10));
   else if (line.startsWith('@@')) return takeHunk(file, line);
   else if (/^[-+ ]/.test(line) && file !== undefined && file.hunks.length > 0)
     return 'a hunk has more lines than it says';
   return undefined;
+}
+
+function takeMode(file: PatchedFile, line: string): void {
+  if (line.startsWith('deleted')) file.exists = 'before';
+  else file.mode = line.slice(-3);
+  if (line.startsWith('new file')) file.exists = 'after';
 }
 
 function takeHunk(file: PatchedFile | undefined, line: string): string | undefined {
@@ -142,8 +151,38 @@ function markUnended(hunk: UnifiedHunk | undefined): void {
 
 /** The file name without the time that `diff` writes after a tab, and without git's prefix. */
 function nameOf(text: string, prefix: string): string {
-  const name = text.split('\t', 1)[0] ?? '';
+  const name = unquoted(text.split('\t', 1)[0] ?? '');
   return name.startsWith(prefix) ? name.slice(prefix.length) : name;
+}
+
+/** The name in a `diff --git` row; undefined if the row has two different names. */
+function gitName(names: string): string | undefined {
+  const [, plain] = /^a\/(.+) b\/\1$/.exec(names) ?? [];
+  const [, before, after] = /^("a\/.+") ("b\/.+")$/.exec(names) ?? [];
+  if (before === undefined || after === undefined) return plain;
+  const name = nameOf(before, 'a/');
+  return name === nameOf(after, 'b/') ? name : undefined;
+}
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  a: '\x07',
+  b: '\b',
+  t: '\t',
+  n: '\n',
+  v: '\v',
+  f: '\f',
+  r: '\r',
+};
+
+/** A file name without git's quotes. Git quotes names with unusual characters and writes their bytes as octal numbers. */
+function unquoted(name: string): string {
+  const [, quoted] = /^"(.*)"$/.exec(name) ?? [];
+  if (quoted === undefined) return name;
+  const bytes = Buffer.from(quoted, 'utf8').toString('latin1');
+  const plain = bytes.replace(/\\([0-3][0-7]{2}|.)/g, (_escape, code: string) =>
+    code.length === 3 ? String.fromCharCode(Number.parseInt(code, 8)) : (ESCAPES[code] ?? code),
+  );
+  return Buffer.from(plain, 'latin1').toString('utf8');
 }
 
 /** The executable bit of the git mode; files without a mode row keep theirs. */
@@ -164,34 +203,47 @@ function patchedChange(file: PatchedFile): FileIntent | string {
   const { from, to } = file.renamed;
   if (from !== undefined && to !== undefined) return renameOf(file, from, to);
   const { before, after, hunks } = file;
-  if (before === undefined && file.git !== undefined && file.mode !== undefined)
-    return { kind: 'edit', path: file.git, edits: [], ...executableOf(file) };
-  if (before === undefined || after === undefined) return 'a file without --- and +++ rows';
+  if (before === undefined && file.git !== undefined) return withoutHunks(file, file.git);
+  if (before === undefined || after === undefined) return NO_ROWS;
   if (after === '/dev/null') return { kind: 'delete', path: before, only: 'file' };
-  const lines = hunks.flatMap((hunk) => hunk.lines);
-  if (before === '/dev/null') {
-    const mode = file.mode === '755' ? { mode: 0o755 } : {};
-    const unended = hunks.at(-1)?.unended === true;
-    return {
-      kind: 'write',
-      path: after,
-      content: unended ? contentOf(lines).replace(/\n$/, '') : contentOf(lines),
-      ...mode,
-    };
-  }
+  if (before === '/dev/null') return newFile(file, after);
   if (before !== after) return `${before} and ${after} are two names: a rename needs its "rename from" rows`;
   if (hunks.length === 0) return `${after}: no hunk`;
   const edits = editsOf(file, after);
   return typeof edits === 'string' ? edits : { kind: 'edit', path: after, edits, ...executableOf(file) };
 }
 
-function placeOf({ from, unended, wasUnended }: UnifiedHunk): NonNullable<Edit['lines']> {
-  const near = Math.max(1, from);
+const NO_ROWS = 'a file without --- and +++ rows';
+
+/** The change of a file about which git wrote only header rows: an empty file, or a change of mode. */
+function withoutHunks(file: PatchedFile, path: string): FileIntent | string {
+  if (file.exists === 'before') return { kind: 'delete', path, only: 'file' };
+  if (file.exists === 'after') return newFile(file, path);
+  return file.mode === undefined ? NO_ROWS : { kind: 'edit', path, edits: [], ...executableOf(file) };
+}
+
+function newFile({ hunks, mode }: PatchedFile, path: string): FileIntent {
+  const content = contentOf(hunks.flatMap((hunk) => hunk.lines));
+  return {
+    kind: 'write',
+    path,
+    content: hunks.at(-1)?.unended === true ? content.replace(/\n$/, '') : content,
+    ...(mode === '755' ? { mode: 0o755 } : {}),
+  };
+}
+
+function placeOf({ unended, wasUnended }: UnifiedHunk, near: number): NonNullable<Edit['lines']> {
   if (unended) return { near, unended };
   return wasUnended ? { near, ended: true } : { near };
 }
 
 function editsOf({ hunks }: PatchedFile, path: string): Edit[] | string {
-  const edits = hunks.map((hunk) => editOf(hunk.lines, placeOf(hunk)));
+  // Each edit is applied to the result of the earlier ones, which have moved the lines after them.
+  let moved = 0;
+  const edits = hunks.map((hunk) => {
+    const edit = editOf(hunk.lines, placeOf(hunk, Math.max(1, hunk.from + moved)));
+    for (const { sign } of hunk.lines) moved += sign === '+' ? 1 : sign === '-' ? -1 : 0;
+    return edit;
+  });
   return edits.some(({ oldString }) => oldString === '') ? `${path}: a hunk needs lines around it` : edits;
 }

@@ -22,8 +22,13 @@ interface MatchOptions {
    * since it was seen, callers allow nothing looser than `line-endings`.
    */
   readonly loosest?: FoldTier;
-  /** Find all non-overlapping occurrences, in order to replace them all. */
-  readonly all?: boolean;
+  /** The strictest level of tolerance to begin with; default `exact`. */
+  readonly strictest?: FoldTier;
+  /**
+   * True: find all non-overlapping occurrences, in order to replace them all. `overlapping`: find
+   * really all, in order to choose one.
+   */
+  readonly all?: boolean | 'overlapping';
 }
 
 /** Maximum number of spans: one more than messages show, so that they can say "and more". */
@@ -67,10 +72,12 @@ export function findAnchor(
   options: MatchOptions = {},
 ): FoundAnchor | undefined {
   if (anchor === '') return undefined;
-  const tiers = TIERS.slice(0, TIERS.indexOf(options.loosest ?? 'punctuation') + 1);
+  const { loosest = 'punctuation', strictest = 'exact', all = false } = options;
+  const tiers = TIERS.slice(TIERS.indexOf(strictest), TIERS.indexOf(loosest) + 1);
+  const limit = all === false ? MAX_SPANS : Number.POSITIVE_INFINITY;
   for (const tier of tiers) {
     const haystack = tier === 'exact' ? exactly(text, anchor) : folded(text, anchor, tier);
-    const hits = haystack && collect(haystack, options.all === true ? Number.POSITIVE_INFINITY : MAX_SPANS);
+    const hits = haystack && collect(haystack, { limit, apart: all === true });
     if (hits !== undefined && hits.count > 0) return { tier, ...hits };
   }
   return undefined;
@@ -112,9 +119,15 @@ function folded(text: string, anchor: string, tier: TolerantTier): Haystack | un
   };
 }
 
-function collect(haystack: Haystack, limit: number): { spans: Span[]; count: number } {
+interface Wanted {
+  /** Maximum number of spans. All occurrences are counted. */
+  readonly limit: number;
+  /** True if the spans must not overlap. */
+  readonly apart: boolean;
+}
+
+function collect(haystack: Haystack, { limit, apart }: Wanted): { spans: Span[]; count: number } {
   const { text, anchor } = haystack;
-  const apart = limit === Number.POSITIVE_INFINITY;
   const spans: Span[] = [];
   let count = 0;
   let rejected = 0;

@@ -2,7 +2,16 @@ import type { Edit } from '../model/intent.ts';
 import { MATCH_TIERS, type MatchTier } from '../model/results.ts';
 import type { MatchPlace } from '../model/verdict.ts';
 import { type Change, changesOf, composeChanges, deletesLines } from './change.ts';
-import { clampLine, countNewlines, lineAt, neighbourEndings, type Span } from './lines.ts';
+import {
+  clampLine,
+  countNewlines,
+  endingUsed,
+  lineStart,
+  neighbourEndings,
+  type Span,
+  splitLines,
+  toLf,
+} from './lines.ts';
 import { type FoldTier, type FoundAnchor, findAnchor } from './match.ts';
 import { type Nearest, nearest } from './nearest.ts';
 import { restyler } from './restyle.ts';
@@ -108,18 +117,36 @@ function applyOne(text: string, edit: Edit, options: SpliceOptions): Step | Fail
 
 /** Applies a hunk of whole lines. Its line number, its header or the end of the file chooses between equal places. */
 function applyHunk(text: string, edit: Edit, options: SpliceOptions): Step | Failure {
-  const isLast = edit.lines?.ended === true && options.matching !== 'exact';
-  const last = isLast ? atUnendedEnd(text, edit) : undefined;
-  if (last !== undefined) return replaceSpans(text, last.edit, last.found);
-  const found = findAnchor(text, edit.oldString, { ...options, all: true });
-  const whole = found?.spans.filter((span) => isWholeLines(text, span)) ?? [];
-  const spans = whole.filter((span) => isHunkPlace(text, span, edit.lines));
+  // The last line of a hunk always has an ending. Give the last line of the file one too, or an equal
+  // place at the end would be missed.
+  const ended = options.matching === 'exact' ? text : withFinalEnding(text);
+  // A patch does not say which lines of a file with mixed endings have which ending.
+  const strictest = text.includes('\r\n') ? 'line-endings' : 'exact';
+  const found = findAnchor(ended, edit.oldString, { ...options, strictest, all: 'overlapping' });
+  const whole = found?.spans.filter((span) => isWholeLines(ended, span)) ?? [];
   if (found === undefined || whole.length === 0) return applyLoosely(text, edit, options);
+  const spans = whole.filter((span) => isHunkPlace(ended, span, edit.lines));
   if (spans.length === 0) return { kind: 'no-match' };
-  const chosen = spans.length === 1 ? spans : spans.filter((span) => isAtHunk(text, span, edit.lines));
-  if (chosen.length !== 1)
+  const chosen = chosenPlaces(text, spans, edit.lines);
+  const [place] = chosen;
+  if (place === undefined || chosen.length > 1)
     return { kind: 'ambiguous', count: spans.length, places: anchorPlaces(text, spans) };
-  return replaceSpans(text, edit, { ...found, spans: chosen, count: 1 });
+  const isUnended = place.end > text.length;
+  const span = isUnended ? { start: place.start, end: text.length } : place;
+  return replaceSpans(text, isUnended ? withoutFinalEnding(edit) : edit, {
+    ...found,
+    spans: [span],
+    count: 1,
+  });
+}
+
+function withFinalEnding(text: string): string {
+  if (text === '' || text.endsWith('\n')) return text;
+  return text + finalEnding(text);
+}
+
+function finalEnding(text: string): string {
+  return endingUsed(text) === '\r\n' ? '\r\n' : '\n';
 }
 
 function isWholeLines(text: string, { start, end }: Span): boolean {
@@ -132,10 +159,49 @@ function isHunkPlace(text: string, span: Span, place: Edit['lines']): boolean {
   return isWholeLines(text, span) && (!atEnd || span.end === text.length);
 }
 
-function isAtHunk(text: string, { start }: Span, place: Edit['lines']): boolean {
-  if (place?.near !== undefined) return lineAt(text, start) === place.near;
-  const above = text.slice(0, start).split('\n').at(-2);
-  return place?.after !== undefined && above?.trim() === place.after;
+/**
+ * The place that a hunk means: the only one, the end of a file without a final newline if the hunk
+ * adds that newline, the one at its line number, or the one below its header.
+ */
+function chosenPlaces(text: string, spans: readonly Span[], place: Edit['lines']): readonly Span[] {
+  if (spans.length === 1) return spans;
+  const last = place?.ended === true ? spans.filter(({ end }) => end > text.length) : [];
+  if (last.length > 0) return last;
+  if (place?.near !== undefined) {
+    const line = lineStart(text, place.near);
+    return spans.filter(({ start }) => start === line);
+  }
+  const header = place?.after;
+  if (header === undefined) return [];
+  const below = spans.filter(({ start }) => lineAbove(text, start) === header);
+  return below.length > 0 ? below : placesInBlock(text, spans, header);
+}
+
+/**
+ * The places in the block below a header line, which ends before the next line that is not indented
+ * deeper. None if the text has that header twice.
+ */
+function placesInBlock(text: string, spans: readonly Span[], header: string): readonly Span[] {
+  let block: { readonly start: number; readonly indent: number } | undefined;
+  let end: number | undefined;
+  let at = 0;
+  for (const line of splitLines(text)) {
+    const words = line.trim();
+    const indent = line.search(/\S/);
+    if (words === header) {
+      if (block !== undefined) return [];
+      block = { start: at + line.length, indent };
+    } else if (block !== undefined && words !== '' && !words.startsWith('{') && indent <= block.indent)
+      end ??= at;
+    at += line.length;
+  }
+  const [from, to] = [block?.start ?? at, end ?? at];
+  return spans.filter(({ start }) => from <= start && start < to);
+}
+
+/** The line before the one that begins at `start`, without white space at its ends. */
+function lineAbove(text: string, start: number): string | undefined {
+  return start === 0 ? undefined : text.slice(text.lastIndexOf('\n', start - 2) + 1, start).trim();
 }
 
 /**
@@ -144,7 +210,7 @@ function isAtHunk(text: string, { start }: Span, place: Edit['lines']): boolean 
  */
 function applyLoosely(text: string, edit: Edit, options: SpliceOptions): Step | Failure {
   const safe = options.matching !== 'exact';
-  const last = safe ? atUnendedEnd(text, edit) : undefined;
+  const last = safe && edit.lines === undefined ? atUnendedEnd(text, edit) : undefined;
   if (last !== undefined) return replaceSpans(text, last.edit, last.found);
   const loosely = safe && edit.replaceAll !== true && (options.loosest ?? 'punctuation') === 'punctuation';
   const landed = loosely ? landLoosely(text, edit) : undefined;
@@ -153,9 +219,16 @@ function applyLoosely(text: string, edit: Edit, options: SpliceOptions): Step | 
     landed === undefined ||
     'spans' in landed ||
     isHunkPlace(text, landed.span, edit.lines);
-  if (landed !== undefined && isPlace) return landOrRefuse(text, landed);
+  if (landed !== undefined && isPlace) return landOrRefuse(text, withHunkEnd(text, edit, landed));
   const like = nearest(text, edit.oldString);
   return { kind: 'no-match', ...(like === undefined ? {} : { nearest: like }) };
+}
+
+/** Adds the newline that a hunk gives to the last line of a file. */
+function withHunkEnd(text: string, edit: Edit, landed: PlacedEdit | Rivals): PlacedEdit | Rivals {
+  if ('spans' in landed || landed.span.end < text.length || text.endsWith('\n')) return landed;
+  if (landed.replacement === '' || landed.replacement.endsWith('\n') || !addsFinalEnding(edit)) return landed;
+  return { ...landed, replacement: landed.replacement + finalEnding(text) };
 }
 
 function landOrRefuse(text: string, landed: PlacedEdit | Rivals): Step | Failure {
@@ -180,22 +253,42 @@ function withLineEnding(text: string, span: Span): Span {
 
 /** Matches an anchor (old text) that ends with a newline at the end of a file that lacks its final newline. */
 function atUnendedEnd(text: string, edit: Edit): { edit: Edit; found: FoundAnchor } | undefined {
-  const oldString = edit.oldString.replace(/\r?\n$/, '');
-  if (text.endsWith('\n') || oldString === edit.oldString || oldString === '') return undefined;
-  const found = findAnchor(text, oldString, { loosest: 'line-endings' });
-  const isPlace = (span: Span): boolean =>
-    span.end === text.length && (edit.lines === undefined || isWholeLines(text, span));
-  const spans = found?.spans.filter(isPlace) ?? [];
-  if (spans.length !== 1) return undefined;
-  const unended = edit.newString.replace(/\r?\n$/, '');
-  // Drop the final newline of the new text too. Like `patch`, keep it if a hunk adds it or changes the last line.
-  const isKept = edit.lines?.ended === true || lastLine(unended) !== lastLine(oldString);
-  const newString = edit.lines !== undefined && isKept ? edit.newString : unended;
-  return { edit: { ...edit, oldString, newString }, found: { tier: 'line-endings', count: 1, spans } };
+  if (text.endsWith('\n') || !edit.oldString.endsWith('\n')) return undefined;
+  const unended = withoutFinalEnding(edit);
+  const start = startOfEnd(text, toLf(unended.oldString));
+  if (start === undefined) return undefined;
+  const spans = [{ start, end: text.length }];
+  return { edit: unended, found: { tier: 'line-endings', count: 1, spans } };
 }
 
+/** The offset at which the text ends with `end`, whatever its line endings are; undefined if it does not. */
+function startOfEnd(text: string, end: string): number | undefined {
+  let start = text.length;
+  for (let at = end.length - 1; at >= 0; at -= 1) {
+    start -= 1;
+    if (start < 0 || text[start] !== end[at]) return undefined;
+    if (end[at] === '\n' && text[start - 1] === '\r') start -= 1;
+  }
+  return end === '' ? undefined : start;
+}
+
+/** An edit for the end of a file without a final newline: its texts get none either, unless a hunk adds it. */
+function withoutFinalEnding(edit: Edit): Edit {
+  const oldString = edit.oldString.replace(/\r?\n$/, '');
+  const newString = addsFinalEnding(edit) ? edit.newString : edit.newString.replace(/\r?\n$/, '');
+  return { ...edit, oldString, newString };
+}
+
+/** True for a hunk that adds the final newline or, as in `patch`, changes the last line. */
+function addsFinalEnding({ oldString, newString, lines }: Edit): boolean {
+  if (lines === undefined || !newString.endsWith('\n')) return false;
+  return lines.ended === true || lastLine(newString) !== lastLine(oldString);
+}
+
+/** The last line of a text, without its ending. */
 function lastLine(text: string): string {
-  return text.slice(text.lastIndexOf('\n') + 1);
+  const unended = text.replace(/\r?\n$/, '');
+  return unended.slice(unended.lastIndexOf('\n') + 1);
 }
 
 function fillEmpty(text: string, edit: Edit): Step | Failure {

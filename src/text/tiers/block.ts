@@ -1,10 +1,11 @@
 import type { MatchTier } from '../../model/results.ts';
 import { asTyped } from '../fold.ts';
-import type { Span } from '../lines.ts';
+import type { LineEnding, Span } from '../lines.ts';
 
-/** A line of the file without its ending. */
+/** A line of the file. `text` and the span do not include its ending. */
 export interface FileLine extends Span {
   readonly text: string;
+  readonly ending: LineEnding;
 }
 
 /** Lines of the file that are similar to an edit's old text, from the first to the last non-blank line. */
@@ -98,8 +99,9 @@ function lineAround(text: string, at: number): FileLine {
   const start = at === 0 ? 0 : text.lastIndexOf('\n', at - 1) + 1;
   const newline = text.indexOf('\n', at);
   const stop = newline === -1 ? text.length : newline;
-  const end = stop > start && text[stop - 1] === '\r' ? stop - 1 : stop;
-  return { start, end, text: text.slice(start, end) };
+  const returns = newline !== -1 && stop > start && text[stop - 1] === '\r';
+  const end = returns ? stop - 1 : stop;
+  return { start, end, text: text.slice(start, end), ending: newline === -1 ? '' : returns ? '\r\n' : '\n' };
 }
 
 function lineBefore(text: string, line: FileLine | undefined): FileLine | undefined {

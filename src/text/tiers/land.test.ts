@@ -85,6 +85,19 @@ describe('a final newline that the edit adds is written, as for an exact match',
   });
 });
 
+describe('each line keeps its own ending', () => {
+  it.each<[string, string, string, string, string]>([
+    ['indentation', '  a1\r\n  b1\n  c1\r\n', 'a1\nb1\nc1', 'a1\nb1\nd1', '  a1\r\n  b1\n  d1\r\n'],
+    ['trailing-space', 'a1\r\nb1 \nc1\r\n', 'a1  \nb1\nc1', 'a1  \nb1\nd1', 'a1\r\nb1 \nd1\r\n'],
+    ['blank-lines', 'a1\r\n\nb1\r\nc1\n', 'a1\nb1\nc1', 'a1\nb1\nd1', 'a1\r\n\nb1\r\nd1\n'],
+    ['inner-spacing', 'a1\r\nb1  = 1\nc1\n', 'a1\nb1 = 1\n', 'a1\nb1 = 2\n', 'a1\r\nb1  = 2\nc1\n'],
+    ['a replaced line', '  a1\r\n  b1\nc1\n', 'a1\nb1', 'a2\nb2', '  a2\r\n  b2\nc1\n'],
+    ['a new line', 'c1\n  a1\r\n', '    a1', '    a1\n    a2', 'c1\n  a1\r\n  a2\r\n'],
+  ])('%s', (_what, text, oldString, newString, expected) => {
+    expect(edited(text, oldString, newString)[0]).toBe(expected);
+  });
+});
+
 describe('an edit is refused', () => {
   it.each<[string, string, string, string, string]>([
     ['in two places', '  b {\n  }\n    b {\n    }\n', 'b {\n}', 'x', 'ambiguous'],

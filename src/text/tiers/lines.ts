@@ -1,6 +1,6 @@
 import type { MatchTier } from '../../model/results.ts';
 import { equalRuns } from '../diff.ts';
-import { endingUsed } from '../lines.ts';
+import { endingUsed, type LineEnding } from '../lines.ts';
 import { type Block, type FileLine, type Paired, type PlacedEdit, pairUp, type Texts } from './block.ts';
 import { type Reindent, reindentRule } from './reindent.ts';
 
@@ -25,13 +25,10 @@ export function landOnBlock(text: string, texts: Texts, block: Block): PlacedEdi
   if (paired.edgeBlanks > 0 && text.includes(newString.trim())) return undefined;
   const lines = rewritten(paired, wanted.lines, mistake);
   if (lines === undefined) return undefined;
-  const first = paired.file[0];
-  const last = paired.file.at(-1);
-  if (first === undefined || last === undefined) return undefined;
-  return {
-    tier: mistake.tier,
-    ...withEnds(text, { start: first.start, end: last.end }, { lines, anchor, wanted }),
-  };
+  const [first, ...more] = paired.file;
+  if (first === undefined) return undefined;
+  const usual = endingUsed(text) === '\r\n' ? '\r\n' : '\n';
+  return { tier: mistake.tier, ...withEnds([first, ...more], { lines, anchor, wanted }, usual) };
 }
 
 /** If the old and the new text of an edit both end with a line of only white space, removes that white space. */
@@ -97,15 +94,21 @@ function indentOf(line: string): string {
   return /^[ \t]*/.exec(line)?.[0] ?? '';
 }
 
+/** A line to write. `ending`: that of the file's line which it keeps or replaces, if there is one. */
+interface WrittenLine {
+  readonly text: string;
+  readonly ending?: LineEnding | undefined;
+}
+
 /**
  * The lines to write: the file's lines where the edit keeps them, otherwise the model's lines, corrected for the
  * mistake.
  */
-function rewritten(paired: Paired, wanted: readonly string[], mistake: Mistake): string[] | undefined {
+function rewritten(paired: Paired, wanted: readonly string[], mistake: Mistake): WrittenLine[] | undefined {
   const ends = (line: string): string => line.trimEnd();
   const runs = equalRuns(paired.anchor.map(ends), wanted.map(ends));
   if (runs === undefined) return undefined;
-  const out: string[] = [];
+  const out: WrittenLine[] = [];
   let anchorAt = 0;
   let wantedAt = 0;
   for (const run of [...runs, { before: paired.anchor.length, after: wanted.length, length: 0 }]) {
@@ -127,17 +130,17 @@ interface Gap {
   readonly lines: readonly string[];
 }
 
-function ownLines(paired: Paired, gap: Gap, mistake: Mistake): string[] | undefined {
+function ownLines(paired: Paired, gap: Gap, mistake: Mistake): WrittenLine[] | undefined {
   const missed = missedBlanks(paired, gap);
   if (missed === undefined) return undefined;
   const removed = paired.anchor.slice(gap.from, gap.to);
-  const lines: string[] = [];
+  const lines: WrittenLine[] = [];
   for (const [index, line] of gap.lines.entries()) {
     const bare = mistake.trailing ? line.trimEnd() : line;
     const counterpart = removed.length === gap.lines.length ? gap.from + index : undefined;
     const corrected = correct(paired, { line: bare, counterpart }, mistake);
     if (corrected === undefined) return undefined;
-    lines.push(corrected);
+    lines.push({ text: corrected, ending: fileLine(paired, counterpart)?.ending });
   }
   return [...missed.before, ...lines, ...missed.after];
 }
@@ -161,9 +164,14 @@ function correct(paired: Paired, own: OwnLine, mistake: Mistake): string | undef
   if (mistake.tier !== 'inner-spacing') return line;
   if (onlyWidened(paired)) return indentOf(line) + collapsed(line.trimStart());
   const written = counterpart === undefined ? undefined : paired.anchor[counterpart];
-  const there = counterpart === undefined ? undefined : paired.file[paired.at[counterpart] ?? -1]?.text;
+  const there = fileLine(paired, counterpart)?.text;
   if (written !== undefined && there !== undefined) return respaced({ written, there, wanted: line });
   return undefined;
+}
+
+/** The file's line for a line of the old text. */
+function fileLine({ file, at }: Paired, index: number | undefined): FileLine | undefined {
+  return index === undefined ? undefined : file[at[index] ?? -1];
 }
 
 /** True if the model only doubled single spaces. Its new lines then have doubled spaces too, which can be reverted. */
@@ -179,15 +187,13 @@ function onlyWidened({ anchor, file, at }: Paired): boolean {
 }
 
 /** The file's lines for old lines that the edit keeps, and blank lines between them that the model missed. */
-function keptLines(paired: Paired, run: { readonly before: number; readonly length: number }): string[] {
-  const out: string[] = [];
+function keptLines(paired: Paired, run: { readonly before: number; readonly length: number }): FileLine[] {
+  const out: FileLine[] = [];
   let previous: number | undefined;
   for (let i = run.before; i < run.before + run.length; i += 1) {
     const index = paired.at[i];
     if (index === undefined) continue;
-    for (let between = (previous ?? index) + 1; between < index; between += 1)
-      out.push(paired.file[between]?.text ?? '');
-    out.push(paired.file[index]?.text ?? '');
+    out.push(...paired.file.slice(previous === undefined ? index : previous + 1, index + 1));
     previous = index;
   }
   return out;
@@ -197,7 +203,7 @@ function keptLines(paired: Paired, run: { readonly before: number; readonly leng
  * Blank lines of the file, next to the replaced lines, that the model missed. They stay before or
  * after the new lines. Undefined if it is unclear on which side they belong.
  */
-function missedBlanks(paired: Paired, gap: Gap): { before: string[]; after: string[] } | undefined {
+function missedBlanks(paired: Paired, gap: Gap): { before: FileLine[]; after: FileLine[] } | undefined {
   const { at, file } = paired;
   const replaced = at.slice(gap.from, gap.to).filter((index) => index !== undefined);
   const above = gap.from === 0 ? undefined : at.slice(0, gap.from).findLast((index) => index !== undefined);
@@ -217,33 +223,34 @@ function missedBlanks(paired: Paired, gap: Gap): { before: string[]; after: stri
   return { before, after };
 }
 
-function blanks(file: readonly FileLine[], above: number | undefined, below: number | undefined): string[] {
-  if (above === undefined || below === undefined) return [];
-  return file.slice(above + 1, below).map((line) => line.text);
+function blanks(file: readonly FileLine[], above: number | undefined, below: number | undefined): FileLine[] {
+  return above === undefined || below === undefined ? [] : file.slice(above + 1, below);
 }
 
 /**
- * The span to replace and the lines to put there, joined with the file's line ending. The span includes its last line
+ * The span to replace and the lines to put there, with the endings of the file's lines. The span includes its last line
  * ending only if the old text has one, or if no lines replace it.
  */
 function withEnds(
-  text: string,
-  span: { readonly start: number; readonly end: number },
-  { lines, anchor, wanted }: { lines: readonly string[]; anchor: Lines; wanted: Lines },
+  file: readonly [FileLine, ...FileLine[]],
+  { lines, anchor, wanted }: { lines: readonly WrittenLine[]; anchor: Lines; wanted: Lines },
+  usual: LineEnding,
 ): Pick<PlacedEdit, 'span' | 'replacement'> {
-  const used = endingUsed(text.slice(span.start, span.end)) ?? endingUsed(text);
-  const ending = used === '\r\n' ? '\r\n' : '\n';
-  const next = /\r?\n/y;
-  next.lastIndex = span.end;
-  const own = next.exec(text)?.[0] ?? '';
+  const [first] = file;
+  const last = file.at(-1) ?? first;
   const whole = anchor.ended || lines.length === 0;
+  let ending = first.ending || usual;
+  let replacement = '';
+  for (const [index, line] of lines.entries()) {
+    ending = line.ending || ending;
+    replacement += index < lines.length - 1 ? line.text + ending : line.text;
+  }
   // A newline that only the new text has is written in addition to the file's own, as for an exact match.
-  const added = anchor.ended ? own : own || ending;
+  const added = anchor.ended ? last.ending : last.ending || ending;
   const closes = lines.length > 0 && wanted.ended;
-  const joined = lines.join(ending);
   return {
-    span: { start: span.start, end: whole ? span.end + own.length : span.end },
-    replacement: closes ? joined + added : joined,
+    span: { start: first.start, end: whole ? last.end + last.ending.length : last.end },
+    replacement: closes ? replacement + added : replacement,
   };
 }
 

@@ -32,6 +32,7 @@ const PUNCTUATION: Readonly<Record<string, string>> = {
   '\u2026': '...',
 };
 const FOLDABLE = `[${Object.keys(PUNCTUATION).join('')}]`;
+const EVERY_FOLDABLE = new RegExp(FOLDABLE, 'g');
 
 /**
  * Replaces typographic characters by their keyboard equivalents. With `like`, replaces only the
@@ -40,7 +41,7 @@ const FOLDABLE = `[${Object.keys(PUNCTUATION).join('')}]`;
 export function asTyped(text: string, like?: string): string {
   const kinds =
     like === undefined ? undefined : new Set([...like].map((character) => PUNCTUATION[character]));
-  return text.replace(new RegExp(FOLDABLE, 'g'), (character) => {
+  return text.replace(EVERY_FOLDABLE, (character) => {
     const typed = PUNCTUATION[character] ?? character;
     return kinds === undefined || kinds.has(typed) ? typed : character;
   });

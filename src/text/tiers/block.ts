@@ -14,10 +14,10 @@ export interface Block {
 }
 
 /**
- * Maximum occurrences of the old text's longest word that are checked. Only texts made to slow down
- * the search have more.
+ * Maximum lines of the file that are compared with the old text. Beyond it, the search finds
+ * nothing, because a place that was not compared may match as well.
  */
-const MAX_FALSE_STARTS = 20_000;
+const MAX_COMPARED = 200_000;
 const MAX_BLOCKS = 11;
 /** Maximum blank lines between two lines of a block. */
 const MAX_BLANKS = 3;
@@ -32,15 +32,15 @@ export function blocksLike(text: string, anchor: readonly string[]): readonly Bl
   const probe = probeOf(anchor);
   if (probe === undefined) return [];
   const blocks: Block[] = [];
-  let from = 0;
-  for (let tries = 0; tries < MAX_FALSE_STARTS && blocks.length < MAX_BLOCKS; tries += 1) {
-    const at = text.indexOf(probe.word, from);
-    if (at === -1) break;
+  let compared = 0;
+  for (let at = text.indexOf(probe.word); at !== -1 && blocks.length < MAX_BLOCKS; ) {
     const line = lineAround(text, at);
-    from = Math.max(line.end, at + 1);
-    if (bare(line.text) !== wanted[probe.index]) continue;
-    const block = grown(text, line, { wanted, index: probe.index });
-    if (block !== undefined) blocks.push(block);
+    const lines = [line];
+    if (bare(line.text) === wanted[probe.index] && grow(text, lines, { wanted, index: probe.index }))
+      blocks.push({ lines });
+    compared += lines.length;
+    if (compared > MAX_COMPARED) return [];
+    at = text.indexOf(probe.word, Math.max(line.end, at + 1));
   }
   return blocks;
 }
@@ -58,17 +58,17 @@ function probeOf(anchor: readonly string[]): { readonly word: string; readonly i
   return best;
 }
 
-function grown(
+/** Extends a line to the whole block. False if the lines around it do not match. */
+function grow(
   text: string,
-  line: FileLine,
+  lines: FileLine[],
   { wanted, index }: { readonly wanted: readonly string[]; readonly index: number },
-): Block | undefined {
-  const lines: FileLine[] = [line];
+): boolean {
   for (let i = index - 1; i >= 0; i -= 1)
-    if (!extend(text, lines, { want: wanted[i], up: true })) return undefined;
+    if (!extend(text, lines, { want: wanted[i], up: true })) return false;
   for (let i = index + 1; i < wanted.length; i += 1)
-    if (!extend(text, lines, { want: wanted[i], up: false })) return undefined;
-  return { lines };
+    if (!extend(text, lines, { want: wanted[i], up: false })) return false;
+  return true;
 }
 
 /**

@@ -146,6 +146,18 @@ describe('an edit is refused', () => {
     expect(applyEdits(text, [edit])).toMatchObject({ ok: true });
   });
 
+  it('if not every similar line can be compared', () => {
+    const row = (name: string): string => `insert  ${name};\n`;
+    const rows = row('x').repeat(250_000);
+    expect(edited(row('one') + rows + row('one'), 'insert one;', 'y')[1]).toBe('no-match');
+    expect(edited(row('one') + row('x'), 'insert one;', 'y')[1]).toBe('inner-spacing');
+  });
+
+  it('quickly, in a file of equal lines', () => {
+    const anchor = `${'foo,\n'.repeat(2000)}bar`;
+    expect(edited('  foo,\n'.repeat(50_000), anchor, 'x')[1]).toBe('no-match');
+  });
+
   it('on a changed file, at every loose tier', () => {
     const options = { loosest: 'line-endings' } as const;
     expect(applyEdits('  a1\n  b1\n', [{ oldString: 'a1\nb1', newString: 'x' }], options)).toMatchObject({

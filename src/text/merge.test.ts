@@ -65,6 +65,11 @@ describe('merge3', () => {
     expect(merged.text).toMatch(/>>>>>>> theirs\nb\nC\nd\nE\n$/);
   });
 
+  it('merges files of very many lines', () => {
+    const base = 'line\n'.repeat(300_000);
+    expect(merge3(base, `A\n${base}`, `${base}B\n`)).toEqual({ clean: true, text: `A\n${base}B\n` });
+  });
+
   it('is fast on long repetitive files', () => {
     const rows = Array.from(
       { length: 5000 },

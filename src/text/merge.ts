@@ -29,7 +29,7 @@ export function merge3(base: string, ours: string, theirs: string, options: Merg
   let clean = true;
   let done = 0;
   for (let start = nextStart(left, right); start !== undefined; start = nextStart(left, right)) {
-    out.push(...lines.slice(done, start));
+    out.push(lines.slice(done, start).join(''));
     const region = takeRegion(left, right, start);
     done = region.end;
     const [a, b] = [region.ours, region.theirs].map((part) => part?.join(''));
@@ -39,7 +39,7 @@ export function merge3(base: string, ours: string, theirs: string, options: Merg
       clean = false;
     }
   }
-  out.push(...lines.slice(done));
+  out.push(lines.slice(done).join(''));
   return { clean, text: out.join('') };
 }
 

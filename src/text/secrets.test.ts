@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { rounds } from '../../test/support/rounds.ts';
 import { mayHoldSecret } from './secret-scan.ts';
 import { isPlainAround, isSecretPath, masked, secretSpans, touchesSecret } from './secrets.ts';
+import { maskedDiff } from './unified.ts';
 
 describe('isSecretPath', () => {
   it.each([
@@ -209,6 +210,24 @@ describe('values of a secret file', () => {
   ])('%j', (text, expected) => {
     expect(masked(text, { secretFile: true })).toBe(expected);
     expect(expected.split('\n').length).toBe(text.split('\n').length);
+  });
+});
+
+describe('a very large secret file', () => {
+  const rows = Array.from({ length: 150_000 }, (_, i) => `"key${i}": "v${i}",\n`).join('');
+
+  it('is masked', () => {
+    const spans = secretSpans(rows, { secretFile: true });
+    expect(spans).toHaveLength(150_000);
+    expect(touchesSecret(rows, spans, '"key')).toBe(false);
+    expect(touchesSecret(rows, spans, 'v149999')).toBe(true);
+  });
+
+  it('has a diff', () => {
+    const options = { secrets: 'mask', path: 'x.tfstate', maxLines: 20 } as const;
+    const diff = maskedDiff(rows, `${rows}new\n`, options);
+    expect(diff.text).toContain('+[masked]');
+    expect(diff.shownAfter).toEqual([]);
   });
 });
 

@@ -93,26 +93,28 @@ export interface SecretOptions {
 
 /** Finds the secrets in a text, in order and without overlaps. */
 export function secretSpans(text: string, { secretFile, isPart }: SecretOptions): readonly Span[] {
-  const spans: Span[] = isPart === true ? valueSpans(text, ENCODED_LINE) : [];
   if (
     !secretFile &&
     isPart !== true &&
     text.length > PREFILTER_CHARS &&
     !mayHoldSecret(new TextEncoder().encode(text))
   )
-    return spans;
-  for (const match of text.matchAll(TOKEN))
-    spans.push({ start: match.index, end: match.index + match[0].length });
+    return [];
+  // Lists of lists, because a spread argument (`push(...spans)`) overflows the stack for large files.
+  const found: Span[][] = isPart === true ? [valueSpans(text, ENCODED_LINE)] : [];
+  found.push(
+    [...text.matchAll(TOKEN)].map(({ 0: token, index }) => ({ start: index, end: index + token.length })),
+  );
   if (text.includes('PRIVATE KEY')) {
     for (const match of text.matchAll(KEY_BODY))
-      spans.push(...lineSpans(match[2] ?? '', match.index + (match[1] ?? '').length));
-    spans.push(...valueSpans(text, KEY_LINE));
+      found.push(lineSpans(match[2] ?? '', match.index + (match[1] ?? '').length));
+    found.push(valueSpans(text, KEY_LINE));
   }
-  if (text.includes('/B')) spans.push(...valueSpans(text, WEBHOOK));
+  if (text.includes('/B')) found.push(valueSpans(text, WEBHOOK));
   for (const { hints, pattern } of PHRASES)
-    if (hints.some((hint) => text.includes(hint))) spans.push(...valueSpans(text, pattern));
-  if (secretFile) spans.push(...settingSpans(text));
-  return merged(spans);
+    if (hints.some((hint) => text.includes(hint))) found.push(valueSpans(text, pattern));
+  if (secretFile) found.push(settingSpans(text));
+  return merged(found.flat());
 }
 
 const NEWLINE = 0x0a;
@@ -162,7 +164,7 @@ function lineSpans(text: string, offset: number): Span[] {
 
 function merged(spans: readonly Span[]): readonly Span[] {
   const result: { start: number; end: number }[] = [];
-  for (const { start, end } of [...spans].sort((one, other) => one.start - other.start)) {
+  for (const { start, end } of spans.toSorted((one, other) => one.start - other.start)) {
     const last = result.at(-1);
     if (last !== undefined && start <= last.end) last.end = Math.max(last.end, end);
     else result.push({ start, end });
@@ -194,8 +196,12 @@ export function withoutSecrets(text: string): string {
  * refusal as a right one.
  */
 export function touchesSecret(text: string, spans: readonly Span[], anchor: string): boolean {
-  for (let at = text.indexOf(anchor); anchor !== '' && at !== -1; at = text.indexOf(anchor, at + 1))
-    if (spans.some(({ start, end }) => start < at + anchor.length && at < end)) return true;
+  let next = 0;
+  for (let at = text.indexOf(anchor); anchor !== '' && at !== -1; at = text.indexOf(anchor, at + 1)) {
+    // Skip the values before this place. They are before all later places, too.
+    while ((spans[next]?.end ?? Number.POSITIVE_INFINITY) <= at) next += 1;
+    if ((spans[next]?.start ?? Number.POSITIVE_INFINITY) < at + anchor.length) return true;
+  }
   const visible = spans
     .map(({ start }) => text.slice(text.lastIndexOf('\n', start - 1) + 1, start).trim())
     .filter((prefix) => prefix !== '');

@@ -10,7 +10,7 @@ import {
   middleOf,
   type TextOrBytes,
 } from './diff.ts';
-import { clampLine, endingOf, lineAt, splitLines, viewOf, withoutEnding } from './lines.ts';
+import { clampLine, countNewlines, endingOf, type Span, splitLines, viewOf, withoutEnding } from './lines.ts';
 import { mayHoldSecret } from './secret-scan.ts';
 import { isSecretPath, masked, secretSpans } from './secrets.ts';
 
@@ -242,12 +242,23 @@ export function maskedDiff<T extends TextOrBytes>(
   if (then === was && now === is) return plain;
   const shown = unifiedDiff(then, now, options);
   if (shown.text === '') return { ...plain, text: ONLY_MASKED, shownAfter: [] };
-  const lines = secretSpans(is, { secretFile }).map(({ start, end }) => ({
-    from: lineAt(is, start),
-    to: lineAt(is, end - 1),
-  }));
-  const shownAfter = without(without(shown.shownAfter, lines), brokenLines(after));
+  const shownAfter = without(
+    without(shown.shownAfter, linesOfSpans(is, secretSpans(is, { secretFile }))),
+    brokenLines(after),
+  );
   return { ...shown, shownAfter, diff: plain.diff };
+}
+
+/** The lines that spans touch. The spans must be ascending, so that newlines are counted only once. */
+function linesOfSpans(text: string, spans: readonly Span[]): readonly LineRange[] {
+  let line = 1;
+  let counted = 0;
+  return spans.map(({ start, end }) => {
+    const from = line + countNewlines(text, start, counted);
+    line = from + countNewlines(text, end - 1, start);
+    counted = end - 1;
+    return { from, to: line };
+  });
 }
 
 const ONLY_MASKED = '(only masked values differ)';

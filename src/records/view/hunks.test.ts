@@ -24,6 +24,11 @@ describe('a diff', () => {
     expect(diff.groups[1]?.filter(({ hunk }) => hunk === 1).map(({ after: b }) => b)).toEqual([21, 22]);
   });
 
+  it('of a new file with very many lines is cut', () => {
+    const diff = diffGroups('', text(lines(200_000)));
+    expect(diff).toMatchObject({ added: 200_000, cut: 198_000 });
+  });
+
   it('keeps the numbers of hunks whose only difference is masked', () => {
     const diff = diffGroups(
       'KEY=one\n2\n3\n4\n5\n6\n7\n8\nend\n',

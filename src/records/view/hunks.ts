@@ -63,7 +63,8 @@ function rowsOf(near: readonly Hunk[], hunks: readonly Hunk[], texts: Texts): Di
   };
   for (const hunk of near) {
     keep(hunk.beforeStart);
-    rows.push(...changedRows(hunk, hunks.indexOf(hunk), texts));
+    // No spread argument: it would overflow the stack for a very long hunk.
+    for (const row of changedRows(hunk, hunks.indexOf(hunk), texts)) rows.push(row);
     before = hunk.beforeEnd;
     after = hunk.afterEnd;
   }

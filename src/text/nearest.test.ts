@@ -83,7 +83,25 @@ describe('nearest among several similar lines', () => {
   });
 });
 
+describe('the suggested text', () => {
+  it('is a whole line, even if the line is long', () => {
+    const line = `const words = "${Array.from({ length: 150 }, (_, i) => `word${i}`).join(' ')}";`;
+    expect(nearest(`a\n${line}\nb\n`, line.replace('word9 ', 'wrod9 '))?.anchor).toBe(line);
+  });
+
+  it('ends with a newline if the text to replace does', () => {
+    const file = 'first\r\nvalue = load(a, b);\r\nlast(of, all);';
+    expect(nearest(file, 'value = load(a, c);\n')?.anchor).toBe('value = load(a, b);\n');
+    expect(nearest(file, 'value = load(a, c);')?.anchor).toBe('value = load(a, b);');
+    expect(nearest(file, 'last(of, al);\n')?.anchor).toBe('last(of, all);');
+  });
+});
+
 describe('nearest for text that only looks equal', () => {
+  it('numbers the lines of a file that begins with an empty one', () => {
+    expect(nearest('\ncafe\u0301\n', '\ncaf\u00e9')?.shown).toBe('1: \n2: cafe\u0301');
+  });
+
   it.each([
     ['decomposed', 'the cafe\u0301 is open\n', 'caf\u00e9 is', 'cafe\u0301 is'],
     ['composed', 'the caf\u00e9 is open\n', 'cafe\u0301 is', 'caf\u00e9 is'],

@@ -64,11 +64,15 @@ export function nearest(text: string, anchor: string): Nearest | undefined {
   const shown = render(windows);
   if (others.length > 0) return { shown, difference: 'several places are equally similar' };
   const complete = splitLines(anchor).length === wanted.length && anchor.length <= MAX_ANCHOR_CHARS;
-  const lines = window.lines.slice(0, wanted.length);
-  const suggested = lines.join('\n');
-  const like = complete && lines.length === wanted.length && likeness >= MIN_SUGGESTED * wanted.length;
-  if (!like || suggested.length > MAX_SUGGESTED_CHARS || !isOnce(toLf(text), suggested)) return { shown };
-  return { shown, difference: differenceOf(wanted, lines, window.first), anchor: suggested };
+  const like = complete && window.lines.length === wanted.length && likeness >= MIN_SUGGESTED * wanted.length;
+  if (!like || window.end - window.start > 2 * MAX_SUGGESTED_CHARS) return { shown };
+  // The lines of the window may be cut, so take the text from the file. It ends with a newline only if
+  // the anchor does: the new text of the edit was written for that.
+  const lines = toLf(text.slice(window.start, window.end));
+  const suggested = anchor.endsWith('\n') ? lines : lines.replace(/\n$/, '');
+  if (suggested.length > MAX_SUGGESTED_CHARS || !isOnce(toLf(text), suggested)) return { shown };
+  const theirs = splitLines(suggested).map(withoutEnding);
+  return { shown, difference: differenceOf(wanted, theirs, window.first), anchor: suggested };
 }
 
 /** Forms of an anchor that look like it on a screen, each with the reason why the anchor itself was not found. */
@@ -93,7 +97,8 @@ function findLookAlike(text: string, anchor: string): Nearest | undefined {
   const at = indexOfLinear(text, found.anchor);
   const { from, to } = linesOfSpan(text, { start: at, end: at + found.anchor.length });
   const count = Math.min(MAX_LINES, to - from + 1);
-  const line = { score: 1, start: text.lastIndexOf('\n', at - 1) + 1, line: from, index: 0 };
+  const start = at === 0 ? 0 : text.lastIndexOf('\n', at - 1) + 1;
+  const line = { score: 1, start, line: from, index: 0 };
   const shown = render([windowAround(text, line, count)]);
   const { difference } = found;
   const suggests = found.anchor.length <= MAX_SUGGESTED_CHARS && isOnce(text, found.anchor);
@@ -192,7 +197,11 @@ interface Candidate {
 
 interface Window {
   readonly first: number;
+  /** The lines without endings. Long ones are cut. */
   readonly lines: readonly string[];
+  /** Offsets of the whole lines in the text, with the ending of the last one. */
+  readonly start: number;
+  readonly end: number;
 }
 
 function probesOf(wanted: readonly string[]): Probe[] {
@@ -281,13 +290,14 @@ function windowAround(text: string, candidate: Candidate, lines: number): Window
     first -= 1;
   }
   const shown: string[] = [];
-  for (let at = start; at < text.length && shown.length < lines; ) {
+  let at = start;
+  while (at < text.length && shown.length < lines) {
     const newline = text.indexOf('\n', at);
     const end = newline === -1 ? text.length : newline;
     shown.push(text.slice(at, Math.min(end, at + MAX_COMPARED_CHARS)).replace(/\r$/, ''));
     at = end + 1;
   }
-  return { first, lines: shown };
+  return { first, lines: shown, start, end: Math.min(at, text.length) };
 }
 
 function likenessOf(lines: readonly string[], wanted: readonly string[]): number {

@@ -35,6 +35,13 @@ describe('spliceBytes', () => {
     expect(answered).toBeGreaterThan(100);
   });
 
+  it('deletes the first line after a byte order mark with its ending', () => {
+    const spliced = spliceBytes(Buffer.from('\ufeffa\r\nb\r\n'), [{ oldString: 'a', newString: '' }], utf8);
+    expect(Buffer.from(spliced!.bytes).toString()).toBe('\ufeffb\r\n');
+    const other = spliceBytes(Buffer.from('xyza\nb\n'), [{ oldString: 'a', newString: '' }], utf8);
+    expect(Buffer.from(other!.bytes).toString()).toBe('xyz\nb\n');
+  });
+
   it('keeps every other byte of a file in an unknown encoding', () => {
     const bytes = Buffer.from([0xff, 0x41, 0x20, 0x42, 0x43, 0x0a, 0xc3]);
     const spliced = spliceBytes(bytes, [{ oldString: 'BC', newString: 'X' }]);

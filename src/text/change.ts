@@ -256,6 +256,7 @@ interface SpliceBytesOptions {
 
 const NEWLINE = 10;
 const RETURN = 13;
+const UTF8_MARK = Buffer.from('\ufeff');
 /**
  * The native search is slow for long texts (see match.ts). It therefore looks only for this many
  * first characters, and the rest is compared at each hit.
@@ -320,7 +321,8 @@ function findSpans(bytes: Buffer, edit: Edit, encoding: Encoding): Span[] | unde
 }
 
 function withLineEnding(bytes: Buffer, { start, end }: Span): Span {
-  if (start > 0 && bytes[start - 1] !== NEWLINE) return { start, end };
+  const isFirst = start === 0 || (start === UTF8_MARK.length && bytes.indexOf(UTF8_MARK) === 0);
+  if (!isFirst && bytes[start - 1] !== NEWLINE) return { start, end };
   if (bytes[end] === NEWLINE) return { start, end: end + 1 };
   const crlf = bytes[end] === RETURN && bytes[end + 1] === NEWLINE;
   return { start, end: crlf ? end + 2 : end };

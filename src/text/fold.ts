@@ -13,7 +13,7 @@ export type TolerantTier = Extract<MatchTier, 'line-endings' | 'trailing-space' 
  * `source[i]` on, up to the next entry. For an entry in `wide`, several characters come from a
  * single one.
  */
-interface Folded {
+export interface Folded {
   readonly text: string;
   readonly folded: readonly number[];
   readonly source: readonly number[];

@@ -114,7 +114,7 @@ function folded(text: string, anchor: string, tier: TolerantTier): Haystack | un
     anchor: pattern + lineEnd,
     spanOf: (start) => {
       const span = sourceSpan(whole, start, start + pattern.length);
-      return span && wholeEnding(text, span);
+      return span && wholeEnding(text, lineEnd === '' ? span : withTrailingSpace(text, span));
     },
   };
 }
@@ -124,6 +124,13 @@ interface Wanted {
   readonly limit: number;
   /** True if the spans must not overlap. */
   readonly apart: boolean;
+}
+
+/** Extends a span by the white space after it, which the anchor has too. Otherwise a replacement would double it. */
+function withTrailingSpace(text: string, { start, end }: Span): Span {
+  const space = /[^\S\r\n]*/y;
+  space.lastIndex = end;
+  return { start, end: end + (space.exec(text)?.[0].length ?? 0) };
 }
 
 function collect(haystack: Haystack, { limit, apart }: Wanted): { spans: Span[]; count: number } {
@@ -190,6 +197,15 @@ function bordersOf(pattern: string): Int32Array {
     borders[at] = length;
   }
   return borders;
+}
+
+/** Extends a span of whole lines by the ending of its last line; other spans are returned unchanged. */
+export function withLineEnding(text: string, span: Span): Span {
+  const begins = span.start === 0 || text[span.start - 1] === '\n';
+  const ending = /\r?\n/y;
+  ending.lastIndex = span.end;
+  const found = begins ? ending.exec(text) : null;
+  return found === null ? span : { start: span.start, end: span.end + found[0].length };
 }
 
 /** The lines of one anchor (a text to replace) in the old and the new version of a text. */

@@ -1,6 +1,6 @@
 import { type EqualRun, equalRuns } from './diff.ts';
-import { asTyped, fold, foldedOffset, sourceSpan } from './fold.ts';
-import { endingUsed, type LineEnding, toLf, withEnding } from './lines.ts';
+import { asTyped, type Folded, fold, foldedOffset, sourceSpan } from './fold.ts';
+import { endingUsed, type LineEnding, type Span, toLf, withEnding } from './lines.ts';
 import type { FoldTier } from './match.ts';
 
 /** Maximum comparisons to find what an edit's old and new text share. Beyond it, only equal ends count. */
@@ -10,7 +10,7 @@ const MAX_COST = 200_000;
 type Restyle = (region: string, neighbour: LineEnding | undefined) => string;
 
 /** A piece of the replacement: new text (`own`), or a stretch of the old text that the edit does not change. */
-type Part = { readonly own: string } | { readonly start: number; readonly end: number };
+type Part = { readonly own: string } | Span;
 
 interface Place {
   readonly region: string;
@@ -54,17 +54,33 @@ function assemble(parts: readonly Part[], place: Place): string | undefined {
       out += withEnding(own(part.own), ending);
       continue;
     }
-    const start = foldedOffset(anchor, part.start);
-    const end = foldedOffset(anchor, part.end);
-    const span = start < end ? sourceSpan(region, start, end) : undefined;
-    const kept =
-      span === undefined
-        ? place.anchor.slice(part.start, part.end)
-        : place.region.slice(withReturn(place.region, span.start), span.end);
+    const kept = keptText(part, place, { anchor, region });
     out += kept;
     ending = lastEnding(kept) ?? ending;
   }
   return out;
+}
+
+/** The file's text for a part that the edit keeps. */
+function keptText(
+  { start, end }: Span,
+  place: Place,
+  folded: { readonly anchor: Folded; readonly region: Folded },
+): string {
+  const [first, last] = [foldedOffset(folded.anchor, start), foldedOffset(folded.anchor, end)];
+  const span = first < last ? sourceSpan(folded.region, first, last) : undefined;
+  if (span === undefined) return place.anchor.slice(start, end);
+  const { region } = place;
+  let [from, to] = [withReturn(region, span.start), span.end];
+  // Folding drops white space at line ends. If the part begins or ends with some, keep that of the file.
+  if ((sourceSpan(folded.anchor, first, first + 1)?.start ?? start) > start)
+    while (isSpace(region[from - 1])) from -= 1;
+  if ((sourceSpan(folded.anchor, last - 1, last)?.end ?? end) < end) while (isSpace(region[to])) to += 1;
+  return region.slice(from, to);
+}
+
+function isSpace(character: string | undefined): boolean {
+  return character !== undefined && /[^\S\r\n]/.test(character);
 }
 
 /**

@@ -201,6 +201,18 @@ describe('applyEdits', () => {
   });
 });
 
+describe('spaces at a line end, where the quotes differ', () => {
+  it.each([
+    ['stay behind a changed word', '“a” b  \nc\n', '"a" b  \nc', '"a" x  \nc', '“a” x  \nc\n'],
+    ['stay at the end of the old text', '“a” b  \nc\n', '"a" b  ', '"x" b  ', '“x” b  \nc\n'],
+    ['are not doubled', '“a” b  \nc\n', '"a" b  ', '"a" x  ', '“a” x  \nc\n'],
+    ['stay before CRLF', '“a” b  \r\nc\r\n', '"a" b  \nc', '"a" x  \nd', '“a” x  \r\nd\r\n'],
+    ['are removed on demand', '“a” b  \nc\n', '"a" b  \nc', '"a" b\nc', '“a” b\nc\n'],
+  ])('%s', (_what, text, oldString, newString, expected) => {
+    expect(done(text, [edit(oldString, newString)])).toMatchObject({ text: expected, tier: 'punctuation' });
+  });
+});
+
 describe('whole lines', () => {
   it.each([
     ['one line', 'a\nb\nc\n', 'b', 'a\nc\n'],

@@ -12,7 +12,7 @@ import {
   splitLines,
   toLf,
 } from './lines.ts';
-import { type FoldTier, type FoundAnchor, findAnchor } from './match.ts';
+import { type FoldTier, type FoundAnchor, findAnchor, withLineEnding } from './match.ts';
 import { type Nearest, nearest } from './nearest.ts';
 import { restyler } from './restyle.ts';
 import type { PlacedEdit, Rivals } from './tiers/block.ts';
@@ -240,15 +240,6 @@ function landOrRefuse(text: string, landed: PlacedEdit | Rivals): Step | Failure
     changes: changesOf([span], [replacement.length]),
     tier,
   };
-}
-
-/** Extends a span of whole lines by the ending of its last line; other spans are returned unchanged. */
-function withLineEnding(text: string, span: Span): Span {
-  const begins = span.start === 0 || text[span.start - 1] === '\n';
-  const ending = /\r?\n/y;
-  ending.lastIndex = span.end;
-  const found = begins ? ending.exec(text) : null;
-  return found === null ? span : { start: span.start, end: span.end + found[0].length };
 }
 
 /** Matches an anchor (old text) that ends with a newline at the end of a file that lacks its final newline. */

@@ -67,6 +67,19 @@ describe('each mistake is ignored by its own tier', () => {
   });
 });
 
+describe('whole lines are deleted with their ending', () => {
+  it.each<[string, string, string, string]>([
+    ['line-numbers', 'a\nb\nc\n', '2\tb', 'a\nc\n'],
+    ['line-numbers', 'a\r\nb\r\nc\r\n', '1→a\n2→b', 'c\r\n'],
+    ['escapes', 'a\nsay("hi");\nc\n', 'say(\\"hi\\");', 'a\nc\n'],
+    ['escapes', 'a\n  say("hi");\nc\n', 'say(\\"hi\\");', 'a\n  \nc\n'],
+    ['indentation', 'a\n  b1\nc\n', 'b1\n', 'a\nc\n'],
+  ])('%s', (tier, text, oldString, expected) => {
+    const isIndented = tier === 'indentation';
+    expect(edited(text, isIndented ? `    ${oldString}` : oldString, '')).toEqual([expected, tier]);
+  });
+});
+
 describe('a final newline that the edit adds is written, as for an exact match', () => {
   it.each<[string, string, string, string, string]>([
     ['exact', '\tb1', '\tb1', '\tb2\n', '\tb2\n'],

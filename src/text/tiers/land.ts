@@ -1,5 +1,5 @@
 import { endingUsed, lineAt, type Span, splitLines, withEnding } from '../lines.ts';
-import { type FoundAnchor, findAnchor } from '../match.ts';
+import { type FoundAnchor, findAnchor, withLineEnding } from '../match.ts';
 import { type Block, blocksLike, type PlacedEdit, type Rivals, type Texts } from './block.ts';
 import { landOnBlock } from './lines.ts';
 
@@ -34,6 +34,15 @@ export function landOnFound(
   });
   const landed = block === undefined ? undefined : landOnBlock(text, texts, block);
   return landed?.tier === 'trailing-space' ? landed : undefined;
+}
+
+/** Writes the replacement with the line endings of its place. Deleting whole lines deletes their last ending, too. */
+function placed(text: string, { tier, span, replacement }: PlacedEdit): PlacedEdit {
+  const old = text.slice(span.start, span.end);
+  if (replacement === '' && !old.endsWith('\n'))
+    return { tier, span: withLineEnding(text, span), replacement };
+  const used = endingUsed(old) ?? endingUsed(text);
+  return { tier, span, replacement: withEnding(replacement, used === 'mixed' ? undefined : used) };
 }
 
 function spanOf({ lines }: Block): Span {
@@ -85,12 +94,7 @@ function landEscaped(text: string, { oldString, newString }: Texts): PlacedEdit 
     const [span] = found.spans;
     const replacement = undone(newString, way);
     if (span === undefined || (way !== ENTITIES && hasUnknown(newString, oldString, way))) return undefined;
-    const used = endingUsed(text.slice(span.start, span.end)) ?? endingUsed(text);
-    return {
-      tier: 'escapes',
-      span,
-      replacement: withEnding(replacement.text, used === 'mixed' ? undefined : used),
-    };
+    return placed(text, { tier: 'escapes', span, replacement: replacement.text });
   }
   return undefined;
 }
@@ -139,12 +143,7 @@ function landNumbered(text: string, { oldString, newString }: Texts): PlacedEdit
     const [span] = found.spans;
     if (span === undefined || !isAt(text, span, anchor.first)) continue;
     const replacement = withoutNumbers(newString, form, anchor.first);
-    const used = endingUsed(text.slice(span.start, span.end)) ?? endingUsed(text);
-    return {
-      tier: 'line-numbers',
-      span,
-      replacement: withEnding(replacement, used === 'mixed' ? undefined : used),
-    };
+    return placed(text, { tier: 'line-numbers', span, replacement });
   }
   return undefined;
 }

@@ -39,6 +39,8 @@ describe('isSecretPath', () => {
     '.env.example',
     '.env.sample',
     '.env.template',
+    '.env.production.example',
+    'a/.env.local.sample',
     'env.ts',
     'src/secrets.ts',
     'keys.md',
@@ -272,11 +274,23 @@ describe('no form of a value in a secret file is shown', () => {
       'u:$1$V',
     ],
     ...['//r:8080/:_password="V"', ' password "V"', 'machine h login u password V', '<password>V</password>'],
-    ...['<server id="V"/>', 'Private-Lines: 1\nV', 'x = {\n a = "V"\n}', 'x = <<EOT\nV\nEOT', '[[V, V]]'],
+    ...['<password>a"V</password>', '<password><![CDATA[V]]></password>', "<server id='V'/>", '<a b = "V">'],
+    ...[
+      '# A = V',
+      '; a = V',
+      '# api_key: V',
+      '#   - Password: V',
+      '<server id="V"/>',
+      'Private-Lines: 1\nV',
+      'x = {\n a = "V"\n}',
+      'x = <<EOT\nV\nEOT',
+      '[[V, V]]',
+    ],
   ])('%j', (text) => expect(masked(text.replaceAll('V', V), { secretFile: true })).not.toContain(V));
 
   it.each([
     '# a note',
+    '# Note: keep this first',
     '[default]',
     '{',
     '  },',

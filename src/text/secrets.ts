@@ -11,7 +11,7 @@ export const MASK = '[masked]';
  */
 const SECRET_FILES = new RegExp(
   [
-    /(^|\/)\.env(rc|\.(?!example$|sample$|template$|dist$|defaults$)[^/]+)?$/i,
+    /(^|\/)\.env(rc|\.(?!([^/]+\.)?(example|sample|template|dist|defaults)$)[^/]+)?$/i,
     /(^|\/)(?!example\.|sample\.)[^/]+\.env$/i,
     /\.(pem|key|p12|pfx|jks|keystore|ppk|kubeconfig|tfvars(\.json)?|tfstate(\.backup)?)$/i,
     /(^|\/)id_(rsa|dsa|ecdsa|ed25519)(_sk)?$/i,

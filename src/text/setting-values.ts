@@ -6,13 +6,20 @@ import type { Span } from './lines.ts';
  */
 const HARMLESS =
   /^\s*(?:[{}[\](),:][\s{}[\](),:]*|---|\.\.\.|-----(?:BEGIN|END) [A-Z0-9 ]+-----|\[[\w .:/@-]+\]|(?:[#;]|\/\/[ \t]).*)?$/;
-/** Matches a setting that was commented out. */
-const COMMENTED = /^(\s*[#;]+[ \t]*(?:export[ \t]+)?[\w.-]+=)(\S.*)$/;
+/** Matches the beginning of a setting that was commented out: its name and its mark, `=` or `:`. */
+const COMMENTED = /^\s*[#;]+[ \t]*(?:-[ \t]+)?(?:export[ \t]+)?([\w.-]+)[ \t]*([=:])[ \t]*(?=\S)/;
+/** Matches names of secrets. In comments, only such a name may be followed by a colon: prose has colons, too. */
+const SECRET_NAME = /passw|secret|token|key/i;
 /** Matches a line of a .netrc file. NETRC_VALUE matches the secret parts of the line. */
 const NETRC = /^\s*(?:machine|default|login|password|account)(?:\s+[^\s:=]|\s*$)/;
 const NETRC_VALUE = /\b((?:password|account)[ \t]+)("[^"]*"|\S+)/g;
-/** Matches the texts and attributes of an XML line. */
-const XML_VALUE = /(>|=")([^<>"]+)/g;
+/** Match the texts and attributes of an XML line. */
+const XML_VALUES: readonly RegExp[] = [
+  /(>)([^<]+)/g,
+  /(=\s*")([^"]+)/g,
+  /(=\s*')([^']+)/g,
+  /(<!\[CDATA\[)(.+?)(?=\]\]>|$)/g,
+];
 
 const PREFIX = /\s*(?:-\s+)*(?:(?:export|set|setx|declare|readonly|typeset|env)\s+(?:-\w+\s+)*)?/iy;
 const BETWEEN = /(?:[\s,{}[\]]|[|>][+-]?\d?\s*$)*/y;
@@ -45,11 +52,12 @@ export function settingSpans(text: string): Span[] {
 }
 
 function lineSpans(line: string): Span[] {
-  const commented = COMMENTED.exec(line);
-  if (commented !== null) return [{ start: commented[1]?.length ?? 0, end: line.trimEnd().length }];
+  const [beginning, name = '', mark] = COMMENTED.exec(line) ?? [];
+  if (beginning !== undefined && (mark === '=' || SECRET_NAME.test(name)))
+    return [{ start: beginning.length, end: line.trimEnd().length }];
   if (HARMLESS.test(line)) return [];
   if (NETRC.test(line)) return groupSpans(line, NETRC_VALUE);
-  if (/^\s*</.test(line)) return groupSpans(line, XML_VALUE);
+  if (/^\s*</.test(line)) return XML_VALUES.flatMap((pattern) => groupSpans(line, pattern));
   return flowSpans(line);
 }
 

@@ -91,8 +91,14 @@ export async function approvalsOf(
   return { entries };
 }
 
-function needsApproval({ policy }: World, relative: string): boolean {
-  return matchingGlob(policy.approve, relative) !== undefined;
+/** True if a glob matches the path or, as for protected paths, a folder that contains it. */
+function needsApproval({ policy: { approve } }: World, relative: string): boolean {
+  if (matchingGlob(approve, relative) !== undefined) return true;
+  // A negated glob matches nearly every folder, so it counts for the path alone.
+  const plain = approve.filter((glob) => !glob.startsWith('!'));
+  for (let end = relative.lastIndexOf('/'); end > 0; end = relative.lastIndexOf('/', end - 1))
+    if (matchingGlob(plain, relative.slice(0, end)) !== undefined) return true;
+  return false;
 }
 
 /** The paths inside moved folders that match the `approve` globs, at their old and new places. */

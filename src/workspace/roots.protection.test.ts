@@ -61,6 +61,8 @@ describe('globReach', () => {
     ['conf/secrets/**', 'src', 0],
     ['conf/secrets/**', 'conf/other', 0],
     ['conf/*/keys', 'conf/any', ALL],
+    ['conf/secrets/', 'conf', ALL],
+    ['/conf/secrets', 'conf', ALL],
     ['*.key', 'src', 0],
     ['*/x', 'src', ALL],
     ['{a,b}/x', 'src', ALL],

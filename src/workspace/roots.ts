@@ -2,7 +2,7 @@ import { realpathSync, statSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import { errnoOf, Fault, isMissing } from '../model/fault.ts';
 import { isBelow, isWithin, type ResolvedPath } from '../model/path.ts';
-import { type PathMatch, policyGlobMatcher } from '../text/glob/glob.ts';
+import { type PathMatch, plainGlob, policyGlobMatcher } from '../text/glob/glob.ts';
 import {
   foldPath,
   type Lexical,
@@ -313,7 +313,7 @@ export class Protection {
  */
 export function globReach(glob: string, folder: string): number {
   if (/[{}()!\\]/.test(glob)) return Number.POSITIVE_INFINITY;
-  const parts = glob.toLowerCase().split('/');
+  const parts = plainGlob(glob).toLowerCase().split('/');
   const last = parts.at(-1) === '**' ? -1 : parts.length;
   if (parts[0] !== '**')
     return leadsInto(parts, folder.toLowerCase().split('/')) ? Number.POSITIVE_INFINITY : 0;

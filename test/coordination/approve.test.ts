@@ -36,6 +36,16 @@ describe('policy approve', () => {
     await refusal(t.session.announce([{ kind: 'edit', path: 'deploy/prod.yaml', edits: EDIT }]), 'PROTECTED');
   });
 
+  it.each([['deploy'], ['deploy/'], ['/deploy/**'], ['./deploy']])(
+    'refuses changes in a folder that is listed as %j',
+    async (glob) => {
+      const t = await desk({ session: 'one', policy: { approve: [glob] } });
+      await t.put('deploy/eu/other.yaml', 'x\n');
+      await refusal(t.session.write('deploy/eu/prod.yaml', 'x\n'), 'PROTECTED');
+      await ok(t.session.write('deployed.yaml', 'x\n'));
+    },
+  );
+
   it('asks about a new file, not about the folders that are created for it', async () => {
     const t = await desk({ session: 'one', policy: { approve: ['deploy/**'] } });
     const refused = await refusal(t.session.write('deploy/eu/prod.yaml', 'x\n'), 'PROTECTED');

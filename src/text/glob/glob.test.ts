@@ -93,6 +93,11 @@ describe('policyGlobMatcher', () => {
     ['**.pem', ['a.pem', 'x/y/b.pem'], []],
     ['.git/**', ['.git', '.GIT/config', '.git/a/b'], ['x/.git', '.gitignore']],
     ['*/**', ['a/b', 'a/b/c'], ['a']],
+    ['secret/', ['secret', 'SECRET/a/b'], ['x/secret', 'secrets']],
+    ['**/secret/', ['secret', 'x/secret', 'x/secret/a'], ['x/secrets']],
+    ['/secret/**', ['secret', 'secret/a'], ['x/secret/a']],
+    ['./secret.txt', ['secret.txt'], ['x/secret.txt']],
+    ['{a,/b}/', ['a', 'a/x', 'b/x'], ['c']],
     ['[!a]x', ['bx', 'BX'], ['ax', 'AX']],
     ['[a-c]x', ['bx', 'BX'], ['dx']],
     ['!(a)', ['b'], ['a', 'A']],
@@ -105,7 +110,7 @@ describe('policyGlobMatcher', () => {
 
   it('protects what picomatch matches, ignoring case and including dot files', () => {
     // These pieces contain neither `+` nor `|`, which picomatch treats as regular expression syntax, and no empty
-    // names between two slashes.
+    // names between two slashes. A slash at either end has a meaning of its own here.
     const pieces = [
       '*',
       '**',
@@ -127,7 +132,7 @@ describe('policyGlobMatcher', () => {
       .filter(isTried);
     const options = { dot: true, posix: true, nocase: true, flags: 'is' };
     const unlike = globs
-      .filter((glob) => !/\/\/|\*\*[^/.*]|\*\*\.txt./.test(glob))
+      .filter((glob) => !/^\/|\/$|\/\/|\*\*[^/.*]|\*\*\.txt./.test(glob))
       .filter((glob) =>
         names.some((name) => policyGlobMatcher(glob)(name) !== picomatch(glob, options)(name)),
       );

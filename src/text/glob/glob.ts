@@ -59,9 +59,18 @@ export function policyGlobMatcher(glob: string): PathMatch {
   // `!(a)` is a group, not a negated pattern.
   const marks = /^!*(?!\()/.exec(glob)?.[0].length ?? 0;
   return negatable(glob, marks, (pattern) => {
-    const deep = pattern.replaceAll(/(?<=^|\/)\*\*(?=\.)/g, '**/*');
+    const deep = plainGlob(pattern).replaceAll(/(?<=^|\/)\*\*(?=\.)/g, '**/*');
     return matchParts(readParts(deep, 'any case'), 'folder and below');
   });
+}
+
+/**
+ * A glob of the policy in the form that is matched: without `/` or `./` at the beginning, and with
+ * `x/**` for `x/`. Paths of the policy are relative to the root, so otherwise such a glob would
+ * match nothing, and protect nothing.
+ */
+export function plainGlob(glob: string): string {
+  return glob.replace(/^(?:\.?\/+)+/, '').replace(/(?<=[^/])\/+$/, '/**');
 }
 
 /** The first glob of the policy that matches a path; undefined if none does. */

@@ -111,7 +111,7 @@ type Chars = string | Uint8Array;
  */
 function lineChangesOf(before: Chars, after: Chars, changes: readonly Change[]): LineChange[] {
   const counter = new LineCounter(before);
-  return changes.map((change) => {
+  return joinedChanges(changes, (change) => {
     const start = startOfLine(before, change.before.start);
     const shared = !(endsLine(before, change.before.end) && endsLine(after, change.after.end));
     const end = shared ? endOfLine(before, change.before.end) : change.before.end;
@@ -127,6 +127,23 @@ function lineChangesOf(before: Chars, after: Chars, changes: readonly Change[]):
       }),
     };
   });
+}
+
+/**
+ * The line changes of several changes. Two changes of the same line become one, in which every
+ * added line may hold text of every replaced line.
+ */
+function joinedChanges(changes: readonly Change[], of: (change: Change) => LineChange): LineChange[] {
+  const joined: LineChange[] = [];
+  for (const next of changes.map(of)) {
+    const last = joined.at(-1);
+    if (last === undefined || next.from >= last.from + last.removed) joined.push(next);
+    else {
+      const [removed, added] = [last.removed + next.removed - 1, last.added + next.added - 1];
+      joined[joined.length - 1] = { from: last.from, removed, added, mixed: 'all' };
+    }
+  }
+  return joined;
 }
 
 /** The added lines that begin or end with text of the old lines. */

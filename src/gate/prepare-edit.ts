@@ -207,7 +207,7 @@ function judgeTouched({ world, intent, view, planned, change }: TouchedEdit): re
   if (change !== undefined && !appendsFreely(world, intent)) {
     const ranges = mergeRanges([...change.stillSeen, ...samePlaces(intent, change)]);
     const seen = { kind: 'lines', ranges } as const;
-    if (!touched.every((range) => covers(seen, range))) return stale(view);
+    if (!touched.every((range) => covers(seen, range)) || !isPlacedAsSeen(intent, change)) return stale(view);
   }
   const text =
     intent.kind === 'insert' ? intent.content : intent.edits.map((edit) => edit.newString).join('\n');
@@ -237,6 +237,20 @@ function samePlaces(intent: TextIntent, change: OutsideChange): LineRange[] {
   if (intent.kind === 'insert') return [];
   const single = intent.edits.filter((edit) => edit.replaceAll !== true);
   return single.flatMap((edit) => change.samePlace(edit.oldString) ?? []);
+}
+
+/**
+ * False if the line number of a hunk may have chosen another place than the one that was meant,
+ * because it counts lines of the file as the session saw it.
+ */
+function isPlacedAsSeen(intent: TextIntent, change: OutsideChange): boolean {
+  if (intent.kind === 'insert') return true;
+  const hunks = intent.edits.filter(({ lines }) => lines?.near !== undefined);
+  // The last line of the file may lack the ending that the last line of a hunk always has.
+  return hunks.every(
+    ({ oldString }) =>
+      (change.samePlace(oldString) ?? change.samePlace(oldString.replace(/\n$/, ''))) !== undefined,
+  );
 }
 
 /**

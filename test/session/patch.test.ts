@@ -292,6 +292,19 @@ describe('a unified diff', () => {
     );
   });
 
+  it('is refused as STALE where its line number no longer chooses the place that was meant', async () => {
+    const t = await desk();
+    const text = `h\n${'s\nt\nu\n'.repeat(4)}end\nlast`;
+    const hunk = (...lines: string[]) => unified('--- a/p.txt', '+++ b/p.txt', ...lines);
+    const equal = hunk('@@ -5,3 +5,3 @@', ' s', '-t', '+T', ' u');
+    await t.put('p.txt', text);
+    await ok(t.session.read('p.txt'));
+    await t.put('p.txt', `1\n2\n3\n${text}`);
+    await refusal(t.session.patch(equal), 'STALE');
+    await ok(t.session.patch(hunk('@@ -14,2 +14,2 @@', '-end', '+END', ' last')));
+    expect(t.text('p.txt')).toBe(`1\n2\n3\n${text.replace('end', 'END')}`);
+  });
+
   it.each([
     ['wrong counts', ['--- a.txt', '+++ a.txt', '@@ -1,5 +1,1 @@', '-one', '+ONE']],
     ['a binary', ['diff --git a/a b/a', 'Binary files a/a and b/a differ']],

@@ -110,6 +110,12 @@ describe('flags', () => {
     ],
     ['a clean whole view clears the flag', view(WHOLE, { flags: clamped }), view(WHOLE), { clamped: false }],
     [
+      'a view with another flag clears none',
+      view(WHOLE, { flags: clamped }),
+      view(WHOLE, { flags: flags({ redacted: true }) }),
+      { clamped: true, redacted: true },
+    ],
+    [
       'a cut view of lines that were seen uncut does not set the flag',
       view(WHOLE),
       view(lines([3, 4]), { flags: clamped }),

@@ -185,6 +185,8 @@ function mergeFlags(old: Sighting, next: Sighting): SightingFlags {
 function taint(flag: 'clamped' | 'redacted', old: Sighting, next: Sighting): boolean {
   if (old.flags[flag] === next.flags[flag]) return next.flags[flag];
   const [tainted, clean] = old.flags[flag] ? [old, next] : [next, old];
+  // A line may have been masked in one view and cut in the other, and was then never shown completely.
+  if (clean.flags.clamped || clean.flags.redacted) return true;
   if (clean.coverage.kind === 'whole') return false;
   if (tainted.coverage.kind !== 'lines') return true;
   return !rangesOf(tainted.coverage, 0).every((range) => covers(clean.coverage, range));

@@ -123,17 +123,18 @@ async function seenFile(world: World, sighting: Sighting): Promise<Effect | unde
   if (!outcome.ok) return undefined;
   const { located } = outcome;
   const { key, relative } = located.place.path;
-  let before: Side;
   try {
     if (!located.exists || !located.stats.isFile()) return undefined;
     const { stamp, racy, fingerprint } = sighting;
     const same = stamp !== undefined && !racy && sameStamp(stamp, stampOf(located.stats));
-    if (same && fingerprint !== undefined) before = fileSide(fingerprint, modeOf(located.stats), 'kept');
-    else before = (await foundAt(world, key)).side;
+    const before =
+      same && fingerprint !== undefined
+        ? fileSide(fingerprint, modeOf(located.stats), 'kept')
+        : (await readableAt(world, key))?.side;
+    return before === undefined ? undefined : { key, relative, before, after: before };
   } finally {
     located.place.dir.close();
   }
-  return { key, relative, before, after: before };
 }
 
 /**
@@ -175,11 +176,20 @@ export async function effectAt(
   const { place } = outcome.located;
   place.dir.close();
   const { key, relative } = place.path;
+  const found = await readableAt(world, key);
+  return found === undefined ? undefined : { key, relative, before: found.side, after: found.side };
+}
+
+/**
+ * The present state at a key. Undefined if it cannot be read, for example without permission or if
+ * it is a FIFO. One such file must not keep the changes of all others from being recorded.
+ */
+async function readableAt(world: World, key: string): Promise<FoundSide | undefined> {
   try {
-    const { side } = await foundAt(world, key);
-    return { key, relative, before: side, after: side };
+    return await foundAt(world, key);
   } catch (error) {
-    if (error instanceof Fault) return undefined;
+    const { roots } = world.workspace;
+    if (error instanceof Fault && roots.every((root) => world.workspace.stands(root))) return undefined;
     throw error;
   }
 }
@@ -194,7 +204,8 @@ export async function commandTurnouts(
   for (const effect of effects) {
     const sighting = await ledger.recall(effect.key);
     if (sighting !== undefined && isUntouched(world, effect, sighting)) continue;
-    turnouts.push({ effect, now: await foundAt(world, effect.key) });
+    const now = await readableAt(world, effect.key);
+    if (now !== undefined) turnouts.push({ effect, now });
   }
   const known = new Set(effects.map(({ key }) => key));
   for (const snapshot of foreign?.command?.snapshots ?? []) {

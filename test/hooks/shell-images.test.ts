@@ -1,4 +1,4 @@
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { lookfirst, objects } from '../support/command-line.ts';
@@ -37,5 +37,13 @@ describe('a shell command without a layer', () => {
     for (const name of ['a.txt', 'b.txt']) await agent.read(name, 'one\n');
     await agent.shell('rm a.txt && mkfifo a.txt && echo two >> b.txt');
     expect(await changes()).toMatchObject([{ effects: [{ relative: 'b.txt' }] }]);
+  });
+
+  it('is not delayed by a very large file that git does not know', { timeout: 60_000 }, async () => {
+    writeFileSync(path('large'), '');
+    truncateSync(path('large'), 2 ** 40);
+    const begun = Date.now();
+    expect(await new Hooked(places).shell('true')).toMatchObject({ verdict: 'pass' });
+    expect(Date.now() - begun).toBeLessThan(20_000);
   });
 });

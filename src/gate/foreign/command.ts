@@ -151,15 +151,32 @@ async function looseFiles(
   const found: Effect[] = [];
   for (const path of loose) {
     if (signal.aborted) return { unavailable: 'the time limit was reached' };
-    const effect = await effectAt(world, `${root}/${path}`, 'parents');
-    if (effect === undefined || effects.has(effect.key)) continue;
-    bytes += effect.before.kind === 'file' ? effect.before.fingerprint.size : 0;
+    const { key, size } = sizeAt(world, `${root}/${path}`) ?? {};
+    if (key === undefined || size === undefined || effects.has(key)) continue;
+    // Check the size before the file is read: a file of gigabytes would delay every command by
+    // seconds.
+    bytes += size;
     if (bytes > MAX_LOOSE_BYTES) return { unavailable: 'the files that are not committed are too large' };
+    const effect = await effectAt(world, key, 'parents');
+    if (effect === undefined) continue;
     found.push(effect);
     effects.set(effect.key, effect);
   }
   await keepBefore(world, found);
   return { ok: true };
+}
+
+/** The key and size of a file; the size of anything else is 0. Undefined if the path is protected. */
+function sizeAt(
+  { workspace }: World,
+  path: string,
+): { readonly key: string; readonly size: number } | undefined {
+  const outcome = workspace.locate(path, 'undo', 'parents');
+  if (!outcome.ok) return undefined;
+  const { located } = outcome;
+  located.place.dir.close();
+  const size = located.exists && located.stats.isFile() ? Number(located.stats.size) : 0;
+  return { key: located.place.path.key, size };
 }
 
 /**

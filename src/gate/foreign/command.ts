@@ -225,9 +225,8 @@ export async function commandTurnouts(
     if (now !== undefined) turnouts.push({ effect, now });
   }
   const known = new Set(effects.map(({ key }) => key));
-  for (const snapshot of foreign?.command?.snapshots ?? []) {
-    turnouts.push(...(await snapshotTurnouts(world, snapshot, known)));
-  }
+  for (const snapshot of foreign?.command?.snapshots ?? [])
+    for (const turnout of await snapshotTurnouts(world, snapshot, known)) turnouts.push(turnout);
   return turnouts;
 }
 

@@ -1,4 +1,5 @@
-import { chmodSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { chmodSync, existsSync, lstatSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { lookfirst, objects } from '../support/command-line.ts';
@@ -8,6 +9,7 @@ import { type Scratch, scratch } from '../support/tree.ts';
 
 let places: Scratch;
 const path = (name: string): string => join(places.root, name);
+const mode = (name: string): number => lstatSync(path(name)).mode & 0o777;
 
 async function changes(): Promise<Record<string, unknown>[]> {
   return objects(await lookfirst(places, ['log', '--kind', 'change', '--json']));
@@ -45,5 +47,46 @@ describe('a shell command without a layer', () => {
     const begun = Date.now();
     expect(await new Hooked(places).shell('true')).toMatchObject({ verdict: 'pass' });
     expect(Date.now() - begun).toBeLessThan(20_000);
+  });
+});
+
+describe('the permissions of a tracked file that the session has not seen', () => {
+  const git = (...args: readonly string[]): unknown =>
+    execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...args], { cwd: places.root });
+
+  beforeEach(() => {
+    git('init', '-q');
+    git('add', '.');
+    git('commit', '-qm', 'one');
+    chmodSync(path('a.txt'), 0o600);
+    git('status');
+  });
+
+  it('stay as they are when a command is undone', async () => {
+    // A script, because hooks deny a command line that certainly changes an unread file.
+    writeFileSync(join(places.outside, 'edit'), 'sed -i s/one/two/ a.txt');
+    await new Hooked(places).shell(`sh ${join(places.outside, 'edit')}`);
+    expect(readFileSync(path('a.txt'), 'utf8')).toBe('two\n');
+    expect(await lookfirst(places, ['undo'])).toMatchObject({ code: 0 });
+    expect([readFileSync(path('a.txt'), 'utf8'), mode('a.txt')]).toEqual(['one\n', 0o600]);
+  });
+
+  it('are no change if the command changed only the time of the file', async () => {
+    await new Hooked(places).shell('touch -d 2001-01-01 a.txt');
+    expect(await changes()).toEqual([]);
+  });
+
+  it('are a change if the file became executable, which can be undone', async () => {
+    await new Hooked(places).shell('chmod u+x a.txt');
+    expect(mode('a.txt')).toBe(0o700);
+    expect(await lookfirst(places, ['undo'])).toMatchObject({ code: 0 });
+    expect(mode('a.txt')).toBe(0o600);
+  });
+
+  it('come from the umask if the file was removed', async () => {
+    await new Hooked(places).shell('rm a.txt');
+    expect(existsSync(path('a.txt'))).toBe(false);
+    expect(await lookfirst(places, ['undo'])).toMatchObject({ code: 0 });
+    expect(mode('a.txt')).toBe(0o666 & ~process.umask());
   });
 });

@@ -275,7 +275,8 @@ async function snapshotTurnouts(
   const turnouts: Turnout[] = [];
   for (const { key, relative, now, ...candidate } of found) {
     const raw = !('unavailable' in converted) && !converted.has(candidate.path);
-    const before = await sideBefore(world, candidate, { bytes: bytes.get(candidate.path), raw });
+    const mode = modeBefore(candidate, now.side);
+    const before = await sideBefore(world, { ...candidate, mode }, { bytes: bytes.get(candidate.path), raw });
     turnouts.push({ effect: { key, relative, before, after: before }, now });
   }
   const kept = turnouts.flatMap(({ effect: { before } }) =>
@@ -286,12 +287,25 @@ async function snapshotTurnouts(
 }
 
 /**
+ * The permissions of a tracked file before the command. Git stores only whether the file is
+ * executable, so all other permissions count as unchanged: an undo must not give others access to a
+ * file. A deleted file probably had the permissions that the umask leaves.
+ */
+function modeBefore({ mode = 0o644 }: Candidate, now: Side): number {
+  const wasExecutable = (mode & 0o100) !== 0;
+  if (now.kind !== 'file') return (wasExecutable ? 0o777 : 0o666) & ~process.umask();
+  const isExecutable = (now.mode & 0o100) !== 0;
+  if (wasExecutable === isExecutable) return now.mode;
+  return wasExecutable ? now.mode | ((now.mode & 0o444) >> 2) : now.mode & ~0o111;
+}
+
+/**
  * The state, before the command, of a file that the command may have changed. Stores the bytes for
  * an undo if git has them unconverted. The caller must sync them.
  */
 async function sideBefore(
   world: World,
-  { blob, mode = 0o644, link }: Candidate,
+  { blob, mode, link }: Candidate & { readonly mode: number },
   { bytes, raw }: { readonly bytes: Buffer | undefined; readonly raw: boolean },
 ): Promise<Side> {
   if (blob === undefined) return ABSENT;

@@ -361,16 +361,17 @@ function runGit(root: string, args: readonly string[], options: GitOptions): Pro
     const child = spawn('git', args, { cwd: root, env, signal, stdio: ['pipe', 'pipe', 'pipe'] });
     const out: Buffer[] = [];
     const err: Buffer[] = [];
-    child.stdout.on('data', (part: Buffer) => out.push(part));
-    child.stderr.on('data', (part: Buffer) => err.push(part));
+    // Without free file descriptors, the child has no pipes.
+    child.stdout?.on('data', (part: Buffer) => out.push(part));
+    child.stderr?.on('data', (part: Buffer) => err.push(part));
     child.on('error', (error: NodeJS.ErrnoException) => resolve({ ok: false, reason: reasonOf(error) }));
     child.on('close', (code) => {
       const [reason = ''] = Buffer.concat(err).toString('utf8').split('\n', 1);
       if (code === 0) resolve({ ok: true, stdout: Buffer.concat(out) });
       else resolve({ ok: false, reason: reason === '' ? `git ended with ${code}` : reason });
     });
-    child.stdin.on('error', () => undefined);
-    child.stdin.end(input ?? '');
+    child.stdin?.on('error', () => undefined);
+    child.stdin?.end(input ?? '');
   });
 }
 

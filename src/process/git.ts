@@ -15,13 +15,14 @@ export async function ignoredByGit(folder: string, paths: readonly string[]): Pr
   const text = await new Promise<string>((resolve) => {
     const child = spawn('git', args, { cwd: folder, stdio: ['pipe', 'pipe', 'ignore'], timeout: TIMEOUT_MS });
     let output = '';
-    child.stdout.on('data', (chunk: Buffer) => {
-      output += chunk.toString('utf8');
-    });
     child.once('error', () => resolve(''));
     child.once('close', () => resolve(output));
-    child.stdin.once('error', () => undefined);
-    child.stdin.end(paths.join('\0'));
+    // Without free file descriptors, the child has no pipes.
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+    child.stdin?.once('error', () => undefined);
+    child.stdin?.end(paths.join('\0'));
   });
   return new Set(text.split('\0').filter((path) => path !== ''));
 }
@@ -94,10 +95,11 @@ export function headRevision(folder: string): Promise<string | undefined> {
       timeout: TIMEOUT_MS,
     });
     let output = '';
-    child.stdout.on('data', (chunk: Buffer) => {
+    child.once('error', () => resolve(undefined));
+    // Without free file descriptors, the child has no pipes.
+    child.stdout?.on('data', (chunk: Buffer) => {
       output += chunk.toString('utf8');
     });
-    child.once('error', () => resolve(undefined));
     child.once('close', (code) => resolve(code === 0 ? output.trim() : undefined));
   });
 }

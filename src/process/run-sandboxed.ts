@@ -136,16 +136,44 @@ function spawnSandbox(
   const perl = plan.profile.kind === 'undo' ? tools.perl : undefined;
   const [program = '', ...args] =
     perl === undefined ? bubblewrapArgv(tools, complete) : perlArgv(tools, perl, complete);
-  return spawn(program, args, {
-    cwd: perl === undefined ? plan.layer : '/',
-    // Use the locale `C`, because loading the files of another locale takes as long as mounting.
-    // Also, `explain` in probe.ts expects English messages.
-    env: { ...env, LC_ALL: 'C' },
-    stdio: stdioOf(stream, perl),
-    // Give the command its own process group, so that `end` reaches every process. A command at a
-    // terminal stays in the terminal's group.
-    detached: stream === 'pipe',
-  });
+  return started(() =>
+    spawn(program, args, {
+      cwd: perl === undefined ? plan.layer : '/',
+      // Use the locale `C`, because loading the files of another locale takes as long as mounting.
+      // Also, `explain` in probe.ts expects English messages.
+      env: { ...env, LC_ALL: 'C' },
+      stdio: stdioOf(stream, perl),
+      // Give the command its own process group, so that `end` reaches every process. A command at a
+      // terminal stays in the terminal's group.
+      detached: stream === 'pipe',
+    }),
+  );
+}
+
+/** Starts a program, or throws a Fault if the system cannot start it. */
+function started(start: () => ChildProcess): ChildProcess {
+  try {
+    const child = start();
+    // Without free file descriptors, Node makes no pipes and reports the error in an event. Other
+    // errors are left to `closed`.
+    if ((child.stdio as unknown) !== undefined) return child;
+    child.once('error', () => {});
+  } catch (error) {
+    const errno = errnoOf(error);
+    if (errno === undefined) throw error;
+    throw notStarted(errno, error);
+  }
+  throw notStarted('EMFILE');
+}
+
+const MEANING: Readonly<Record<string, string>> = {
+  E2BIG: 'the command line or the environment is too long (E2BIG)',
+  EMFILE: 'this process or the system has too many open files (EMFILE)',
+};
+
+function notStarted(errno: string, cause?: unknown): Fault {
+  const message = `the command was not started: ${MEANING[errno] ?? errno}`;
+  return new Fault('IO_FAILED', message, { cause, reason: errno, unchanged: true });
 }
 
 /** Lets the sandbox mount the layer and start the command. If the layer cannot be made, the sandbox ends. */

@@ -18,17 +18,11 @@ import { lockKeys } from '../keys.ts';
 import { type RestorePlace, restoreSteps } from '../restore-many.ts';
 import { worldFor } from '../step.ts';
 import type { World } from '../world.ts';
+import { type LayerContent, layerKeys, readLayer } from './layer-content.ts';
 import { bytesAfter, bytesBefore, plainText } from './lost-update.ts';
+import { shownNameOf } from './shown-name.ts';
 import { type Vetted, vetWrites } from './vet-writes.ts';
-import {
-  type LayerContent,
-  layerKeys,
-  readLayer,
-  readWriteSet,
-  shownNameOf,
-  type WriteSet,
-  type Written,
-} from './write-set.ts';
+import { readWriteSet, type WriteSet, type Written } from './write-set.ts';
 
 /**
  * Maximum number of tries to commit. If a program changes a file during a try, the next try

@@ -19,7 +19,8 @@ import { merge3 } from '../../text/merge.ts';
 import { approvalsOf } from '../approval.ts';
 import type { World } from '../world.ts';
 import { bytesAfter, bytesBefore, lostDiff, lostUpdate, plainText } from './lost-update.ts';
-import { nameOf, shownNameOf, type Written } from './write-set.ts';
+import { nameOf, shownNameOf } from './shown-name.ts';
+import type { Written } from './write-set.ts';
 
 /** At most this many refusals are listed; the message counts the rest. */
 const MAX_REFUSALS = 50;

@@ -4,18 +4,17 @@ import { microseconds, type Side, sameSide } from '../../model/entry.ts';
 import { errnoOf } from '../../model/fault.ts';
 import type { FileKind, PinnedDirectory, Place, ResolvedPath } from '../../model/path.ts';
 import { type Outcome, type Refusal, type Refused, refused } from '../../model/verdict.ts';
-import { type Layer, upperFolder } from '../../process/layer.ts';
 import {
   type AccessList,
-  type AttributeReader,
   accessList,
   type LayerEntry,
   layerBytes,
-  layerEntries,
   NOT_UTF8,
 } from '../../process/layer-entries.ts';
 import { ABSENT, fileSide } from '../step.ts';
 import type { World } from '../world.ts';
+import { absoluteIn, type LayerContent } from './layer-content.ts';
+import { shownNameOf } from './shown-name.ts';
 
 /** A command's effect on one path. */
 export interface Written {
@@ -41,20 +40,6 @@ export interface WriteSet {
   readonly leftOut: readonly { readonly path: string; readonly kind: FileKind }[];
   /** Paths whose setuid and setgid bits, set by the command, are not committed. */
   readonly droppedBits: readonly string[];
-}
-
-/** A command's writes, per folder of its layer. Read a layer only once: reading it changes some files' modes. */
-export interface LayerContent {
-  readonly beganNs: bigint;
-  readonly folders: readonly { readonly root: string; readonly entries: readonly LayerEntry[] }[];
-}
-
-export function readLayer(layer: Layer, attributes: AttributeReader): LayerContent {
-  const folders = layer.layered.map((root, index) => ({
-    root,
-    entries: [...layerEntries(upperFolder(layer, index), attributes)],
-  }));
-  return { beganNs: layer.beganNs, folders };
 }
 
 /**
@@ -86,32 +71,7 @@ function notCompared(entry: LayerEntry, error: unknown): Refused {
 function named(world: World, root: string, refusal: Refusal): Refusal {
   const { path: relative } = refusal;
   if (relative === undefined) return refusal;
-  return { ...refusal, path: shownNameOf(world, { root, relative, absolute: absolute(root, relative) }) };
-}
-
-/** The keys to lock for a command's writes. A locked folder covers its contents. */
-export function layerKeys(world: World, { folders }: LayerContent): readonly string[] {
-  const keys = folders.flatMap(({ root, entries }) =>
-    outermost(entries).map((relative) => world.workspace.keyOf(absolute(root, relative))),
-  );
-  return keys.filter((key) => key !== undefined);
-}
-
-function outermost(entries: Iterable<LayerEntry>): readonly string[] {
-  const touched: string[] = [];
-  let covered: string | undefined;
-  for (const entry of entries) {
-    if (covered !== undefined && entry.relative.startsWith(covered)) continue;
-    // A folder that merely contains changed paths needs no lock.
-    if (entry.kind === 'folder' && entry.copied && !entry.opaque) continue;
-    if (entry.kind === 'folder') covered = `${entry.relative}/`;
-    touched.push(entry.relative);
-  }
-  return touched;
-}
-
-function absolute(root: string, relative: string): string {
-  return `${root === '/' ? '' : root}/${relative}`;
+  return { ...refusal, path: shownNameOf(world, { root, relative, absolute: absoluteIn(root, relative) }) };
 }
 
 type Nameable = Exclude<LayerEntry, { kind: 'unnameable' }>;
@@ -137,7 +97,7 @@ class WriteSetReader {
 
   async add(root: string, entry: LayerEntry): Promise<Refused | undefined> {
     if (entry.kind === 'unnameable') return refused(unreadable(entry, entry.reason));
-    const path = this.#world.workspace.pathOf(absolute(root, entry.relative));
+    const path = this.#world.workspace.pathOf(absoluteIn(root, entry.relative));
     if (path === undefined) return refused(notInside(entry.relative));
     const parent = parentKey(path);
     if (this.#fresh.has(parent))
@@ -336,23 +296,6 @@ const HELD_BYTES = 16 << 20;
 
 function parentKey({ key }: ResolvedPath): string {
   return key.slice(0, key.lastIndexOf('/'));
-}
-
-type NamedPath = Pick<ResolvedPath, 'root' | 'relative' | 'absolute'>;
-
-/**
- * The name of a path in a root. A worktree has no `.git` folder, so paths in its common git folder are named `.git/…`.
- */
-export function nameOf({ workspace }: World, { root, relative }: NamedPath): string {
-  return workspace.annexes.includes(root) ? `.git/${relative}` : relative;
-}
-
-/**
- * Like `nameOf`, but for messages to the agent: the path is absolute unless it is in the first root. Do not match globs
- * against this name.
- */
-export function shownNameOf(world: World, path: NamedPath): string {
-  return world.workspace.shown({ ...path, relative: nameOf(world, path) });
 }
 
 function notInside(path: string): Refusal {

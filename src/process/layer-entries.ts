@@ -95,6 +95,11 @@ export type LayerEntry =
       readonly list: AccessList | undefined;
       readonly size: number;
       readonly copied: boolean;
+      /**
+       * For a copy of a file of the workspace: numbers of which one is that file's inode number, on
+       * most file systems.
+       */
+      readonly origin: readonly bigint[];
       /** True if the command gave the file a second name by a hard link. */
       readonly hasOtherNames: boolean;
       /** True if the file has extended attributes or access lists, apart from those of the overlay. */
@@ -193,9 +198,11 @@ function folderMarks(
 function takeFileMarks(
   attributes: AttributeReader,
   { fd, mode }: { readonly fd: number; readonly mode: number },
-): Pick<Extract<LayerEntry, { kind: 'file' }>, 'copied' | 'hasAttributes' | 'list'> {
+): Pick<Extract<LayerEntry, { kind: 'file' }>, 'copied' | 'origin' | 'hasAttributes' | 'list'> {
   const names = [...attributes.listAttrsSync(fd)];
   const list = listAmong(names, attributes, fd);
+  const copied = names.includes(ORIGIN);
+  const origin = copied ? inodesIn(attributes.getAttrSync(fd, ORIGIN)) : [];
   const marks = names.filter((name) => name.startsWith(OVERLAY));
   const remove = (): void => {
     for (const name of marks) attributes.removeAttrSync(fd, name);
@@ -210,7 +217,22 @@ function takeFileMarks(
     remove();
     fchmodSync(fd, mode);
   }
-  return { copied: marks.includes(ORIGIN), hasAttributes: marks.length < names.length, list };
+  return { copied, origin, hasAttributes: marks.length < names.length, list };
+}
+
+/**
+ * Places of the inode number in the attribute `ORIGIN`, which ends with the kernel's handle of the
+ * file. A handle begins with the inode number, or (tmpfs) with 4 bytes before it.
+ */
+const INODE_AT = [21, 25];
+
+/** Numbers of 32 and 64 bits in the attribute `ORIGIN`, where the inode number may be. */
+function inodesIn(reference: Buffer | null): readonly bigint[] {
+  const bytes = reference ?? Buffer.alloc(0);
+  return INODE_AT.flatMap((at) => [
+    ...(at + 4 <= bytes.byteLength ? [BigInt(bytes.readUInt32LE(at))] : []),
+    ...(at + 8 <= bytes.byteLength ? [bytes.readBigUInt64LE(at)] : []),
+  ]);
 }
 
 function listAmong(

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -84,6 +85,7 @@ describe.skipIf(here === undefined)('a command is refused if it changes', () => 
 
 describe.skipIf(here === undefined)('a change of another writer', () => {
   const LINES = 'one\ntwo\nthree\nfour\nfive\n';
+  const REMOVED = 'another program removed it while the command ran';
 
   it('in another part of the file is merged', async () => {
     put('a', LINES);
@@ -93,6 +95,43 @@ describe.skipIf(here === undefined)('a change of another writer', () => {
     expect(text('a')).toBe(LINES.replace('one', 'ONE').replace('five', 'FIVE'));
     await session.undo({});
     expect(text('a')).toBe(LINES.replace('five', 'FIVE'));
+  });
+
+  it('that removes the folder of a changed file is not reverted', async () => {
+    put('d/a', LINES);
+    put('d/sub/b', LINES);
+    const outcome = await runBeside('echo six >> d/a; echo six >> d/sub/b', () =>
+      rmSync(join(root, 'd'), { recursive: true }),
+    );
+    expect(outcome).toMatchObject({
+      ok: false,
+      refusal: { code: 'COMMAND_CONFLICT', path: 'd/a', detail: { reason: REMOVED } },
+    });
+    expect(readdirSync(root)).toEqual([]);
+  });
+
+  it('that removes a folder in which the command changed nothing in the end is not reverted', async () => {
+    put('d/a', LINES);
+    const outcome = await runBeside('echo x > d/temp; rm d/temp; echo y > b', () =>
+      rmSync(join(root, 'd'), { recursive: true }),
+    );
+    expect(outcome).toMatchObject({ ok: true, files: [{ path: 'b' }] });
+    expect(readdirSync(root)).toEqual(['b']);
+  });
+
+  it.each([
+    ['moved', 'mv a b'],
+    ['moved and changed', 'mv a b; echo six >> b'],
+    ['moved to a new folder', 'mkdir n; mv a n/b'],
+    ['moved, and made again', 'mv a b; echo new > a'],
+    ['linked', 'ln a b'],
+  ])('beside a file that was %s is no conflict', async (_how, command) => {
+    put('a', LINES);
+    const plain = join(base, 'plain');
+    mkdirSync(plain);
+    execFileSync('sh', ['-c', `cp ../work/a .; ${command}; echo new > other`], { cwd: plain });
+    expect(await runBeside(command, () => put('other', 'new\n'))).toMatchObject({ ok: true });
+    expect(treeOf(root)).toEqual(treeOf(plain));
   });
 
   it('of another session is merged, although no session has read the file', async () => {

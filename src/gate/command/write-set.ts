@@ -30,6 +30,8 @@ export interface Written {
   readonly readOnly: boolean;
   /** True if another program changed the path while the command ran. */
   readonly concurrent: boolean;
+  /** For a new file: numbers of which one may be the inode number of a file that was moved here. */
+  readonly origin?: readonly bigint[];
   /** The time since which the file has had its present state: its ctime in microseconds. */
   readonly sinceUs?: number;
 }
@@ -83,10 +85,12 @@ class WriteSetReader {
   readonly #leftOut: { readonly path: string; readonly kind: FileKind }[] = [];
   readonly #droppedBits: string[] = [];
   /**
-   * Keys of folders in the layer that are no folders in the workspace, so that nothing exists below
-   * them. The value is the access list that new files inherit there.
+   * Keys of folders in the layer that are no folders in the workspace, and the state of every path
+   * below them: nothing is there. `ctimeNs` is 0 below a folder that the command made.
    */
-  readonly #fresh = new Map<string, AccessList | undefined>();
+  readonly #fresh = new Map<string, There>();
+  /** Inode numbers of the workspace's files that the command changed, removed or moved. */
+  readonly #inodes = new Set<bigint>();
   /** Number of further bytes of the layer's files that may stay in memory. */
   #room = HELD_BYTES;
 
@@ -99,9 +103,8 @@ class WriteSetReader {
     if (entry.kind === 'unnameable') return refused(unreadable(entry, entry.reason));
     const path = this.#world.workspace.pathOf(absoluteIn(root, entry.relative));
     if (path === undefined) return refused(notInside(entry.relative));
-    const parent = parentKey(path);
-    if (this.#fresh.has(parent))
-      return this.#compare(path, entry, { ...NOTHING_THERE, list: this.#fresh.get(parent) });
+    const fresh = this.#fresh.get(parentKey(path));
+    if (fresh !== undefined) return this.#compare(path, entry, fresh);
     const outcome = this.#world.workspace.locate(path.absolute, 'run', 'parents');
     if (!outcome.ok) return refused({ ...outcome.refusal, action: 'commit', path: path.relative });
     const { located } = outcome;
@@ -119,7 +122,9 @@ class WriteSetReader {
   }
 
   set(): WriteSet {
-    return { written: this.#written, leftOut: this.#leftOut, droppedBits: this.#droppedBits };
+    const isMoved = ({ origin = [] }: Written): boolean => origin.some((each) => this.#inodes.has(each));
+    const written = this.#written.map((each) => (isMoved(each) ? { ...each, concurrent: false } : each));
+    return { written, leftOut: this.#leftOut, droppedBits: this.#droppedBits };
   }
 
   /** Records which entries of a workspace folder the command has removed. */
@@ -131,7 +136,8 @@ class WriteSetReader {
   async #compare(path: ResolvedPath, entry: Nameable, there: There): Promise<Refused | undefined> {
     if (entry.kind === 'special') return this.#special(path, entry.special, there);
     const isFolder = there.side.kind === 'directory';
-    if (entry.kind === 'folder' && !isFolder) this.#fresh.set(path.key, there.list);
+    if (isRemovedEmpty(entry, there)) return undefined;
+    if (entry.kind === 'folder' && !isFolder) this.#fresh.set(path.key, stateBelow(entry, there));
     if (entry.kind === 'file' && entry.size > this.#world.policy.commands.fileBytes)
       return refused(tooLarge(path, entry.size, this.#world.policy.commands.fileBytes));
     const after = this.#after(path, entry, there);
@@ -143,6 +149,7 @@ class WriteSetReader {
       readOnly: there.readOnly,
       concurrent:
         !isFolder && there.ctimeNs > this.#beganNs && (there.side.kind !== 'absent' || isCopy(entry)),
+      ...(there.side.kind === 'absent' && entry.kind === 'file' ? { origin: entry.origin } : {}),
       ...(there.side.kind === 'file' ? { sinceUs: microseconds(there.ctimeNs) } : {}),
       ...(after.bytes === undefined ? {} : { bytes: after.bytes, file: after.file }),
     });
@@ -232,6 +239,8 @@ class WriteSetReader {
     if (!stats.isFile()) return refused(notAFile(place.path, kindOf(stats)));
     const snapshot = await readSnapshot(place, { clock: undefined, seen: stats });
     if ('problem' in snapshot) return refused(unreadFile(place.path, snapshot));
+    // Other names of a file with hard links may be removed while this one stays.
+    if (stats.nlink === 1n) this.#inodes.add(stats.ino);
     return {
       side: fileSide(snapshot.fingerprint, modeOf(snapshot.stats) & 0o777, 'kept'),
       ctimeNs: snapshot.stats.ctimeNs,
@@ -248,6 +257,7 @@ function absentFrom(dir: PinnedDirectory): There {
   return { ...NOTHING_THERE, ctimeNs: inspect(dir, '.')?.ctimeNs ?? 0n };
 }
 
+/** True for a changed copy of a file of the workspace, under its name or moved to a new one. */
 function isCopy(entry: LayerEntry): boolean {
   return entry.kind === 'file' && entry.copied;
 }
@@ -293,6 +303,19 @@ const NOTHING_THERE: There = { side: ABSENT, ctimeNs: 0n, readOnly: false };
 /** Files up to this size stay in memory, `HELD_BYTES` in total. Others are read again later. */
 const HELD_FILE_BYTES = 64 << 10;
 const HELD_BYTES = 16 << 20;
+
+/** The state of every path below a folder of the layer that is no folder in the workspace. */
+function stateBelow({ copied }: Extract<LayerEntry, { kind: 'folder' }>, { list, ctimeNs }: There): There {
+  return { ...NOTHING_THERE, list, ctimeNs: copied ? ctimeNs : 0n };
+}
+
+/**
+ * True for a folder that another program has removed, and in which the command has left nothing. It
+ * stays removed.
+ */
+function isRemovedEmpty(entry: LayerEntry, { side }: There): boolean {
+  return entry.kind === 'folder' && entry.copied && entry.names.length === 0 && side.kind === 'absent';
+}
 
 function parentKey({ key }: ResolvedPath): string {
   return key.slice(0, key.lastIndexOf('/'));

@@ -129,8 +129,8 @@ class WriteSetReader {
 
   /** Records which entries of a workspace folder the command has removed. */
   #removals(folder: Place, entry: LayerEntry): Promise<Refused | undefined> {
-    if (entry.kind !== 'folder') return this.#removeAllBut(folder, []);
-    return entry.opaque ? this.#removeAllBut(folder, entry.names) : Promise.resolve(undefined);
+    if (entry.kind !== 'folder') return this.#removeAllBut(folder, NO_NAMES);
+    return entry.opaque ? this.#removeAllBut(folder, new Set(entry.names)) : Promise.resolve(undefined);
   }
 
   async #compare(path: ResolvedPath, entry: Nameable, there: There): Promise<Refused | undefined> {
@@ -198,15 +198,15 @@ class WriteSetReader {
     return undefined;
   }
 
-  async #removeAllBut(folder: Place, stay: readonly string[]): Promise<Refused | undefined> {
+  async #removeAllBut(folder: Place, stay: ReadonlySet<string>): Promise<Refused | undefined> {
     const dir = folder.dir.enter(folder.name);
     try {
       for (const { name, kind } of listNames(dir)) {
-        if (stay.includes(name)) continue;
+        if (stay.has(name)) continue;
         const place = { path: this.#world.workspace.child(folder.path, name), dir, name };
         if (name.includes('\ufffd') && inspect(dir, name) === undefined)
           return refused(unreadable(place.path, NOT_UTF8));
-        const inside = kind === 'directory' ? await this.#removeAllBut(place, []) : undefined;
+        const inside = kind === 'directory' ? await this.#removeAllBut(place, NO_NAMES) : undefined;
         const refusal = inside ?? (await this.#removed(place));
         if (refusal !== undefined) return refusal;
       }
@@ -298,6 +298,7 @@ interface After {
   readonly file?: string | undefined;
 }
 
+const NO_NAMES: ReadonlySet<string> = new Set();
 const NOTHING_THERE: There = { side: ABSENT, ctimeNs: 0n, readOnly: false };
 
 /** Files up to this size stay in memory, `HELD_BYTES` in total. Others are read again later. */

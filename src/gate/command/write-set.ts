@@ -111,6 +111,7 @@ class WriteSetReader {
     try {
       // Refuse if a parent folder became a link while the command ran.
       if (located.place.path.key !== path.key) return refused(changedMeanwhile(path));
+      if (located.exists && isSameSpecial(entry, kindOf(located.stats))) return undefined;
       const found = located.exists ? await this.#look(located.place) : absentFrom(located.place.dir);
       if ('ok' in found) return found;
       const there = { ...found, list: this.#listAt(located.place, entry, found) };
@@ -255,6 +256,11 @@ class WriteSetReader {
  */
 function absentFrom(dir: PinnedDirectory): There {
   return { ...NOTHING_THERE, ctimeNs: inspect(dir, '.')?.ctimeNs ?? 0n };
+}
+
+/** True for a FIFO or socket of the workspace whose times or permissions the command changed. */
+function isSameSpecial(entry: LayerEntry, kind: FileKind): boolean {
+  return entry.kind === 'special' && entry.special === kind && kind !== 'device';
 }
 
 /** True for a changed copy of a file of the workspace, under its name or moved to a new one. */

@@ -52,6 +52,7 @@ describe.skipIf(here === undefined)('the entries of a layer', () => {
     ['a FIFO', 'mkfifo p', ['p fifo']],
     ['a name with a newline', "echo x > 'a\nb'", ['+a\nb 644 2']],
     ['a name that is not UTF-8', `echo x > "$(printf 'a\\377')"`, ['a\ufffd unnameable']],
+    ['a link whose target is not UTF-8', `ln -s "$(printf 'a\\377')" l`, ['l unnameable']],
     ['nothing', 'true', []],
   ])('%s', async (_what, script, expected) => {
     at.put('a', 'a\n');

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import {
   chmodSync,
   closeSync,
@@ -109,7 +110,10 @@ export type LayerEntry =
     }
   | { readonly kind: 'link'; readonly relative: string; readonly target: string }
   | { readonly kind: 'special'; readonly relative: string; readonly special: FileKind }
-  /** An entry whose name is not valid UTF-8 or whose path is too long for the system, so that no path leads to it. */
+  /**
+   * An entry whose name or link target is not valid UTF-8, or whose path is too long for the system. It cannot be
+   * committed, because no text names it.
+   */
   | { readonly kind: 'unnameable'; readonly relative: string; readonly reason: string };
 
 /** The longest path that Linux accepts, with the byte that ends it. */
@@ -117,6 +121,7 @@ const PATH_MAX = 4096;
 const TOO_LONG = 'its path is too long';
 /** The message for a listed name that no path reaches, because Node decodes it incorrectly. */
 export const NOT_UTF8 = 'its name is not valid UTF-8';
+export const TARGET_NOT_UTF8 = 'the target of the link is not valid UTF-8';
 
 const OPEN_FILE = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const OPEN_FOLDER = OPEN_FILE | constants.O_DIRECTORY;
@@ -174,7 +179,11 @@ function entryAt({ upper, attributes }: UpperLayer, relative: string): LayerEntr
     const marks = withOpen({ path, mode, flags: OPEN_FILE }, (fd) => takeFileMarks(attributes, { fd, mode }));
     return { kind: 'file', relative, mode, size: stats.size, hasOtherNames: stats.nlink > 1, ...marks, path };
   }
-  if (stats.isSymbolicLink()) return { kind: 'link', relative, target: readlinkSync(path) };
+  if (stats.isSymbolicLink()) {
+    const target = readlinkSync(path, 'buffer');
+    if (!isUtf8(target)) return { kind: 'unnameable', relative, reason: TARGET_NOT_UTF8 };
+    return { kind: 'link', relative, target: target.toString('utf8') };
+  }
   // Commands cannot create this device. Only the overlay does, for a name that was removed.
   if (stats.isCharacterDevice() && stats.rdev === 0) return { kind: 'gone', relative };
   const special = stats.isFIFO() ? 'fifo' : stats.isSocket() ? 'socket' : 'device';

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { readdirSync, readlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { here, ran, refusedRun, root, useWorkspace } from '../support/command-workspace.ts';
 
@@ -8,6 +9,22 @@ useWorkspace();
 function shell(script: string): void {
   execFileSync('/bin/sh', ['-c', script], { cwd: root });
 }
+
+describe.skipIf(here === undefined)('a link whose target is not UTF-8', () => {
+  const LINK = `ln -s "$(printf 'a\\377')" l`;
+  const REFUSAL = { code: 'UNVERIFIABLE', path: 'l', detail: { reason: expect.stringContaining('target') } };
+
+  it('is not committed with another target', async () => {
+    expect(await refusedRun(`echo x > f; ${LINK}`)).toMatchObject(REFUSAL);
+    expect(readdirSync(root)).toEqual([]);
+  });
+
+  it('is not removed, because undo could not restore it', async () => {
+    shell(LINK);
+    expect(await refusedRun('rm l')).toMatchObject(REFUSAL);
+    expect(readlinkSync(join(root, 'l'), 'buffer')).toEqual(Buffer.from([0x61, 0xff]));
+  });
+});
 
 describe.skipIf(here === undefined)('a FIFO of the workspace', () => {
   it('may be touched by a command', async () => {

@@ -10,6 +10,7 @@ import {
   type LayerEntry,
   layerBytes,
   NOT_UTF8,
+  TARGET_NOT_UTF8,
 } from '../../process/layer-entries.ts';
 import { ABSENT, fileSide } from '../step.ts';
 import type { World } from '../world.ts';
@@ -235,8 +236,12 @@ class WriteSetReader {
     const { ctimeNs } = stats;
     if (stats.isDirectory())
       return { side: { kind: 'directory', mode: Number(stats.mode & 0o777n) }, ctimeNs, readOnly: false };
-    if (stats.isSymbolicLink())
-      return { side: { kind: 'link', target: linkTarget(place) ?? '' }, ctimeNs, readOnly: false };
+    if (stats.isSymbolicLink()) {
+      const target = linkTarget(place) ?? '';
+      // Node decodes a target that is not UTF-8 with this character, so an undo would make another link.
+      if (target.includes('\ufffd')) return refused(unreadable(place.path, TARGET_NOT_UTF8));
+      return { side: { kind: 'link', target }, ctimeNs, readOnly: false };
+    }
     if (!stats.isFile()) return refused(notAFile(place.path, kindOf(stats)));
     const snapshot = await readSnapshot(place, { clock: undefined, seen: stats });
     if ('problem' in snapshot) return refused(unreadFile(place.path, snapshot));

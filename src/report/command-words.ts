@@ -3,7 +3,8 @@ import { countOf } from './amounts.ts';
 import { pathText, quotation } from './bounded.ts';
 import { readCall, type ToolNames } from './tool-names.ts';
 
-const MAX_NAMED = 20;
+/** A text names at most this many paths and counts the rest. Diffs of the others do not count as seen. */
+export const MAX_PATHS_IN_TEXT = 20;
 
 /** The text for the agent about a command that ran: how it ended, its output, its changes. */
 export function commandText(result: RunResult, tools: ToolNames): string {
@@ -36,7 +37,7 @@ export function changeWords(result: RunResult): string[] {
   const { files, cut, committed, change, ended } = result;
   if (ended !== undefined) return [];
   const total = files.length + cut;
-  const named = files.slice(0, MAX_NAMED);
+  const named = files.slice(0, MAX_PATHS_IN_TEXT);
   const rest = total - named.length;
   const head = committed
     ? `changed ${countOf(total, 'path')}`
@@ -68,8 +69,8 @@ function noteWords({ merged, leftOut, droppedBits, scratch }: RunResult): string
   return notes
     .filter(([, paths]) => paths.length > 0)
     .map(([what, paths]) => {
-      const named = paths.slice(0, MAX_NAMED).map(pathText).join(', ');
-      const more = paths.length > MAX_NAMED ? ` and ${paths.length - MAX_NAMED} more` : '';
+      const named = paths.slice(0, MAX_PATHS_IN_TEXT).map(pathText).join(', ');
+      const more = paths.length > MAX_PATHS_IN_TEXT ? ` and ${paths.length - MAX_PATHS_IN_TEXT} more` : '';
       return `${what}: ${named}${more}.`;
     });
 }

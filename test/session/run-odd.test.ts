@@ -2,7 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { here, ran, refusedRun, root, useWorkspace } from '../support/command-workspace.ts';
+import { MAX_PATHS_IN_TEXT } from '../../src/report/command-words.ts';
+import { here, ran, refusedRun, root, session, text, useWorkspace } from '../support/command-workspace.ts';
 
 useWorkspace();
 
@@ -38,5 +39,17 @@ describe.skipIf(here === undefined)('a FIFO of the workspace', () => {
     shell('mkfifo p');
     for (const command of ['rm p', 'rm p; echo x > p'])
       expect(await refusedRun(command)).toMatchObject({ code: 'NOT_A_FILE', path: 'p' });
+  });
+});
+
+describe.skipIf(here === undefined)('an answer about many small files', () => {
+  it('shows some of them, and only those count as seen', async () => {
+    const { files } = await ran('for i in $(seq 30); do echo $i > f$i; done');
+    expect(files).toHaveLength(30);
+    const [shown, hidden] = [files[MAX_PATHS_IN_TEXT - 1]?.path ?? '', files[MAX_PATHS_IN_TEXT]?.path ?? ''];
+    expect(files.filter(({ diff }) => diff !== undefined)).toHaveLength(MAX_PATHS_IN_TEXT);
+    expect(await session.write(shown, 'new\n')).toMatchObject({ ok: true });
+    expect(await session.write(hidden, 'new\n')).toMatchObject({ ok: false, refusal: { code: 'NOT_READ' } });
+    expect(text(hidden)).not.toBe('new\n');
   });
 });

@@ -10,6 +10,7 @@ import { type Outcome, type Refusal, type Refused, refused } from '../../model/v
 import type { Layer } from '../../process/layer.ts';
 import type { AttributeReader } from '../../process/layer-entries.ts';
 import { clip, MAX_QUOTED_CHARS } from '../../report/bounded.ts';
+import { MAX_PATHS_IN_TEXT } from '../../report/command-words.ts';
 import { carryRanges } from '../../text/change.ts';
 import { lineCount } from '../../text/lines.ts';
 import { maskedDiff, type UnifiedDiff } from '../../text/unified.ts';
@@ -252,7 +253,10 @@ interface ShownWrites {
   readonly sightings: ReadonlyMap<string, Sighting>;
 }
 
-/** Names the changed paths, and quotes small changes whole, within the policy's diff limit. */
+/**
+ * Names the changed paths. Quotes small changes of those that the answer's text names, whole and
+ * within the policy's diff limit.
+ */
 async function showWrites(
   world: World,
   ledger: Ledger,
@@ -275,7 +279,8 @@ async function showWrites(
       continue;
     }
     const counted = { ...file, ...countsOf(diff) };
-    const fits = !diff.truncated && diff.text !== '' && diff.text.length <= room.chars;
+    const isInText = files.length < MAX_PATHS_IN_TEXT;
+    const fits = isInText && !diff.truncated && diff.text !== '' && diff.text.length <= room.chars;
     files.push(fits ? { ...counted, diff: diff.text } : counted);
     if (!fits) continue;
     room = { lines: room.lines - diff.text.split('\n').length, chars: room.chars - diff.text.length };

@@ -257,7 +257,8 @@ function ownCommands(current: () => GatedSession): SandboxCommands {
     if (options.env !== undefined)
       throw new Fault('MISUSE', 'this sandbox has no "env"; set variables in the command');
     const { command, workingDirectory: cwd } = options;
-    return accepted(await current().run(command, { cwd, signal }));
+    // The model is shown only the output, not what the command wrote.
+    return accepted(await current().run(command, { cwd, signal, answer: 'silent' }));
   };
   const spawn = async (options: ProcessOptions & { stdin?: boolean }): Promise<WritableSandboxProcess> => {
     const noInput = new Fault('MISUSE', 'this sandbox has no "stdin"; use a pipe in the command');

@@ -23,8 +23,8 @@ import { isRecord } from '../model/record.ts';
  */
 export const KEPT_MS: number = 7 * 24 * 60 * 60 * 1000;
 /**
- * A command never runs this long, so an older layer belongs to a process that died. For layers that
- * are kept for the user, `KEPT_MS` applies instead.
+ * Age at which the layer of a process that died is removed. For layers that are kept for the user,
+ * `KEPT_MS` applies instead.
  */
 const ABANDONED_MS = 24 * 60 * 60 * 1000;
 
@@ -274,15 +274,22 @@ export function abandonedLayers(home: string, isAlive: (owner: string) => boolea
 }
 
 /**
- * Layers that were kept for longer than `KEPT_MS`, and abandoned ones older than `ABANDONED_MS`.
+ * Layers that were kept for longer than `KEPT_MS`, and abandoned ones older than `ABANDONED_MS`. The
+ * layer of a running command is never abandoned: a server may run on it for days.
  */
-export function expiredLayers(home: string, nowMs: number): readonly Pick<Layer, 'folder' | 'spent'>[] {
+export function expiredLayers(
+  home: string,
+  nowMs: number,
+  isAlive: (owner: string) => boolean,
+): readonly Pick<Layer, 'folder' | 'spent'>[] {
   const expired: Pick<Layer, 'folder' | 'spent'>[] = [];
   for (const name of namesIn(join(home, 'layers'))) {
     const folder = join(home, 'layers', name);
     const isKept = namesIn(folder).includes('layer.json');
     const limitMs = isKept ? KEPT_MS : ABANDONED_MS;
     if (nowMs - (lstatSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? nowMs) < limitMs) continue;
+    const owner = unlessErrno(() => readlinkSync(join(folder, OWNER)));
+    if (!isKept && owner !== undefined && isAlive(owner)) continue;
     expired.push({ folder, spent: join(home, SPENT, name) });
   }
   return expired;

@@ -150,3 +150,20 @@ it('kept layers and outputs expire after 7 days, abandoned layers after one day'
   expect(readdirSync(join(at.home, 'spent-layers'))).toEqual([]);
   expect(readdirSync(join(at.home, 'outputs')).sort()).toEqual(['new', 'new.json']);
 });
+
+it('the layer of a running command does not expire', () => {
+  const owner = { tag: 'me', isTagAlive: (tag: string) => tag === 'me' };
+  const processes = new Processes({ home: at.home, env: {}, attributes: undefined, owner });
+  const longAgo = new Date(Date.now() - 9 * 24 * 60 * 60 * 1000);
+  for (const [id, tag] of [
+    ['runs', 'me'],
+    ['dead', 'other'],
+    ['kept', 'me'],
+  ] as const) {
+    const layer = makeLayer(at.home, id, [], tag);
+    if (id === 'kept') keepLayer(layer, { session: 's', command: 'c' });
+    utimesSync(layer.folder, longAgo, longAgo);
+  }
+  expect(processes.expire({ nowMs: Date.now(), dryRun: false })).toMatchObject({ layers: 2 });
+  expect(readdirSync(join(at.home, 'layers'))).toEqual(['runs']);
+});

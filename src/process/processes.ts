@@ -305,8 +305,8 @@ export class Processes {
    * left running. Returns the numbers of expired layers and outputs. A dry run only counts them.
    */
   expire({ nowMs, dryRun }: { readonly nowMs: number; readonly dryRun: boolean }): ExpiredWork {
-    const { home } = this.#options;
-    const layers = expiredLayers(home, nowMs);
+    const { home, owner } = this.#options;
+    const layers = expiredLayers(home, nowMs, owner?.isTagAlive ?? (() => false));
     const outputs = expiredOutputs(home, nowMs);
     if (!dryRun) {
       for (const layer of layers) removeLayer(layer);

@@ -1,5 +1,6 @@
 import { kindOf, modeOf, readSnapshot } from '../disk/read.ts';
 import { GatedForeign } from '../gate/foreign/gated-foreign.ts';
+import { moveToLayer } from '../gate/foreign/move-command.ts';
 import { guardAt } from '../gate/look.ts';
 import type { CallSettings } from '../gate/step.ts';
 import { undo } from '../gate/undo/undo.ts';
@@ -223,7 +224,7 @@ export class GatedSession extends LookingSession implements Session {
   moveToLayer(change: string): Promise<boolean> {
     return this.during(async (world) => {
       const probe = await world.processes.probe();
-      return probe.ok && this.gate.announcements.moveToLayer(change);
+      return probe.ok && moveToLayer(world, change);
     });
   }
 

@@ -142,26 +142,6 @@ export class Announcements {
   }
 
   /**
-   * Records that a command runs on a layer: a private copy-on-write view of the workspace. Returns
-   * false if the command is not pending or already runs on a layer.
-   */
-  async moveToLayer(change: string): Promise<boolean> {
-    const { world } = this.#scene;
-    const release = await world.locks.acquire([`${world.home}/layers/${change}`], world.policy.lockTimeoutMs);
-    if (release === undefined) return false;
-    try {
-      const [pending] = await world.store.pending({ change });
-      const command = pending?.foreign?.command;
-      if (pending?.foreign === undefined || command === undefined || command.onLayer === true) return false;
-      const foreign = { ...pending.foreign, command: { ...command, onLayer: true as const } };
-      await world.store.record({ ifPending: change, announce: { ...pending, foreign } });
-      return true;
-    } finally {
-      release();
-    }
-  }
-
-  /**
    * Judges whether a shell command may write this file. `edit`: the session must have seen some of
    * the file; the command's result is checked later. `replace`: the session must have seen all of
    * the file, or written its present content.

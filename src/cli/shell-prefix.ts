@@ -112,8 +112,8 @@ async function prepare(
   for (let tries = 0; tries < MAX_CLAIMS; tries += 1) {
     const announced = await announcedShell(placesOf(cli, flags), { conversation, line });
     if (announced?.layer === 'never') return announced;
-    const prepared = await claim(cli, flags, { conversation, announced });
-    if (prepared !== undefined) return prepared;
+    const claimed = await claim(cli, flags, { conversation, announced });
+    if (claimed !== 'taken') return claimed;
   }
   return undefined;
 }
@@ -126,25 +126,30 @@ const MAX_CLAIMS = 20;
 
 /**
  * Opens the session of a command and takes the hook's record of the command, so that no other
- * process takes it. Undefined if another process has already taken it.
+ * process takes it. `taken`: another process has already taken it. Undefined if this machine has no
+ * sandbox.
  */
 async function claim(
   cli: Cli,
   flags: StateFlags,
   { conversation, announced }: { conversation: string; announced: AnnouncedShell | undefined },
-): Promise<Prepared | undefined> {
+): Promise<Prepared | 'taken' | undefined> {
   const sessions = await openWorkspace(cli, flags, [announced?.root ?? commandRoot(cli)]);
+  let canRun = false;
   try {
-    const session = await sessions.session(announced?.session ?? conversation);
-    if (announced?.turn !== undefined) await session.beginTurn({ turn: announced.turn });
-    const isOurs = announced === undefined || (await session.moveToLayer(announced.change));
-    if (isOurs) return { sessions, session, announced };
+    canRun = (await sessions.world.processes.probe()).ok;
+    if (canRun) {
+      const session = await sessions.session(announced?.session ?? conversation);
+      if (announced?.turn !== undefined) await session.beginTurn({ turn: announced.turn });
+      const isOurs = announced === undefined || (await session.moveCommand(announced.change, 'layer'));
+      if (isOurs) return { sessions, session, announced };
+    }
   } catch (error) {
     await sessions.close();
     throw error;
   }
   await sessions.close();
-  return undefined;
+  return canRun ? 'taken' : undefined;
 }
 
 /**
@@ -191,7 +196,11 @@ async function runOnLayer(
       signal: ending.signal,
     });
     if (outcome.ok) return exitCodeOf(cli, outcome);
-    if (outcome.refusal.code === 'NO_SANDBOX') return await runPlainly(cli, line);
+    if (outcome.refusal.code === 'NO_SANDBOX') {
+      // Let the hook record the changes: no layer will be committed.
+      if (announced !== undefined) await session.moveCommand(announced.change, 'workspace');
+      return await runPlainly(cli, line);
+    }
     cli.terminal.tell(refusalText(cli, sessions, outcome.refusal));
     return EXIT.refused;
   } finally {

@@ -1,6 +1,6 @@
 import { kindOf, modeOf, readSnapshot } from '../disk/read.ts';
 import { GatedForeign } from '../gate/foreign/gated-foreign.ts';
-import { moveToLayer } from '../gate/foreign/move-command.ts';
+import { moveCommand } from '../gate/foreign/move-command.ts';
 import { guardAt } from '../gate/look.ts';
 import type { CallSettings } from '../gate/step.ts';
 import { undo } from '../gate/undo/undo.ts';
@@ -217,15 +217,11 @@ export class GatedSession extends LookingSession implements Session {
   }
 
   /**
-   * Records that an announced command runs in a sandbox. Called by the program through which the
-   * client starts its shell. Returns false if the command must not run in a sandbox, or if this
-   * machine has none.
+   * Records where an announced command runs: in a sandbox, or directly in the workspace. Called by the program through
+   * which the client starts its shell. Returns false if the command already runs there.
    */
-  moveToLayer(change: string): Promise<boolean> {
-    return this.during(async (world) => {
-      const probe = await world.processes.probe();
-      return probe.ok && moveToLayer(world, change);
-    });
+  moveCommand(change: string, to: 'layer' | 'workspace'): Promise<boolean> {
+    return this.during((world) => moveCommand(world, change, to));
   }
 
   /** Judges whether a shell command may write this file. Paths outside the workspace are not judged. */

@@ -28,10 +28,16 @@ function around(): Record<string, string> {
   return { LOOKFIRST_STORE: store, SHELL: '/bin/sh', CLAUDE_CODE_SESSION_ID: 's' };
 }
 
-function start(command: string, args: readonly string[], input = '', env = {}): Promise<Ended> {
+function start(
+  command: string,
+  args: readonly string[],
+  input = '',
+  env = {},
+  cwd: string = places.root,
+): Promise<Ended> {
   return new Promise((resolve) => {
     const child = spawn(command, [...args], {
-      cwd: places.root,
+      cwd,
       env: environment(places, { ...around(), ...env }),
     });
     let stdout = '';
@@ -57,6 +63,10 @@ interface Bash {
   readonly command: string;
   readonly agent?: string;
   readonly background?: boolean;
+  /** The folder in which the command starts. */
+  readonly cwd?: string;
+  /** A program that starts the shell, and its arguments. */
+  readonly through?: readonly string[];
   /** Called between the before-event and the command. */
   meanwhile?(): void;
 }
@@ -65,7 +75,14 @@ interface Bash {
  * A call of Claude Code's Bash tool: the before-event, the command run by our program (as
  * CLAUDE_CODE_SHELL_PREFIX), the after-event.
  */
-async function bash({ command, agent, background, meanwhile }: Bash): Promise<Ended & { context?: string }> {
+async function bash({
+  command,
+  agent,
+  background,
+  cwd,
+  through = [],
+  meanwhile,
+}: Bash): Promise<Ended & { context?: string }> {
   calls += 1;
   const call = {
     ...(agent === undefined ? {} : { agent_id: agent }),
@@ -78,7 +95,8 @@ async function bash({ command, agent, background, meanwhile }: Bash): Promise<En
     return { code: -2, stdout: '', stderr: before['permissionDecisionReason'] ?? '' };
   meanwhile?.();
   const line = `eval '${command.replaceAll("'", `'"'"'`)}' < /dev/null && pwd -P >| ${join(places.base, 'cwd')}`;
-  const ran = await start(shell, [line]);
+  const [program = shell, ...args] = [...through, shell, line];
+  const ran = await start(program, args, '', {}, cwd);
   const { stdout, stderr } = ran;
   const after =
     ran.code === 0
@@ -208,6 +226,24 @@ describe.skipIf(here === undefined)("Claude Code's shell on a layer", () => {
     await send('PostToolUse', { ...call, tool_response: { stdout: '', stderr: '' } });
     expect(await changes()).toMatchObject([{ uncovered: expect.stringContaining('layer') }]);
     expect((await lookfirst(places, ['log'])).stdout).toContain('ran without its layer');
+  });
+
+  it('a command that no sandbox can run is recorded from the before-images', async () => {
+    await bash({ command: 'cat a.txt' });
+    // A command on a layer does not see the state folder, so none can start there.
+    const cwd = join(places.home, 'bin');
+    const ran = await bash({ command: `echo two > ${join(places.root, 'a.txt')}`, cwd });
+    expect([ran.code, ran.stderr, text('a.txt')]).toEqual([0, '', 'two\n']);
+    expect(await changes()).toMatchObject([{ session: 's', effects: [{ relative: 'a.txt' }] }]);
+    expect((await lookfirst(places, ['log'])).stdout).toContain('ran without its layer');
+  });
+
+  it('a command on a machine without a sandbox runs at once', async () => {
+    const without = ['--dev-bind', '/', '/', '--unshare-user', '--disable-userns', '--cap-drop', 'ALL'];
+    const ran = await bash({ command: 'echo two > b.txt', through: ['bwrap', ...without] });
+    expect([ran.code, ran.stderr, text('b.txt')]).toEqual([0, '', 'two\n']);
+    const opened = (await lookfirst(places, ['log', '--kind', 'session'])).stdout.match(/session resumed/g);
+    expect(opened?.length ?? 0).toBeLessThan(5);
   });
 
   it('two equal commands at once are two changes', async () => {

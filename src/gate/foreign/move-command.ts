@@ -1,17 +1,20 @@
 import type { World } from '../world.ts';
 
 /**
- * Records that a command runs on a layer: a private copy-on-write view of the workspace. Returns
- * false if the command is not pending or already runs on a layer.
+ * Records where an announced command runs: on a layer (a private copy-on-write view of the
+ * workspace), or directly in the workspace. Returns false if the command is not pending or already
+ * runs there.
  */
-export async function moveToLayer(world: World, change: string): Promise<boolean> {
+export async function moveCommand(world: World, change: string, to: 'layer' | 'workspace'): Promise<boolean> {
   const release = await world.locks.acquire([`${world.home}/layers/${change}`], world.policy.lockTimeoutMs);
   if (release === undefined) return false;
   try {
     const [pending] = await world.store.pending({ change });
-    const command = pending?.foreign?.command;
-    if (pending?.foreign === undefined || command === undefined || command.onLayer === true) return false;
-    const foreign = { ...pending.foreign, command: { ...command, onLayer: true as const } };
+    if (pending?.foreign?.command === undefined) return false;
+    const { onLayer, ...command } = pending.foreign.command;
+    if ((onLayer === true) === (to === 'layer')) return false;
+    const moved = to === 'layer' ? { ...command, onLayer: true as const } : command;
+    const foreign = { ...pending.foreign, command: moved };
     await world.store.record({ ifPending: change, announce: { ...pending, foreign } });
     return true;
   } finally {

@@ -3,6 +3,7 @@ import type { LayerExpectation, PendingChange } from '../model/entry.ts';
 import { repositoryAround } from '../process/git.ts';
 import { probeAt } from '../process/processes.ts';
 import { openExistingStore } from '../store/open-state.ts';
+import { MASK } from '../text/secrets.ts';
 import { type ConfigSources, type Places, placesOf, type StateFlags } from './configured.ts';
 
 /**
@@ -51,12 +52,23 @@ export async function announcedShell(
     return (await opened.pending())
       .filter(({ entry }) => entry.session === conversation || entry.session.startsWith(`${conversation}/`))
       .filter(({ foreign }) => foreign?.command !== undefined && foreign.command.onLayer !== true)
-      .filter(({ entry }) => text.includes(essenceOf(entry.text ?? '')))
+      .filter(({ entry }) => containsCommand(text, entry.text ?? ''))
       .sort(betterFirst)
       .map(shellOf)[0];
   } finally {
     await opened.close();
   }
+}
+
+/** True if the essence of a line contains a command. In the command's text, secrets are masked. */
+function containsCommand(line: string, command: string): boolean {
+  let at = 0;
+  for (const part of command.split(MASK).map(essenceOf)) {
+    const found = line.indexOf(part, at);
+    if (found < 0) return false;
+    at = found + part.length;
+  }
+  return true;
 }
 
 /**

@@ -246,6 +246,12 @@ describe.skipIf(here === undefined)("Claude Code's shell on a layer", () => {
     expect(opened?.length ?? 0).toBeLessThan(5);
   });
 
+  it("a sub-agent's command with a secret is the sub-agent's change", async () => {
+    const command = `echo 'ghp_${'a1B2'.repeat(9)}' > token.txt`;
+    expect(await bash({ command, agent: 'worker' })).toMatchObject({ code: 0 });
+    expect(await changes()).toMatchObject([{ session: 's/worker', text: "echo '[masked]' > token.txt" }]);
+  });
+
   it('two equal commands at once are two changes', async () => {
     // Each command runs in its own overlay layer. It creates its own file, because appending to one
     // file in two layers is a conflict. Each command waits until the other one runs.

@@ -85,6 +85,11 @@ function stagedDigest(path: string): string {
   }
 }
 
+/** True for the path of a git index, relative to a root. */
+export function isGitIndex(relative: string): boolean {
+  return /(^|\/)\.git\/(worktrees\/[^/]+\/)?index$/.test(relative);
+}
+
 /**
  * A digest of what an index stages, without the stat fields. Indexes in version 4 are compressed, and a split index has
  * the rest of its entries in another file, so both are digested whole.

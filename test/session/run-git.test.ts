@@ -18,6 +18,7 @@ import {
   ran,
   refusedRun,
   root,
+  runBeside,
   session,
   sessions,
   text,
@@ -54,6 +55,47 @@ describe.skipIf(here === undefined)('git', () => {
     expect((await ran('git log --oneline | wc -l; git status --short')).output.head.trim()).toBe('1');
     execFileSync('git', ['rm', '-q', '--cached', 'b'], { cwd: root });
     expect(await session.undo()).toMatchObject({ ok: false, refusal: { code: 'STALE' } });
+  });
+});
+
+describe.skipIf(here === undefined)('a git index that another program renews meanwhile', () => {
+  const outside = (...args: readonly string[]): string =>
+    execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...args], {
+      cwd: root,
+      encoding: 'utf8',
+    });
+
+  /** Makes `git status` rewrite the index. */
+  const renew = (name: string): void => {
+    utimesSync(join(root, name), 1, 1);
+    outside('status', '--short');
+  };
+
+  it('is no conflict if the command renewed it, too', async () => {
+    for (const name of ['a', 'b']) put(name, '1\n');
+    for (const args of [
+      ['init', '-q'],
+      ['add', '.'],
+      ['commit', '-qm', 'one'],
+    ])
+      outside(...args);
+    const outcome = await runBeside('touch -d 2001-01-01 b; git status --short; echo 2 > c', () =>
+      renew('a'),
+    );
+    expect(outcome).toMatchObject({ ok: true, files: [{ path: 'c' }] });
+    expect(outside('status', '--short')).toBe('?? c\n');
+  });
+
+  it('is a conflict if the command staged a file', async () => {
+    for (const name of ['a', 'b']) put(name, '1\n');
+    for (const args of [
+      ['init', '-q'],
+      ['add', '.'],
+      ['commit', '-qm', 'one'],
+    ])
+      outside(...args);
+    const outcome = await runBeside('echo 2 > b; git add b', () => renew('a'));
+    expect(outcome).toMatchObject({ ok: false, refusal: { code: 'COMMAND_CONFLICT', path: '.git/index' } });
   });
 });
 

@@ -135,7 +135,8 @@ export function bytesAfter({ after, bytes }: Written): Buffer | undefined {
   return after.kind !== 'file' || after.fingerprint.size > MAX_TEXT_BYTES ? undefined : bytes?.();
 }
 
-async function liveBytes(world: World, path: ResolvedPath): Promise<Buffer | undefined> {
+/** The file's present bytes in the workspace, whatever its size. Undefined if the path is not a file. */
+export async function liveBytes(world: World, path: ResolvedPath): Promise<Buffer | undefined> {
   const outcome = world.workspace.locate(path.absolute, 'run', 'parents');
   if (!outcome.ok) return undefined;
   const { located } = outcome;

@@ -14,11 +14,12 @@ import { sameFingerprint } from '../../model/fingerprint.ts';
 import type { CommandPolicy } from '../../model/policy.ts';
 import { showsAll } from '../../model/sighting.ts';
 import type { Refusal, RefusalCode, RefusalDetail } from '../../model/verdict.ts';
+import { isGitIndex, stagedContent } from '../../process/git-position.ts';
 import { matchingGlob } from '../../text/glob/glob.ts';
 import { merge3 } from '../../text/merge.ts';
 import { approvalsOf } from '../approval.ts';
 import type { World } from '../world.ts';
-import { bytesAfter, bytesBefore, lostDiff, lostUpdate, plainText } from './lost-update.ts';
+import { bytesAfter, bytesBefore, liveBytes, lostDiff, lostUpdate, plainText } from './lost-update.ts';
 import { nameOf, shownNameOf } from './shown-name.ts';
 import type { Written } from './write-set.ts';
 
@@ -47,6 +48,7 @@ export async function vetWrites(
   for (const each of written) {
     if (refusals.length >= MAX_REFUSALS) break;
     const outcome = await vetOne(world, ledger, { written: each, ...how });
+    if (outcome === undefined) continue;
     if ('code' in outcome) refusals.push({ ...outcome, path: shownNameOf(world, each.path) });
     else vetted.push(outcome);
     if (outcome !== each && !('code' in outcome)) merged.push(shownNameOf(world, each.path));
@@ -64,15 +66,18 @@ interface Judged {
   readonly meanwhile: 'merge' | 'overwrite';
 }
 
-/** The write that may be committed, perhaps after a merge, or its refusal. */
-async function vetOne(world: World, ledger: Ledger, judged: Judged): Promise<Written | Refusal> {
+/**
+ * The write that may be committed, perhaps after a merge, or its refusal. Undefined if the write need not be committed.
+ */
+async function vetOne(world: World, ledger: Ledger, judged: Judged): Promise<Written | Refusal | undefined> {
   const { written, meanwhile } = judged;
   const forbidden =
     forbiddenWrite(world, written) ??
     (await guardedChange(world, written)) ??
     (await unapproved(world, ledger, written));
   if (forbidden !== undefined) return forbidden;
-  if (written.concurrent && meanwhile === 'merge') return concurrentChange(world, ledger, judged);
+  if (written.concurrent && meanwhile === 'merge')
+    return (await isRenewedIndex(world, written)) ? undefined : concurrentChange(world, ledger, judged);
   return (await unseenWrite(world, ledger, judged)) ?? written;
 }
 
@@ -166,6 +171,16 @@ async function notSeen(ledger: Ledger, written: Written): Promise<Refusal | unde
   if (sighting.coverage.kind === 'whole' && showsAll(sighting.flags)) return undefined;
   const missing = missingLines(sighting.coverage, sighting.totalLines ?? 0);
   return refusal(written, 'PARTIALLY_READ', { seenAtMs, missing });
+}
+
+/**
+ * True if the command and the other program have left git indexes that stage the same content. At
+ * least one of them only ran `git status`, which rewrites the times in the index.
+ */
+async function isRenewedIndex(world: World, { path, after, bytes }: Written): Promise<boolean> {
+  if (!isGitIndex(nameOf(world, path)) || after.kind !== 'file' || bytes === undefined) return false;
+  const live = await liveBytes(world, path);
+  return live !== undefined && stagedContent(live) === stagedContent(bytes());
 }
 
 /**

@@ -9,7 +9,7 @@ import { isBelow, type Place } from '../../model/path.ts';
 import type { UndoSelection } from '../../model/session.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import { type Outcome, type Refusal, refused, type UndoCall } from '../../model/verdict.ts';
-import { stagedContent } from '../../process/git-position.ts';
+import { isGitIndex, stagedContent } from '../../process/git-position.ts';
 import { decodeText } from '../../text/decode.ts';
 import { merge3 } from '../../text/merge.ts';
 import { maskedDiff } from '../../text/unified.ts';
@@ -112,7 +112,7 @@ async function checkOther(
  * `git status`, which rewrites only the times in the index.
  */
 async function isRenewedIndex(world: World, { expect, relative }: UndoStep, state: State): Promise<boolean> {
-  if (!/(^|\/)\.git\/(worktrees\/[^/]+\/)?index$/.test(relative) || expect.kind !== 'file') return false;
+  if (!isGitIndex(relative) || expect.kind !== 'file') return false;
   const [left, now] = [await world.baselines.recall(expect.fingerprint), await bytesOf(world, state)];
   if (left === undefined || now === undefined) return false;
   return stagedContent(Buffer.from(left)) === stagedContent(Buffer.from(now));

@@ -326,6 +326,13 @@ export function validateCommand(command: unknown): Refusal | undefined {
   const isLine = isText(command) && String(command).trim() !== '';
   const isList = Array.isArray(command) && command.length > 0 && command.every(isText);
   const isKept = isRecord(command) && isText(command['kept']);
-  if (isLine || isList || isKept) return undefined;
-  return invalidArgument('run', '', 'the command must be a text that is not empty, or a list of texts');
+  if (!isLine && !isList && !isKept)
+    return invalidArgument('run', '', 'the command must be a text that is not empty, or a list of texts');
+  const words: readonly unknown[] = isKept ? [] : isList ? command : [command];
+  const isTooLong = words.some((word) => Buffer.byteLength(String(word)) > MAX_WORD_BYTES);
+  return isTooLong ? invalidArgument('run', '', COMMAND_TOO_LONG) : undefined;
 }
+
+/** The most bytes that Linux accepts in one argument of a program. */
+const MAX_WORD_BYTES = 131_071;
+const COMMAND_TOO_LONG = `the command is longer than ${MAX_WORD_BYTES} bytes, the most that the system accepts: write a script, and run that`;

@@ -3,7 +3,16 @@ import { readdirSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { MAX_PATHS_IN_TEXT } from '../../src/report/command-words.ts';
-import { here, ran, refusedRun, root, session, text, useWorkspace } from '../support/command-workspace.ts';
+import {
+  here,
+  put,
+  ran,
+  refusedRun,
+  root,
+  session,
+  text,
+  useWorkspace,
+} from '../support/command-workspace.ts';
 
 useWorkspace();
 
@@ -53,3 +62,17 @@ describe.skipIf(here === undefined)('an answer about many small files', () => {
     expect(text(hidden)).not.toBe('new\n');
   });
 });
+
+it.skipIf(here === undefined)(
+  'a command line that is longer than the system accepts is refused',
+  async () => {
+    put('a', 'one\n');
+    const refusal = await refusedRun(`echo two > a # ${'x'.repeat(131_072)}`);
+    expect(refusal).toMatchObject({
+      code: 'INVALID_ARGUMENT',
+      detail: { reason: expect.stringContaining('131071') },
+    });
+    await ran(`echo two > a # ${'x'.repeat(131_000)}`);
+    expect(text('a')).toBe('two\n');
+  },
+);

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { startChild } from '../../test/support/child.ts';
 import { scratch } from '../../test/support/tree.ts';
 import { KeptOutput } from './kept-output.ts';
 
@@ -16,3 +17,15 @@ it.each(['a', 'é', '€', '😀'])('a long line of %s is cut between characters
     expect(Buffer.byteLength(head) + Buffer.byteLength(tail) + cutBytes).toBe(bytes.byteLength);
   }
 });
+
+it.skipIf(process.platform !== 'linux')(
+  'an output that cannot be stored whole leaves no file behind',
+  async () => {
+    const { home } = scratch();
+    // A limit of the file size has the same effect as a full disk.
+    const child = await startChild('long-output', { home }, ['prlimit', '--fsize=200000', '--']);
+    const shown = await child.message<{ readonly last: string; readonly files: readonly string[] }>();
+    expect(shown).toMatchObject({ bytes: 1_000_000, last: '99', files: [] });
+    expect(shown).not.toHaveProperty('kept');
+  },
+);

@@ -5,11 +5,12 @@ import {
   readdirSync,
   readFileSync,
   statSync,
+  unlinkSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { errnoOf, isMissing } from '../model/fault.ts';
+import { errnoOf, isMissing, unlessErrno } from '../model/fault.ts';
 import { isRecord } from '../model/record.ts';
 import { KEPT_MS } from './layer.ts';
 
@@ -116,7 +117,14 @@ export class KeptOutput {
       for (let done = 0; done < part.byteLength; ) done += writeSync(file, part, done);
       return file;
     });
-    if (this.#file === 'failed') closeSync(file);
+    if (this.#file === 'failed') this.#discard(file);
+  }
+
+  /** Removes a partly written output, which may be the reason why the disk is full. */
+  #discard(file: number): void {
+    closeSync(file);
+    for (const name of [this.#id, `${this.#id}.json`])
+      unlessErrno(() => unlinkSync(join(this.#home, 'outputs', name)));
   }
 
   #open(): number {

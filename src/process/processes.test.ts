@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { CONFINE, commandBench, UNDO } from '../../test/support/command-bench.ts';
 import { upperFolder } from './layer.ts';
+import { COMMAND_VARIABLE } from './run-sandboxed.ts';
 import type { Profile, SandboxTools } from './sandbox.ts';
 
 const at = await commandBench();
@@ -20,6 +21,14 @@ const KINDS: readonly (readonly [string, { profile: Profile; tools?: Partial<San
   ],
   ['confine', { profile: CONFINE }],
 ];
+
+/** Kills the program that builds the sandbox: the child of this process that has a command's id. */
+function killSandbox(): void {
+  const children = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').split(' ');
+  for (const pid of children.filter((each) => each !== ''))
+    if (readFileSync(`/proc/${pid}/environ`, 'latin1').includes(COMMAND_VARIABLE))
+      process.kill(Number(pid), 'SIGKILL');
+}
 
 describe.skipIf(here === undefined).each(KINDS)('a command in the profile %s', (name, kind) => {
   it('changes nothing in the workspace', async () => {
@@ -116,6 +125,11 @@ describe.skipIf(here === undefined).each(KINDS)('a command in the profile %s', (
     });
     expect(end).toEqual({ kind: 'ended', why: 'cancelled' });
     expect(output.head).toBe('begun\n');
+  });
+
+  it('is ended if another program kills its sandbox', async () => {
+    const { end } = await at.run('echo begun; sleep 1000', { ...kind, onOutput: killSandbox });
+    expect(end).toEqual({ kind: 'ended', why: 'cancelled' });
   });
 
   it('reaches the real folders that are bound through', async () => {

@@ -96,12 +96,11 @@ export async function runSandboxed(
     timeoutMs === undefined ? undefined : setTimeout(() => end('timeout'), Math.min(timeoutMs, MAX_TIMER_MS));
   let status = '';
   let reason = '';
-  const done = new Promise<readonly [number, null]>((resolve) => {
+  const done = new Promise<number>((resolve) => {
     statusPipe.on('data', (chunk: Buffer) => {
       status += chunk.toString('utf8');
       const code = /^done (\d+)$/m.exec(status)?.[1];
-      if (code !== undefined)
-        void ended([child.stdout, child.stderr]).then(() => resolve([Number(code), null]));
+      if (code !== undefined) void ended([child.stdout, child.stderr]).then(() => resolve(Number(code)));
     });
   });
   // Ignore a failed write of the byte that starts the command: the sandbox may already be killed.
@@ -114,12 +113,13 @@ export async function runSandboxed(
   }
   try {
     begin(start, layer.make, perl);
-    const [code, signal] = await Promise.race([done, closed(child)]);
+    const code = await Promise.race([done, closed(child)]);
     if (why !== undefined) return { kind: 'ended', why };
+    // A signal did not end the command but its sandbox, perhaps in the middle of the command's work.
+    if (code === null) return { kind: 'ended', why: 'cancelled' };
     // Without an exit code in the status, the sandbox failed before it started the command.
-    if (signal === null && !/exit-code|^done /m.test(status))
-      return { kind: 'not-started', reason: reasonOf(reason, code) };
-    return { kind: 'exited', code: code ?? 128 + (signal === null ? 0 : 9) };
+    if (!/exit-code|^done /m.test(status)) return { kind: 'not-started', reason: reasonOf(reason, code) };
+    return { kind: 'exited', code };
   } finally {
     clearTimeout(timer);
     clearInterval(again);
@@ -235,14 +235,15 @@ export function endCommands(ids: readonly string[]): void {
   }
 }
 
-function closed(child: ChildProcess): Promise<readonly [number | null, string | null]> {
+/** The exit code of the sandbox; null if a signal ended it. */
+function closed(child: ChildProcess): Promise<number | null> {
   return new Promise((resolve, reject) => {
     child.once('error', (error) => {
       reject(new Fault('IO_FAILED', `the sandbox could not be started: ${error.message}`, { cause: error }));
     });
     // Wait for `close`, not `exit`, so that all output has arrived: the pipes end with the last
     // process that holds them.
-    child.once('close', (code, signal) => resolve([code, signal]));
+    child.once('close', (code) => resolve(code));
   });
 }
 
@@ -255,9 +256,9 @@ async function ended(streams: readonly (Readable | null)[]): Promise<void> {
   );
 }
 
-function reasonOf(text: string, code: number | null): string {
+function reasonOf(text: string, code: number): string {
   // Skip the hint that mount adds to its message, because it says nothing about the cause.
   const lines = text.split('\n').filter((line) => line.trim() !== '' && !line.includes('dmesg(1)'));
   const line = lines.at(-1)?.trim() ?? '';
-  return line === '' ? `the sandbox ended with ${code ?? 'a signal'} before the command began` : line;
+  return line === '' ? `the sandbox ended with ${code} before the command began` : line;
 }

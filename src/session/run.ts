@@ -82,6 +82,9 @@ async function applyKept(
 ): Promise<Outcome<RunResult>> {
   const layer = world.processes.kept(command.kept);
   if (layer === undefined) return refused(await noLayer(world, command.kept));
+  const elsewhere = layer.layered.find((folder) => world.workspace.pathOf(folder) === undefined);
+  if (elsewhere !== undefined)
+    return refused(invalidArgument('run', command.kept, `its writes belong to ${elsewhere}: run this there`));
   const commit: LayerCommit = {
     layer,
     attributes: probe.attributes,

@@ -185,6 +185,8 @@ describe.skipIf(here === undefined)('lookfirst run', () => {
     expect(refusal).toMatchObject({ code: 'COMMAND_CONFLICT' });
     const { layer = '' } = (refusal?.['detail'] ?? {}) as { layer?: string };
     expect(text('a.txt')).toBe('theirs\n');
+    const elsewhere = await lookfirst(places, ['run', '--apply', layer], { cwd: places.outside });
+    expect(elsewhere).toMatchObject({ code: 2, stderr: expect.stringContaining(`belong to ${places.root}`) });
     expect(await lookfirst(places, ['run', '--apply', layer])).toMatchObject({ code: 0 });
     expect(text('a.txt')).toBe('mine\n');
     expect(await lookfirst(places, ['undo'])).toMatchObject({ code: 0 });

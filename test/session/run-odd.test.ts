@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { MAX_PATHS_IN_TEXT } from '../../src/report/command-words.ts';
 import {
   here,
+  open,
   put,
   ran,
   refusedRun,
@@ -13,6 +14,7 @@ import {
   text,
   useWorkspace,
 } from '../support/command-workspace.ts';
+import { treeOf } from '../support/tree-of.ts';
 
 useWorkspace();
 
@@ -74,5 +76,18 @@ it.skipIf(here === undefined)(
     });
     await ran(`echo two > a # ${'x'.repeat(131_000)}`);
     expect(text('a')).toBe('two\n');
+  },
+);
+
+it.skipIf(here === undefined)(
+  'a file that is too large for memory can be replaced, removed and restored',
+  async () => {
+    await open({ maxEditBytes: 1000 });
+    for (const name of ['a', 'b']) put(name, `${name}\n`.repeat(1000));
+    const before = treeOf(root);
+    const { change = '' } = await ran('echo x > a; rm b');
+    expect([text('a'), readdirSync(root)]).toEqual(['x\n', ['a']]);
+    expect(await session.undo({ change })).toMatchObject({ ok: true });
+    expect(treeOf(root)).toEqual(before);
   },
 );

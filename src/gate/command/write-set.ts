@@ -12,7 +12,7 @@ import {
   NOT_UTF8,
   TARGET_NOT_UTF8,
 } from '../../process/layer-entries.ts';
-import { ABSENT, fileSide } from '../step.ts';
+import { ABSENT, fileAt, fileSide, unknownFile } from '../step.ts';
 import type { World } from '../world.ts';
 import { absoluteIn, type LayerContent } from './layer-content.ts';
 import { shownNameOf } from './shown-name.ts';
@@ -243,15 +243,30 @@ class WriteSetReader {
       return { side: { kind: 'link', target }, ctimeNs, readOnly: false };
     }
     if (!stats.isFile()) return refused(notAFile(place.path, kindOf(stats)));
-    const snapshot = await readSnapshot(place, { clock: undefined, seen: stats });
-    if ('problem' in snapshot) return refused(unreadFile(place.path, snapshot));
     // Other names of a file with hard links may be removed while this one stays.
     if (stats.nlink === 1n) this.#inodes.add(stats.ino);
+    const maxBytes = this.#world.policy.maxEditBytes;
+    if (stats.size > maxBytes) return this.#lookAtLarge(place);
+    const snapshot = await readSnapshot(place, { clock: undefined, seen: stats });
+    if ('problem' in snapshot) return refused(unreadFile(place.path, snapshot));
     return {
       side: fileSide(snapshot.fingerprint, modeOf(snapshot.stats) & 0o777, 'kept'),
       ctimeNs: snapshot.stats.ctimeNs,
       readOnly: isReadOnly(snapshot.stats),
     };
+  }
+
+  /** Like `#look`, for a file that is too large for memory. */
+  async #lookAtLarge(place: Place): Promise<There | Refused> {
+    const { path } = place;
+    const file = await fileAt(this.#world, place, { maxBytes: 0 });
+    if ('problem' in file)
+      return refused(unknownFile(this.#world, { action: 'commit', path: path.relative }, file));
+    // A change since then makes `ctimeNs` later, so that it is found.
+    const stats = inspect(place.dir, place.name);
+    if (stats === undefined || file.side.kind !== 'file') return refused(changedMeanwhile(path));
+    const side = fileSide(file.side.fingerprint, modeOf(stats) & 0o777, 'kept');
+    return { side, ctimeNs: stats.ctimeNs, readOnly: isReadOnly(stats) };
   }
 }
 

@@ -7,6 +7,7 @@ import { scratch } from '../../test/support/tree.ts';
 import type { TreeSnapshot } from '../model/entry.ts';
 import { candidatesSince, dropSnapshot } from './git-snapshot.ts';
 import { Processes } from './processes.ts';
+import { WarmTree } from './warm-tree.ts';
 
 const ROUNDS: readonly string[] = [
   'echo x >> d1/f1; echo new > d1/new; rm d2/f2',
@@ -107,4 +108,19 @@ it('a watched work tree names the same changed files as a full comparison', asyn
   expect(readdirSync(join(home, 'snapshots')).some((name) => name.startsWith('warm-'))).toBe(true);
   processes.close();
   expect(readdirSync(join(home, 'snapshots'))).toEqual([]);
+});
+
+it.each([
+  ['sha1', true],
+  ['sha256', false],
+])('a work tree with hashes of %s is watched: %s', async (format, isWatched) => {
+  const { root, home } = scratch();
+  const lines = 'seq 30000 | sed "s|.*|100644 $blob 0\\tf&|"';
+  shellIn(root)(
+    `git init -q --object-format=${format} && blob=$(echo x | git hash-object -w --stdin) && ${lines} | git update-index --index-info`,
+  );
+  mkdirSync(join(home, 'snapshots'));
+  const tree = await WarmTree.begin(root, { index: join(root, '.git/index'), home, tag: 't' });
+  expect(tree !== undefined).toBe(isWatched);
+  tree?.close();
 });

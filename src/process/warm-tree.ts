@@ -40,6 +40,8 @@ const MODE_AT = 24;
 const HASH_AT = 40;
 const NAME_AT = 62;
 const HASH_BYTES = 20;
+/** The extension of an index whose other entries are in another file. */
+const SPLIT_INDEX = 'link';
 
 type Tracked = ReturnType<typeof trackedAs>;
 
@@ -309,15 +311,24 @@ function readIndex(file: string): ReadonlyMap<string, Tracked> | undefined {
   if (bytes.toString('latin1', 0, 4) !== 'DIRC' || bytes.readUInt32BE(4) > 3) return undefined;
   const tracked = new Map<string, Tracked>();
   const count = bytes.readUInt32BE(8);
-  for (let at = 12, seen = 0; seen < count; seen += 1) {
+  const end = bytes.length - HASH_BYTES;
+  let at = 12;
+  for (let seen = 0; seen < count && at + NAME_AT < end; seen += 1) {
     const flags = bytes.readUInt16BE(at + NAME_AT - 2);
     const nameAt = at + NAME_AT + ((flags & 0x4000) === 0 ? 0 : 2);
-    const end = bytes.indexOf(0, nameAt);
+    const nameEnd = bytes.indexOf(0, nameAt);
+    if (nameEnd < 0) return undefined;
     const mode = bytes.readUInt32BE(at + MODE_AT);
     const isFile = (mode & 0o170000) !== 0o160000 && (flags & 0x3000) === 0;
     const blob = bytes.toString('hex', at + HASH_AT, at + HASH_AT + HASH_BYTES);
-    if (isFile) tracked.set(bytes.toString('utf8', nameAt, end), trackedAs(blob, mode));
-    at += (end - at + 8) & ~7;
+    if (isFile) tracked.set(bytes.toString('utf8', nameAt, nameEnd), trackedAs(blob, mode));
+    at += (nameEnd - at + 8) & ~7;
   }
-  return tracked;
+  // Skip the extensions, each with a name and a size. If they do not end where the checksum begins,
+  // the entries have another form, for example hashes of SHA-256.
+  while (at + 8 <= end) {
+    if (bytes.toString('latin1', at, at + 4) === SPLIT_INDEX) return undefined;
+    at += 8 + bytes.readUInt32BE(at + 4);
+  }
+  return at === end ? tracked : undefined;
 }

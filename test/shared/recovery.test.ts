@@ -67,6 +67,7 @@ describe('a change whose process died in the middle', () => {
     const step = await stepWhen(scene, isOut);
     const places = prepared();
     const late = await start(places);
+    const session = await late.session('late');
     await killAt(places, scene, step);
 
     const { locks } = late.world;
@@ -84,7 +85,7 @@ describe('a change whose process died in the middle', () => {
         return acquire(...wanted);
       },
     });
-    await ok((await late.session('late')).write('d/x.txt', 'x\n'));
+    await ok(session.write('d/x.txt', 'x\n'));
     expect(calls).toBeGreaterThan(2);
     expect(treeOf(join(places.root, 'd'))).toEqual(['f.txt: new\n', 'x.txt: x\n']);
     const changes = await late.world.store.entries({ kinds: ['change'] });

@@ -248,7 +248,7 @@ it('the names in a long text without paths take linear time', () => {
   const begun = performance.now();
   expect(namesOf(`xxd -r -p > a.bin <<'E'\n${'0123456789abcdef'.repeat(6000)}\nE`)).toContain('a.bin');
   // With every part of the text compared, this would take a minute.
-  expect(performance.now() - begun).toBeLessThan(2000);
+  expect(performance.now() - begun).toBeLessThan(10_000);
 });
 
 describe('texts that a command prints into a file', () => {

@@ -77,6 +77,14 @@ export interface CommandEntry {
   readonly runsElsewhere?: true;
 }
 
+/**
+ * Replaces a leading `~` by the home folder. A shell would do that, but clients start servers
+ * without one.
+ */
+export function expandHome(folder: string, homeFolder: string): string {
+  return folder === '~' || folder.startsWith('~/') ? homeFolder + folder.slice(1) : folder;
+}
+
 /** The version of this package. Source, compiled and bundled files all lie two folders below package.json. */
 export function version(): string {
   // The cast is safe: npm publishes no package without a version.

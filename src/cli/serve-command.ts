@@ -17,7 +17,7 @@ import {
 import { keepPolicyOutOfReach } from '../session/out-of-reach.ts';
 import type { Sessions, WorkspaceOptions } from '../session/sessions.ts';
 import { givenToken, shownToken, tokenLine } from '../wire/http.ts';
-import { EXIT, version } from './cli.ts';
+import { EXIT, expandHome, version } from './cli.ts';
 import { parseServe, type ServeRequest } from './serve-request.ts';
 
 /** The parts of a process that a server uses. */
@@ -221,14 +221,6 @@ async function rootsOf(
 ): Promise<readonly string[]> {
   if (dialect !== 'filesystem') return folders;
   return accessibleFolders(folders, log);
-}
-
-/**
- * Replaces a leading `~` by the home folder. A shell would do that, but clients start the server
- * without one.
- */
-function expandHome(folder: string, homeFolder: string): string {
-  return folder === '~' || folder.startsWith('~/') ? homeFolder + folder.slice(1) : folder;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { EXIT } from '../../src/cli/cli.ts';
@@ -129,6 +129,17 @@ describe('a message that names what is missing', () => {
     const ran = await lookfirst(scratch(), args);
     expect(ran).toMatchObject({ code, stderr: expect.stringContaining(words) });
   });
+});
+
+it('the proxy expands ~ in the names of folders, because clients start it without a shell', async () => {
+  const places = scratch();
+  const home = join(places.base, 'user');
+  mkdirSync(join(home, 'project'), { recursive: true });
+  const folders = ['--root', '~/project', '--read-only-root', '~/project'];
+  const ran = await lookfirst(places, ['proxy', ...folders, '--', 'no-such-program'], {
+    env: { HOME: home },
+  });
+  expect(ran.stderr).toContain('there is no program no-such-program');
 });
 
 describe('settings', () => {

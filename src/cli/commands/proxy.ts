@@ -16,7 +16,7 @@ import {
 import { keepPolicyOutOfReach } from '../../session/out-of-reach.ts';
 import type { ProxyPlan } from '../../tools/proxy-plan.ts';
 import { givenToken, tokenLine } from '../../wire/http.ts';
-import type { Cli } from '../cli.ts';
+import { type Cli, expandHome } from '../cli.ts';
 import { gather } from '../flags.ts';
 
 interface ProxyFlags extends StateFlags {
@@ -111,7 +111,7 @@ async function planOf(cli: Cli, words: readonly string[], flags: ProxyFlags): Pr
       ...(flags.readOnly === true ? { policy: { readOnly: true } } : {}),
       ...(flags.readOnlyRoot === undefined
         ? {}
-        : { readOnlyRoots: flags.readOnlyRoot.map((dir) => resolve(cli.cwd, dir)) }),
+        : { readOnlyRoots: flags.readOnlyRoot.map((dir) => folderOf(cli, dir)) }),
     },
     opened: (sessions) => {
       if (flags.policy !== undefined) keepPolicyOutOfReach(sessions.world, resolve(cli.cwd, flags.policy));
@@ -150,8 +150,12 @@ function frontOf(
  * ignored folder count as outside the workspace.
  */
 async function rootsOf(cli: Cli, flags: ProxyFlags, log: (line: string) => void): Promise<readonly string[]> {
-  const roots = (flags.root ?? ['.']).map((root) => resolve(cli.cwd, root));
+  const roots = (flags.root ?? ['.']).map((root) => folderOf(cli, root));
   return roots.length === 1 ? roots : accessibleFolders(roots, log);
+}
+
+function folderOf({ cwd, homeFolder }: Cli, folder: string): string {
+  return resolve(cwd, expandHome(folder, homeFolder));
 }
 
 function header(text: string, all: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {

@@ -8,9 +8,9 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { Effect, NewEntry, PendingChange } from '../model/entry.ts';
 import { Fault, nothingChanged } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
-import type { BypassRule, Policy } from '../model/policy.ts';
+import type { BypassRule, Durability, Policy } from '../model/policy.ts';
 import type { Sighting } from '../model/sighting.ts';
-import type { TreeFile } from '../store/images.ts';
+import type { Kept, TreeFile } from '../store/images.ts';
 import { type AnnouncedImages, type Basis, joinWrites, type Writes } from '../store/store.ts';
 import { matchingGlob } from '../text/glob/glob.ts';
 import { isSecretPath } from '../text/secrets.ts';
@@ -150,6 +150,32 @@ export function bypassEntries(
 }
 
 /**
+ * Stores bytes of the file at a path. In a fleet, bytes of a secret file stay on this machine if the
+ * policy says so.
+ */
+export function keepBytesOf(
+  world: World,
+  path: string,
+  { bytes, fingerprint }: { readonly bytes: Uint8Array; readonly fingerprint: Fingerprint },
+  durability?: Durability,
+): Promise<Kept> {
+  placeOf(world, path, fingerprint);
+  return world.images.keepBytes(bytes, fingerprint, durability);
+}
+
+/**
+ * Decides where the bytes of the file at a path are stored. The store remembers that they are
+ * secret. Undefined if no other machine shares the store.
+ */
+export function placeOf(
+  { images }: World,
+  path: string,
+  fingerprint: Fingerprint,
+): 'shared' | 'here' | undefined {
+  return images.placeOf?.(fingerprint, isSecretPath(path) ? 'secret' : 'plain');
+}
+
+/**
  * Stores the replaced and removed files of a change, for an undo. They are already outside the
  * workspace, so this only renames them. A large removed folder is kept as it is, and its files are
  * not renamed.
@@ -268,7 +294,7 @@ async function imagesToAnnounce(
   for (const effect of effects) {
     const fingerprint = displacedBy(effect);
     if (fingerprint === undefined || shared.has(fingerprint.sha256)) continue;
-    if (images.placeOf(fingerprint, isSecretPath(effect.relative) ? 'secret' : 'plain') === 'here') {
+    if (placeOf(world, effect.relative, fingerprint) === 'here') {
       here.set(fingerprint.sha256, fingerprint);
       continue;
     }

@@ -7,6 +7,7 @@ import { pathText } from '../report/bounded.ts';
 import { describeNotice } from '../report/describe-notice.ts';
 import type { LateImage } from '../store/images.ts';
 import { type EntryFilter, walkEntries } from '../store/store.ts';
+import { keepBytesOf } from './announce.ts';
 import type { World } from './world.ts';
 
 /** A file that a change replaced or removed, and into which another program wrote afterwards. */
@@ -119,7 +120,7 @@ function addDisplaced(displaced: Map<string, DisplacedFile>, entry: Entry): void
 async function isKeptAgain(world: World, displaced: DisplacedFile | undefined): Promise<boolean> {
   const bytes = displaced && world.baselines.peek(displaced.fingerprint);
   if (displaced === undefined || bytes === undefined) return false;
-  await world.images.keepBytes(bytes, displaced.fingerprint);
+  await keepBytesOf(world, displaced.path, { bytes, fingerprint: displaced.fingerprint });
   return true;
 }
 

@@ -14,6 +14,7 @@ import {
 import { errnoOf, Fault } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { Store } from '../store/store.ts';
+import { placeOf } from './announce.ts';
 import { settleByBytes } from './foreign/settle.ts';
 import { claimedFolders } from './late-writes.ts';
 import { restoreStep } from './restore-step.ts';
@@ -139,9 +140,11 @@ async function isPending({ store }: World, { change }: PendingChange): Promise<b
  */
 async function findImages(world: World, effects: readonly Effect[]): Promise<void> {
   const wanted = new Map<string, Fingerprint>();
-  for (const { before } of effects)
-    if (before.kind === 'file' && !(await world.images.has(before.fingerprint.sha256)))
-      wanted.set(before.fingerprint.sha256, before.fingerprint);
+  for (const { before, relative } of effects) {
+    if (before.kind !== 'file' || (await world.images.has(before.fingerprint.sha256))) continue;
+    placeOf(world, relative, before.fingerprint);
+    wanted.set(before.fingerprint.sha256, before.fingerprint);
+  }
   if (wanted.size === 0) return;
   const sizes = new Set([...wanted.values()].map(({ size }) => size));
   for (const retained of listRetained(world.disk, claimedFolders(world))) {

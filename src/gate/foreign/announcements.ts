@@ -14,7 +14,7 @@ import {
   type RefusalCode,
   refused,
 } from '../../model/verdict.ts';
-import { announce, newChangeId } from '../announce.ts';
+import { announce, keepBytesOf, newChangeId } from '../announce.ts';
 import { approvalRefusal, approvalsOf } from '../approval.ts';
 import { type ClaimNotice, withClaimNotices } from '../claims.ts';
 import { keysOf, lockForHost, lockToSettle } from '../keys.ts';
@@ -299,12 +299,11 @@ export class Announcements {
     const announced = await announce(world, pending, { entries });
     try {
       await keepBefore(world, pending.entry.effects ?? []);
-      for (const { expected } of to.judged.writes) {
+      for (const { key, expected } of to.judged.writes) {
         if (expected === undefined) continue;
         world.baselines.remember(expected.fingerprint, expected.bytes);
         // Store the expected bytes: without a lock, another process may compare the file with them.
-        if (foreign?.hold === 'none')
-          await world.images.keepBytes(expected.bytes, expected.fingerprint, 'none');
+        if (foreign?.hold === 'none') await keepBytesOf(world, key, expected, 'none');
       }
       // Without a lock, the caller shows the notices now, so record their lines as seen. With a
       // lock, the caller shows the notices after the change.

@@ -14,7 +14,7 @@ import { sameFingerprint, sameStamp } from '../../model/fingerprint.ts';
 import type { Notice } from '../../model/results.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import { type Candidate, convertedPaths, dropSnapshot, readBlobs } from '../../process/git-snapshot.ts';
-import { syncImages } from '../announce.ts';
+import { keepBytesOf, syncImages } from '../announce.ts';
 import { lostUpdate } from '../command/lost-update.ts';
 import { ABSENT, type FoundSide, fileSide, foundAt } from '../step.ts';
 import type { World } from '../world.ts';
@@ -305,7 +305,7 @@ function modeBefore({ mode = 0o644 }: Candidate, now: Side): number {
  */
 async function sideBefore(
   world: World,
-  { blob, mode, link }: Candidate & { readonly mode: number },
+  { path, blob, mode, link }: Candidate & { readonly mode: number },
   { bytes, raw }: { readonly bytes: Buffer | undefined; readonly raw: boolean },
 ): Promise<Side> {
   if (blob === undefined) return ABSENT;
@@ -313,7 +313,7 @@ async function sideBefore(
   const content = bytes ?? Buffer.alloc(0);
   const fingerprint = fingerprintOf(content);
   const kept = raw && bytes !== undefined;
-  if (kept) await world.images.keepBytes(content, fingerprint, 'none');
+  if (kept) await keepBytesOf(world, path, { bytes: content, fingerprint }, 'none');
   return fileSide(fingerprint, mode, kept ? 'kept' : 'none');
 }
 

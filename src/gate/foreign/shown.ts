@@ -13,7 +13,7 @@ import { type Outcome, refused } from '../../model/verdict.ts';
 import { formatRanges } from '../../report/amounts.ts';
 import { looksBinary } from '../../text/decode.ts';
 import { countLines, sameLines, sliceLineBytes } from '../../text/lines.ts';
-import { syncImages } from '../announce.ts';
+import { keepBytesOf, syncImages } from '../announce.ts';
 import { trusted } from '../look.ts';
 import { creditFor, outsideChange } from '../prepared.ts';
 import { snapshotAt } from '../step.ts';
@@ -236,13 +236,14 @@ export async function keepBefore(world: World, effects: readonly Effect[]): Prom
  * Stores the bytes that a change would destroy and returns their fingerprint. The caller must sync
  * the bytes even if a copy existed: copies made for diffs are not synced.
  */
-async function storeBefore(world: World, { key, before, movedTo }: Effect): Promise<Fingerprint | undefined> {
+async function storeBefore(world: World, effect: Effect): Promise<Fingerprint | undefined> {
+  const { key, relative, before, movedTo } = effect;
   if (before.kind !== 'file' || movedTo !== undefined) return undefined;
   if (await world.images.has(before.fingerprint.sha256)) return before.fingerprint;
   const snapshot = await snapshotAt(world, key);
   if (snapshot === undefined)
     throw new Fault('IO_FAILED', `cannot keep the present bytes of ${key}`, { path: key });
-  await world.images.keepBytes(snapshot.bytes, snapshot.fingerprint, 'none');
+  await keepBytesOf(world, relative, snapshot, 'none');
   return snapshot.fingerprint;
 }
 

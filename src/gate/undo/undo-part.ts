@@ -10,6 +10,7 @@ import { diffLines, type Hunk } from '../../text/diff.ts';
 import { splitLines } from '../../text/lines.ts';
 import { merge3 } from '../../text/merge.ts';
 import { type MaskedDiffOptions, maskedDiff } from '../../text/unified.ts';
+import { keepBytesOf } from '../announce.ts';
 import { carryOut } from '../carry-out.ts';
 import { lockKeys } from '../keys.ts';
 import { foundAt } from '../step.ts';
@@ -53,8 +54,10 @@ export async function undoPart(
     const told = { undid: [change], diff, files: [{ path: effect.relative, did: 'restored' as const }] };
     if (request.preview === true) return { ok: true, ...told };
     const { merged, step } = found;
-    if (merged !== undefined && step.restore.kind === 'file')
-      await world.images.keepBytes(merged, step.restore.fingerprint, 'none');
+    if (merged !== undefined && step.restore.kind === 'file') {
+      const { fingerprint } = step.restore;
+      await keepBytesOf(world, step.relative, { bytes: merged, fingerprint }, 'none');
+    }
     const steps = await stepsFor(world, ledger, [found]);
     const outcome = await carryOut(world, ledger, { steps, locked, undoesPart: { change, lines } });
     for (const each of steps) each.close();

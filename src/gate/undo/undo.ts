@@ -9,6 +9,7 @@ import type { CallTimes } from '../../model/foreign-session.ts';
 import type { ChangeResult, UndoneFile, UndoResult } from '../../model/results.ts';
 import type { UndoSelection } from '../../model/session.ts';
 import { type Outcome, type Refusal, type Refused, refused } from '../../model/verdict.ts';
+import { keepBytesOf } from '../announce.ts';
 import { carryOut } from '../carry-out.ts';
 import { lockKeys, missingFolder } from '../keys.ts';
 import { areIndependent, type RestorePlace, restoreSteps } from '../restore-many.ts';
@@ -280,7 +281,7 @@ async function keepNeeded(world: World, found: readonly FoundChange[]): Promise<
     if (step.restore.kind !== 'file' || sameSide(step.expect, step.restore)) continue;
     const { fingerprint } = step.restore;
     const bytes = present.get(fingerprint.sha256);
-    if (bytes !== undefined) await world.images.keepBytes(bytes, fingerprint, 'none');
+    if (bytes !== undefined) await keepBytesOf(world, step.relative, { bytes, fingerprint }, 'none');
   }
 }
 

@@ -3,6 +3,7 @@ import { errorText, Fault } from '../../model/fault.ts';
 import { withoutPassword } from '../state.ts';
 import { loadPostgres, type PgClient, type PgQuery, type PgValue, type Row } from './driver.ts';
 import { faultOf, isLost, isServerError, lossOf, READ_ONLY, STATEMENT_NAMES } from './server-faults.ts';
+import { readUrl } from './store-url.ts';
 
 /** Every call ends within this time, whatever the network does. */
 const DEADLINE_MS = 5000;
@@ -12,7 +13,6 @@ const MAINTENANCE_MS = 60_000;
 const RETRY_MS = 500;
 /** An unused connection is closed after this time: a fleet has more processes than a server has connections. */
 const IDLE_MS = 30_000;
-const DEFAULT_SCHEMA = 'lookfirst';
 /** If starting the store takes longer than this, the user is informed about the reason. */
 const SILENT_MS = 1000;
 /** The channel for messages about waiting. The program prints them; a library must not write to the terminal. */
@@ -343,51 +343,4 @@ async function within<T>(work: Promise<T>, ms: number): Promise<T> {
   } finally {
     clearTimeout(timer);
   }
-}
-
-/** Splits a URL into the driver's address and our own part: `?schema=NAME`. */
-function readUrl(url: string): { readonly address: string; readonly schema: string } {
-  let parsed: URL;
-  try {
-    // Add the host `localhost` to a URL with a user but no host. PostgreSQL's own programs accept
-    // such a URL, but `new URL` does not.
-    parsed = new URL(url.replace(/^(\w+:\/\/[^/?#]*@)(?=[/?#]|$)/, '$1localhost'));
-  } catch {
-    // Leave out the cause: it holds the URL and its password.
-    throw new Fault(
-      'CONFIG_INVALID',
-      'the URL of the store cannot be read: use postgres://user@host/database',
-    );
-  }
-  const schema = parsed.searchParams.get('schema') ?? DEFAULT_SCHEMA;
-  if (!/^[a-z_][a-z0-9_]{0,50}$/.test(schema))
-    throw new Fault(
-      'CONFIG_INVALID',
-      `a schema name has only lower-case letters, digits and _: ${JSON.stringify(schema)}`,
-    );
-  parsed.searchParams.delete('schema');
-  setEncryption(parsed.searchParams);
-  return { address: parsed.href, schema };
-}
-
-/**
- * Values of `sslmode` that the driver treats as `verify-full`. It prints a warning for the first
- * three, so they are all replaced by `verify-full`.
- */
-const VERIFIED: ReadonlySet<string> = new Set(['prefer', 'require', 'verify-ca', 'verify-full']);
-const OTHER_MODES: ReadonlySet<string> = new Set(['disable', 'allow', 'no-verify']);
-
-/**
- * Sets `sslmode` to `verify-full` if its value is in `VERIFIED`. Refuses unknown values: with them,
- * the driver would not encrypt.
- */
-function setEncryption(parameters: URLSearchParams): void {
-  const mode = parameters.get('sslmode');
-  if (mode === null || parameters.has('uselibpqcompat')) return;
-  if (VERIFIED.has(mode)) parameters.set('sslmode', 'verify-full');
-  else if (!OTHER_MODES.has(mode))
-    throw new Fault(
-      'CONFIG_INVALID',
-      `sslmode=${JSON.stringify(mode)} in the URL of the store is unknown: use verify-full, no-verify or disable`,
-    );
 }

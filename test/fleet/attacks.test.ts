@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -57,6 +58,25 @@ async function relayed(server: PostgresServer, url: string) {
   return { relay, url: `postgres://lookfirst@127.0.0.1:${relay.port}/postgres?schema=${schema}` };
 }
 
+const changesIn = (db: PostgresConnection): string =>
+  `select 1 from ${db.schema}.entries where kind = 'change'`;
+
+/** Creates the tables and a role that may write. The connection belongs to the owner of the tables. */
+async function writerOf(url: string): Promise<{ readonly db: PostgresConnection; readonly role: string }> {
+  await (await opened(url, scratch())).close();
+  const db = await PostgresConnection.open(url);
+  onTestFinished(() => db.close());
+  const role = `writer_${randomBytes(4).toString('hex')}`;
+  for (const statement of [
+    `create role ${role} login`,
+    `grant usage on schema ${db.schema} to ${role}`,
+    `grant select on all tables in schema ${db.schema} to ${role}`,
+    `grant execute on all functions in schema ${db.schema} to ${role}`,
+  ])
+    await db.query(statement);
+  return { db, role };
+}
+
 await describePostgres('attacks on a fleet', (server) => {
   it('server killed while a batch of 200 files is written: all files are old or all are new', async () => {
     const places = scratch();
@@ -98,6 +118,33 @@ await describePostgres('attacks on a fleet', (server) => {
     await agrees(later, places, 'a.txt');
     expect(await later.world.store.pending()).toEqual([]);
   });
+
+  it.each([
+    ['has no free connection', 'connection limit 0'],
+    ['is read-only', 'set default_transaction_read_only = on'],
+  ])(
+    'recorded change whose answer is lost, and a server that then %s: the file stays changed',
+    async (_, setting) => {
+      const places = scratch();
+      writeFileSync(join(places.root, 'a.txt'), 'one\ntwo\n');
+      const direct = server.url();
+      const { db, role } = await writerOf(direct);
+      const { relay, url } = await relayed(server, direct);
+      const sessions = await opened(url.replace('lookfirst@', `${role}@`), places);
+      const session = await sessions.session('agent');
+      await ok(session.read('a.txt'));
+      afterAnnouncing(sessions, () => {
+        relay.deaf = true;
+      });
+      const editing = session.edit('a.txt', EDIT).catch((error: unknown) => error);
+      await expect.poll(() => db.query(changesIn(db))).toHaveLength(1);
+      await db.query(`alter role ${role} ${setting}`);
+      relay.deaf = false;
+      relay.cut();
+      expect(await editing).toMatchObject({ code: 'STORE_FAILED', reason: 'unanswered' });
+      expect(readFileSync(join(places.root, 'a.txt'), 'utf8')).toBe('one\nzwei\n');
+    },
+  );
 
   it('announcement that the server gets after the change was refused: later changes stay and are recorded once', async () => {
     const places = scratch();

@@ -3,6 +3,8 @@ export interface Relay {
   readonly port: number;
   /** Passes nothing on and ends no connection, like a network with an unplugged cable. */
   frozen: boolean;
+  /** Passes queries on, but not their answers. */
+  deaf: boolean;
   /**
    * The number of times that a client has sent something after an answer. Queries that are sent together are one round
    * trip.

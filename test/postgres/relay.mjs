@@ -21,13 +21,14 @@ export async function startRelay(socket, delayMs = 0, kind = 'network') {
     });
     if (kind === 'pooler') upstream.once('data', hideProcess);
     pass(client, upstream, { relay, delayMs });
-    pass(upstream, client, { relay, delayMs: 0 });
+    pass(upstream, client, { relay, delayMs: 0, isAnswer: true });
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const relay = {
     port: server.address().port,
     frozen: false,
+    deaf: false,
     trips: 0,
     cut: () => {
       for (const each of open) each.destroy();
@@ -51,9 +52,9 @@ function hideProcess(bytes) {
   bytes[at + 8] ^= 1;
 }
 
-function pass(from, to, { relay, delayMs }) {
+function pass(from, to, { relay, delayMs, isAnswer = false }) {
   from.on('data', (bytes) => {
-    if (relay.frozen) return;
+    if (relay.frozen || (isAnswer && relay.deaf)) return;
     if (delayMs === 0) to.write(bytes);
     else setTimeout(() => to.write(bytes), delayMs);
   });

@@ -2,7 +2,15 @@ import { channel } from 'node:diagnostics_channel';
 import { errorText, Fault } from '../../model/fault.ts';
 import { withoutPassword } from '../state.ts';
 import { loadPostgres, type PgClient, type PgQuery, type PgValue, type Row } from './driver.ts';
-import { faultOf, isLost, isServerError, lossOf, READ_ONLY, STATEMENT_NAMES } from './server-faults.ts';
+import {
+  faultOf,
+  isDecided,
+  isLost,
+  isServerError,
+  lossOf,
+  READ_ONLY,
+  STATEMENT_NAMES,
+} from './server-faults.ts';
 import { readUrl } from './store-url.ts';
 
 /** Every call ends within this time, whatever the network does. */
@@ -131,9 +139,10 @@ export class PostgresConnection {
     } catch (error) {
       if (!isLost(error) || performance.now() >= deadline) throw error;
       const again = this.#send(query, place).catch((second: unknown) => {
-        // If the second try was not sent, report the first error, which says that the statement may
-        // have run.
-        throw lossOf(error) === 'unanswered' && lossOf(second) === 'unsent' ? error : second;
+        // Report the first error if it says that the statement may have run, and the second try
+        // does not decide that.
+        const isOpen = place === undefined ? lossOf(second) === 'unsent' : !isDecided(second);
+        throw lossOf(error) === 'unanswered' && isOpen ? error : second;
       });
       return within(again, deadline - performance.now());
     }

@@ -15,6 +15,26 @@ export function lossOf(error: unknown): Loss | undefined {
   return error.reason === 'unsent' || error.reason === 'unanswered' ? error.reason : undefined;
 }
 
+/**
+ * Reasons that the server also had for an earlier try of the same record. After `outdated`, the
+ * change is judged again, which finds the earlier try if it has run.
+ */
+const DECIDED: ReadonlySet<string | undefined> = new Set([
+  'rejected',
+  'too-long',
+  'lease',
+  'lost',
+  'outdated',
+]);
+
+/**
+ * True if the error of a record shows that an earlier try, whose answer was lost, failed as well.
+ * Other errors do not: a server that has become read-only may have recorded the earlier try.
+ */
+export function isDecided(error: unknown): boolean {
+  return error instanceof Fault && DECIDED.has(error.reason);
+}
+
 /** True for errors that the server reported, which have a code of five characters. The connection stays usable. */
 export function isServerError(error: unknown): error is Error & { readonly code: string } {
   return error instanceof Error && 'severity' in error && 'code' in error && !isShutdown(String(error.code));

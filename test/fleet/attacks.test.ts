@@ -146,6 +146,28 @@ await describePostgres('attacks on a fleet', (server) => {
     },
   );
 
+  it('recorded change whose answer a pooler loses in a crash of the server: it is recorded once', async () => {
+    const places = scratch();
+    writeFileSync(join(places.root, 'a.txt'), 'one\ntwo\n');
+    const direct = server.url();
+    const { relay, url } = await relayed(server, direct);
+    const sessions = await opened(url, places);
+    const session = await sessions.session('agent');
+    await ok(session.read('a.txt'));
+    const db = await PostgresConnection.open(direct);
+    onTestFinished(() => db.close());
+    afterAnnouncing(sessions, () => {
+      relay.deaf = true;
+    });
+    const editing = session.edit('a.txt', EDIT);
+    await expect.poll(() => db.query(changesIn(db))).toHaveLength(1);
+    relay.deaf = false;
+    relay.crash();
+    await ok(editing);
+    expect(readFileSync(join(places.root, 'a.txt'), 'utf8')).toBe('one\nzwei\n');
+    expect(await db.query(changesIn(db))).toHaveLength(1);
+  });
+
   it('announcement that the server gets after the change was refused: later changes stay and are recorded once', async () => {
     const places = scratch();
     for (const name of ['a.txt', 'b.txt']) writeFileSync(join(places.root, name), 'one\ntwo\n');

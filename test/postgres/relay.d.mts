@@ -12,6 +12,8 @@ export interface Relay {
   trips: number;
   /** Ends every connection. */
   cut(): void;
+  /** Ends every connection with the message of a pooler whose server has crashed. */
+  crash(): void;
   close(): Promise<void>;
 }
 

@@ -3,9 +3,11 @@ import { once } from 'node:events';
 import { createServer, connect as dial } from 'node:net';
 
 export async function startRelay(socket, delayMs = 0, kind = 'network') {
-  const open = new Set();
+  const [open, clients] = [new Set(), new Set()];
   const server = createServer({ noDelay: true }, (client) => {
     const upstream = dial(socket);
+    clients.add(client);
+    client.on('close', () => clients.delete(client));
     for (const each of [client, upstream]) {
       open.add(each);
       each.on('error', () => undefined);
@@ -33,6 +35,9 @@ export async function startRelay(socket, delayMs = 0, kind = 'network') {
     cut: () => {
       for (const each of open) each.destroy();
     },
+    crash: () => {
+      for (const each of clients) each.end(CRASHED);
+    },
     close: async () => {
       relay.cut();
       server.close();
@@ -40,6 +45,16 @@ export async function startRelay(socket, delayMs = 0, kind = 'network') {
     },
   };
   return relay;
+}
+
+/** The message (ErrorResponse) with which PgBouncer ends a connection after its server has crashed. */
+const CRASHED = errorResponse('SFATAL', 'VFATAL', 'C08P01', 'Mserver conn crashed?');
+
+function errorResponse(...fields) {
+  const body = Buffer.from(`${fields.map((field) => `${field}\0`).join('')}\0`);
+  const head = Buffer.from('E\0\0\0\0');
+  head.writeInt32BE(body.length + 4, 1);
+  return Buffer.concat([head, body]);
 }
 
 /**

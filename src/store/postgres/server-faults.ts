@@ -37,7 +37,7 @@ export function isDecided(error: unknown): boolean {
 
 /** True for errors that the server reported, which have a code of five characters. The connection stays usable. */
 export function isServerError(error: unknown): error is Error & { readonly code: string } {
-  return error instanceof Error && 'severity' in error && 'code' in error && !isShutdown(String(error.code));
+  return error instanceof Error && 'severity' in error && 'code' in error && !isEnd(String(error.code));
 }
 
 /**
@@ -49,9 +49,12 @@ export const STATEMENT_NAMES: ReadonlySet<string> = new Set(['26000', '42P05']);
 /** Error code: the server is a standby, or it accepted no writes when this connection began. */
 export const READ_ONLY = '25006';
 
-/** True for error codes of class 57P: the server is shutting down, or ended this connection. */
-function isShutdown(code: string): boolean {
-  return code.startsWith('57P');
+/**
+ * True for error codes that end a connection. 57P: the server is shutting down, or ended it. 08: a
+ * pooler has lost its own connection to the server, and the statement may have run.
+ */
+function isEnd(code: string): boolean {
+  return code.startsWith('57P') || code.startsWith('08');
 }
 
 /**

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
 import { BARE_SIGHTING, changeEntry, pendingChange } from '../../../test/store/samples.ts';
 import { scratch } from '../../../test/support/tree.ts';
+import { Fault } from '../../model/fault.ts';
 import { Names } from './names.ts';
 import { CHAIN_IDLE_MS, RecordWriter } from './record-writer.ts';
 
@@ -54,4 +55,14 @@ it('leaves files alone that no abandoned change has named', () => {
   expect(prepared.withdrawn).toEqual(['c 1']);
   writer.done(prepared, 0);
   expect(['100%', 'c%201'].map((name) => existsSync(join(folder, name)))).toEqual([true, false]);
+});
+
+it('withdraws a change again if the server ignored the record that withdrew it', () => {
+  const { home } = scratch();
+  const writer = new RecordWriter({ names: new Names('m'), owner: 'me', sharedRoots: [], home });
+  const lost = new Fault('STORE_FAILED', 'no answer', { reason: 'unanswered' });
+  writer.failed(writer.prepare({ announce: pendingChange('c1') }), lost);
+  writer.done(writer.prepare({ ifPending: 'c2' }), -1);
+  expect(writer.prepare({}).withdrawn).toEqual(['c1']);
+  expect(writer.hasAbandoned('c1')).toBe(true);
 });

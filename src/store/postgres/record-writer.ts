@@ -109,10 +109,10 @@ export class RecordWriter {
 
   /**
    * Updates this writer after the server has answered a record. `number` is the number of the
-   * record's last entry.
+   * record's last entry, or -1 if the server ignored the record because of its `ifPending`.
    */
   done({ writes, renewsOwner, withdrawn }: PreparedRecord, number: number): void {
-    for (const change of withdrawn) this.#abandoned.delete(change);
+    if (number >= 0) for (const change of withdrawn) this.#abandoned.delete(change);
     const { announce, settle = [] } = writes;
     // Count only durable records as confirmed. A crash of the server may lose the others, which
     // would otherwise look as if an old backup had been restored.

@@ -4,8 +4,10 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 import { Sessions } from '../../src/session/sessions.ts';
+import { PostgresConnection } from '../../src/store/postgres/connection.ts';
 import { openPostgresState } from '../../src/store/postgres/open.ts';
 import type { FleetOptions, State } from '../../src/store/state.ts';
+import { startRelay } from '../postgres/relay.mjs';
 import { ok } from '../support/desk.ts';
 import { describePostgres } from '../support/postgres.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
@@ -106,6 +108,28 @@ await describePostgres('a workspace that was served as shared', (server) => {
     await (await open(store, home, { roots: ['/w'], workspace: 'new' })).close();
     const one = await open(store, scratch().home, { roots: ['/w'], workspace: 'w' });
     expect(await excludes(one, '/w/a', await open(store, other, { roots: ['/w'] }), '/w/a')).toBe(true);
+  });
+
+  it('grants a lease to its process again if the answer to the first request is lost', async () => {
+    const store = server.url();
+    const relay = await startRelay(server.socket);
+    onTestFinished(() => relay.close());
+    const schema = new URL(store).searchParams.get('schema');
+    const url = `postgres://lookfirst@127.0.0.1:${relay.port}/postgres?schema=${schema}`;
+    const { home } = scratch();
+    const one = await open(url, home, { roots: ['/w'], workspace: 'w', sharedWorkspace: true });
+    const db = await PostgresConnection.open(store);
+    onTestFinished(() => db.close());
+    relay.deaf = true;
+    const acquiring = one.locks.acquire(['/w/a'], 1000);
+    await expect
+      .poll(async () => (await db.query(`select 1 from ${db.schema}.leases`)).length)
+      .toBeGreaterThan(0);
+    relay.deaf = false;
+    relay.cut();
+    expect(await acquiring).toBeTypeOf('function');
+    const other = await open(store, scratch().home, { roots: ['/w'], workspace: 'w' });
+    expect(await other.locks.acquire(['/w/a'], 100)).toBeUndefined();
   });
 
   it('is waited for by undo and run without the flag', async () => {

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { type Locks, slotsOf } from '../../lock/locks.ts';
 import { Fault } from '../../model/fault.ts';
@@ -81,6 +82,11 @@ export class Heart {
     return found;
   }
 
+  /** The fences (unique lease numbers) of all leases that this process holds. */
+  get held(): readonly number[] {
+    return [...new Set([...this.#leases].flatMap(({ fences }) => fences.map(({ fence }) => fence)))];
+  }
+
   /**
    * True while every lease of this process is valid: none was lost, and all were renewed in time.
    * Otherwise another process may hold one of them.
@@ -133,7 +139,7 @@ interface LeaseOptions {
   readonly db: PostgresConnection;
   readonly names: Names;
   readonly heart: Heart;
-  /** Identifies this process among the holders of leases. */
+  /** Identifies this process. */
   readonly owner: string;
   /** The roots that several machines write to. */
   readonly sharedRoots: readonly string[];
@@ -146,9 +152,12 @@ interface LeaseOptions {
  */
 export class LeasedLocks implements Locks {
   readonly #options: LeaseOptions;
+  /** Identifies this object among the holders of leases. A process may have several. */
+  readonly #holder: string;
 
   constructor(options: LeaseOptions) {
     this.#options = options;
+    this.#holder = `${options.owner}/${randomBytes(4).toString('hex')}`;
   }
 
   async acquire(keys: readonly string[], timeoutMs: number): Promise<(() => void) | undefined> {
@@ -194,11 +203,11 @@ export class LeasedLocks implements Locks {
   }
 
   async #lease(keys: readonly string[], deadline: number): Promise<Lease | undefined> {
-    const { db, names, owner } = this.#options;
+    const { db, names, heart } = this.#options;
     const slots = slotsOf(keys.map((key) => names.stored(key))).map(([slot, sharing]) => ({ slot, sharing }));
-    const body = JSON.stringify({ holder: owner, slots });
     for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS)) {
       const renewed = new Moment();
+      const body = JSON.stringify({ holder: this.#holder, held: heart.held, slots });
       const [row] = await db.query(`select ${db.schema}.lf_lease($1::text::jsonb) as fence`, [body]);
       const fence = row?.['fence'];
       if (typeof fence === 'number') {
@@ -247,7 +256,10 @@ begin
   perform set_config('synchronous_commit', 'off', true);
   for x in select f.slot, f.sharing from jsonb_to_recordset(w->'slots') as f(slot bigint, sharing text) order by f.slot loop
     perform pg_advisory_xact_lock(7710232, (x.slot % 2147483647)::int);
-    delete from leases where slot = x.slot and until < clock_timestamp();
+    -- Its holder does not know a lease if the answer that granted it was lost, or if its release was. The holder's
+    -- local locks exclude a second request for the same slot.
+    delete from leases where slot = x.slot and (until < clock_timestamp() or holder = w->>'holder'
+      and (x.sharing = 'alone' or sharing = 'alone') and not w->'held' @> to_jsonb(fence));
     if exists (select 1 from leases l where l.slot = x.slot and (x.sharing = 'alone' or l.sharing = 'alone')) then
       return null;
     end if;

@@ -28,6 +28,7 @@ const MIGRATIONS: readonly ((schema: string) => string)[] = [
   onlyFunctions,
   withdrawnChanges,
   sharedWorkspaces,
+  onlyFunctions,
 ];
 
 function tables(s: string): string {

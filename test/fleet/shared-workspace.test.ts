@@ -8,6 +8,7 @@ import { PostgresConnection } from '../../src/store/postgres/connection.ts';
 import { openPostgresState } from '../../src/store/postgres/open.ts';
 import type { FleetOptions, State } from '../../src/store/state.ts';
 import { startRelay } from '../postgres/relay.mjs';
+import { BARE_SIGHTING, pendingChange, sessionRecord } from '../store/samples.ts';
 import { ok } from '../support/desk.ts';
 import { describePostgres } from '../support/postgres.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
@@ -130,6 +131,29 @@ await describePostgres('a workspace that was served as shared', (server) => {
     expect(await acquiring).toBeTypeOf('function');
     const other = await open(store, scratch().home, { roots: ['/w'], workspace: 'w' });
     expect(await other.locks.acquire(['/w/a'], 100)).toBeUndefined();
+  });
+
+  it('has the changes in progress of a machine that serves only a folder inside it', async () => {
+    const store = server.url();
+    const home = scratch().home;
+    await (await open(store, home, { roots: ['/mnt'], workspace: 'w' })).close();
+    const outer = await open(store, scratch().home, { roots: ['/w'], workspace: 'w', sharedWorkspace: true });
+    const inner = await open(store, home, { roots: ['/mnt/sub'] });
+    const { entry } = pendingChange('c1');
+    await inner.store.record({
+      announce: pendingChange('c1', { entry: { ...entry, root: '/mnt/sub' }, locked: ['/mnt/sub/a.ts'] }),
+    });
+    const key = '/w/sub/a.ts';
+    expect((await outer.store.pending({ here: true })).map(({ locked }) => locked)).toEqual([[key]]);
+    await outer.store.record({
+      session: sessionRecord('s', { root: '/w' }),
+      sightings: [{ session: 's', sighting: { ...BARE_SIGHTING, key } }],
+    });
+    await outer.store.recall('s', key);
+    const basis = outer.store.remembered?.('s', [key])?.basis;
+    if (basis === undefined) expect.fail('the store remembers nothing');
+    const announce = pendingChange('c2', { locked: [key] });
+    await expect(outer.store.record({ announce, basis })).rejects.toMatchObject({ reason: 'outdated' });
   });
 
   it('is waited for by undo and run without the flag', async () => {

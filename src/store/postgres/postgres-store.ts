@@ -184,7 +184,9 @@ export class PostgresStore implements Store {
   }
 
   async pending(filter: PendingFilter = {}): Promise<readonly PendingChange[]> {
-    const where = filter.here === true ? 'and (machine = $1 or roots && $2::text[])' : '';
+    // A process may serve only a folder inside a shared workspace.
+    const within = `select from unnest(roots) r, unnest($2::text[]) s where r = s or starts_with(r, s || '/')`;
+    const where = filter.here === true ? `and (machine = $1 or exists (${within}))` : '';
     const shared = this.#context.sharedRoots.map((root) => column(this.#names.stored(root)));
     const values = filter.here === true ? [this.#names.here, shared] : [];
     const text = `select announced from ${this.#s}.pending where withdrawn_ms is null ${where} order by n`;

@@ -29,6 +29,7 @@ const MIGRATIONS: readonly ((schema: string) => string)[] = [
   withdrawnChanges,
   sharedWorkspaces,
   onlyFunctions,
+  onlyFunctions,
 ];
 
 function tables(s: string): string {

@@ -86,7 +86,8 @@ begin
     or exists (
       select 1 from pending p, unnest(p.keys) one, jsonb_array_elements_text(b->'k') other
       where p.change <> w->'announce'->>'c'
-        and (p.machine = w->>'machine' or p.roots && array(select jsonb_array_elements_text(b->'r')))
+        and (p.machine = w->>'machine' or exists (select from unnest(p.roots) r, jsonb_array_elements_text(b->'r') s
+          where r = s or starts_with(r, s || '/')))
         and (one = other or starts_with(one, other || '/') or starts_with(other, one || '/')))
   then
     raise exception 'the basis of the change is outdated' using errcode = 'LF003';

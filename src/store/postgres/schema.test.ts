@@ -25,6 +25,18 @@ await describePostgres('the schema', (server) => {
     await Promise.all(stores.map((store) => store.close()));
   });
 
+  it('needs no right to create schemas if it exists and belongs to the user', async () => {
+    const url = server.url();
+    const db = await PostgresConnection.open(url);
+    onTestFinished(() => db.close());
+    await db.query('create role tenant login');
+    await db.query(`create schema ${db.schema} authorization tenant`);
+    const store = await openPostgresStore(url.replace('lookfirst@', 'tenant@'));
+    await store.record({ entries: [readEntry()] });
+    expect(await store.entries({})).toHaveLength(1);
+    await store.close();
+  });
+
   it('of a newer version is refused', async () => {
     const url = server.url();
     const db = await connect(url);

@@ -87,6 +87,25 @@ await describePostgres('a clean-up of a fleet', (server) => {
     expect(await verifyChain(writer)).toMatchObject({ ok: true, entries: 11 });
   });
 
+  it('removes heartbeats and leases of processes that ended long ago', async () => {
+    const url = server.url();
+    const store = await storeAt(url);
+    const db = await connected(url);
+    for (const [name, age] of [
+      ['ended', '2 days'],
+      ['running', '-20 seconds'],
+    ]) {
+      const until = `clock_timestamp() - interval '${age}'`;
+      await db.query(`insert into ${db.schema}.owners values ('${name}', 'm', ${until})`);
+      await db.query(
+        `insert into ${db.schema}.leases values (1, '${name}', 'alone', nextval('${db.schema}.fences'), ${until})`,
+      );
+    }
+    await store.prune(0);
+    expect(await db.query(`select id from ${db.schema}.owners`)).toEqual([{ id: 'running' }]);
+    expect(await db.query(`select holder from ${db.schema}.leases`)).toEqual([{ holder: 'running' }]);
+  });
+
   it('by a role that may only write cleans up its own machine and keeps the entries and their images', async () => {
     const url = server.url();
     const places = scratch();

@@ -78,7 +78,7 @@ await describePostgres('the schema', (server) => {
     const [one, other] = await Promise.all([openPostgresStore(url), openPostgresStore(url)]);
     for (const store of [one, other]) await store.record({ entries: [readEntry()] });
     expect(await verifyChain(one)).toMatchObject({ ok: true, entries: 3 });
-    expect(await schemaVersions(db)).toEqual({ version: 11, newest: 11 });
+    expect(await schemaVersions(db)).toEqual({ version: 12, newest: 12 });
     await Promise.all([one, other].map((store) => store.close()));
   });
 

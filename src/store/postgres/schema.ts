@@ -30,6 +30,7 @@ const MIGRATIONS: readonly ((schema: string) => string)[] = [
   sharedWorkspaces,
   onlyFunctions,
   onlyFunctions,
+  onlyFunctions,
 ];
 
 function tables(s: string): string {

@@ -248,6 +248,9 @@ declare d bigint; gone bigint := 0; newest bigint; cut bigint;
 begin
   perform pg_advisory_xact_lock(${CLEAN_UP_LOCK});
   delete from pending where withdrawn_ms < ${SERVER_CLOCK} - ${DAY_MS};
+  -- A process without a heartbeat counts as ended, with a row or without.
+  delete from owners where until < clock_timestamp() - interval '1 day';
+  delete from leases where until < clock_timestamp() - interval '1 day';
   for d in select substr(c.relname, 9)::bigint from pg_inherits i join pg_class c on c.oid = i.inhrelid
       where i.inhparent = '${s}.entries'::regclass and c.relname ~ '^entries_[0-9]+$' order by 1 loop
     exit when d >= today;

@@ -53,6 +53,15 @@ it('a copy is compressed at once, and still readable', async () => {
   expect(await images.pack({ nowMs: Date.now() })).toEqual({ count: 0, bytes: 0 });
 });
 
+it('a damaged compressed form is replaced', async () => {
+  const { images, image, packed, root } = setting();
+  await images.keepBytes(Buffer.from(TEXT), PRINT);
+  writeFileSync(packed, '');
+  expect(await images.pack({ nowMs: Date.now() })).toMatchObject({ count: 1 });
+  expect(existsSync(image)).toBe(false);
+  await expectBytes(images, join(root, 'b.txt'));
+});
+
 it.skipIf(process.platform !== 'linux')(
   'a displaced file is compressed after a day, unless a program has it open or has changed it',
   async () => {

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { isMissing, unlessErrno } from '../../model/fault.ts';
@@ -141,7 +141,8 @@ function pack(folder: ImageFolder, sha256: string, { nowMs, durability, open }: 
   if (small.byteLength > stats.size * (1 - MIN_SAVED)) return 0;
   const temp = folder.temp();
   writeNewSmall(temp, small, durability);
-  moveUnlessTaken(temp, folder.packed(sha256));
+  // Replace a compressed form that is there already: a power cut may have damaged it.
+  renameSync(temp, folder.packed(sha256));
   if (durability === 'full') folder.sync(folder.packed(sha256), durability);
   return removePlain(folder, sha256, stats) ? stats.size - small.byteLength : 0;
 }

@@ -4,9 +4,11 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { verifyChain } from '../../src/journal/verify.ts';
 import { cleanUp } from '../../src/records/clean-up.ts';
+import { FileImages } from '../../src/store/images/file-images.ts';
 import { PostgresConnection } from '../../src/store/postgres/connection.ts';
 import { openPostgresStore } from '../../src/store/postgres/open.ts';
-import { makePartitions } from '../../src/store/postgres/schema.ts';
+import { PostgresImages } from '../../src/store/postgres/postgres-images.ts';
+import { makePartitions, migratePostgres } from '../../src/store/postgres/schema.ts';
 import type { Store } from '../../src/store/store.ts';
 import { changeEntry, effect, file, pendingChange } from '../store/samples.ts';
 import { ok } from '../support/desk.ts';
@@ -171,6 +173,23 @@ await describePostgres('a clean-up of a fleet', (server) => {
     const rows = await db.query(`select sha256, body from ${db.schema}.images`);
     expect(rows).toHaveLength(count);
     for (const { sha256, body } of rows) expect(hash('sha256', body as Buffer)).toBe(sha256);
+  });
+
+  it('removes images even if that takes longer than other calls may', async () => {
+    const db = await PostgresConnection.open(server.url(), { deadlineMs: 1000 });
+    onTestFinished(() => db.close());
+    await migratePostgres(db);
+    const local = new FileImages(scratch().home, { durability: 'none' });
+    const images = new PostgresImages({ local, db, machine: 'm', secrets: 'here' });
+    const bytes = Buffer.from('old');
+    const sha256 = hash('sha256', bytes);
+    await images.keepBytes(bytes, { sha256, size: bytes.length });
+    await db.query(`create function ${db.schema}.slow() returns trigger language plpgsql as
+      $f$ begin perform pg_sleep(1.5); return old; end $f$`);
+    await db.query(`create trigger slow before delete on ${db.schema}.images
+      for each row execute function ${db.schema}.slow()`);
+    expect(await images.remove([sha256], async () => new Set())).toMatchObject({ count: 1 });
+    expect(await images.has(sha256)).toBe(false);
   });
 
   it('counts each image once, also beyond the first page of the list', async () => {

@@ -257,7 +257,7 @@ export class PostgresImages implements Images {
     const text = `delete from ${this.#db.schema}.images where sha256 = any($1::text[]) and since_ms <= $2
       returning size, body is not null as whole`;
     try {
-      return await this.#db.query(text, [doomed, untilMs]);
+      return await this.#db.maintain(text, [doomed, untilMs]);
     } catch (error) {
       if (error instanceof Fault && error.reason === 'read-only') return [];
       throw error;

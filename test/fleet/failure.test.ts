@@ -174,6 +174,35 @@ await describePostgres('a PostgreSQL that fails', (server) => {
     expect(rows).toEqual([{ name: 'first' }, { name: 'second' }]);
   });
 
+  it('a connection that is cut while it is being closed is not opened again', async () => {
+    const direct = server.url();
+    const { relay, url } = await through(server, direct);
+    const [db, watcher] = [await PostgresConnection.open(url), await PostgresConnection.open(direct)];
+    onTestFinished(() => watcher.close());
+    await db.query('select 1');
+    relay.deaf = true;
+    const asked = faultOf(db.query('select 1'));
+    const closed = db.close();
+    await setTimeout(100);
+    relay.deaf = false;
+    relay.cut();
+    await Promise.all([asked, closed]);
+    const others = `select 1 from pg_stat_activity where application_name = 'lookfirst' and pid <> pg_backend_pid()`;
+    await expect.poll(() => watcher.query(others)).toEqual([]);
+  });
+
+  it('a connection that is closed on a frozen network leaves no socket', async () => {
+    const { relay, url } = await through(server, server.url());
+    const db = await PostgresConnection.open(url, { deadlineMs: 1000 });
+    await db.query('select 1');
+    const sockets = (): number =>
+      process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
+    const before = sockets();
+    relay.frozen = true;
+    await db.close();
+    await expect.poll(sockets).toBe(before - 1);
+  });
+
   it.each([[24]])(
     'killed in the middle of %i edits: every file is old or new, and the journal agrees',
     async (edits) => {

@@ -4,9 +4,11 @@ import { createServer, connect as dial } from 'node:net';
 
 export async function startRelay(socket, delayMs = 0, kind = 'network') {
   const [open, clients] = [new Set(), new Set()];
-  const server = createServer({ noDelay: true }, (client) => {
+  const server = createServer({ noDelay: true, allowHalfOpen: true }, (client) => {
     const upstream = dial(socket);
     clients.add(client);
+    // A frozen network does not even report that the other side has ended the connection.
+    client.on('end', () => relay.frozen || client.end());
     client.on('close', () => clients.delete(client));
     for (const each of [client, upstream]) {
       open.add(each);

@@ -233,6 +233,8 @@ export class PostgresConnection {
   }
 
   #connected(): Promise<PgClient> {
+    // A query that is lost while the store is being closed is not sent again.
+    if (this.#closed) return Promise.reject(closedFault());
     if (this.#client !== undefined) return this.#client;
     const failure = this.#failure;
     if (failure !== undefined && performance.now() - failure.at < RETRY_MS)
@@ -317,9 +319,14 @@ export class PostgresConnection {
     clearTimeout(this.#idle);
     const client = this.#client;
     this.#client = undefined;
-    // Ignore errors: the connection is given up, whether or not the server answers.
-    await within(Promise.resolve(client?.then((each) => each.end())), this.#deadlineMs).catch(
-      () => undefined,
+    const ended = Promise.resolve(client?.then((each) => each.end()));
+    // The connection is given up, whether or not the server answers. Without an answer, its socket
+    // would keep this process running.
+    await within(ended, this.#deadlineMs).catch(() =>
+      client?.then(
+        (each) => each.connection?.stream?.destroy?.(),
+        () => undefined,
+      ),
     );
   }
 }

@@ -26,7 +26,7 @@ export interface PgClient {
   /** The id of the server process, as reported when the connection was made. */
   readonly processID?: number | null;
   /** An internal field of the driver. Other versions may not have it. */
-  readonly connection?: { readonly stream?: { cork?(): void; uncork?(): void } };
+  readonly connection?: { readonly stream?: { cork?(): void; uncork?(): void; destroy?(): void } };
   connect(): Promise<unknown>;
   ask(query: PgQuery): Promise<Answer>;
   end(): Promise<unknown>;

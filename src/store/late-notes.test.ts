@@ -1,5 +1,6 @@
 import { symlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { BARE_SIGHTING, readEntry } from '../../test/store/samples.ts';
 import { scratch } from '../../test/support/tree.ts';
@@ -19,10 +20,12 @@ class Probe extends MemoryStore {
   /** The store rejects every record that says a session has read this file. */
   rejects: string | undefined;
   hold: Promise<void> | undefined;
+  /** Each record takes the first of these promises and waits for it. */
+  readonly holds: Promise<void>[] = [];
 
   override async record(writes: Writes): Promise<void> {
     this.records += 1;
-    await this.hold;
+    await (this.holds.shift() ?? this.hold);
     if (this.failing) throw new Fault('STORE_FAILED', 'the disk is full');
     if (writes.sightings?.some(({ sighting }) => sighting.key === this.rejects))
       throw new Fault('STORE_FAILED', 'the value is too odd', { reason: 'rejected' });
@@ -153,6 +156,28 @@ describe('notes', () => {
     });
     await store.record({ forget: [{ session: 's' }] });
     expect(await store.sightings('s')).toEqual([]);
+    await store.close();
+  });
+
+  it('that could not be written do not replace what a later record has written', async () => {
+    const probe = new Probe();
+    const store = new LateNotes(probe, { withinMs: NEVER_MS, records: 'overlap', patienceMs: NEVER_MS });
+    const seen = (atMs: number) => [{ session: 's', sighting: { ...BARE_SIGHTING, atMs } }];
+    await store.note({ sightings: seen(1), entries: [] });
+    const ends: ((error?: Fault) => void)[] = [];
+    for (let n = 0; n < 3; n++)
+      probe.holds.push(
+        new Promise((resolve, reject) => ends.push((error) => (error ? reject(error) : resolve()))),
+      );
+    const recorded = store.record({ sightings: seen(2) });
+    ends[0]?.(new Fault('STORE_FAILED', 'two processes blocked each other', { reason: 'busy' }));
+    await setImmediate();
+    const looked = store.sightings('s').catch(() => undefined);
+    ends[1]?.();
+    await recorded;
+    ends[2]?.();
+    await looked;
+    expect(await store.sightings('s')).toMatchObject([{ atMs: 2 }]);
     await store.close();
   });
 

@@ -52,8 +52,8 @@ export class LateNotes implements Store {
   #timer: NodeJS.Timeout | undefined;
   /** Time of the first failure since the last success. */
   #failedMs: number | undefined;
-  /** Records that were sent together with notes of reads and are not answered yet. */
-  readonly #overlapping = new Map<Promise<void>, Writes>();
+  /** Records that were sent right after batches of notes and are not answered yet. */
+  readonly #overlapping = new Map<Promise<void>, Overlap>();
   /** True while the notes of a rejected batch are written in parts. New records wait meanwhile. */
   #inParts = false;
   #closed = false;
@@ -139,11 +139,10 @@ export class LateNotes implements Store {
       return this.#store.record(writes);
     }
     const recorded = this.#store.record(writes);
-    this.#overlapping.set(recorded, writes);
-    const [noted, done] = await Promise.allSettled([written, recorded]);
+    const batches = [...this.#peers].map((peer) => peer.#leaving);
+    this.#overlapping.set(recorded, { writes, batches });
+    await Promise.allSettled([written, recorded]);
     this.#overlapping.delete(recorded);
-    if (noted.status === 'rejected' && done.status === 'fulfilled')
-      for (const peer of this.#peers) peer.#waiting.supersede(writes);
     return recorded;
   }
 
@@ -271,6 +270,7 @@ export class LateNotes implements Store {
       this.#failedMs = undefined;
     } catch (error) {
       this.#failedMs ??= performance.now();
+      await this.#supersede(batch);
       this.#waiting = batch.followedBy(this.#waiting);
       throw error;
     } finally {
@@ -281,16 +281,25 @@ export class LateNotes implements Store {
   async #writeInParts(batch: Batch): Promise<void> {
     this.#inParts = true;
     try {
-      for (const peer of this.#peers)
-        for (const [recorded, writes] of peer.#overlapping)
-          await recorded.then(
-            () => batch.supersede(writes),
-            () => undefined,
-          );
+      await this.#supersede(batch);
       await this.#writePart(batch.writes());
     } finally {
       this.#inParts = false;
     }
+  }
+
+  /**
+   * Drops notes of a failed batch that records after it have replaced. Waits for these records: if
+   * the batch were written again before, it would undo them.
+   */
+  async #supersede(batch: Batch): Promise<void> {
+    for (const peer of this.#peers)
+      for (const [recorded, { writes, batches }] of peer.#overlapping)
+        if (batches.includes(batch))
+          await recorded.then(
+            () => batch.supersede(writes),
+            () => undefined,
+          );
   }
 
   /**
@@ -327,6 +336,12 @@ export class LateNotes implements Store {
       }
     }
   }
+}
+
+/** A record, and the batches of notes that were sent before it and not answered yet. */
+interface Overlap {
+  readonly writes: Writes;
+  readonly batches: readonly (Batch | undefined)[];
 }
 
 /** True if the store will reject the same writes whenever they are sent. */

@@ -119,7 +119,8 @@ async function carryOutAnnounced(
       return { ok: true, dryRun: false, results, ...id };
     }
   } catch (error) {
-    if (isUnanswered(error)) throw keptAsDone(error);
+    // If a step is missing, that step got no answer: it fetches bytes from the store.
+    if (done.length === work.steps.length && isUnanswered(error)) throw keptAsDone(error);
     throw await takenBack(world, { work, done, change: announced ? change : undefined }, error);
   }
   const left = await takeBack(world, { work, done, change: announced ? change : undefined });

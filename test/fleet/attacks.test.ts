@@ -6,6 +6,7 @@ import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 import { verifyChain } from '../../src/journal/verify.ts';
+import { Fault } from '../../src/model/fault.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 import { PostgresConnection } from '../../src/store/postgres/connection.ts';
 import { openPostgresState, openPostgresStore } from '../../src/store/postgres/open.ts';
@@ -166,6 +167,33 @@ await describePostgres('attacks on a fleet', (server) => {
     await ok(editing);
     expect(readFileSync(join(places.root, 'a.txt'), 'utf8')).toBe('one\nzwei\n');
     expect(await db.query(changesIn(db))).toHaveLength(1);
+  });
+
+  it('image that cannot be fetched in the middle of an undo on another machine: no file is changed', async () => {
+    const store = server.url();
+    const [one, two] = [scratch(), scratch()];
+    const names = ['a.txt', 'b.txt'];
+    for (const name of names) writeFileSync(join(one.root, name), `${name} two\n`);
+    for (const name of names) writeFileSync(join(two.root, name), `${name} zwei\n`);
+    const session = await (await machine(store, one)).session('agent');
+    for (const name of names) await ok(session.read(name));
+    const both = names.map((path) => ({ kind: 'edit' as const, path, edits: EDIT }));
+    const { change = '' } = await ok(session.apply(both));
+    const there = await machine(store, two);
+    const other = await there.session('agent');
+    const { images } = there.world;
+    const read = images.read.bind(images);
+    afterAnnouncing(there, () => {
+      let reads = 0;
+      images.read = async (fingerprint) => {
+        if (++reads === 2) throw new Fault('STORE_FAILED', 'no answer', { reason: 'unanswered' });
+        return read(fingerprint);
+      };
+    });
+    await expect(other.undo({ change })).rejects.toMatchObject({ code: 'STORE_FAILED', unchanged: true });
+    for (const name of names) expect(readFileSync(join(two.root, name), 'utf8'), name).toBe(`${name} zwei\n`);
+    expect(await there.world.store.pending()).toEqual([]);
+    await ok(other.undo({ change }));
   });
 
   it('announcement that the server gets after the change was refused: later changes stay and are recorded once', async () => {

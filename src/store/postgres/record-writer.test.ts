@@ -66,3 +66,10 @@ it('withdraws a change again if the server ignored the record that withdrew it',
   expect(writer.prepare({}).withdrawn).toEqual(['c1']);
   expect(writer.hasAbandoned('c1')).toBe(true);
 });
+
+it('does not withdraw a change that was announced before the record whose answer was lost', () => {
+  const writer = new RecordWriter({ names: new Names('m'), owner: 'me', sharedRoots: [] });
+  const lost = new Fault('STORE_FAILED', 'no answer', { reason: 'unanswered' });
+  writer.failed(writer.prepare({ ifPending: 'c1', announce: pendingChange('c1') }), lost);
+  expect(writer.hasAbandoned()).toBe(false);
+});

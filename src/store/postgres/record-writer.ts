@@ -130,12 +130,13 @@ export class RecordWriter {
 
   /**
    * Handles a record that failed. If the answer was lost, the next record withdraws the change that
-   * this record announced. The reads in this record count as not journalled, so that the next read
-   * of each file is journalled.
+   * this record announced, unless it was announced before (`ifPending`). The reads in this record
+   * count as not journalled, so that the next read of each file is journalled.
    */
-  failed({ writes: { announce }, summarised }: PreparedRecord, error: unknown): void {
+  failed({ writes: { announce, ifPending }, summarised }: PreparedRecord, error: unknown): void {
     const isUnanswered = error instanceof Fault && error.reason === 'unanswered';
-    if (announce !== undefined && isUnanswered) this.#abandoned.add(announce.change);
+    const isNew = announce !== undefined && ifPending === undefined;
+    if (isNew && isUnanswered) this.#abandoned.add(announce.change);
     for (const name of summarised) this.#summarised.delete(name);
   }
 

@@ -88,6 +88,26 @@ await describePostgres('machines on one PostgreSQL', (server: PostgresServer) =>
     await refusal((await two.session()).write('a.txt', 'lost\n'), 'NOT_READ');
   });
 
+  it('folders of one workspace that have the same name are told apart', async () => {
+    const store = server.url();
+    const { root, home } = scratch();
+    const roots = ['main', 'a/src', 'b/src', 'c/src'].map((name) => join(root, name));
+    for (const each of roots) {
+      mkdirSync(each, { recursive: true });
+      writeFileSync(join(each, 'a.txt'), `${each}\n`);
+    }
+    const agent = async (): Promise<{ sessions: Sessions; session: GatedSession }> => {
+      const sessions = await Sessions.open({ roots, home, store, workspace: 'project' });
+      onTestFinished(() => sessions.close());
+      return { sessions, session: await sessions.session('agent') };
+    };
+    const { sessions, session } = await agent();
+    for (const each of roots) await ok(session.read(join(each, 'a.txt')));
+    await sessions.close();
+    const { session: later } = await agent();
+    for (const each of roots) await ok(later.write(join(each, 'a.txt'), 'written\n'));
+  });
+
   it('entries of another machine name that machine, and every machine can verify every chain', async () => {
     const store = server.url();
     const files = { 'a.txt': 'one\ntwo\n' };

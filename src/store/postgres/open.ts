@@ -159,11 +159,19 @@ function placesOf({
 }: Pick<FleetOptions, 'roots' | 'workspace' | 'sharedWorkspace'>): readonly MachinePlace[] {
   if (workspace === undefined) return [];
   checkWorkspaceName(workspace);
-  return roots.map((root, index) => ({
-    root,
-    workspace: index === 0 ? workspace : `${workspace}+${basename(root).replace(/[^\w.@+-]/g, '_')}`,
-    isShared: sharedWorkspace === true,
-  }));
+  const names = new Set<string>();
+  return roots.map((root, index) => {
+    const name = index === 0 ? workspace : `${workspace}+${basename(root).replace(/[^\w.@+-]/g, '_')}`;
+    return { root, workspace: addedTo(names, name), isShared: sharedWorkspace === true };
+  });
+}
+
+/** Adds a name to the set and returns it. If the set has the name already, adds a number to it. */
+function addedTo(names: Set<string>, wanted: string): string {
+  let name = wanted;
+  for (let n = 2; names.has(name); n++) name = `${wanted}+${n}`;
+  names.add(name);
+  return name;
 }
 
 /**

@@ -17,8 +17,8 @@ export interface RecordsPlace {
   /** The name of a workspace in a store that machines share. */
   readonly workspace?: string;
   /**
-   * Absolute paths of the workspace's roots. Used only if the workspace is not known on this
-   * machine yet.
+   * Absolute paths of the folders that the user works in. They count as the workspace's roots only
+   * if the workspace is not known on this machine yet.
    */
   readonly folders?: readonly string[];
 }
@@ -182,10 +182,10 @@ export class Records {
   }
 }
 
-function recordedAt({ home, workspace, folders = [] }: RecordsPlace): Pick<RecordedOptions, 'home' | 'name'> {
-  if (workspace === undefined) return { home };
-  const roots = folders.map((folder) => canonicalPath('/', folder).absolute);
-  return { home, name: { workspace, roots } };
+function recordedAt(place: RecordsPlace): Pick<RecordedOptions, 'home' | 'name' | 'folders'> {
+  const { home, workspace } = place;
+  const folders = (place.folders ?? []).map((folder) => canonicalPath('/', folder).absolute);
+  return workspace === undefined ? { home, folders } : { home, folders, name: { workspace, roots: folders } };
 }
 
 /**

@@ -99,13 +99,18 @@ export interface RecordedOptions {
    * workspace is not known on this machine yet.
    */
   readonly name?: WorkspaceName | undefined;
+  /**
+   * The folders that the user works in. If several folders of this machine have one workspace name,
+   * paths are those of the folder around these.
+   */
+  readonly folders?: readonly string[];
 }
 
 export async function openRecordedState(url: string, options: RecordedOptions): Promise<RecordedState> {
-  const { home, missing, name } = options;
+  const { home, missing } = options;
   if (isFleetUrl(url)) {
     const { openPostgresRecords } = await import('./postgres/open.ts');
-    return openPostgresRecords(url, home, name);
+    return openPostgresRecords(url, home, options);
   }
   const store = await (missing === 'empty' ? openExistingStore(url) : openStore(url));
   return { store, images: new FileImages(home, { durability: 'none' }) };

@@ -1,9 +1,10 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { verifyChain } from '../../src/journal/verify.ts';
 import type { GatedSession } from '../../src/session/gated-session.ts';
 import { Sessions } from '../../src/session/sessions.ts';
+import { openPostgresRecords } from '../../src/store/postgres/open.ts';
 import { countTogether } from '../shared/counters.ts';
 import { ok, refusal } from '../support/desk.ts';
 import { describePostgres, type PostgresServer } from '../support/postgres.ts';
@@ -106,6 +107,34 @@ await describePostgres('machines on one PostgreSQL', (server: PostgresServer) =>
     await sessions.close();
     const { session: later } = await agent();
     for (const each of roots) await ok(later.write(join(each, 'a.txt'), 'written\n'));
+  });
+
+  it('a workspace whose folder was moved keeps what was seen and changed there', async () => {
+    const store = server.url();
+    const { root, home } = scratch();
+    const [old, moved] = [join(root, 'with a long name'), join(root, 'short')];
+    mkdirSync(old);
+    for (const name of ['a.txt', 'b.txt']) writeFileSync(join(old, name), 'one\ntwo\n');
+    const at = async (folder: string): Promise<Sessions> => {
+      const sessions = await Sessions.open({ roots: [folder], home, store, workspace: 'project' });
+      onTestFinished(() => sessions.close());
+      return sessions;
+    };
+    const before = await at(old);
+    const session = await before.session('agent');
+    for (const name of ['a.txt', 'b.txt']) await ok(session.read(name));
+    const { change = '' } = await ok(session.edit('a.txt', EDIT));
+    await before.close();
+    renameSync(old, moved);
+    const later = await (await at(moved)).session('agent');
+    await ok(later.write('b.txt', 'written without reading again\n'));
+    await ok(later.undo({ change }));
+    expect(readFileSync(join(moved, 'a.txt'), 'utf8')).toBe('one\ntwo\n');
+    const { store: records } = await openPostgresRecords(store, home, { folders: [join(moved, 'sub')] });
+    onTestFinished(() => records.close());
+    expect((await records.entries({ kinds: ['change'] })).map((entry) => entry.root)).toEqual(
+      Array(3).fill(moved),
+    );
   });
 
   it('entries of another machine name that machine, and every machine can verify every chain', async () => {

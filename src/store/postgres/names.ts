@@ -28,6 +28,11 @@ export class Names {
    * The roots of this machine, longest first, so that a search finds the innermost of nested roots.
    */
   #places: readonly MachinePlace[] = [];
+  /**
+   * The folders that this process works in. If several roots have one workspace name, for example
+   * because a folder was moved, paths are those of the root around these folders.
+   */
+  folders: readonly string[] = [];
 
   constructor(machine?: string) {
     this.machine = machine;
@@ -59,7 +64,8 @@ export class Names {
     if (this.machine === undefined || name.startsWith('/')) return name;
     const [, kind, id, rest = ''] = /^(machine|workspace):([^/]*)(.*)$/s.exec(name) ?? [];
     if (kind === 'machine') return id === this.machine ? rest || '/' : name;
-    const place = this.#places.find(({ workspace }) => workspace === id);
+    const places = this.#places.filter(({ workspace }) => workspace === id);
+    const place = places.find(({ root }) => this.folders.some((each) => isWithin(each, root))) ?? places[0];
     if (kind !== 'workspace' || place === undefined) return name;
     return place.root === '/' ? rest || '/' : place.root + rest;
   }

@@ -80,6 +80,7 @@ export async function openPostgresState(url: string, options: PostgresStateOptio
       prepareDays(db),
     ]);
     names.places = namedPlaces(places, fleet.readAs);
+    names.folders = fleet.roots;
     const owner = fleetOwner(db, machine);
     const heart = new Heart(db, { owner: owner.id, machine });
     const sharedRoots = sharedRootsOf(places, fleet);
@@ -125,7 +126,10 @@ export async function openPostgresState(url: string, options: PostgresStateOptio
 export async function openPostgresRecords(
   url: string,
   home: string,
-  name?: WorkspaceName,
+  {
+    name,
+    folders = [],
+  }: { readonly name?: WorkspaceName | undefined; readonly folders?: readonly string[] } = {},
 ): Promise<{ readonly store: Store; readonly images: Images; readonly fleet: FleetView }> {
   const machine = existingMachineOf(home);
   const db = await PostgresConnection.open(url);
@@ -133,6 +137,7 @@ export async function openPostgresRecords(
     await migratePostgres(db);
     const names = new Names(machine);
     names.places = namedPlaces(await readPlaces(db, machine), name);
+    names.folders = folders;
     const owner = `records@${machine}`;
     const store = new PostgresStore(db, { names, owner, sharedRoots: [] });
     const local = new FileImages(home, { durability: 'none' });

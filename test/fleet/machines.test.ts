@@ -137,6 +137,21 @@ await describePostgres('machines on one PostgreSQL', (server: PostgresServer) =>
     );
   });
 
+  it.each([
+    ['inside a folder', '.', 'inner'],
+    ['around a folder', 'inner', '.'],
+  ])('a named workspace %s belongs to the records of that folder', async (_, near, served) => {
+    const store = server.url();
+    const { root, home } = scratch();
+    mkdirSync(join(root, 'inner'));
+    await (await Sessions.open({ roots: [join(root, 'inner')], home, store, workspace: 'inner' })).close();
+    const sessions = await Sessions.open({ roots: [join(root, served)], home, store });
+    onTestFinished(() => sessions.close());
+    await ok((await sessions.session('agent')).write('a.txt', 'written\n'));
+    const entries = await sessions.world.store.entries({ near: [join(root, near)], kinds: ['change'] });
+    expect(entries.map((entry) => entry.root)).toEqual([join(root, served)]);
+  });
+
   it('entries of another machine name that machine, and every machine can verify every chain', async () => {
     const store = server.url();
     const files = { 'a.txt': 'one\ntwo\n' };

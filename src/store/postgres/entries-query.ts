@@ -75,7 +75,7 @@ interface PathBinding {
 function pathClauses({ schema, names, bind }: PathBinding, filter: EntryFilter): readonly string[] {
   const { near, key, keys, kinds } = filter;
   const stored = (paths: readonly string[]): string[] => paths.map((path) => names.stored(path));
-  const clauses = near === undefined ? [] : [nearClause(stored(near), bind)];
+  const clauses = near === undefined ? [] : [nearClause(names, near, bind)];
   for (const wanted of [keys, key === undefined ? undefined : [key]]) {
     if (wanted === undefined) continue;
     const columns = stored(wanted).map(column);
@@ -91,11 +91,13 @@ function kindsClause(kinds: readonly string[], bind: Bind): string {
   return isIndexed ? `kind = '${only}'` : `kind = any(${bind([...kinds])}::text[])`;
 }
 
-function nearClause(folders: readonly string[], bind: Bind): string {
-  const around = [...new Set(folders.flatMap(ancestorsOf))].map(column);
-  const inside = folders.map((folder) => column(folder.endsWith('/') ? folder : `${folder}/`));
+function nearClause(names: Names, folders: readonly string[], bind: Bind): string {
+  // A root with a workspace name is not stored below the folders around it.
+  const named = folders.flatMap((folder) => names.rootsBelow(folder));
+  const around = [...folders.flatMap(ancestorsOf), ...named].map((path) => column(names.stored(path)));
+  const inside = [...folders, ...named].map((path) => column(names.stored(path).replace(/\/?$/, '/')));
   return (
-    `(root = any(${bind(around)}::text[]) or ` +
+    `(root = any(${bind([...new Set(around)])}::text[]) or ` +
     `exists (select 1 from unnest(${bind(inside)}::text[]) i where starts_with(root, i)))`
   );
 }

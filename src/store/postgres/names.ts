@@ -3,7 +3,7 @@ import { linkSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { Fault, isMissing, isTaken } from '../../model/fault.ts';
-import { isWithin } from '../../model/path.ts';
+import { isBelow, isWithin } from '../../model/path.ts';
 
 /** Fields whose text, or list of texts, is a path in a workspace. */
 const PATH_FIELDS: ReadonlySet<string> = new Set(['root', 'key', 'keys', 'movedTo', 'locked']);
@@ -49,6 +49,11 @@ export class Names {
   /** The name of this machine in table rows; `here` if it has none. */
   get here(): string {
     return this.machine ?? 'here';
+  }
+
+  /** The named roots of this machine inside a folder. */
+  rootsBelow(folder: string): readonly string[] {
+    return this.#places.flatMap(({ root }) => (isBelow(root, folder) ? [root] : []));
   }
 
   /** The fleet-wide name of a path on this machine. */

@@ -14,6 +14,7 @@ import {
   type KeptImage,
   type LateImage,
   missingImage,
+  type PackRequest,
 } from '../images.ts';
 import type { AnnouncedImages } from '../store.ts';
 import type { PostgresConnection } from './connection.ts';
@@ -222,6 +223,10 @@ export class PostgresImages implements Images {
       bytes += image.bytes;
     }
     return { count, bytes };
+  }
+
+  async pack(request: PackRequest): Promise<ImageUsage> {
+    return (await this.#local.pack?.(request)) ?? { count: 0, bytes: 0 };
   }
 
   /**

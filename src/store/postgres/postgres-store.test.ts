@@ -302,6 +302,15 @@ function imageTests(connect: Connect): void {
     }
   });
 
+  it('that are files of this machine are compressed like those of a local store', async () => {
+    const images = await at(await connect(), 'one');
+    const bytes = Buffer.from('a line of text\n'.repeat(1000));
+    const fingerprint = fingerprintOf(bytes);
+    await images.baselines.keepBytes(bytes, fingerprint);
+    expect(await images.pack({ nowMs: Date.now() })).toMatchObject({ count: 1 });
+    expect(Buffer.from(await images.read(fingerprint)).equals(bytes)).toBe(true);
+  });
+
   it('that a change announces during their removal are kept', async () => {
     const db = await connect();
     const [images, store] = [

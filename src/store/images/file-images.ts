@@ -307,7 +307,9 @@ export class FileImages implements Images {
   /** True if the bytes are stored intact. Sets aside a stored file that a program has changed. */
   async #holds(fingerprint: Fingerprint): Promise<boolean> {
     const image = this.#folder.image(fingerprint.sha256);
-    if (statsOf(image) === undefined) return this.#packedHealth(fingerprint) === 'intact';
+    // A compressed file that is being removed does not count, because it may be deleted now.
+    const isPacked = (): boolean => statsOf(this.#folder.packed(fingerprint.sha256)) !== undefined;
+    if (statsOf(image) === undefined) return isPacked() && this.#packedHealth(fingerprint) === 'intact';
     if (await beginsWith(image, fingerprint)) return true;
     setAside(image, this.#folder.late(fingerprint.sha256));
     return false;

@@ -53,6 +53,17 @@ it('a copy is compressed at once, and still readable', async () => {
   expect(await images.pack({ nowMs: Date.now() })).toEqual({ count: 0, bytes: 0 });
 });
 
+it('bytes are stored again while their compressed form is being removed', async () => {
+  const { images, root } = setting();
+  await images.keepBytes(Buffer.from(TEXT), PRINT);
+  await images.pack({ nowMs: Date.now() });
+  await images.remove([PRINT.sha256], async () => {
+    await images.keepBytes(Buffer.from(TEXT), PRINT);
+    return new Set();
+  });
+  await expectBytes(images, join(root, 'b.txt'));
+});
+
 it('a damaged compressed form is replaced', async () => {
   const { images, image, packed, root } = setting();
   await images.keepBytes(Buffer.from(TEXT), PRINT);

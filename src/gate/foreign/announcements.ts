@@ -119,6 +119,8 @@ export class Announcements {
     const kept = await keepBytesBefore(this.#scene, { change, paths: writes, layer });
     const pending = pendingCommand(this.#scene, { change, text, call, kept, atMs });
     await announce(world, pending);
+    // A clean-up may have removed bytes that were stored before the announcement.
+    if (world.images.placeOf === undefined) await keepBefore(world, kept.effects);
     return change;
   }
 

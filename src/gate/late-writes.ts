@@ -7,7 +7,7 @@ import { pathText } from '../report/bounded.ts';
 import { describeNotice } from '../report/describe-notice.ts';
 import type { LateImage } from '../store/images.ts';
 import { type EntryFilter, walkEntries } from '../store/store.ts';
-import { keepBytesOf } from './announce.ts';
+import { keepBytesOf } from './old-bytes.ts';
 import type { World } from './world.ts';
 
 /** A file that a change replaced or removed, and into which another program wrote afterwards. */

@@ -14,9 +14,9 @@ import {
 import { errnoOf, Fault } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { Store } from '../store/store.ts';
-import { placeOf } from './announce.ts';
 import { settleByBytes } from './foreign/settle.ts';
 import { claimedFolders } from './late-writes.ts';
+import { placeOf } from './old-bytes.ts';
 import { restoreStep } from './restore-step.ts';
 import { ABSENT, sideAt } from './step.ts';
 import type { World } from './world.ts';

@@ -14,10 +14,11 @@ import {
   type RefusalCode,
   refused,
 } from '../../model/verdict.ts';
-import { announce, keepBytesOf, newChangeId } from '../announce.ts';
+import { announce, newChangeId } from '../announce.ts';
 import { approvalRefusal, approvalsOf } from '../approval.ts';
 import { type ClaimNotice, withClaimNotices } from '../claims.ts';
 import { keysOf, lockForHost, lockToSettle } from '../keys.ts';
+import { keepBytesOf } from '../old-bytes.ts';
 import type { Denied, Refusals } from '../prepared.ts';
 import { actionOf } from '../validate.ts';
 import { isOwnWork, keepBytesBefore } from './command.ts';
@@ -117,8 +118,7 @@ export class Announcements {
     const isMissed = asked === 'expected' && (await ranWithoutLayer(this.#scene));
     const layer = isMissed ? 'possible' : asked;
     const kept = await keepBytesBefore(this.#scene, { change, paths: writes, layer });
-    const pending = pendingCommand(this.#scene, { change, text, call, kept, atMs });
-    await announce(world, pending);
+    await announce(world, pendingCommand(this.#scene, { change, text, call, kept, atMs }));
     // A clean-up may have removed bytes that were stored before the announcement.
     if (world.images.placeOf === undefined) await keepBefore(world, kept.effects);
     return change;

@@ -11,7 +11,7 @@ import type { Fingerprint } from '../model/fingerprint.ts';
 import type { BypassRule, Policy } from '../model/policy.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { TreeFile } from '../store/images.ts';
-import { type Basis, joinWrites, type Writes } from '../store/store.ts';
+import { type AnnouncedImages, type Basis, joinWrites, type Writes } from '../store/store.ts';
 import { matchingGlob } from '../text/glob/glob.ts';
 import { imagesToAnnounce } from './old-bytes.ts';
 import type { Displaced, Step } from './step.ts';
@@ -37,8 +37,10 @@ export async function announce(
   }: { readonly entries?: readonly NewEntry[]; readonly basis?: Basis | undefined } = {},
 ): Promise<boolean> {
   try {
+    // The bytes that a command destroys are sent with its result: a command changes few of the
+    // files that it could change.
     const images =
-      world.images.placeOf === undefined
+      world.images.placeOf === undefined || pending.foreign?.command !== undefined
         ? undefined
         : await imagesToAnnounce(world, pending.entry.effects ?? []);
     await world.store.record({
@@ -76,6 +78,8 @@ export interface Settlement {
   readonly entries: readonly NewEntry[];
   /** Files that left the workspace. Their bytes are stored, so that an undo can restore them. */
   readonly displaced?: readonly Displaced[];
+  /** Bytes that the change has destroyed, to be stored for all machines of a fleet. */
+  readonly images?: AnnouncedImages | undefined;
   /** Records of what the session has seen of the files, after the change. */
   readonly sightings: readonly Sighting[];
   /** Keys of files that the session knows to be gone. */
@@ -90,8 +94,9 @@ export interface Settlement {
  * the policy allows changes without them. The caller must hold the locks of the change.
  */
 export async function settle(world: World, ledger: Ledger, settlement: Settlement): Promise<boolean> {
-  const { change, announced, entries, displaced = [], sightings, tombstones } = settlement;
-  const journal: Writes = announced ? { entries, settle: [change] } : {};
+  const { change, announced, entries, images, displaced = [], sightings, tombstones } = settlement;
+  const sent = images === undefined ? {} : { images };
+  const journal: Writes = announced ? { entries, settle: [change], ...sent } : {};
   const [keeping, syncing] = await Promise.allSettled([
     keepImages(world, displaced),
     settlement.syncNames?.(),

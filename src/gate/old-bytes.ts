@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Effect } from '../model/entry.ts';
+import { unlessStoreFails } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { Durability } from '../model/policy.ts';
 import type { Kept } from '../store/images.ts';
@@ -44,9 +45,36 @@ const MAX_ANNOUNCED_BYTES = 16 << 20;
  * The old file contents to store in the same transaction as the planned change. Undefined if the
  * store takes them after the change.
  */
-export async function imagesToAnnounce(
+export function imagesToAnnounce(
   world: World,
   effects: readonly Effect[],
+): Promise<AnnouncedImages | undefined> {
+  return imagesToSend(world, effects, (fingerprint, key) => presentBytes(world, key, fingerprint));
+}
+
+/**
+ * The old file contents to store in the same transaction as the result of a command. They were
+ * stored on this machine before the command. Undefined if no other machine shares the store.
+ */
+export function imagesToSettle(
+  world: World,
+  effects: readonly Effect[],
+): Promise<AnnouncedImages | undefined> {
+  const { images } = world;
+  return imagesToSend(world, effects, async (fingerprint) => {
+    if ((await images.hasHere?.(fingerprint.sha256)) !== true) return undefined;
+    // The result is recorded even if the stored bytes are damaged.
+    return unlessStoreFails<Uint8Array | undefined>(
+      () => images.read(fingerprint),
+      () => undefined,
+    );
+  });
+}
+
+async function imagesToSend(
+  world: World,
+  effects: readonly Effect[],
+  bytesOf: (fingerprint: Fingerprint, key: string) => Promise<Uint8Array | undefined>,
 ): Promise<AnnouncedImages | undefined> {
   const { images } = world;
   if (images.placeOf === undefined) return undefined;
@@ -60,7 +88,7 @@ export async function imagesToAnnounce(
       here.set(fingerprint.sha256, fingerprint);
       continue;
     }
-    const bytes = await bytesOf(world, effect.key, fingerprint);
+    const bytes = await bytesOf(fingerprint, effect.key);
     if (bytes === undefined) continue;
     total += bytes.byteLength;
     if (total > MAX_ANNOUNCED_BYTES) await images.keepBytes(bytes, fingerprint);
@@ -80,7 +108,11 @@ function displacedBy({ before, movedTo }: Effect): Fingerprint | undefined {
  * The bytes of a file, or undefined if the file changed and they no longer match the fingerprint.
  * Without them, the replaced bytes are stored after the change.
  */
-async function bytesOf(world: World, key: string, fingerprint: Fingerprint): Promise<Uint8Array | undefined> {
+async function presentBytes(
+  world: World,
+  key: string,
+  fingerprint: Fingerprint,
+): Promise<Uint8Array | undefined> {
   const bytes = world.baselines.peek(fingerprint) ?? (await snapshotAt(world, key))?.bytes;
   return bytes !== undefined && hash('sha256', bytes) === fingerprint.sha256 ? bytes : undefined;
 }

@@ -73,6 +73,10 @@ export interface Images {
    */
   makePrivate(images: readonly { readonly sha256: string; readonly mode?: bigint | undefined }[]): void;
   has(sha256: string): Promise<boolean>;
+  /** Like `has`, for this machine only. Absent if no other machine shares the store. */
+  hasHere?(sha256: string): Promise<boolean>;
+  /** Like `keepBytes`, for this machine only. Absent if no other machine shares the store. */
+  keepHere?(bytes: Uint8Array, fingerprint: Fingerprint, durability?: Durability): Promise<Kept>;
   /**
    * The other machine that has this content in its state folder. Call it if `has` returns false.
    */

@@ -4,6 +4,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { verifyChain } from '../../src/journal/verify.ts';
 import type { GatedSession } from '../../src/session/gated-session.ts';
 import { Sessions } from '../../src/session/sessions.ts';
+import { PostgresConnection } from '../../src/store/postgres/connection.ts';
 import { openPostgresRecords } from '../../src/store/postgres/open.ts';
 import { countTogether } from '../shared/counters.ts';
 import { ok, refusal } from '../support/desk.ts';
@@ -150,6 +151,26 @@ await describePostgres('machines on one PostgreSQL', (server: PostgresServer) =>
     await ok((await sessions.session('agent')).write('a.txt', 'written\n'));
     const entries = await sessions.world.store.entries({ near: [join(root, near)], kinds: ['change'] });
     expect(entries.map((entry) => entry.root)).toEqual([join(root, served)]);
+  });
+
+  it('a shell command sends only the bytes that it destroys, and can be undone on another machine', async () => {
+    const store = server.url();
+    const files = { 'a.txt': 'one\n', 'b.txt': 'two\n' };
+    const here = await machine(store, { workspace: 'project', files });
+    const session = await here.session();
+    for (const name of Object.keys(files)) await ok(session.read(name));
+    const db = await PostgresConnection.open(store);
+    onTestFinished(() => db.close());
+    const stored = async (): Promise<unknown> =>
+      (await db.query(`select body from ${db.schema}.images`)).map(({ body }) => String(body));
+    const change = await session.announceCommand('sed -i s/one/eins/ a.txt', { writes: ['a.txt'] });
+    expect(await stored()).toEqual([]);
+    writeFileSync(join(here.root, 'a.txt'), 'eins\n');
+    await ok(session.settle(change, 'done'));
+    expect(await stored()).toEqual(['one\n']);
+    const there = await machine(store, { workspace: 'project', files: { ...files, 'a.txt': 'eins\n' } });
+    await ok((await there.session()).undo({ change }));
+    expect(there.text('a.txt')).toBe('one\n');
   });
 
   it('entries of another machine name that machine, and every machine can verify every chain', async () => {

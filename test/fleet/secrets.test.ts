@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import type { GatedSession } from '../../src/session/gated-session.ts';
@@ -16,10 +16,12 @@ const ACTS: readonly (readonly [string, Act])[] = [
     (session, _at, file) => ok(session.announce([{ kind: 'write', ...file }], { hold: 'none' })),
   ],
   [
-    'a shell command may destroy',
-    (session, { root }, { path, content }) => {
+    'a shell command destroys',
+    async (session, { root }, { path, content }) => {
       writeFileSync(join(root, path), content);
-      return session.announceCommand(`rm ${path}`, { writes: [path] });
+      const change = await session.announceCommand(`rm ${path}`, { writes: [path] });
+      rmSync(join(root, path));
+      await ok(session.settle(change, 'done'));
     },
   ],
 ];

@@ -120,7 +120,7 @@ export class Announcements {
     const kept = await keepBytesBefore(this.#scene, { change, paths: writes, layer });
     await announce(world, pendingCommand(this.#scene, { change, text, call, kept, atMs }));
     // A clean-up may have removed bytes that were stored before the announcement.
-    if (world.images.placeOf === undefined) await keepBefore(world, kept.effects);
+    await keepBefore(world, kept.effects, 'here');
     return change;
   }
 

@@ -46,7 +46,7 @@ export interface BytesBefore {
 /**
  * Stores the bytes that a command may destroy: those of every file that the session has seen, and
  * of `paths`. If the command runs directly in the workspace, also stores the other files of the
- * work tree that git finds within the policy's time limit.
+ * work tree that git finds within the policy's time limit. In a fleet, all stay on this machine.
  */
 export async function keepBytesBefore(
   scene: ShownScene,
@@ -64,7 +64,7 @@ export async function keepBytesBefore(
     const effect = await effectAt(world, path);
     if (effect !== undefined && !effects.has(effect.key)) effects.set(effect.key, effect);
   }
-  await keepBefore(world, [...effects.values()]);
+  await keepBefore(world, [...effects.values()], 'here');
   const { snapshots, uncovered } =
     layer === 'expected' ? LEFT_TO_LAYER : await takeSnapshots(world, change, effects);
   const command = { snapshots, layer, ...(uncovered === undefined ? {} : { uncovered }) };
@@ -163,7 +163,7 @@ async function looseFiles(
     found.push(effect);
     effects.set(effect.key, effect);
   }
-  await keepBefore(world, found);
+  await keepBefore(world, found, 'here');
   return { ok: true };
 }
 

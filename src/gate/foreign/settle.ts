@@ -13,6 +13,7 @@ import type { ChangeEnding } from '../../model/session.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import { endingUsed } from '../../text/lines.ts';
 import { settle } from '../announce.ts';
+import { imagesToSettle } from '../old-bytes.ts';
 import { ABSENT, foundAt, sideAt } from '../step.ts';
 import { readTree, type TreeNode } from '../tree-step.ts';
 import type { World } from '../world.ts';
@@ -128,6 +129,7 @@ async function settleAs(
   await settle(world, ledger, {
     change,
     announced,
+    images: foreign?.command === undefined ? undefined : await imagesToSettle(world, effects),
     entries: [
       ...(effects.length === 0 ? [] : [settledEntry(world, pending, effects)]),
       ...(foreign?.bypasses ?? []),

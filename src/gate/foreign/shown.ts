@@ -222,12 +222,17 @@ export async function recordView(
 
 /**
  * Stores the bytes that changes would destroy, and syncs them together. Makes copies, never links, because the other
- * program may write into the files themselves. A file that only moves is not destroyed.
+ * program may write into the files themselves. A file that only moves is not destroyed. `here`: in a fleet, the bytes
+ * stay on this machine.
  */
-export async function keepBefore(world: World, effects: readonly Effect[]): Promise<void> {
+export async function keepBefore(
+  world: World,
+  effects: readonly Effect[],
+  where: 'shared' | 'here' = 'shared',
+): Promise<void> {
   const kept: Fingerprint[] = [];
   for (const effect of effects) {
-    const stored = await storeBefore(world, effect);
+    const stored = await storeBefore(world, effect, where);
     if (stored !== undefined) kept.push(stored);
   }
   if (world.policy.durability !== 'none' && kept.length > 0) await syncImages(world, kept);
@@ -237,15 +242,23 @@ export async function keepBefore(world: World, effects: readonly Effect[]): Prom
  * Stores the bytes that a change would destroy and returns their fingerprint. The caller must sync
  * the bytes even if a copy existed: copies made for diffs are not synced.
  */
-async function storeBefore(world: World, effect: Effect): Promise<Fingerprint | undefined> {
-  const { key, relative, before, movedTo } = effect;
+async function storeBefore(
+  world: World,
+  { key, relative, before, movedTo }: Effect,
+  where: 'shared' | 'here',
+): Promise<Fingerprint | undefined> {
   if (before.kind !== 'file' || movedTo !== undefined) return undefined;
-  if (await world.images.has(before.fingerprint.sha256)) return before.fingerprint;
+  const { images } = world;
+  const { sha256 } = before.fingerprint;
+  const isHere = where === 'here' ? images.hasHere?.(sha256) : undefined;
+  if (await (isHere ?? images.has(sha256))) return before.fingerprint;
   const snapshot = await snapshotAt(world, key);
   if (snapshot === undefined)
     throw new Fault('IO_FAILED', `cannot keep the present bytes of ${key}`, { path: key });
-  await keepBytesOf(world, relative, snapshot, 'none');
-  return snapshot.fingerprint;
+  const { bytes, fingerprint } = snapshot;
+  const keeping = where === 'here' ? images.keepHere?.(bytes, fingerprint, 'none') : undefined;
+  await (keeping ?? keepBytesOf(world, relative, snapshot, 'none'));
+  return fingerprint;
 }
 
 /**

@@ -91,7 +91,8 @@ export class PostgresImages implements Images {
   }
 
   async keepBytes(bytes: Uint8Array, fingerprint: Fingerprint, durability?: Durability): Promise<Kept> {
-    if (this.placeOf(fingerprint, 'plain') === 'here') return this.#keepHere(bytes, fingerprint, durability);
+    if (this.placeOf(fingerprint, 'plain') === 'here')
+      return this.#keepOnlyHere(bytes, fingerprint, durability);
     const known = await this.#isShared(fingerprint.sha256);
     await this.#share(fingerprint, bytes);
     return known ? 'shared' : 'copied';
@@ -131,6 +132,14 @@ export class PostgresImages implements Images {
 
   async has(sha256: string): Promise<boolean> {
     return (await this.#local.has(sha256)) || this.#isShared(sha256);
+  }
+
+  hasHere(sha256: string): Promise<boolean> {
+    return this.#local.has(sha256);
+  }
+
+  keepHere(bytes: Uint8Array, fingerprint: Fingerprint, durability?: Durability): Promise<Kept> {
+    return this.#local.keepBytes(bytes, fingerprint, durability);
   }
 
   async keeper(sha256: string): Promise<string | undefined> {
@@ -269,7 +278,7 @@ export class PostgresImages implements Images {
     }
   }
 
-  async #keepHere(bytes: Uint8Array, fingerprint: Fingerprint, durability?: Durability): Promise<Kept> {
+  async #keepOnlyHere(bytes: Uint8Array, fingerprint: Fingerprint, durability?: Durability): Promise<Kept> {
     const kept = await this.#local.keepBytes(bytes, fingerprint, durability);
     await this.#record({ here: [{ h: fingerprint.sha256, z: fingerprint.size }] }, null, null);
     return kept;

@@ -4,6 +4,7 @@ import { expect, it, vi } from 'vitest';
 import { BARE_SIGHTING, changeEntry, pendingChange } from '../../../test/store/samples.ts';
 import { scratch } from '../../../test/support/tree.ts';
 import { Fault } from '../../model/fault.ts';
+import type { Heart } from './heart.ts';
 import { Names } from './names.ts';
 import { CHAIN_IDLE_MS, RecordWriter } from './record-writer.ts';
 
@@ -72,4 +73,22 @@ it('does not withdraw a change that was announced before the record whose answer
   const lost = new Fault('STORE_FAILED', 'no answer', { reason: 'unanswered' });
   writer.failed(writer.prepare({ ifPending: 'c1', announce: pendingChange('c1') }), lost);
   expect(writer.hasAbandoned()).toBe(false);
+});
+
+it('sends heartbeats for a change under a lock, not for one that another process may end', () => {
+  const announced: string[] = [];
+  // The cast is safe: the writer uses only these members.
+  const heart = {
+    announced: (change: string) => announced.push(change),
+    fencesOf: () => [],
+  } as unknown as Heart;
+  const writer = new RecordWriter({ names: new Names('m'), owner: 'me', sharedRoots: [], heart });
+  const foreign = { writes: [], bypasses: [] };
+  for (const [change, more] of [
+    ['own', {}],
+    ['locked', { foreign: { ...foreign, hold: 'lock' } }],
+    ['free', { foreign: { ...foreign, hold: 'none' } }],
+  ] as const)
+    writer.done(writer.prepare({ announce: pendingChange(change, more) }), 0);
+  expect(announced).toEqual(['own', 'locked']);
 });

@@ -121,7 +121,10 @@ export class RecordWriter {
       this.#acknowledgedMs = Date.now();
     }
     if (renewsOwner !== undefined) this.#ownerRenewed = renewsOwner;
-    if (announce !== undefined) this.#context.heart?.announced(announce.change);
+    // The age of a change without a lock decides whether it is abandoned, not the heartbeat of its
+    // process. Another process may end it, and this one would never learn of that.
+    if (announce !== undefined && announce.foreign?.hold !== 'none')
+      this.#context.heart?.announced(announce.change);
     for (const change of settle) {
       this.#fences.delete(change);
       this.#context.heart?.settled(change);

@@ -1,0 +1,24 @@
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { desk, ok } from '../support/desk.ts';
+
+/** Enough files for a folder that an undo restores or removes by one rename. */
+const MANY = 20;
+
+describe('undo in a root inside another root', () => {
+  it('restores a deleted folder at its own place, and names it so that the next call finds it', async () => {
+    const t = await desk({ session: 'ann' });
+    const inner = join(t.root, 'inner');
+    mkdirSync(inner);
+    const session = await t.open({ roots: [t.root, inner] });
+    const folder = join(inner, 'd');
+    for (let i = 0; i < MANY; i += 1) await t.put(`inner/d/${i}.txt`, `${i}\n`);
+    await ok(session.list(folder));
+    await ok(session.delete(folder, { recursive: true }));
+    const { files } = await ok(session.undo({}));
+    expect(files[0]).toEqual({ path: folder, did: 'recreated' });
+    expect(readdirSync(folder)).toHaveLength(MANY);
+    expect(existsSync(join(t.root, 'd'))).toBe(false);
+  });
+});

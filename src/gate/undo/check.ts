@@ -1,11 +1,10 @@
-import { fingerprintOf, type Snapshot } from '../../disk/read.ts';
+import { fingerprintOf } from '../../disk/read.ts';
 import type { UndoStep } from '../../journal/undo-steps.ts';
 import { type Ledger, sightingsBelow } from '../../ledger/ledger.ts';
 import { movedSightings } from '../../ledger/sightings.ts';
 import { type Awaitable, andThen } from '../../model/awaitable.ts';
 import { type Side, sameContent } from '../../model/entry.ts';
-import type { Stamp } from '../../model/fingerprint.ts';
-import { isBelow, type Place } from '../../model/path.ts';
+import { isBelow } from '../../model/path.ts';
 import type { UndoSelection } from '../../model/session.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import { type Outcome, type Refusal, refused, type UndoCall } from '../../model/verdict.ts';
@@ -13,31 +12,10 @@ import { isGitIndex, stagedContent } from '../../process/git-position.ts';
 import { decodeText } from '../../text/decode.ts';
 import { merge3 } from '../../text/merge.ts';
 import { maskedDiff } from '../../text/unified.ts';
-import { SharedDirectory } from '../../workspace/pinned.ts';
-import type { Located } from '../../workspace/workspace.ts';
-import { areIndependent } from '../restore-many.ts';
 import type { RestoreContext } from '../restore-step.ts';
-import { ABSENT, type FoundSide, sideOfLocated } from '../step.ts';
 import type { World } from '../world.ts';
 import { type FoundChange, joinSteps, moveLargeFiles, presentBytes } from './found-changes.ts';
-
-/**
- * Files that an undo removes stay in memory up to this total size, in bytes. Each file counts as at
- * least `HELD_FILE_BYTES`.
- */
-const HELD_BYTES = 16 << 20;
-const HELD_FILE_BYTES = 64 << 10;
-
-/** The state of a path at one point of the simulated undo. */
-interface State {
-  readonly side: Side;
-  /** The file on the disk, if this is the present state. */
-  readonly snapshot?: Snapshot | undefined;
-  /** The stamp of the file on the disk. Set only if an unchanged stamp proves unchanged bytes. */
-  readonly stamp?: Stamp | undefined;
-  /** The bytes of a file, if they are in memory. */
-  readonly bytes?: Uint8Array | undefined;
-}
+import { Rehearsal, type State } from './rehearsal.ts';
 
 /**
  * Simulates the steps in order without touching the disk. Each step must find the state that the
@@ -198,137 +176,6 @@ async function changedSince(
 async function bytesOf(world: World, { side, bytes }: State): Promise<Uint8Array | undefined> {
   if (bytes !== undefined || side.kind !== 'file') return bytes;
   return world.baselines.recall(side.fingerprint);
-}
-
-/** Simulates the steps of an undo without touching the disk: tracks what each path holds when a step reaches it. */
-class Rehearsal {
-  readonly world: World;
-  /** The states that the steps so far leave behind, by key. */
-  #left = new Map<string, State>();
-  /**
-   * Keys where a step makes a folder. If a file or a link is there now, paths below it do not exist
-   * yet, even if the link leads to a folder.
-   */
-  readonly #folders: ReadonlySet<string>;
-  readonly #isFolder = new Map<string, boolean>();
-  /** True if no step depends on another: every key has one step, and nothing moves. */
-  readonly #isAlone: boolean;
-  /** Hashes of the bytes that steps restore. */
-  readonly #restored: ReadonlySet<string>;
-  #room = HELD_BYTES;
-  /** The folder of the last located key, held open. */
-  #near: { readonly folder: string; readonly place: Place } | undefined;
-
-  constructor(world: World, steps: readonly UndoStep[]) {
-    this.world = world;
-    this.#isAlone = areIndependent(steps.map((step) => ({ step })));
-    this.#restored = new Set(
-      steps.flatMap(({ restore }) => (restore.kind === 'file' ? [restore.fingerprint.sha256] : [])),
-    );
-    this.#folders = new Set(
-      steps.flatMap(({ restore, lookAt }) =>
-        restore.kind === 'directory' && lookAt !== undefined ? [lookAt] : [],
-      ),
-    );
-  }
-
-  /** The state that the step will find. Undefined if it is known only after earlier steps have run. */
-  at({ key, lookAt }: UndoStep): Awaitable<Outcome<{ readonly state: State | undefined }>> {
-    const left = this.#isAlone ? undefined : this.#left.get(key);
-    if (left !== undefined) return { ok: true, state: left };
-    if (lookAt === undefined) return { ok: true, state: undefined };
-    if (this.#isBelowNoFolder(lookAt)) return { ok: true, state: { side: ABSENT } };
-    const outcome = this.#locate(lookAt);
-    if (!outcome.ok) return outcome;
-    const { maxEditBytes } = this.world.policy;
-    const { dir } = outcome.located.place;
-    // Copy field by field: for thousands of files, object spreads would take a tenth of the whole time.
-    const stateOf = ({ side, snapshot, stamp }: FoundSide) => ({
-      ok: true as const,
-      state: { side, snapshot, stamp, bytes: snapshot?.bytes },
-    });
-    let found: Awaitable<FoundSide>;
-    try {
-      found = sideOfLocated(this.world, outcome.located, maxEditBytes);
-    } catch (error) {
-      dir.close();
-      throw error;
-    }
-    if (found instanceof Promise) return found.then(stateOf).finally(() => dir.close());
-    dir.close();
-    return stateOf(found);
-  }
-
-  /** Locates a key. Keys of one folder follow each other, so the last folder stays open for the next key. */
-  #locate(key: string): Outcome<{ readonly located: Located }> {
-    const { workspace } = this.world;
-    const slash = key.lastIndexOf('/');
-    const beside =
-      this.#near !== undefined && this.#near.folder === key.slice(0, slash)
-        ? workspace.locateBeside(this.#near.place, key.slice(slash + 1), 'undo')
-        : undefined;
-    if (beside?.place.path.key === key) return { ok: true, located: beside };
-    const outcome = workspace.locate(key, 'undo', 'parents');
-    if (!outcome.ok || !outcome.located.exists || outcome.located.place.path.key !== key) return outcome;
-    this.close();
-    const { located } = outcome;
-    this.#near = { folder: key.slice(0, slash), place: located.place };
-    const dir = new SharedDirectory(located.place.dir);
-    return { ok: true, located: { ...located, place: { ...located.place, dir } } };
-  }
-
-  close(): void {
-    this.#near?.place.dir.close();
-    this.#near = undefined;
-  }
-
-  /**
-   * Returns the file if its bytes should stay in memory. Bytes that the undo will need stay. Of the
-   * other removed files, only the first ones stay, for the preview.
-   */
-  held({ restore }: UndoStep, snapshot: Snapshot | undefined): Snapshot | undefined {
-    if (snapshot === undefined || restore.kind !== 'absent') return snapshot;
-    if (this.#restored.has(snapshot.fingerprint.sha256)) return snapshot;
-    this.#room -= Math.max(snapshot.bytes.byteLength, HELD_FILE_BYTES);
-    return this.#room < 0 ? undefined : snapshot;
-  }
-
-  /** Records the state that a checked step leaves behind. */
-  done({ step, merged }: FoundChange): void {
-    if (this.#isAlone) return;
-    const { key, restore, from } = step;
-    if (from !== undefined) this.#move(from.key, key);
-    this.#left.set(key, { side: restore, bytes: merged });
-  }
-
-  #move(from: string, to: string): void {
-    const left = new Map<string, State>();
-    for (const [key, state] of this.#left) {
-      if (isBelow(key, from)) left.set(`${to}${key.slice(from.length)}`, state);
-      // Drop states recorded below the new path: the moved folder brings its own content.
-      else if (!isBelow(key, to)) left.set(key, state);
-    }
-    this.#left = left.set(from, { side: ABSENT });
-  }
-
-  #isBelowNoFolder(key: string): boolean {
-    if (this.#folders.size === 0) return false;
-    for (let end = key.lastIndexOf('/'); end > 0; end = key.lastIndexOf('/', end - 1)) {
-      const above = key.slice(0, end);
-      if (this.#folders.has(above) && !this.#isFolderNow(above)) return true;
-    }
-    return false;
-  }
-
-  #isFolderNow(key: string): boolean {
-    const known = this.#isFolder.get(key);
-    if (known !== undefined) return known;
-    const outcome = this.world.workspace.locate(key, 'undo', 'parents');
-    const isFolder = outcome.ok && outcome.located.exists && outcome.located.stats.isDirectory();
-    if (outcome.ok) outcome.located.place.dir.close();
-    this.#isFolder.set(key, isFolder);
-    return isFolder;
-  }
 }
 
 const NOT_SEEN: Pick<RestoreContext, 'known'> = {};

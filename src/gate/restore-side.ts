@@ -113,11 +113,12 @@ async function moveBack(world: World, step: RestoreRequest, to: Located): Promis
 }
 
 /**
- * True if the entry may move back from its present path: a folder or link always, a file only if it
- * holds the bytes to restore.
+ * True if the entry may move back from its present path: it has the kind to restore and, if it is a
+ * file, holds the bytes to restore.
  */
 function isMoving({ place, stats }: Found, { restore: after, stamp }: RestoreRequest): boolean {
-  if (after.kind !== 'file') return true;
+  if (after.kind === 'directory') return stats.isDirectory();
+  if (after.kind !== 'file') return stats.isSymbolicLink();
   return (stamp !== undefined && sameStamp(stamp, stats)) || holdsAt(place, after.fingerprint);
 }
 

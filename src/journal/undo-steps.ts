@@ -22,8 +22,14 @@ export interface UndoStep {
   /** The mode of the parent folder, in case it must be created. */
   readonly folderMode?: number;
   /** The current place of a folder that only needs to be moved back, with its contents. */
-  readonly from?: { readonly key: string; readonly relative: string };
+  readonly from?: MovedFrom;
 }
+
+/**
+ * The path from which a folder moves back. `lookAt`: where it is now, unless an earlier step moves
+ * it to `key`.
+ */
+type MovedFrom = Pick<UndoStep, 'key' | 'relative' | 'lookAt'>;
 
 /** Two changes of one path that do not connect: another program wrote in between. */
 export interface Gap {
@@ -102,10 +108,16 @@ class Whereabouts {
   }
 
   add(step: UndoStep): UndoStep {
-    const now = this.#now(step.key);
-    if (now === undefined || this.#touched.has(now)) return step;
-    this.#touched.add(now);
-    return { ...step, lookAt: now };
+    const { from } = step;
+    const source = from && { from: { ...from, ...this.#lookAt(from.key) } };
+    const place = this.#lookAt(step.key);
+    if (place.lookAt !== undefined) this.#touched.add(place.lookAt);
+    return { ...step, ...source, ...place };
+  }
+
+  #lookAt(key: string): Pick<UndoStep, 'lookAt'> {
+    const now = this.#now(key);
+    return now === undefined || this.#touched.has(now) ? {} : { lookAt: now };
   }
 
   #now(key: string): string | undefined {

@@ -1,4 +1,4 @@
-import { lstatSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { lstatSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
@@ -105,4 +105,50 @@ it('an undo of a move says so in one line and prints neither file', async () => 
   await ok(t.session.move('a.txt', 'b.txt'));
   const { diff } = await ok(t.session.undo({}));
   expect(diff).toBe('a.txt\n(moved back from b.txt, same content)');
+});
+
+describe('undo of a folder that moved', () => {
+  async function moved(): Promise<Desk> {
+    const t = await withFolder();
+    await ok(t.session.move('d', 'm'));
+    return t;
+  }
+
+  it('does not move a file or a link that has replaced the folder', async () => {
+    for (const put of [
+      (path: string) => writeFileSync(path, 'theirs\n'),
+      (path: string) => symlinkSync('other', path),
+    ]) {
+      const t = await moved();
+      rmSync(join(t.root, 'm'), { recursive: true });
+      put(join(t.root, 'm'));
+      const before = treeOf(t.root);
+      for (const preview of [true, false])
+        expect((await refusal(t.session.undo({ preview }), 'STALE')).path).toBe('m');
+      expect(treeOf(t.root)).toEqual(before);
+    }
+  });
+
+  it('is refused, even as a preview, if the folder was deleted or its old path is taken', async () => {
+    const t = await moved();
+    mkdirSync(join(t.root, 'd'));
+    for (const preview of [true, false])
+      expect((await refusal(t.session.undo({ preview }), 'STALE')).path).toBe('d');
+    rmSync(join(t.root, 'd'), { recursive: true });
+    rmSync(join(t.root, 'm'), { recursive: true });
+    for (const preview of [true, false])
+      expect((await refusal(t.session.undo({ preview }), 'DELETED')).path).toBe('m');
+  });
+
+  it('changes nothing if the user has moved it back, and the next undo continues with the change before', async () => {
+    const t = await withFolder();
+    await ok(t.session.write('new.txt', 'n\n'));
+    await ok(t.session.move('d', 'm'));
+    renameSync(join(t.root, 'm'), join(t.root, 'd'));
+    const before = treeOf(t.root);
+    await ok(t.session.undo({}));
+    expect(treeOf(t.root)).toEqual(before);
+    await ok(t.session.undo({}));
+    expect(treeOf(t.root)).not.toContain('new.txt: n\n');
+  });
 });

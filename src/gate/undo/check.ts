@@ -56,6 +56,7 @@ function check(
   step: UndoStep,
   selection: UndoSelection,
 ): Awaitable<Outcome<FoundChange>> {
+  if (step.from !== undefined) return checkMove(rehearsal, { step, from: step.from }, selection);
   return andThen(rehearsal.at(step), (outcome): Awaitable<Outcome<FoundChange>> => {
     if (!outcome.ok) return outcome;
     const { state } = outcome;
@@ -66,6 +67,30 @@ function check(
     if (sameContent(side, step.expect)) return { ok: true, step, snapshot, stamp, mode };
     return checkOther(rehearsal.world, { step, snapshot }, { state, selection });
   });
+}
+
+/** Checks a folder that moves back: it must be where the change moved it, and its old path must be free. */
+async function checkMove(
+  rehearsal: Rehearsal,
+  { step, from }: { readonly step: UndoStep; readonly from: NonNullable<UndoStep['from']> },
+  selection: UndoSelection,
+): Promise<Outcome<FoundChange>> {
+  const [source, target] = [await rehearsal.at(from), await rehearsal.at(step)];
+  if (!source.ok) return source;
+  if (!target.ok) return target;
+  const isAt = ({ state }: typeof source, kind: Side['kind']): boolean => state?.side.kind === kind;
+  // The user or another program has moved the folder back.
+  if (isAt(source, 'absent') && isAt(target, 'directory')) {
+    const { from: _, ...rest } = step;
+    return { ok: true, step: { ...rest, expect: target.state?.side ?? step.restore } };
+  }
+  const { world } = rehearsal;
+  const wrong = [
+    { state: target.state, at: step, kind: 'absent' },
+    { state: source.state, at: { ...step, ...from, expect: step.restore }, kind: step.restore.kind },
+  ].find(({ state, kind }) => state !== undefined && state.side.kind !== kind);
+  if (wrong?.state === undefined) return { ok: true, step };
+  return refused(await changedSince(world, wrong.at, { state: wrong.state, selection }));
 }
 
 /** Checks a step whose path has another state than the plan expects. */

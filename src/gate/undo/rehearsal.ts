@@ -62,8 +62,11 @@ export class Rehearsal {
     );
   }
 
-  /** The state that the step will find. Undefined if it is known only after earlier steps have run. */
-  at({ key, lookAt }: UndoStep): Awaitable<Outcome<{ readonly state: State | undefined }>> {
+  /** The state that a step will find at a path. Undefined if it is known only after earlier steps have run. */
+  at({
+    key,
+    lookAt,
+  }: Pick<UndoStep, 'key' | 'lookAt'>): Awaitable<Outcome<{ readonly state: State | undefined }>> {
     const left = this.#isAlone ? undefined : this.#left.get(key);
     if (left !== undefined) return { ok: true, state: left };
     if (lookAt === undefined) return { ok: true, state: undefined };

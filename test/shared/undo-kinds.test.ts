@@ -39,6 +39,19 @@ describe('undo over a change of kind', () => {
     expect(treeOf(t.root)).toEqual(folders);
   });
 
+  it('is refused, even as a preview, if something else is in the folder that has to go', async () => {
+    const t = await desk({ session: 'ann' });
+    await t.put('d', 'a file\n');
+    await ok(t.session.read('d'));
+    await ok(t.session.delete('d'));
+    await ok(t.session.write('d/in/e.txt', 'e\n'));
+    await t.put('d/theirs.txt', 'theirs\n');
+    const before = treeOf(t.root);
+    for (const preview of [true, false])
+      expect((await refusal(t.session.undo({ session: 'ann', preview }), 'STALE')).path).toBe('d');
+    expect(treeOf(t.root)).toEqual(before);
+  });
+
   it('does not follow a link that has replaced a folder', async () => {
     const t = await withFolder();
     await t.put('other/e.txt', 'another e\n');

@@ -181,13 +181,14 @@ function isTooLarge({ policy }: World, side: Side): boolean {
   return side.kind === 'file' && side.fingerprint.size > policy.maxEditBytes;
 }
 
-/** Keys of folders that the steps remove although other entries would stay in them. */
+/** Keys of folders that the steps remove or replace although other entries would stay in them. */
 export function foldersInUse(world: World, steps: readonly UndoStep[]): ReadonlySet<string> {
   const going = new Set(steps.flatMap(leavingOf));
   const inUse = new Set<string>();
   // Steps remove inner folders first, so an inner folder is checked before the one around it.
   for (const step of steps) {
-    if (!isFolderToGo(step) || step.lookAt !== step.key) continue;
+    const leaves = step.expect.kind === 'directory' && step.restore.kind !== 'directory';
+    if (!leaves || step.lookAt !== step.key) continue;
     const names = namesAt(world, step.key);
     if (names.some((name) => !going.has(`${step.key}/${name}`) || inUse.has(`${step.key}/${name}`)))
       inUse.add(step.key);

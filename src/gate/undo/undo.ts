@@ -216,8 +216,13 @@ async function undoLocked(
   const told = { undid: plan.undone.changes, ...(diff === '' ? {} : { diff }) };
   const filesWith = (kept: ReadonlySet<string>): UndoneFile[] =>
     found.map((each) => fileOf(world, each, kept));
-  if (selection.preview === true)
-    return { ok: true, ...told, files: filesWith(foldersInUse(world, plan.steps)) };
+  if (selection.preview === true) {
+    // Refuse if a folder that is in use has a path that another entry needs.
+    const kept = foldersInUse(world, plan.steps);
+    const taken = found.find(({ step }) => kept.has(step.key) && step.restore.kind !== 'absent');
+    if (taken !== undefined) return refused(inUse(world.workspace.shownAt(taken.step)));
+    return { ok: true, ...told, files: filesWith(kept) };
+  }
   await keepNeeded(world, found);
   const several = await worldFor(world, found.length, areIndependent(found) ? 'together' : 'in order');
   selection.signal?.throwIfAborted();

@@ -54,7 +54,7 @@ const RESTORED: RestoredOk = { ok: true, displaced: [], made: [] };
  */
 export async function restore(world: World, step: UndoStep, how: RestoreHow = {}): Promise<Restored> {
   if (step.from === undefined && sameSide(step.expect, step.restore)) return RESTORED;
-  const outcome = locateKey(world, step.key);
+  const outcome = locateRecorded(world, step);
   if (!outcome.ok) return conflict('changed');
   const located = how.ours === undefined ? outcome.located : openingOwn(outcome.located);
   try {
@@ -73,11 +73,15 @@ export async function restore(world: World, step: UndoStep, how: RestoreHow = {}
 }
 
 /**
- * Locates a path by its key in the journal. Faults then name the path as answers show it, not as an
- * absolute path.
+ * Locates a path of the journal as it was spelled. Where file names ignore case, its key has only
+ * lower-case letters, and a file must not get such a name. Faults name the path as answers show it,
+ * not as an absolute path.
  */
-function locateKey({ workspace }: World, key: string): Outcome<{ located: Located }> {
-  const outcome = workspace.locate(key, 'undo', 'parents');
+function locateRecorded(
+  { workspace }: World,
+  { key, relative }: Pick<UndoStep, 'key' | 'relative'>,
+): Outcome<{ located: Located }> {
+  const outcome = workspace.locate(workspace.named(key, relative).absolute, 'undo', 'parents');
   if (!outcome.ok) return outcome;
   const { place } = outcome.located;
   const path = { ...place.path, given: workspace.shown(place.path) };
@@ -93,7 +97,7 @@ function openingOwn(located: Located): Located {
 }
 
 async function moveBack(world: World, step: RestoreRequest, to: Located): Promise<Restored> {
-  const source = locateKey(world, step.from?.key ?? '');
+  const source = locateRecorded(world, step.from ?? step);
   if (!source.ok) return conflict('changed');
   try {
     if (!source.located.exists || to.exists || !isMoving(source.located, step)) return conflict('changed');
@@ -149,9 +153,10 @@ function changeMode({ place }: Located, { expect, restore: after, open }: Restor
 const OWNER = 0o700;
 
 /** Gives a folder that was restored with `open` its own mode, after its contents are complete. */
-export function closeFolder(world: World, { key, restore: after }: UndoStep): void {
+export function closeFolder(world: World, step: UndoStep): void {
+  const { key, restore: after } = step;
   if (after.kind !== 'directory' || (after.mode & OWNER) === OWNER) return;
-  const outcome = locateKey(world, key);
+  const outcome = locateRecorded(world, step);
   if (!outcome.ok) return;
   const { located } = outcome;
   try {
@@ -304,7 +309,7 @@ export async function stage(
 ): Promise<Staged | undefined> {
   const { key, expect, restore: after, from } = step;
   if (after.kind !== 'file' || from !== undefined || sameContent(expect, after)) return undefined;
-  const outcome = locateKey(world, key);
+  const outcome = locateRecorded(world, step);
   if (!outcome.ok) return undefined;
   const { located } = outcome;
   try {
@@ -326,8 +331,8 @@ export async function stage(
  * Removes a temporary file that was not renamed to its final name. If its folder cannot be opened,
  * the next start removes the file.
  */
-export function unstage(world: World, { key }: UndoStep, staged: Staged): void {
-  const outcome = locateKey(world, key);
+export function unstage(world: World, step: UndoStep, staged: Staged): void {
+  const outcome = locateRecorded(world, step);
   if (!outcome.ok) {
     world.disk.litter.doubt();
     return;

@@ -263,7 +263,8 @@ interface FolderOut {
  * anything inside has changed since it was checked. The files are kept for an undo.
  */
 export function folderOutStep(world: World, { action, path, doomed }: FolderOut): Step {
-  const relativeTo = (item: Doomed): string => item.path.key.slice(path.key.length + 1);
+  // Use the spelled path, not the key: where file names ignore case, a key has only lower-case letters.
+  const relativeTo = (item: Doomed): string => item.path.absolute.slice(path.absolute.length + 1);
   const expected = new Map(doomed.map((item) => [relativeTo(item), item]));
   let kept: string | undefined;
   return {

@@ -189,9 +189,7 @@ export function foldersInUse(world: World, steps: readonly UndoStep[]): Readonly
   for (const step of steps) {
     const leaves = step.expect.kind === 'directory' && step.restore.kind !== 'directory';
     if (!leaves || step.lookAt !== step.key) continue;
-    const names = namesAt(world, step.key);
-    if (names.some((name) => !going.has(`${step.key}/${name}`) || inUse.has(`${step.key}/${name}`)))
-      inUse.add(step.key);
+    if (keysIn(world, step.key).some((key) => !going.has(key) || inUse.has(key))) inUse.add(step.key);
   }
   return inUse;
 }
@@ -206,10 +204,10 @@ function leavingOf({ key, restore, from }: UndoStep): readonly string[] {
 }
 
 /**
- * The names in a folder. Empty if the folder cannot be listed: the step that removes the folder
- * will then fail if the folder is not empty.
+ * The keys of the entries in a folder. Empty if the folder cannot be listed: the step that removes
+ * the folder will then fail if the folder is not empty.
  */
-function namesAt(world: World, key: string): readonly string[] {
+function keysIn(world: World, key: string): readonly string[] {
   const outcome = world.workspace.locate(key, 'undo', 'parents');
   if (!outcome.ok) return [];
   const { located } = outcome;
@@ -217,7 +215,8 @@ function namesAt(world: World, key: string): readonly string[] {
     if (!located.exists || !located.stats.isDirectory()) return [];
     const folder = located.place.dir.enter(located.place.name);
     try {
-      return unlessErrno(() => listNames(folder))?.map(({ name }) => name) ?? [];
+      const entries = unlessErrno(() => listNames(folder)) ?? [];
+      return entries.map(({ name }) => world.workspace.child(located.place.path, name).key);
     } finally {
       folder.close();
     }

@@ -209,8 +209,9 @@ function refuse(
 
 /**
  * All events in a workspace since the oldest selected change, oldest first, all marked as selected.
- * Reversing all of them, including undos, brings back every state that a folder had in between.
- * Undefined if one of them must stay, or if none is an undo.
+ * Includes those of selected paths in other roots. Reversing all of them, including undos, brings
+ * back every state that a folder had in between. Undefined if one of them must stay, or if none is
+ * an undo.
  */
 function wholeCourse(
   history: UndoHistory,
@@ -220,8 +221,11 @@ function wholeCourse(
   const start = startOf(history, selection);
   if (start === undefined) return undefined;
   const selected = new Set(selection.flatMap(({ effects }) => effects));
+  const keys = new Set(keysOf(selection));
   const eventsIn = (entries: readonly Entry[]): readonly UndoEvent[] =>
-    entries.flatMap((entry) => eventsOf(entry, selected)).filter(({ effect }) => isWithin(effect.key, root));
+    entries
+      .flatMap((entry) => eventsOf(entry, selected))
+      .filter(({ effect: { key } }) => isWithin(key, root) || keys.has(key));
   const goes = ({ entry, effect, selected: wanted }: UndoEvent): boolean =>
     wanted || isUndo(entry) || history.undoerOf(entry, effect.key) !== undefined;
   const since = history.changes.filter(({ seq }) => seq >= start);

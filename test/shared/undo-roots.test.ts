@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { desk, ok } from '../support/desk.ts';
@@ -21,4 +21,25 @@ describe('undo in a root inside another root', () => {
     expect(readdirSync(folder)).toHaveLength(MANY);
     expect(existsSync(join(t.root, 'd'))).toBe(false);
   });
+});
+
+it('undo of a session restores the files of a second root, even if an undo left a folder in the first', async () => {
+  const t = await desk({ session: 'ann' });
+  const other = join(t.outside, 'h.txt');
+  const session = await t.open({ roots: [t.root, t.outside] });
+  await t.put('g.txt', 'g\n');
+  writeFileSync(other, 'h\n');
+  for (const path of ['g.txt', other]) await ok(session.read(path));
+  await ok(
+    session.apply([
+      { kind: 'write', path: 'g.txt', content: 'g2\n' },
+      { kind: 'write', path: other, content: 'h2\n' },
+    ]),
+  );
+  await ok(session.write('d/mine.txt', 'mine\n'));
+  await t.put('d/theirs.txt', 'theirs\n');
+  await ok(session.undo({}));
+  rmSync(join(t.root, 'd/theirs.txt'));
+  await ok(session.undo({ session: 'ann' }));
+  expect([t.text('g.txt'), readFileSync(other, 'utf8')]).toEqual(['g\n', 'h\n']);
 });

@@ -77,9 +77,10 @@ export interface Obstacle {
 
 /**
  * The first unselected change that blocks the undo of an earlier selected one: both changed the
- * same path, or one of them moved a folder in which the other happened.
+ * same path, or one of them moved a folder in which the other happened. `folders`: leaves out
+ * obstacles that can be merged.
  */
-export function findObstacle(events: readonly UndoEvent[]): Obstacle | undefined {
+export function findObstacle(events: readonly UndoEvent[], which: 'all' | 'folders'): Obstacle | undefined {
   const passed = new Map<string, UndoEvent>();
   const first = new Map<string, Side>();
   const moved: UndoEvent[] = [];
@@ -94,6 +95,7 @@ export function findObstacle(events: readonly UndoEvent[]): Obstacle | undefined
     const around =
       moved.find((event) => isInside(by, event)) ?? insideOf(by, moved) ?? insideOf(by, passed.values());
     if (around !== undefined) return { event: around, by, folder: true };
+    if (which === 'folders') continue;
     const event = passed.get(key);
     if (event !== undefined && !hasBroughtBack(by, event, first.get(key)))
       return { event, by, folder: false };

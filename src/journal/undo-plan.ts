@@ -88,9 +88,8 @@ function planFor(
   { history, selection }: Chosen,
   options: UndoOptions,
 ): Outcome<{ readonly plan: UndoPlan }> {
-  const obstacle = findObstacle(events);
-  if (obstacle !== undefined && (obstacle.folder || options.merge !== true))
-    return inTheWay(obstacle, options);
+  const obstacle = findObstacle(events, options.merge === true ? 'folders' : 'all');
+  if (obstacle !== undefined) return inTheWay(obstacle, options);
   const { steps, gaps } = undoSteps(events);
   const [gap] = gaps;
   if (gap !== undefined && options.merge !== true) return changedBetween(gap, options);

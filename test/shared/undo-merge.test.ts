@@ -66,6 +66,17 @@ describe('undo of several changes of one file with merge', () => {
     expect(t.text('d/a.txt')).toBe(withLine(15, 'out'));
   });
 
+  it('refuses to take along what another session has put into a moved folder, even after a change that can be merged', async () => {
+    const t = await two();
+    await t.put('d/b.txt', 'b\n');
+    await edit(t.session, 3, 'ann one');
+    await ok(t.session.move('d', 'm'));
+    await edit(t.bob, 15, 'bob');
+    await ok(t.bob.write('m/bob.txt', 'bob\n'));
+    await refusal(t.session.undo({ session: 'ann', merge: true }), 'STALE');
+    expect(t.text('m/bob.txt')).toBe('bob\n');
+  });
+
   it('refuses the whole undo if one change can no longer be reverted', async () => {
     const t = await two();
     await edit(t.session, 3, 'ann one');

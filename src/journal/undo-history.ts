@@ -143,9 +143,14 @@ function isRemainder(history: UndoHistory, entry: Entry, effects: readonly Effec
   return effects.every(isMadeFolder) && history.isPartlyUndone(entry);
 }
 
-/** True if the selection leaves out effects of its change that are still in place. */
-export function isPartial({ entry, effects }: Selected, history: UndoHistory): boolean {
-  return effects.length < history.standing(entry).length;
+/**
+ * True if the selection leaves out an effect of its change: it stays in place, or another undo
+ * reverted it, which may itself be undone later.
+ */
+export function isPartial({ entry, effects }: Selected): boolean {
+  const selected = new Set(effects.map(({ key }) => key));
+  const idle = idleKeys(entry);
+  return (entry.effects ?? []).some(({ key }) => !idle.has(key) && !selected.has(key));
 }
 
 /**

@@ -186,6 +186,20 @@ describe('undo and redo', () => {
     expect(planUndo(entries, { root: ROOT, kind: 'last', key: key('a') }).ok).toBe(false);
   });
 
+  it('a file of a batch is in effect again if its own undo is undone, even after an undo of the rest', () => {
+    const batch = [effect('a', file('1'), file('2')), effect('b', file('1'), file('2'))];
+    const first = {
+      effects: [effect('a', file('2'), file('1'))],
+      undone: { changes: ['c1'], keys: [key('a')] },
+    };
+    const { undone } = plan(history(batch, first), { kind: 'change', change: 'c1' });
+    expect(undone).toEqual({ changes: ['c1'], keys: [key('b')] });
+    const rest = { effects: [effect('b', file('2'), file('1'))], undone };
+    const redo = { effects: [effect('a', file('1'), file('2'))], undone: { changes: ['c2'] } };
+    const entries = history(batch, first, rest, redo);
+    expect(steps(plan(entries, { kind: 'change', change: 'c1' }))).toEqual(['a: 2 644 -> 1 644']);
+  });
+
   it('changes that were undone are no obstacle to older ones', () => {
     const entries = history(...edits, undo('c2', '3', '2'));
     expect(steps(plan(entries, { kind: 'change', change: 'c1' }))).toEqual(['a: 2 644 -> 1 644']);

@@ -102,7 +102,7 @@ function planFor(
     ok: true,
     plan: {
       steps: withFolderModes(steps.map(asKept), history, selection),
-      undone: undoneBy(selection, history),
+      undone: undoneBy(selection),
       keys: keysOf(selection),
     },
   };
@@ -146,9 +146,9 @@ function asKept(step: UndoStep): UndoStep {
   return step.restore.kind === 'file' ? { ...step, restore: { ...step.restore, kept: true } } : step;
 }
 
-function undoneBy(selection: readonly Selected[], history: UndoHistory): Undone {
+function undoneBy(selection: readonly Selected[]): Undone {
   const changes = selection.map(({ entry }) => entry.change ?? '');
-  if (!selection.some((each) => isPartial(each, history))) return { changes };
+  if (!selection.some(isPartial)) return { changes };
   return { changes, keys: keysOf(selection) };
 }
 

@@ -155,8 +155,9 @@ function touches(entry: Entry | undefined, key: string): boolean {
 function folderDestination(entry: Entry, effect: Effect): Effect | undefined {
   if (effect.before.kind !== 'directory') return undefined;
   const key = movedTo(entry, effect);
+  if (key === undefined) return undefined;
   // Search only the effects after the move's source: in a batch, an earlier effect may have the
   // same key as the destination.
   const following = entry.effects?.slice(entry.effects.indexOf(effect) + 1);
-  return key === undefined ? undefined : following?.find((other) => other.key === key);
+  return following?.find((other) => other.key === key);
 }

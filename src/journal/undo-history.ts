@@ -10,12 +10,16 @@ export class UndoHistory {
   /** All changes, oldest first. */
   readonly changes: readonly Entry[];
   readonly #undoers = new Map<string, Entry[]>();
+  /** The keys that each partial undo covers. A list would be searched for every file of a change. */
+  readonly #covered = new Map<Entry, ReadonlySet<string>>();
 
   /** Accepts entries in any order; ignores those that are not changes. */
   constructor(entries: readonly Entry[]) {
     this.changes = entries.filter((entry) => entry.kind === 'change').sort((a, b) => a.seq - b.seq);
     for (const entry of this.changes) {
-      for (const change of takenBackBy(entry).changes) {
+      const { changes, keys } = takenBackBy(entry);
+      if (keys !== undefined) this.#covered.set(entry, new Set(keys));
+      for (const change of changes) {
         const undoers = this.#undoers.get(change) ?? [];
         this.#undoers.set(change, undoers);
         undoers.push(entry);
@@ -29,7 +33,8 @@ export class UndoHistory {
    */
   undoerOf(entry: Entry, key: string): Entry | undefined {
     const undoers = entry.change === undefined ? [] : (this.#undoers.get(entry.change) ?? []);
-    return undoers.find((undo) => undo.seq > entry.seq && takesBack(undo, key) && !this.undoerOf(undo, key));
+    const covers = (undo: Entry): boolean => this.#covered.get(undo)?.has(key) ?? true;
+    return undoers.find((undo) => undo.seq > entry.seq && covers(undo) && !this.undoerOf(undo, key));
   }
 
   isPartlyUndone(entry: Entry): boolean {
@@ -84,10 +89,6 @@ export function idleKeys(entry: Entry): ReadonlySet<string> {
     else idle.delete(effect.key);
   }
   return idle;
-}
-
-function takesBack(undo: Entry, key: string): boolean {
-  return takenBackBy(undo).keys?.includes(key) ?? true;
 }
 
 /**

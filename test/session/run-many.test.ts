@@ -332,6 +332,18 @@ describe.skipIf(here === undefined)('the undo of a command that changed many fil
     expect(treeOf(root)).toEqual(before);
   });
 
+  it('keeps few bytes of replaced files in memory, too', async () => {
+    for (const name of ['f1', 'f2', 'f3']) put(`big/${name}`, `old ${name}\n`);
+    const before = treeOf(root);
+    const change = await ran(
+      'for i in 1 2 3; do head -c 7000000 /dev/zero > big/f$i; echo $i >> big/f$i; done',
+    );
+    const preview = await ok(session.undo({ change, preview: true }));
+    expect(preview.diff?.match(/too many bytes/g)).toHaveLength(1);
+    await ok(session.undo({ change }));
+    expect(treeOf(root)).toEqual(before);
+  });
+
   it('fails and changes nothing if a before-image is damaged', async () => {
     const { change, images } = await changed();
     const before = treeOf(root);

@@ -63,7 +63,7 @@ function check(
     if (state === undefined) return { ok: true, step };
     const { side, stamp } = state;
     const mode = side.kind === 'file' ? side.mode : undefined;
-    const snapshot = rehearsal.held(step, state.snapshot);
+    const snapshot = rehearsal.held(state.snapshot);
     if (sameContent(side, step.expect)) return { ok: true, step, snapshot, stamp, mode };
     return checkOther(rehearsal.world, { step, snapshot }, { state, selection });
   });

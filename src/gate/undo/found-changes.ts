@@ -13,8 +13,8 @@ import type { World } from '../world.ts';
 export interface FoundChange {
   readonly step: UndoStep;
   /**
-   * The present file with its bytes. Undefined if the file is too large, or if it will be removed
-   * and the memory for such files is used up.
+   * The present file with its bytes. Undefined if the file is too large, or if the memory for such
+   * files is used up.
    */
   readonly snapshot?: Snapshot | undefined;
   /** The present mode of the file. */
@@ -163,9 +163,9 @@ async function diffOf(
   const { expect, restore } = step;
   const name = world.workspace.shownAt(step);
   if (isTooLarge(world, expect) || isTooLarge(world, restore)) return [`${name}\n(too large to compare)`];
-  if (snapshot === undefined && restore.kind !== 'file')
-    return expect.kind === 'file' ? [`${name}\n(not shown: too many bytes)`] : [];
-  const now = snapshot?.bytes ?? Buffer.alloc(0);
+  if (expect.kind !== 'file' && restore.kind !== 'file') return [];
+  const now = snapshot?.bytes ?? (await bytesOf(world, expect, present));
+  if (now === undefined) return [`${name}\n(not shown: too many bytes)`];
   const then =
     restore.kind === 'file'
       ? (present.get(restore.fingerprint.sha256) ?? (await world.images.read(restore.fingerprint)))
@@ -175,6 +175,16 @@ async function diffOf(
   const { maxDiffLines: maxLines, secrets } = world.policy;
   const { text } = maskedDiff<Uint8Array>(now, then, { maxLines, secrets, path: step.relative });
   return text === '' ? [] : [`${name}\n${text}`];
+}
+
+/** The bytes of a file that is not in memory, or that an earlier step restores; undefined if they are not kept. */
+async function bytesOf(
+  world: World,
+  side: Side,
+  present: ReadonlyMap<string, Uint8Array>,
+): Promise<Uint8Array | undefined> {
+  if (side.kind !== 'file') return Buffer.alloc(0);
+  return present.get(side.fingerprint.sha256) ?? world.baselines.recall(side.fingerprint);
 }
 
 function isTooLarge({ policy }: World, side: Side): boolean {

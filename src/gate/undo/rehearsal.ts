@@ -13,8 +13,8 @@ import type { World } from '../world.ts';
 import type { FoundChange } from './found-changes.ts';
 
 /**
- * Files that an undo removes stay in memory up to this total size, in bytes. Each file counts as at
- * least `HELD_FILE_BYTES`.
+ * Files that an undo removes or replaces stay in memory up to this total size, in bytes. Each file
+ * counts as at least `HELD_FILE_BYTES`. A single file may be larger.
  */
 const HELD_BYTES = 16 << 20;
 const HELD_FILE_BYTES = 64 << 10;
@@ -117,13 +117,13 @@ export class Rehearsal {
 
   /**
    * Returns the file if its bytes should stay in memory. Bytes that the undo will need stay. Of the
-   * other removed files, only the first ones stay, for the preview.
+   * other files, only the first ones stay, for the preview.
    */
-  held({ restore }: UndoStep, snapshot: Snapshot | undefined): Snapshot | undefined {
-    if (snapshot === undefined || restore.kind !== 'absent') return snapshot;
-    if (this.#restored.has(snapshot.fingerprint.sha256)) return snapshot;
+  held(snapshot: Snapshot | undefined): Snapshot | undefined {
+    if (snapshot === undefined || this.#restored.has(snapshot.fingerprint.sha256)) return snapshot;
+    const isFirst = this.#room === HELD_BYTES;
     this.#room -= Math.max(snapshot.bytes.byteLength, HELD_FILE_BYTES);
-    return this.#room < 0 ? undefined : snapshot;
+    return isFirst || this.#room >= 0 ? snapshot : undefined;
   }
 
   /** Records the state that a checked step leaves behind. */

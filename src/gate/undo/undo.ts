@@ -1,7 +1,5 @@
-import { listNames } from '../../disk/list.ts';
 import { entriesForUndo, newestSelected, type UndoTarget } from '../../journal/undo-history.ts';
 import { planUndo, type UndoPlan, type UndoPlans } from '../../journal/undo-plan.ts';
-import type { UndoStep } from '../../journal/undo-steps.ts';
 import { asOf, type Ledger } from '../../ledger/ledger.ts';
 import { notLocked, outermostKeys } from '../../lock/locks.ts';
 import { microseconds, sameSide } from '../../model/entry.ts';
@@ -13,11 +11,11 @@ import { carryOut } from '../carry-out.ts';
 import { lockKeys, missingFolder } from '../keys.ts';
 import { keepBytesOf } from '../old-bytes.ts';
 import { areIndependent, type RestorePlace, restoreSteps } from '../restore-many.ts';
-import { type Step, sideAt, worldFor } from '../step.ts';
-import { listingFingerprint } from '../tree-step.ts';
+import { type Step, worldFor } from '../step.ts';
 import type { World } from '../world.ts';
 import { checkSteps, mergedCall, SeenBefore } from './check.ts';
 import { type FoundChange, foldersInUse, isFolderToGo, presentBytes, previewDiff } from './found-changes.ts';
+import { whyNotTheirs } from './others-change.ts';
 
 /**
  * Selects the changes to undo, and says who undoes them. If a session undoes another session's
@@ -43,18 +41,6 @@ interface RewindTarget {
   readonly afterSeq: number;
   /** Undo only the changes of these sessions. */
   readonly sessions?: readonly string[] | undefined;
-}
-
-/** A message names at most this many files. */
-const MAX_NAMED = 20;
-
-/**
- * The file or folder that the session must read or list before it may undo. `folder` is a relative
- * path.
- */
-interface MissingView {
-  readonly next: 'read' | 'list';
-  readonly folder?: string;
 }
 
 /**
@@ -244,21 +230,6 @@ async function undoLocked(
 }
 
 /**
- * The refusal if another session made the selected change and this session may not undo it. Checked
- * before any bytes are compared.
- */
-async function whyNotTheirs(
-  world: World,
-  ledger: Ledger,
-  { plans, selection }: { readonly plans: UndoPlans; readonly selection: UndoRequest },
-): Promise<Refusal | undefined> {
-  const { change, by } = selection;
-  if (by !== 'session' || change === undefined) return undefined;
-  const [entry] = await world.store.entries({ change, kinds: ['change'], limit: 1 });
-  return entry?.session === ledger.session ? undefined : whyUnseen(world, ledger, plans.plan.steps);
-}
-
-/**
  * The first plan that fits the present files. Only the last plan may merge: `plan`, or `instead` if
  * there are two.
  */
@@ -331,65 +302,4 @@ function fileOf(world: World, { step, merged }: FoundChange, kept: ReadonlySet<s
   if (step.from !== undefined) return { path, did: 'moved-back' };
   if (step.restore.kind === 'absent') return { path, did: 'removed' };
   return { path, did: step.expect.kind === 'absent' ? 'recreated' : 'restored' };
-}
-
-/**
- * The refusal for undoing another session's change. Undefined if this session has seen the whole
- * present content of every file concerned. If a file is absent now, the session must have deleted
- * it, or have listed its folder in the present state.
- */
-async function whyUnseen(
-  world: World,
-  ledger: Ledger,
-  steps: readonly UndoStep[],
-): Promise<Refusal | undefined> {
-  const refusals: Refusal[] = [];
-  for (const step of steps) {
-    const { lookAt } = step;
-    const view = lookAt === undefined ? undefined : await missingView(world, ledger, lookAt);
-    if (view !== undefined)
-      refusals.push({
-        code: 'NOT_READ',
-        action: 'undo',
-        path: view.folder ?? world.workspace.shownAt(step),
-        next: view.next,
-      });
-    if (refusals.length === MAX_NAMED) break;
-  }
-  const [first] = refusals;
-  if (first === undefined || refusals.length === 1) return first;
-  return { ...first, detail: { refusals } };
-}
-
-async function missingView(world: World, ledger: Ledger, key: string): Promise<MissingView | undefined> {
-  const side = await sideAt(world, key);
-  const seen = await ledger.recall(key);
-  if (side.kind === 'file') {
-    const isWhole = seen?.coverage.kind === 'whole' && !seen.flags.clamped && !seen.flags.redacted;
-    return isWhole && seen.fingerprint?.sha256 === side.fingerprint.sha256 ? undefined : { next: 'read' };
-  }
-  // A folder or link need not have been seen: an undo removes only empty folders, and a link has no
-  // content to lose. A file that this session deleted itself need not be seen either.
-  if (side.kind !== 'absent' || seen?.tombstone === true) return undefined;
-  return unlistedFolder(world, ledger, key);
-}
-
-/**
- * The folder in which this key is absent. Undefined if the session has listed that folder in its
- * present state.
- */
-async function unlistedFolder(world: World, ledger: Ledger, key: string): Promise<MissingView | undefined> {
-  const outcome = world.workspace.locate(key, 'undo', 'parents');
-  if (!outcome.ok || outcome.located.exists) return undefined;
-  const { place, missing } = outcome.located;
-  try {
-    const above = (path: string): string => path.split('/').slice(0, -missing.length).join('/');
-    const seen = await ledger.recall(above(key));
-    const isWhole = seen?.coverage.kind === 'whole';
-    if (isWhole && seen.fingerprint?.sha256 === listingFingerprint(listNames(place.dir)).sha256)
-      return undefined;
-    return { next: 'list', folder: above(world.workspace.shown(place.path)) || '.' };
-  } finally {
-    place.dir.close();
-  }
 }

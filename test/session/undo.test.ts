@@ -4,6 +4,7 @@ import {
   lstatSync,
   mkdirSync,
   readdirSync,
+  readlinkSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -163,6 +164,19 @@ describe.each(['memory:', undefined])('undo over store %s', (store) => {
     );
     await ok(t.session.undo({ change }));
     expect([t.text('a'), t.text('m'), existsSync(join(t.root, 'n'))]).toEqual(['a\n', 'm\n', false]);
+  });
+
+  it('takes the path of a link for the file that was written through it, unless the link itself was changed', async () => {
+    const t = await open();
+    await t.put('target.txt', 'one\n');
+    symlinkSync('target.txt', join(t.root, 'link'));
+    await ok(t.session.read('link'));
+    await ok(t.session.write('link', 'two\n'));
+    await ok(t.session.undo({ path: 'link' }));
+    expect(t.text('target.txt')).toBe('one\n');
+    await ok(t.session.move('link', 'moved'));
+    await ok(t.session.undo({ path: 'moved' }));
+    expect(readlinkSync(join(t.root, 'link'))).toBe('target.txt');
   });
 
   it('can cover all changes since a time, or one file only', async () => {

@@ -4,6 +4,7 @@ import { asOf, type Ledger } from '../../ledger/ledger.ts';
 import { notLocked, outermostKeys } from '../../lock/locks.ts';
 import { microseconds, sameSide } from '../../model/entry.ts';
 import type { CallTimes } from '../../model/foreign-session.ts';
+import type { ResolvedPath } from '../../model/path.ts';
 import type { ChangeResult, UndoneFile, UndoResult } from '../../model/results.ts';
 import type { UndoSelection } from '../../model/session.ts';
 import { type Outcome, type Refusal, type Refused, refused } from '../../model/verdict.ts';
@@ -150,11 +151,10 @@ async function targetOf(
   ledger: Ledger,
   { change, path, session, sinceMs }: UndoSelection,
 ): Promise<Outcome<{ target: UndoTarget }>> {
-  const file = path === undefined ? undefined : world.workspace.locate(path, 'undo', 'parents');
+  const file = path === undefined ? undefined : await fileNamed(world, path);
   if (file !== undefined && !file.ok) return file;
-  file?.located.place.dir.close();
-  const key = file === undefined ? {} : { key: file.located.place.path.key };
-  const root = file?.located.place.path.root ?? world.workspace.roots[0] ?? '';
+  const key = file === undefined ? {} : { key: file.path.key };
+  const root = file?.path.root ?? world.workspace.roots[0] ?? '';
   if (change !== undefined) {
     const [entry] = await world.store.entries({ change, kinds: ['change'], limit: 1 });
     const known = entry !== undefined && world.workspace.roots.includes(entry.root) ? entry.root : root;
@@ -169,6 +169,22 @@ async function targetOf(
   }
   const last = { kind: 'last', session: ledger.session, root, ...key } as const;
   return { ok: true, target: await newestOf(world, last) };
+}
+
+/**
+ * The file whose changes a path selects. For a link, these are the changes of the link itself (a
+ * move, a deletion) or, if there are none, the changes that were written through it.
+ */
+async function fileNamed(world: World, path: string): Promise<Outcome<{ readonly path: ResolvedPath }>> {
+  const { workspace, store } = world;
+  const outcome = workspace.locate(path, 'undo', 'parents');
+  if (!outcome.ok) return outcome;
+  const { located } = outcome;
+  located.place.dir.close();
+  const own = located.place.path;
+  if (!located.exists || !located.stats.isSymbolicLink()) return { ok: true, path: own };
+  const [change] = await store.entries({ key: own.key, kinds: ['change'], limit: 1 });
+  return change === undefined ? workspace.resolve(path, 'undo') : { ok: true, path: own };
 }
 
 function sinceTurn({ workspace: { roots } }: World, { afterSeq, sessions }: RewindTarget): UndoTarget {

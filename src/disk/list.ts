@@ -64,10 +64,16 @@ export function sizeAndTime(
   return stats && { sizeBytes: stats.size, mtimeMs: Math.floor(stats.mtimeMs) };
 }
 
-/** A link's target, as written; undefined if the place is not a link. */
+/**
+ * A link's target, as written. Undefined if the place is not a link, or if the target is not UTF-8:
+ * decoded, it would become another target, and the link could not be restored.
+ */
 export function linkTarget(place: Pick<Place, 'dir' | 'name'>): string | undefined {
+  const path = at(place);
   try {
-    return readlinkSync(at(place));
+    const target = readlinkSync(path);
+    const isText = !target.includes('\ufffd') || readlinkSync(path, 'buffer').equals(Buffer.from(target));
+    return isText ? target : undefined;
   } catch (error) {
     if (isMissing(error) || (error instanceof Error && 'code' in error && error.code === 'EINVAL'))
       return undefined;

@@ -3,7 +3,6 @@ import { create, makeLink } from '../disk/create.ts';
 import { byName, linkTarget, listNames } from '../disk/list.ts';
 import { modeOf, type Snapshot, stampOf } from '../disk/read.ts';
 import { remove, removeLink } from '../disk/remove.ts';
-import { conflict } from '../disk/replace.ts';
 import type { Facts, FolderFacts } from '../judge/facts.ts';
 import { judge } from '../judge/judge.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -17,7 +16,14 @@ import type { Found } from '../workspace/workspace.ts';
 import { removeFolderStep } from './folder-step.ts';
 import { heldInside, heldRefusal, told } from './held.ts';
 import { type LookedFile, look } from './look.ts';
-import { closedUnlessOk, cure, notPrepared, type Prepared, unverifiable } from './prepared.ts';
+import {
+  closedUnlessOk,
+  cure,
+  notPrepared,
+  type Prepared,
+  unreadableLink,
+  unverifiable,
+} from './prepared.ts';
 import { ABSENT, type Done, fileAt, type Step, sideOf, type UnknownFile, unknownFile } from './step.ts';
 import {
   type Doomed,
@@ -137,7 +143,11 @@ interface DeleteTarget extends Pick<LookedFile, 'snapshot'> {
 
 async function prepareGoing(world: World, leaving: DeleteTarget): Promise<Prepared> {
   const { located, snapshot, folder, errno, seen, large } = leaving;
-  if (located.stats.isSymbolicLink()) return { ok: true, step: removeLinkStep(world, located) };
+  if (located.stats.isSymbolicLink()) {
+    const target = linkTarget(located.place);
+    if (target === undefined) return notPrepared(unreadableLink('delete', located.place.path.given));
+    return { ok: true, step: removeLinkStep(world, located, target) };
+  }
   if (folder !== undefined) return prepareFolder(world, located, { ...folder, seen });
   if (large !== undefined) {
     const refusal = notKeepable(world, located, large);
@@ -369,16 +379,15 @@ function removeLargeStep(world: World, located: Found, fingerprint: Fingerprint)
 }
 
 /** Deletes a link, never its target. */
-function removeLinkStep(world: World, located: Found): Step {
+function removeLinkStep(world: World, located: Found, target: string): Step {
   const { place } = located;
-  const target = linkTarget(place) ?? '';
   const before = { kind: 'link', target } as const;
   return {
     action: 'delete',
     path: place.path,
     effects: [{ key: place.path.key, relative: place.path.relative, before, after: ABSENT }],
     run: async () => {
-      const outcome = target === '' ? conflict('changed') : await removeLink(world.disk, place, target);
+      const outcome = await removeLink(world.disk, place, target);
       return outcome.ok ? gone(place.path.given, place.path.key, []) : outcome;
     },
     revert: async () => (await makeLink(world.disk, place, target)).ok,

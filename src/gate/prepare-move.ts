@@ -17,7 +17,14 @@ import type { Found, Located } from '../workspace/workspace.ts';
 import { folderEffects, madeEffects, makeFolderStep, nothingStep } from './folder-step.ts';
 import { type DepartingFolder, heldInside, heldRefusal, told } from './held.ts';
 import { type LookedFile, look } from './look.ts';
-import { closedUnlessOk, cure, notPrepared, type Prepared, unverifiable } from './prepared.ts';
+import {
+  closedUnlessOk,
+  cure,
+  notPrepared,
+  type Prepared,
+  unreadableLink,
+  unverifiable,
+} from './prepared.ts';
 import {
   ABSENT,
   type Displaced,
@@ -100,6 +107,9 @@ async function judged(
   }
   if (destination.located.exists && destination.snapshot === undefined)
     return notPrepared(unverifiable('overwrite', intent.destination));
+  const { place, stats } = source.located;
+  if (stats.isSymbolicLink() && linkTarget(place) === undefined)
+    return notPrepared(unreadableLink('move', intent.source));
   const side = await sideOfSource(world, source.located);
   if ('problem' in side)
     return notPrepared(unknownFile(world, { action: 'move', path: intent.source }, side));

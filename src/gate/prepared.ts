@@ -369,6 +369,12 @@ function textOf({ path, detail: { reason, kept = [] } = {} }: Refusal): { readon
 }
 
 /** The refusal for a file whose bytes could not be read, so that nothing about them is known. */
+/** The refusal to delete or move a link whose target is not text. An undo could not restore it. */
+export function unreadableLink(action: Action, path: string): Refusal {
+  const detail = { errno: 'EILSEQ', reason: 'its target is not valid text, so it could not be restored' };
+  return { code: 'UNVERIFIABLE', action, path, next: 'ask_human', detail };
+}
+
 export function unverifiable(action: Action, path: string, errno?: string): Refusal {
   const refusal: Refusal = { code: 'UNVERIFIABLE', action, path, next: 'read_again' };
   return errno === undefined ? refusal : { ...refusal, detail: { errno } };

@@ -239,7 +239,8 @@ function leaf(dir: PinnedDirectory, entry: DirectoryEntry, path: ResolvedPath): 
     return { kind: 'file', path, readOnly: stats !== undefined && isReadOnly(stats) };
   }
   if (entry.kind !== 'link') return { kind: 'other', path };
-  return { kind: 'link', path, target: linkTarget({ dir, name: entry.name }) ?? '' };
+  const target = linkTarget({ dir, name: entry.name });
+  return target === undefined ? { kind: 'other', path } : { kind: 'link', path, target };
 }
 
 /** One file, link or folder in a tree, and its state before it is deleted. */

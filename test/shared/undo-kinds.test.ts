@@ -1,4 +1,13 @@
-import { lstatSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
@@ -164,4 +173,16 @@ describe('undo of a folder that moved', () => {
     await ok(t.session.undo({}));
     expect(treeOf(t.root)).not.toContain('new.txt: n\n');
   });
+});
+
+it('a link whose target is not text is neither deleted nor moved, because an undo could not restore it', async () => {
+  const t = await withFolder();
+  symlinkSync(Buffer.from([0x61, 0xff]), join(t.root, 'd/link'));
+  await ok(t.session.list('d'));
+  await refusal(t.session.delete('d/link'), 'UNVERIFIABLE');
+  await refusal(t.session.move('d/link', 'm'), 'UNVERIFIABLE');
+  await refusal(t.session.delete('d', { recursive: true }), 'NOT_A_FILE');
+  await ok(t.session.move('d', 'm'));
+  await ok(t.session.undo({}));
+  expect(readlinkSync(join(t.root, 'd/link'), 'buffer')).toEqual(Buffer.from([0x61, 0xff]));
 });

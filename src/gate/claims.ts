@@ -4,7 +4,7 @@ import type { Claim, ToldClaim } from '../model/claim.ts';
 import type { LineRange } from '../model/coverage.ts';
 import type { Effect, NewEntry } from '../model/entry.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
-import { isWithin } from '../model/path.ts';
+import { isBelow, isWithin } from '../model/path.ts';
 import type { Policy } from '../model/policy.ts';
 import type { Notice } from '../model/results.ts';
 import type { Action, Outcome, Refusal } from '../model/verdict.ts';
@@ -285,7 +285,17 @@ export class Claims {
 
 function isHeld({ key, glob, root }: Claim, file: ClaimedFile): boolean {
   if (key !== undefined) return isWithin(file.key, key);
-  return glob !== undefined && root === file.root && matchingGlob([glob], file.relative) !== undefined;
+  const relative = root === file.root ? file.relative : relativeTo(root, file);
+  return glob !== undefined && relative !== undefined && matchingGlob([glob], relative) !== undefined;
+}
+
+/**
+ * The path of a file relative to the folder in which a glob was claimed. That may be a folder inside
+ * or around the session's root. Undefined if the file is outside that folder.
+ */
+function relativeTo(folder: string, { root, relative }: ClaimedFile): string | undefined {
+  const path = `${root === '/' ? '' : root}/${relative}`;
+  return isBelow(path, folder) ? path.slice(folder === '/' ? 1 : folder.length + 1) : undefined;
 }
 
 /**

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import type { Notice } from '../../src/model/results.ts';
 import { describeNotice } from '../../src/report/describe-notice.ts';
@@ -252,5 +253,17 @@ function suite(storeUrl: () => string | undefined): void {
 }
 
 describe('on SQLite', () => suite(() => undefined));
+
+it('a glob that was claimed in a folder inside or around a workspace covers the files there', async () => {
+  const t = await newDesk({ session: 'outer' });
+  await t.put('pkg/src/a.ts', TEXT);
+  const inner = await t.open({ roots: [join(t.root, 'pkg')], session: 'inner' });
+  await ok(inner.claim('src/**'));
+  await caughtUp(t.session, inner);
+  expect(claimed(await noticesOfRead(t.session, 'pkg/src/a.ts'))).toHaveLength(1);
+  await ok(t.session.claim('pkg/*/*.ts'));
+  await caughtUp(inner, t.session);
+  expect(claimed(await noticesOfRead(inner, 'src/a.ts'))).toHaveLength(1);
+});
 
 await describePostgres('on PostgreSQL', (server) => suite(() => server.url()));

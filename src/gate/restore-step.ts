@@ -118,9 +118,11 @@ export function effectsOf(step: UndoStep, sinceUs?: number): Effect[] {
   const before: Side = expect.kind === 'file' ? { ...expect, kept: true } : expect;
   if (from === undefined)
     return [{ after, before, key, relative, ...(sinceUs === undefined ? {} : { sinceUs }) }];
+  // A rename stores no bytes.
+  const moved: Side = after.kind === 'file' ? { ...after, kept: false } : after;
   return [
-    { after: ABSENT, before: after, key: from.key, movedTo: key, relative: from.relative },
-    { after, before: ABSENT, key, relative },
+    { after: ABSENT, before: moved, key: from.key, movedTo: key, relative: from.relative },
+    { after: moved, before: ABSENT, key, relative },
   ];
 }
 

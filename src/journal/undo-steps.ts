@@ -21,6 +21,8 @@ export interface UndoStep {
   readonly lookAt?: string;
   /** The mode of the parent folder, in case it must be created. */
   readonly folderMode?: number;
+  /** Set if a rename has moved the file away from this path: the path to which it went first. */
+  readonly movedTo?: string;
   /** The current place of a folder that only needs to be moved back, with its contents. */
   readonly from?: MovedFrom;
 }
@@ -199,7 +201,9 @@ function isOfFolder({ before, after }: Effect): boolean {
 }
 
 function stepOf(oldest: Effect, newest: Effect): UndoStep {
-  return { key: oldest.key, relative: oldest.relative, expect: newest.after, restore: oldest.before };
+  const { key, relative, before } = oldest;
+  const { after, movedTo } = newest;
+  return { key, relative, expect: after, restore: before, ...(movedTo === undefined ? {} : { movedTo }) };
 }
 
 /** Orders steps: removals first, innermost first; then restores, outermost first. */

@@ -1,4 +1,4 @@
-import { linkSync, readFileSync, writeFileSync } from 'node:fs';
+import { linkSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
@@ -31,6 +31,35 @@ describe('a file with two names', () => {
     expect(readFileSync(join(t.root, 'b.txt'), 'utf8')).toBe('one\n');
     await ok(t.session.write('b.txt', 'three\n'));
     expect(t.text('a.txt')).toBe('two\n');
+  });
+
+  it('stays one file if it is moved, moved back by an undo, and moved again by a redo', async () => {
+    const t = await twoNames(['a.txt']);
+    const { ino } = statSync(join(t.root, 'b.txt'));
+    await ok(t.session.move('a.txt', 'new/c.txt'));
+    const { change = '', files } = await ok(t.session.undo({}));
+    expect(files).toEqual([
+      { path: 'a.txt', did: 'moved-back' },
+      { path: 'new', did: 'removed' },
+    ]);
+    expect(statSync(join(t.root, 'a.txt')).ino).toBe(ino);
+    await ok(t.session.undo({ change }));
+    expect(statSync(join(t.root, 'new/c.txt')).ino).toBe(ino);
+  });
+
+  it('moves back to its own place, not to that of another file with the same bytes', async () => {
+    const t = await desk({ session: 'ann' });
+    const names = ['a.txt', 'b.txt', 'c.txt'];
+    for (const name of names) await t.put(name, 'same\n');
+    const inodes = (): number[] => names.map((name) => statSync(join(t.root, name)).ino);
+    const before = inodes();
+    await ok(
+      t.session.apply(
+        names.map((name, at) => ({ kind: 'move', source: name, destination: `${9 - at}.txt` }) as const),
+      ),
+    );
+    await ok(t.session.undo({}));
+    expect(inodes()).toEqual(before);
   });
 
   it('is restored by an undo under the changed name, and the other name is left unchanged', async () => {

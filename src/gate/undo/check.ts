@@ -14,7 +14,7 @@ import { merge3 } from '../../text/merge.ts';
 import { maskedDiff } from '../../text/unified.ts';
 import type { RestoreContext } from '../restore-step.ts';
 import type { World } from '../world.ts';
-import { type FoundChange, joinSteps, moveLargeFiles, presentBytes } from './found-changes.ts';
+import { type FoundChange, joinSteps, presentBytes, renameMoved } from './found-changes.ts';
 import { Rehearsal, type State } from './rehearsal.ts';
 
 /**
@@ -41,7 +41,7 @@ export async function checkSteps(
   } finally {
     rehearsal.close();
   }
-  const found = moveLargeFiles(joinSteps(checked), world.policy.maxEditBytes);
+  const found = renameMoved(joinSteps(checked), world.policy.maxEditBytes);
   const present = presentBytes(found);
   for (const { step } of found) {
     const sha256 = neededImage(step);

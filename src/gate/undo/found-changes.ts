@@ -1,3 +1,4 @@
+import { BATCH_FILES } from '../../disk/context.ts';
 import { listNames } from '../../disk/list.ts';
 import type { Snapshot } from '../../disk/read.ts';
 import { inOrder, type UndoStep } from '../../journal/undo-steps.ts';
@@ -96,29 +97,47 @@ function fileMoves(found: readonly FoundChange[]): ReadonlyMap<FoundChange, Foun
     else same.push(each);
   }
   for (const each of coming) {
-    const { restore } = each.step;
-    const from = restore.kind === 'file' ? going.get(restore.fingerprint.sha256)?.shift() : undefined;
+    const { restore, movedTo } = each.step;
+    const same = restore.kind === 'file' ? going.get(restore.fingerprint.sha256) : undefined;
+    const from = same && takeOne(same, movedTo);
     if (from !== undefined) moves.set(each, from);
   }
   return moves;
 }
 
+/** Takes the change of the key out of the list, or the first one if there is none of that key. */
+function takeOne(same: FoundChange[], key: string | undefined): FoundChange | undefined {
+  const own = key === undefined ? -1 : same.findIndex(({ step }) => step.key === key);
+  return same.splice(Math.max(own, 0), 1)[0];
+}
+
 /**
  * Replaces the two steps of a move by one rename, for files too large to load. No copy of such a
- * file is stored, because its move destroyed nothing.
+ * file is stored, because its move destroyed nothing. Does the same for the files of a small undo
+ * that a rename has moved, so that they keep their owner, times, extended attributes and hard links.
  */
-export function moveLargeFiles(found: readonly FoundChange[], maxBytes: number): readonly FoundChange[] {
+export function renameMoved(found: readonly FoundChange[], maxBytes: number): readonly FoundChange[] {
   const renames = new Map<FoundChange, FoundChange>();
   const merged = new Set<FoundChange>();
+  const [comes, goes] = [isFolderToCome, isFolderToGo].map((is) => found.some(({ step }) => is(step)));
+  const isSmall = found.length < BATCH_FILES && !(comes && goes) && found.every(({ step }) => isApart(step));
   for (const [coming, going] of fileMoves(found)) {
-    const { expect } = going.step;
-    const isLarge = expect.kind === 'file' && expect.fingerprint.size > maxBytes;
-    if (!isLarge || !sameSide(expect, coming.step.restore)) continue;
-    const { key, relative } = going.step;
-    renames.set(going, { step: { ...coming.step, from: { key, relative } }, stamp: going.stamp });
-    merged.add(coming);
+    const { expect, key, relative } = going.step;
+    if (expect.kind !== 'file' || !sameSide(expect, coming.step.restore)) continue;
+    const isPlain = isSmall && coming.step.movedTo !== undefined && (expect.mode & 0o222) !== 0;
+    if (!isPlain && expect.fingerprint.size <= maxBytes) continue;
+    // Rename after the folder of the new path is created, or before that of the old path is removed.
+    const [at, other] = comes && !goes ? [coming, going] : [going, coming];
+    renames.set(at, { step: { ...coming.step, from: { key, relative } }, stamp: going.stamp });
+    merged.add(other);
   }
   return found.flatMap((each) => (merged.has(each) ? [] : [renames.get(each) ?? each]));
+}
+
+/** True if a step changes a file or link, or only creates or removes a folder. */
+function isApart(step: UndoStep): boolean {
+  const hasFolder = [step.expect.kind, step.restore.kind].includes('directory');
+  return step.from === undefined && (!hasFolder || isFolderToCome(step) || isFolderToGo(step));
 }
 
 /** Diffs of at most this many files are shown, the rest is counted: an answer with more would not be read. */
@@ -233,6 +252,10 @@ function keysIn(world: World, key: string): readonly string[] {
   } finally {
     located.place.dir.close();
   }
+}
+
+function isFolderToCome({ expect, restore }: UndoStep): boolean {
+  return expect.kind === 'absent' && restore.kind === 'directory';
 }
 
 export function isFolderToGo({ expect, restore }: UndoStep): boolean {

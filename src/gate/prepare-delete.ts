@@ -1,7 +1,7 @@
 import { basename, dirname } from 'node:path';
-import { create, makeLink } from '../disk/create.ts';
+import { makeLink } from '../disk/create.ts';
 import { byName, linkTarget, listNames } from '../disk/list.ts';
-import { modeOf, type Snapshot, stampOf } from '../disk/read.ts';
+import { modeOf, stampOf } from '../disk/read.ts';
 import { remove, removeLink } from '../disk/remove.ts';
 import type { Facts, FolderFacts } from '../judge/facts.ts';
 import { judge } from '../judge/judge.ts';
@@ -24,7 +24,7 @@ import {
   unreadableLink,
   unverifiable,
 } from './prepared.ts';
-import { ABSENT, type Done, fileAt, type Step, sideOf, type UnknownFile, unknownFile } from './step.ts';
+import { ABSENT, type Done, fileAt, type Step, type UnknownFile, unknownFile } from './step.ts';
 import {
   type Doomed,
   doom,
@@ -152,11 +152,15 @@ async function prepareGoing(world: World, leaving: DeleteTarget): Promise<Prepar
   if (large !== undefined) {
     const refusal = notKeepable(world, located, large);
     return refusal === undefined
-      ? { ok: true, step: removeLargeStep(world, located, large) }
+      ? {
+          ok: true,
+          step: removeFileStep(world, located, { fingerprint: large, mode: modeOf(located.stats) }),
+        }
       : notPrepared(refusal);
   }
   if (snapshot === undefined) return notPrepared(unverifiable('delete', located.place.path.given, errno));
-  return { ok: true, step: removeFileStep(world, located, snapshot) };
+  const { fingerprint, bytes, stats } = snapshot;
+  return { ok: true, step: removeFileStep(world, located, { fingerprint, mode: modeOf(stats), bytes }) };
 }
 
 /** The refusal of a delete that could not be undone, because the store cannot keep so large a file. */
@@ -330,40 +334,25 @@ function otherRefusal(located: Found, node: TreeNode): Refusal {
   return { code: 'NOT_A_FILE', action: 'delete', path, next: 'ask_human', detail };
 }
 
-/** Deletes one file. Its bytes are stored, so that an undo can restore them. */
-function removeFileStep(world: World, located: Found, before: Snapshot): Step {
-  const { place } = located;
-  const expected = { fingerprint: before.fingerprint, bytes: before.bytes };
-  return {
-    action: 'delete',
-    path: place.path,
-    effects: [{ key: place.path.key, relative: place.path.relative, before: sideOf(before), after: ABSENT }],
-    run: async () => {
-      const outcome = await remove(world.disk, place, expected);
-      if (!outcome.ok) return outcome;
-      const { sha256, size } = before.fingerprint;
-      const displaced = outcome.displaced === undefined ? [] : [{ file: outcome.displaced, sha256, size }];
-      return gone(place.path.given, place.path.key, displaced);
-    },
-    revert: async () => {
-      const made = await create(world.disk, place, { bytes: before.bytes, mode: modeOf(before.stats) });
-      return made.ok;
-    },
-    close: () => place.dir.close(),
-  };
+/** A file to delete. `bytes` is absent if the file is too large to load. */
+interface DoomedFile {
+  readonly fingerprint: Fingerprint;
+  readonly mode: number;
+  readonly bytes?: Uint8Array;
 }
 
-/** Deletes a file too large to load. The file itself is kept outside the workspace for an undo. */
-function removeLargeStep(world: World, located: Found, fingerprint: Fingerprint): Step {
-  const { place, stats } = located;
-  const before = { kind: 'file', fingerprint, mode: modeOf(stats), kept: true } as const;
+/** Deletes one file. The file itself is kept outside the workspace, so that an undo can restore it. */
+function removeFileStep(world: World, located: Found, file: DoomedFile): Step {
+  const { place } = located;
+  const { fingerprint, mode, ...bytes } = file;
+  const before = { kind: 'file', fingerprint, mode, kept: true } as const;
   let displaced: string | undefined;
   return {
     action: 'delete',
     path: place.path,
     effects: [{ key: place.path.key, relative: place.path.relative, before, after: ABSENT }],
     run: async () => {
-      const outcome = await remove(world.disk, place, { fingerprint });
+      const outcome = await remove(world.disk, place, { fingerprint, ...bytes });
       if (!outcome.ok) return outcome;
       displaced = outcome.displaced;
       const { sha256, size } = fingerprint;

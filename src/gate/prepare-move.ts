@@ -1,4 +1,3 @@
-import { create } from '../disk/create.ts';
 import { type MadeFolders, makeFolders } from '../disk/folders.ts';
 import { linkTarget } from '../disk/list.ts';
 import { move } from '../disk/move.ts';
@@ -35,6 +34,7 @@ import {
   type UnknownFile,
   unknownFile,
 } from './step.ts';
+import { putFileBack } from './tree-step.ts';
 import type { World } from './world.ts';
 
 type MoveIntent = Extract<FileIntent, { kind: 'move' }>;
@@ -212,11 +212,12 @@ function moveStep(world: World, change: Move): Step {
   const from = source.place;
   let folders: MadeFolders | undefined;
   let to: Place | undefined;
+  let displaced: readonly Displaced[] = [];
   let moved = false;
   let left = false;
 
   const restoreDestination = async (): Promise<boolean> => {
-    const restored = to === undefined || (await putBack(world, to, change.overwrites));
+    const restored = to === undefined || (await putBack(world, to, { change, displaced }));
     folders?.undo();
     return restored;
   };
@@ -227,8 +228,9 @@ function moveStep(world: World, change: Move): Step {
     effects: [...folderEffects(destination), ...endsOf(change)],
     run: async () => {
       to = placeOf();
-      const displaced = await clear(world, to, change.overwrites);
-      if ('reason' in displaced) return displaced;
+      const cleared = await clear(world, to, change.overwrites);
+      if ('reason' in cleared) return cleared;
+      displaced = cleared;
       try {
         await folders?.sync();
         const outcome = await move(world.disk, from, to);
@@ -275,11 +277,17 @@ async function clear(
   return outcome.displaced === undefined ? [] : [{ file: outcome.displaced, ...fingerprint }];
 }
 
-/** Restores the overwritten file. */
-async function putBack(world: World, place: Place, overwritten: Snapshot | undefined): Promise<boolean> {
-  if (overwritten === undefined) return true;
-  const { bytes, stats } = overwritten;
-  return (await create(world.disk, place, { bytes, mode: modeOf(stats) })).ok;
+/** Moves the overwritten file back. */
+async function putBack(
+  world: World,
+  place: Place,
+  { change, displaced }: { readonly change: Move; readonly displaced: readonly Displaced[] },
+): Promise<boolean> {
+  const [file] = displaced;
+  if (change.overwrites === undefined || file === undefined) return true;
+  const { fingerprint, stats } = change.overwrites;
+  const side = { kind: 'file', fingerprint, mode: modeOf(stats), kept: true } as const;
+  return putFileBack(world, place, { side, displaced: file.file });
 }
 
 /** The effects at the old and the new path. */

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { GatedSession } from '../../src/session/gated-session.ts';
@@ -52,6 +52,25 @@ describe('a batch of many files', () => {
     await ok(t.session.undo({ change }));
     expect(treeOf(t.root)).toEqual(before);
     await ok(t.session.write('f0', 'seen again'));
+  });
+
+  it('gives back a deleted or overwritten file itself, not a copy, if a later change fails', async () => {
+    const t = await table(['a: a', 'b: b', 'c: c', 's: s']);
+    for (const name of ['a', 'b', 'c']) await ok(t.session.read(name));
+    const inodes = (): number[] => ['a', 'b'].map((name) => statSync(join(t.root, name)).ino);
+    const before = inodes();
+    const trace = (step: string): void => {
+      if (step === 'publish') writeFileSync(join(t.root, 'c'), 'theirs');
+    };
+    Object.assign(t.sessions.world.disk, { trace });
+    const changes = [
+      { kind: 'delete', path: 'a' },
+      { kind: 'move', source: 's', destination: 'b' },
+      { kind: 'write', path: 'c', content: 'mine' },
+    ] as const;
+    await refusal(t.session.apply(changes), 'STALE');
+    expect(inodes()).toEqual(before);
+    expect(treeOf(t.root)).toEqual(['a: a', 'b: b', 'c: theirs', 's: s']);
   });
 
   it('leaves no files behind if one of its changes fails', async () => {

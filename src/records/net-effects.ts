@@ -9,7 +9,7 @@ import type { Policy } from '../model/policy.ts';
 import { byteSize } from '../report/amounts.ts';
 import { pathText } from '../report/bounded.ts';
 import type { Images } from '../store/images.ts';
-import { hasNoLines } from '../text/decode.ts';
+import { decodeText, hasNoLines } from '../text/decode.ts';
 import { maskedDiff } from '../text/unified.ts';
 import { Workspace } from '../workspace/workspace.ts';
 
@@ -110,12 +110,18 @@ export async function diffOf(
     }
   }
   const [was = NOTHING, is = NOTHING] = bytes;
-  if (bytes.some((each) => each.includes(0) || hasNoLines(each))) {
+  if (!bytes.every(isText)) {
     const sizes = `${byteSize(was.byteLength)} before, ${byteSize(is.byteLength)} after`;
     return { text: [...head, `(not text: ${sizes})`].join('\n'), truncated: true };
   }
   const { text, truncated } = maskedDiff<Uint8Array>(was, is, { maxLines, secrets, path: effect.relative });
   return { text: [...head, ...(text === '' ? [] : [text])].join('\n'), truncated };
+}
+
+/** True if the bytes can be shown as lines. A NUL occurs only in the text of a UTF-16 file. */
+function isText(bytes: Uint8Array): boolean {
+  if (hasNoLines(bytes)) return false;
+  return !bytes.includes(0) || decodeText(bytes)?.encoding.startsWith('utf-16') === true;
 }
 
 /** The line for a folder that was created, removed or given other permissions. */

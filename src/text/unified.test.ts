@@ -134,6 +134,13 @@ describe('maskedDiff', () => {
     ]);
   });
 
+  it('decodes UTF-16 files, and masks secrets in them', () => {
+    const encoded = (text: string): Uint8Array => Buffer.from(`\ufeff${text}`, 'utf16le');
+    const shown = maskedDiff<Uint8Array>(encoded('é\nb\n'), encoded(`é\nc\n${token}\n`), options);
+    expect(shown.text).toBe('@@ -1,2 +1,3 @@\n é\n-b\n+c\n+[masked]');
+    expect(shown.shownAfter).toEqual([{ from: 1, to: 2 }]);
+  });
+
   it('counts lines in UTF-8 as shown, also those with a replacement character', () => {
     const after = Buffer.from(`a\n${token}\n\ufffd\né\n`);
     const shown = maskedDiff<Uint8Array>(Buffer.from('a\n'), after, options);

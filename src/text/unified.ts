@@ -1,5 +1,6 @@
 import { type LineRange, mergeRanges } from '../model/coverage.ts';
 import type { Policy } from '../model/policy.ts';
+import { decodeText, hasNul } from './decode.ts';
 import {
   diffMiddle,
   type Hunk,
@@ -226,13 +227,30 @@ export interface MaskedDiffOptions extends UnifiedOptions {
 
 /**
  * Builds a unified diff with secrets masked, as the policy demands. `diff` is the diff of the
- * unmasked texts. A line with a masked value, or one that is not UTF-8, does not count as shown.
+ * unmasked texts. Bytes are read as UTF-8, or as UTF-16 if they are that. A line with a masked
+ * value, or one that cannot be decoded, does not count as shown.
  */
 export function maskedDiff<T extends TextOrBytes>(
   before: T,
   after: T,
   options: MaskedDiffOptions,
 ): UnifiedDiff {
+  const texts = utf16Texts(before, after);
+  return texts === undefined ? maskedLines(before, after, options) : maskedLines(...texts, options);
+}
+
+/**
+ * The texts of two files if one of them is UTF-16. As UTF-8 they would be shown with NULs, and no
+ * secret in them would be found. Undefined if neither is UTF-16.
+ */
+function utf16Texts(before: TextOrBytes, after: TextOrBytes): [string, string] | undefined {
+  if (typeof before === 'string' || typeof after === 'string') return undefined;
+  if (!hasNul(before) && !hasNul(after)) return undefined;
+  const [was, is] = [decodeText(before), decodeText(after)];
+  return was === undefined || is === undefined ? undefined : [was.text, is.text];
+}
+
+function maskedLines<T extends TextOrBytes>(before: T, after: T, options: MaskedDiffOptions): UnifiedDiff {
   const secretFile = isSecretPath(options.path);
   const plain = unifiedDiff(before, after, options);
   if (options.secrets === 'show' || plain.text === '') return plain;

@@ -67,6 +67,18 @@ describe('lookfirst diff', () => {
     });
   });
 
+  it('shows the lines of a UTF-16 file', async () => {
+    const work = await desk({ session: 'agent-7' });
+    await work.put('a.txt', Buffer.from('\ufeffone\ntwo\n', 'utf16le'));
+    await ok(work.session.read('a.txt'));
+    await ok(work.session.edit('a.txt', [{ oldString: 'two', newString: 'três' }]));
+    const diff = '@@ -1,2 +1,2 @@\n one\n-two\n+três\n';
+    expect((await lookfirst(work, ['diff'])).stdout).toBe(`--- a/a.txt\n+++ b/a.txt\n${diff}`);
+    expect((await lookfirst(work, ['undo', '--dry-run'])).stdout).toContain(
+      'a.txt\n@@ -1,2 +1,2 @@\n one\n-três\n+two\n',
+    );
+  });
+
   it('describes changes without lines in words', async () => {
     const work = await desk({ session: 'agent-7' });
     await work.put('image.bin', Buffer.from([0, 1, 2]));

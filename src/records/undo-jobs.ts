@@ -42,7 +42,7 @@ export async function undoJobs({ store }: Records, request: TakeBackRequest): Pr
     const [entry] = await store.entries({ change, kinds: ['change'], limit: 1 });
     return entry === undefined ? [] : [{ roots: rootsOf([entry]), selection: { change, ...only } }];
   }
-  if (session !== undefined || sinceMs !== undefined) return jobsPerRoot(store, request, only);
+  if (session !== undefined || sinceMs !== undefined) return jobsPerRoot(store, request, path);
   const newest = await newestStanding(store, request, path?.key);
   if (newest?.change === undefined) return [];
   return [{ roots: rootsOf([newest]), selection: { change: newest.change, ...only } }];
@@ -51,7 +51,7 @@ export async function undoJobs({ store }: Records, request: TakeBackRequest): Pr
 async function jobsPerRoot(
   store: Store,
   request: TakeBackRequest,
-  only: { readonly path?: string },
+  path: ReturnType<typeof canonicalPath> | undefined,
 ): Promise<UndoJob[]> {
   const { session, sinceMs } = request;
   const byRoot = new Map<string, Entry[]>();
@@ -60,11 +60,19 @@ async function jobsPerRoot(
     if (known === undefined) byRoot.set(entry.root, [entry]);
     else known.push(entry);
   }
-  const selection = {
-    ...defined({ session, sinceMs }),
-    ...only,
-  };
-  return [...byRoot.values()].map((entries) => ({ roots: rootsOf(entries), selection }));
+  const limits = defined({ session, sinceMs });
+  const selection = { ...limits, ...defined({ path: path?.absolute }) };
+  const jobs = [...byRoot.values()].map((entries) => ({ roots: rootsOf(entries), selection }));
+  const [first, second] = jobs;
+  if (first === undefined || second === undefined) return jobs;
+  // Leave out workspaces in which everything is undone already: undo there would be refused.
+  const wanted = { kind: 'all', ...limits, ...defined({ key: path?.key }) } as const;
+  const open: UndoJob[] = [];
+  for (const job of jobs) {
+    const newest = await newestSelected(store, { ...wanted, root: job.roots[0] ?? '' });
+    if (newest !== undefined) open.push(job);
+  }
+  return open.length === 0 ? [first] : open;
 }
 
 /**

@@ -197,6 +197,17 @@ describe('lookfirst undo', () => {
     expect(existsSync(join(work.outside, 'z.txt'))).toBe(false);
   });
 
+  it('leaves out workspaces whose changes are all undone already', async () => {
+    const work = await changedDesk();
+    const elsewhere = await work.open({ session: 'elsewhere', roots: [work.outside] });
+    await ok(elsewhere.write('z.txt', 'z\n'));
+    await ok(elsewhere.undo({}));
+    const since = ['undo', '--since', '1h'];
+    expect(await lookfirst(work, since, { cwd: work.base })).toMatchObject({ code: 0, stderr: '' });
+    expect(work.text('a.txt')).toBe('one\n');
+    expect(await lookfirst(work, since, { cwd: work.base })).toMatchObject({ code: 2 });
+  });
+
   it('continues with other workspaces if one is missing, and ends with 1', async () => {
     const work = await changedDesk();
     const gone = join(work.base, 'gone');

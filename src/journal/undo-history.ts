@@ -1,5 +1,5 @@
 import { type Effect, type Entry, type Side, sameSide, type Undone } from '../model/entry.ts';
-import { isBelow, isWithin } from '../model/path.ts';
+import { foldersAbove, isWithin } from '../model/path.ts';
 import { defined } from '../model/record.ts';
 import type { EntryFilter, Store } from '../store/store.ts';
 
@@ -203,7 +203,8 @@ function ofKey(entry: Entry, standing: readonly Effect[], key: string | undefine
     const ends = [effect.key, movedTo(entry, effect) ?? effect.key];
     if (ends.some(isOwn)) for (const end of ends) own.add(end);
   }
-  const isAbove = (effect: Effect): boolean => [...own].some((each) => isBelow(each, effect.key));
+  const above = foldersAbove(own);
+  const isAbove = (effect: Effect): boolean => above.has(effect.key);
   const madeFor = (effect: Effect): boolean => effect.after.kind === 'directory' && isAbove(effect);
   if (standing.every((effect) => own.has(effect.key) || madeFor(effect))) return standing;
   // Restore a deleted file together with the folders that were deleted above it.

@@ -4,7 +4,7 @@ import { readSnapshot } from '../disk/read.ts';
 import { type Entry, type Side, sameSide } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
 import { type Fingerprint, sameFingerprint } from '../model/fingerprint.ts';
-import { isBelow } from '../model/path.ts';
+import { foldersAbove } from '../model/path.ts';
 import type { Policy } from '../model/policy.ts';
 import { byteSize } from '../report/amounts.ts';
 import { pathText } from '../report/bounded.ts';
@@ -49,11 +49,11 @@ export function withoutImplied(effects: readonly NetEffect[]): NetEffect[] {
   const isOnlyFolder = ({ before, after }: NetEffect): boolean =>
     [before, after].every(({ kind }) => kind === 'absent' || kind === 'directory') &&
     before.kind !== after.kind;
-  const isImplied = (folder: NetEffect): boolean =>
-    effects.some(({ key, before, after }) => {
-      const sameWay = folder.before.kind === 'absent' ? before.kind === 'absent' : after.kind === 'absent';
-      return sameWay && isBelow(key, folder.key);
-    });
+  const keysWith = (end: 'before' | 'after'): string[] =>
+    effects.flatMap((effect) => (effect[end].kind === 'absent' ? [effect.key] : []));
+  const [created, removed] = [foldersAbove(keysWith('before')), foldersAbove(keysWith('after'))];
+  const isImplied = ({ key, before }: NetEffect): boolean =>
+    (before.kind === 'absent' ? created : removed).has(key);
   return effects.filter((effect) => !isOnlyFolder(effect) || !isImplied(effect));
 }
 

@@ -74,6 +74,16 @@ describe('undo over a change of kind', () => {
     expect(treeOf(t.root)).toEqual(before);
   });
 
+  it('is refused, even as a preview, if a link has replaced the folder of a changed file', async () => {
+    const t = await withFolder();
+    await ok(t.session.write('d/e.txt', 'changed\n'));
+    renameSync(join(t.root, 'd'), join(t.root, 'other'));
+    symlinkSync('other', join(t.root, 'd'));
+    for (const preview of [true, false])
+      expect((await refusal(t.session.undo({ preview }), 'STALE')).path).toBe('d/e.txt');
+    expect(t.text('other/e.txt')).toBe('changed\n');
+  });
+
   it('refuses, and names the path, if another program has replaced the folder with a file', async () => {
     const t = await withFolder();
     const { change = '' } = await ok(t.session.delete('d', { recursive: true }));

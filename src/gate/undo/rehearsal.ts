@@ -30,6 +30,12 @@ export interface State {
   readonly bytes?: Uint8Array | undefined;
 }
 
+/**
+ * The state of a path on which a link has replaced a folder. The path now leads to another file,
+ * which no step expects.
+ */
+const BEHIND_LINK: State = { side: { kind: 'link', target: '' } };
+
 /** Simulates the steps of an undo without touching the disk: tracks what each path holds when a step reaches it. */
 export class Rehearsal {
   readonly world: World;
@@ -74,7 +80,11 @@ export class Rehearsal {
     const outcome = this.#locate(lookAt);
     if (!outcome.ok) return outcome;
     const { maxEditBytes } = this.world.policy;
-    const { dir } = outcome.located.place;
+    const { dir, path } = outcome.located.place;
+    if (path.key !== lookAt) {
+      dir.close();
+      return { ok: true, state: BEHIND_LINK };
+    }
     // Copy field by field: for thousands of files, object spreads would take a tenth of the whole time.
     const stateOf = ({ side, snapshot, stamp }: FoundSide) => ({
       ok: true as const,

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import {
   lstatSync,
   mkdirSync,
@@ -72,6 +73,14 @@ describe('undo over a change of kind', () => {
     rmSync(join(t.root, 'd'));
     await ok(t.session.undo({ change }));
     expect(treeOf(t.root)).toEqual(before);
+  });
+
+  it('is refused if the file has become a FIFO', async () => {
+    const t = await desk({ session: 'ann' });
+    await ok(t.session.write('a.txt', 'a\n'));
+    rmSync(join(t.root, 'a.txt'));
+    execFileSync('mkfifo', [join(t.root, 'a.txt')]);
+    expect((await refusal(t.session.undo({}), 'STALE')).path).toBe('a.txt');
   });
 
   it('is refused, even as a preview, if a link has replaced the folder of a changed file', async () => {

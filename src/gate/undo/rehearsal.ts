@@ -31,10 +31,10 @@ export interface State {
 }
 
 /**
- * The state of a path on which a link has replaced a folder. The path now leads to another file,
- * which no step expects.
+ * The state of a path that has what no step expects: a FIFO, a socket or a device, or a file behind
+ * a link that has replaced a folder. No real link has an empty target.
  */
-const BEHIND_LINK: State = { side: { kind: 'link', target: '' } };
+const UNEXPECTED: State = { side: { kind: 'link', target: '' } };
 
 /** Simulates the steps of an undo without touching the disk: tracks what each path holds when a step reaches it. */
 export class Rehearsal {
@@ -81,9 +81,9 @@ export class Rehearsal {
     if (!outcome.ok) return outcome;
     const { maxEditBytes } = this.world.policy;
     const { dir, path } = outcome.located.place;
-    if (path.key !== lookAt) {
+    if (path.key !== lookAt || isSpecial(outcome.located)) {
       dir.close();
-      return { ok: true, state: BEHIND_LINK };
+      return { ok: true, state: UNEXPECTED };
     }
     // Copy field by field: for thousands of files, object spreads would take a tenth of the whole time.
     const stateOf = ({ side, snapshot, stamp }: FoundSide) => ({
@@ -172,4 +172,11 @@ export class Rehearsal {
     this.#isFolder.set(key, isFolder);
     return isFolder;
   }
+}
+
+/** True for a FIFO, a socket or a device. */
+function isSpecial(located: Located): boolean {
+  if (!located.exists) return false;
+  const { stats } = located;
+  return !stats.isFile() && !stats.isDirectory() && !stats.isSymbolicLink();
 }

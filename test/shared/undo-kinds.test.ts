@@ -101,6 +101,14 @@ describe('undo over a change of kind', () => {
     expect(path).toBe('d');
     expect(t.text('d')).toBe('theirs\n');
   });
+
+  it('is refused with a relative path if a folder above has become a file', async () => {
+    const t = await withFolder();
+    await ok(t.session.write('d/e.txt', 'changed\n'));
+    rmSync(join(t.root, 'd'), { recursive: true });
+    writeFileSync(join(t.root, 'd'), 'theirs\n');
+    expect((await refusal(t.session.undo({}), 'NOT_A_FILE')).path).toBe('d/e.txt');
+  });
 });
 
 describe("undo keeps the session's sightings", () => {

@@ -4,7 +4,7 @@ import type { Awaitable } from '../../model/awaitable.ts';
 import type { Side } from '../../model/entry.ts';
 import type { Stamp } from '../../model/fingerprint.ts';
 import { isBelow, type Place } from '../../model/path.ts';
-import type { Outcome } from '../../model/verdict.ts';
+import { type Outcome, refused } from '../../model/verdict.ts';
 import { SharedDirectory } from '../../workspace/pinned.ts';
 import type { Located } from '../../workspace/workspace.ts';
 import { areIndependent } from '../restore-many.ts';
@@ -69,19 +69,19 @@ export class Rehearsal {
   }
 
   /** The state that a step will find at a path. Undefined if it is known only after earlier steps have run. */
-  at({
-    key,
-    lookAt,
-  }: Pick<UndoStep, 'key' | 'lookAt'>): Awaitable<Outcome<{ readonly state: State | undefined }>> {
+  at(
+    path: Pick<UndoStep, 'key' | 'relative' | 'lookAt'>,
+  ): Awaitable<Outcome<{ readonly state: State | undefined }>> {
+    const { key, lookAt } = path;
     const left = this.#isAlone ? undefined : this.#left.get(key);
     if (left !== undefined) return { ok: true, state: left };
     if (lookAt === undefined) return { ok: true, state: undefined };
     if (this.#isBelowNoFolder(lookAt)) return { ok: true, state: { side: ABSENT } };
     const outcome = this.#locate(lookAt);
-    if (!outcome.ok) return outcome;
+    if (!outcome.ok) return refused({ ...outcome.refusal, path: this.world.workspace.shownAt(path) });
     const { maxEditBytes } = this.world.policy;
-    const { dir, path } = outcome.located.place;
-    if (path.key !== lookAt || isSpecial(outcome.located)) {
+    const { dir, path: found } = outcome.located.place;
+    if (found.key !== lookAt || isSpecial(outcome.located)) {
       dir.close();
       return { ok: true, state: UNEXPECTED };
     }
@@ -90,16 +90,16 @@ export class Rehearsal {
       ok: true as const,
       state: { side, snapshot, stamp, bytes: snapshot?.bytes },
     });
-    let found: Awaitable<FoundSide>;
+    let reading: Awaitable<FoundSide>;
     try {
-      found = sideOfLocated(this.world, outcome.located, maxEditBytes);
+      reading = sideOfLocated(this.world, outcome.located, maxEditBytes);
     } catch (error) {
       dir.close();
       throw error;
     }
-    if (found instanceof Promise) return found.then(stateOf).finally(() => dir.close());
+    if (reading instanceof Promise) return reading.then(stateOf).finally(() => dir.close());
     dir.close();
-    return stateOf(found);
+    return stateOf(reading);
   }
 
   /** Locates a key. Keys of one folder follow each other, so the last folder stays open for the next key. */

@@ -108,6 +108,9 @@ async function moveBack(world: World, step: RestoreRequest, to: Located): Promis
       const moved = await move(world.disk, source.located.place, place);
       if (!moved.ok) folders.undo();
       return moved.ok ? { ...RESTORED, made: madeEffects(to, folders) } : moved;
+    } catch (error) {
+      folders.undo();
+      throw error;
     } finally {
       folders.close();
     }

@@ -50,6 +50,8 @@ export function restoreStep(world: World, step: UndoStep, context: RestoreContex
   const { path, bytes, stamp, file } = context;
   let staged: Staged | undefined;
   let displaced: readonly Displaced[] = [];
+  /** Parent folders that the step created, outermost first. */
+  let folders: readonly Effect[] = [];
   return {
     action: context.action ?? 'undo',
     path,
@@ -65,6 +67,7 @@ export function restoreStep(world: World, step: UndoStep, context: RestoreContex
       if (!outcome.ok) return outcome;
       staged = undefined;
       displaced = outcome.displaced;
+      folders = outcome.made;
       const result = {
         path: step.relative,
         changed: outcome.stayed !== true,
@@ -80,7 +83,12 @@ export function restoreStep(world: World, step: UndoStep, context: RestoreContex
       return stayed ? { ...done, stayed: step.key, tombstones: [] } : { ...done, tombstones };
     },
     finish: () => closeFolder(world, step),
-    revert: () => takeBack(world, step, displaced[0]),
+    revert: async () => {
+      const isBack = await takeBack(world, step, displaced[0]);
+      for (const { key, relative, after } of folders.toReversed())
+        await restore(world, { key, relative, expect: after, restore: ABSENT });
+      return isBack;
+    },
     close: () => {},
   };
 }

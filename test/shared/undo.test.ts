@@ -155,6 +155,20 @@ describe('undo of a batch', () => {
     await refusal(t.session.undo({ sinceMs: 0 }), 'READ_ONLY');
     expect(treeOf(t.root)).toEqual(['a.txt: two\n', 'e/f.txt: f\n']);
   });
+
+  it('removes the folders that it created, if a later step fails', async () => {
+    const t = await withFile();
+    await t.put('d/e/f.txt', 'f\n');
+    await t.put('x/y/z/b.txt', 'b\n');
+    for (const path of ['d/e/f.txt', 'x/y/z/b.txt']) await ok(t.session.read(path));
+    await ok(t.session.delete('d/e/f.txt'));
+    await ok(t.session.write('x/y/z/b.txt', 'two\n'));
+    rmSync(join(t.root, 'd'), { recursive: true });
+    chmodSync(join(t.root, 'x/y/z/b.txt'), 0o444);
+    const before = treeOf(t.root);
+    await refusal(t.session.undo({ sinceMs: 0 }), 'READ_ONLY');
+    expect(treeOf(t.root)).toEqual(before);
+  });
 });
 
 describe('undo of an undo', () => {

@@ -23,6 +23,30 @@ describe('a change in between', () => {
     });
   });
 
+  it.each([
+    [
+      'the change before it',
+      [
+        ['1', '2'],
+        ['1', '3'],
+      ],
+    ],
+    [
+      'the last of two changes before it',
+      [
+        ['1', '2'],
+        ['2', '3'],
+        ['2', '4'],
+      ],
+    ],
+  ])('by an unknown program is no obstacle if it only reverted %s', (_what, changes) => {
+    const entries = history(
+      ...changes.map(([before = '', after = '']) => [effect('a', file(before), file(after))]),
+    );
+    const newest = changes.at(-1)?.[1];
+    expect(steps(plan(entries, { kind: 'all' }))).toEqual([`a: ${newest} 644 -> 1 644`]);
+  });
+
   it('by an unknown program makes the undo refuse too', () => {
     const entries = history([effect('a', file('1'), file('2'))], [effect('a', file('X'), file('3'))]);
     expect(planUndo(entries, { root: ROOT, kind: 'all' })).toMatchObject({

@@ -171,21 +171,33 @@ function collapse(events: readonly UndoEvent[]): { steps: UndoStep[]; gaps: Gap[
 
 interface Run {
   readonly oldest: UndoEvent;
-  readonly newest: UndoEvent;
+  newest: UndoEvent;
+  /** The states that the path had in this run. */
+  readonly states: Side[];
 }
 
-function unbrokenRuns(events: readonly UndoEvent[], gaps: Gap[]): Run[] {
+function unbrokenRuns(events: readonly UndoEvent[], gaps: Gap[]): readonly Run[] {
   const runs: Run[] = [];
   for (const event of events) {
+    const { before, after } = event.effect;
     const last = runs.at(-1);
-    if (last !== undefined && continues(last.newest.effect, event.effect)) {
-      runs[runs.length - 1] = { oldest: last.oldest, newest: event };
+    if (last !== undefined && (continues(last.newest.effect, event.effect) || hasReturned(last, before))) {
+      last.newest = event;
+      last.states.push(after);
       continue;
     }
     if (last !== undefined) gaps.push({ older: last.newest, newer: event });
-    runs.push({ oldest: event, newest: event });
+    runs.push({ oldest: event, newest: event, states: [before, after] });
   }
   return runs;
+}
+
+/**
+ * True if the path was in this state earlier in the run: another program has only reverted changes
+ * of the run, and restoring the oldest state loses nothing of that program.
+ */
+function hasReturned({ states }: Run, now: Side): boolean {
+  return states.some((state) => sameContent(state, now));
 }
 
 /**

@@ -90,7 +90,9 @@ async function isMeant(
 }
 
 export async function refuseUndo(cli: Cli, refusal: Refusal, flags: UndoFlags): Promise<ExitCode> {
-  const canMerge = refusal.code === 'STALE' && flags.merge !== true;
+  // Folders, links and changes of kind cannot be merged. Their refusals recommend another next step.
+  const isFile = refusal.next !== 'list' && refusal.next !== 'ask_human';
+  const canMerge = refusal.code === 'STALE' && isFile && flags.merge !== true;
   const isUnknown = refusal.code === 'NOT_FOUND' && refusal.next === 'fix_argument';
   const further = canMerge
     ? ' --merge keeps both where they do not overlap.'

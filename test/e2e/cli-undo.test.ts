@@ -150,6 +150,16 @@ describe('lookfirst undo', () => {
     expect(work.text('a.txt')).toBe('three\n');
   });
 
+  it('does not offer a merge where none is possible', async () => {
+    const work = await desk({ session: 'agent-7' });
+    await ok(work.session.mkdir('d'));
+    await work.put('d/theirs.txt', 'theirs\n');
+    const { code, stderr } = await lookfirst(work, ['undo']);
+    expect(code).toBe(2);
+    expect(stderr).toContain('another program or session has put something into it');
+    expect(stderr).not.toContain('--merge');
+  });
+
   it('leaves no session behind, and appears in the journal', async () => {
     const work = await changedDesk();
     await lookfirst(work, ['undo']);

@@ -152,7 +152,7 @@ describe('undo of a batch', () => {
     await ok(t.session.write('a.txt', 'two\n'));
     await ok(t.session.move('d', 'e'));
     chmodSync(join(t.root, 'a.txt'), 0o444);
-    await refusal(t.session.undo({ sinceMs: 0 }), 'READ_ONLY');
+    for (const preview of [true, false]) await refusal(t.session.undo({ sinceMs: 0, preview }), 'READ_ONLY');
     expect(treeOf(t.root)).toEqual(['a.txt: two\n', 'e/f.txt: f\n']);
   });
 

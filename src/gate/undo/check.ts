@@ -64,9 +64,22 @@ function check(
     const { side, stamp } = state;
     const mode = side.kind === 'file' ? side.mode : undefined;
     const snapshot = rehearsal.held(state.snapshot);
-    if (sameContent(side, step.expect)) return { ok: true, step, snapshot, stamp, mode };
-    return checkOther(rehearsal.world, { step, snapshot }, { state, selection });
+    if (!sameContent(side, step.expect))
+      return checkOther(rehearsal.world, { step, snapshot }, { state, selection });
+    // The undo itself finds a read-only file when it replaces the file.
+    if (selection.preview === true && isLocked(side, step)) return refused(readOnly(rehearsal.world, step));
+    return { ok: true, step, snapshot, stamp, mode };
   });
+}
+
+/** True if a file has become read-only since the change, so that an undo may not replace or remove it. */
+function isLocked(side: Side, { expect, restore }: UndoStep): boolean {
+  if (side.kind !== 'file' || expect.kind !== 'file' || sameContent(side, restore)) return false;
+  return (side.mode & 0o222) === 0 && (expect.mode & 0o222) !== 0;
+}
+
+function readOnly({ workspace }: World, step: UndoStep): Refusal {
+  return { code: 'READ_ONLY', action: 'undo', path: workspace.shownAt(step), next: 'ask_human' };
 }
 
 /** Checks a folder that moves back: it must be where the change moved it, and its old path must be free. */

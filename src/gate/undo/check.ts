@@ -15,7 +15,7 @@ import { maskedDiff } from '../../text/unified.ts';
 import type { RestoreContext } from '../restore-step.ts';
 import type { World } from '../world.ts';
 import { type FoundChange, joinSteps, presentBytes, renameMoved } from './found-changes.ts';
-import { Rehearsal, type State } from './rehearsal.ts';
+import { type PathState, Rehearsal } from './rehearsal.ts';
 
 /**
  * Simulates the steps in order without touching the disk. Each step must find the state that the
@@ -110,7 +110,7 @@ async function checkMove(
 async function checkOther(
   world: World,
   { step, snapshot }: FoundChange,
-  { state, selection }: { readonly state: State; readonly selection: UndoSelection },
+  { state, selection }: { readonly state: PathState; readonly selection: UndoSelection },
 ): Promise<Outcome<FoundChange>> {
   const { side } = state;
   // The path already has its earlier state: the user or another program has reverted the change.
@@ -127,7 +127,11 @@ async function checkOther(
  * True for a git index that stages the same content as right after the undone change. Editors run
  * `git status`, which rewrites only the times in the index.
  */
-async function isRenewedIndex(world: World, { expect, relative }: UndoStep, state: State): Promise<boolean> {
+async function isRenewedIndex(
+  world: World,
+  { expect, relative }: UndoStep,
+  state: PathState,
+): Promise<boolean> {
   if (!isGitIndex(relative) || expect.kind !== 'file') return false;
   const [left, now] = [await world.baselines.recall(expect.fingerprint), await bytesOf(world, state)];
   if (left === undefined || now === undefined) return false;
@@ -157,7 +161,7 @@ async function notKept(world: World, step: UndoStep): Promise<Refusal> {
 async function merge(
   world: World,
   step: UndoStep,
-  { side, snapshot, bytes }: State,
+  { side, snapshot, bytes }: PathState,
 ): Promise<FoundChange | undefined> {
   if (step.expect.kind !== 'file' || step.restore.kind !== 'file' || side.kind !== 'file') return undefined;
   const base = await world.baselines.recall(step.expect.fingerprint);
@@ -190,7 +194,7 @@ export function mergedCall(selection: UndoSelection): UndoCall | undefined {
 async function changedSince(
   world: World,
   step: UndoStep,
-  { state, selection }: { readonly state: State; readonly selection: UndoSelection },
+  { state, selection }: { readonly state: PathState; readonly selection: UndoSelection },
 ): Promise<Refusal> {
   const base = { action: 'undo', path: world.workspace.shownAt(step) } as const;
   if (state.side.kind === 'absent') {
@@ -211,7 +215,7 @@ async function changedSince(
   return { ...base, code: 'STALE', next, detail: { ...detail, diff: text } };
 }
 
-async function bytesOf(world: World, { side, bytes }: State): Promise<Uint8Array | undefined> {
+async function bytesOf(world: World, { side, bytes }: PathState): Promise<Uint8Array | undefined> {
   if (bytes !== undefined || side.kind !== 'file') return bytes;
   return world.baselines.recall(side.fingerprint);
 }

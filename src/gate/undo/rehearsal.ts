@@ -20,7 +20,7 @@ const HELD_BYTES = 16 << 20;
 const HELD_FILE_BYTES = 64 << 10;
 
 /** The state of a path at one point of the simulated undo. */
-export interface State {
+export interface PathState {
   readonly side: Side;
   /** The file on the disk, if this is the present state. */
   readonly snapshot?: Snapshot | undefined;
@@ -34,13 +34,13 @@ export interface State {
  * The state of a path that has what no step expects: a FIFO, a socket or a device, or a file behind
  * a link that has replaced a folder. No real link has an empty target.
  */
-const UNEXPECTED: State = { side: { kind: 'link', target: '' } };
+const UNEXPECTED: PathState = { side: { kind: 'link', target: '' } };
 
 /** Simulates the steps of an undo without touching the disk: tracks what each path holds when a step reaches it. */
 export class Rehearsal {
   readonly world: World;
   /** The states that the steps so far leave behind, by key. */
-  #left = new Map<string, State>();
+  #left = new Map<string, PathState>();
   /**
    * Keys where a step makes a folder. If a file or a link is there now, paths below it do not exist
    * yet, even if the link leads to a folder.
@@ -71,7 +71,7 @@ export class Rehearsal {
   /** The state that a step will find at a path. Undefined if it is known only after earlier steps have run. */
   at(
     path: Pick<UndoStep, 'key' | 'relative' | 'lookAt'>,
-  ): Awaitable<Outcome<{ readonly state: State | undefined }>> {
+  ): Awaitable<Outcome<{ readonly state: PathState | undefined }>> {
     const { key, lookAt } = path;
     const left = this.#isAlone ? undefined : this.#left.get(key);
     if (left !== undefined) return { ok: true, state: left };
@@ -145,7 +145,7 @@ export class Rehearsal {
   }
 
   #move(from: string, to: string): void {
-    const left = new Map<string, State>();
+    const left = new Map<string, PathState>();
     for (const [key, state] of this.#left) {
       if (isBelow(key, from)) left.set(`${to}${key.slice(from.length)}`, state);
       // Drop states recorded below the new path: the moved folder brings its own content.

@@ -267,9 +267,17 @@ async function changedTracked(
     const [modeBefore = '', , blob = ''] = (fields[at] ?? '').slice(1).split(' ');
     const path = fields[at + 1] ?? '';
     if (modeBefore === SUBMODULE) submodules.push(path);
-    else files.push({ path, ...trackedAs(blob, Number.parseInt(modeBefore, 8)) });
+    else if (isNameable(root, path)) files.push({ path, ...trackedAs(blob, Number.parseInt(modeBefore, 8)) });
   }
   return { files, submodules };
+}
+
+/**
+ * False for a name that is not valid UTF-8. Node decodes it to another name, at which nothing is, so the file would
+ * look removed.
+ */
+function isNameable(root: string, path: string): boolean {
+  return !path.includes('\ufffd') || existsSync(join(root, path));
 }
 
 /**

@@ -50,10 +50,24 @@ describe('a shell command without a layer', () => {
   });
 });
 
-describe('the permissions of a tracked file that the session has not seen', () => {
-  const git = (...args: readonly string[]): unknown =>
-    execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...args], { cwd: places.root });
+const git = (...args: readonly string[]): unknown =>
+  execFileSync('git', ['-c', 'user.name=a', '-c', 'user.email=a@b', ...args], { cwd: places.root });
 
+it('a change of a tracked file whose name is not UTF-8 is not recorded as the removal of another file', async () => {
+  const name = Buffer.concat([Buffer.from(`${places.root}/b`), Buffer.from([0xff])]);
+  writeFileSync(name, 'one\n');
+  for (const args of [
+    ['init', '-q'],
+    ['add', '.'],
+    ['commit', '-qm', 'one'],
+  ])
+    git(...args);
+  await new Hooked(places).shell('for f in b*; do echo two >> "$f"; done; echo two > c.txt');
+  expect(readFileSync(name, 'utf8')).toBe('one\ntwo\n');
+  expect(await changes()).toMatchObject([{ effects: [{ relative: 'c.txt' }] }]);
+});
+
+describe('the permissions of a tracked file that the session has not seen', () => {
   beforeEach(() => {
     git('init', '-q');
     git('add', '.');

@@ -234,6 +234,18 @@ function shellOf({ env }: Cli): string {
 
 const PASSED_ON = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
+/** Shells report that a signal ended a command as the exit code 128 plus this number. */
+const SIGNAL_NUMBERS: Readonly<Record<string, number>> = {
+  SIGHUP: 1,
+  SIGINT: 2,
+  SIGQUIT: 3,
+  SIGABRT: 6,
+  SIGKILL: 9,
+  SIGSEGV: 11,
+  SIGPIPE: 13,
+  SIGTERM: 15,
+};
+
 /** Runs a line as Claude Code would without us. */
 function runPlainly(cli: Cli, line: string): Promise<number> {
   const child = spawn(shellOf(cli), ['-c', line], { cwd: cli.cwd, stdio: 'inherit' });
@@ -241,9 +253,9 @@ function runPlainly(cli: Cli, line: string): Promise<number> {
   for (const signal of PASSED_ON) process.on(signal, passOn);
   return new Promise((resolve, reject) => {
     child.on('error', reject);
-    child.on('close', (code) => {
-      for (const signal of PASSED_ON) process.off(signal, passOn);
-      resolve(code ?? EXIT.fault);
+    child.on('close', (code, signal) => {
+      for (const each of PASSED_ON) process.off(each, passOn);
+      resolve(code ?? 128 + (SIGNAL_NUMBERS[signal ?? ''] ?? 0));
     });
   });
 }

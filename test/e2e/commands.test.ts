@@ -273,6 +273,11 @@ describe.skipIf(here === undefined)("Claude Code's shell prefix", () => {
     expect(ran.stderr).toContain('this command cannot be undone');
     expect([ran.code, text('a.txt')]).toEqual([0, 'two\n']);
   });
+
+  it("ends with the exit code of a signal if a signal ends a line's shell", async () => {
+    const ran = await prefix(line('kill -TERM $$', '/dev/null'), { LOOKFIRST_HOME: '/dev/null/nowhere' });
+    expect(ran.code).toBe(143);
+  });
 });
 
 describe.skipIf(here === undefined)('a killed lookfirst run', () => {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readdirSync, readlinkSync } from 'node:fs';
+import { chmodSync, lstatSync, readdirSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { MAX_PATHS_IN_TEXT } from '../../src/report/command-words.ts';
@@ -89,5 +89,16 @@ it.skipIf(here === undefined)(
     expect([text('a'), readdirSync(root)]).toEqual(['x\n', ['a']]);
     expect(await session.undo({ change })).toMatchObject({ ok: true });
     expect(treeOf(root)).toEqual(before);
+  },
+);
+
+it.skipIf(here === undefined)(
+  'a setuid file that a command only touches is not named in the answer',
+  async () => {
+    put('a', 'one\n');
+    chmodSync(join(root, 'a'), 0o4755);
+    const result = await ran('touch a');
+    expect([result.files, result.droppedBits]).toEqual([[], []]);
+    expect(lstatSync(join(root, 'a')).mode & 0o7777).toBe(0o4755);
   },
 );

@@ -142,8 +142,9 @@ class WriteSetReader {
     if (entry.kind === 'folder' && !isFolder) this.#fresh.set(path.key, stateBelow(entry, there));
     if (entry.kind === 'file' && entry.size > this.#world.policy.commands.fileBytes)
       return refused(tooLarge(path, entry.size, this.#world.policy.commands.fileBytes));
-    const after = this.#after(path, entry, there);
+    const after = this.#after(entry, there);
     if (sameSide(there.side, after.side)) return undefined;
+    if (hasSpecialBits(entry)) this.#droppedBits.push(shownNameOf(this.#world, path));
     this.#written.push({
       path,
       before: there.side,
@@ -158,7 +159,7 @@ class WriteSetReader {
     return undefined;
   }
 
-  #after(path: ResolvedPath, entry: Exclude<Nameable, { kind: 'special' }>, there: There): After {
+  #after(entry: Exclude<Nameable, { kind: 'special' }>, there: There): After {
     switch (entry.kind) {
       case 'gone':
         return { side: ABSENT };
@@ -167,7 +168,6 @@ class WriteSetReader {
       case 'link':
         return { side: { kind: 'link', target: entry.target } };
       case 'file': {
-        if ((entry.mode & 0o7000) !== 0) this.#droppedBits.push(shownNameOf(this.#world, path));
         const read = layerBytes(entry);
         const isHeld = read.byteLength <= HELD_FILE_BYTES && read.byteLength <= this.#room;
         if (isHeld) this.#room -= read.byteLength;
@@ -342,6 +342,10 @@ function stateBelow({ copied }: Extract<LayerEntry, { kind: 'folder' }>, { list,
  */
 function isRemovedEmpty(entry: LayerEntry, { side }: There): boolean {
   return entry.kind === 'folder' && entry.copied && entry.names.length === 0 && side.kind === 'absent';
+}
+
+function hasSpecialBits(entry: LayerEntry): boolean {
+  return entry.kind === 'file' && (entry.mode & 0o7000) !== 0;
 }
 
 function parentKey({ key }: ResolvedPath): string {

@@ -26,9 +26,10 @@ export function eventsSince(history: UndoHistory, selection: readonly Selected[]
   const start = oldestSeq(selection);
   const since = history.changes.filter((entry) => entry.seq >= start);
   const byChange = new Map(since.map((entry) => [entry.change ?? '', entry]));
+  const keysOf = lazily((change) => new Set(byChange.get(change)?.effects?.map(({ key }) => key)));
   const cancelsOut = (entry: Entry, effect: Effect): boolean =>
     history.undoerOf(entry, effect.key) !== undefined ||
-    takenBackBy(entry).changes.some((change) => touches(byChange.get(change), effect.key));
+    takenBackBy(entry).changes.some((change) => keysOf(change).has(effect.key));
   const keys = new Set([...selected].map((effect) => effect.key));
   // Do not select the folder effects of an undo that reverted a change from before `start`: that
   // change must stay undone.
@@ -148,8 +149,14 @@ function keysByChange(entries: readonly Entry[]): ReadonlyMap<string, ReadonlySe
   );
 }
 
-function touches(entry: Entry | undefined, key: string): boolean {
-  return entry?.effects?.some((effect) => effect.key === key) ?? false;
+/** Computes each value once, when it is first needed. */
+function lazily<T>(compute: (name: string) => T): (name: string) => T {
+  const known = new Map<string, T>();
+  return (name) => {
+    const value = known.get(name) ?? compute(name);
+    known.set(name, value);
+    return value;
+  };
 }
 
 function folderDestination(entry: Entry, effect: Effect): Effect | undefined {

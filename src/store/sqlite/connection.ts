@@ -6,7 +6,6 @@ import {
   fdatasync,
   openSync,
   readFileSync,
-  renameSync,
   statSync,
   writeSync,
 } from 'node:fs';
@@ -17,17 +16,17 @@ import { Fault, unlessErrno, unlessMissing } from '../../model/fault.ts';
 import type { Durability } from '../../model/policy.ts';
 import { makeFolder } from '../prepare-home.ts';
 import type { ChainLink } from '../store.ts';
+import { type Opened, openSound } from './damage.ts';
 import {
   isDamage,
   loadSqlite,
-  openDatabase,
   rollBack,
   type SqliteDatabase,
   type SqliteLoader,
   type SqliteStatement,
   storeFault,
-  Users,
 } from './driver.ts';
+import { Users } from './users.ts';
 
 export interface OpenOptions {
   /**
@@ -51,12 +50,6 @@ const LINE = /^(\d{16}) ([0-9a-f]{64})\n$/;
 
 const sync = promisify(fdatasync);
 
-/**
- * The files of a database, in the order of renaming. The main file is last: if the renaming is
- * interrupted, the next opening finds it damaged and starts over.
- */
-const PARTS = ['-wal', '-shm', '.head', ''] as const;
-
 /** Opens a database file for one store, creating it if missing. */
 export async function openConnection(file: string, { damaged }: OpenOptions): Promise<Connection> {
   let users: Users | undefined;
@@ -68,38 +61,6 @@ export async function openConnection(file: string, { damaged }: OpenOptions): Pr
   } catch (error) {
     users?.leave();
     throw storeFault(error, file);
-  }
-}
-
-interface Opened {
-  readonly db: SqliteDatabase;
-  /** The new name of the damaged database that this one replaced. */
-  readonly aside?: string;
-}
-
-async function openSound(
-  file: string,
-  load: SqliteLoader,
-  { users, damaged }: OpenOptions & { readonly users: Users },
-): Promise<Opened> {
-  try {
-    return { db: openDatabase(load, file) };
-  } catch (error) {
-    if (damaged === 'fail' || !isDamage(error)) throw error;
-    const replaced = await users.alone(() => replaceDamaged(file, load));
-    if (replaced === undefined) throw error;
-    return replaced;
-  }
-}
-
-/** Replaces a damaged database. Checks it again first, because another process may have replaced it a moment ago. */
-function replaceDamaged(file: string, load: SqliteLoader): Opened {
-  try {
-    return { db: openDatabase(load, file) };
-  } catch (error) {
-    if (!isDamage(error)) throw error;
-    const aside = setAside(file, Date.now());
-    return { db: openDatabase(load, file), aside };
   }
 }
 
@@ -368,14 +329,4 @@ class LogSync {
     // Ignore errors of closing: the file was only opened for syncing.
     if (fd !== undefined) close(fd, () => {});
   }
-}
-
-/** Renames a damaged database and its side files, and returns the database's new name. */
-function setAside(file: string, nowMs: number): string {
-  const time = new Date(nowMs).toISOString().replace(/[-:]/g, '').replace(/\.\d+/, '');
-  const aside = `${file}.damaged-${time}`;
-  for (const part of PARTS) {
-    unlessMissing(() => renameSync(`${file}${part}`, `${aside}${part}`));
-  }
-  return aside;
 }

@@ -1,11 +1,8 @@
 import { closeSync, openSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { setTimeout } from 'node:timers/promises';
-import { openProcessLock, type ProcessLock } from '../../lock/locks.ts';
 import type { Entry } from '../../model/entry.ts';
 import { errnoOf, errorText, Fault } from '../../model/fault.ts';
 import { CHAIN_START } from '../chain.ts';
-import { localOwner } from '../owner.ts';
 
 export type SqlValue = string | number | null;
 
@@ -327,73 +324,4 @@ function mustBeOurs(db: SqliteDatabase, file: string, is: { version: number; new
 function versionOf(db: SqliteDatabase): number {
   // The cast is safe: `pragma user_version` always gives one row with one number.
   return (db.prepare('pragma user_version').get() as { user_version: number }).user_version;
-}
-
-/** The number of the only lock in the lock file. It covers the whole database. */
-const DATABASE = 0;
-const WAIT_MS = 5000;
-const STEP_MS = 10;
-
-/**
- * The users of a database, across processes. Each connection is a user until it is closed. A user
- * may replace the file while there is no other user.
- */
-export class Users {
-  readonly #lock: ProcessLock;
-  readonly #database: string;
-
-  private constructor(lock: ProcessLock, database: string) {
-    this.#lock = lock;
-    this.#database = database;
-  }
-
-  /** Joins the users. Waits while another user has the database exclusively. */
-  static async join(database: string): Promise<Users> {
-    const { tag, isTagAlive } = localOwner();
-    const [file, folder] = [`${database}.users`, `${database}.user-files`];
-    const lock = openProcessLock({ file, folder, owner: tag, isAlive: isTagAlive });
-    const users = new Users(lock, database);
-    try {
-      await users.#joinAgain();
-      return users;
-    } catch (error) {
-      lock.close();
-      throw error;
-    }
-  }
-
-  /** Runs `work` if no other connection uses the database. Otherwise returns undefined without running it. */
-  async alone<T>(work: () => T): Promise<T | undefined> {
-    this.#lock.release(DATABASE, 'together');
-    let done: T | undefined;
-    try {
-      if (this.#lock.tryAcquire(DATABASE, 'alone')) {
-        try {
-          done = work();
-        } finally {
-          this.#lock.release(DATABASE, 'alone');
-        }
-      }
-    } finally {
-      await this.#joinAgain();
-    }
-    return done;
-  }
-
-  leave(): void {
-    this.#lock.release(DATABASE, 'together');
-    this.#lock.close();
-  }
-
-  async #joinAgain(): Promise<void> {
-    for (let waited = 0; !this.#lock.tryAcquire(DATABASE, 'together'); waited += STEP_MS) {
-      if (waited >= WAIT_MS)
-        throw new Fault(
-          'STORE_FAILED',
-          `the state database ${this.#database} failed: another process kept it locked for too long; try again`,
-          { path: this.#database, reason: 'busy' },
-        );
-      await setTimeout(STEP_MS);
-    }
-  }
 }

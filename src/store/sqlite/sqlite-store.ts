@@ -9,7 +9,6 @@ import {
   matchesPending,
   sightingFrom,
   sightingText,
-  touchedKeys,
 } from '../entry-columns.ts';
 import { LateNotes } from '../late-notes.ts';
 import {
@@ -25,6 +24,7 @@ import {
   type Writes,
 } from '../store.ts';
 import { type Connection, type OpenOptions, openConnection } from './connection.ts';
+import { damageWarning } from './damage.ts';
 import { storeFault } from './driver.ts';
 import {
   type Appended,
@@ -38,10 +38,9 @@ import {
   SELECT_HEAD,
   SELECT_SEQ,
 } from './entry-rows.ts';
+import { pruneEntries } from './prune.ts';
 import { PendingRows, Recalled } from './recalled.ts';
 
-/** Number of entries pruned per transaction: so few that other processes do not wait long for the lock. */
-const PRUNE_STEP = 2000;
 /** From this number of keys on, `recallMany` first reads which keys the session has seen. */
 const MANY_KEYS = 1000;
 
@@ -311,14 +310,7 @@ class SqliteStore implements Store {
   }
 
   async prune(throughSeq: number): Promise<number> {
-    let pruned = 0;
-    for (;;) {
-      const count = this.#db.transaction(() => this.#pruneStep(throughSeq));
-      pruned += count;
-      if (count < PRUNE_STEP) return pruned;
-      // Between two steps, let this process answer requests and other processes write.
-      await new Promise((resolve) => setImmediate(resolve));
-    }
+    return pruneEntries(this.#db, throughSeq);
   }
 
   async close(): Promise<void> {
@@ -363,31 +355,6 @@ class SqliteStore implements Store {
   #isPending(change: string): boolean {
     return this.#db.sql('select 1 from pending where change = ?').get(column(change)) !== undefined;
   }
-
-  #pruneStep(throughSeq: number): number {
-    const rows = this.#db
-      .sql(`${SELECT_ENTRY} where seq <= ? order by seq limit ?`)
-      .all(throughSeq, PRUNE_STEP);
-    const gone = rows.map(entryFrom);
-    const last = gone.at(-1);
-    if (last === undefined) return 0;
-    for (const entry of gone) {
-      for (const key of touchedKeys(entry))
-        this.#db.sql('delete from touches where key = ? and seq = ?').run(key, entry.seq);
-    }
-    this.#db.sql('delete from entries where seq <= ?').run(last.seq);
-    this.#db.sql('update chain set checkpoint_seq = ?, checkpoint_hash = ?').run(last.seq, last.hash);
-    // Each step of the pragma frees one page; `all` runs it to the end.
-    this.#db.sql('pragma incremental_vacuum').all();
-    return gone.length;
-  }
-}
-
-function damageWarning(aside: string): string {
-  return (
-    `the state database was damaged. It was moved to ${aside} and a new one was begun: ` +
-    'every file counts as unread, and earlier changes can no longer be undone'
-  );
 }
 
 /**

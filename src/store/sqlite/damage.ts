@@ -1,0 +1,66 @@
+import { renameSync } from 'node:fs';
+import { unlessMissing } from '../../model/fault.ts';
+import { isDamage, openDatabase, type SqliteDatabase, type SqliteLoader } from './driver.ts';
+import type { Users } from './users.ts';
+
+/**
+ * The files of a database, in the order of renaming. The main file is last: if the renaming is
+ * interrupted, the next opening finds it damaged and starts over.
+ */
+const PARTS = ['-wal', '-shm', '.head', ''] as const;
+
+export interface Opened {
+  readonly db: SqliteDatabase;
+  /** The new name of the damaged database that this one replaced. */
+  readonly aside?: string;
+}
+
+interface SoundOptions {
+  readonly users: Users;
+  readonly damaged: 'fail' | 'set-aside';
+}
+
+/** Opens a database. Replaces a damaged one if the options allow it and no other connection uses it. */
+export async function openSound(
+  file: string,
+  load: SqliteLoader,
+  { users, damaged }: SoundOptions,
+): Promise<Opened> {
+  try {
+    return { db: openDatabase(load, file) };
+  } catch (error) {
+    if (damaged === 'fail' || !isDamage(error)) throw error;
+    const replaced = await users.alone(() => replaceDamaged(file, load));
+    if (replaced === undefined) throw error;
+    return replaced;
+  }
+}
+
+/** Replaces a damaged database. Checks it again first, because another process may have replaced it a moment ago. */
+function replaceDamaged(file: string, load: SqliteLoader): Opened {
+  try {
+    return { db: openDatabase(load, file) };
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    const aside = setAside(file, Date.now());
+    return { db: openDatabase(load, file), aside };
+  }
+}
+
+/** Renames a damaged database and its side files, and returns the database's new name. */
+function setAside(file: string, nowMs: number): string {
+  const time = new Date(nowMs).toISOString().replace(/[-:]/g, '').replace(/\.\d+/, '');
+  const aside = `${file}.damaged-${time}`;
+  for (const part of PARTS) {
+    unlessMissing(() => renameSync(`${file}${part}`, `${aside}${part}`));
+  }
+  return aside;
+}
+
+/** The warning that a damaged database was set aside. */
+export function damageWarning(aside: string): string {
+  return (
+    `the state database was damaged. It was moved to ${aside} and a new one was begun: ` +
+    'every file counts as unread, and earlier changes can no longer be undone'
+  );
+}

@@ -1,0 +1,73 @@
+import { setTimeout } from 'node:timers/promises';
+import { openProcessLock, type ProcessLock } from '../../lock/locks.ts';
+import { Fault } from '../../model/fault.ts';
+import { localOwner } from '../owner.ts';
+
+/** The number of the only lock in the lock file. It covers the whole database. */
+const DATABASE = 0;
+const WAIT_MS = 5000;
+const STEP_MS = 10;
+
+/**
+ * The users of a database, across processes. Each connection is a user until it is closed. A user
+ * may replace the file while there is no other user.
+ */
+export class Users {
+  readonly #lock: ProcessLock;
+  readonly #database: string;
+
+  private constructor(lock: ProcessLock, database: string) {
+    this.#lock = lock;
+    this.#database = database;
+  }
+
+  /** Joins the users. Waits while another user has the database exclusively. */
+  static async join(database: string): Promise<Users> {
+    const { tag, isTagAlive } = localOwner();
+    const [file, folder] = [`${database}.users`, `${database}.user-files`];
+    const lock = openProcessLock({ file, folder, owner: tag, isAlive: isTagAlive });
+    const users = new Users(lock, database);
+    try {
+      await users.#joinAgain();
+      return users;
+    } catch (error) {
+      lock.close();
+      throw error;
+    }
+  }
+
+  /** Runs `work` if no other connection uses the database. Otherwise returns undefined without running it. */
+  async alone<T>(work: () => T): Promise<T | undefined> {
+    this.#lock.release(DATABASE, 'together');
+    let done: T | undefined;
+    try {
+      if (this.#lock.tryAcquire(DATABASE, 'alone')) {
+        try {
+          done = work();
+        } finally {
+          this.#lock.release(DATABASE, 'alone');
+        }
+      }
+    } finally {
+      await this.#joinAgain();
+    }
+    return done;
+  }
+
+  leave(): void {
+    this.#lock.release(DATABASE, 'together');
+    this.#lock.close();
+  }
+
+  async #joinAgain(): Promise<void> {
+    for (let waited = 0; !this.#lock.tryAcquire(DATABASE, 'together'); waited += STEP_MS) {
+      if (waited >= WAIT_MS)
+        throw new Fault(
+          'STORE_FAILED',
+          `the state database ${this.#database} failed: another process kept it locked for too long; try again`,
+          { path: this.#database, reason: 'busy' },
+        );
+      await setTimeout(STEP_MS);
+    }
+  }
+}

@@ -31,8 +31,8 @@ export async function openSound(
   } catch (error) {
     if (damaged === 'fail' || !isDamage(error)) throw error;
     const replaced = await users.alone(() => replaceDamaged(file, load));
-    if (replaced === undefined) throw error;
-    return replaced;
+    // If another process uses the database, it may have replaced it a moment ago.
+    return replaced ?? { db: openDatabase(load, file) };
   }
 }
 

@@ -76,6 +76,15 @@ describe('a database that is damaged at the start', () => {
     expect(existsSync(join(home, 'lookfirst.json'))).toBe(true);
   });
 
+  it('is set aside once if several connections open it at the same time', async () => {
+    const { home, file } = await filled();
+    writeFileSync(file, GARBAGE);
+    const stores = await Promise.all(Array.from({ length: 4 }, () => open(file)));
+    expect(stores.flatMap(({ warnings }) => warnings)).toHaveLength(1);
+    for (const store of stores) await store.record({ announce: pendingChange('c1'), settle: ['c1'] });
+    expect(readdirSync(home).filter((name) => /damaged-\w+$/.test(name))).toHaveLength(1);
+  });
+
   it('is left unchanged by a program that only reads it', async () => {
     const { home, file } = await filled();
     writeFileSync(file, GARBAGE);

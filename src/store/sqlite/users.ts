@@ -7,6 +7,8 @@ import { localOwner } from '../owner.ts';
 const DATABASE = 0;
 const WAIT_MS = 5000;
 const STEP_MS = 10;
+/** Time to wait until processes that have just found the same damage leave the database. */
+const ALONE_MS = 500;
 
 /**
  * The users of a database, across processes. Each connection is a user until it is closed. A user
@@ -36,12 +38,15 @@ export class Users {
     }
   }
 
-  /** Runs `work` if no other connection uses the database. Otherwise returns undefined without running it. */
+  /**
+   * Runs `work` if no other connection uses the database. If one still does after a moment, returns
+   * undefined without running it.
+   */
   async alone<T>(work: () => T): Promise<T | undefined> {
     this.#lock.release(DATABASE, 'together');
     let done: T | undefined;
     try {
-      if (this.#lock.tryAcquire(DATABASE, 'alone')) {
+      if (await this.#isAlone()) {
         try {
           done = work();
         } finally {
@@ -57,6 +62,15 @@ export class Users {
   leave(): void {
     this.#lock.release(DATABASE, 'together');
     this.#lock.close();
+  }
+
+  /** Takes the exclusive lock. The caller must have left: otherwise two waiting users would block each other. */
+  async #isAlone(): Promise<boolean> {
+    for (let waited = 0; !this.#lock.tryAcquire(DATABASE, 'alone'); waited += STEP_MS) {
+      if (waited >= ALONE_MS) return false;
+      await setTimeout(STEP_MS);
+    }
+    return true;
   }
 
   async #joinAgain(): Promise<void> {

@@ -16,7 +16,7 @@ import { Fault, unlessErrno, unlessMissing } from '../../model/fault.ts';
 import type { Durability } from '../../model/policy.ts';
 import { makeFolder } from '../prepare-home.ts';
 import type { ChainLink } from '../store.ts';
-import { type Opened, openSound } from './damage.ts';
+import { noteDamage, type Opened, openSound } from './damage.ts';
 import {
   isDamage,
   loadSqlite,
@@ -101,6 +101,7 @@ export class Connection {
     try {
       return work();
     } catch (error) {
+      if (isDamage(error)) noteDamage(this.file);
       throw storeFault(error, this.file);
     }
   }

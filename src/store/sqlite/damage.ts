@@ -1,5 +1,5 @@
-import { renameSync } from 'node:fs';
-import { unlessMissing } from '../../model/fault.ts';
+import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { unlessErrno, unlessMissing } from '../../model/fault.ts';
 import { isDamage, openDatabase, type SqliteDatabase, type SqliteLoader } from './driver.ts';
 import type { Users } from './users.ts';
 
@@ -27,22 +27,54 @@ export async function openSound(
   { users, damaged }: SoundOptions,
 ): Promise<Opened> {
   try {
-    return { db: openDatabase(load, file) };
+    return { db: openWhole(file, load) };
   } catch (error) {
     if (damaged === 'fail' || !isDamage(error)) throw error;
     const replaced = await users.alone(() => replaceDamaged(file, load));
     // If another process uses the database, it may have replaced it a moment ago.
-    return replaced ?? { db: openDatabase(load, file) };
+    return replaced ?? { db: openWhole(file, load) };
   }
+}
+
+/**
+ * Opens a database. Opening reads only the beginning of the file. So if SQLite found damage while
+ * the database was in use, checks the whole file.
+ */
+function openWhole(file: string, load: SqliteLoader): SqliteDatabase {
+  const db = openDatabase(load, file);
+  if (!existsSync(markOf(file))) return db;
+  try {
+    const found = db.prepare('pragma integrity_check(1)').get() as { readonly integrity_check: string };
+    if (found.integrity_check !== 'ok') throw new Error(`malformed: ${found.integrity_check}`);
+    dropMark(file);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+/** Notes that SQLite has found damage in a database, so that the next opening checks the whole file. */
+export function noteDamage(file: string): void {
+  unlessErrno(() => writeFileSync(markOf(file), '', { mode: 0o600 }));
+}
+
+function dropMark(file: string): void {
+  unlessErrno(() => rmSync(markOf(file), { force: true }));
+}
+
+function markOf(file: string): string {
+  return `${file}.suspect`;
 }
 
 /** Replaces a damaged database. Checks it again first, because another process may have replaced it a moment ago. */
 function replaceDamaged(file: string, load: SqliteLoader): Opened {
   try {
-    return { db: openDatabase(load, file) };
+    return { db: openWhole(file, load) };
   } catch (error) {
     if (!isDamage(error)) throw error;
     const aside = setAside(file, Date.now());
+    dropMark(file);
     return { db: openDatabase(load, file), aside };
   }
 }

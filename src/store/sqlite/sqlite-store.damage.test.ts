@@ -50,6 +50,17 @@ async function makeDatabase(entries: number): Promise<Files> {
   return readdirSync(home).map((name) => [name, readFileSync(join(home, name))]);
 }
 
+/** Overwrites the first page of a table. Opening the database does not read that page. */
+async function damagePage(file: string, table: string): Promise<void> {
+  const db = (await loadSqlite())(file);
+  const query = db.prepare('select rootpage as page from sqlite_master where name = ?');
+  const { page } = query.get(table) as { page: number };
+  db.close();
+  const bytes = readFileSync(file);
+  bytes.fill(0xa5, (page - 1) * 4096, page * 4096);
+  writeFileSync(file, bytes);
+}
+
 async function open(file: string, damaged: 'fail' | 'set-aside' = 'set-aside'): Promise<Store> {
   const store = await openSqliteStore(file, { damaged });
   onTestFinished(() => store.close());
@@ -83,6 +94,27 @@ describe('a database that is damaged at the start', () => {
     expect(stores.flatMap(({ warnings }) => warnings)).toHaveLength(1);
     for (const store of stores) await store.record({ announce: pendingChange('c1'), settle: ['c1'] });
     expect(readdirSync(home).filter((name) => /damaged-\w+$/.test(name))).toHaveLength(1);
+  });
+
+  it('is set aside if its damage was found only while it was in use', async () => {
+    const { file } = await filled(1000);
+    await damagePage(file, 'entries');
+    const store = await openSqliteStore(file, { damaged: 'set-aside' });
+    expect(store.warnings).toEqual([]);
+    await expect(store.record({ entries: [readEntry()] })).rejects.toThrow(/damaged; the next start/);
+    await store.close();
+    await expect(open(file, 'fail')).rejects.toThrow(/damaged; the next start/);
+    const next = await open(file);
+    expect(next.warnings).toHaveLength(1);
+    await next.record({ entries: [readEntry()] });
+  });
+
+  it('is kept if a check finds no damage after all', async () => {
+    const { file } = await filled();
+    writeFileSync(`${file}.suspect`, '');
+    const store = await open(file);
+    expect([store.warnings, (await store.entries({})).length]).toEqual([[], 50]);
+    expect(existsSync(`${file}.suspect`)).toBe(false);
   });
 
   it('is left unchanged by a program that only reads it', async () => {

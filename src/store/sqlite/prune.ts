@@ -2,33 +2,53 @@ import { entryFrom, touchedKeys } from '../entry-columns.ts';
 import type { Connection } from './connection.ts';
 import { SELECT_ENTRY } from './entry-rows.ts';
 
-/** Number of entries pruned per transaction: so few that other processes do not wait long for the lock. */
-const PRUNE_STEP = 2000;
+/**
+ * Limits of one transaction: so little work that other processes do not wait long for the lock. The
+ * entry of a command that changed many files takes megabytes, and has a row in `touches` for each
+ * file.
+ */
+const [MAX_ENTRIES, MAX_BYTES] = [2000, 4 << 20];
+
+const SELECT_SIZES =
+  'select seq, octet_length(rest) as bytes from entries where seq <= ? order by seq limit ?';
+const DELETE_TOUCHES = 'delete from touches where seq = ? and key in (select value from json_each(?))';
 
 /** Removes the oldest entries up to and including a number. Returns how many were removed. */
 export async function pruneEntries(db: Connection, throughSeq: number): Promise<number> {
   let pruned = 0;
   for (;;) {
-    const count = db.transaction(() => pruneStep(db, throughSeq));
+    const { count, isLast } = db.transaction(() => pruneStep(db, throughSeq));
     pruned += count;
-    if (count < PRUNE_STEP) return pruned;
+    if (isLast) return pruned;
     // Between two steps, let this process answer requests and other processes write.
     await new Promise((resolve) => setImmediate(resolve));
   }
 }
 
-function pruneStep(db: Connection, throughSeq: number): number {
-  const rows = db.sql(`${SELECT_ENTRY} where seq <= ? order by seq limit ?`).all(throughSeq, PRUNE_STEP);
-  const gone = rows.map(entryFrom);
-  const last = gone.at(-1);
-  if (last === undefined) return 0;
+function pruneStep(db: Connection, throughSeq: number): { readonly count: number; readonly isLast: boolean } {
+  // The cast is safe: the select determines the shape.
+  const sizes = db.sql(SELECT_SIZES).all(throughSeq, MAX_ENTRIES) as { seq: number; bytes: number }[];
+  const fitting = sizes.slice(0, fittingCount(sizes));
+  const end = fitting.at(-1)?.seq;
+  if (end === undefined) return { count: 0, isLast: true };
+  const gone = db.sql(`${SELECT_ENTRY} where seq <= ? order by seq`).all(end).map(entryFrom);
   for (const entry of gone) {
-    for (const key of touchedKeys(entry))
-      db.sql('delete from touches where key = ? and seq = ?').run(key, entry.seq);
+    const keys = touchedKeys(entry);
+    if (keys.length > 0) db.sql(DELETE_TOUCHES).run(entry.seq, JSON.stringify(keys));
   }
-  db.sql('delete from entries where seq <= ?').run(last.seq);
-  db.sql('update chain set checkpoint_seq = ?, checkpoint_hash = ?').run(last.seq, last.hash);
+  db.sql('delete from entries where seq <= ?').run(end);
+  db.sql('update chain set checkpoint_seq = ?, checkpoint_hash = ?').run(end, gone.at(-1)?.hash ?? '');
   // Each step of the pragma frees one page; `all` runs it to the end.
   db.sql('pragma incremental_vacuum').all();
-  return gone.length;
+  return { count: gone.length, isLast: fitting.length === sizes.length && sizes.length < MAX_ENTRIES };
+}
+
+/** The number of entries to remove in one transaction; at least one, if there is any. */
+function fittingCount(sizes: readonly { readonly bytes: number }[]): number {
+  let total = 0;
+  const first = sizes.findIndex(({ bytes }, index) => {
+    total += bytes;
+    return index > 0 && total > MAX_BYTES;
+  });
+  return first === -1 ? sizes.length : first;
 }

@@ -14,6 +14,7 @@ import {
 import { startChild } from '../../../test/support/child.ts';
 import { rounds } from '../../../test/support/rounds.ts';
 import { scratch } from '../../../test/support/tree.ts';
+import { verifyChain } from '../../journal/verify.ts';
 import { loadSqlite, migrate } from './driver.ts';
 import { entriesQuery } from './entry-rows.ts';
 import { openSqliteStore } from './sqlite-store.ts';
@@ -178,6 +179,24 @@ describe('the database file', () => {
     await emptyWal(path);
     expect(statSync(path).size).toBeLessThan(600_000);
   });
+});
+
+it('lets others write between large entries while it prunes them', async () => {
+  const path = join(scratch().home, 'state.db');
+  const [store, other] = [await openSqliteStore(path), await openSqliteStore(path)];
+  const effects = Array.from({ length: 12_000 }, (_, i) => effect(`src/file-${i}.ts`, file('x'), file('y')));
+  for (const change of ['c1', 'c2', 'c3', 'c4'])
+    await store.record({ entries: [changeEntry(change, effects)] });
+  const written: Promise<void>[] = [];
+  const writing = setInterval(() => written.push(other.record({ entries: [readEntry()] })), 0);
+  expect(await store.prune(3)).toBe(3);
+  clearInterval(writing);
+  expect(written.length).toBeGreaterThan(0);
+  await Promise.all(written);
+  expect(await store.entries({ key: `${ROOT}/src/file-1.ts`, kinds: ['change'] })).toHaveLength(1);
+  expect(await verifyChain(store)).toMatchObject({ ok: true });
+  await store.close();
+  await other.close();
 });
 
 describe('opening a database fails with a fault that names it:', () => {

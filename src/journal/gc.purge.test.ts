@@ -1,7 +1,10 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { ROOT, readEntry } from '../../test/store/samples.ts';
 import { desk, ok, refusal } from '../../test/support/desk.ts';
+import { scratch } from '../../test/support/tree.ts';
+import { fingerprintOf } from '../disk/read.ts';
 import { openState } from '../store/open-state.ts';
 import { purgeImages } from './gc.ts';
 
@@ -37,6 +40,25 @@ it('purges every image of one file, before-images and shown bytes alike, and jou
   await ok(t.session.undo({}));
   expect(t.text('other.txt')).toBe('other.txt two\n');
   await refusal(t.session.undo({ path: 'private.txt' }), 'NOT_FOUND');
+});
+
+it('purges the images of a folder, including those that only a closed session was shown', async () => {
+  const { home } = scratch();
+  const { store, images, ...state } = await openState(`sqlite:${join(home, 'lookfirst.db')}`, {
+    home,
+    durability: 'none',
+  });
+  const shown = ['private/deep/key.txt', 'private/key.txt', 'private-not/key.txt'];
+  for (const path of shown) {
+    const bytes = Buffer.from(path);
+    const fingerprint = fingerprintOf(bytes);
+    await images.keepBytes(bytes, fingerprint);
+    await store.record({ entries: [readEntry({ path, sha256: fingerprint.sha256 })] });
+  }
+  const request = { key: `${ROOT}/private`, nowMs: 5, dryRun: false };
+  expect(await purgeImages({ store, images }, request)).toMatchObject({ count: 2 });
+  expect(await images.usage()).toMatchObject({ count: 1 });
+  await state.close();
 });
 
 it('purges only the images of secret files; before that, only their owner can read them', async () => {

@@ -3,6 +3,7 @@ import { isWithin } from '../model/path.ts';
 import type { SessionRecord } from '../model/session-record.ts';
 import type { Sighting } from '../model/sighting.ts';
 import { countOf } from '../report/amounts.ts';
+import { plainKey } from '../store/entry-columns.ts';
 import type { Images, ImageUsage, KeptImage } from '../store/images.ts';
 import { type EntryFilter, type SessionFilter, type Store, walkEntries } from '../store/store.ts';
 import { isSecretPath } from '../text/secrets.ts';
@@ -374,9 +375,9 @@ async function hashesOf(store: Store, purged: string | undefined): Promise<Reado
       hashes.add(sha256);
   for await (const { sightings } of withSightings(store, await store.sessions()))
     for (const { key, fingerprint } of sightings) if (isPurged(key)) hashes.add(fingerprint?.sha256 ?? '');
-  const reads = { ...(purged === undefined ? {} : { key: purged }), kinds: ['read'] } as const;
-  for await (const { sha256 = '', path } of walkEntries(store, reads))
-    if (purged !== undefined || isPurged(path)) hashes.add(sha256);
+  // A closed session's sightings are gone, but its reads are still in the journal.
+  for await (const entry of walkEntries(store, { kinds: ['read'] }))
+    if (isPurged(entry.key ?? plainKey(entry))) hashes.add(entry.sha256 ?? '');
   hashes.delete('');
   return hashes;
 }

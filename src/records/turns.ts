@@ -3,7 +3,7 @@ import type { Entry } from '../model/entry.ts';
 import { defined } from '../model/record.ts';
 import type { SessionRecord } from '../model/session-record.ts';
 import type { GitPosition, TurnMark } from '../model/turn.ts';
-import { walkEntries } from '../store/store.ts';
+import { type EntryFilter, type Store, walkEntries } from '../store/store.ts';
 import type { Records } from './records.ts';
 import type { Scope } from './scope.ts';
 
@@ -35,7 +35,8 @@ interface TurnRequest {
 
 /** The turns in a scope, newest first. A turn of a session includes what its sub-agents did. */
 export async function turnViews(records: Records, request: TurnRequest): Promise<TurnView[]> {
-  const marks = await marksFor(records, request);
+  const families = new Families(await records.store.sessions());
+  const marks = await marksFor(records, request, families);
   const oldest = marks.at(-1);
   if (oldest === undefined) return [];
   // A change belongs to the newest turn before it, so every turn since the oldest requested one is
@@ -44,13 +45,19 @@ export async function turnViews(records: Records, request: TurnRequest): Promise
   const all: Entry[] = [];
   for await (const entry of walkEntries(records.store, { ...filter, afterSeq: oldest.seq - 1 }))
     all.push(entry);
-  const families = new Families(await records.store.sessions());
   const isFirst = unlessRepeated(all);
   const isOwn = request.session === undefined ? unlessInherited(all, families) : () => true;
   const isShown = (entry: Entry): boolean => isFirst(entry) && isOwn(entry);
   const byMark = changesByMark(all.filter(isShown), families);
   const history = new UndoHistory(all);
-  return marks.filter(isShown).map((mark) => viewOf(mark, byMark.get(mark.seq) ?? [], history));
+  return marks
+    .filter(isShown)
+    .slice(0, limitOf(request))
+    .map((mark) => viewOf(mark, byMark.get(mark.seq) ?? [], history));
+}
+
+function limitOf({ limit = 0 }: TurnRequest): number {
+  return limit === 0 ? Infinity : limit;
 }
 
 /**
@@ -79,18 +86,36 @@ function unlessInherited(entries: readonly Entry[], families: Families): (entry:
     );
 }
 
-async function marksFor({ store }: Records, request: TurnRequest): Promise<Entry[]> {
+/**
+ * The entries that begin the requested turns, newest first. A turn has several entries if its
+ * session works in several workspaces, or if its sub-agents name it. All of them count as one.
+ */
+async function marksFor({ store }: Records, request: TurnRequest, families: Families): Promise<Entry[]> {
   const { scope, session, name } = request;
-  const limit = request.limit === undefined || request.limit === 0 ? Infinity : request.limit;
   const filter = { ...scope.filter, kinds: ['turn'], ...(session === undefined ? {} : { session }) } as const;
+  const limit = limitOf(request);
+  if (name === undefined && limit < Infinity) return newestMarks(store, filter, { limit, families });
   const marks: Entry[] = [];
-  const most = name === undefined && limit < Infinity ? { limit } : {};
-  for await (const entry of walkEntries(store, { ...filter, ...most })) {
-    if (name !== undefined && entry.turn !== name && entry.label !== name) continue;
-    marks.push(entry);
-    if (marks.length >= limit) break;
-  }
+  for await (const entry of walkEntries(store, filter))
+    if (name === undefined || entry.turn === name || entry.label === name) marks.push(entry);
   return marks;
+}
+
+/** How many entries of a turn are expected. If turns have more, further entries are fetched. */
+const MARKS_PER_TURN = 4;
+
+async function newestMarks(
+  store: Store,
+  filter: EntryFilter,
+  { limit, families }: { readonly limit: number; readonly families: Families },
+): Promise<Entry[]> {
+  const idOf = ({ session, turn }: Entry): string => JSON.stringify([families.topOf(session), turn]);
+  for (let most = limit * MARKS_PER_TURN; ; most *= MARKS_PER_TURN) {
+    const marks = await store.entries({ ...filter, limit: most });
+    const turns = new Set(marks.map(idOf));
+    const wanted = new Set([...turns].slice(0, limit));
+    if (turns.size > limit || marks.length < most) return marks.filter((mark) => wanted.has(idOf(mark)));
+  }
 }
 
 /** The parent of each sub-agent's session. */
@@ -120,6 +145,21 @@ export class Families {
       visited.add(id);
     }
     return false;
+  }
+
+  /** The session itself or, for a sub-agent, the session at the top of its family. */
+  topOf(member: string): string {
+    const visited = new Set<string>();
+    let top = member;
+    for (
+      let id: string | undefined = member;
+      id !== undefined && !visited.has(id);
+      id = this.#parents.get(id)
+    ) {
+      visited.add(id);
+      top = id;
+    }
+    return top.split('/')[0] ?? top;
   }
 }
 

@@ -79,6 +79,23 @@ describe('the list of turns', () => {
     expect(newest?.files).toEqual(['a.txt', 'new/b.txt', 'sub0.txt', 'sub1.txt']);
   });
 
+  it('counts a turn once for its limit, however many sub-agents name it', async () => {
+    const t = await twoTurns();
+    for (let i = 0; i < 9; i += 1) {
+      const helper = await t.open({ session: `agent/helper-${i}` });
+      await helper.beginTurn({ turn: 'p2' });
+      await ok(helper.write(`sub${i}.txt`, 'x\n'));
+    }
+    const scope = new Scope({ cwd: t.root });
+    const listed = async (limit: number): Promise<unknown> =>
+      (await turnViews(t.records, { scope, limit })).map(({ turn, session }) => [turn, session]);
+    expect(await listed(1)).toEqual([['p2', 'agent']]);
+    expect(await listed(2)).toEqual([
+      ['p2', 'agent'],
+      ['p1', 'agent'],
+    ]);
+  });
+
   it('distinguishes turns with the same name in two sessions', async () => {
     const t = await twoTurns();
     const other = await t.open({ session: 'other' });

@@ -4,8 +4,10 @@ import { setImmediate } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { BARE_SIGHTING, sessionRecord } from '../../test/store/samples.ts';
 import { scratch } from '../../test/support/tree.ts';
+import { Ledger } from '../ledger/ledger.ts';
 import { Sessions } from '../session/sessions.ts';
-import { fileView } from './status-views.ts';
+import { status } from '../session/status.ts';
+import { filesSeenBy, fileView, sessionFreshness } from './status-views.ts';
 
 it('queries thousands of sessions in steps, because a fleet store must answer each query in time', async () => {
   const { root, home } = scratch();
@@ -32,4 +34,28 @@ it('queries thousands of sessions in steps, because a fleet store must answer ea
   const outcome = await fileView(sessions, { cwd: root, path: 'a.txt', sessions: records });
   expect(outcome.ok && outcome.view.seenBy.length).toBe(1000);
   expect(most).toBeLessThanOrEqual(200);
+});
+
+it('counts and lists every file that a session has seen, however many, but no listed folder', async () => {
+  const { root, home } = scratch();
+  const sessions = await Sessions.open({ roots: [root], home, store: 'memory:' });
+  onTestFinished(() => sessions.close());
+  const { world } = sessions;
+  const session = sessionRecord('s', { root });
+  // The files do not exist, so that all of them count as deleted since.
+  const files = Array.from({ length: 150 }, (_, n) => ({
+    ...BARE_SIGHTING,
+    key: join(root, `f${n}`),
+    atMs: n,
+  }));
+  const folders = files.map(
+    (each) => ({ ...each, key: `${each.key}-d`, how: 'listing', atMs: 1000 }) as const,
+  );
+  const sightings = [...files, ...folders].map((sighting) => ({ session: 's', sighting }));
+  await world.store.record({ session, sightings });
+  expect(await sessionFreshness(sessions, session)).toMatchObject({ seen: 150, outOfDate: 150 });
+  expect(await filesSeenBy(sessions, 's')).toHaveLength(150);
+  const shown = await status(world, new Ledger({ ...world, session: 's' }), undefined);
+  expect(shown.ok && shown.files.map(({ path }) => path).slice(0, 2)).toEqual(['f149', 'f148']);
+  expect(shown.ok && shown.files).toHaveLength(100);
 });

@@ -101,8 +101,19 @@ export async function fileView(
 
 /** The files a session has seen, most recently seen first. */
 export async function filesSeenBy({ world }: Sessions, session: string): Promise<readonly FileStatus[]> {
-  const seen = await status(world, new Ledger({ ...world, session }), undefined);
-  return seen.ok ? seen.files : [];
+  return (await allSeenBy(world, session)).files;
+}
+
+/** Everything that a session has seen, and the status of each file among it. */
+async function allSeenBy(
+  world: World,
+  session: string,
+): Promise<{ readonly sightings: readonly Sighting[]; readonly files: readonly FileStatus[] }> {
+  const ledger = new Ledger({ ...world, session });
+  const sightings = await ledger.all();
+  holdAll(ledger, new Map(sightings.map((sighting) => [sighting.key, sighting])));
+  const seen = await status(world, ledger, undefined, Infinity);
+  return { sightings, files: seen.ok ? seen.files : [] };
 }
 
 /** The newest change of the workspaces in a scope. */
@@ -129,17 +140,15 @@ interface SessionFreshness {
   readonly lastMs: number;
 }
 
-export async function sessionFreshness(sessions: Sessions, record: SessionRecord): Promise<SessionFreshness> {
-  const { world } = sessions;
-  const ledger = new Ledger({ ...world, session: record.id });
-  const all = await ledger.all();
-  holdAll(ledger, new Map(all.map((sighting) => [sighting.key, sighting])));
-  const seen = await status(world, ledger, undefined);
-  const files = seen.ok ? seen.files : [];
+export async function sessionFreshness(
+  { world }: Sessions,
+  record: SessionRecord,
+): Promise<SessionFreshness> {
+  const { sightings, files } = await allSeenBy(world, record.id);
   return {
-    seen: all.filter((sighting) => sighting.how !== 'listing').length,
+    seen: sightings.filter((sighting) => sighting.how !== 'listing').length,
     outOfDate: files.filter(({ freshness }) => freshness === 'stale' || freshness === 'deleted').length,
-    lastMs: lastUsedMs(record, all),
+    lastMs: lastUsedMs(record, sightings),
   };
 }
 

@@ -8,14 +8,18 @@ import type { FileStatus, Freshness, StatusResult } from '../model/results.ts';
 import { type Sighting, type SightingFlags, showsAll } from '../model/sighting.ts';
 import type { Outcome } from '../model/verdict.ts';
 
-/** Maximum number of files in an answer about all files. The most recently seen files are shown. */
+/** Maximum number of files in an agent's answer about all files. The most recently seen files are shown. */
 const MAX_FILES = 100;
 
-/** Reports the seen lines of a file, or of all files, and whether the files have changed since. */
+/**
+ * Reports the seen lines of a file, or of all files, and whether the files have changed since.
+ * `limit`: maximum number of files, if no path is given.
+ */
 export async function status(
   world: World,
   ledger: Ledger,
   path: string | undefined,
+  limit: number = MAX_FILES,
 ): Promise<Outcome<StatusResult>> {
   if (path !== undefined) {
     const found = await viewAt(world, ledger, path);
@@ -24,10 +28,10 @@ export async function status(
     const { sighting } = found.view;
     return { ok: true, files: file === undefined ? [] : [{ ...file, ...revisionSeen(world, sighting) }] };
   }
-  const seen = [...(await ledger.all())].sort((a, b) => b.atMs - a.atMs).slice(0, MAX_FILES);
+  const files = (await ledger.all()).filter(({ how }) => how !== 'listing');
+  const seen = files.sort((a, b) => b.atMs - a.atMs).slice(0, limit);
   const views: StatusView[] = [];
   for (const sighting of seen) {
-    if (sighting.how === 'listing') continue;
     const found = await viewAt(world, ledger, sighting.key);
     if (found.ok) views.push(found.view);
   }

@@ -2,12 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { dirname, parse, relative, resolve } from 'node:path';
 import { readSnapshot } from '../disk/read.ts';
 import type { Entry, Side } from '../model/entry.ts';
+import { Fault } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { Policy } from '../model/policy.ts';
 import { defined } from '../model/record.ts';
 import { type Outcome, refused } from '../model/verdict.ts';
 import { headRevision, repositoryAround } from '../process/git.ts';
 import { unreadableRefusal } from '../session/reading.ts';
+import type { Images } from '../store/images.ts';
 import { walkEntries } from '../store/store.ts';
 import { looksBinary } from '../text/decode.ts';
 import { diffLines } from '../text/diff.ts';
@@ -65,13 +67,14 @@ export async function blame(records: Records, { cwd, path, secrets }: BlameOptio
   const { absolute, key, live, fingerprint } = found;
   const bytesOf = async (wanted: Fingerprint): Promise<Uint8Array | undefined> => {
     if (wanted.sha256 === fingerprint.sha256) return live;
-    if (wanted.size > MAX_BYTES || !(await records.images.has(wanted.sha256))) return undefined;
-    return records.images.read(wanted);
+    if (wanted.size > MAX_BYTES) return undefined;
+    return keptBytes(records.images, wanted);
   };
   const course = new Course();
   for (const { entry, before, after } of await versionsOf(records, key)) {
-    if (before.kind === 'file') await course.foundAs(before.fingerprint, bytesOf, entry.atMs);
-    await course.becomes(after, bytesOf, originOf(entry));
+    const isKnown = before.kind !== 'file' || (await course.foundAs(before.fingerprint, bytesOf, entry.atMs));
+    // If the bytes before a change are not known, the lines that it wrote are not known either.
+    await course.becomes(after, bytesOf, isKnown ? originOf(entry) : {});
   }
   await course.foundAs(fingerprint, bytesOf, undefined);
   const clients = await records.clientsOf(course.origins.flatMap((origin) => origin.session ?? []));
@@ -88,6 +91,17 @@ export async function blame(records: Records, { cwd, path, secrets }: BlameOptio
     };
   });
   return { ok: true, absolute, lines };
+}
+
+/** Stored bytes; undefined if they are not stored, or if another program has overwritten them. */
+async function keptBytes(images: Images, wanted: Fingerprint): Promise<Uint8Array | undefined> {
+  if (!(await images.has(wanted.sha256))) return undefined;
+  try {
+    return await images.read(wanted);
+  } catch (error) {
+    if (error instanceof Fault) return undefined;
+    throw error;
+  }
 }
 
 interface LiveFile {
@@ -162,12 +176,12 @@ class Course {
 
   /**
    * Sets the bytes that the file has at this point of its history. If they differ from the last
-   * known bytes, another program has changed the file.
+   * known bytes, another program has changed the file. False if the bytes are not stored.
    */
-  async foundAs(fingerprint: Fingerprint, bytesOf: BytesOf, atMs: number | undefined): Promise<void> {
-    if (fingerprint.sha256 === this.#sha256 && this.#bytes !== undefined) return;
+  async foundAs(fingerprint: Fingerprint, bytesOf: BytesOf, atMs: number | undefined): Promise<boolean> {
+    if (fingerprint.sha256 === this.#sha256 && this.#bytes !== undefined) return true;
     const bytes = await bytesOf(fingerprint);
-    if (bytes === undefined) return;
+    if (bytes === undefined) return false;
     const isFirst = this.#changedMs === undefined;
     const outside: LineOrigin = {
       outside: true,
@@ -175,6 +189,7 @@ class Course {
       ...(atMs === undefined ? {} : { atMs }),
     };
     this.#take(bytes, fingerprint.sha256, isFirst ? {} : outside);
+    return true;
   }
 
   /**

@@ -1,4 +1,4 @@
-import { renameSync } from 'node:fs';
+import { readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openJournal } from '../../src/records/open-journal.ts';
@@ -132,6 +132,19 @@ describe('blame', () => {
     await t.put('large.txt', 'x'.repeat((8 << 20) + 1));
     const { code, stderr } = await lookfirst(t, ['blame', 'large.txt']);
     expect([code, stderr]).toEqual([2, 'refusing to read large.txt: it is too large (8.0 MB) [TOO_LARGE]\n']);
+  });
+
+  it.each<[string, (image: string) => void]>([
+    ['removed', (image) => rmSync(image)],
+    ['overwritten', (image) => writeFileSync(image, 'other')],
+  ])('names no session for lines if the earlier bytes were %s', async (_how, spoil) => {
+    const t = await scene();
+    await t.other.close();
+    await t.session.close();
+    const images = join(t.home, 'images');
+    for (const entry of readdirSync(images, { recursive: true, withFileTypes: true }))
+      if (/^[0-9a-f]{64}/.test(entry.name)) spoil(join(entry.parentPath, entry.name));
+    expect(new Set(await writers(t, 'a.txt'))).toEqual(new Set(['-']));
   });
 
   it('refuses a file that is not text', async () => {

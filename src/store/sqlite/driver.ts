@@ -68,6 +68,8 @@ interface Cause {
   readonly reason: string;
   /** SQLite's result code. Some drivers omit it from some errors, but the message is always there. */
   readonly code: number;
+  /** An extended result code that has another basic code, but this meaning. */
+  readonly extended?: number;
   readonly words: RegExp;
   /** Error codes of the file system with the same meaning. */
   readonly errnos?: readonly string[];
@@ -94,6 +96,8 @@ const CAUSES: readonly Cause[] = [
   {
     reason: 'full',
     code: 13,
+    // SQLITE_IOERR_SHMSIZE: there is no room for the shared memory (-shm) beside the database.
+    extended: 4874,
     words: /is full/,
     errnos: ['ENOSPC', 'EDQUOT'],
     sentence: 'the disk of the state folder is full',
@@ -122,10 +126,12 @@ export function storeFault(error: unknown, file: string): Fault {
 
 function causeOf(error: unknown, said: string): Cause | undefined {
   const errno = errnoOf(error);
+  const extended = extendedCode(error);
   const code = resultCode(error);
   return CAUSES.find((cause) => {
     if (errno !== undefined && cause.errnos?.includes(errno)) return true;
-    return code === undefined ? cause.words.test(said) : cause.code === code;
+    if (extended === undefined) return cause.words.test(said);
+    return cause.code === code || cause.extended === extended;
   });
 }
 
@@ -143,8 +149,13 @@ function isBusy(error: unknown): boolean {
 
 /** The result code without its extended part, or undefined if the error has none. */
 function resultCode(error: unknown): number | undefined {
+  const code = extendedCode(error);
+  return code === undefined ? undefined : code & 0xff;
+}
+
+function extendedCode(error: unknown): number | undefined {
   if (!(error instanceof Error) || !('errcode' in error)) return undefined;
-  return typeof error.errcode === 'number' ? error.errcode & 0xff : undefined;
+  return typeof error.errcode === 'number' ? error.errcode : undefined;
 }
 
 const BUSY_TIMEOUT_MS = 5000;

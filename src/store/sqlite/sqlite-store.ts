@@ -59,7 +59,12 @@ export async function openSqliteStore(
   options: OpenOptions = { damaged: 'fail' },
 ): Promise<Store> {
   const store = new SqliteStore(await openConnection(file, options), options.durability);
-  await store.begin();
+  try {
+    await store.begin();
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
   return new LateNotes(store, { peers: peersOn(file) });
 }
 

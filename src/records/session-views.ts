@@ -55,6 +55,34 @@ export async function placedSessions(
   });
 }
 
+/** Up to this number, all sessions are listed anyway, so their order is not worth further queries. */
+const FEW_SESSIONS = 20;
+/** Number of concurrent queries. Each is a round trip, and a fleet may have thousands of sessions. */
+const AT_ONCE = 64;
+
+/**
+ * Sorts sessions by their last use, newest first. Records have only the times of opening and
+ * closing, so the newest journal entry of each open session counts as well. Otherwise a list of the
+ * newest sessions would lack one that was opened long ago and is in use.
+ */
+export async function byLastUse<T extends SessionRecord>(
+  { store }: Pick<Records, 'store'>,
+  records: readonly T[],
+): Promise<readonly T[]> {
+  if (records.length <= FEW_SESSIONS) return records;
+  const open = records.filter(({ closedMs }) => closedMs === undefined);
+  const used = new Map<string, number>();
+  for (let at = 0; at < open.length; at += AT_ONCE)
+    await Promise.all(
+      open.slice(at, at + AT_ONCE).map(async ({ id }) => {
+        const [newest] = await store.entries({ session: id, limit: 1 });
+        used.set(id, newest?.atMs ?? 0);
+      }),
+    );
+  const lastMs = (record: T): number => Math.max(record.lastMs, used.get(record.id) ?? 0);
+  return records.toSorted((a, b) => lastMs(b) - lastMs(a));
+}
+
 /** A session in the form shown to users. */
 export interface SessionView extends PlacedSession {
   /** A session whose process was killed stays `open` until the user forgets it or it expires. */
@@ -77,9 +105,10 @@ export async function* sessionViews(
   { scope, session, limit }: SessionRequest,
 ): AsyncGenerator<SessionView> {
   const { store } = journal;
-  const records = (await store.sessions())
-    .filter((record) => scope.includes(record.root) && record.id === (session ?? record.id))
-    .slice(0, limit === 0 ? undefined : limit);
+  const known = (await store.sessions()).filter(
+    (record) => scope.includes(record.root) && record.id === (session ?? record.id),
+  );
+  const records = (await byLastUse(journal, known)).slice(0, limit === 0 ? undefined : limit);
   const placed = await placedSessions(journal, scope, records);
   for await (const { record, sightings } of withSightings(store, placed))
     yield {

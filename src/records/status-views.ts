@@ -10,7 +10,7 @@ import { status } from '../session/status.ts';
 import type { Records } from './records.ts';
 import type { Scope } from './scope.ts';
 import { canonicalPath } from './scope.ts';
-import { lastUsedMs, type PlacedSession, placedSessions } from './session-views.ts';
+import { byLastUse, lastUsedMs, type PlacedSession, placedSessions } from './session-views.ts';
 
 /**
  * The sessions in a scope, and the roots of their workspaces. Also includes the root of the newest
@@ -39,7 +39,10 @@ export async function surroundings(
     // Leave out notices, because notices about the whole state name no workspace.
     store.entries({ ...scope.filter, kinds: ['session', 'change', 'read'], limit: 1 }),
   ]);
-  const all = known.filter((record) => scope.includes(record.root));
+  const all = await byLastUse(
+    records,
+    known.filter((record) => scope.includes(record.root)),
+  );
   const shown = detail === 'bare' ? 0 : MAX_PLACED;
   const placed = await placedSessions(records, scope, all.slice(0, shown));
   const sessions = [...placed, ...all.slice(shown)];

@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
@@ -33,6 +33,15 @@ describe.each([undefined, 'owner' as const])('Locks (%s)', (use) => {
   locksConformance(`locks of one machine (${use ?? 'kernel'})`, (home, holder) =>
     openLocks(home, use, `${process.pid}-${holder}`),
   );
+
+  it('can be released and closed after the state folder was deleted', async () => {
+    const { home } = scratch();
+    const locks = openLocks(home, use);
+    const release = (await locks.acquire(['/w/a'], 100)) ?? expect.unreachable();
+    rmSync(home, { recursive: true });
+    release();
+    locks.close();
+  });
 
   it('returns undefined if a key cannot be locked in time', async () => {
     const { home } = scratch();

@@ -320,9 +320,8 @@ export function openProcessLock({ file, folder, owner, isAlive }: ProcessLockOpt
 }
 
 /**
- * Locks by files, for systems without kernel locks. An exclusive lock is a file per slot, a shared
- * lock a file per slot and owner. Owners include the process start time, because process ids are
- * reused.
+ * Locks by files, for systems without kernel locks: exclusive ones per slot, shared ones per slot and owner. Owners
+ * include the process start time, because process ids are reused. A file that is missing counts as released.
  */
 function openOwnerLock(folder: string, owner: string, isAlive: (owner: string) => boolean): ProcessLock {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -330,6 +329,7 @@ function openOwnerLock(folder: string, owner: string, isAlive: (owner: string) =
   writeFileSync(own, owner, { mode: 0o600 });
   const fileOf = (slot: number): string => join(folder, slot.toString(36));
   const markOf = (slot: number): string => `${fileOf(slot)}~${owner}`;
+  const unlink = (file: string): void => unlessMissing(() => unlinkSync(file));
   const isHeld = (file: string): boolean => {
     const holder = holderOf(file);
     if (holder === undefined) return false;
@@ -360,8 +360,8 @@ function openOwnerLock(folder: string, owner: string, isAlive: (owner: string) =
   };
   return {
     tryAcquire: (slot, sharing = 'alone') => (sharing === 'alone' ? takeAlone(slot) : takeTogether(slot)),
-    release: (slot, sharing = 'alone') => unlinkSync(sharing === 'alone' ? fileOf(slot) : markOf(slot)),
-    close: () => unlinkSync(own),
+    release: (slot, sharing = 'alone') => unlink(sharing === 'alone' ? fileOf(slot) : markOf(slot)),
+    close: () => unlink(own),
   };
 }
 

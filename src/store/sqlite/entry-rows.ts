@@ -1,22 +1,8 @@
 import { hash } from 'node:crypto';
 import type { Entry, NewEntry } from '../../model/entry.ts';
 import { inCanonicalOrder, linkText } from '../chain.ts';
-import {
-  ancestorsOf,
-  column,
-  entryFrom,
-  entryValues,
-  fromColumn,
-  INDEXED,
-  touchedKeys,
-} from '../entry-columns.ts';
-import {
-  type ChainLink,
-  CLAIM_KINDS,
-  type EntryFilter,
-  RECENT_ENTRIES,
-  type RecentEntries,
-} from '../store.ts';
+import { ancestorsOf, column, entryValues, fromColumn, INDEXED, touchedKeys } from '../entry-columns.ts';
+import { type ChainLink, CLAIM_KINDS, type EntryFilter } from '../store.ts';
 import type { Connection } from './connection.ts';
 import { FREQUENT_KINDS, IS_RARE, type SqlValue } from './driver.ts';
 
@@ -114,20 +100,6 @@ function addKeys(
   else add(`(${touched} or rtrim(root, '/') || '/' || path in ${list})`, ...bound, ...bound);
 }
 
-const KINDS = CLAIM_KINDS.map((kind) => `'${kind}'`).join(', ');
-const SELECT_RECENT = `${SELECT_ENTRY} where seq > ? and kind in (${KINDS}) order by seq`;
-/**
- * Selects all claims (reservations of files by a session) up to an entry number. `SELECT_RECENT`
- * selects the newer entries.
- */
-const SELECT_CLAIMS = `${SELECT_ENTRY} where kind = 'claim' and seq <= ? order by seq`;
-
-/**
- * `MAX_OWN`: maximum number of entries that `RecentRows` keeps in memory. `MAX_EFFECTS`: maximum
- * number of effects of each entry. A command's entry may have megabytes of effects.
- */
-const [MAX_OWN, MAX_EFFECTS] = [64, 100];
-
 /** From this many keys on, one statement inserts all of them. */
 const KEYS_AT_ONCE = 64;
 
@@ -215,56 +187,6 @@ export class ChainRows {
 export function linkIn(db: Connection, select: string): ChainLink {
   const { seq, hash: digest } = db.sql(select).get() as ChainLink;
   return { seq, hash: digest };
-}
-
-/**
- * Finds new entries by number. Keeps the entries that this connection appended in memory, so that it queries the
- * database only after another connection has written.
- */
-export class RecentRows {
-  readonly #db: Pick<Connection, 'sql'>;
-  readonly #versionNow: () => number;
-  /** Number of the newest entry that this connection knows. */
-  #newest = 0;
-  /** The database version for which `#newest` is valid. */
-  #version = -1;
-  /** All entries of {@link CLAIM_KINDS} with numbers above `after`, up to `through`. */
-  #own: { after: number; through: number; entries: Entry[] } = { after: 0, through: -1, entries: [] };
-
-  constructor(db: Pick<Connection, 'sql'>, versionNow: () => number) {
-    this.#db = db;
-    this.#versionNow = versionNow;
-  }
-
-  /** Adds entries that this connection appended. Its own writes do not change the version. */
-  appended({ after, head, recent }: Appended): void {
-    this.#newest = head.seq;
-    if (this.#own.through !== after) this.#own = { after, through: after, entries: [] };
-    const own = this.#own;
-    own.through = head.seq;
-    own.entries.push(...recent);
-    const last = recent.at(-1);
-    const isLarge = recent.some(({ effects = [] }) => effects.length > MAX_EFFECTS);
-    if (last !== undefined && (isLarge || own.entries.length > MAX_OWN))
-      this.#own = { after: last.seq, through: head.seq, entries: [] };
-  }
-
-  /** The entries after a cursor, which is the number of the last returned entry. */
-  after(cursor: number): RecentEntries {
-    const version = this.#versionNow();
-    if (version !== this.#version) this.#newest = (this.#db.sql(SELECT_HEAD).get() as ChainLink).seq;
-    this.#version = version;
-    if (cursor === this.#newest) return { entries: [], cursor };
-    const { after: known, through, entries: own } = this.#own;
-    // Search from the end: the entries are sorted by number, and usually only the newest follow the
-    // cursor.
-    if (cursor >= known && through === this.#newest)
-      return { entries: own.slice(own.findLastIndex(({ seq }) => seq <= cursor) + 1), cursor: through };
-    const after = cursor === 0 ? Math.max(0, this.#newest - RECENT_ENTRIES) : cursor;
-    const older = cursor === 0 && after > 0 ? this.#db.sql(SELECT_CLAIMS).all(after) : [];
-    const entries = [...older, ...this.#db.sql(SELECT_RECENT).all(after)].map(entryFrom);
-    return { entries, cursor: Math.max(this.#newest, entries.at(-1)?.seq ?? 0) };
-  }
 }
 
 /**

@@ -32,7 +32,6 @@ import {
   confirmPage,
   entriesQuery,
   linkIn,
-  RecentRows,
   SELECT_CHECKPOINT,
   SELECT_ENTRY,
   SELECT_HEAD,
@@ -40,6 +39,7 @@ import {
 } from './entry-rows.ts';
 import { pruneEntries } from './prune.ts';
 import { PendingRows, Recalled } from './recalled.ts';
+import { RecentRows } from './recent-rows.ts';
 
 /** From this number of keys on, `recallMany` first reads which keys the session has seen. */
 const MANY_KEYS = 1000;

@@ -99,7 +99,9 @@ export class ClaimBoard {
 
   #refresh(): void {
     try {
-      const { entries, cursor } = this.#options.store.recent(this.#cursor);
+      const { store, claimMs, now } = this.#options;
+      // The claims of older changes have ended.
+      const { entries, cursor } = store.recent(this.#cursor, now() - claimMs);
       this.#cursor = cursor;
       for (const entry of entries) this.#take(entry);
       if (entries.length > 0) this.#dropEnded();

@@ -172,8 +172,8 @@ export class LateNotes implements Store {
   }
 
   /** The recent entries that affect claims. Waiting notes of reads need not be written first: reads claim nothing. */
-  recent(cursor: number): RecentEntries {
-    return this.#store.recent(cursor);
+  recent(cursor: number, changesSinceMs?: number): RecentEntries {
+    return this.#store.recent(cursor, changesSinceMs);
   }
 
   /** The pending changes. Waiting notes of reads need not be written first: they contain no changes. */

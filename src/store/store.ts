@@ -49,9 +49,9 @@ export interface Store {
    * Entries of {@link CLAIM_KINDS} since the cursor of an earlier answer, oldest first; with cursor
    * 0, recent ones. They show which sessions work on which files. Synchronous, because every read
    * and change calls it. A network store answers from memory, so entries of other processes may be
-   * seconds late.
+   * seconds late. `changesSinceMs`: a store may leave out older changes.
    */
-  recent(cursor: number): RecentEntries;
+  recent(cursor: number, changesSinceMs?: number): RecentEntries;
   /**
    * Changes that are announced and not finished. Every change queries the pending changes of its
    * own files, so a store must fetch only what matches.

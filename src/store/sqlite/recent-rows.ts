@@ -5,7 +5,13 @@ import type { Connection } from './connection.ts';
 import { type Appended, SELECT_ENTRY, SELECT_HEAD } from './entry-rows.ts';
 
 const KINDS = CLAIM_KINDS.map((kind) => `'${kind}'`).join(', ');
-const SELECT_RECENT = `${SELECT_ENTRY} where seq > ? and kind in (${KINDS}) order by seq`;
+/**
+ * Selects new entries. Leaves out changes before a time: a command's entry may have megabytes of
+ * effects, and parsing those of the last days would delay the start of every process.
+ */
+const SELECT_RECENT =
+  `${SELECT_ENTRY} where seq > ? and kind in (${KINDS}) ` +
+  "and (kind <> 'change' or at_ms >= ?) order by seq";
 /**
  * Selects all claims (reservations of files by a session) up to an entry number. `SELECT_RECENT`
  * selects the newer entries.
@@ -50,8 +56,11 @@ export class RecentRows {
       this.#own = { after: last.seq, through: head.seq, entries: [] };
   }
 
-  /** The entries after a cursor, which is the number of the last returned entry. */
-  after(cursor: number): RecentEntries {
+  /**
+   * The entries after a cursor, which is the number of the last returned entry. Leaves out changes before
+   * `changesSinceMs` that other connections made.
+   */
+  after(cursor: number, changesSinceMs: number): RecentEntries {
     const version = this.#versionNow();
     if (version !== this.#version) this.#newest = (this.#db.sql(SELECT_HEAD).get() as ChainLink).seq;
     this.#version = version;
@@ -63,7 +72,7 @@ export class RecentRows {
       return { entries: own.slice(own.findLastIndex(({ seq }) => seq <= cursor) + 1), cursor: through };
     const after = cursor === 0 ? Math.max(0, this.#newest - RECENT_ENTRIES) : cursor;
     const older = cursor === 0 && after > 0 ? this.#db.sql(SELECT_CLAIMS).all(after) : [];
-    const entries = [...older, ...this.#db.sql(SELECT_RECENT).all(after)].map(entryFrom);
+    const entries = [...older, ...this.#db.sql(SELECT_RECENT).all(after, changesSinceMs)].map(entryFrom);
     return { entries, cursor: Math.max(this.#newest, entries.at(-1)?.seq ?? 0) };
   }
 }

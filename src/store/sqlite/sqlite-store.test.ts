@@ -76,6 +76,19 @@ describe('recent entries', () => {
   });
 });
 
+it('leaves out old changes, whose entries may be large, but no other recent entries', async () => {
+  const path = join(scratch().home, 'state.db');
+  const [store, other] = [await openSqliteStore(path), await openSqliteStore(path)];
+  const turn = { kind: 'turn', atMs: 1, session: 's', root: ROOT, turn: 't' } as const;
+  const changes = [10, 20, 30].map((atMs) => changeEntry(`c${atMs}`, [], { atMs }));
+  await store.record({ entries: [turn, ...changes] });
+  const { entries, cursor } = other.recent(0, 20);
+  expect(entries.map(({ change, kind }) => change ?? kind)).toEqual(['turn', 'c20', 'c30']);
+  expect(other.recent(cursor, 20).entries).toEqual([]);
+  await store.close();
+  await other.close();
+});
+
 describe('pending changes', () => {
   it('are found at once, whichever connection announced and settled them', async () => {
     const path = join(scratch().home, 'state.db');

@@ -245,8 +245,8 @@ class SqliteStore implements Store {
     return read;
   }
 
-  recent(cursor: number): RecentEntries {
-    return this.#db.attempt(() => this.#recent.after(cursor));
+  recent(cursor: number, changesSinceMs: number = 0): RecentEntries {
+    return this.#db.attempt(() => this.#recent.after(cursor, changesSinceMs));
   }
 
   async lastChange(key: string): Promise<Entry | undefined> {

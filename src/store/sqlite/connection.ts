@@ -144,9 +144,14 @@ export class Connection {
     return (this.sql('pragma data_version').get() as { data_version: number }).data_version;
   }
 
-  /** Size in bytes of the database file and its write-ahead log. */
+  /**
+   * Size in bytes of the database. The write-ahead log does not count: it is reused, and after a
+   * clean-up it would hide that the database has become smaller.
+   */
   bytes(): number {
-    return sizeOf(this.file) + sizeOf(`${this.file}-wal`);
+    const { page_count: pages } = this.sql('pragma page_count').get() as { page_count: number };
+    const { page_size: size } = this.sql('pragma page_size').get() as { page_size: number };
+    return pages * size;
   }
 
   close(): void {
@@ -176,10 +181,6 @@ function isSound(file: string, load: SqliteLoader): boolean {
     if (isDamage(error)) return false;
     throw error;
   }
-}
-
-function sizeOf(file: string): number {
-  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 /**

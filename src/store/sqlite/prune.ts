@@ -1,3 +1,4 @@
+import { Fault } from '../../model/fault.ts';
 import { entryFrom, touchedKeys } from '../entry-columns.ts';
 import type { Connection } from './connection.ts';
 import { SELECT_ENTRY } from './entry-rows.ts';
@@ -19,9 +20,23 @@ export async function pruneEntries(db: Connection, throughSeq: number): Promise<
   for (;;) {
     const { count, isLast } = db.transaction(() => pruneStep(db, throughSeq));
     pruned += count;
-    if (isLast) return pruned;
+    if (isLast) break;
     // Between two steps, let this process answer requests and other processes write.
     await new Promise((resolve) => setImmediate(resolve));
+  }
+  if (pruned > 0) freeSpace(db);
+  return pruned;
+}
+
+/**
+ * Copies the write-ahead log into the file, which shrinks then. Otherwise it would shrink only when
+ * the log is full. Ignores failures, for example on a full disk: SQLite tries again later.
+ */
+function freeSpace(db: Connection): void {
+  try {
+    db.attempt(() => db.sql('pragma wal_checkpoint(passive)').get());
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
   }
 }
 

@@ -186,7 +186,10 @@ describe('the database file', () => {
     const store = await openSqliteStore(path);
     const entry = changeEntry('c', [effect('a.ts', file('x'), file('y'))], { text: 'long '.repeat(100) });
     for (let i = 0; i < 5; i++) await store.record({ entries: Array.from({ length: 1000 }, () => entry) });
+    const before = (await store.state()).bytes;
     expect(await store.prune(4900)).toBe(4900);
+    expect((await store.state()).bytes).toBeLessThan(before / 5);
+    expect(statSync(path).size).toBeLessThan(600_000);
     expect(await store.entries({ key: `${ROOT}/a.ts`, kinds: ['change'] })).toHaveLength(100);
     await store.close();
     await emptyWal(path);

@@ -1,5 +1,5 @@
 import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { unlessErrno, unlessMissing } from '../../model/fault.ts';
+import { Fault, unlessErrno, unlessMissing } from '../../model/fault.ts';
 import { isDamage, openDatabase, type SqliteDatabase, type SqliteLoader } from './driver.ts';
 import type { Users } from './users.ts';
 
@@ -31,8 +31,22 @@ export async function openSound(
   } catch (error) {
     if (damaged === 'fail' || !isDamage(error)) throw error;
     const replaced = await users.alone(() => replaceDamaged(file, load));
-    // If another process uses the database, it may have replaced it a moment ago.
-    return replaced ?? { db: openWhole(file, load) };
+    return replaced ?? { db: openReplaced(file, load) };
+  }
+}
+
+/** Opens a database that another process uses. That process may have replaced the damaged one a moment ago. */
+function openReplaced(file: string, load: SqliteLoader): SqliteDatabase {
+  try {
+    return openWhole(file, load);
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    throw new Fault(
+      'STORE_FAILED',
+      `the state database ${file} failed: it is damaged and cannot be set aside while another process uses it; ` +
+        'end all other Lookfirst processes, then start again',
+      { cause: error, path: file, reason: 'damaged' },
+    );
   }
 }
 

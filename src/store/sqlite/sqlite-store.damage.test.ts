@@ -129,7 +129,11 @@ describe('a database that is damaged at the start', () => {
     const child = await startChild('store-writer', { file, name: 'other', records: 1, tellEvery: 1 });
     await child.message();
     writeFileSync(file, GARBAGE);
-    await expect(open(file)).rejects.toMatchObject({ code: 'STORE_FAILED' });
+    await expect(open(file)).rejects.toMatchObject({
+      code: 'STORE_FAILED',
+      reason: 'damaged',
+      message: expect.stringContaining('end all other Lookfirst processes'),
+    });
     expect(readdirSync(home).filter((name) => name.includes('damaged'))).toEqual([]);
   });
 

@@ -16,7 +16,7 @@ import { Fault, unlessErrno, unlessMissing } from '../../model/fault.ts';
 import type { Durability } from '../../model/policy.ts';
 import { makeFolder } from '../prepare-home.ts';
 import type { ChainLink } from '../store.ts';
-import { noteDamage, type Opened, openSound } from './damage.ts';
+import { noteDamage, type OpenedDatabase, openSound } from './damage.ts';
 import {
   isDamage,
   loadSqlite,
@@ -76,7 +76,10 @@ export class Connection {
   readonly #statements = new Map<string, SqliteStatement>();
   #closed = false;
 
-  constructor(load: SqliteLoader, { file, users, db, aside }: Opened & { file: string; users: Users }) {
+  constructor(
+    load: SqliteLoader,
+    { file, users, db, aside }: OpenedDatabase & { file: string; users: Users },
+  ) {
     this.file = file;
     this.head = new HeadFile(file);
     this.log = new LogSync(file);

@@ -9,7 +9,7 @@ import type { Users } from './users.ts';
  */
 const PARTS = ['-wal', '-shm', '.head', ''] as const;
 
-export interface Opened {
+export interface OpenedDatabase {
   readonly db: SqliteDatabase;
   /** The new name of the damaged database that this one replaced. */
   readonly aside?: string;
@@ -25,7 +25,7 @@ export async function openSound(
   file: string,
   load: SqliteLoader,
   { users, damaged }: SoundOptions,
-): Promise<Opened> {
+): Promise<OpenedDatabase> {
   try {
     return { db: openWhole(file, load) };
   } catch (error) {
@@ -82,7 +82,7 @@ function markOf(file: string): string {
 }
 
 /** Replaces a damaged database. Checks it again first, because another process may have replaced it a moment ago. */
-function replaceDamaged(file: string, load: SqliteLoader): Opened {
+function replaceDamaged(file: string, load: SqliteLoader): OpenedDatabase {
   try {
     return { db: openWhole(file, load) };
   } catch (error) {

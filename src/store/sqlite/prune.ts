@@ -15,7 +15,7 @@ const SELECT_SIZES =
 const DELETE_TOUCHES = 'delete from touches where seq = ? and key in (select value from json_each(?))';
 
 /** Removes the oldest entries up to and including a number. Returns how many were removed. */
-export async function pruneEntries(db: Connection, throughSeq: number): Promise<number> {
+export async function pruneOldest(db: Connection, throughSeq: number): Promise<number> {
   let pruned = 0;
   for (;;) {
     const { count, isLast } = db.transaction(() => pruneStep(db, throughSeq));

@@ -37,7 +37,7 @@ import {
   SELECT_HEAD,
   SELECT_SEQ,
 } from './entry-rows.ts';
-import { pruneEntries } from './prune.ts';
+import { pruneOldest } from './prune.ts';
 import { PendingRows, Recalled } from './recalled.ts';
 import { RecentRows } from './recent-rows.ts';
 
@@ -315,7 +315,7 @@ class SqliteStore implements Store {
   }
 
   async prune(throughSeq: number): Promise<number> {
-    return pruneEntries(this.#db, throughSeq);
+    return pruneOldest(this.#db, throughSeq);
   }
 
   async close(): Promise<void> {

@@ -3,6 +3,7 @@ import { Fault } from '../model/fault.ts';
 import { invalidSessionText, isSessionId } from '../model/session-record.ts';
 import {
   type ConfigSources,
+  foldersAt,
   openUsable,
   openWorkspace,
   policyFileOf,
@@ -39,11 +40,24 @@ export interface HookSettings {
  */
 const MAX_OPEN = 16;
 
+interface OpenWorkspace {
+  /** The text of the policy file with which it was opened. */
+  readonly policyText: string | undefined;
+  /** The identity of the folder at each root when it was opened; undefined for a missing one. */
+  readonly folders: readonly (string | undefined)[];
+  readonly usable: Promise<UsableRoots>;
+  /** Number of calls that are being answered with it. */
+  calls: number;
+  /** True if no new call may use it. It is closed after the last of its calls. */
+  isRetired: boolean;
+}
+
 /** Answers events. Keeps open the workspaces that the events concern. */
 export class HookDoor {
   readonly #around: ConfigSources;
   readonly #state: StateFlags;
-  readonly #open = new Map<string, Promise<UsableRoots>>();
+  /** The open workspaces by their roots, the least recently used first. */
+  readonly #open = new Map<string, OpenWorkspace>();
   readonly #turns = new TurnNotes();
 
   readonly #trees: 'warm' | 'cold';
@@ -61,15 +75,31 @@ export class HookDoor {
   async respond(settings: HookSettings, event: HookEvent): Promise<HookReply> {
     if (event.kind === 'other') return { verdict: 'pass' };
     const roots = rootsOf(settings, event);
-    const usable = await this.#usable(roots);
     try {
-      return await this.#respondIn(usable, { settings, event, roots });
+      return await this.#respondOnce({ settings, event, roots });
     } catch (error) {
       if (!isLost(error)) throw error;
       // The database was deleted or replaced. Answer again with a new database, in which no file
       // counts as seen.
-      await this.#forget(roots, usable);
-      return this.#respondIn(await this.#usable(roots), { settings, event, roots });
+      return this.#respondOnce({ settings, event, roots });
+    }
+  }
+
+  async #respondOnce(call: {
+    readonly settings: HookSettings;
+    readonly event: HookEvent;
+    readonly roots: readonly string[];
+  }): Promise<HookReply> {
+    const workspace = this.#workspace(call.roots);
+    workspace.calls += 1;
+    try {
+      return await this.#respondIn(await workspace.usable, call);
+    } catch (error) {
+      if (isLost(error)) this.#remove(workspace);
+      throw error;
+    } finally {
+      workspace.calls -= 1;
+      if (workspace.isRetired && workspace.calls === 0) await suspend(workspace);
     }
   }
 
@@ -103,29 +133,31 @@ export class HookDoor {
   async close(): Promise<void> {
     const open = [...this.#open.values()];
     this.#open.clear();
-    for (const usable of open) await (await usable.catch(() => undefined))?.sessions?.suspend();
+    for (const { usable } of open) await (await usable.catch(() => undefined))?.sessions?.suspend();
   }
 
-  #usable(roots: readonly string[]): Promise<UsableRoots> {
-    // `#nameOf` includes the policy's text, so that a changed policy file opens the workspace
-    // again. `policyOf` throws if the file cannot be used, which denies the call.
-    const name = this.#nameOf(roots);
+  #workspace(roots: readonly string[]): OpenWorkspace {
+    // `policyOf` throws if the policy file cannot be used, which denies the call.
     policyOf(this.#around, this.#state);
+    const found = { policyText: policyTextOf(this.#around, this.#state), folders: foldersAt(roots) };
+    const name = roots.join('\0');
     const known = this.#open.get(name);
-    if (known !== undefined) {
-      // Move the workspace to the end of the map: the least recently used one is then first, and is
-      // closed first.
+    if (known !== undefined && isCurrent(known, found)) {
+      // Move the workspace to the end of the map, because the first one is closed first.
       this.#open.delete(name);
       this.#open.set(name, known);
       return known;
     }
-    const opening = openUsable(roots, (list) => this.#openWorkspace(list));
+    if (known !== undefined) this.#retire(known);
+    const usable = openUsable(roots, (list) => this.#openWorkspace(list));
     if (this.#trees === 'warm')
-      void opening.then(({ sessions }) => sessions?.world.processes.keepWarm()).catch(() => undefined);
-    this.#open.set(name, opening);
-    opening.catch(() => this.#open.delete(name));
-    this.#closeOldest();
-    return opening;
+      void usable.then(({ sessions }) => sessions?.world.processes.keepWarm()).catch(() => undefined);
+    const workspace = { ...found, usable, calls: 0, isRetired: false };
+    this.#open.set(name, workspace);
+    usable.catch(() => this.#remove(workspace));
+    const [oldest] = this.#open.values();
+    if (oldest !== undefined && this.#open.size > MAX_OPEN) this.#retire(oldest);
+    return workspace;
   }
 
   async #openWorkspace(roots: readonly string[]): Promise<Sessions> {
@@ -140,28 +172,36 @@ export class HookDoor {
     }
   }
 
-  /**
-   * Closes a workspace, so that the next call opens it with the database that exists at that time.
-   */
-  async #forget(roots: readonly string[], usable: UsableRoots): Promise<void> {
-    const name = this.#nameOf(roots);
-    // Do nothing if another call has opened the workspace again already.
-    if ((await this.#open.get(name)) !== usable) return;
-    this.#open.delete(name);
-    await usable.sessions?.suspend().catch(() => undefined);
+  /** Lets no new call use a workspace. Closes it now, or after the calls that are being answered with it. */
+  #retire(workspace: OpenWorkspace): void {
+    this.#remove(workspace);
+    if (workspace.calls === 0) void suspend(workspace);
   }
 
-  /** The name of a workspace among those that are open: its roots, and the policy that it was opened with. */
-  #nameOf(roots: readonly string[]): string {
-    return [...roots, policyTextOf(this.#around, this.#state) ?? ''].join('\0');
+  #remove(workspace: OpenWorkspace): void {
+    workspace.isRetired = true;
+    for (const [name, open] of this.#open) if (open === workspace) this.#open.delete(name);
   }
+}
 
-  #closeOldest(): void {
-    const [oldest] = this.#open;
-    if (oldest === undefined || this.#open.size <= MAX_OPEN) return;
-    this.#open.delete(oldest[0]);
-    void oldest[1].then(({ sessions }) => sessions?.suspend()).catch(() => undefined);
-  }
+/** Closes a workspace in this process. A failure is ignored, because the next call opens it again. */
+async function suspend({ usable }: OpenWorkspace): Promise<void> {
+  await usable.then(({ sessions }) => sessions?.suspend()).catch(() => undefined);
+}
+
+/**
+ * False if the policy file was changed, or if another folder is at a root, because the former one
+ * was deleted and created again. If a folder is missing, the workspace stays open, so that the
+ * session can end.
+ */
+function isCurrent(
+  known: OpenWorkspace,
+  { policyText, folders }: Pick<OpenWorkspace, 'policyText' | 'folders'>,
+): boolean {
+  return (
+    known.policyText === policyText &&
+    folders.every((folder, at) => folder === undefined || folder === known.folders[at])
+  );
 }
 
 /** True if the database was deleted, replaced or truncated while it was open. */

@@ -7,7 +7,7 @@ import { errnoOf, Fault } from '../model/fault.ts';
 import type { Policy, PresetName } from '../model/policy.ts';
 import { defined } from '../model/record.ts';
 import { invalidSessionText, isSessionId } from '../model/session-record.ts';
-import { readPolicyText } from '../store/prepare-home.ts';
+import { folderIdentity, readPolicyText } from '../store/prepare-home.ts';
 import { withoutPassword } from '../store/state.ts';
 import type { WorldOptions } from './open-world.ts';
 import type { Sessions } from './sessions.ts';
@@ -188,6 +188,11 @@ async function openAt(
     ...(flags.readOnly === true ? { policy: { readOnly: true } } : {}),
   };
   return Sessions.open(options, { saveAs, readAs });
+}
+
+/** The identity of the folder at each root; undefined for a missing one. */
+export function foldersAt(roots: readonly string[]): readonly (string | undefined)[] {
+  return roots.map(folderIdentity);
 }
 
 /** A workspace without the roots that could not be opened. */

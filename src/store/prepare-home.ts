@@ -173,3 +173,13 @@ export function readPolicyText(path: string): string | undefined {
     });
   }
 }
+
+/** The identity of the folder at a path; undefined if there is none. */
+export function folderIdentity(path: string): string | undefined {
+  try {
+    const { dev, ino } = statSync(path);
+    return `${dev}:${ino}`;
+  } catch {
+    return undefined;
+  }
+}

@@ -9,7 +9,7 @@ import { PRESET_NAMES, type PresetName } from '../model/policy.ts';
 import { defined } from '../model/record.ts';
 import type { ConfigSources } from '../session/configured.ts';
 import { answerHook, type HookCall } from './answer-hook.ts';
-import { HOST_NAMES, type HookAnswer, type Host, SILENT } from './event.ts';
+import { HOST_NAMES, type HookAnswer, type Host } from './event.ts';
 import type { HookDoor, HookSettings } from './hook-door.ts';
 import { HOOK_HOSTS } from './hosts/hook-hosts.ts';
 import { deniedOnStderr } from './hosts/payload.ts';
@@ -56,8 +56,8 @@ export async function runHook(process: HookProcess): Promise<number> {
   } as const;
   const isShared = isDefaultState(process, values);
   if (isShared && isForResident(process, settings)) {
-    const stdout = await askCurrentResident(process, call, settings);
-    if (stdout !== undefined) return end(process, { ...SILENT, stdout });
+    const answer = await askCurrentResident(process, call, settings);
+    if (answer !== undefined) return end(process, answer);
   }
   try {
     return await end(process, await answerHere(process, call, settings));
@@ -205,15 +205,12 @@ function isForResident({ env, platform }: HookProcess, { roots, session }: HookS
   );
 }
 
-/**
- * Sends the call to the resident process of this program, and returns the text to print. Undefined
- * without an answer.
- */
+/** Sends the call to the resident process of this program. Undefined without an answer. */
 async function askCurrentResident(
   around: HookProcess,
   { host, text, declaredEvent, onFailure }: HookCall,
   { cwd, project, shellPrefix }: HookSettings,
-): Promise<string | undefined> {
+): Promise<HookAnswer | undefined> {
   const { askResident } = await import('./resident/ask-resident.ts');
   const headers = {
     'x-lookfirst-event': declaredEvent,

@@ -362,6 +362,28 @@ describe.runIf(process.platform === 'linux')('the hook script', () => {
     }
   });
 
+  it('judges a denied call of the generic client once, through the script and through Node', async () => {
+    const generic = (event: object): object => ({ session: 's1', cwd: root, ...event });
+    await callScript(generic({ event: 'prompt', prompt: 'go' }), ['generic'], env());
+    await expect.poll(sockets).toContain(pointer);
+    const write = generic({
+      event: 'before',
+      action: 'write',
+      input: { path: 'a.txt', content: 'x' },
+      call: '1',
+    });
+    const denied = {
+      code: 2,
+      stdout: expect.stringContaining('deny'),
+      stderr: expect.stringContaining('NOT_READ'),
+    };
+    expect(await callScript(write, ['generic', '--event', 'before'], env())).toMatchObject(denied);
+    const node = [process.execPath, PROGRAM, 'hook', 'generic'];
+    expect(await call(node, write, env())).toMatchObject(denied);
+    const log = await call([process.execPath, PROGRAM, 'log', '--kind', 'refusal', '--json'], '', env());
+    expect(log.stdout.trim().split('\n')).toHaveLength(2);
+  });
+
   it('is a POSIX script', () => {
     execFileSync('sh', ['-n', script]);
   });

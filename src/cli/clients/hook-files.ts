@@ -141,6 +141,8 @@ case $client in
   claude-code) project=$CLAUDE_PROJECT_DIR ;;
   gemini) project=$GEMINI_PROJECT_DIR ;;
   cursor) project=$CURSOR_PROJECT_DIR ;;
+  # A denial of this client has an exit code, which only Node passes on from the resident process.
+  generic) project= fast= ;;
   *) project= ;;
 esac
 case $PWD$CLAUDE_CODE_SHELL_PREFIX$project in *[![:print:]]*) fast= ;; esac

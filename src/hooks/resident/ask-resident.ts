@@ -3,6 +3,8 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { makeStateSubfolder, type ResidentPlace } from '../../config/resident-place.ts';
 import { isMissing, isTaken } from '../../model/fault.ts';
+import { isRecord, parseJson } from '../../model/record.ts';
+import { type HookAnswer, SILENT } from '../event.ts';
 
 /**
  * The place of the resident (the background process that answers hook calls), and the process that
@@ -31,13 +33,13 @@ const ANSWER_MS = 6_000;
 const PROBE_MS = 2_000;
 
 /**
- * Sends a hook call to the resident of the same program and returns the text that the hook must
- * print. Undefined if no resident answers, or if the caller must answer the call itself.
+ * Sends a hook call to the resident of the same program and returns its answer. Undefined if no
+ * resident answers, or if the caller must answer the call itself.
  */
 export async function askResident(
   asked: Asked,
   { client, text, headers }: Question,
-): Promise<string | undefined> {
+): Promise<HookAnswer | undefined> {
   const answer = await inFolder(asked, () =>
     send(asked.pointer, {
       path: `/${client}`,
@@ -46,7 +48,17 @@ export async function askResident(
       timeoutMs: ANSWER_MS,
     }),
   );
-  return answer?.status === 200 ? answer.text : undefined;
+  if (answer?.status === 200) return { ...SILENT, stdout: answer.text };
+  return answer?.status === 422 ? denialIn(answer.text) : undefined;
+}
+
+/** The denial in the body of an answer; undefined if the body is empty, because the resident has failed. */
+function denialIn(body: string): HookAnswer | undefined {
+  const value = parseJson(body);
+  if (!isRecord(value)) return undefined;
+  const { stdout, stderr } = value;
+  if (typeof stdout !== 'string' || typeof stderr !== 'string') return undefined;
+  return { stdout, stderr, exitCode: 2 };
 }
 
 /** True if a resident process of the same program answers. */

@@ -124,16 +124,30 @@ async function serve(
     if (body === undefined) throw new Error('the call is too large');
     const text = body.toString('utf8');
     const answer = await options.answer({ client: (incoming.url ?? '/').slice(1), text, headers });
-    // The hook script can only print. If the answer needs stderr or another exit code, status 422
-    // makes the script start Node, which answers the call again.
-    const printable = answer.exitCode === 0 && answer.stderr === '';
-    const output = Buffer.from(printable ? answer.stdout : '');
-    outgoing.writeHead(printable ? 200 : 422, { 'content-length': output.length }).end(output);
+    const { status, text: output } = sent(answer);
+    const bytes = Buffer.from(output);
+    outgoing.writeHead(status, { 'content-length': bytes.length }).end(bytes);
   } catch (error) {
     process.stderr.write(`lookfirst: hook call failed: ${String(error)}\n`);
     if (!outgoing.headersSent) outgoing.writeHead(500);
     outgoing.end();
   }
+}
+
+/**
+ * The status and the body that carry an answer. The hook script can only print. If the answer needs
+ * stderr or another exit code, status 422 makes the script start Node, which answers the call again.
+ * A denial must not be judged again, so its body is the whole answer, for callers that run in Node.
+ */
+function sent(answer: HookAnswer): { readonly status: number; readonly text: string } {
+  const { stdout, stderr, exitCode } = answer;
+  if (exitCode === 0 && stderr === '') return { status: 200, text: stdout };
+  return { status: 422, text: isVerdict(answer) ? JSON.stringify(answer) : '' };
+}
+
+/** True for a denial that the host reads on stdout. After a failure of Lookfirst, stdout is empty. */
+function isVerdict({ stdout, exitCode }: HookAnswer): boolean {
+  return exitCode === 2 && stdout !== '';
 }
 
 function headersOf(incoming: IncomingMessage): Record<string, string | undefined> {

@@ -103,6 +103,28 @@ describe('events of calls that a client makes in parallel', () => {
   });
 });
 
+describe('an event that a client sends twice at the same time', () => {
+  const twice = (event: object) => Promise.all([agent.send(event), agent.send(event)]);
+
+  it('after a command: its changes are recorded once', async () => {
+    writeFileSync(join(places.home, 'lookfirst.json'), '{"hooks": {"snapshot": "git"}}');
+    const run = { action: 'run', input: { command: 'make' }, call: 'c1' };
+    await twice({ event: 'before', ...run });
+    put('a.txt', 'one\n');
+    await twice({ event: 'after', ...run, output: '' });
+    await agent.prompt('next');
+    expect(await changes()).toHaveLength(1);
+  });
+
+  it('at the end of a turn: a command whose end was not reported is recorded once', async () => {
+    writeFileSync(join(places.home, 'lookfirst.json'), '{"hooks": {"snapshot": "git"}}');
+    await agent.send({ event: 'before', action: 'run', input: { command: 'make' }, call: 'c1' });
+    put('a.txt', 'one\n');
+    await twice({ event: 'turn-end' });
+    expect(await changes()).toHaveLength(1);
+  });
+});
+
 describe('an after-event that comes before its before-event', () => {
   it('of a write: the write is unjudged and licenses nothing', async () => {
     put('a.txt', 'one\n');

@@ -330,11 +330,8 @@ export class Announcements {
       return refused(
         invalidArgument('status', change, 'the process that announced it still runs and must settle it'),
       );
-    const settled = await this.#locked(pending, async () => {
-      // Do nothing if another process has recorded the result first.
-      if ((await world.store.pending({ change })).length === 0) return [];
-      return settleForeign(this.#scene, pending, { ending, announced: true, credits: [] });
-    });
+    const ended = { ending, announced: true, credits: [] };
+    const settled = await this.#locked(pending, () => settleForeign(this.#scene, pending, ended));
     return settled === undefined
       ? refused({ code: 'BUSY', action: 'status', path: pending.entry.path ?? '', next: 'retry_later' })
       : { ok: true, notices: settled };
@@ -357,12 +354,16 @@ export class Announcements {
     );
   }
 
-  async #locked<T>({ entry }: PendingChange, work: () => Promise<T>): Promise<T | undefined> {
+  async #locked<T>({ change, entry }: PendingChange, work: () => Promise<T>): Promise<T | [] | undefined> {
+    const { world } = this.#scene;
     const keys = (entry.effects ?? []).map(({ key }) => key);
-    const release = await lockToSettle(this.#scene.world, keys, entry.session);
+    // The files that a command changes may all be unknown, so lock the change itself.
+    if (keys.length === 0) keys.push(`${world.home}/settling/${change}`);
+    const release = await lockToSettle(world, keys, entry.session);
     if (release === undefined) return undefined;
     try {
-      return await work();
+      // Do nothing if another call or process has recorded the result first.
+      return (await world.store.pending({ change })).length === 0 ? [] : await work();
     } finally {
       release();
     }

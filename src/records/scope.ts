@@ -66,13 +66,14 @@ interface CanonicalPath {
 
 /**
  * Resolves a path as workspaces do, so that a typed path equals the recorded one. A path that
- * cannot be resolved (a loop of links, a closed folder) is returned with its links.
+ * cannot be resolved (a loop of links, a closed folder) is returned with its links. With `parents`,
+ * a link at the end of the path is not followed.
  */
-export function canonicalPath(cwd: string, path: string): CanonicalPath {
+export function canonicalPath(cwd: string, path: string, links: 'all' | 'parents' = 'all'): CanonicalPath {
   const full = resolve(cwd, path);
   const everything = Workspace.open([parse(full).root]);
   try {
-    const outcome = everything.locate(full, 'status');
+    const outcome = everything.locate(full, 'status', links);
     if (!outcome.ok) return { absolute: full, key: full, kind: 'missing' };
     const { located } = outcome;
     located.place.dir.close();

@@ -40,12 +40,20 @@ export async function undoJobs({ store }: Records, request: TakeBackRequest): Pr
   const only = path === undefined ? {} : { path: path.absolute };
   if (change !== undefined) {
     const [entry] = await store.entries({ change, kinds: ['change'], limit: 1 });
-    return entry === undefined ? [] : [{ roots: rootsOf([entry]), selection: { change, ...only } }];
+    if (entry === undefined) return [];
+    return [{ roots: rootsOf([entry]), selection: { change, ...only, ...linkIn(entry, request) } }];
   }
   if (session !== undefined || sinceMs !== undefined) return jobsPerRoot(store, request, path);
   const newest = await newestStanding(store, request, path?.key);
   if (newest?.change === undefined) return [];
   return [{ roots: rootsOf([newest]), selection: { change: newest.change, ...only } }];
+}
+
+/** The named path without following a link at its end, if the change made or replaced that link. */
+function linkIn({ effects = [] }: Entry, { cwd, path }: TakeBackRequest): { readonly path?: string } {
+  if (path === undefined) return {};
+  const { absolute, key } = canonicalPath(cwd, path, 'parents');
+  return effects.some((effect) => effect.key === key) ? { path: absolute } : {};
 }
 
 async function jobsPerRoot(

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -229,6 +229,20 @@ describe('the viewer undoes', () => {
     const [turn] = await v.get<readonly TurnRow[]>('turns');
     expect((await v.post<UndoView>('rewind', { seq: turn?.seq, everyone: true })).body.ok).toBe(true);
     expect(t.text('a.txt')).toBe(text());
+  });
+
+  it('a link, and not the file that the link leads to', async () => {
+    // Without a time limit for git, because a loaded machine may need more than three seconds.
+    const t = await desk({ session: 'coder', policy: { hooks: { snapshot: 'git' } } });
+    const change = await t.session.announceCommand('ln -s', { call: 'c1' });
+    await t.put('real.txt', 'one\n');
+    symlinkSync('real.txt', join(t.root, 'link'));
+    await ok(t.session.settle(change, 'done'));
+    await t.session.close();
+    const v = await viewed(t);
+    const { body } = await v.post<UndoView>('undo', { change, root: t.root, path: 'link' });
+    expect(body).toMatchObject({ ok: true, files: [{ path: 'link', did: 'removed' }] });
+    expect(readdirSync(t.root)).toEqual(['real.txt']);
   });
 
   it('nothing if the file changed since, and shows the conflicting change; a merge keeps both', async () => {

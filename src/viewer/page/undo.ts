@@ -22,9 +22,11 @@ const TOLD_MS = 8000;
 
 /** Shows the preview of an undo and asks the user to confirm it. */
 export async function offerUndo(title: string, path: OpenUndo['path'], body: object): Promise<void> {
-  undoing.value = { title, path, body, busy: true };
+  const asked = { title, path, body, busy: true };
+  undoing.value = asked;
   const next = await attempt(path, { ...body, preview: true });
-  undoing.value = { title, path, body, busy: false, ...next };
+  // Ignore the preview if the user has closed the dialog or opened another one meanwhile.
+  if (undoing.value === asked) undoing.value = { ...asked, busy: false, ...next };
 }
 
 async function attempt(path: string, body: object): Promise<{ preview: UndoView } | { error: string }> {
@@ -36,19 +38,29 @@ async function attempt(path: string, body: object): Promise<{ preview: UndoView 
 }
 
 async function carryOut(now: OpenUndo): Promise<void> {
-  undoing.value = { ...now, busy: true };
+  const begun = { ...now, busy: true };
+  undoing.value = begun;
   const done = await attempt(now.path, now.body);
+  const isOpen = undoing.value === begun;
   if ('error' in done || !done.preview.ok) {
-    undoing.value = { ...now, busy: false, ...done };
+    if (isOpen) undoing.value = { ...now, busy: false, ...done };
+    else if ('error' in done) tell(`Not taken back: ${done.error}`);
+    else if (!done.preview.ok) tell(`Not taken back: ${done.preview.path} ${done.preview.code}`);
     return;
   }
   const { change, files } = done.preview;
-  undoing.value = undefined;
-  toldText.value = `Taken back: ${files.map(({ path }) => path).join(', ')}${change === undefined ? '' : ` (${change}; this can be undone too)`}`;
-  setTimeout(() => {
-    toldText.value = undefined;
-  }, TOLD_MS);
+  if (isOpen) undoing.value = undefined;
+  tell(
+    `Taken back: ${files.map(({ path }) => path).join(', ')}${change === undefined ? '' : ` (${change}; this can be undone too)`}`,
+  );
   await show();
+}
+
+function tell(text: string): void {
+  toldText.value = text;
+  setTimeout(() => {
+    if (toldText.value === text) toldText.value = undefined;
+  }, TOLD_MS);
 }
 
 export function UndoDialog(): VNode | null {

@@ -36,13 +36,16 @@ describe('a refusal', () => {
     },
   );
 
-  it('is counted by code and day, with the bytes that diffs saved', () => {
-    const day = 86_400_000;
+  it('is counted by code and by day of the local time, with the bytes that diffs saved', () => {
+    const early = new Date(2026, 0, 31, 0, 30).getTime();
+    const late = new Date(2026, 0, 31, 23, 30).getTime();
+    const next = new Date(2026, 1, 1, 0, 30).getTime();
+    const bytes = { sizeBytes: 900, diffBytes: 100 };
     const numbers = numbersOf([
-      refusal({ seq: 3, code: 'STALE', atMs: day, sha256: 'old', seen, sizeBytes: 900, diffBytes: 100 }),
-      refusal({ seq: 1, code: 'NOT_READ', sha256: 'now', content: 'mine' }),
+      refusal({ seq: 3, code: 'STALE', atMs: late, sha256: 'old', seen, ...bytes }),
+      refusal({ seq: 1, code: 'NOT_READ', atMs: early, sha256: 'now', content: 'mine' }),
       changed('a.ts', ['now', 'mine'], { seq: 2 }),
-      refusal({ seq: 4, code: 'STALE', atMs: day, sha256: 'x', seen }),
+      refusal({ seq: 4, code: 'STALE', atMs: next, sha256: 'x', seen }),
       changed('a.ts', ['1', '2'], { seq: 5, diffBytes: 5 }),
     ]);
     expect(numbers).toMatchObject({
@@ -52,8 +55,8 @@ describe('a refusal', () => {
         ['NOT_READ', 1],
       ],
       byDay: [
-        ['1970-01-01', 1],
-        ['1970-01-02', 2],
+        ['2026-01-31', 2],
+        ['2026-02-01', 1],
       ],
       saved: { times: 2, diffBytes: 105, rereadBytes: 910 },
     });

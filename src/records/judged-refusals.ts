@@ -138,7 +138,7 @@ export function numbersOf(entries: readonly Entry[]): Numbers {
   return {
     refusals: refusals.length,
     byCode: counted(refusals.map(({ code }) => code ?? '')).sort((a, b) => b[1] - a[1]),
-    byDay: counted(refusals.map(({ atMs }) => new Date(atMs).toISOString().slice(0, 10))),
+    byDay: counted(refusals.map(({ atMs }) => dayOf(atMs))),
     falseAlarms: alarmsIn(sorted).map(feedRow),
     saved: {
       times: shown.length,
@@ -146,6 +146,14 @@ export function numbersOf(entries: readonly Entry[]): Numbers {
       rereadBytes: shown.reduce((sum, entry) => sum + rereadBytes(entry), 0),
     },
   };
+}
+
+/** The day as YYYY-MM-DD in the time zone of this machine, in which the viewer also shows times. */
+function dayOf(atMs: number): string {
+  const date = new Date(atMs);
+  return [date.getFullYear(), date.getMonth() + 1, date.getDate()]
+    .map((part) => String(part).padStart(2, '0'))
+    .join('-');
 }
 
 /**

@@ -37,6 +37,15 @@ describe.skipIf(!hasBrowser)('the page', () => {
     await page.waitForSelector('header.top');
   });
 
+  it('writes the first hour of a day as 00', async () => {
+    const midnight = new Date(2026, 0, 1, 0, 5, 3).getTime();
+    const t = await desk({ session: 'coder', now: () => midnight });
+    await ok(t.session.write('a.txt', 'one\n'));
+    const page = await open((await viewed(t)).url);
+    await page.waitForSelector('.row.change');
+    expect(await page.textContent('.row.change time')).toMatch(/, 00:05:03$/);
+  });
+
   it('makes line breaks and invisible characters in names visible', async () => {
     const t = await desk({ session: 'coder' });
     const names = ['a\nb.txt', 'tab\there.txt', 'zero\u200bwidth.txt'];

@@ -28,7 +28,8 @@ export function clock(ms: number): string {
     hour: '2-digit',
     minute: '2-digit',
     second: '2-digit',
-    hour12: false,
+    // Not `hour12: false`, with which American English writes midnight as 24:00.
+    hourCycle: 'h23',
   });
   if (Date.now() - ms < 12 * 3_600_000) return time;
   return `${date.toLocaleDateString([], { month: 'short', day: 'numeric' })}, ${time}`;

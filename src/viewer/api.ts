@@ -142,8 +142,9 @@ export class Api {
 
   async #live(after: string): Promise<LiveView> {
     const { records, scope } = this.#sources;
-    const { entries, cursor } = await records.newSince(after, { ...scope.filter, limit: MAX_LIVE });
-    return { cursor, rows: entries.map(feedRow) };
+    const { entries, cursor } = await records.newSince(after, { ...scope.filter, limit: MAX_LIVE + 1 });
+    const rows = entries.slice(0, MAX_LIVE).map(feedRow);
+    return { cursor, rows, ...(entries.length > MAX_LIVE ? { isCut: true } : {}) };
   }
 
   #feed(query: Query): ReturnType<typeof feedPage> {

@@ -20,6 +20,17 @@ export interface Viewed {
   post<T>(path: string, body: object): Promise<{ readonly status: number; readonly body: T }>;
 }
 
+/** Writes entries into the journal without any work in the files. */
+export async function recordNotices(
+  { root, home }: { readonly root: string; readonly home: string },
+  count: number,
+): Promise<void> {
+  const sessions = await Sessions.open({ roots: [root], home });
+  const entry = { kind: 'notice', atMs: Date.now(), session: 'coder', root, text: 'x' } as const;
+  await sessions.world.store.record({ entries: Array.from({ length: count }, () => entry) });
+  await sessions.close();
+}
+
 export async function viewed(
   { root, home }: { readonly root: string; readonly home: string },
   options: Partial<ViewerOptions> = {},

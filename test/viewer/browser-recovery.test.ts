@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { hasBrowser, inBrowser } from '../support/browser.ts';
 import { desk, ok } from '../support/desk.ts';
-import { viewed } from '../support/viewed.ts';
+import { recordNotices, viewed } from '../support/viewed.ts';
 
 describe.skipIf(!hasBrowser)('the page', () => {
   const open = inBrowser();
@@ -20,6 +20,71 @@ describe.skipIf(!hasBrowser)('the page', () => {
     await page.unroute('**/api/**');
     await page.waitForSelector('.row.change');
     expect(await page.textContent('.list')).not.toContain('could not be loaded');
+  });
+
+  it('fetches an opened entry again when the server answers again', async () => {
+    const t = await desk({ session: 'coder' });
+    await ok(t.session.write('a.txt', 'one\n'));
+    const page = await open((await viewed(t)).url, /ERR_FAILED/);
+    await page.waitForSelector('.row.change');
+    await page.route('**/api/**', (route) => route.abort());
+    await page.click('.row.change');
+    await page.waitForSelector('.detail .bad');
+    await page.unroute('**/api/**');
+    await page.waitForSelector('.detail .diff');
+  });
+
+  it('updates its lists after a request for them failed', async () => {
+    const t = await desk({ session: 'coder' });
+    const page = await open((await viewed(t)).url, /ERR_FAILED/);
+    await page.waitForSelector('.live.on');
+    await page.click('nav >> text=Files');
+    await page.waitForSelector('.hint:has-text("No file was changed yet")');
+    const failed = page.waitForEvent('requestfailed');
+    await page.route('**/api/files', (route) => route.abort());
+    await ok(t.session.write('a.txt', 'one\n'));
+    await failed;
+    await page.unroute('**/api/files');
+    await page.waitForSelector('.card:has-text("a.txt")');
+  });
+
+  it('shows every entry after it missed very many', async () => {
+    const t = await desk({ session: 'coder' });
+    await ok(t.session.write('a.txt', 'one\n'));
+    const page = await open((await viewed(t)).url, /ERR_FAILED/);
+    await page.waitForSelector('.row.change');
+    await page.route('**/api/live**', (route) => route.abort());
+    await recordNotices(t, 600);
+    const before = await page.getAttribute('.row.change', 'href');
+    await page.unroute('**/api/live**');
+    await page.waitForSelector('.row.notice');
+    // Scroll until the oldest entry is shown.
+    const total = async (): Promise<number> => {
+      await page.locator('.feed').evaluate((node) => node.scrollTo(0, node.scrollHeight));
+      return Number(await page.locator('.feed li[aria-setsize]').last().getAttribute('aria-setsize'));
+    };
+    await expect.poll(total).toBeGreaterThan(600);
+    await page.waitForSelector(`.row.change[href="${before}"]`);
+  });
+
+  it('lists each entry once if it is recorded while a filter is applied', async () => {
+    const t = await desk({ session: 'coder' });
+    const page = await open((await viewed(t)).url);
+    await page.waitForSelector('.live.on');
+    let answer = (): void => {};
+    await page.route('**/api/feed**', async (route) => {
+      const response = await route.fetch();
+      await new Promise<void>((resolve) => {
+        answer = resolve;
+      });
+      await route.fulfill({ response });
+    });
+    await ok(t.session.write('a.txt', 'one\n'));
+    await page.fill('#search', 'a.t');
+    await page.waitForSelector('.row.change');
+    answer();
+    await expect.poll(() => page.locator('.hint:has-text("searching")').count()).toBe(0);
+    expect(await page.locator('.row.change').count()).toBe(1);
   });
 
   it('shows the message for a missing token as a paragraph', async () => {

@@ -7,6 +7,7 @@ import type {
   ChangeView,
   FeedPage,
   FilePicture,
+  LiveView,
   RefusalView,
   StartView,
   TurnDetail,
@@ -16,7 +17,7 @@ import type {
 import { lookfirst } from '../support/command-line.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
 import { Served } from '../support/served.ts';
-import { viewed } from '../support/viewed.ts';
+import { recordNotices, viewed } from '../support/viewed.ts';
 
 const LINES = Array.from({ length: 20 }, (_, i) => `line ${i + 1}`);
 const text = (changes: Readonly<Record<number, string>> = {}): string =>
@@ -209,6 +210,18 @@ describe('the viewer shows', () => {
     await expect
       .poll(() => v.get(`live?after=${cursor}`))
       .toMatchObject({ rows: [{ kind: 'read', path: 'a.txt' }] });
+  });
+
+  it('that it leaves out new entries if there are very many', async () => {
+    const t = await desk({ session: 'coder' });
+    const v = await viewed(t);
+    const { cursor } = await v.get<StartView>('start');
+    await recordNotices(t, 500);
+    const all = await v.get<LiveView>(`live?after=${cursor}`);
+    expect([all.rows.length, all.isCut]).toEqual([500, undefined]);
+    await recordNotices(t, 1);
+    const cut = await v.get<LiveView>(`live?after=${cursor}`);
+    expect([cut.rows.length, cut.isCut]).toEqual([500, true]);
   });
 });
 

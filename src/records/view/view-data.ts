@@ -231,6 +231,8 @@ export interface LiveView {
   readonly cursor: string;
   /** The new rows, newest first. */
   readonly rows: readonly FeedRow[];
+  /** True if there are more new rows, older than these. */
+  readonly isCut?: true;
 }
 
 export interface StateView {

@@ -149,7 +149,10 @@ async function follow(cursor: string): Promise<void> {
       const came = await ask<LiveView>(`live?after=${encodeURIComponent(after)}`);
       after = came.cursor;
       live.value = true;
-      if (came.rows.length > 0) await take(came.rows);
+      if (came.isCut === true) await reload();
+      else addNew(came.rows);
+      noteOutdated(came.rows);
+      await update();
       if (hasLoadFailed.value) await load(older.value);
       if (tab.value === 'numbers' && countedText.value === undefined) await countText();
     } catch {
@@ -158,22 +161,51 @@ async function follow(cursor: string): Promise<void> {
   }
 }
 
-async function take(came: readonly FeedRow[]): Promise<void> {
+function addNew(came: readonly FeedRow[]): void {
   const fitting = came.filter((row) => fits(row, filter.value));
   const isKnown = new Set(rows.value.slice(0, came.length).map(({ seq }) => seq));
   rows.value = [...fitting.filter(({ seq }) => !isKnown.has(seq)), ...rows.value].slice(0, MAX_ROWS);
+}
+
+type Part = 'sessions' | 'turns' | 'files' | 'numbers' | 'detail';
+
+/** The parts of the page that do not show the newest entries yet. A part stays here until it was fetched. */
+const outdated = new Set<Part>();
+
+/** Notes the parts of the page that new entries concern. */
+function noteOutdated(came: readonly FeedRow[]): void {
   const has = (...kinds: readonly FeedRow['kind'][]): boolean =>
     came.some(({ kind }) => kinds.includes(kind));
-  if (has('session') || came.some(({ session }) => sessions.value.every(({ id }) => id !== session)))
-    sessions.value = await ask('sessions');
-  if (has('turn', 'change')) turns.value = await ask('turns');
-  if (has('change', 'refusal')) {
-    files.value = await ask('files');
-    if (tab.value === 'numbers') await countText();
-  }
+  const isNew = ({ session }: FeedRow): boolean => sessions.value.every(({ id }) => id !== session);
+  if (has('session') || came.some(isNew)) outdated.add('sessions');
+  if (has('turn', 'change')) outdated.add('turns');
+  if (has('change', 'refusal')) outdated.add('files').add('numbers');
   const shown = detail.value;
-  if (shown?.kind === 'file' && has('change', 'read', 'refusal')) await show();
-  if (shown?.kind === 'entry' && shown.view.kind !== 'plain' && has('change', 'refusal')) await show();
+  const concernsFile = shown?.kind === 'file' && has('change', 'read', 'refusal');
+  const concernsTurn = shown?.kind === 'turn' && has('change');
+  const concernsEntry = shown?.kind === 'entry' && shown.view.kind !== 'plain' && has('change', 'refusal');
+  if (concernsFile || concernsTurn || concernsEntry) outdated.add('detail');
+}
+
+/** Fetches the outdated parts. Throws if the server does not answer; the next update then fetches the rest. */
+async function update(): Promise<void> {
+  for (const part of [...outdated]) {
+    await fetchPart(part).catch(unlessUnanswered);
+    outdated.delete(part);
+  }
+}
+
+/** Ignores an error that the server answered. Throws if it did not answer, which `fetch` reports as a TypeError. */
+function unlessUnanswered(error: unknown): void {
+  if (error instanceof TypeError) throw error;
+}
+
+async function fetchPart(part: Part): Promise<void> {
+  if (part === 'sessions') sessions.value = await ask('sessions');
+  else if (part === 'turns') turns.value = await ask('turns');
+  else if (part === 'files') files.value = await ask('files');
+  else if (part === 'detail') await showAgain();
+  else if (tab.value === 'numbers') await countText();
 }
 
 function fits(row: FeedRow, { session, kinds, path, code, turn }: FeedFilter): boolean {
@@ -195,6 +227,10 @@ export async function narrow(part: FeedFilter): Promise<void> {
       ([, value]) => value !== undefined && value.length > 0,
     ),
   );
+  await reload();
+}
+
+async function reload(): Promise<void> {
   rows.value = [];
   older.value = undefined;
   await load(undefined);
@@ -216,7 +252,9 @@ async function load(before: number | undefined): Promise<void> {
     for (let next = before; ; ) {
       const page = await ask<FeedPage>(`feed?${queryOf(filter.value, next)}`);
       if (mine !== request) return;
-      rows.value = [...rows.value, ...page.rows];
+      // New rows may have come meanwhile, and the page may have them too.
+      const isKnown = new Set(rows.value.map(({ seq }) => seq));
+      rows.value = [...rows.value, ...page.rows.filter(({ seq }) => !isKnown.has(seq))];
       older.value = page.next;
       next = page.next;
       if (next === undefined || rows.value.length >= wanted) return;
@@ -276,13 +314,25 @@ function fileIn(root: string, path: string): ViewerSelection | undefined {
 /** Fetches the selected item, even if it is shown already. */
 export async function show(): Promise<void> {
   const what = selected.value;
-  if (what === undefined) return;
   try {
-    const found = await fetchDetail(what);
-    if (selected.value === what) detail.value = found;
-  } catch (error) {
-    if (selected.value === what) detail.value = { kind: 'failed', text: String((error as Error).message) };
+    await showAgain();
+  } catch {
+    outdated.add('detail');
+    if (selected.value === what) detail.value = { kind: 'failed', text: UNANSWERED };
   }
+}
+
+const UNANSWERED = 'The viewer does not answer. The page tries again.';
+
+/** Fetches the selected item. If the server does not answer, throws and leaves the shown item as it is. */
+async function showAgain(): Promise<void> {
+  const what = selected.value;
+  if (what === undefined) return;
+  const found = await fetchDetail(what).catch((error: Error): Detail => {
+    unlessUnanswered(error);
+    return { kind: 'failed', text: error.message };
+  });
+  if (selected.value === what) detail.value = found;
 }
 
 async function fetchDetail(what: ViewerSelection): Promise<Detail> {

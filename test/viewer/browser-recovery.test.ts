@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { hasBrowser, inBrowser } from '../support/browser.ts';
-import { desk, ok } from '../support/desk.ts';
+import { desk, ok, refusal } from '../support/desk.ts';
 import { recordNotices, viewed } from '../support/viewed.ts';
 
 describe.skipIf(!hasBrowser)('the page', () => {
@@ -100,6 +100,16 @@ describe.skipIf(!hasBrowser)('the page', () => {
     await page.goto(`${viewer.origin}/#/file/%zz/a`);
     await page.reload();
     await page.waitForSelector('header.top');
+  });
+
+  it('links to a refused path that no address can contain', async () => {
+    const t = await desk({ session: 'coder' });
+    await refusal(t.session.write('half\ud800.txt', 'x'), 'INVALID_ARGUMENT');
+    const page = await open((await viewed(t)).url);
+    await page.click('.row.refusal');
+    await page.waitForSelector('.detail dl');
+    await page.click('nav >> text=Files');
+    await page.waitForSelector('.card:has-text("half\\\\ud800.txt")');
   });
 
   it('writes the first hour of a day as 00', async () => {

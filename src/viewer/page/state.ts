@@ -284,8 +284,13 @@ export function closeDetail(): void {
 }
 
 export function pageAddress(what: ViewerSelection): string {
-  if (what.kind === 'file') return `#/file/${encodeURIComponent(what.root)}/${encodeURIComponent(what.path)}`;
+  if (what.kind === 'file') return `#/file/${escaped(what.root)}/${escaped(what.path)}`;
   return `#/${what.kind}/${what.seq}`;
+}
+
+/** Text as a part of an address. A refused path may contain half of a surrogate pair, which cannot be encoded. */
+function escaped(text: string): string {
+  return encodeURIComponent(text.replace(/\p{Surrogate}/gu, '\ufffd'));
 }
 
 /** Shows the item that the address names. */

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -222,6 +222,18 @@ describe('the viewer shows', () => {
     await recordNotices(t, 1);
     const cut = await v.get<LiveView>(`live?after=${cursor}`);
     expect([cut.rows.length, cut.isCut]).toEqual([500, true]);
+  });
+
+  it('the root of a file, which may be another folder than the one of the viewer', async () => {
+    const t = await scene();
+    const inside = join(t.root, 'inside');
+    mkdirSync(inside);
+    const v = await viewed({ root: inside, home: t.home });
+    const rows = (await v.get<FeedPage>('feed?')).rows.filter(
+      ({ kind }) => kind === 'read' || kind === 'refusal',
+    );
+    expect(rows).toHaveLength(3);
+    for (const { seq } of rows) expect(await v.get(`entry?seq=${seq}`)).toMatchObject({ root: t.root });
   });
 });
 

@@ -55,7 +55,7 @@ export async function entryView(sources: ViewSources, seq: number): Promise<Entr
   if (entry === undefined) return undefined;
   if (entry.kind === 'change') return changeView(sources, entry);
   if (entry.kind === 'refusal') return refusalView(sources, entry);
-  return { kind: 'plain', row: feedRow(entry), words: plainWords(entry) };
+  return { kind: 'plain', row: feedRow(entry), root: entry.root, words: plainWords(entry) };
 }
 
 function plainWords(entry: Entry): string {
@@ -230,6 +230,7 @@ async function refusalView(sources: ViewSources, entry: Entry): Promise<RefusalV
   return {
     kind: 'refusal',
     row: feedRow(entry),
+    root: entry.root,
     why: WHY[code],
     ...(entry.text === undefined ? {} : { reason: entry.text }),
     seen: seenBefore(entry),

@@ -130,6 +130,8 @@ export interface ChangeView {
 export interface RefusalView {
   readonly kind: 'refusal';
   readonly row: FeedRow;
+  /** The path of the row is relative to this root. */
+  readonly root: string;
   /** The reason in one sentence. */
   readonly why: string;
   readonly reason?: string;
@@ -154,6 +156,8 @@ export interface RefusalView {
 export interface PlainView {
   readonly kind: 'plain';
   readonly row: FeedRow;
+  /** The path of the row is relative to this root. */
+  readonly root: string;
   readonly words: string;
 }
 

@@ -126,8 +126,7 @@ const VERDICTS: Readonly<Record<RefusalView['verdict'], string>> = {
 };
 
 function Refusal({ view }: { readonly view: RefusalView }): VNode {
-  const { row } = view;
-  const root = start.value?.folders[0] ?? '';
+  const { row, root } = view;
   return html`<${Head} row=${row} />
     ${row.path === undefined ? null : html`<p class="lead"><${Path} path=${row.path} /></p>`}
     <p class="lead">${view.why}${view.reason === undefined ? '' : ` (${safe(view.reason)})`}</p>
@@ -139,12 +138,11 @@ function Refusal({ view }: { readonly view: RefusalView }): VNode {
       <dt>Then</dt><dd>${view.after === undefined ? 'The session has not tried again.' : html`${sentence(view.after.words)} <${RowLink} row=${view.after.row} />`}</dd>
     </dl>
     ${view.since === undefined ? null : html`<section class="file"><h3>What changed since the session saw the file <${Counts} file=${view.since} /></h3><${Diff} file=${view.since} /></section>`}
-    ${row.path === undefined || row.path.startsWith('/') || row.path.startsWith('..') || row.path === '' ? null : html`<p><a href=${pageAddress({ kind: 'file', root: view.since?.root ?? root, path: row.path })}>Who has seen which lines of this file</a></p>`}`;
+    ${row.path === undefined || row.path.startsWith('/') || row.path.startsWith('..') || row.path === '' ? null : html`<p><a href=${pageAddress({ kind: 'file', root, path: row.path })}>Who has seen which lines of this file</a></p>`}`;
 }
 
 function Plain({ view }: { readonly view: PlainView }): VNode {
-  const { row } = view;
-  const root = start.value?.folders[0] ?? '';
+  const { row, root } = view;
   return html`<${Head} row=${row} />${row.path === undefined || row.path === '' ? null : html`<p class="lead"><a href=${pageAddress({ kind: 'file', root, path: row.path })}><${Path} path=${row.path} /></a></p>`}<p>${safe(view.words)}</p>`;
 }
 

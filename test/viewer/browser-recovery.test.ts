@@ -87,6 +87,20 @@ describe.skipIf(!hasBrowser)('the page', () => {
     expect(await page.locator('.row.change').count()).toBe(1);
   });
 
+  it('keeps the letters in the search field while new entries arrive', async () => {
+    const t = await desk({ session: 'coder' });
+    await t.put('a.txt', 'one\n');
+    const page = await open((await viewed(t)).url);
+    await page.waitForSelector('.live.on');
+    await page.focus('#search');
+    for (const letter of 'a/long/path') {
+      await page.keyboard.type(letter);
+      await ok(t.session.read('a.txt'));
+      await page.waitForTimeout(150);
+    }
+    expect(await page.inputValue('#search')).toBe('a/long/path');
+  });
+
   it('shows the message for a missing token as a paragraph', async () => {
     const page = await open((await viewed(await desk())).origin);
     const box = await page.locator('.problem p').boundingBox();

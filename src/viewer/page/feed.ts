@@ -1,3 +1,4 @@
+import { type Signal, signal } from '@preact/signals';
 import type { VNode } from 'preact';
 import type { EntryKind } from '../../model/entry.ts';
 import type { FeedRow } from '../../records/view/view-data.ts';
@@ -86,14 +87,23 @@ function moveFocus(event: KeyboardEvent): void {
  * has one search field.
  */
 let timer = 0;
+/**
+ * The text in the search field until the search begins. Without it, each new entry would draw the
+ * field with the text of the last search.
+ */
+const typed: Signal<string | undefined> = signal(undefined);
 
 function Filters(): VNode {
   const { kinds, path, code, turn, session } = filter.value;
   const chosen = turns.value.find((each) => each.turn === turn);
   const search = (event: Event): void => {
     const { value } = event.currentTarget as HTMLInputElement;
+    typed.value = value;
     clearTimeout(timer);
-    timer = setTimeout(() => void narrow({ path: value }), SEARCH_AFTER_MS);
+    timer = setTimeout(() => {
+      void narrow({ path: value });
+      typed.value = undefined;
+    }, SEARCH_AFTER_MS);
   };
   const toggle = (kind: EntryKind): void =>
     void narrow({ kinds: kinds?.includes(kind) === true ? [] : [kind] });
@@ -101,7 +111,7 @@ function Filters(): VNode {
     ...new Set([...rows.value.flatMap((row) => row.code ?? []), ...(code === undefined ? [] : [code])]),
   ].sort();
   return html`<div class="filters" role="search">
-    <input id="search" type="search" placeholder="Filter by path   /" aria-label="Filter by path" value=${path ?? ''} onInput=${search} />
+    <input id="search" type="search" placeholder="Filter by path   /" aria-label="Filter by path" value=${typed.value ?? path ?? ''} onInput=${search} />
     <div class="kinds" role="group" aria-label="Kinds of entries">${KINDS.map(([kind, word]) => html`<button type="button" aria-pressed=${kinds?.includes(kind) === true} onClick=${() => toggle(kind)}><${KindMark} row=${{ kind }} />${word}</button>`)}
     ${codes.length === 0 ? null : html`<select aria-label="Refusal code" value=${code ?? ''} onChange=${(event: Event) => void narrow({ code: (event.currentTarget as HTMLSelectElement).value })}><option value="">any code</option>${codes.map((each) => html`<option value=${each}>${each}</option>`)}</select>`}</div>
     ${isFiltered.value ? html`<p class="active">Showing ${session === undefined ? null : html`<b>${safe(session)}</b> `}${chosen === undefined ? null : html`the turn <b>${safe(chosen.words)}</b> `}${path === undefined ? null : html`paths with <b>${safe(path)}</b> `}<button type="button" class="link" onClick=${() => void narrow({ kinds: [], path: '', code: '', turn: '', session: '' })}>show everything</button></p>` : null}

@@ -254,11 +254,11 @@ type Chain =
   | { readonly ok: true; readonly entries: number }
   | { readonly ok: false; readonly seq: number; readonly problem: string };
 
-const chain = signal<Chain | 'checking' | undefined>(undefined);
+const chain = signal<Chain | 'checking' | 'failed' | undefined>(undefined);
 
 async function verify(): Promise<void> {
   chain.value = 'checking';
-  chain.value = await ask<Chain>('verify');
+  chain.value = await ask<Chain>('verify').catch(() => 'failed' as const);
 }
 
 export function NumbersPane(): VNode {
@@ -288,6 +288,8 @@ function ChainWords(): VNode {
   const now = chain.value;
   if (now === undefined) return html`<p class="meta">Every entry carries the hash of the one before it.</p>`;
   if (now === 'checking') return html`<p class="meta" role="status">verifying…</p>`;
+  if (now === 'failed')
+    return html`<p class="bad" role="status">The chain could not be verified, because the viewer does not answer.</p>`;
   return now.ok
     ? html`<p class="good" role="status">Intact: ${now.entries.toLocaleString()} entries in an unbroken chain.</p>`
     : html`<p class="bad" role="status">Broken at entry ${now.seq} (${now.problem}).</p>`;

@@ -101,6 +101,19 @@ describe.skipIf(!hasBrowser)('the page', () => {
     expect(await page.inputValue('#search')).toBe('a/long/path');
   });
 
+  it('shows everything of a turn, whatever was filtered before', async () => {
+    const t = await desk({ session: 'coder' });
+    await t.session.beginTurn({ turn: 'p1', prompt: 'Shout' });
+    await ok(t.session.write('a.txt', 'one\n'));
+    const page = await open((await viewed(t)).url);
+    await page.click('.kinds >> text=Refusals');
+    await page.waitForSelector('.hint:has-text("No entry matches")');
+    await page.click('nav >> text=Turns');
+    await page.click('.card');
+    await page.click('text=everything in this turn');
+    await page.waitForSelector('.row.change');
+  });
+
   it('shows the message for a missing token as a paragraph', async () => {
     const page = await open((await viewed(await desk())).origin);
     const box = await page.locator('.problem p').boundingBox();

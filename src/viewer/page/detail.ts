@@ -22,7 +22,7 @@ import {
   countedText,
   countText,
   detail,
-  narrow,
+  narrowTo,
   pageAddress,
   selected,
   sessions,
@@ -68,7 +68,7 @@ function Head({ row, children }: { readonly row: FeedRow; readonly children?: un
         ? null
         : html` · <button type="button" class="link" onClick=${() => {
             tab.value = 'activity';
-            void narrow({ turn: row.turn });
+            void narrowTo({ turn: row.turn });
           }}>its turn</button>`
     }</p></div><div class="actions">${children}</div></header>`;
 }
@@ -153,7 +153,7 @@ function Turn({ view }: { readonly view: TurnDetail }): VNode {
   const canUndo = start.value?.canUndo === true;
   return html`<header class="head"><div><h2 class="prompt">${safe(row.words)}</h2><p class="meta"><${Who} id=${row.session} /> <${Time} ms=${row.atMs} /> · <button type="button" class="link" onClick=${() => {
     tab.value = 'activity';
-    void narrow({ turn: row.turn });
+    void narrowTo({ turn: row.turn });
   }}>everything in this turn</button></p></div>
     <div class="actions">${canUndo ? html`<button type="button" class="primary" onClick=${() => rewind({}, `Return to before "${row.words}"?`)}>Rewind to before this</button><button type="button" onClick=${() => rewind({ everyone: true }, `Return to before "${row.words}", for every session?`)}>For all sessions</button>` : null}</div></header>
     <p class="lead">${files.length === 0 ? 'This turn changed no file.' : `What this turn changed: ${files.length} ${files.length === 1 ? 'file' : 'files'}${row.stands ? '' : ' (taken back since)'}.`}</p>
@@ -273,7 +273,7 @@ export function NumbersPane(): VNode {
         ([code, times]) =>
           html`<tr><th scope="row"><button type="button" class="link" onClick=${() => {
             tab.value = 'activity';
-            void narrow({ code, kinds: ['refusal'] });
+            void narrowTo({ code, kinds: ['refusal'] });
           }}>${code}</button></th><td><i style=${{ width: `${(times / (numbers.byCode[0]?.[1] ?? 1)) * 100}%` }}></i></td><td class="n">${times}</td></tr>`,
       )}</tbody></table></section>
     <section><h2>By day</h2>${numbers.byDay.length === 0 ? html`<p class="hint">None.</p>` : html`<table class="bars"><tbody>${numbers.byDay.slice(-MAX_DAYS).map(([day, times]) => html`<tr><th scope="row">${day}</th><td><i style=${{ width: `${(times / Math.max(...numbers.byDay.map((each) => each[1]))) * 100}%` }}></i></td><td class="n">${times}</td></tr>`)}</tbody></table>`}</section>

@@ -11,6 +11,7 @@ import {
   isSearching,
   loadOlder,
   narrow,
+  narrowTo,
   older,
   open,
   pageAddress,
@@ -114,7 +115,7 @@ function Filters(): VNode {
     <input id="search" type="search" placeholder="Filter by path   /" aria-label="Filter by path" value=${typed.value ?? path ?? ''} onInput=${search} />
     <div class="kinds" role="group" aria-label="Kinds of entries">${KINDS.map(([kind, word]) => html`<button type="button" aria-pressed=${kinds?.includes(kind) === true} onClick=${() => toggle(kind)}><${KindMark} row=${{ kind }} />${word}</button>`)}
     ${codes.length === 0 ? null : html`<select aria-label="Refusal code" value=${code ?? ''} onChange=${(event: Event) => void narrow({ code: (event.currentTarget as HTMLSelectElement).value })}><option value="">any code</option>${codes.map((each) => html`<option value=${each}>${each}</option>`)}</select>`}</div>
-    ${isFiltered.value ? html`<p class="active">Showing ${session === undefined ? null : html`<b>${safe(session)}</b> `}${chosen === undefined ? null : html`the turn <b>${safe(chosen.words)}</b> `}${path === undefined ? null : html`paths with <b>${safe(path)}</b> `}<button type="button" class="link" onClick=${() => void narrow({ kinds: [], path: '', code: '', turn: '', session: '' })}>show everything</button></p>` : null}
+    ${isFiltered.value ? html`<p class="active">Showing ${session === undefined ? null : html`<b>${safe(session)}</b> `}${chosen === undefined ? null : html`the turn <b>${safe(chosen.words)}</b> `}${path === undefined ? null : html`paths with <b>${safe(path)}</b> `}<button type="button" class="link" onClick=${() => void narrowTo({})}>show everything</button></p>` : null}
   </div>`;
 }
 

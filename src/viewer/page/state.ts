@@ -230,6 +230,12 @@ export async function narrow(part: FeedFilter): Promise<void> {
   await reload();
 }
 
+/** Shows only the entries that match this filter, without any earlier filter. */
+export function narrowTo(whole: FeedFilter): Promise<void> {
+  filter.value = {};
+  return narrow(whole);
+}
+
 async function reload(): Promise<void> {
   rows.value = [];
   older.value = undefined;

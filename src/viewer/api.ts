@@ -15,7 +15,7 @@ import {
   type ViewSources,
   viewText,
 } from '../records/view/entry-views.ts';
-import { feedPage, feedRow } from '../records/view/feed.ts';
+import { feedPage, feedRow, fitsFeed } from '../records/view/feed.ts';
 import { filePicture } from '../records/view/file-picture.ts';
 import { unifiedRows } from '../records/view/hunks.ts';
 import type { FeedFilter, FileDiff, LiveView, StartView, UndoView } from '../records/view/view-data.ts';
@@ -98,7 +98,7 @@ export class Api {
       case 'start':
         return ok(await this.#start());
       case 'live':
-        return ok(await this.#live(query.get('after') ?? ''));
+        return ok(await this.#live(query));
       case 'feed':
         return ok(await this.#feed(query));
       case 'sessions':
@@ -140,11 +140,19 @@ export class Api {
     };
   }
 
-  async #live(after: string): Promise<LiveView> {
+  async #live(query: Query): Promise<LiveView> {
     const { records, scope } = this.#sources;
-    const { entries, cursor } = await records.newSince(after, { ...scope.filter, limit: MAX_LIVE + 1 });
+    const wanted = { ...scope.filter, limit: MAX_LIVE + 1 };
+    const { entries, cursor } = await records.newSince(query.get('after') ?? '', wanted);
     const rows = entries.slice(0, MAX_LIVE).map(feedRow);
-    return { cursor, rows, ...(entries.length > MAX_LIVE ? { isCut: true } : {}) };
+    const { path } = filterOf(query);
+    const matching = entries.filter((entry) => fitsFeed(entry, { path })).map(({ seq }) => seq);
+    return {
+      cursor,
+      rows,
+      ...(path === undefined ? {} : { matching }),
+      ...(entries.length > MAX_LIVE ? { isCut: true } : {}),
+    };
   }
 
   #feed(query: Query): ReturnType<typeof feedPage> {

@@ -212,6 +212,18 @@ describe('the viewer shows', () => {
       .toMatchObject({ rows: [{ kind: 'read', path: 'a.txt' }] });
   });
 
+  it('which new entries concern a path, even if they name another one first', async () => {
+    const t = await desk({ session: 'coder' });
+    const v = await viewed(t);
+    const { cursor } = await v.get<StartView>('start');
+    const files = ['a.txt', 'b.txt'].map((path) => ({ kind: 'write', path, content: 'x\n' }) as const);
+    await ok(t.session.apply(files));
+    const live = await v.get<LiveView>(`live?after=${cursor}&path=B.TXT`);
+    expect(live.rows).toMatchObject([{ kind: 'change', path: 'a.txt' }]);
+    expect(live.matching).toEqual(live.rows.map(({ seq }) => seq));
+    expect((await v.get<LiveView>(`live?after=${cursor}&path=c.txt`)).matching).toEqual([]);
+  });
+
   it('that it leaves out new entries if there are very many', async () => {
     const t = await desk({ session: 'coder' });
     const v = await viewed(t);

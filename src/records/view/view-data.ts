@@ -235,6 +235,11 @@ export interface LiveView {
   readonly cursor: string;
   /** The new rows, newest first. */
   readonly rows: readonly FeedRow[];
+  /**
+   * The numbers of the rows that match the path of the request. Present if the request has a path:
+   * a row names only one path, but a change may concern several.
+   */
+  readonly matching?: readonly number[];
   /** True if there are more new rows, older than these. */
   readonly isCut?: true;
 }

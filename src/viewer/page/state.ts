@@ -146,11 +146,13 @@ async function follow(cursor: string): Promise<void> {
   for (let after = cursor; ; ) {
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     try {
-      const came = await ask<LiveView>(`live?after=${encodeURIComponent(after)}`);
+      const { path } = filter.value;
+      const query = new URLSearchParams({ after, ...(path === undefined ? {} : { path }) });
+      const came = await ask<LiveView>(`live?${query}`);
       after = came.cursor;
       live.value = true;
       if (came.isCut === true) await reload();
-      else addNew(came.rows);
+      else addNew(came, path);
       noteOutdated(came.rows);
       await update();
       if (hasLoadFailed.value) await load(older.value);
@@ -161,8 +163,14 @@ async function follow(cursor: string): Promise<void> {
   }
 }
 
-function addNew(came: readonly FeedRow[]): void {
-  const fitting = came.filter((row) => fits(row, filter.value));
+/** Adds new rows that match the filter. `asked`: the path for which the server has found the matching rows. */
+function addNew({ rows: came, matching = [] }: LiveView, asked: string | undefined): void {
+  const { path, ...rest } = filter.value;
+  const found = new Set(matching);
+  // If the user has changed the path meanwhile, only the path in the row can be compared.
+  const concerns = (row: FeedRow): boolean =>
+    path === asked ? path === undefined || found.has(row.seq) : fits(row, { path });
+  const fitting = came.filter((row) => fits(row, rest) && concerns(row));
   const isKnown = new Set(rows.value.slice(0, came.length).map(({ seq }) => seq));
   rows.value = [...fitting.filter(({ seq }) => !isKnown.has(seq)), ...rows.value].slice(0, MAX_ROWS);
 }

@@ -53,4 +53,13 @@ describe('a diff', () => {
     expect(diff).toMatchObject({ added: 5000, cut: 3000 });
     expect(diff.groups.flat()).toHaveLength(2000);
   });
+
+  it('counts the rows that it leaves out, of one group and of several', () => {
+    const before = lines(9000);
+    const every = (step: number): string =>
+      text(before.map((line, i) => (i % step === 0 ? `${line}!` : line)));
+    expect(diffGroups(text(before), every(2)).cut).toBe(9000 + 4500 - 2000);
+    // Each group has a removed line, an added line and three unchanged lines on either side, except the first one.
+    expect(diffGroups(text(before), every(10)).cut).toBe(900 * 8 - 3 - 2000);
+  });
 });

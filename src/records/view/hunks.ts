@@ -28,14 +28,16 @@ export function diffGroups(
   const { hunks } = diffLines(before, after);
   const texts = { before: splitLines(show(before)), after: splitLines(show(after)) };
   const groups: DiffRow[][] = [];
-  let rows = 0;
+  let left = MAX_ROWS;
   let cut = 0;
+  let number = 0;
   for (const near of grouped(hunks, CONTEXT)) {
-    const all = rowsOf(near, hunks, texts);
-    const shown = all.slice(0, Math.max(0, MAX_ROWS - rows));
-    rows += shown.length;
-    cut += all.length - shown.length;
-    if (shown.length > 0) groups.push(shown);
+    // Make only the rows that are shown: a diff may have hundreds of thousands.
+    const rows = left === 0 ? [] : rowsOf(near, { number, texts, most: left });
+    if (rows.length > 0) groups.push(rows);
+    left -= rows.length;
+    cut += rowCount(near, texts) - rows.length;
+    number += near.length;
   }
   const count = (size: (hunk: Hunk) => number): number => hunks.reduce((sum, hunk) => sum + size(hunk), 0);
   return {
@@ -51,20 +53,38 @@ interface Texts {
   readonly after: readonly string[];
 }
 
-function rowsOf(near: readonly Hunk[], hunks: readonly Hunk[], texts: Texts): DiffRow[] {
+interface RowRequest {
+  /** Number of the first hunk. */
+  readonly number: number;
+  readonly texts: Texts;
+  /** The maximum number of rows. */
+  readonly most: number;
+}
+
+/** The number of rows of neighbouring hunks and of the unchanged lines around them. */
+function rowCount(near: readonly Hunk[], texts: Texts): number {
+  const [first] = near;
+  const last = near.at(-1);
+  if (first === undefined || last === undefined) return 0;
+  const start = Math.max(0, first.beforeStart - CONTEXT);
+  const end = Math.min(texts.before.length, last.beforeEnd + CONTEXT);
+  return near.reduce((sum, { afterStart, afterEnd }) => sum + afterEnd - afterStart, end - start);
+}
+
+function rowsOf(near: readonly Hunk[], { number, texts, most }: RowRequest): DiffRow[] {
   const rows: DiffRow[] = [];
   const [first] = near;
   if (first === undefined) return rows;
   let before = Math.max(0, first.beforeStart - CONTEXT);
   let after = first.afterStart - (first.beforeStart - before);
   const keep = (end: number): void => {
-    for (; before < end; before += 1, after += 1)
+    for (; before < end && rows.length < most; before += 1, after += 1)
       rows.push({ sign: ' ', before: before + 1, after: after + 1, text: shown(texts.before[before]) });
   };
-  for (const hunk of near) {
+  for (const [i, hunk] of near.entries()) {
     keep(hunk.beforeStart);
-    // No spread argument: it would overflow the stack for a very long hunk.
-    for (const row of changedRows(hunk, hunks.indexOf(hunk), texts)) rows.push(row);
+    rows.push(...changedRows(hunk, { number: number + i, texts, most: most - rows.length }));
+    if (rows.length === most) return rows;
     before = hunk.beforeEnd;
     after = hunk.afterEnd;
   }
@@ -72,30 +92,32 @@ function rowsOf(near: readonly Hunk[], hunks: readonly Hunk[], texts: Texts): Di
   return rows;
 }
 
-function changedRows(hunk: Hunk, number: number, texts: Texts): DiffRow[] {
-  const olds = texts.before.slice(hunk.beforeStart, hunk.beforeEnd).map(shown);
-  const news = texts.after.slice(hunk.afterStart, hunk.afterEnd).map(shown);
+function changedRows(hunk: Hunk, { number, texts, most }: RowRequest): DiffRow[] {
+  const { beforeStart, beforeEnd, afterStart, afterEnd } = hunk;
+  const olds = texts.before.slice(beforeStart, Math.min(beforeEnd, beforeStart + most)).map(shown);
+  const news = texts.after.slice(afterStart, Math.min(afterEnd, afterStart + most)).map(shown);
   const marks = olds.map((old, i) => wordMarks(old, news[i]));
   const of = (i: number, side: 0 | 1): Pick<DiffRow, 'marks'> => {
     const found = marks[i]?.[side];
     return found === undefined ? {} : { marks: found };
   };
-  return [
+  const rows = [
     ...olds.map((text, i) => ({
       sign: '-' as const,
-      before: hunk.beforeStart + i + 1,
+      before: beforeStart + i + 1,
       text,
       hunk: number,
       ...of(i, 0),
     })),
     ...news.map((text, i) => ({
       sign: '+' as const,
-      after: hunk.afterStart + i + 1,
+      after: afterStart + i + 1,
       text,
       hunk: number,
       ...of(i, 1),
     })),
   ];
+  return rows.slice(0, most);
 }
 
 function shown(line: string | undefined): string {

@@ -115,12 +115,23 @@ export async function tamperRefusal(scene: Scene, command: string): Promise<Refu
   if (onlyReads(command)) return undefined;
   if (ENDS_PROCESSES.test(command)) return tampering('the process of Lookfirst');
   if (command.includes('disableAllHooks')) return tampering('the hooks of the client');
-  if (command.includes(scene.home) || OWN_FILES.test(command)) return tampering('the state of Lookfirst');
+  if (names(command, scene.home) || OWN_FILES.test(command)) return tampering('the state of Lookfirst');
   const { policyFile } = scene;
-  if (policyFile !== undefined && command.includes(policyFile)) return tampering(policyFile);
+  if (policyFile !== undefined && names(command, policyFile)) return tampering(policyFile);
   for (const name of namesOf(command, scene.userHome))
     if (await holdsOurEntries(scene, pathOf(scene, name))) return tampering(name);
   return undefined;
+}
+
+/** True if a command contains this absolute path, and not only a longer name or path that contains it. */
+function names(command: string, path: string): boolean {
+  for (let at = command.indexOf(path); at !== -1; at = command.indexOf(path, at + 1)) {
+    const before = command.slice(Math.max(0, at - 3), at);
+    // A letter before the path belongs to a longer path, unless it is an option as in `-C/state`.
+    const isBegun = /[\w.~}-]$/.test(before) && !/(?:^|\s)-\w$/.test(before);
+    if (!isBegun && !/^[\w.-]/.test(command.slice(at + path.length))) return true;
+  }
+  return false;
 }
 
 /** True for a client's file with our entries, and for a folder with such a file. */

@@ -45,6 +45,8 @@ const COMMANDS = [
   'pkill -f lookfirst',
   `kill $(pgrep -f -- --resident)`,
   'rm -rf HOME',
+  'tar -CHOME -xf a.tar',
+  'cp a.txt --target-directory=HOME',
   'echo exit 0 > HOME/bin/lookfirst-hook',
   `python3 -c "import os; os.remove('HOME/lookfirst.db')"`,
   'printf \'{"mode":"observe"}\' > HOME/lookfirst.json',
@@ -182,7 +184,10 @@ describe('an agent that tries to switch the gate off', () => {
     'grep -rn disableAllHooks docs',
     'git commit -m "docs: how to kill a process of lookfirst"',
     'mkdir -p .claude/agents && echo x > .claude/agents/new.md',
-  ])('may still run: %s', async (command) => {
+    'mkdir -p HOME-backup HOME2',
+    'touch ./srcHOME/a.txt .HOME/a.txt',
+  ])('may still run: %s', async (given) => {
+    const command = given.replaceAll('HOME', places.home);
     const asked = { event: 'before', action: 'run', input: { command }, call: 'c' };
     expect((await agent.send(asked)).verdict).toBe('pass');
   });

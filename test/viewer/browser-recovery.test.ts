@@ -114,6 +114,23 @@ describe.skipIf(!hasBrowser)('the page', () => {
     await page.waitForSelector('.row.change');
   });
 
+  it('stays where the user has scrolled to, even if an entry is open and new ones arrive', async () => {
+    const t = await desk({ session: 'coder' });
+    await recordNotices(t, 100);
+    await ok(t.session.write('a.txt', 'one\n'));
+    const page = await open((await viewed(t)).url);
+    await page.click('.row.change');
+    await page.waitForSelector('.detail .diff');
+    const feed = page.locator('.feed');
+    await feed.evaluate((node) => node.scrollTo(0, 2000));
+    const total = (): Promise<string | null> =>
+      page.locator('.feed li[aria-setsize]').last().getAttribute('aria-setsize');
+    const before = await total();
+    await ok(t.session.write('b.txt', 'two\n'));
+    await expect.poll(total).not.toBe(before);
+    expect(await feed.evaluate((node) => node.scrollTop)).toBeGreaterThan(1500);
+  });
+
   it('shows the message for a missing token as a paragraph', async () => {
     const page = await open((await viewed(await desk())).origin);
     const box = await page.locator('.problem p').boundingBox();

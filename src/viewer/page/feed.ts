@@ -45,7 +45,7 @@ export function Feed(): VNode {
   return html`<${Filters} />
     ${hasLoadFailed.value ? html`<p class="hint" role="status">Entries could not be loaded, because the viewer does not answer. The page tries again.</p>` : null}
     ${all.length === 0 && !isSearching.value && !hasLoadFailed.value ? html`<p class="hint">${isFiltered.value ? 'No entry matches this filter.' : 'Nothing is recorded here yet. It appears as soon as a session reads or changes a file.'}</p>` : null}
-    <${Windowed} label="Entries, newest first" class="feed" count=${all.length} rowHeight=${ROW} at=${at < 0 ? undefined : at} onEnd=${() => void loadOlder()}
+    <${Windowed} label="Entries, newest first" class="feed" count=${all.length} rowHeight=${ROW} at=${at < 0 ? undefined : at} item=${all[at]?.seq} onEnd=${() => void loadOlder()}
       row=${(i: number) => html`<${Row} key=${all[i]?.seq} row=${all[i]} place=${i} total=${all.length} />`} />
     ${isSearching.value ? html`<p class="hint" role="status">searching older entries…</p>` : null}
     ${!isSearching.value && !hasLoadFailed.value && older.value === undefined && all.length > 8 ? html`<p class="hint end">the journal begins here</p>` : null}`;

@@ -54,6 +54,8 @@ interface WindowedProps {
   readonly onEnd?: () => void;
   /** The row to scroll to. */
   readonly at?: number | undefined;
+  /** The item of that row. Its number changes when rows are added before it, which must not scroll. */
+  readonly item?: number | undefined;
   readonly class?: string;
 }
 
@@ -67,6 +69,7 @@ export function Windowed({
   label,
   onEnd,
   at,
+  item = at,
   class: name = '',
 }: WindowedProps): VNode {
   const box = useRef<HTMLDivElement>(null);
@@ -85,7 +88,7 @@ export function Windowed({
     const place = at * rowHeight;
     if (place < node.scrollTop || place > node.scrollTop + node.clientHeight - rowHeight)
       node.scrollTop = Math.max(0, place - node.clientHeight / 3);
-  }, [at]);
+  }, [item, at === undefined]);
   const first = Math.max(0, Math.floor(top / rowHeight) - OVERSCAN);
   const last = Math.min(count, Math.ceil((top + height) / rowHeight) + OVERSCAN);
   useEffect(() => {

@@ -3,6 +3,9 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { Records } from '../../src/records/records.ts';
+import { Scope } from '../../src/records/scope.ts';
+import { filePicture } from '../../src/records/view/file-picture.ts';
 import type {
   ChangeView,
   FeedPage,
@@ -14,6 +17,7 @@ import type {
   TurnRow,
   UndoView,
 } from '../../src/records/view/view-data.ts';
+import { Sessions } from '../../src/session/sessions.ts';
 import { lookfirst } from '../support/command-line.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
 import { Served } from '../support/served.ts';
@@ -222,6 +226,30 @@ describe('the viewer shows', () => {
     expect(live.rows).toMatchObject([{ kind: 'change', path: 'a.txt' }]);
     expect(live.matching).toEqual(live.rows.map(({ seq }) => seq));
     expect((await v.get<LiveView>(`live?after=${cursor}&path=c.txt`)).matching).toEqual([]);
+  });
+
+  it('a file with few queries, however many sessions the workspace has', async () => {
+    const t = await scene();
+    const sessions = await Sessions.open({ roots: [t.root], home: t.home });
+    const { store, images } = sessions.world;
+    for (let i = 0; i < 1000; i += 1)
+      await store.record({
+        session: { id: `s${i}`, root: t.root, named: true, openedMs: i, lastMs: Date.now() + i },
+      });
+    let queries = 0;
+    const counting = new Proxy(store, {
+      get: (target, name) => {
+        const value: unknown = Reflect.get(target, name, target);
+        queries += 1;
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+    const records = Records.over({ store: counting, images });
+    const sources = { records, scope: new Scope({ cwd: t.root }), secrets: 'mask' } as const;
+    const { strips } = await filePicture(sources, { root: t.root, path: 'a.txt' });
+    expect(strips.map(({ session }) => session).sort()).toEqual(['coder', 'reviewer']);
+    expect(queries).toBeLessThan(300);
+    await sessions.close();
   });
 
   it('that it leaves out new entries if there are very many', async () => {

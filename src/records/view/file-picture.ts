@@ -32,6 +32,13 @@ const MAX_BYTES = 4 << 20;
  * does so only if the store no longer has the session's sightings.
  */
 const MAX_DISTANCE = 20_000;
+/** The maximum number of the file's reads that are found this way. */
+const MAX_READS = 1000;
+/**
+ * The number of sessions, the most recently used first, whose sightings are searched for the file.
+ * Of older sessions, only those with an entry about the file are shown.
+ */
+const MAX_SESSIONS = 200;
 
 /** A file as it is now, with what each session has seen of it and written into it. */
 export async function filePicture(
@@ -126,15 +133,18 @@ async function stripsOf(
   { root, now, history, authors }: StripRequest,
 ): Promise<Strip[]> {
   const { store } = sources.records;
-  const known = (await store.sessions({ roots: [root] })).map(({ id }) => id);
+  const known = (await store.sessions({ roots: [root] })).slice(0, MAX_SESSIONS).map(({ id }) => id);
+  const reads = await newestReads(sources, now.key);
   const strips: Strip[] = [];
-  for (const session of new Set([...history.map((entry) => entry.session), ...known])) {
+  const found = [...history, ...reads].map((entry) => entry.session);
+  for (const session of new Set([...found, ...known])) {
     const own = new Set(
       [...history.entries()].flatMap(([i, entry]) =>
         entry.session === session && entry.kind === 'change' ? [i] : [],
       ),
     );
-    const seen = await seenBy(sources, { root, session, now });
+    const seer = { root, session, now, reads: reads.filter((read) => read.session === session) };
+    const seen = await seenBy(sources, seer);
     const wrote = linesBy(authors, own);
     const refused = history.filter((entry) => entry.session === session && entry.kind === 'refusal').length;
     if (seen === undefined && own.size === 0 && refused === 0) continue;
@@ -158,15 +168,23 @@ interface SeenLines {
   readonly words?: string;
 }
 
+interface Seer {
+  readonly root: string;
+  readonly session: string;
+  readonly now: Now;
+  /** The session's newest reads of the file, newest first. */
+  readonly reads: readonly Entry[];
+}
+
 /** The lines of the file that a session was shown; undefined if none. */
 async function seenBy(
   sources: ViewSources,
-  { root, session, now }: { readonly root: string; readonly session: string; readonly now: Now },
+  { root, session, now, reads }: Seer,
 ): Promise<SeenLines | undefined> {
   const { records } = sources;
   const sighting = await records.store.recall(session, now.key);
   if (sighting === undefined || sighting.how === 'listing' || sighting.tombstone === true)
-    return readBefore(sources, { session, now });
+    return readBefore(reads, now);
   const { fingerprint } = sighting;
   const total = lineCount(now.text);
   if (fingerprint?.sha256 === now.sha256)
@@ -189,17 +207,18 @@ function wordsFor({ coverage }: Sighting, ranges: SeenLines, total: number): See
   };
 }
 
+/** The newest reads of a file by any session, newest first. */
+async function newestReads({ records, scope }: ViewSources, key: string): Promise<readonly Entry[]> {
+  const afterSeq = Math.max(0, (await records.newestSeq()) - MAX_DISTANCE);
+  return records.store.entries({ ...scope.filter, key, kinds: ['read'], afterSeq, limit: MAX_READS });
+}
+
 /**
  * The lines that a session's latest reads of the file showed, according to the journal. Used if the
  * store has no record of what that session has seen of the file, for example because the session is
  * closed.
  */
-async function readBefore(
-  { records }: ViewSources,
-  { session, now }: { readonly session: string; readonly now: Now },
-): Promise<SeenLines | undefined> {
-  const afterSeq = Math.max(0, (await records.newestSeq()) - MAX_DISTANCE);
-  const reads = await records.store.entries({ session, key: now.key, kinds: ['read'], afterSeq, limit: 50 });
+function readBefore(reads: readonly Entry[], now: Now): SeenLines | undefined {
   const [newest] = reads;
   if (newest === undefined) return undefined;
   const total = lineCount(now.text);

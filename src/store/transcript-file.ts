@@ -41,39 +41,35 @@ export function openTranscript(path: string): TranscriptFile {
 
 /**
  * The end of a transcript as text, or the text before the byte `end`. Its first line may be cut.
- * Empty if the file does not exist yet.
+ * Empty if the file does not exist yet, is no file or cannot be read: clients may also name none.
  */
 export function transcriptTail(
   path: string,
   maxBytes: number,
   end: number = Number.POSITIVE_INFINITY,
 ): string {
+  return unlessErrno(() => tailOf(path, maxBytes, end)) ?? '';
+}
+
+function tailOf(path: string, maxBytes: number, end: number): string {
+  if (!statSync(path).isFile()) return '';
+  const descriptor = openSync(path, 'r');
   try {
-    const descriptor = openSync(path, 'r');
-    try {
-      const to = Math.min(end, fstatSync(descriptor).size);
-      const bytes = Buffer.alloc(Math.min(to, maxBytes));
-      const read = readSync(descriptor, bytes, 0, bytes.length, to - bytes.length);
-      return bytes.subarray(0, read).toString('utf8');
-    } finally {
-      closeSync(descriptor);
-    }
-  } catch (error) {
-    if (isMissing(error)) return '';
-    throw unreadable(path, error);
+    const to = Math.min(end, fstatSync(descriptor).size);
+    const bytes = Buffer.alloc(Math.min(to, maxBytes));
+    const read = readSync(descriptor, bytes, 0, bytes.length, to - bytes.length);
+    return bytes.subarray(0, read).toString('utf8');
+  } finally {
+    closeSync(descriptor);
   }
 }
 
-/** The other transcripts (`.jsonl`) in the same folder whose names contain a word. */
+/** The other transcripts (`.jsonl`) in the same folder whose names contain a word. None if it cannot be read. */
 export function transcriptsBeside(path: string, word: string): readonly string[] {
-  try {
-    const names = readdirSync(dirname(path)).filter(
-      (name) => name.includes(word) && name.endsWith('.jsonl') && name !== basename(path),
-    );
-    return names.map((name) => join(dirname(path), name));
-  } catch (error) {
-    throw unreadable(path, error);
-  }
+  const names = unlessErrno(() => readdirSync(dirname(path))) ?? [];
+  return names
+    .filter((name) => name.includes(word) && name.endsWith('.jsonl') && name !== basename(path))
+    .map((name) => join(dirname(path), name));
 }
 
 /**

@@ -127,6 +127,15 @@ describe("the client's own rewind", () => {
     expect(newestCut(lines(...later))).toEqual(cut);
   });
 
+  it('a transcript that cannot be read denies nothing', async () => {
+    for (const transcript of [places.base, join(places.root, 'a.txt/none.jsonl'), '/dev/null']) {
+      const read = { event: 'after', action: 'read', input: { path: 'a.txt' }, output: 'one\n', transcript };
+      await agent.send(read);
+      const answer = await agent.send({ ...write('a.txt'), transcript, call: transcript });
+      expect([transcript, answer.verdict]).toEqual([transcript, 'pass']);
+    }
+  });
+
   it('a read in the removed part no longer licenses a change, an earlier read does', async () => {
     const transcript = join(places.base, 'transcript.jsonl');
     const now = () => new Date().toISOString();

@@ -123,6 +123,9 @@ const TOO_LONG = 'its path is too long';
 export const NOT_UTF8 = 'its name is not valid UTF-8';
 export const TARGET_NOT_UTF8 = 'the target of the link is not valid UTF-8';
 
+/** The permissions that the owner of a folder needs to read its entries. */
+const SEARCHABLE = 0o500;
+
 const OPEN_FILE = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const OPEN_FOLDER = OPEN_FILE | constants.O_DIRECTORY;
 
@@ -172,6 +175,8 @@ function entryAt({ upper, attributes }: UpperLayer, relative: string): LayerEntr
   if (stats === undefined) return { kind: 'unnameable', relative, reason: NOT_UTF8 };
   const mode = stats.mode & 0o7777;
   if (stats.isDirectory()) {
+    // A folder with read but no search permission can be opened, but its entries cannot.
+    if ((mode & SEARCHABLE) !== SEARCHABLE) chmodSync(path, (mode & 0o777) | 0o700);
     const marks = withOpen({ path, mode, flags: OPEN_FOLDER }, (fd) => folderMarks(attributes, fd));
     return { kind: 'folder', relative, mode, ...marks, names: readdirSync(path).sort() };
   }

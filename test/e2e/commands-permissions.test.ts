@@ -124,6 +124,13 @@ describe.skipIf(here === undefined)('a command of an ordinary user', () => {
     expect([code, kept().length]).toEqual([1, 1]);
   });
 
+  it('is committed if it leaves a folder that may be listed but not searched', () => {
+    expect(asUser('run', '--', 'sh', '-c', 'mkdir e; echo x > e/f; chmod 600 e')).toMatchObject({ code: 0 });
+    expect(statSync(join(places.root, 'e')).mode & 0o777).toBe(0o600);
+    withMode('e', 0o700);
+    expect(readFileSync(join(places.root, 'e/f'), 'utf8')).toBe('x\n');
+  });
+
   it('can be undone if a folder that it made has no read permission', () => {
     expect(asUser('run', '--', 'sh', '-c', 'mkdir e; chmod 300 e')).toMatchObject({ code: 0 });
     expect(asUser('undo')).toMatchObject({ code: 0 });

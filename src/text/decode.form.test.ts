@@ -8,6 +8,7 @@ describe('bytesInFormOf', () => {
     ['a BOM', Buffer.from('\ufeffone\n'), 'two\n', Buffer.from('\ufefftwo\n')],
     ['a BOM, once', Buffer.from('\ufeffone\n'), '\ufefftwo\n', Buffer.from('\ufefftwo\n')],
     ['UTF-16', utf16('one\n'), 'zwei ü\n', utf16('zwei ü\n')],
+    ['CRLF in an older encoding', Buffer.from([0xe9, 0x0d, 0x0a]), 'é\n', Buffer.from('é\r\n')],
     ['UTF-16 and CRLF', utf16('one\r\n'), 'a\nb\r\n', utf16('a\r\nb\r\n')],
     ['CRLF', Buffer.from('a\r\nb\r\n'), 'x\ny', Buffer.from('x\r\ny')],
     ['CRLF, with a BOM of the text', Buffer.from('a\r\n'), '\ufeffx\n', Buffer.from('\ufeffx\r\n')],
@@ -21,7 +22,8 @@ describe('bytesInFormOf', () => {
     ['mixed endings', Buffer.from('a\r\nb\n')],
     ['one line without an ending', Buffer.from('a')],
     ['a binary', Buffer.from([0, 1, 2, 3, 0, 255])],
-    ['an older encoding', Buffer.from([0x63, 0xe9, 0x0d, 0x0a])],
+    ['an older encoding with LF', Buffer.from([0x63, 0xe9, 0x0a])],
+    ['a binary with CRLF', Buffer.from([0, 1, 0xe9, 0x0d, 0x0a])],
   ])('does not convert the text that replaces %s', (_what, existing) => {
     expect(bytesInFormOf(existing, 'x\r\ny\n')).toBeUndefined();
   });

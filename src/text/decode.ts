@@ -190,10 +190,19 @@ function specialForm(bytes: Uint8Array): FileForm | undefined {
   const marked = hasMark(bytes) || hasNul(bytes);
   if (!marked && !beginsWithCrlf(bytes)) return undefined;
   const decoded = decodeUnicode(bytes);
-  if (decoded === undefined) return undefined;
+  if (decoded === undefined) return legacyForm(bytes);
   const crlf = endingUsed(decoded.text) === '\r\n';
   const { encoding, bom } = decoded;
   return bom || crlf || encoding !== 'utf-8' ? { encoding, bom, crlf } : undefined;
+}
+
+/**
+ * The form of a text in a legacy encoding, of which only CRLF can be kept: the new text may have
+ * characters that the encoding lacks. Undefined for other line endings and for binary files.
+ */
+function legacyForm(bytes: Uint8Array): FileForm | undefined {
+  if (hasNul(bytes) || endingUsed(viewOf(bytes).toString('latin1')) !== '\r\n') return undefined;
+  return { encoding: 'utf-8', bom: false, crlf: true };
 }
 
 function beginsWithCrlf(bytes: Uint8Array): boolean {

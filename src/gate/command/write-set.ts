@@ -237,9 +237,8 @@ class WriteSetReader {
     if (stats.isDirectory())
       return { side: { kind: 'directory', mode: Number(stats.mode & 0o777n) }, ctimeNs, readOnly: false };
     if (stats.isSymbolicLink()) {
-      const target = linkTarget(place) ?? '';
-      // Node decodes a target that is not UTF-8 with this character, so an undo would make another link.
-      if (target.includes('\ufffd')) return refused(unreadable(place.path, TARGET_NOT_UTF8));
+      const target = linkTarget(place);
+      if (target === undefined) return refused(unreadable(place.path, TARGET_NOT_UTF8));
       return { side: { kind: 'link', target }, ctimeNs, readOnly: false };
     }
     if (!stats.isFile()) return refused(notAFile(place.path, kindOf(stats)));

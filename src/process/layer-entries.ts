@@ -284,6 +284,19 @@ function openOwned(path: string, mode: number, flags: number): number {
 }
 
 /**
+ * Gives the entries of an overlay's upper folder the modes that the command left. `layerEntries` has made all of them
+ * readable; a layer that is read again must have its own modes.
+ */
+export function restoreModes(upper: string, entries: readonly LayerEntry[]): void {
+  // Restore a folder after its contents, because its mode may make them inaccessible.
+  for (const entry of entries.toReversed()) {
+    const needed = entry.kind === 'folder' ? SEARCHABLE : 0o400;
+    if ((entry.kind === 'folder' || entry.kind === 'file') && (entry.mode & needed) !== needed)
+      chmodSync(join(upper, entry.relative), entry.mode);
+  }
+}
+
+/**
  * The bytes of a file in an overlay layer. Call it after `layerEntries` has made the file readable.
  */
 export function layerBytes({ path }: Extract<LayerEntry, { kind: 'file' }>): Buffer {

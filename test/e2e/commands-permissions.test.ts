@@ -131,6 +131,17 @@ describe.skipIf(here === undefined)('a command of an ordinary user', () => {
     expect(readFileSync(join(places.root, 'e/f'), 'utf8')).toBe('x\n');
   });
 
+  it('has the permissions that it set if its kept writes are committed later', () => {
+    withMode('a.txt', 0o444);
+    const script = 'rm -f a.txt; echo two > a.txt; mkdir e; echo x > e/f; chmod 200 e/f; chmod 0 e';
+    expect(asUser('run', '--', 'sh', '-c', script)).toMatchObject({ code: 2 });
+    chmodSync(join(places.root, 'a.txt'), 0o644);
+    expect(asUser('run', '--apply', kept()[0] ?? '')).toMatchObject({ code: 0 });
+    expect(statSync(join(places.root, 'e')).mode & 0o777).toBe(0);
+    withMode('e', 0o700);
+    expect(statSync(join(places.root, 'e/f')).mode & 0o777).toBe(0o200);
+  });
+
   it('can be undone if a folder that it made has no read permission', () => {
     expect(asUser('run', '--', 'sh', '-c', 'mkdir e; chmod 300 e')).toMatchObject({ code: 0 });
     expect(asUser('undo')).toMatchObject({ code: 0 });

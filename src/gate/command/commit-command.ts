@@ -19,7 +19,7 @@ import { lockKeys } from '../keys.ts';
 import { type RestorePlace, restoreSteps } from '../restore-many.ts';
 import { worldFor } from '../step.ts';
 import type { World } from '../world.ts';
-import { type LayerContent, layerKeys, readLayer } from './layer-content.ts';
+import { type LayerContent, layerKeys, readLayer, restoreLayer } from './layer-content.ts';
 import { bytesAfter, bytesBefore, plainText } from './lost-update.ts';
 import { shownNameOf } from './shown-name.ts';
 import { type Vetted, vetWrites } from './vet-writes.ts';
@@ -78,7 +78,23 @@ export async function commitCommand(
   ledger: Ledger,
   commit: LayerCommit,
 ): Promise<Outcome<CommittedCommand>> {
-  const content = namedInRoots(world, readLayer(commit.layer, commit.attributes));
+  const read = readLayer(commit.layer, commit.attributes);
+  let isDone = false;
+  try {
+    const outcome = await commitContent(world, ledger, { ...commit, content: namedInRoots(world, read) });
+    isDone = outcome.ok;
+    return outcome;
+  } finally {
+    if (!isDone) restoreLayer(commit.layer, read);
+  }
+}
+
+async function commitContent(
+  world: World,
+  ledger: Ledger,
+  commit: LayerCommit & { readonly content: LayerContent },
+): Promise<Outcome<CommittedCommand>> {
+  const { content } = commit;
   if (content.folders.every(({ entries }) => entries.length === 0)) return { ok: true, ...NOTHING_CHANGED };
   const keys = layerKeys(world, content);
   let outcome: Outcome<CommittedCommand> = refused(busy());
@@ -86,7 +102,7 @@ export async function commitCommand(
     const release = await lockKeys(world, keys);
     if (release === undefined) return refused(busy());
     try {
-      const tried = await commitLocked(world, ledger, { ...commit, content, keys });
+      const tried = await commitLocked(world, ledger, { ...commit, keys });
       if (!('again' in tried)) return tried;
       outcome = refused(tried.again);
     } finally {

@@ -1,5 +1,10 @@
 import { type Layer, upperFolder } from '../../process/layer.ts';
-import { type AttributeReader, type LayerEntry, layerEntries } from '../../process/layer-entries.ts';
+import {
+  type AttributeReader,
+  type LayerEntry,
+  layerEntries,
+  restoreModes,
+} from '../../process/layer-entries.ts';
 import type { World } from '../world.ts';
 
 /** A command's writes, per folder of its layer. Read a layer only once: reading it changes some files' modes. */
@@ -14,6 +19,11 @@ export function readLayer(layer: Layer, attributes: AttributeReader): LayerConte
     entries: [...layerEntries(upperFolder(layer, index), attributes)],
   }));
   return { beganNs: layer.beganNs, folders };
+}
+
+/** Makes a layer as it was before `readLayer`, except for its marks, so that it can be kept and read again. */
+export function restoreLayer(layer: Layer, { folders }: LayerContent): void {
+  for (const [index, { entries }] of folders.entries()) restoreModes(upperFolder(layer, index), entries);
 }
 
 /** The keys to lock for a command's writes. A locked folder covers its contents. */

@@ -204,11 +204,12 @@ function late(code) {
 }
 
 /**
- * Removes white space, but keeps each statement and each member of a class on its own line. If Node
+ * Shortens names and removes white space, but keeps each statement and each member of a class on its own line. If Node
  * reports an error, it prints the whole line that throws, so that line must be short.
  */
 function dense(code) {
-  const options = { module: false, compress: false, mangle: false, codegen: { removeWhitespace: true } };
+  const mangle = { toplevel: true, keepNames: true };
+  const options = { module: false, compress: false, mangle, codegen: { removeWhitespace: true } };
   const { code: text, errors } = minifySync('chunk.cjs', code, options);
   if (errors.length > 0) throw new Error(errors[0].message);
   const starts = new Set([0]);

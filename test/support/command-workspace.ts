@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach } from 'vitest';
 import type { PolicyOverrides } from '../../src/config/resolve-policy.ts';
 import type { RunResult } from '../../src/model/results.ts';
@@ -63,15 +64,19 @@ export async function refusedRun(command: string, options?: RunOptions): Promise
   return outcome.refusal;
 }
 
-/** Runs a command, and lets another program write after the command's own writes and before it ends. */
+/**
+ * Runs a command, and lets another program write after the command's own writes and before it ends.
+ * First waits longer than a tick of the clock that stamps files: a change within a tick of the start
+ * may have been made before it, and would be a conflict.
+ */
 export function runBeside(command: string, write: () => unknown): ReturnType<GatedSession['run']> {
   const go = join(base, 'go');
   return session.run(`${command}; echo ready; while ! [ -e '${go}' ]; do sleep 0.01; done`, {
     profile: 'undo',
     onProgress: () => {
-      const written = write();
-      if (written instanceof Promise) void written.finally(() => writeFileSync(go, ''));
-      else writeFileSync(go, '');
+      void setTimeout(20)
+        .then(write)
+        .finally(() => writeFileSync(go, ''));
     },
   });
 }

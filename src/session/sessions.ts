@@ -199,8 +199,8 @@ export class Sessions implements SessionHost {
   }
 
   /**
-   * Runs `work` while no other process of this machine changes the session's record. Of two
-   * processes that close a session at once, each would otherwise record that the other has it open.
+   * Runs `work` while no other process of this machine changes the session's record.
+   * Otherwise, if two processes close a session at once, each records that the other has it open.
    */
   async #alone<T>({ id, named }: GatedSession, work: () => Promise<T>): Promise<T> {
     if (!named) return work();

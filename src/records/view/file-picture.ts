@@ -36,7 +36,7 @@ const MAX_DISTANCE = 20_000;
 const MAX_READS = 1000;
 /**
  * The number of sessions, the most recently used first, whose sightings are searched for the file.
- * Of older sessions, only those with an entry about the file are shown.
+ * An older session is shown only if it has an entry about the file.
  */
 const MAX_SESSIONS = 200;
 

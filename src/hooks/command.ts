@@ -1,6 +1,7 @@
 import { answerFor } from '../dialect/calls/hosts/answers.ts';
 import { patchIntents } from '../dialect/calls/patch.ts';
-import { hasUnknownNames, inFolder, namesOf, searchFolders } from '../dialect/calls/shell/commands.ts';
+import { inFolder } from '../dialect/calls/shell/commands.ts';
+import { hasUnknownNames, namesOf, searchFolders } from '../dialect/calls/shell/names.ts';
 import { printedTexts, type ShellWrite, writesOf } from '../dialect/calls/shell/writes.ts';
 import { diffedLines, foundLines, titlesIn } from '../dialect/calls/shown/output-lines.ts';
 import type { RunTouch } from '../dialect/calls/touch.ts';

@@ -1,10 +1,6 @@
 import { resolve } from 'node:path';
-import {
-  allCommands,
-  certainCommands,
-  namesOf,
-  type SimpleCommand,
-} from '../dialect/calls/shell/commands.ts';
+import { allCommands, certainCommands, type SimpleCommand } from '../dialect/calls/shell/commands.ts';
+import { namesOf } from '../dialect/calls/shell/names.ts';
 import { writesOf } from '../dialect/calls/shell/writes.ts';
 import type { ForeignIntent } from '../model/intent.ts';
 import { CLIENT_FILES } from '../model/path.ts';

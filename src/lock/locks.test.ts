@@ -6,7 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { locksConformance } from '../../test/store/locks-conformance.ts';
 import { scratch } from '../../test/support/tree.ts';
-import { LocalLocks, openRangeLock, slotsOf } from './locks.ts';
+import { LocalLocks, slotsOf } from './locks.ts';
+import { openRangeLock } from './process-lock.ts';
 
 const child = join(import.meta.dirname, '../../test/children/lock-child.mjs');
 

@@ -4,7 +4,7 @@ import { loadNative } from '../disk/context.ts';
 import { FileSystemClock } from '../disk/file-system.ts';
 import { findRipgrep } from '../disk/ripgrep.ts';
 import { type ChainReport, verifyChain } from '../journal/verify.ts';
-import { openRangeLock } from '../lock/locks.ts';
+import { openRangeLock } from '../lock/process-lock.ts';
 import { isFleetUrl, openRecordedState } from '../store/open-state.ts';
 import type { FleetHealth } from '../store/postgres/open.ts';
 import { inspectHome } from '../store/prepare-home.ts';

@@ -1,17 +1,12 @@
 import { type BigIntStats, lstatSync } from 'node:fs';
 import { Fault, unlessErrno } from '../model/fault.ts';
-import { isBelow, type PinnedDirectory, type Place, type ResolvedPath } from '../model/path.ts';
-import {
-  type Action,
-  type NextStep,
-  type Outcome,
-  type Refusal,
-  type RefusalCode,
-  refused,
-} from '../model/verdict.ts';
+import type { PinnedDirectory, Place, ResolvedPath } from '../model/path.ts';
+import { type Action, type Outcome, type Refusal, refused } from '../model/verdict.ts';
 import { foldPath, type NameComparison, platformFolding } from './lexical.ts';
 import { atLeast, type Guarantee, RecentFolders, SharedDirectory, strongestGuarantee } from './pinned.ts';
+import { CHANGES, ReadOnlyFolders } from './read-only.ts';
 import { canonicalName, type OpenedRoots, openRoots, Protection, WorkspacePaths } from './roots.ts';
+import { refusalOf } from './unresolved.ts';
 import { type Root, type Walked, walk } from './walk.ts';
 
 export interface WorkspaceSettings {
@@ -60,49 +55,6 @@ export function absenceOf({ missing }: Absent): Pick<Refusal, 'detail'> {
 
 /** The result of `locate`. The caller owns `place.dir` and closes it. */
 export type Located = Found | Absent;
-
-/** Actions that change the entry at a path. Undo and commands are checked separately, file by file. */
-const CHANGES: ReadonlySet<Action> = new Set([
-  'create',
-  'overwrite',
-  'edit',
-  'insert',
-  'delete',
-  'move',
-  'mkdir',
-]);
-/** Actions that affect everything below a folder. */
-const TAKES_ALL: ReadonlySet<Action> = new Set(['delete', 'move']);
-
-type Cause =
-  | { readonly kind: 'escapes' }
-  | { readonly kind: 'invalid'; readonly reason: string }
-  | { readonly kind: 'failed'; readonly errno: string };
-
-/**
- * The refusal for each system error on the way to a path. Only ENOENT means that something is
- * missing.
- */
-const BY_ERRNO: Readonly<Record<string, { code: RefusalCode; next: NextStep; reason: string }>> = {
-  ENOENT: { code: 'NOT_FOUND', next: 'other_path', reason: 'a link in the path points to nothing' },
-  ENOTDIR: { code: 'NOT_A_FILE', next: 'other_path', reason: 'a part of the path is a file, not a folder' },
-  ELOOP: { code: 'OUTSIDE_WORKSPACE', next: 'other_path', reason: 'the path contains too many links' },
-  ENAMETOOLONG: { code: 'INVALID_ARGUMENT', next: 'other_path', reason: 'a name in the path is too long' },
-  EACCES: { code: 'UNVERIFIABLE', next: 'ask_human', reason: 'permission denied for a folder in the path' },
-  EPERM: { code: 'UNVERIFIABLE', next: 'ask_human', reason: 'permission denied for a folder in the path' },
-  EILSEQ: {
-    code: 'UNVERIFIABLE',
-    next: 'other_path',
-    reason: 'a link in the path has a target that is not valid text',
-  },
-  ESTALE: {
-    code: 'UNVERIFIABLE',
-    next: 'ask_human',
-    reason:
-      'the workspace folder was deleted after it was opened; if it was created again, restart lookfirst',
-  },
-  EBUSY: { code: 'BUSY', next: 'retry_later', reason: 'the path kept changing while it was looked up' },
-};
 
 /**
  * The directory trees an agent may touch. Turns strings into places (a pinned folder and a name),
@@ -352,49 +304,4 @@ function printable(input: unknown): string {
   if (typeof input === 'string') return input.replaceAll('\0', '\\0');
   // Objects are not converted: they may have no string form, or run their own code.
   return typeof input === 'object' && input !== null ? '[object]' : String(input);
-}
-
-/** Folders of a workspace that may be read but not changed. */
-class ReadOnlyFolders {
-  readonly #folders: readonly { readonly key: string; readonly below: string }[];
-
-  constructor(keys: readonly string[]) {
-    // The folder may be `/`, which already ends in a slash.
-    this.#folders = keys.map((key) => ({ key, below: key.endsWith('/') ? key : `${key}/` }));
-  }
-
-  includes(key: string): boolean {
-    return this.#folders.some((folder) => key === folder.key || key.startsWith(folder.below));
-  }
-
-  /** True if this action would change something in one of the folders. */
-  forbids({ key }: ResolvedPath, action: Action): boolean {
-    if (this.#folders.length === 0 || !CHANGES.has(action)) return false;
-    if (this.includes(key)) return true;
-    return TAKES_ALL.has(action) && this.#folders.some((folder) => isBelow(folder.key, key));
-  }
-}
-
-/**
- * The refusal for a path that could not be resolved. All outside paths get the same answer, whether
- * they exist or not.
- */
-function refusalOf(cause: Cause, request: { readonly path: string; readonly action: Action }): Refusal {
-  switch (cause.kind) {
-    case 'escapes':
-      return { code: 'OUTSIDE_WORKSPACE', ...request, next: 'other_path' };
-    case 'invalid':
-      return { code: 'INVALID_ARGUMENT', ...request, next: 'fix_argument', detail: { reason: cause.reason } };
-    case 'failed': {
-      const known = BY_ERRNO[cause.errno];
-      const { code, next, reason } = known ?? {
-        code: 'UNVERIFIABLE',
-        next: 'retry_later',
-        reason: 'the path could not be looked up',
-      };
-      return { code, ...request, next, detail: { reason, errno: cause.errno } };
-    }
-    default:
-      return cause satisfies never;
-  }
 }

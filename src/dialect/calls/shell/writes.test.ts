@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { namesOf } from './commands.ts';
+import { namesOf } from './names.ts';
 import { printedTexts, writesOf } from './writes.ts';
 
 const over = (path: string, content?: string) =>

@@ -19,6 +19,7 @@ import {
   type LateImage,
   missingImage,
 } from '../images.ts';
+import { Sightings } from '../sightings.ts';
 import {
   type ChainLink,
   type EntryFilter,
@@ -37,7 +38,7 @@ import {
 export class MemoryStore implements Store {
   readonly url = 'memory:';
   readonly warnings: readonly string[] = [];
-  readonly #sightings = new Map<string, Map<string, Sighting>>();
+  readonly #sightings = new Sightings();
   readonly #sessions = new Map<string, SessionRecord>();
   readonly #pending = new Map<string, PendingChange>();
   #entries: Entry[] = [];
@@ -53,15 +54,14 @@ export class MemoryStore implements Store {
 
   recall(session: string, key: string): Sighting | undefined {
     this.#mustBeOpen();
-    return this.#sightings.get(session)?.get(key);
+    return this.#sightings.get(session, key);
   }
 
   recallMany(session: string, keys: readonly string[]): ReadonlyMap<string, Sighting> {
     this.#mustBeOpen();
-    const seen = this.#sightings.get(session);
     const found = new Map<string, Sighting>();
     for (const key of keys) {
-      const sighting = seen?.get(key);
+      const sighting = this.#sightings.get(session, key);
       if (sighting !== undefined) found.set(key, sighting);
     }
     return found;
@@ -69,7 +69,7 @@ export class MemoryStore implements Store {
 
   async sightings(session: string): Promise<readonly Sighting[]> {
     this.#mustBeOpen();
-    return [...(this.#sightings.get(session)?.values() ?? [])];
+    return this.#sightings.of(session);
   }
 
   async record(writes: Writes): Promise<void> {
@@ -80,7 +80,7 @@ export class MemoryStore implements Store {
     // if the caller later modifies the object.
     const texts = entries.map((entry) => JSON.stringify(entry));
     this.#drop(writes);
-    for (const { session: by, sighting } of sightings) this.#seenBy(by).set(sighting.key, sighting);
+    this.#sightings.set(sightings);
     for (const change of settle) this.#pending.delete(change);
     if (announce !== undefined) this.#pending.set(announce.change, announce);
     if (session !== undefined) this.#sessions.set(session.id, session);
@@ -90,7 +90,7 @@ export class MemoryStore implements Store {
 
   note({ sightings, entries }: Notes): undefined {
     this.#mustBeOpen();
-    for (const { session, sighting } of sightings) this.#seenBy(session).set(sighting.key, sighting);
+    this.#sightings.set(sightings);
     this.#unchained.push(...entries);
     this.#recent.add(entries);
   }
@@ -171,24 +171,12 @@ export class MemoryStore implements Store {
     return this.#entries;
   }
 
-  #drop(writes: Writes): void {
-    if (writes.dropSession !== undefined) {
-      this.#sessions.delete(writes.dropSession);
-      this.#sightings.delete(writes.dropSession);
+  #drop({ dropSession, forget = [] }: Writes): void {
+    if (dropSession !== undefined) {
+      this.#sessions.delete(dropSession);
+      this.#sightings.forget([{ session: dropSession }]);
     }
-    for (const { session, key } of writes.forget ?? []) {
-      if (key === undefined) this.#sightings.delete(session);
-      else this.#sightings.get(session)?.delete(key);
-    }
-  }
-
-  #seenBy(session: string): Map<string, Sighting> {
-    let seen = this.#sightings.get(session);
-    if (seen === undefined) {
-      seen = new Map();
-      this.#sightings.set(session, seen);
-    }
-    return seen;
+    this.#sightings.forget(forget);
   }
 
   #mustBeOpen(): void {

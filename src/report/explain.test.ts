@@ -362,8 +362,8 @@ describe('a refused batch', () => {
 });
 
 describe('for any refusal', () => {
-  const huge = 'x'.repeat(1_000_000);
   it('its text is bounded', () => {
+    const huge = 'x'.repeat(1_000_000);
     const detail: RefusalDetail = {
       reason: huge,
       diff: huge,
@@ -376,11 +376,11 @@ describe('for any refusal', () => {
       refusals: Array.from({ length: 5000 }, () => refusal(['NOT_READ', 'edit', 'read'], huge)),
       repeated: 3,
     };
-    for (const code of REFUSAL_CODES)
-      for (const wording of PRESET_NAMES) {
-        const given: Refusal = { code, action: 'edit', path: huge, next: 'read_range', detail };
+    for (const code of REFUSAL_CODES) {
+      const given: Refusal = { code, action: 'edit', path: huge, next: 'read_range', detail };
+      for (const wording of PRESET_NAMES)
         expect(explain(given, { nowMs: NOW, wording }).length).toBeLessThan(60_000);
-      }
+    }
   });
 
   it('a path cannot look like another line of the text', () => {
@@ -394,8 +394,7 @@ describe('for any refusal', () => {
   });
 
   it('a path with $& stays unchanged', () => {
-    expect(explain(refusal(['NOT_READ', 'edit', 'read'], '$&.txt'), { nowMs: NOW, wording: 'sandbox' })).toBe(
-      'refusing to edit $&.txt: Read it first',
-    );
+    const text = explain(refusal(['NOT_READ', 'edit', 'read'], '$&.txt'), { nowMs: NOW, wording: 'sandbox' });
+    expect(text).toBe('refusing to edit $&.txt: Read it first');
   });
 });

@@ -90,7 +90,7 @@ await describePostgres('machines on one PostgreSQL', (server: PostgresServer) =>
     await refusal((await two.session()).write('a.txt', 'lost\n'), 'NOT_READ');
   });
 
-  it('folders of one workspace that have the same name are told apart', async () => {
+  it('a workspace may have several folders with the same name; a session that read each of them may write each', async () => {
     const store = server.url();
     const { root, home } = scratch();
     const roots = ['main', 'a/src', 'b/src', 'c/src'].map((name) => join(root, name));

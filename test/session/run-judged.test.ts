@@ -129,7 +129,7 @@ describe.skipIf(here === undefined)('a change of another writer', () => {
     put('a', LINES);
     const plain = join(base, 'plain');
     mkdirSync(plain);
-    execFileSync('sh', ['-c', `cp ../work/a .; ${command}; echo new > other`], { cwd: plain });
+    execFileSync('sh', ['-c', `cp "$0/a" .; ${command}; echo new > other`, root], { cwd: plain });
     expect(await runBeside(command, () => put('other', 'new\n'))).toMatchObject({ ok: true });
     expect(treeOf(root)).toEqual(treeOf(plain));
   });

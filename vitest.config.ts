@@ -15,9 +15,11 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: 'doors',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/attack/**', '**/node_modules/**'],
+          exclude: ['test/attack/**', 'test/conformance/**', '**/node_modules/**'],
         },
       },
+      // Only `npm run test:matrix` runs this one, because installing its tools takes longer than the tests.
+      { extends: true, test: { name: 'protocol', include: ['test/conformance/*.test.ts'] } },
     ],
     globalSetup: ['test/support/compiled-code.ts'],
     server: { deps: { external: [/\/build\/.*\.js$/] } },

@@ -1,7 +1,7 @@
-// Runs parts of the suite on other versions of Node and with the code for other platforms:
-// `npm run test:matrix [-- LEG...]`. A leg is one such version or platform. It runs only the
-// folders whose outcome can differ there. The three legs together thus take at most as long as
-// `npm test`.
+// Runs parts of the suite on other versions of Node and with the code for other platforms, and the
+// protocol's own tests: `npm run test:matrix [-- LEG...]`. A leg is one such version or platform. It
+// runs only the folders whose outcome can differ there. All legs together thus take at most as long
+// as `npm test`.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { delimiter, join } from 'node:path';
 
@@ -33,6 +33,7 @@ const LEGS = {
   portable: { env: { LOOKFIRST_GUARANTEE: 'best-effort' }, parts: BY_GUARANTEE },
   node22: { node: '22', parts: BY_NODE },
   node24: { node: '24', parts: BY_NODE },
+  protocol: { parts: ['--project', 'protocol'] },
 };
 
 const chosen = process.argv.slice(2);

@@ -8,7 +8,7 @@ import '../../src/store/sqlite/sqlite-store.test.ts';
 import '../../src/text/glob/glob.test.ts';
 import '../../src/text/merge.test.ts';
 import '../../src/text/secrets.test.ts';
-import '../e2e/conformance.test.ts';
+import '../conformance/conformance.test.ts';
 import '../history/claude-shaped.test.ts';
 import '../history/hostile.test.ts';
 import '../proxy/large.test.ts';

@@ -216,13 +216,13 @@ describe('values of a secret file', () => {
 });
 
 describe('a very large secret file', () => {
-  const rows = Array.from({ length: 150_000 }, (_, i) => `"key${i}": "v${i}",\n`).join('');
+  const rows = Array.from({ length: 130_000 }, (_, i) => `"key${i}": "v${i}",\n`).join('');
 
   it('is masked', () => {
     const spans = secretSpans(rows, { secretFile: true });
-    expect(spans).toHaveLength(150_000);
+    expect(spans).toHaveLength(130_000);
     expect(touchesSecret(rows, spans, '"key')).toBe(false);
-    expect(touchesSecret(rows, spans, 'v149999')).toBe(true);
+    expect(touchesSecret(rows, spans, 'v129999')).toBe(true);
   });
 
   it('has a diff', () => {

@@ -9,6 +9,7 @@ import '../../src/text/glob/glob.test.ts';
 import '../../src/text/merge.test.ts';
 import '../../src/text/secrets.test.ts';
 import '../conformance/conformance.test.ts';
+import '../e2e/secret-surfaces.test.ts';
 import '../history/claude-shaped.test.ts';
 import '../history/hostile.test.ts';
 import '../proxy/large.test.ts';

@@ -133,7 +133,7 @@ describe.each(SCRIBES)('$name, hostile', (kind) => {
     const call = recordsOf(kind, READ_B.slice(0, 1)).at(-1);
     const text = JSON.stringify(call);
     const index = new HistoryIndex(options);
-    for (let at = 0; at < 12_000; at += 1)
+    for (let at = 0; at < 10_200; at += 1)
       index.feed(Buffer.from(`${text.replaceAll('"b"', `"b${at}"`).replaceAll('"m-b"', `"m-${at}"`)}\n`));
     expect(index.snapshot().fold.waiting.length).toBeLessThanOrEqual(10_000);
     expect(index.sightings()).toEqual([]);

@@ -4,7 +4,7 @@ import { defineConfig, type ViteUserConfig } from 'vitest/config';
 const config: ViteUserConfig = defineConfig({
   test: {
     include: ['test/attack/**/*.test.ts'],
-    globalSetup: ['test/support/compiled-code.ts'],
+    globalSetup: ['test/support/test-run.ts'],
     pool: 'forks',
     fileParallelism: false,
     testTimeout: 3_600_000,

@@ -3,27 +3,32 @@ import { defineConfig, type ViteUserConfig } from 'vitest/config';
 import { ClosingLine } from './test/support/closing-line.ts';
 import { compiledSources } from './test/support/compiled-sources.ts';
 
+/** Tests whose result may depend on the file system. The others make their folders in memory, if possible. */
+const ABOUT_DISKS = ['src/**/*.test.ts', 'test/{containment,race,shared,store}/**/*.test.ts'];
+const INSTALLED = ['**/node_modules/**'];
+
 const config: ViteUserConfig = defineConfig({
   plugins: compiledSources(),
   test: {
     projects: [
-      // Test files share their modules, which keep no state. Loading the modules again would take a
-      // second per file, longer than most tests.
-      { extends: true, test: { name: 'units', include: ['src/**/*.test.ts'] } },
+      { extends: true, test: { name: 'disk', include: ABOUT_DISKS, exclude: INSTALLED } },
       {
         extends: true,
         test: {
-          name: 'doors',
+          name: 'memory',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/attack/**', 'test/conformance/**', '**/node_modules/**'],
+          exclude: [...ABOUT_DISKS, 'test/attack/**', 'test/conformance/**', ...INSTALLED],
+          setupFiles: ['test/support/in-memory.ts'],
         },
       },
       // Only `npm run test:matrix` runs this one, because installing its tools takes longer than the tests.
       { extends: true, test: { name: 'protocol', include: ['test/conformance/*.test.ts'] } },
     ],
-    globalSetup: ['test/support/compiled-code.ts'],
+    globalSetup: ['test/support/test-run.ts'],
     server: { deps: { external: [/\/build\/.*\.js$/] } },
     pool: 'forks',
+    // Test files share their modules, which keep no state. Loading the modules again would take a
+    // second per file, longer than most tests.
     isolate: false,
     // Allow much time, because some machines are slow or busy. Only a result that never arrives is
     // a failure.

@@ -30,7 +30,7 @@ const BY_GUARANTEE = [
   'test/presets',
 ];
 const LEGS = {
-  portable: { env: { LOOKFIRST_GUARANTEE: 'best-effort' }, parts: BY_GUARANTEE },
+  portable: { env: { LOOKFIRST_GUARANTEE: 'best-effort', TEST_ON_DISK: '1' }, parts: BY_GUARANTEE },
   node22: { node: '22', parts: BY_NODE },
   node24: { node: '24', parts: BY_NODE },
   protocol: { parts: ['--project', 'protocol'] },

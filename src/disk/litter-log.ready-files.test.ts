@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { type Bench, bench, holding, put, tried } from '../../test/support/disk.ts';
-import { IN_MEMORY, scratch } from '../../test/support/tree.ts';
+import { HAS_MEMORY, IN_MEMORY, scratch } from '../../test/support/tree.ts';
 import { loadNative, type NativeFiles } from './context.ts';
 import { dropReadyFiles } from './litter-log.ts';
 import { stampOf } from './read.ts';
@@ -125,7 +125,7 @@ describe.skipIf(loadNative() === undefined)('ready files', () => {
     expect(lstatSync(join(disk.root, 'f'))).toMatchObject({ uid: 65534, gid: 65534 });
   });
 
-  it.skipIf(IN_MEMORY === undefined)('are not used on another file system', async () => {
+  it.skipIf(!HAS_MEMORY)('are not used on another file system', async () => {
     const elsewhere = scratch(IN_MEMORY);
     const disk = bench(['f: old'], { home: scratch().home }, elsewhere);
     await disk.context.ready?.fill();

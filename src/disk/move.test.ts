@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type Bench, bench, openToAll } from '../../test/support/disk.ts';
 import { asNobody } from '../../test/support/nobody.ts';
-import { IN_MEMORY, scratch, treeOf } from '../../test/support/tree.ts';
+import { HAS_MEMORY, IN_MEMORY, scratch, treeOf } from '../../test/support/tree.ts';
 import { Workspace } from '../workspace/workspace.ts';
 import type { CommitStep } from './context.ts';
 import { move } from './move.ts';
@@ -119,7 +119,7 @@ describe('move', () => {
     const disk = bench(['d/e/', 'f: x']);
     await expect(moved(disk, 'd', 'd/e/d')).rejects.toThrow(/could not change d\/e\/d/);
     expect(treeOf(disk.root)).toEqual(['d/e/', 'f: x']);
-    if (IN_MEMORY !== '/dev/shm') return;
+    if (!HAS_MEMORY) return;
     const elsewhere = scratch(IN_MEMORY);
     const workspace = Workspace.open([elsewhere.root]);
     const there = workspace.locate('f', 'move');

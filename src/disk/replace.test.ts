@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type Bench, bench, holding, openToAll, put, tried } from '../../test/support/disk.ts';
 import { asNobody } from '../../test/support/nobody.ts';
-import { IN_MEMORY, scratch } from '../../test/support/tree.ts';
+import { HAS_MEMORY, IN_MEMORY, scratch } from '../../test/support/tree.ts';
 import { loadNative } from './context.ts';
 import { fingerprintOf, stampOf } from './read.ts';
 import { replace } from './replace.ts';
@@ -180,7 +180,7 @@ describe.each(KINDS)('replace by %s', (commit) => {
   });
 
   it('keeps the old file on another file system as a copy, with its mode', async () => {
-    if (IN_MEMORY !== '/dev/shm') return;
+    if (!HAS_MEMORY) return;
     const home = scratch(IN_MEMORY).home;
     const disk = bench(['f: old'], { commit, home });
     chmodSync(join(disk.root, 'f'), 0o640);

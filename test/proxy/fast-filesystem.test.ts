@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { toolIn } from '../support/tools.mjs';
+import { ON_DISK } from '../support/tree.ts';
 import { TestGate } from './gate.ts';
 import { scratch, startProxy } from './harness.ts';
 
@@ -13,7 +14,8 @@ const server = (): string => toolIn('servers', 'fast-filesystem-mcp/dist/index.j
 const read = (path: string) => readFileSync(path, 'utf8');
 
 async function open() {
-  const root = scratch();
+  // The server works in few folders; those for temporary files on the disk are among them.
+  const root = scratch(ON_DISK);
   const path = join(root, 'a.txt');
   writeFileSync(path, 'one\ntwo\nthree\n');
   const running = await startProxy(root, { command: process.execPath, args: [server(), root] });
@@ -73,7 +75,7 @@ describe('fast-filesystem-mcp behind the gate', () => {
   });
 
   it('changes nothing under --read-only, not even through a tool that no table describes', async () => {
-    const root = scratch();
+    const root = scratch(ON_DISK);
     const home = scratch();
     mkdirSync(join(root, 'd'));
     writeFileSync(join(root, 'a.txt'), 'one\n');

@@ -17,8 +17,8 @@ export { OFFICIAL };
 export const EVERYTHING: string = join(modules, '@modelcontextprotocol/server-everything/dist/index.js');
 
 /** Makes a folder with a canonical path. The folder is removed when the test ends. */
-export function scratch(): string {
-  const dir = realpathSync(mkdtempSync(join(tmpdir(), 'lookfirst-proxy-')));
+export function scratch(parent: string = tmpdir()): string {
+  const dir = realpathSync(mkdtempSync(join(parent, 'lookfirst-proxy-')));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   return dir;
 }

@@ -89,7 +89,7 @@ export class Child {
 /** Bundles a child, unless another process of this test run has done so. */
 async function bundled(name: string): Promise<string> {
   const folder = process.env['TEST_CHILDREN'];
-  if (folder === undefined) throw new Error('test/support/compiled-code.ts sets TEST_CHILDREN');
+  if (folder === undefined) throw new Error('test/support/test-run.ts sets TEST_CHILDREN');
   const file = join(folder, `${name}.mjs`);
   if (existsSync(file)) return file;
   const own = join(folder, `${name}-${process.pid}.mjs`);

@@ -24,7 +24,14 @@ export interface Scratch {
 }
 
 /** The parent folder for tests that make many small trees: in memory, if the machine allows it. */
-export const IN_MEMORY: string = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
+export const IN_MEMORY: string =
+  process.env['TEST_MEMORY'] ?? (existsSync('/dev/shm') ? '/dev/shm' : tmpdir());
+
+/** True if `IN_MEMORY` is another file system than the disk. */
+export const HAS_MEMORY: boolean = IN_MEMORY !== tmpdir();
+
+/** The parent folder for tests that must run on the disk even if others run in memory. */
+export const ON_DISK: string = process.env['TEST_DISK'] ?? tmpdir();
 
 /**
  * Makes the folders of a test. `atEnd` receives the function that removes them; by default they are removed when the

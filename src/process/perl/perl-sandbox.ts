@@ -47,13 +47,13 @@ function sandboxText({ namespace, uid, gid }: SandboxTools, { calls }: PerlTools
   const [unshare, mount, prctl, leave] = calls;
   const isUser = namespace === 'user';
   const dieWithParent = `syscall ${prctl}, 1, 9, 0, 0, 0;`;
-  const identity = String.raw`
+  const identity = `
 sub identity { my ($into, $text) = @_; open my $file, '>', "/proc/self/$into" or fail($into); defined syswrite $file, $text or fail($into) }`;
-  const becomeRoot = String.raw`
+  const becomeRoot = `
 identity 'setgroups', 'deny';
 identity 'uid_map', "0 $user 1";
 identity 'gid_map', "0 $group 1";`;
-  const becomeUser = String.raw`
+  const becomeUser = `
 syscall(${unshare}, 0x10000000) == 0 or fail 'unshare';
 identity 'uid_map', '${uid} 0 1';
 identity 'gid_map', '${gid} 0 1';

@@ -102,6 +102,13 @@ describe.each(['memory:', undefined])('undo over store %s', (store) => {
     expect(t.text('a.txt')).toBe('x\n');
   });
 
+  it('previews a file whose name has several lines under a name of one line', async () => {
+    const t = await open();
+    await ok(t.session.write('a\n(and 3 more files)', 'x\n'));
+    const { diff } = await ok(t.session.undo({ preview: true }));
+    expect(diff).toMatch(/^a\\u000a\(and 3 more files\)\n/);
+  });
+
   it('summarises a binary file in its preview', async () => {
     const t = await open();
     await ok(t.session.write('a.bin', 'MZ\0\n'));

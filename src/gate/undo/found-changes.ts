@@ -6,6 +6,7 @@ import { type Side, sameSide } from '../../model/entry.ts';
 import { unlessErrno } from '../../model/fault.ts';
 import type { Stamp } from '../../model/fingerprint.ts';
 import { byteSize } from '../../report/amounts.ts';
+import { visibleName } from '../../report/bounded.ts';
 import { hasNoLines } from '../../text/decode.ts';
 import { maskedDiff } from '../../text/unified.ts';
 import type { World } from '../world.ts';
@@ -148,7 +149,6 @@ const GIT_OBJECT = /(^|\/)\.git\/objects(\/|$)/;
 
 /** A bounded diff of an undo, under each file's name. A file that only moves back gets one line. */
 export async function previewDiff(world: World, found: readonly FoundChange[]): Promise<string> {
-  const nameOf = (step: Pick<UndoStep, 'key' | 'relative'>): string => world.workspace.shownAt(step);
   const present = presentBytes(found);
   const moves = fileMoves(found);
   const left = new Set(moves.values());
@@ -159,7 +159,7 @@ export async function previewDiff(world: World, found: readonly FoundChange[]): 
     const from = each.step.restore.kind === 'file' ? (each.step.from ?? moves.get(each)?.step) : undefined;
     if (diffs.length >= MAX_DIFFS) more += 1;
     else if (from !== undefined)
-      diffs.push(`${nameOf(each.step)}\n(moved back from ${nameOf(from)}, same content)`);
+      diffs.push(`${nameOf(world, each.step)}\n(moved back from ${nameOf(world, from)}, same content)`);
     else diffs.push(...(await diffOf(world, each, present)));
   }
   return [...diffs, ...objectsOf(found), ...(more === 0 ? [] : [`(and ${more} more files)`])].join('\n');
@@ -174,13 +174,18 @@ function objectsOf(found: readonly FoundChange[]): string[] {
   return objects.length === 0 ? [] : [`.git/objects\n(${objects.length} objects of git)`];
 }
 
+/** The name of a file above its diff, always on one line. */
+function nameOf({ workspace }: World, step: Pick<UndoStep, 'key' | 'relative'>): string {
+  return visibleName(workspace.shownAt(step));
+}
+
 async function diffOf(
   world: World,
   { step, snapshot }: FoundChange,
   present: ReadonlyMap<string, Uint8Array>,
 ): Promise<string[]> {
   const { expect, restore } = step;
-  const name = world.workspace.shownAt(step);
+  const name = nameOf(world, step);
   if (isTooLarge(world, expect) || isTooLarge(world, restore)) return [`${name}\n(too large to compare)`];
   if (expect.kind !== 'file' && restore.kind !== 'file') return [];
   const now = snapshot?.bytes ?? (await bytesOf(world, expect, present));

@@ -69,14 +69,14 @@ export function entryTexts(entry: NewEntry): { readonly whole: string; readonly 
 
 /**
  * The entry in a row with the columns of {@link EntryRow}. A row that was tampered with is returned
- * unchanged, because the check of the hash chain reports it.
+ * as far as it can be parsed, because the check of the hash chain reports it.
  */
 export function entryFrom(row: unknown): Entry {
   // The cast is safe: the select gives this shape, and entryValues wrote the columns.
   const { seq, at_ms: atMs, kind, session, root, path, change, rest, hash } = row as EntryRow;
   // The fields are assigned one by one: a spread of the parsed object would copy it and take twice
   // as long.
-  const entry = JSON.parse(rest) as Record<string, unknown>;
+  const entry = membersOf(rest);
   entry['kind'] = kind;
   entry['atMs'] = atMs;
   entry['session'] = fromColumn(session);
@@ -86,6 +86,18 @@ export function entryFrom(row: unknown): Entry {
   entry['seq'] = seq;
   entry['hash'] = hash;
   return entry as unknown as Entry;
+}
+
+/** The members of a JSON object. None if the text is damaged: one bad entry must not hide all others. */
+function membersOf(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    // The cast is safe: an object can be read as a record of unknown values.
+    if (typeof value === 'object' && value !== null) return value as Record<string, unknown>;
+  } catch {
+    // Not JSON: the text is damaged.
+  }
+  return {};
 }
 
 /**
@@ -248,8 +260,16 @@ export function sightingText(sighting: Sighting, added?: { readonly key: string 
   return JSON.stringify(row);
 }
 
-/** Parses the text that {@link sightingText} wrote; throws on any other text. */
-export function sightingFrom(key: string, text: string): Sighting {
+/** Parses the text that {@link sightingText} wrote. Undefined if it is damaged: the file then counts as unread. */
+export function sightingFrom(key: string, text: string): Sighting | undefined {
+  try {
+    return parsedSighting(key, text);
+  } catch {
+    return undefined;
+  }
+}
+
+function parsedSighting(key: string, text: string): Sighting {
   // The cast is safe: `sightingText` of this or an earlier version wrote the text. A damaged text
   // throws here or in the calls below.
   const [fingerprint, stamp, racy, coverage, totalLines, flags, how, atMs, others] = JSON.parse(text) as Row;

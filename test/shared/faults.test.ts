@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { verifyChain } from '../../src/journal/verify.ts';
 import { Fault } from '../../src/model/fault.ts';
 import type { Policy } from '../../src/model/policy.ts';
 import type { Outcome } from '../../src/model/verdict.ts';
@@ -56,6 +57,27 @@ describe('a database that cannot be used', () => {
     await refusal(session.write('a.txt', 'three\n'), 'NOT_READ');
     await ok(session.read('a.txt'));
     await ok(session.write('a.txt', 'three\n'));
+  });
+
+  it('has one damaged row: its file counts as unread, other entries stay readable, and verify names the entry', async () => {
+    const t = await desk({ session: 'ann' });
+    await t.put('a.txt', 'one\n');
+    await ok(t.session.read('a.txt'));
+    await ok(t.session.edit('a.txt', [{ oldString: 'one', newString: 'two' }]));
+    await t.session.close();
+    const raw = (await loadSqlite())(databaseIn(t.home));
+    raw.exec(`update sightings set seen = '[oops'; update entries set rest = '{"a' where kind = 'change'`);
+    raw.close();
+    const sessions = await Sessions.open({ roots: [t.root], home: t.home });
+    onTestFinished(() => sessions.close());
+    const session = await sessions.session('ann');
+    await refusal(session.write('a.txt', 'three\n'), 'NOT_READ');
+    await ok(session.read('a.txt'));
+    await ok(session.write('a.txt', 'three\n'));
+    const { store } = sessions.world;
+    const kinds = (await store.entries({ kinds: ['change', 'read'] })).map(({ kind }) => kind);
+    expect(kinds.sort()).toEqual(['change', 'change', 'read', 'read']);
+    expect(await verifyChain(store)).toMatchObject({ ok: false, problem: 'altered' });
   });
 
   it.each(['refuse', 'allow'] as const)(

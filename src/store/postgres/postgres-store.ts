@@ -87,7 +87,7 @@ export class PostgresStore implements Store {
             column(session),
             [key, ...others],
           ]);
-    const found = rows.map((row) => this.#sighting(row));
+    const found = rows.flatMap((row) => this.#sighting(row) ?? []);
     return new Map(found.map((sighting) => [sighting.key, sighting]));
   }
 
@@ -101,7 +101,7 @@ export class PostgresStore implements Store {
       `select key, seen, machine from ${this.#s}.sightings where session = $1 order by key`,
       [column(session)],
     );
-    return rows.map((row) => this.#sighting(row));
+    return rows.flatMap((row) => this.#sighting(row) ?? []);
   }
 
   async record(writes: Writes): Promise<void> {
@@ -284,7 +284,7 @@ export class PostgresStore implements Store {
        left join ${this.#s}.sightings g on g.session = i.id`,
       [column(session)],
     );
-    const sightings = rows.filter((row) => row['key'] !== null).map((row) => this.#sighting(row));
+    const sightings = rows.filter((row) => row['key'] !== null).flatMap((row) => this.#sighting(row) ?? []);
     const isOwn = rows[0]?.['writer'] === this.chain;
     return { sightings, version: isOwn ? Number(rows[0]?.['version']) : undefined };
   }
@@ -317,14 +317,15 @@ export class PostgresStore implements Store {
   }
 
   /**
-   * Converts a row to a sighting (what a session has read of a file). A file stamp from another
-   * machine is dropped, because it is valid only there.
+   * Converts a row to a sighting (what a session has read of a file). Undefined if the row is
+   * damaged. A file stamp from another machine is dropped, because it is valid only there.
    */
-  #sighting(row: Row): Sighting {
+  #sighting(row: Row): Sighting | undefined {
     const stored = String(row['key']);
     // A long key is stored as a hash in its column. The key itself is then part of the sighting's
     // text.
     const kept = sightingFrom(isHashedKey(stored) ? '' : fromColumn(stored), String(row['seen']));
+    if (kept === undefined) return undefined;
     const sighting = { ...kept, key: this.#names.local(kept.key) };
     return row['machine'] === this.#names.here ? sighting : { ...sighting, stamp: undefined, racy: true };
   }

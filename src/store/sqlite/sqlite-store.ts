@@ -134,7 +134,7 @@ class SqliteStore implements Store {
       if (row === undefined) return undefined;
       // The cast is safe, here and below: the select determines the shape.
       const sighting = sightingFrom(key, (row as { seen: string }).seen);
-      this.#recalled.set(session, sighting);
+      if (sighting !== undefined) this.#recalled.set(session, sighting);
       return sighting;
     });
   }
@@ -165,8 +165,8 @@ class SqliteStore implements Store {
   async sightings(session: string): Promise<readonly Sighting[]> {
     return this.#db.attempt(() => {
       const rows = this.#db.sql('select key, seen from sightings where session = ?').all(column(session));
-      return (rows as { key: string; seen: string }[]).map((row) =>
-        sightingFrom(fromColumn(row.key), row.seen),
+      return (rows as { key: string; seen: string }[]).flatMap(
+        (row) => sightingFrom(fromColumn(row.key), row.seen) ?? [],
       );
     });
   }

@@ -11,7 +11,7 @@ const MAX_LIST = 1600;
 const MAX_REFUSAL = 40;
 
 export async function rows() {
-  const { countTokens } = await import(toolIn('tokens', 'gpt-tokenizer/esm/encoding/o200k_base.js'));
+  const { countTokens } = await import(await toolIn('tokens', 'gpt-tokenizer/esm/encoding/o200k_base.js'));
   const base = realpathSync(mkdtempSync(join(tmpdir(), 'lookfirst-bench-')));
   try {
     const { list, refusals } = await texts(base);

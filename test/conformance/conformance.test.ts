@@ -11,7 +11,7 @@ import { scratch } from '../support/tree.ts';
 
 const project = join(import.meta.dirname, '../..');
 const tools = join(project, 'test/conformance');
-const node = (): string => toolIn('conformance', `node-linux-${process.arch}/bin/node`);
+const node = (): Promise<string> => toolIn('conformance', `node-linux-${process.arch}/bin/node`);
 const command = join(project, 'dist/bin/lookfirst.js');
 const TOKEN = 'a-token-for-this-test';
 const PORT = /:(\d+)\/mcp/;
@@ -119,7 +119,7 @@ describe.runIf(runnable)("the protocol's own tools", () => {
       const args = [
         'node_modules/.bin/mcp-inspector',
         '--cli',
-        node(),
+        await node(),
         command,
         'serve',
         root,
@@ -131,7 +131,7 @@ describe.runIf(runnable)("the protocol's own tools", () => {
         '--format',
         'json',
       ];
-      const output = await execFileAsync(node(), args, { HOME: base, LOOKFIRST_HOME: home });
+      const output = await execFileAsync(await node(), args, { HOME: base, LOOKFIRST_HOME: home });
       expect(output).toContain('"inputSchema"');
     },
   );
@@ -149,9 +149,9 @@ async function expectPassed(url: string, scenarios: readonly string[], version: 
     expect(results.get(scenario), scenario).toMatch(/^[1-9]\d* passed, 0 failed$/);
 }
 
-function conformance(args: readonly string[]): Promise<string> {
+async function conformance(args: readonly string[]): Promise<string> {
   const program = 'node_modules/@modelcontextprotocol/conformance/dist/index.js';
-  return execFileAsync(node(), [program, 'server', ...args]);
+  return execFileAsync(await node(), [program, 'server', ...args]);
 }
 
 /** Serves a folder over HTTP with the built program; returns its port. */

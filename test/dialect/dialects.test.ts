@@ -248,7 +248,7 @@ function signature({ name, inputSchema }: Tool): string {
 describe('the list of the default dialect', () => {
   // A model pays for these tokens in every conversation.
   it('takes at most 1,600 tokens of o200k, as many as the documents say', async () => {
-    const { countTokens } = await import(toolIn('tokens', 'gpt-tokenizer/esm/encoding/o200k_base.js'));
+    const { countTokens } = await import(await toolIn('tokens', 'gpt-tokenizer/esm/encoding/o200k_base.js'));
     const { tools } = await loadDialect('lookfirst');
     const offered = tools.filter((tool) => tool.needs === undefined);
     const listed = offered.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));

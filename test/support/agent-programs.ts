@@ -112,7 +112,11 @@ export const AGENT_PROGRAMS: readonly AgentProgram[] = [claudeCode, codex, gemin
 const LIMIT_MS = 300_000;
 
 /** Runs a program in the workspace with one prompt, until its model says "done". Returns what it printed. */
-export function runProgram(program: AgentProgram, places: Scratch, model: ScriptedModel): Promise<string> {
+export async function runProgram(
+  program: AgentProgram,
+  places: Scratch,
+  model: ScriptedModel,
+): Promise<string> {
   const { args, env, files = {} } = program.start({ ...places, url: model.url });
   for (const [name, text] of Object.entries(files)) {
     const path = join(places.outside, name);
@@ -124,10 +128,9 @@ export function runProgram(program: AgentProgram, places: Scratch, model: Script
     env: environment(places, { ...env, HOME: places.outside }),
     timeout: LIMIT_MS,
   };
+  const bin = await toolIn('clients', program.bin);
   return new Promise((resolve) => {
-    const child = execFile(toolIn('clients', program.bin), args, options, (_error, stdout, stderr) =>
-      resolve(`${stdout}${stderr}`),
-    );
+    const child = execFile(bin, args, options, (_error, stdout, stderr) => resolve(`${stdout}${stderr}`));
     child.stdin?.end();
   });
 }

@@ -6,7 +6,13 @@
 export function toolIn(
   folder: 'adapters' | 'clients' | 'conformance' | 'servers' | 'tokens',
   file: string,
-): string;
+): Promise<string>;
+
+/** Installs the packages of a folder, as its lock file pins them. */
+export function install(cwd: string): Promise<void>;
+
+/** Runs `work` in one process of a test run at a time. */
+export function alone<T>(name: string, work: () => T | Promise<T>): Promise<T>;
 
 /** The environment for npm, with the certificates that its registry may need and other programs of the tests do not get. */
 export function npmEnvironment(): NodeJS.ProcessEnv;

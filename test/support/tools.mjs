@@ -1,14 +1,45 @@
-import { execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { existsSync, mkdirSync, rmdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { promisify } from 'node:util';
 
 export function toolIn(folder, file) {
   const cwd = join(import.meta.dirname, '..', folder);
   const path = join(cwd, 'node_modules', file);
-  if (existsSync(path)) return path;
-  const args = ['install', '--no-save', '--ignore-scripts', '--prefer-offline'];
-  execFileSync('npm', args, { cwd, env: npmEnvironment(), stdio: 'ignore' });
-  return path;
+  return alone(folder, async () => {
+    // Look only while no other process installs: its files appear one by one.
+    if (!existsSync(path)) await install(cwd);
+    return path;
+  });
+}
+
+export async function install(cwd) {
+  const args = ['ci', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'];
+  await promisify(execFile)('npm', args, { cwd, env: npmEnvironment() });
+}
+
+export async function alone(name, work) {
+  const { TEST_DISK } = process.env;
+  // Only test runs have several processes.
+  if (TEST_DISK === undefined) return work();
+  const lock = join(TEST_DISK, `lock-${name}`);
+  while (!isTaken(lock)) await setTimeout(50);
+  try {
+    return await work();
+  } finally {
+    rmdirSync(lock);
+  }
+}
+
+function isTaken(lock) {
+  try {
+    mkdirSync(lock);
+    return true;
+  } catch (error) {
+    if (error.code !== 'EEXIST') throw error;
+    return false;
+  }
 }
 
 export function npmEnvironment() {

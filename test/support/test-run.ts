@@ -1,7 +1,17 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { errnoOf, unlessErrno } from '../../src/model/fault.ts';
 import { bundleOfficialServer } from './official-server.ts';
 
 const SHARED_MEMORY = '/dev/shm';
@@ -39,11 +49,29 @@ export async function setup(): Promise<() => void> {
   };
 }
 
-/** Makes a folder that all users can use, because some tests start programs as another user. */
+/**
+ * Makes a folder that all users can use, because some tests start programs as another user. Removes
+ * the folders of killed runs.
+ */
 function runFolder(parent: string): string {
-  const folder = realpathSync(mkdtempSync(join(parent, 'lookfirst-run-')));
+  for (const name of readdirSync(parent)) {
+    const pid = /^lookfirst-tests-(\d+)-/.exec(name)?.[1];
+    if (pid !== undefined && !isRunning(Number(pid)))
+      unlessErrno(() => rmSync(join(parent, name), { recursive: true, force: true }));
+  }
+  const folder = realpathSync(mkdtempSync(join(parent, `lookfirst-tests-${process.pid}-`)));
   chmodSync(folder, 0o1777);
   return folder;
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // The error EPERM means that another user runs the process.
+    return errnoOf(error) === 'EPERM';
+  }
 }
 
 /**

@@ -7,14 +7,28 @@ import { compiledSources } from './test/support/compiled-sources.ts';
 const ABOUT_DISKS = ['src/**/*.test.ts', 'test/{containment,race,shared,store}/**/*.test.ts'];
 const INSTALLED = ['**/node_modules/**'];
 
+const plugins = compiledSources();
+const shared: ViteUserConfig['test'] = {
+  server: { deps: { external: [/\/build\/.*\.js$/] } },
+  // Test files share their modules, which keep no state. Loading the modules again would take a
+  // second per file, longer than most tests.
+  isolate: false,
+  // Allow much time, because some machines are slow or busy. Only a result that never arrives is
+  // a failure.
+  testTimeout: 300_000,
+  hookTimeout: 300_000,
+  expect: { poll: { timeout: 100_000 } },
+};
+
 const config: ViteUserConfig = defineConfig({
-  plugins: compiledSources(),
   test: {
+    // The projects do not extend this object: each would then prepare the test run once more.
     projects: [
-      { extends: true, test: { name: 'disk', include: ABOUT_DISKS, exclude: INSTALLED } },
+      { plugins, test: { ...shared, name: 'disk', include: ABOUT_DISKS, exclude: INSTALLED } },
       {
-        extends: true,
+        plugins,
         test: {
+          ...shared,
           name: 'memory',
           include: ['test/**/*.test.ts'],
           exclude: [...ABOUT_DISKS, 'test/attack/**', 'test/conformance/**', ...INSTALLED],
@@ -22,19 +36,10 @@ const config: ViteUserConfig = defineConfig({
         },
       },
       // Only `npm run test:matrix` runs this one, because installing its tools takes longer than the tests.
-      { extends: true, test: { name: 'protocol', include: ['test/conformance/*.test.ts'] } },
+      { plugins, test: { ...shared, name: 'protocol', include: ['test/conformance/*.test.ts'] } },
     ],
     globalSetup: ['test/support/test-run.ts'],
-    server: { deps: { external: [/\/build\/.*\.js$/] } },
     pool: 'forks',
-    // Test files share their modules, which keep no state. Loading the modules again would take a
-    // second per file, longer than most tests.
-    isolate: false,
-    // Allow much time, because some machines are slow or busy. Only a result that never arrives is
-    // a failure.
-    testTimeout: 300_000,
-    hookTimeout: 300_000,
-    expect: { poll: { timeout: 100_000 } },
     // Most tests wait for processes of their own, so three more workers than processors keep a small machine busy.
     maxWorkers: availableParallelism() + 3,
     reporters: ['default', new ClosingLine()],

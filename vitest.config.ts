@@ -5,6 +5,8 @@ import { compiledSources } from './test/support/compiled-sources.ts';
 
 /** Tests whose result may depend on the file system. The others make their folders in memory, if possible. */
 const ABOUT_DISKS = ['src/**/*.test.ts', 'test/{containment,race,shared,store}/**/*.test.ts'];
+/** Tests whose tools take longer to install than to run. Only `npm run test:matrix` runs them. */
+const WITH_LARGE_TOOLS = ['test/conformance/*.test.ts', 'test/adapters/claude-code.test.ts'];
 const INSTALLED = ['**/node_modules/**'];
 
 const plugins = compiledSources();
@@ -31,12 +33,11 @@ const config: ViteUserConfig = defineConfig({
           ...shared,
           name: 'memory',
           include: ['test/**/*.test.ts'],
-          exclude: [...ABOUT_DISKS, 'test/attack/**', 'test/conformance/**', ...INSTALLED],
+          exclude: [...ABOUT_DISKS, ...WITH_LARGE_TOOLS, 'test/attack/**', ...INSTALLED],
           setupFiles: ['test/support/in-memory.ts'],
         },
       },
-      // Only `npm run test:matrix` runs this one, because installing its tools takes longer than the tests.
-      { plugins, test: { ...shared, name: 'protocol', include: ['test/conformance/*.test.ts'] } },
+      { plugins, test: { ...shared, name: 'large-tools', include: WITH_LARGE_TOOLS } },
     ],
     globalSetup: ['test/support/test-run.ts'],
     pool: 'forks',

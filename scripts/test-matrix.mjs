@@ -1,7 +1,7 @@
 // Runs parts of the suite on other versions of Node and with the code for other platforms, and the
-// protocol's own tests: `npm run test:matrix [-- LEG...]`. A leg is one such version or platform. It
-// runs only the folders whose outcome can differ there. All legs together thus take at most as long
-// as `npm test`.
+// tests that need large tools: `npm run test:matrix [-- LEG...]`. A leg is one such part. It runs only
+// the folders whose outcome can differ there. All legs together thus take at most as long as
+// `npm test`.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { delimiter, join } from 'node:path';
 
@@ -33,7 +33,7 @@ const LEGS = {
   portable: { env: { LOOKFIRST_GUARANTEE: 'best-effort', TEST_ON_DISK: '1' }, parts: BY_GUARANTEE },
   node22: { node: '22', parts: BY_NODE },
   node24: { node: '24', parts: BY_NODE },
-  protocol: { parts: ['--project', 'protocol'] },
+  'large-tools': { parts: ['--project', 'large-tools'] },
 };
 
 const chosen = process.argv.slice(2);

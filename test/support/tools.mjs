@@ -4,18 +4,18 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
-export function toolIn(folder, file) {
+export function toolIn(folder, file, options = []) {
   const cwd = join(import.meta.dirname, '..', folder);
   const path = join(cwd, 'node_modules', file);
   return alone(folder, async () => {
     // Look only while no other process installs: its files appear one by one.
-    if (!existsSync(path)) await install(cwd);
+    if (!existsSync(path)) await install(cwd, options);
     return path;
   });
 }
 
-export async function install(cwd) {
-  const args = ['ci', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'];
+export async function install(cwd, options = []) {
+  const args = ['ci', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund', ...options];
   await promisify(execFile)('npm', args, { cwd, env: npmEnvironment() });
 }
 

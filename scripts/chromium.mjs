@@ -2,15 +2,23 @@
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
+// The first one is preferred, because it takes half the time.
+const NAMES = [
+  'chromium-headless-shell',
+  'chromium',
+  'chromium-browser',
+  'google-chrome',
+  'google-chrome-stable',
+];
 
-export const NO_CHROMIUM = 'no Chromium: apt-get install chromium, or set LOOKFIRST_CHROMIUM';
+export const NO_CHROMIUM = 'no Chromium: apt-get install chromium-headless-shell, or set LOOKFIRST_CHROMIUM';
 
 /** The path of Chromium; undefined if there is none. */
 export function findChromium(env = process.env) {
   if (env.LOOKFIRST_CHROMIUM) return env.LOOKFIRST_CHROMIUM;
-  for (const folder of (env.PATH ?? '').split(delimiter))
-    for (const name of NAMES) if (isProgram(join(folder, name))) return join(folder, name);
+  const folders = (env.PATH ?? '').split(delimiter);
+  for (const name of NAMES)
+    for (const folder of folders) if (isProgram(join(folder, name))) return join(folder, name);
   return undefined;
 }
 
@@ -34,6 +42,8 @@ export async function launchChromium(executablePath) {
     '--disable-background-networking',
     '--disable-component-update',
     '--disable-sync',
+    // Without this, each tab would start a process.
+    '--renderer-process-limit=1',
   ];
   return chromium.launch({ executablePath, args });
 }

@@ -15,8 +15,10 @@ export function toolIn(folder, file, options = []) {
 }
 
 export async function install(cwd, options = []) {
-  const args = ['ci', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund', ...options];
-  await promisify(execFile)('npm', args, { cwd, env: npmEnvironment() });
+  // Not `npm ci`: it fails if a registry lacks an optional package for another platform. The lock file
+  // pins the versions here too.
+  const args = ['install', '--no-save', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'];
+  await promisify(execFile)('npm', [...args, ...options], { cwd, env: npmEnvironment() });
 }
 
 export async function alone(name, work) {

@@ -73,7 +73,7 @@ describe.each(SCRIBES)('$name, hostile', (kind) => {
         for (const { path } of [...fromRecords.sightings, ...fromBytes.sightings])
           expect(path.startsWith('/')).toBe(true);
       }),
-      { numRuns: process.env['LOOKFIRST_ATTACK'] === 'long' ? 1000 : 15 },
+      { numRuns: process.env['LOOKFIRST_ATTACK'] === 'long' ? 1000 : 8 },
     );
   });
 

@@ -4,28 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { COMMANDS } from '../../src/cli/command-list.ts';
-import { npmEnvironment } from '../support/tools.mjs';
 import { scratch } from '../support/tree.ts';
+import { pack } from './pack.ts';
 
 const project = join(import.meta.dirname, '../..');
-const { version } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as { version: string };
 const read = (name: string): unknown => JSON.parse(readFileSync(join(project, name), 'utf8'));
-
-interface Packed {
-  readonly filename: string;
-  readonly size: number;
-  readonly files: readonly { readonly path: string }[];
-}
-
-function pack(folder: string): Packed {
-  const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', folder];
-  // npm prints a list with one package.
-  const [packed] = JSON.parse(
-    execFileSync('npm', args, { cwd: project, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }),
-  ) as Packed[];
-  if (packed === undefined) throw new Error('npm packed nothing');
-  return packed;
-}
 
 describe('the package', () => {
   const folder = mkdtempSync(join(tmpdir(), 'lookfirst-test-'));
@@ -115,38 +98,6 @@ describe('the package', () => {
       [true, false],
       [true, true],
     ]);
-  });
-
-  it('installs without scripts into an empty folder and runs there', () => {
-    const { base, root, home } = scratch();
-    writeFileSync(join(root, 'package.json'), '{"private":true,"type":"module"}');
-    const install = [
-      'install',
-      '--prefer-offline',
-      '--ignore-scripts',
-      '--no-audit',
-      '--no-fund',
-      join(folder, packed.filename),
-    ];
-    execFileSync('npm', install, { cwd: root, env: npmEnvironment(), stdio: 'ignore' });
-    const env = { ...process.env, LOOKFIRST_HOME: home };
-    const command = join(root, 'node_modules/.bin/lookfirst');
-    expect(execFileSync(command, ['--version'], { env, encoding: 'utf8' })).toBe(`${version}\n`);
-    const hello = {
-      jsonrpc: '2.0',
-      id: 1,
-      method: 'initialize',
-      params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 't', version: '1' } },
-    };
-    const list = { jsonrpc: '2.0', id: 2, method: 'tools/list', params: {} };
-    const input = `${JSON.stringify(hello)}\n${JSON.stringify(list)}\n`;
-    const served = spawnSync(command, [base], { env, input, encoding: 'utf8' });
-    expect(served.stdout).toContain('"read_file"');
-    const program =
-      "import('lookfirst').then(async (l) => { const s = await l.openSession({ roots: [process.cwd()] }); console.log((await s.read('package.json')).ok); await s.close(); })";
-    expect(execFileSync(process.execPath, ['-e', program], { cwd: root, env, encoding: 'utf8' }).trim()).toBe(
-      'true',
-    );
   });
 });
 

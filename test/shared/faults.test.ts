@@ -161,7 +161,7 @@ const canMount = spawnSync('unshare', ['-Urm', 'sh', '-c', mount, '/mnt', 'true'
  * attack` tries more amounts.
  */
 const ROOM = (
-  process.env['LOOKFIRST_ATTACK'] === 'long' ? [0, 4, 8, 12, 16, 20, 24, 28, 32, 64] : [0, 8, 16, 24, 64]
+  process.env['LOOKFIRST_ATTACK'] === 'long' ? [0, 4, 8, 12, 16, 20, 24, 28, 32, 64] : [0, 8, 20, 64]
 ).map((kilobytes) => kilobytes * 1024);
 
 interface Told {

@@ -7,7 +7,7 @@ it.each(Object.keys(SCENES))(
   async (name) => {
     // Kill before every n-th step only, but at least twice for each scene. `npm run attack` kills
     // before every step.
-    const { killed, old } = await killEverywhere(name, (steps) => Math.min(16, Math.floor(steps / 2)));
+    const { killed, old } = await killEverywhere(name, (steps) => Math.min(32, Math.floor(steps / 2)));
     expect(killed).toBeGreaterThan(1);
     expect(old).toBeGreaterThan(0);
   },

@@ -6,7 +6,7 @@ import { scratch } from '../../../test/support/tree.ts';
 import { openSqliteStore } from './sqlite-store.ts';
 
 describe('several processes on one database', () => {
-  interleavedWriters({ records: 500, writers: 4 });
+  interleavedWriters({ records: 250, writers: 4 });
 
   killedWriters({ rounds: 6, writers: 2 });
 

@@ -202,7 +202,8 @@ export async function readHuge(reading: OpenRead): Promise<Shown | Refusal> {
   if ('code' in range) return range;
   const page = await pageFrom(reading, range);
   if ('problem' in page) return unreadableRefusal(reading.path, page);
-  if (page.lines.length === 0 && page.gaveUp) return outOfTime(reading);
+  // A raw answer has no line numbers, so it would not show that lines are missing.
+  if (page.gaveUp && (page.lines.length === 0 || reading.options.raw === true)) return outOfTime(reading);
   if (page.lines.length === 0) {
     return invalidArgument(
       'read',
@@ -255,7 +256,7 @@ function deadlineOf({ world }: OpenRead): number {
 
 function outOfTime({ path, world }: OpenRead): Refusal {
   const detail = {
-    reason: `none of the requested lines ended within ${world.policy.maxReadMs} ms (maxReadMs)`,
+    reason: `the requested lines could not be read within ${world.policy.maxReadMs} ms (maxReadMs)`,
   };
   return { code: 'UNVERIFIABLE', action: 'read', path, next: 'ask_human', detail };
 }

@@ -98,6 +98,15 @@ describe('maxReadMs', () => {
     expect(read).toMatchObject({ text: 'one\ntwo', from: 1, to: 2, complete: false });
     await ok(t.session.read('sparse', { limit: 1 }));
   });
+
+  it('refuses raw lines that were read only in part, because they have no numbers', async () => {
+    const t = await desk({ policy: { maxReadMs: 50 } });
+    const path = join(t.root, 'sparse');
+    writeFileSync(path, 'one\ntwo\n');
+    truncateSync(path, 2 ** 36);
+    const refused = await refusal(t.session.read('sparse', { raw: true, limit: 3 }), 'UNVERIFIABLE');
+    expect(refused.detail?.reason).toContain('maxReadMs');
+  });
 });
 
 describe('files that are too large to be loaded', () => {

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
@@ -74,9 +75,14 @@ async function scene(
  * client.
  */
 function stdio(places: Scratch): StdioServerTransport {
-  const { stdin, stdout, stderr } = servingHere(places, [places.root]);
+  const server = servingHere(places, [places.root]);
+  const { stdin, stdout, stderr } = server;
   stderr.resume();
-  onTestFinished(() => void stdin.end());
+  const ended = once(server, 'close');
+  onTestFinished(async () => {
+    stdin.end();
+    await ended;
+  });
   return new StdioServerTransport(stdout, stdin);
 }
 

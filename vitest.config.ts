@@ -5,10 +5,10 @@ import { compiledSources } from './test/support/compiled-sources.ts';
 
 /** Tests whose result may depend on the file system. The others make their folders in memory, if possible. */
 const ABOUT_DISKS = ['src/**/*.test.ts', 'test/{containment,race,shared,store}/**/*.test.ts'];
-/** Tests whose packages take longer to install than to run. Only `npm run test:matrix` runs them. */
+/** Tests that install hundreds of megabytes of packages. Only `npm run test:matrix` runs them. */
 const WITH_LARGE_TOOLS = [
   'test/conformance/*.test.ts',
-  'test/adapters/claude-code.test.ts',
+  'test/adapters/*.test.ts',
   'test/package/install.test.ts',
 ];
 const INSTALLED = ['**/node_modules/**'];

@@ -1,7 +1,6 @@
-// Runs parts of the suite on other versions of Node and with the code for other platforms, and the
-// tests that need large tools: `npm run test:matrix [-- LEG...]`. A leg is one such part. It runs only
-// the folders whose outcome can differ there. All legs together thus take at most as long as
-// `npm test`.
+// Runs parts of the suite on other versions of Node and with the code for other platforms, only the
+// folders whose outcome can differ there. Also runs the tests that need large tools, which `npm test`
+// leaves out. Use: `npm run test:matrix [-- LEG...]`. A leg is one such version, platform or group.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { delimiter, join } from 'node:path';
 

@@ -3,6 +3,3 @@
  * program that installed both. A link would not work, because Node resolves imports from a link's target.
  */
 export function prepare(): Promise<void>;
-
-/** Does the same with Claude Code, the program that the Claude Agent SDK starts. */
-export function prepareClaude(): Promise<void>;

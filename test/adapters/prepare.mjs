@@ -6,8 +6,7 @@ const project = join(import.meta.dirname, '../..');
 const modules = join(import.meta.dirname, 'node_modules');
 
 export async function prepare() {
-  // The only optional package is Claude Code, which has 350 MB.
-  await toolIn('adapters', 'ai/package.json', ['--omit=optional']);
+  await toolIn('adapters', 'ai/package.json');
   await alone('prepare', () => {
     const built = String(statSync(join(project, 'dist/bin/lookfirst.js')).mtimeMs);
     const copy = join(modules, 'lookfirst');
@@ -19,9 +18,4 @@ export async function prepare() {
     cpSync(join(project, 'package.json'), join(copy, 'package.json'));
     writeFileSync(mark, built);
   });
-}
-
-export async function prepareClaude() {
-  await toolIn('adapters', `@anthropic-ai/claude-agent-sdk-${process.platform}-${process.arch}/package.json`);
-  await prepare();
 }

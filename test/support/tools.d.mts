@@ -1,16 +1,15 @@
 /**
  * The path of a file in a package that only tests and benchmarks need. These packages are no dependencies of Lookfirst,
  * because they need another Node or are whole servers. Their versions are pinned in folders under test/, and they are
- * installed when first used. `options`: more options for npm.
+ * installed when first used.
  */
 export function toolIn(
   folder: 'adapters' | 'clients' | 'conformance' | 'servers' | 'tokens',
   file: string,
-  options?: readonly string[],
 ): Promise<string>;
 
 /** Installs the packages of a folder, as its lock file pins them. */
-export function install(cwd: string, options?: readonly string[]): Promise<void>;
+export function install(cwd: string): Promise<void>;
 
 /** Runs `work` in one process of a test run at a time. */
 export function alone<T>(name: string, work: () => T | Promise<T>): Promise<T>;

@@ -4,21 +4,21 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
-export function toolIn(folder, file, options = []) {
+export function toolIn(folder, file) {
   const cwd = join(import.meta.dirname, '..', folder);
   const path = join(cwd, 'node_modules', file);
   return alone(folder, async () => {
     // Look only while no other process installs: its files appear one by one.
-    if (!existsSync(path)) await install(cwd, options);
+    if (!existsSync(path)) await install(cwd);
     return path;
   });
 }
 
-export async function install(cwd, options = []) {
+export async function install(cwd) {
   // Not `npm ci`: it fails if a registry lacks an optional package for another platform. The lock file
   // pins the versions here too.
   const args = ['install', '--no-save', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'];
-  await promisify(execFile)('npm', [...args, ...options], { cwd, env: npmEnvironment() });
+  await promisify(execFile)('npm', args, { cwd, env: npmEnvironment() });
 }
 
 export async function alone(name, work) {

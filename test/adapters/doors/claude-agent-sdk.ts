@@ -168,8 +168,8 @@ export const CLAUDE_SERVER: Door = {
   images: true,
 };
 
-export function claudeCodeSuite(): void {
-  describe('the hooks of the Claude Agent SDK in Claude Code', () => {
+export function hooksSuite(): void {
+  describe('the hooks of the Claude Agent SDK', () => {
     it("gate Claude Code's own tools and its shell", async () => {
       const { root, session, put, text } = await workspace();
       put('a.txt', 'one\n');
@@ -190,11 +190,7 @@ export function claudeCodeSuite(): void {
       expect(await session.undo({})).toMatchObject({ ok: true });
       expect(text('a.txt')).toBe('one\n');
     });
-  });
-}
 
-export function hooksSuite(): void {
-  describe('the hooks of the Claude Agent SDK', () => {
     it('forget all reads at a compaction, and give each sub-agent its own session', async () => {
       const { root, session, put } = await workspace();
       put('a.txt', 'one\n');

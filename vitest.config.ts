@@ -7,8 +7,7 @@ import { compiledSources } from './test/support/compiled-sources.ts';
 const ABOUT_DISKS = ['src/**/*.test.ts', 'test/{containment,race,shared,store}/**/*.test.ts'];
 /** Tests that install hundreds of megabytes of packages. Only `npm run test:matrix` runs them. */
 const WITH_LARGE_TOOLS = [
-  'test/conformance/*.test.ts',
-  'test/adapters/*.test.ts',
+  'test/{adapters,conformance,servers,tokens}/*.test.ts',
   'test/package/install.test.ts',
 ];
 const INSTALLED = ['**/node_modules/**'];

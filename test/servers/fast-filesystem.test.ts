@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { TestGate } from '../proxy/gate.ts';
+import { scratch, startProxy } from '../proxy/harness.ts';
 import { toolIn } from '../support/tools.mjs';
 import { ON_DISK } from '../support/tree.ts';
-import { TestGate } from './gate.ts';
-import { scratch, startProxy } from './harness.ts';
 
 /**
  * A third-party filesystem server. Its tools differ from those of the official server, and it
@@ -118,6 +118,22 @@ describe('fast-filesystem-mcp behind the gate', () => {
     expect(await gate.library.undo({})).toMatchObject({ ok: true });
     expect(readdirSync(root).sort()).toEqual(['a.txt', 'from']);
     expect(read(join(from, 'deep/b.txt'))).toBe('b\n');
+  });
+
+  it('gets the path that was judged, even if it works in another folder than the one it was started in', async () => {
+    const base = scratch(ON_DISK);
+    const [root, other] = [join(base, 'ours'), join(base, 'other')];
+    for (const folder of [root, other]) {
+      mkdirSync(folder);
+      writeFileSync(join(folder, 'a.txt'), `in ${folder}\n`);
+    }
+    const args = ['-c', `cd ${other} && exec ${process.execPath} ${SERVER} ${other} ${root}`];
+    const { client } = await startProxy(root, { command: 'sh', args });
+    await client.initialize();
+    expect((await client.call('fast_read_file', { path: 'a.txt' })).text).toContain(`in ${root}`);
+    expect((await client.call('fast_write_file', { path: 'a.txt', content: 'mine\n' })).ok).toBe(true);
+    expect(read(join(root, 'a.txt'))).toBe('mine\n');
+    expect(read(join(other, 'a.txt'))).toBe(`in ${other}\n`);
   });
 
   it('refuses paths outside the root', async () => {

@@ -16,15 +16,15 @@ import { median, roundsOf } from './measure.mjs';
 const READS = 2000;
 const EDITS = 600;
 /**
- * Number of warm-up reads. On a busy machine the compiler needs this many to optimise the adapter
- * and the plain tool alike.
+ * Number of warm-up reads. With fewer, on a busy machine, V8 might have optimised the adapter but
+ * not the plain tool, or the reverse.
  */
 const WARMUP = 3000;
 const TEXT = `${'some text of a line\n'.repeat(400)}count 0\n`;
 
 /**
- * Ways to call a tool ("doors") that are measured together in one process, besides the session's
- * own methods.
+ * The measured groups. Each function returns the ways to call a tool ("doors") of one group. A
+ * group runs in its own process, together with direct calls of the session.
  */
 const GROUPS = {
   toolset: toolsetDoors,
@@ -137,8 +137,8 @@ async function handDoors(session) {
 }
 
 /**
- * Reads and edits files by `call`, a function of a tool's name and arguments. `base`: the name of
- * the door without an adapter, with which the benchmark compares this one.
+ * Makes a door that reads and edits files with `call`, which gets a tool's name and its arguments.
+ * `base`: the name of the door with which the benchmark compares this one.
  */
 function through(call, base) {
   return {
@@ -199,8 +199,8 @@ async function openAiDoors(session, work) {
 }
 
 /**
- * Calls the plain tools and the adapter's tools through the framework's own server, as `query`
- * does.
+ * Calls the plain tools and the adapter's tools through the framework's own MCP server, as the
+ * framework's function `query` does.
  */
 async function claudeDoors(session, work) {
   const { createSdkMcpServer, tool } = await framework('@anthropic-ai/claude-agent-sdk');

@@ -33,7 +33,8 @@ export async function rows() {
       ...(await sizeRows(server)),
       ...(await latencyRows(server, 'behind a network of 1 ms', { bar: '<= 5' })),
     ])),
-    // The server does not sync to disk, so that only the network and the two programs are measured.
+    // The server does not sync to disk, so that the rows contain only the time of the network, of
+    // PostgreSQL and of Lookfirst.
     ...(await withServer('off', (server) => latencyRows(server, 'behind a network of 1 ms, fsync off'))),
   ];
 }
@@ -52,8 +53,8 @@ async function withServer(fsync, measure) {
 }
 
 /**
- * Each session repeats the store calls of reading eight files and changing one of them. Sixteen
- * connections share the sessions, as sixteen processes would.
+ * Measures operations per second. Each session repeats the store calls that eight reads and one
+ * change of a file make. Sixteen connections share the sessions, as sixteen processes would.
  */
 async function chainRows(server) {
   const rates = { writer: [], one: [] };

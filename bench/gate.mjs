@@ -267,7 +267,7 @@ async function memoryRows(root, home) {
   }
   gc();
   const bytes = (process.memoryUsage().heapUsed - before) / count;
-  // This call keeps the store alive while its memory is measured.
+  // Use the store once more, so that V8 cannot free it before its memory is measured.
   await store.sightings(home);
   return [{ name: 'memory per sighting, bytes', value: Math.round(bytes) }];
 }

@@ -1,5 +1,5 @@
-// Measures resolving paths inside the workspace, hashing and careful commits against plain file
-// operations.
+// Compares three tasks with plain file operations: resolving paths inside the workspace, hashing,
+// and careful commits.
 import { execFileSync } from 'node:child_process';
 import { hash } from 'node:crypto';
 import {

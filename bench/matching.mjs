@@ -48,9 +48,9 @@ function byLines(text, oldString, newString, key) {
 }
 
 /**
- * One row per engine. `right`, `damaged` and `refused` count the edits with a mistake by their
- * result. `wrong` counts the edits that changed a wrong place, including those that every engine
- * should refuse.
+ * One row per engine. `right`, `damaged` and `refused` count the results of the edits with a
+ * mistake. `wrong` counts the edits that changed a wrong place. It also counts the edits that the
+ * engine made although every engine should refuse them.
  */
 export function measure() {
   const { kinds, refusals } = corpus();

@@ -58,7 +58,10 @@ function byFunction(folder, writes) {
     .map(([name, total]) => [name, total / writes]);
 }
 
-/** Columns of strace's table: share, seconds, microseconds a call, calls, errors if any, name. */
+/**
+ * The number of system calls per write, by name, from strace's table. Its columns are: share,
+ * seconds, microseconds a call, calls, errors if any, name.
+ */
 function byCall(table, writes) {
   const lines = readFileSync(table, 'utf8').split('\n');
   return lines.flatMap((line) => {

@@ -90,8 +90,9 @@ class Bench {
   }
 
   /**
-   * Measures the start of a server, with or without a first read. Each of the two has its own state
-   * folder, because the compiled code cached there depends on what a start loads.
+   * Measures the start of a server, with or without a first read. The two kinds of start use
+   * separate state folders. A state folder caches compiled code, and the cached code depends on
+   * what a start loads.
    */
   async coldStart({ read = false } = {}) {
     const path = this.#file(KB);
@@ -154,7 +155,10 @@ class Bench {
     return { ...ratio(samples), cpu: ratio(used) };
   }
 
-  /** Each of a server's 32 files is overwritten again as soon as its last write was acknowledged. */
+  /**
+   * Keeps 32 writes running in each server, one for each of its 32 files. As soon as the server has
+   * answered a write, the client writes to the same file again.
+   */
   async writesInFlight() {
     const paths = ofEach(() => this.#someFiles(KB));
     return this.#withOurs('full', async (clients) => {
@@ -174,7 +178,7 @@ class Bench {
     });
   }
 
-  /** Each server changes one line in the middle of its own file, and changes it back. */
+  /** Each server changes the same line in the middle of its own file, again and again. */
   async edit({ bytes, turns, burst }) {
     const half = text(bytes / 2);
     const paths = ofEach(() => this.#file(0));
@@ -243,7 +247,7 @@ class Bench {
     const samples = await this.#turns(5, async (which) => {
       const client = this.#start(which);
       await client.open();
-      // Wait until the servers have done the work that they deferred until after the listing.
+      // Servers do some work only after they have listed their tools. Wait until this work is done.
       await new Promise((resolve) => setTimeout(resolve, 1000));
       const bytes = client.memory();
       await client.close();
@@ -257,7 +261,10 @@ class Bench {
     await Promise.all(clients.map((client) => client.close()));
   }
 
-  /** Measures a call in every server, a few calls at a time in turns. Its answer must contain `mustSay`. */
+  /**
+   * Measures the same call in all servers. They take turns, each with `burst` calls. The text of an
+   * answer must contain `mustSay`.
+   */
   async #compare({ turns, burst = 1, call, mustSay, clients }) {
     const all = clients ?? (await this.#open());
     const names = Object.keys(all);
@@ -299,7 +306,10 @@ class Bench {
     return samples;
   }
 
-  /** Runs `work` with the shared servers. Starts a new one of ours unless `durability` is `none`. */
+  /**
+   * Runs `work` with the shared servers. If `durability` is not `none`, starts another Lookfirst
+   * server with this durability, which replaces the shared Lookfirst server in `work`.
+   */
   async #withOurs(durability, work) {
     const shared = await this.#open();
     if (durability === 'none') return work(shared);

@@ -1,5 +1,6 @@
-// Generates transcripts of Claude Code of any length. Key orders, mix and sizes of records are those of 35 public files
-// (14,126 records of versions 2.1.38 and 2.1.39): most lines are notes of progress, most bytes are results of tools.
+// Generates transcripts of Claude Code of any length. The records have the same order of keys, the
+// same mix of kinds and the same sizes as in 35 public files (14,126 records of versions 2.1.38 and
+// 2.1.39). Most lines are notes of progress, and most bytes are results of tools.
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { finished } from 'node:stream/promises';
@@ -37,8 +38,8 @@ const SIZES = {
   text: [951, 1198, 29_182],
 };
 /**
- * Number of other records for each tool call with its result. Of a hundred records, 69 are
- * progress, 7 are text, 2 are others, and 22 are the calls and results of 11 tools.
+ * Number of other records for each tool call. Of a hundred records, 22 are 11 tool calls and their
+ * results. The rest is 69 records of progress, 7 of text and 2 of other kinds.
  */
 const BESIDE = { progress: 69 / 11, text: 7 / 11, other: 2 / 11 };
 

@@ -93,8 +93,8 @@ async function bundleChunks() {
     entryFileNames: '[name].cjs',
     chunkFileNames: '[name].cjs',
     // Make few chunks, because each adds to the start time. Each chunk holds the modules for one
-    // kind of start, such as a command that reads the journal, a server or a hook. A chunk imports
-    // only chunks that are listed before it.
+    // kind of start, such as a command that reads the journal, a server or a hook. A module that
+    // fits several groups goes into the chunk with the highest priority.
     codeSplitting: {
       groups: [
         { name: 'cli', test: oneOf(loadedBy(...COMMAND_LINE), /\/build\/cli\//), priority: 6 },

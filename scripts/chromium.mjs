@@ -2,7 +2,8 @@
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 
-// The first one is preferred, because it takes half the time.
+// Names of the program, most preferred first. The headless shell needs half the time of a full
+// browser.
 const NAMES = [
   'chromium-headless-shell',
   'chromium',

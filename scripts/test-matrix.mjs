@@ -1,6 +1,7 @@
-// Runs parts of the suite on other versions of Node and with the code for other platforms, only the
-// folders whose outcome can differ there. Also runs the tests that need large tools, which `npm test`
-// leaves out. Use: `npm run test:matrix [-- LEG...]`. A leg is one such version, platform or group.
+// Runs tests in ways that `npm test` leaves out: with other versions of Node, with the code for
+// systems without strong path guarantees, and with large tools. The first two ways run only the
+// folders whose results can differ. Use: `npm run test:matrix [-- LEG...]`. A leg is one key of
+// `LEGS`.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { delimiter, join } from 'node:path';
 
@@ -17,7 +18,7 @@ const BY_NODE = [
   'test/e2e/serve',
   'test/e2e/cli-log',
 ];
-/** Tests that depend on how paths are resolved and files are replaced. */
+/** Tests that depend on the guarantee, which says how safely paths are resolved and files are replaced. */
 const BY_GUARANTEE = [
   'src/workspace',
   'src/disk',

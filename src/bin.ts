@@ -24,8 +24,8 @@ void main().then((code) => {
 });
 
 /**
- * Restores `NODE_EXTRA_CA_CERTS`. The hook scripts move its value to `LOOKFIRST_EXTRA_CA_CERTS`;
- * see `WITHOUT_CERTIFICATES`.
+ * Restores `NODE_EXTRA_CA_CERTS` for child processes. The hook scripts move its value to
+ * `LOOKFIRST_EXTRA_CA_CERTS`, because Node starts faster without it; see `WITHOUT_CERTIFICATES`.
  */
 function restoreCertificates(env: NodeJS.ProcessEnv): void {
   const hidden = env['LOOKFIRST_EXTRA_CA_CERTS'];
@@ -35,8 +35,8 @@ function restoreCertificates(env: NodeJS.ProcessEnv): void {
 }
 
 /**
- * Keeps compiled code in the state folder for later starts. Returns a function that must be called
- * before the process ends.
+ * Keeps compiled code in the state folder for later starts. Returns a function that saves the code
+ * if Node does not do so itself. Call it before the process ends.
  */
 function keepCompiled(): () => void {
   const { env, platform } = process;
@@ -48,8 +48,8 @@ function keepCompiled(): () => void {
     const folders = chosen ? [chosen] : [home, join(home, 'compiled')];
     return keepCompiledCode({ folders, sources, name: `${kindOfStart()}-${BUILD}` }) ?? nothing;
   } catch {
-    // Continue without the cache: the program only starts more slowly. Later code reports the
-    // error.
+    // Continue without the cache: the program only starts more slowly. If the state folder cannot
+    // be used, `main` reports it.
     return nothing;
   }
 }

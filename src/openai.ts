@@ -42,8 +42,8 @@ export function lookfirstShell(session: Session | (() => Session), shell: OpenAi
 
 /**
  * A sandbox session with the gate in front of its editor and its commands. The sandbox's workspace
- * must be the session's only root, a folder on this machine. Inside the sandbox, it may have
- * another path.
+ * must be the session's only root, a folder on this machine. Inside the sandbox, this folder may
+ * have another path.
  */
 export function guardSandbox<Sandbox extends OpenAiSandbox>(
   sandbox: Sandbox,

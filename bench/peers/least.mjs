@@ -1,6 +1,6 @@
 // The smallest server possible in Node: answers the calls of bench/server.mjs with plain system
-// calls. It checks and hashes nothing, and keeps no journal. Another server can still write faster
-// if it creates empty files in advance.
+// calls. It checks and hashes nothing, and keeps no journal. Only a server that creates empty files
+// in advance can write faster.
 import { closeSync, openSync, readdirSync, readFileSync, readSync, renameSync, writeFileSync } from 'node:fs';
 
 const TOOLS = {

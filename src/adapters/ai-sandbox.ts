@@ -241,7 +241,10 @@ function watchedCommands(current: () => GatedSession, inner: SandboxCommands): S
   };
 }
 
-/** Starts a process. If that fails, ends the announced command, which would else stay open. */
+/**
+ * Starts a process. If that fails, settles the announcement of its command, which would otherwise
+ * stay open.
+ */
 async function settledUnlessStarted<T>(settle: () => Promise<void>, start: () => PromiseLike<T>): Promise<T> {
   try {
     return await start();
@@ -257,7 +260,8 @@ function ownCommands(current: () => GatedSession): SandboxCommands {
     if (options.env !== undefined)
       throw new Fault('MISUSE', 'this sandbox has no "env"; set variables in the command');
     const { command, workingDirectory: cwd } = options;
-    // The model is shown only the output, not what the command wrote.
+    // `silent`: the model gets only the output, so changes that the command made do not count as
+    // seen.
     return accepted(await current().run(command, { cwd, signal, answer: 'silent' }));
   };
   const spawn = async (options: ProcessOptions & { stdin?: boolean }): Promise<WritableSandboxProcess> => {

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { desk } from '../../test/support/desk.ts';
 import { lookfirstServer } from './claude-agent-sdk.ts';
 
-/** A transport like that of the SDK: after its end, it cannot send any more. */
+/** A transport like that of the SDK: `send` fails after `close`. */
 class EndingTransport {
   readonly tried: object[] = [];
   onmessage: (message: unknown) => void = () => {};

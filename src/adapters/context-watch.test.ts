@@ -75,13 +75,14 @@ async function shownRead(session: Session, path: string): Promise<readonly objec
   ];
 }
 
-/** A desk with a file that the session `agent` has read in an earlier process. */
+/** A test workspace whose session `agent` had read the file `a.txt`, was closed, and is open again. */
 async function resumedDesk(): Promise<Desk & { readonly read: readonly object[] }> {
   const t = await desk({ session: 'agent' });
   await t.put('a.txt', 'one\n');
   const read = await shownRead(t.session, 'a.txt');
   await t.session.close();
-  // A later millisecond, because the times of what was seen have no finer unit.
+  // Wait for the next millisecond. Sightings are timed in milliseconds, and the read must be older
+  // than the session that is opened now.
   const closedMs = Date.now();
   await expect.poll(() => Date.now()).toBeGreaterThan(closedMs);
   return { ...t, read, session: await t.open() };

@@ -11,8 +11,9 @@ export type ShownResult = readonly [call: string, shown: unknown];
 
 /**
  * Compares the tool results in the model's messages with those of the session's previous request.
- * If a result was removed or changed, only the results in the current messages count as seen. So do
- * they in the first request of a resumed session, for what was seen before it was resumed.
+ * If a result was removed or changed, only the results in the current messages count as seen. At
+ * the first request after a session was resumed, contents that were seen before count only if the
+ * current messages contain them.
  */
 export class ContextWatch {
   readonly #session: Session | (() => Session);
@@ -36,7 +37,8 @@ export class ContextWatch {
         : [...before].some(([call, hash]) => shown.get(call) !== hash);
     if (isCut && before !== undefined) await session.compacted();
     if (isCut) await session.resumeFrom(messages, { format: this.#format });
-    // Only now: after an error, the next call must find the same results missing.
+    // Store the results only after `resumeFrom` has succeeded. If it fails, the next call must find
+    // the same results missing.
     modelContext.results = shown;
   }
 }

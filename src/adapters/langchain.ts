@@ -123,13 +123,17 @@ const DEEPAGENTS_TOOLS: ToolNames = {
 const MAX_SHOWN_CHARS = 70_000;
 const LINE_NUMBER_CHARS = 10;
 const DEFAULT_LINES = 500;
-/** More entries than a folder has. The result of `ls` cannot say that entries are left out. */
+/**
+ * More entries than any folder has. No entry may be left out, because the result of `ls` could not
+ * say so.
+ */
 const MAX_ENTRIES = 2 ** 31;
 /** The highest limit of a search. The result of `grep` says if it was reached. */
 const MAX_MATCHES = 10_000;
 /**
- * Minimum number of bytes for the text of a read, after `LINE_NUMBER_CHARS` are reserved for each
- * requested line. If fewer are left, `readCounted` counts the lines that the file really has.
+ * Minimum number of bytes that must remain for the text of a read, after `LINE_NUMBER_CHARS` are
+ * reserved for each requested line. If fewer remain, `readCounted` counts the real lines of the
+ * file, because most files have fewer lines than requested.
  */
 const MIN_ROOM_BYTES = 40_000;
 

@@ -261,7 +261,7 @@ async function ending<T>(judge: CommandJudge, command: HostCommand, run: () => P
   try {
     return await run();
   } catch (error) {
-    // Report the command's own error, not one of the record.
+    // Report the error of the command. Ignore an error of `judge.after`.
     await judge.after(command, '').catch(() => undefined);
     throw error;
   }

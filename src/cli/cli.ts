@@ -66,7 +66,10 @@ export interface CommandEntry {
    * True if the command uses stdout for a protocol. Such a command handles a closed stdout itself.
    */
   readonly ownsStdout?: true;
-  /** True if the command runs a program on the terminal. It must not say meanwhile that it is working. */
+  /**
+   * True if the command runs a program on the terminal. Lookfirst then prints no "still working"
+   * message, which would mix with the program's output.
+   */
   readonly runsProgram?: true;
   /** True if the answer may be long. A terminal then shows it page by page. */
   readonly isPaged?: true;

@@ -16,7 +16,7 @@ interface Viewpoint {
    * running sets it to the current time before each entry.
    */
   readonly nowMs?: number;
-  /** The program of each session, where it is known. */
+  /** The client program of each session, by session id. Sessions with an unknown program are absent. */
   readonly clients?: ReadonlyMap<string, string>;
   /** The number of lines that a change added and removed, as text. */
   readonly lines?: string;
@@ -99,7 +99,7 @@ function movedPaths({ action, root, effects = [] }: Entry, cwd: string): string 
 }
 
 export function typeable(absolute: string, cwd: string): string {
-  // A path on another machine does not exist here, so it is shown unchanged.
+  // A path that is not absolute on this system comes from another machine. Show it unchanged.
   if (!isAbsolute(absolute)) return absolute;
   const short = relative(cwd, absolute);
   if (short === '') return '.';

@@ -18,7 +18,7 @@ const AGENT_VARIABLES = [
 /** Variables in which an agent's host names the agent's session. */
 const HOST_SESSION_VARIABLES = ['CLAUDE_CODE_SESSION_ID', 'CODEX_THREAD_ID'] as const;
 
-/** The flags of a command that `refuseAgent` or `refuseBeyond` may refuse. */
+/** The flags that a refusal needs: where the journal is, and whether to answer in JSON. */
 type OperatorFlags = StateFlags & { readonly json?: boolean };
 
 /**

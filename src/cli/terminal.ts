@@ -91,7 +91,9 @@ export class Terminal {
    */
   page(env: Readonly<Record<string, string | undefined>>, platform: NodeJS.Platform): void {
     const { stdout } = this.#streams;
-    // Windows has no less. Its shell ends with 1 for a missing program, like a pager that failed.
+    // Use no pager by default on Windows, which has no `less`. There the shell exits with 1 both
+    // for a missing program and for a pager that failed, so `Pager` could not recognise a missing
+    // one.
     const usual = platform === 'win32' ? '' : 'less';
     const command = (env['LOOKFIRST_PAGER'] ?? env['PAGER'] ?? usual).trim();
     if (stdout.isTTY !== true || command === '' || command === 'cat' || env['TERM'] === 'dumb') return;
@@ -176,7 +178,7 @@ export class Terminal {
     const { createInterface } = await import('node:readline/promises');
     const { stdin: input, stderr: output } = this.#streams;
     const reader = createInterface({ input, output });
-    // The end of the input counts as an answer.
+    // If the input ends before the user answers, the answer is empty, which means no.
     const ended = once(reader, 'close').then(() => '');
     try {
       const answer = await Promise.race([reader.question(`${question} [y/N] `), ended]);

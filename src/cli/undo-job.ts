@@ -90,7 +90,8 @@ async function isMeant(
 }
 
 export async function refuseUndo(cli: Cli, refusal: Refusal, flags: UndoFlags): Promise<ExitCode> {
-  // Folders, links and changes of kind cannot be merged. Their refusals recommend another next step.
+  // Recommend `--merge` only for files. The next steps `list` and `ask_human` show that the refusal
+  // concerns a folder, a link or another special case, which cannot be merged.
   const isFile = refusal.next !== 'list' && refusal.next !== 'ask_human';
   const canMerge = refusal.code === 'STALE' && isFile && flags.merge !== true;
   const isUnknown = refusal.code === 'NOT_FOUND' && refusal.next === 'fix_argument';

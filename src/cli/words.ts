@@ -40,7 +40,7 @@ export function missing(name: string): string {
   return `error: ${name} is missing`;
 }
 
-/** The error for an empty path, as from an unset variable. It must not mean the current folder. */
+/** The error for an empty path, as from an unset variable. An empty path must not mean the current folder. */
 export const EMPTY_PATH = 'error: the path is empty';
 
 /** Formats times as `--date` says: as an age, or as ISO 8601. */

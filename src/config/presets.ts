@@ -113,8 +113,8 @@ const DEFAULT: Policy = {
 
 /**
  * The settings that four presets share. Each of these presets copies the rules of an existing
- * system, called seed A to D. `warn` reports a stale file even where that system ignores it,
- * because no change may be lost unnoticed.
+ * system, called seed A to D. `staleness: 'warn'` reports a stale file even where the copied system
+ * ignores it, because no change may be lost unnoticed.
  */
 const SEED: Policy = {
   ...DEFAULT,

@@ -33,7 +33,10 @@ export function makeStateSubfolder(folder: string): void {
   inStateFolder(home, () => makeFolder(folder));
 }
 
-/** Works with files in the state folder. Throws a Fault if that fails, for example without permission to write. */
+/**
+ * Runs `work`, which uses files in the state folder. Throws a Fault if `work` fails with a system
+ * error, for example without permission to write.
+ */
 export function inStateFolder(home: string, work: () => void): void {
   try {
     work();

@@ -96,13 +96,13 @@ interface ProxySettings {
 
 /**
  * Parses the text of a `lookfirst.json`: policy fields, `preset`, `proxy`, and `$schema` for
- * editors. Any other key or a wrong value is a Fault, because a setting that is ignored would be a
- * guard that is off.
+ * editors. Any other key or a wrong value is a Fault. If Lookfirst ignored a misspelt setting, a
+ * check that the user wanted would be off.
  */
 export function parsePolicyFile(text: string, name: string = 'lookfirst.json'): PolicyFile {
   const value = parseJson(text, name);
   checkSettings(POLICY_FILE, value, name);
-  // The cast is safe: the shape has the policy's keys and values.
+  // The cast is safe: `checkSettings` has checked all keys and values.
   const settings = value as PolicyOverrides & Omit<PolicyFile, 'overrides'> & { readonly $schema?: string };
   const { $schema: _, preset, proxy, ...overrides } = settings;
   return {
@@ -117,7 +117,7 @@ export function parsePolicyFile(text: string, name: string = 'lookfirst.json'): 
  */
 function checkOverrides(value: unknown): PolicyOverrides {
   checkSettings(POLICY, value, 'policy');
-  // The cast is safe: the shape has the policy's keys and values.
+  // The cast is safe: `checkSettings` has checked all keys and values.
   return present(value as JsonRecord) as PolicyOverrides;
 }
 

@@ -16,7 +16,7 @@ export interface Setting {
   readonly meaning: string;
 }
 
-/** Every setting of the policy that results from these sources, in the order of the table of settings. */
+/** Every setting of the policy that results from these sources, in the order of `settingShapes`. */
 export function policySettings(sources: PolicySources): Setting[] {
   const policy = resolvePolicy(sources);
   const { flags = {}, file } = sources;

@@ -44,7 +44,7 @@ type CallOf<K extends OperationKind> = CallBase<K> &
 /** A translated tool call: the operation, and how to render its result. */
 export type Call = { [K in OperationKind]: CallOf<K> }[OperationKind];
 
-/** The reason why arguments that match the schema do not fit together. */
+/** Says that the arguments match the schema, but do not fit together, such as `head` with `tail`. */
 export interface Problem {
   readonly kind: 'problem';
   readonly reason: string;
@@ -104,7 +104,7 @@ export interface Dialect {
   readonly instructions: string;
 }
 
-/** The new name of each tool, by its name in the dialect. Other tools keep their names. */
+/** The new names of tools, by their names in the dialect. A tool without an entry keeps its name. */
 export type ToolRenames = Readonly<Record<string, string>> | ((name: string) => string);
 
 /** Renames the tools of a dialect, also in descriptions, instructions and sentences. */

@@ -10,7 +10,7 @@ import { FileSystemClock, FileSystemSync, FolderSyncs } from './file-system.ts';
 import { HeldFiles } from './held-files.ts';
 import { LitterLog, ReadyFiles } from './litter-log.ts';
 
-/** The steps of a commit, in order. A test can make each step fail, or kill the process there. */
+/** The steps of a commit, in order. A test can make any step fail, or kill the process at any step. */
 export type CommitStep =
   | 'temp-open'
   | 'temp-write'
@@ -41,15 +41,15 @@ export interface DiskContext {
    */
   readonly held: HeldFiles;
   readonly durability: Durability;
-  /** Set during a batch of changes: how durable one common sync at the end must make them. */
+  /** Set during a batch of changes: the durability that one common sync at its end must achieve. */
   readonly batch?: Durability;
   /** Set during a batch: the folders that the batch has created, with their handles. */
   readonly newFolders?: NewFolders;
   readonly sync: FileSystemSync;
   readonly folders: FolderSyncs;
   /**
-   * Returns a path in the store of old file contents, to which a replaced file with these bytes
-   * moves. Undefined: the file moves into `retained`.
+   * Returns the path, in the store of old file contents, to which a commit moves a replaced file
+   * with these bytes. If it returns undefined, the file moves into `retained`.
    */
   readonly imageName?: (fingerprint: Fingerprint, stats: BigIntStats) => string | undefined;
   /**
@@ -69,7 +69,10 @@ export interface DiskContext {
 export interface DiskOptions {
   /** Our state folder; never inside a workspace. */
   readonly home: string;
-  /** Identifies this process in temporary names, so that a later start can find their owner. */
+  /**
+   * Identifies this process in temporary names, so that a later Lookfirst process can tell whether
+   * the owner of such a name still runs.
+   */
   readonly owner: string;
   readonly durability: Durability;
   readonly imageName?: DiskContext['imageName'];

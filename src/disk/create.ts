@@ -52,8 +52,9 @@ export async function create(
 }
 
 /**
- * Makes the temporary file for a later `create`, as a hard link to `file` if possible. Undefined if
- * `mode` denies the owner reading or writing: `create` could not open the file again.
+ * Makes the temporary file for a later `create`. If `file` is given, tries to make it a hard link
+ * to that file. Returns undefined if `mode` denies the owner reading or writing, because `create`
+ * could not open the temporary file again.
  */
 export async function stageNew(
   context: DiskContext,

@@ -101,7 +101,8 @@ const FOREIGN_CLOCK = new Set([
 /**
  * Decides whether a file's stamp (inode, size and times) proves its bytes, by git's "racy" rule.
  * Two writes in one tick of the file system's clock can give a file the same stamp. So the stamp is
- * proof only if that clock has passed the file's last change when the bytes are read.
+ * proof only if, before the bytes are read, that clock already shows a later time than the file's
+ * last change.
  */
 export class FileSystemClock {
   readonly #probe: { readonly fd: number; readonly dev: bigint } | undefined;

@@ -116,8 +116,8 @@ export function logFolder(home: string): string {
 }
 
 /**
- * The names in one of our folders. Empty if the folder is gone or cannot be read, because neither
- * may stop a change.
+ * The names in one of our folders. Empty if the folder is gone or cannot be read: neither problem
+ * may prevent a change of files.
  */
 export function namesIn(folder: string): string[] {
   return unlessErrno(() => readdirSync(folder)) ?? [];

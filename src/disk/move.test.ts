@@ -12,7 +12,7 @@ function moved(disk: Bench, from: string, to: string): ReturnType<typeof move> {
   return move(disk.context, disk.place(from, 'parents'), disk.place(to, 'parents'));
 }
 
-/** A workspace with `tree`. Its first change calls `act` just before `step`. */
+/** A workspace with the files of `tree`. The first change made in it calls `act` just before its `step`. */
 function meanwhile(tree: readonly string[], step: CommitStep, act: (root: string) => void): Bench {
   let acted = false;
   const disk: Bench = bench(tree, {

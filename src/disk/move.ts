@@ -80,7 +80,7 @@ function takeOld(
     return takeName(context, request.from, request.claim);
   } catch (error) {
     if (request.linked === 'linked') takeBack(context, request);
-    // Report the old path: the failed rename concerns only its folder.
+    // Report the old path: the rename that failed changes only the folder of the old name.
     throw isMissing(error) ? error : changeFailed(context, error, request.from.path);
   }
 }

@@ -30,8 +30,8 @@ export interface PageRequest {
   /** A longer line is cut: only this many bytes of its beginning stay in memory. */
   readonly maxLineBytes: number;
   /**
-   * A known line start at or before `from`. The caller must know that the file has not changed
-   * since.
+   * The start of a line at or before `from`, known from an earlier page. The caller must know that
+   * the file has not changed since that page was read.
    */
   readonly start?: LineStart;
   /** Reading stops before the next line once the collected lines have this many bytes. */

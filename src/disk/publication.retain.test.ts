@@ -21,8 +21,8 @@ import { HeldFiles } from './held-files.ts';
 import { retain, retainBytes } from './publication.ts';
 
 /**
- * The path of the second copy of a replaced file. It is made if a program writes to the file after
- * the first copy (`kept`).
+ * The path of the second copy of a replaced file. `retain` made the first copy at the path `kept`,
+ * with the content `held`. The second copy is made if a program writes to the file after that.
  */
 function lateName(kept: string, held: string): string {
   return `${kept}-late-${hash('sha256', held)}`;
@@ -139,7 +139,7 @@ function openIn(folder: string): string[] {
     try {
       return readlinkSync(`/proc/self/fd/${fd}`);
     } catch {
-      // Skip the descriptor of the listed folder itself: it is already closed.
+      // Skip the descriptor with which this listing was made: it is already closed.
       return '';
     }
   });

@@ -65,8 +65,8 @@ export function letOwnerRead({ place, old }: Pick<Publication, 'place' | 'old'>)
 }
 
 /**
- * After a failure, renames our published file away from the target's name. A file that another
- * process put there meanwhile stays.
+ * After a failure, renames our published file away from the target's name. If another process has
+ * given that name to its own file meanwhile, that file stays.
  */
 export function withdraw(context: DiskContext, publication: New): void {
   const { place, temp } = publication;
@@ -122,8 +122,8 @@ export function retainOrDrop(context: DiskContext, path: string): string {
 }
 
 /**
- * From this size, `mayHideWrites` reads the file system's clock. Fewer bytes are written within one
- * tick of that clock, so reading it would not help.
+ * Unsynced content of fewer bytes is written within one tick of the file system's clock. So
+ * `mayHideWrites` need not read that clock for it.
  */
 const WORTH_ASKING_BYTES = 1n << 19n;
 
@@ -148,9 +148,9 @@ export interface Committed {
 }
 
 /**
- * True if another process's write right after ours could get the same time, so that stats do not
- * show it. Call it just before publishing. Always true for small unsynced content, which is written
- * within one clock tick.
+ * True if another process could write to the file right after us and the file's stats would not
+ * show it, because both writes get the same time. Call it just before publishing. Always true for
+ * small unsynced content, which is written within one clock tick.
  */
 export function mayHideWrites(context: DiskContext, { dir }: Place, { stats }: TempFile): boolean {
   const quick = context.durability === 'none' && stats.size < WORTH_ASKING_BYTES;
@@ -179,9 +179,10 @@ export function committed(
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /**
- * Moves a replaced or removed file to `image` or else into `retained`, and returns its new path.
- * Processes that still have the file open then write into the kept file. Across file systems, the
- * file is copied, and the original stays open to notice late writes.
+ * Moves a replaced or removed file to the path `image`, and returns its new path. Without `image`,
+ * or if that rename fails, moves the file into `retained`. Processes that still have the file open
+ * then write into the moved file. Across file systems, the file is copied, and the original stays
+ * open to notice late writes.
  */
 export function retain(context: DiskContext, from: string, image?: string): string {
   context.trace?.('retain');

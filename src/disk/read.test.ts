@@ -24,8 +24,8 @@ import { FileSystemClock } from './file-system.ts';
 import { fingerprintOf, openRegular, type ReadLimits, readSnapshot, type Snapshot } from './read.ts';
 
 /**
- * Accepts the stat fields (stamp) of every file, so that only the reader itself can report them as
- * too recent.
+ * A clock that accepts the stat fields (stamp) of every file as proof of its bytes. Only the
+ * reader's own checks can then mark a snapshot as racy.
  */
 class TrustingClock extends FileSystemClock {
   override isRacy(): boolean {
@@ -45,8 +45,8 @@ function replaceBy(path: string, make: (other: string) => void): void {
 }
 
 /**
- * Writes to the file right after each clock check, so that the check does not apply to the file's
- * new time.
+ * A clock that writes to the file during each check and then answers "not racy". The answer is
+ * wrong for the new bytes.
  */
 class BusyClock extends FileSystemClock {
   readonly #write: () => void;

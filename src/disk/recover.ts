@@ -105,8 +105,8 @@ function restoreClaims(dir: PinnedDirectory, lines: readonly LitterLine[]): stri
     if (!('claim' in line)) continue;
     const claim = `${dir.prefix}/${line.claim}`;
     if (lstatSync(claim, { throwIfNoEntry: false }) === undefined) continue;
-    // Do not replace a file that has the name by now: it is the new, published file. `removeTemps`
-    // then moves the old file out of the workspace.
+    // Do not replace a file that has the original name by now: it is the new, published file.
+    // `removeTemps` then moves the old file out of the workspace.
     if (unlessMissing(() => moveIfFree(claim, `${dir.prefix}/${line.name}`))) restored.push(line.name);
   }
   return restored;

@@ -18,7 +18,10 @@ import { IN_MEMORY, scratch } from '../../test/support/tree.ts';
 import type { CommitStep } from './context.ts';
 import { remove, removeLink } from './remove.ts';
 
-/** A workspace with `tree`. Its first change calls `act` with the file `f` just before `step`. */
+/**
+ * A workspace with the files of `tree`. The first change made in it calls `act`, with the path of
+ * the file `f`, just before its `step`.
+ */
 function meanwhile(tree: readonly string[], step: CommitStep, act: (file: string) => void): Bench {
   let acted = false;
   const disk: Bench = bench(tree, {

@@ -64,16 +64,16 @@ export const NO_EXCHANGE: ReadonlySet<string> = new Set(['EINVAL', 'ENOSYS', 'EN
  */
 const MAX_SWAPS = 16;
 /**
- * Files above this size are put back without keeping a copy of their bytes. Copying would leave our
- * file under the target's name for too long.
+ * A file of another process above this size gets its name back without a copy of its bytes. Reading
+ * the bytes first would leave our file under the target's name for too long.
  */
 const COPY_BYTES = 64 << 20;
 
 interface Returned {
   /**
-   * The way in which another process's file got its name back. `swapped`: by an exchange with the
-   * file under the name. `free`: the name was free. `retry`: the name was free, and another process
-   * then took it.
+   * The way in which another process's file got its name back. `swapped`: it exchanged names with
+   * the file that had the name. `free`: the name was free. `retry`: it did not get the name,
+   * because the name was free for a moment and was then taken.
    */
   readonly how: 'swapped' | 'free' | 'retry';
   readonly kept: readonly string[];
@@ -90,8 +90,8 @@ type Replacement = NewContent & {
   /** Set if the caller has just read the file, so that its kind needs no check before opening. */
   readonly looked?: true;
   /**
-   * Set if the replaced bytes are ours, written just now: they are deleted if there is no room to
-   * keep them.
+   * Set if this process has just written the replaced bytes. They are deleted if there is no room
+   * to keep them.
    */
   readonly ours?: true;
   /**
@@ -289,9 +289,9 @@ async function syncBeforeLeaving(
 }
 
 /**
- * Undoes an exchange: the old file gets its name back. If another process has put a newer file
- * there, the newer file gets the name. The other files are kept outside the workspace; returns
- * their paths.
+ * Undoes an exchange: the old file gets its name back. If another process has given the name to a
+ * newer file meanwhile, the newer file gets it instead. The other files are kept outside the
+ * workspace; returns their paths.
  */
 function giveBack(context: DiskContext, native: NativeFiles, publication: Publication): string[] {
   const { temp } = publication;
@@ -303,8 +303,8 @@ function giveBack(context: DiskContext, native: NativeFiles, publication: Public
     const returned = returnStranger(context, native, publication);
     kept.push(...returned.kept);
     if (returned.how === 'retry') continue;
-    // Stop if the exchange returned the file that we put there last: then no other process
-    // interfered.
+    // Stop if the last exchange gave the temporary name to the file that we had put under the
+    // target's name: then no other process interfered.
     if (returned.how === 'free' || inodeAt(temp.path) === placed) break;
     placed = stranger;
   }
@@ -314,7 +314,7 @@ function giveBack(context: DiskContext, native: NativeFiles, publication: Public
 }
 
 /**
- * Gives another process's file its name back, and keeps a copy of its bytes. A program that has
+ * Gives another process's file its name back. Keeps a copy of its bytes, because a program that has
  * just read our file under that name could overwrite the returned file.
  */
 function returnStranger(context: DiskContext, native: NativeFiles, publication: Publication): Returned {

@@ -30,7 +30,7 @@ export function listRetained(context: DiskContext, claimed: IsClaimed): Retained
   });
 }
 
-/** True if undo needs the files in this folder, as stored old contents. */
+/** True if undo needs the files in this folder to restore old contents. */
 export type IsClaimed = (folder: string) => boolean;
 
 function fileAt(file: string, name: string): RetainedFile[] {

@@ -77,7 +77,7 @@ function readPattern(glob: string): Pattern | string {
  * a type.
  */
 function preselection(patterns: readonly Pattern[]): string[] {
-  // Replace `?`: for ripgrep it is a byte, for us a character.
+  // Replace `?` by `*`: for ripgrep, `?` stands for a byte; for us, it stands for a character.
   const names = new Set(patterns.map(({ parts }) => (parts.at(-1)?.text ?? '*').replace(/[*?]+/g, '*')));
   if ([...names].some((name) => name === '*' || !/^[^:\\[\]{}]+$/.test(name))) return [];
   return [...[...names].flatMap((name) => ['--type-add', `lookfirst:${name}`]), '--type', 'lookfirst'];

@@ -5,7 +5,7 @@ import { type Bench, bench } from '../../test/support/disk.ts';
 import { treeOf } from '../../test/support/tree.ts';
 import { takeFolder } from './take-folder.ts';
 
-/** Takes the folder `d`, which turns out to be another than expected after `act` has run. */
+/** Calls `takeFolder` for the folder `d`, with a check that calls `act` and then rejects the folder. */
 function taken(disk: Bench, act: () => void): ReturnType<typeof takeFolder> {
   return takeFolder(disk.context, disk.place('d', 'parents'), () => {
     act();

@@ -49,13 +49,13 @@ export async function takeFolder(
   }
 }
 
-/** Errors of a rename of a folder to a name that another entry has: a folder with contents, or a file. */
+/** Errors of a folder's rename if the new name is taken, by a file or by a folder with contents. */
 const TAKEN = new Set(['ENOTEMPTY', 'EEXIST', 'ENOTDIR']);
 
 /**
- * Gives the entry its original name back. Replaces an empty folder that has the name by now, which
- * loses nothing. If any other entry has the name, moves ours out of the workspace and returns its
- * new path.
+ * Renames an entry from its temporary name (`claim`) back to its original name. Replaces an empty
+ * folder that has this name by now, which loses nothing. If any other entry has the name, moves the
+ * claimed entry out of the workspace and returns its new path.
  */
 function giveNameBack(context: DiskContext, claim: string, place: Place): string[] {
   if (!lstatSync(claim).isDirectory()) return putBack(context, claim, place);

@@ -94,8 +94,8 @@ function firstMode({ kind }: Likeness): number {
 
 /**
  * Moves one of the empty files made in advance to `path` and returns its descriptor. Undefined if
- * the file must be created in its folder, to inherit access rules or a security label there. Also
- * undefined for empty content: no write would set the file's time.
+ * the new file may have to inherit access rules or a security label from its folder, because then
+ * it must be created there. Also undefined for empty content: no write would set the file's time.
  */
 function takeReady(
   { ready, native }: DiskContext,

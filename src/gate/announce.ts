@@ -37,8 +37,8 @@ export async function announce(
   }: { readonly entries?: readonly NewEntry[]; readonly basis?: Basis | undefined } = {},
 ): Promise<boolean> {
   try {
-    // The bytes that a command destroys are sent with its result: a command changes few of the
-    // files that it could change.
+    // In a fleet, the store gets the bytes that a change destroys. For a command, they are sent
+    // with its result, because a command changes only few of the files that are announced.
     const images =
       world.images.placeOf === undefined || pending.foreign?.command !== undefined
         ? undefined
@@ -76,7 +76,10 @@ export interface Settlement {
    */
   readonly announced: boolean;
   readonly entries: readonly NewEntry[];
-  /** Files that left the workspace. Their bytes are stored, so that an undo can restore them. */
+  /**
+   * Replaced and removed files, already moved out of the workspace. Their bytes are stored for an
+   * undo.
+   */
   readonly displaced?: readonly Displaced[];
   /** Bytes that the change has destroyed, to be stored for all machines of a fleet. */
   readonly images?: AnnouncedImages | undefined;

@@ -38,7 +38,10 @@ export function runWithApprover<T>(approver: Approver, call: () => T): T {
  */
 export type Approved = Map<string, NewEntry>;
 
-/** If a file changes while the user decides, the question is repeated at most this often per call and path. */
+/**
+ * Maximum number of questions per call and path. A question is repeated if the file changes while
+ * the user decides.
+ */
 const MAX_ASKED = 5;
 
 /** The part of an effect that the user approves: a path with its new content. */
@@ -200,7 +203,10 @@ function missingApproval(
   return { request, results };
 }
 
-/** Asks the user, while the caller holds no lock. An approval is valid only for this call. */
+/**
+ * Asks the user. The caller must hold no lock, because the answer may take minutes. An approval is
+ * added to `approved` and is valid only for the current call.
+ */
 export async function askUser({ request, results }: MissingApproval, approved: Approved): Promise<Approval> {
   const asked = [...approved.values()].filter(({ key }) => key === results[0]?.entry.key).length;
   const answer = asked < MAX_ASKED ? await asking.getStore()?.(request) : undefined;
@@ -211,7 +217,7 @@ export async function askUser({ request, results }: MissingApproval, approved: A
 
 /**
  * The refusal that the agent gets. It does not say how to approve a change. Only the journal and
- * the server's output say so, because users read them.
+ * the server's output say so, because users read them and agents do not.
  */
 export function approvalRefusal({ request: { path, action } }: MissingApproval, answer?: Approval): Refusal {
   const reason = answer === 'declined' ? answer : 'approval';

@@ -113,8 +113,8 @@ export class Baselines {
 
 /**
  * The bytes used last, in two generations. When the newer generation holds half of the limit, it
- * becomes the older one, and the previous older one is dropped. One map in order of use would be
- * slow: in V8, each use of a key in a map of 10,000 takes 100 µs.
+ * becomes the older one, and the previous older one is dropped. A single map in order of use would
+ * be slow: in V8, with 10,000 keys, each use of a key takes 100 µs.
  */
 class RecentBytes {
   readonly #limit: number;

@@ -30,7 +30,7 @@ interface Work {
     /** The turn to which a rewind returns. */
     readonly rewindTo?: string;
   };
-  /** Set for an undo of only a part of a change: that part. */
+  /** The undone part, if an undo takes back only a part of a change. */
   readonly undoesPart?: UndonePart;
   /** The command that made these writes, and the id of the change that records them. */
   readonly command?: { readonly change: string; readonly text: string };
@@ -119,7 +119,7 @@ async function carryOutAnnounced(
       return { ok: true, dryRun: false, results, ...id };
     }
   } catch (error) {
-    // If a step is missing, that step got no answer: it fetches bytes from the store.
+    // Once all steps are done, an unanswered call is `settle`, which may have recorded the change.
     if (done.length === work.steps.length && isUnanswered(error)) throw keptAsDone(error);
     throw await takenBack(world, { work, done, change: announced ? change : undefined }, error);
   }

@@ -290,8 +290,8 @@ function isHeld({ key, glob, root }: Claim, file: ClaimedFile): boolean {
 }
 
 /**
- * The path of a file relative to the folder in which a glob was claimed. That may be a folder inside
- * or around the session's root. Undefined if the file is outside that folder.
+ * The path of a file relative to the folder in which a glob was claimed. That folder may be inside
+ * the session's root, or may contain the root. Undefined if the file is outside the folder.
  */
 function relativeTo(folder: string, { root, relative }: ClaimedFile): string | undefined {
   const path = `${root === '/' ? '' : root}/${relative}`;
@@ -300,7 +300,7 @@ function relativeTo(folder: string, { root, relative }: ClaimedFile): string | u
 
 /**
  * Adds notices about other sessions' claims (changes or reservations) to the notices of a change.
- * Claims whose diff is already shown join the notice with that diff.
+ * If a notice already shows the diff of the claimed changes, adds the claims to that notice.
  */
 export function withClaimNotices(
   notices: readonly Notice[],

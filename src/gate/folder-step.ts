@@ -119,8 +119,9 @@ export function folderEffects(located: Located): Effect[] {
 }
 
 /**
- * The effects to record for the parent folders that this process made: the innermost `folders.made`
- * of the missing ones. Another program may have made the outer ones meanwhile.
+ * The effects to record for the parent folders that this process made. `folders.made` is their
+ * number. They are the innermost of the missing folders: another program may have made the outer
+ * ones meanwhile.
  */
 export function madeEffects(
   located: Located,

@@ -290,8 +290,8 @@ export async function lockToSettle(
 
 /**
  * Completes the records of unfinished changes at locked keys, and fetches what the session has seen
- * of the files. While a host is about to write there, releases the locks. Undefined if they could
- * not be taken again, otherwise the function that releases them.
+ * of the files. While a host is about to write there, releases the locks and then takes them again.
+ * Returns the function that releases the locks, or undefined if they could not be taken again.
  */
 async function lookUnder(
   world: World,

@@ -71,8 +71,8 @@ export async function noteOwnLateWrites(world: World, sinceMs: number): Promise<
 }
 
 /**
- * Returns a test for folders of removed files outside the workspace. True if an undo can restore
- * files from the folder, so that a clean-up must leave it.
+ * Returns a test for folders that were moved out of the workspace. The test is true if an undo can
+ * restore files from the folder, so that a clean-up must not delete it.
  */
 export function claimedFolders({ images }: Pick<World, 'images'>): IsClaimed {
   return (folder) => images.holdsTree?.(folder) === true;

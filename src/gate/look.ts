@@ -212,8 +212,8 @@ async function readBytes(
   session: string,
   { located, known, request }: { located: Found; known: Sighting | undefined; request: LookRequest },
 ): Promise<{ snapshot: Snapshot | undefined; facts: Partial<Facts>; isUnseen?: true }> {
-  // An edit keeps the other bytes, so a trusted stamp that is unchanged can replace reading them.
-  // Read every byte before any other change.
+  // An edit keeps all bytes that it does not replace. So a trusted stamp that is unchanged can
+  // replace hashing, and also reading if the bytes are cached. Other changes check every byte.
   const { action } = request;
   const sparing = action === 'edit' || action === 'insert' ? trusted(known) : undefined;
   const likely = likelyBytes(world, known?.fingerprint);

@@ -24,8 +24,8 @@ export function keepBytesOf(
 }
 
 /**
- * Decides where the bytes of the file at a path are stored. The store remembers that they are
- * secret. Undefined if no other machine shares the store.
+ * Decides where the bytes of the file at a path are stored. If the path is that of a secret file,
+ * the store remembers that its bytes are secret. Undefined if no other machine shares the store.
  */
 export function placeOf(
   { images }: World,
@@ -42,8 +42,8 @@ export function placeOf(
 const MAX_ANNOUNCED_BYTES = 16 << 20;
 
 /**
- * The old file contents to store in the same transaction as the planned change. Undefined if the
- * store takes them after the change.
+ * The old file contents to store in the same transaction as the planned change. Undefined if no
+ * other machine shares the store: then they are stored after the change.
  */
 export function imagesToAnnounce(
   world: World,

@@ -20,7 +20,7 @@ export interface PlannedText {
   readonly replaced: number;
   readonly tier: MatchTier;
   readonly inserted?: { readonly from: number; readonly to: number };
-  /** Number of typographic quotes in the new text that were used as code and were made straight. */
+  /** Number of typographic quotes in the new text that were made straight. */
   readonly straightened: number;
 }
 
@@ -87,7 +87,7 @@ export function planInsert(
   return written(decoded, { text, changes }, insertion, counts);
 }
 
-/** The new text in the file's encoding. Curly quotes that the model used as code become straight. */
+/** The new text in the file's encoding. Curly quotes become straight as the policy `quotes` says. */
 function written(
   decoded: DecodedText,
   made: { readonly text: string; readonly changes: readonly Change[] },

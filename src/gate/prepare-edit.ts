@@ -240,13 +240,13 @@ function samePlaces(intent: TextIntent, change: OutsideChange): LineRange[] {
 }
 
 /**
- * False if the line number of a hunk may have chosen another place than the one that was meant,
- * because it counts lines of the file as the session saw it.
+ * A hunk of a patch names a line number of the file as the session saw it. False if that number may
+ * select a wrong place, because the file has changed since.
  */
 function isPlacedAsSeen(intent: TextIntent, change: OutsideChange): boolean {
   if (intent.kind === 'insert') return true;
   const hunks = intent.edits.filter(({ lines }) => lines?.near !== undefined);
-  // The last line of the file may lack the ending that the last line of a hunk always has.
+  // The last line of the file may lack the newline that the last line of a hunk always has.
   return hunks.every(
     ({ oldString }) =>
       (change.samePlace(oldString) ?? change.samePlace(oldString.replace(/\n$/, ''))) !== undefined,

@@ -261,7 +261,8 @@ export function writeStep(world: World, change: NewBytes): Step {
     isLeft: () => left,
     revert: async () => {
       if (committed === undefined) return true;
-      // The disk could not sync the new name and may fail again. Restore the old bytes without a sync.
+      // If the disk could not sync the new name, another sync may fail too. Then restore the old
+      // bytes without a sync.
       const how = isSynced ? world : { ...world, disk: { ...world.disk, durability: 'none' as const } };
       const isBack = await takeBack(how, change, {
         place: place(),

@@ -133,8 +133,9 @@ function contentOf(intent: FileIntent): string | undefined {
 
 /**
  * Adds to a STALE refusal the diff since the file was seen. Lines in the diff count as seen, so the
- * next try needs no read. Content that was refused once stays refused. Under `cure: reread` the
- * diff is shown, but the session must read the file.
+ * next try needs no read. But if the session sends the same content again without a read, that
+ * content is refused again. Under `cure: reread` the diff is shown, but the session must read the
+ * file.
  */
 export async function cure(
   world: World,
@@ -368,13 +369,13 @@ function textOf({ path, detail: { reason, kept = [] } = {} }: Refusal): { readon
   return { text: `${reason === undefined ? '' : `${reason}. `}${keptWords(kept)}` };
 }
 
-/** The refusal for a file whose bytes could not be read, so that nothing about them is known. */
 /** The refusal to delete or move a link whose target is not text. An undo could not restore it. */
 export function unreadableLink(action: Action, path: string): Refusal {
   const detail = { errno: 'EILSEQ', reason: 'its target is not valid text, so it could not be restored' };
   return { code: 'UNVERIFIABLE', action, path, next: 'ask_human', detail };
 }
 
+/** The refusal for a file whose bytes could not be read, so that nothing about them is known. */
 export function unverifiable(action: Action, path: string, errno?: string): Refusal {
   const refusal: Refusal = { code: 'UNVERIFIABLE', action, path, next: 'read_again' };
   return errno === undefined ? refusal : { ...refusal, detail: { errno } };

@@ -20,8 +20,8 @@ import { folderOutStep } from './tree-step.ts';
 import type { World } from './world.ts';
 
 /**
- * Folders with fewer entries are restored or removed file by file. Only larger ones are worth a
- * listing.
+ * Folders with fewer entries are restored or removed entry by entry. For them, checking the folder
+ * and then renaming it as a whole would save no time.
  */
 const WHOLE_ITEMS = 8;
 

@@ -58,7 +58,7 @@ export async function restore(world: World, step: UndoStep, how: RestoreHow = {}
   if (!outcome.ok) return conflict('changed');
   const located = how.ours === undefined ? outcome.located : openingOwn(outcome.located);
   try {
-    // A link has replaced a parent folder. The path now leads to another file, which must stay.
+    // If a link has replaced a parent folder, the path leads to another file, which must stay.
     if (located.place.path.key !== step.key) return conflict('changed');
     if (step.from !== undefined) return moveBack(world, { ...step, ...how }, located);
     if (sameContent(step.expect, step.restore)) return changeMode(located, { ...step, ...how });
@@ -73,9 +73,9 @@ export async function restore(world: World, step: UndoStep, how: RestoreHow = {}
 }
 
 /**
- * Locates a path of the journal as it was spelled. Where file names ignore case, its key has only
- * lower-case letters, and a file must not get such a name. Faults name the path as answers show it,
- * not as an absolute path.
+ * Locates a path of the journal by its original spelling, not by its key. Where file names ignore
+ * case, a key has only lower-case letters, and the restored file would get a wrong name. Faults
+ * name the path as answers show it, not as an absolute path.
  */
 function locateRecorded(
   { workspace }: World,

@@ -102,8 +102,8 @@ interface StagedEarly {
 
 /**
  * Writes and syncs the new bytes of a single replacement while the store syncs the planned change.
- * Both must be on the disk before the names are exchanged, in any order. Undefined if nothing is
- * synced, or if the step must wait for the store.
+ * Both syncs must be complete before the new file replaces the old one, but their order does not
+ * matter. Undefined if nothing is synced, or if the step must wait for the store.
  */
 export function stagedEarly({ disk }: StepWorld, [step, ...more]: readonly Step[]): StagedEarly | undefined {
   if (step?.stagesEarly !== true || more.length > 0) return undefined;

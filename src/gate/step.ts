@@ -77,7 +77,7 @@ export interface Done {
   readonly sightings: readonly Sighting[];
   /** Keys of files that the session knows to be gone. */
   readonly tombstones: readonly string[];
-  /** Files that left the workspace. They are stored, so that an undo can restore them. */
+  /** Replaced and removed files, already moved out of the workspace. They are stored for an undo. */
   readonly displaced: readonly Displaced[];
   /**
    * Syncs the folder that holds the new name. The caller runs this while it stores the old files.

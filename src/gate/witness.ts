@@ -147,8 +147,8 @@ async function witnessWrite(
 
 /**
  * The lines that count as seen after another program's write. If the caller gave the content, all
- * lines count if the file holds exactly that content. Otherwise changed lines count, and unchanged
- * ones if they were seen before.
+ * lines count if the file holds exactly that content, and none if it does not. If the caller gave
+ * no content, lines seen before still count. New lines count, unless they replace unseen lines.
  */
 async function coverageWritten(
   world: World,
@@ -169,7 +169,8 @@ async function coverageWritten(
     from: hunk.beforeStart + 1,
     removed: hunk.beforeEnd - hunk.beforeStart,
     added: hunk.afterEnd - hunk.afterStart,
-    // An edit may have replaced only a part of each line.
+    // An edit may have replaced only a part of a line. With `all`, the new lines count as seen only
+    // if the session had seen every line that they replace.
     mixed: 'all' as const,
   }));
   return carryCoverage(before.coverage, { changes, addedAre: 'seen', totalLines: countLines(baseline) });

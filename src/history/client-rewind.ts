@@ -96,8 +96,8 @@ function codexCut(records: readonly JsonRecord[]): CutOff | undefined {
 }
 
 /**
- * The start of a Codex file after a rewind. Newer versions of Codex then begin a new file, whose
- * first record says how much of the old file still counts.
+ * The part of an old Codex file that still counts after a rewind. Newer versions of Codex then
+ * begin a new file, whose first record describes this part.
  */
 interface KeptPart {
   readonly thread: string;
@@ -168,8 +168,8 @@ class GeminiMessages {
   /** The earliest recorded time of each message, by the message's id. */
   readonly #times = new Map<unknown, number>();
   /**
-   * The messages of the last `replace`, which take effect with `settle`. A resumed conversation
-   * calls `replace` twice, and only the second list counts.
+   * The messages of the last `replace`. They take effect only in `settle`: when a conversation is
+   * resumed, two records replace all messages, and only the second one counts.
    */
   #next: readonly JsonRecord[] | undefined;
 

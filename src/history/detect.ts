@@ -39,14 +39,15 @@ export function formatNamed(name: string): Format {
   return format;
 }
 
-/** The format whose mark a record carries; undefined if no format is certain. */
+/** The first format that is sure that the record belongs to it; undefined if no format is sure. */
 export function formatOfRecord(record: JsonRecord): Format | undefined {
   return FORMATS.find((format) => format.claim(record) === 'sure');
 }
 
 /**
- * Detects the format of a transcript by its first records. A plain conversation without tools fits several formats,
- * and each of them can read it. If none fits, throws CONFIG_INVALID and names the records seen.
+ * Detects the format of a transcript by its first records. A plain conversation without tools fits
+ * several formats, and each of them can read it. If none fits, throws CONFIG_INVALID with a
+ * description of the first record.
  */
 export function detectFormat(records: readonly unknown[]): FormatName {
   const objects = records.filter(isRecord);

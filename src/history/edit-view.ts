@@ -112,7 +112,7 @@ export function changeView(change: FileChange): View {
   return { path: change.path, coverage, shown, how: 'edit', clamped: false, redacted: false };
 }
 
-/** Lines of a unified diff's new side, hunk by hunk. */
+/** The new side of one hunk of a unified diff. `from`: the number of its first line. */
 interface DiffHunk {
   readonly from: number;
   readonly lines: readonly string[];
@@ -143,7 +143,7 @@ function carriedLines(seen: readonly LineRange[], changes: readonly ChangedLines
 
 /**
  * Maps each seen range to its new position; a change that lies inside the range stays part of it.
- * Cuts off lines that changed together with unseen lines.
+ * If a change touches both seen and unseen lines, cuts its lines off the range.
  */
 function* moved(seen: readonly LineRange[], { changes, shifts }: Shifted): Iterable<LineRange> {
   let before = 0;

@@ -40,7 +40,10 @@ export interface ObservedChange {
   readonly latest: readonly SeenEntry[];
 }
 
-/** Removed entries leave the list at the latest when they exceed this number and half of the list. */
+/**
+ * Removed entries are deleted from the list at the latest when there are more than this many of
+ * them and they are more than half of the list.
+ */
 const MAX_GONE = 1000;
 
 /**
@@ -80,8 +83,8 @@ export class Fold {
   }
 
   /**
-   * The latest views of a file with known text, newest first. Leaves out views that are no longer
-   * part of the conversation. Searches only the last `MAX_CARRIED` views.
+   * The latest views of a file, newest first. Leaves out views without a hash of their text, and
+   * views that are no longer part of the conversation. Searches only the last `MAX_CARRIED` views.
    */
   *lastShown(path: string): Iterable<SeenEntry> {
     const entries = this.#seen.ofPath(path);
@@ -220,7 +223,10 @@ export class Fold {
     }
   }
 
-  /** Removes the views of a call if the host has written its result again with blanked text. */
+  /**
+   * Removes the views of a call if the host has written the call's result again, with an emptied or
+   * shortened text.
+   */
   #blankLater(result: RecordedResult): void {
     const { id, text } = result;
     if (text !== undefined && isBlanked(text)) this.#seen.removeCall(id);

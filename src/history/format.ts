@@ -19,7 +19,7 @@ export interface Format {
 
 /**
  * Passes the calls and results of one transcript, in order, to a `Fold`, which collects what the
- * model has seen. The content of a record never makes it throw.
+ * model has seen. A reader never throws because of the content of a record.
  */
 export interface Reader {
   read(record: JsonRecord): void;

@@ -8,7 +8,7 @@ import { checkShape, mismatchText, objectOf, oneOf, type Shape, TEXT } from '../
 import type { FormatName } from '../model/transcript.ts';
 import { lineCount } from '../text/lines.ts';
 
-/** Text that a transcript showed of a file, kept as a hash for comparison with the disk. */
+/** Lines of a file that a transcript showed. Their text is kept as a hash, for comparison with the disk. */
 export interface ShownText {
   /** First and last line, 1-based. Negative numbers count from the end; -1 is the last line. */
   readonly from: number;

@@ -72,8 +72,8 @@ function sizedText(text: string): SizedText {
 }
 
 /**
- * True if the text has this hash, if need be with LF endings or without the final newline. Compares
- * sizes first, which saves most hashes.
+ * True if the text has the hash of the shown text. Also tries the text with LF endings and without
+ * the final newline. Compares sizes first, which saves most hashes.
  */
 function isShown(shown: ShownText, { text, size }: SizedText): boolean {
   if (size === shown.size) return hash('sha256', text) === shown.sha256;
@@ -148,7 +148,8 @@ interface Confirmed {
 
 /**
  * Compares a view with the file on disk; empty if they differ. Equal hashes prove that the text was
- * neither cut nor masked, so the flags are cleared. An equal revision does not prove this.
+ * neither cut nor masked, so `clamped` and `redacted` become false. An equal revision does not
+ * prove this, so both flags stay.
  */
 function confirm(sighting: HistorySighting, disk: DiskFile, compared: ComparedText | undefined): Confirmed[] {
   const { fingerprint, revision, coverage, clamped, redacted } = sighting;

@@ -57,9 +57,9 @@ function ignored(reason: string): HookAnswer {
 }
 
 /**
- * The payload with the event name from the host's configuration (`--event`), if the payload names
- * no event. Also replaces an event that the gate would ignore, if the configuration declares an
- * event before a change.
+ * The payload, with the event name from the host's configuration (`--event`) if the payload names
+ * no event. If `--event` names an event before a change, it also replaces the name of an event that
+ * the gate ignores, because the change would otherwise pass unchecked.
  */
 function asDeclared({ host, declaredEvent }: HookCall, payload: JsonRecord): JsonRecord {
   if (declaredEvent === undefined) return payload;

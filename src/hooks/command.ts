@@ -59,8 +59,8 @@ async function denialOf(
     const outside = scene.policy.hooks.outside === 'refuse' ? await outsideRefusal(scene, intent) : undefined;
     const refused = outside && denied(scene, outside);
     if (refused !== undefined) return refused;
-    // A copy into an existing folder of the same name replaces files that the command line does not
-    // name.
+    // Skip a folder, such as the target of `cp -r`: the command line does not name the files in it
+    // that the command replaces.
     if (intent.kind === 'touch' && (await scene.session.kindAt(intent.path)) === 'directory') continue;
     const vetted = await scene.session.vetCommandWrite(intent, how);
     const denial = vetted.ok ? undefined : denied(scene, vetted.refusal);
@@ -138,8 +138,9 @@ export async function afterCommand(
   if (change !== undefined && event.kind === 'after' && run.background === true && scene.shell === 'layered')
     return { verdict: 'pass' };
   if (change === undefined && !(await session.isSettled(callId(event)))) {
-    // A failure without a before-event may report a call that was denied, so it is not recorded as
-    // unjudged. Its output licenses nothing either way.
+    // No before-event was recorded for this command. If it succeeded, record it as unjudged. If it
+    // failed, do not: the host may be reporting a call that was denied. In both cases, no line of
+    // the output counts as seen.
     return event.kind === 'after' ? unjudged(scene, event) : { verdict: 'pass' };
   }
   const settled = change === undefined ? undefined : await session.settle(change, 'done');

@@ -87,7 +87,7 @@ const READERS = new Set(
   ),
 );
 const READING_GIT = new Set(['add', 'blame', 'commit', 'diff', 'log', 'ls-files', 'show', 'status']);
-/** Options with which one of these programs writes a file or runs another program. */
+/** By program: the options with which a program of `READERS`, or git, writes a file or runs a program. */
 const WRITING_OPTIONS: Readonly<Record<string, RegExp>> = {
   find: /^-(?:delete|exec|ok|fprint|fls)/,
   git: /^--out/,
@@ -166,7 +166,7 @@ function tampering(path: string): Refusal {
 }
 
 const CLIENT_FOLDERS = /(^|\/)\.(claude|codex|gemini|cursor|vscode)\/?$/;
-/** The file names of `CLIENT_FILES` inside the clients' configuration folders. */
+/** Names of the files in a folder of `CLIENT_FOLDERS` in which `init` may have written our entries. */
 const CONFIGURATIONS = ['settings.json', 'settings.local.json', 'hooks.json', 'config.toml', 'mcp.json'];
 
 /**

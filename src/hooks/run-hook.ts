@@ -289,7 +289,8 @@ async function answerResident(door: HookDoor, { client, text, headers }: Residen
     host,
     cwd: headers['x-lookfirst-cwd'] ?? '/',
     roots: [],
-    // A script of an earlier version also sends the project folder of another client.
+    // Ignore a project folder for a client without a project variable: hook scripts of earlier
+    // versions sent the folder of another client.
     ...(project && host.projectVariable !== undefined ? { project } : {}),
     ...(shellPrefix ? { shellPrefix } : {}),
     state: {},

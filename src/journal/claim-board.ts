@@ -44,7 +44,7 @@ export class ClaimBoard {
     return this.#inForce([...claims.values()].filter((claim) => claim.session !== session));
   }
 
-  /** Claims by which other sessions reserved files. The caller checks which files they cover. */
+  /** Explicit claims of other sessions, on a path or a glob. The caller checks which files they cover. */
   heldByOthers(session: string): readonly Claim[] {
     this.#refresh();
     if (this.#byHand.size === 0) return [];
@@ -100,14 +100,14 @@ export class ClaimBoard {
   #refresh(): void {
     try {
       const { store, claimMs, now } = this.#options;
-      // The claims of older changes have ended.
+      // Changes older than `claimMs` are not needed, because their claims have ended.
       const { entries, cursor } = store.recent(this.#cursor, now() - claimMs);
       this.#cursor = cursor;
       for (const entry of entries) this.#take(entry);
       if (entries.length > 0) this.#dropEnded();
     } catch (error) {
-      // If the store fails, report no claims: they are only advice. The change itself is refused
-      // later, because it cannot be recorded.
+      // If the store fails, continue with the claims known so far: claims are only advice. The
+      // change itself is refused later, because it cannot be recorded.
       if (!(error instanceof Fault) || error.code !== 'STORE_FAILED') throw error;
     }
   }
@@ -156,7 +156,10 @@ export class ClaimBoard {
     });
   }
 
-  /** Ends claims from earlier turns, including those of sub-agents, which work within their parent's turn. */
+  /**
+   * Ends the claims that a session and its sub-agents got by changes in earlier turns. Sub-agents
+   * work within the turn of their parent.
+   */
   #endTurnsBefore({ session, turn }: NewEntry): void {
     this.#told.delete(session);
     for (const claims of this.#changed.values())
@@ -183,7 +186,10 @@ export class ClaimBoard {
     });
   }
 
-  /** Without a target, releases all claims of the session; otherwise claims with exactly this path or glob. */
+  /**
+   * Without a path or glob, releases all claims of the session. Otherwise releases only claims on
+   * exactly this path or glob. At the end of a turn (`turnEnded`), explicit claims stay.
+   */
   #release(entry: NewEntry): void {
     const { session, claim = {} } = entry;
     const all = claim.glob === undefined && entry.path === undefined;

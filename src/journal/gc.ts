@@ -24,8 +24,8 @@ const ENTRIES_STEP = 10_000;
 const IMAGES_STEP = 500;
 
 /**
- * Carries out a clean-up plan. Removes entries before the stored file contents ("images") that they
- * need, so that an interruption leaves no entry without its contents.
+ * Carries out a clean-up plan. First removes entries, then stored file contents ("images"). So an
+ * interruption leaves no entry without its contents.
  */
 export async function collectGarbage(
   { store, images }: GcStores,
@@ -48,7 +48,8 @@ export async function collectGarbage(
     for await (const { sha256 } of usesIn(store, { afterSeq: plan.headSeq })) needed.add(sha256);
     return needed;
   };
-  // Sort the hashes: those that begin alike are stored in one folder, so a step uses few folders.
+  // Sort the hashes. Contents whose hashes begin alike are in one folder, so each call of `remove`
+  // then uses few folders.
   const hashes = plan.images.map((image) => image.sha256).sort();
   let removed: ImageUsage = { count: 0, bytes: 0 };
   for (let done = 0; done < hashes.length; done += IMAGES_STEP) {
@@ -104,8 +105,8 @@ const GRACE_MS = 10 * 60_000;
  */
 export async function planGc({ store, images }: GcStores, limits: GcLimits, nowMs: number): Promise<GcPlan> {
   const { head, checkpoint, mayPrune } = await store.state();
-  // Query pending changes before the entries. A change that ends between the two queries may be
-  // missing from the entries, but it is then among the pending ones.
+  // Query pending changes before the entries. A change that ends between the two queries is then at
+  // least among the pending ones.
   const pending = imagesOfPending(await store.pending());
   const uses = await lastUses(store, pending);
   const sorted = await sortImages(images, { uses, seen: await imagesSeen(store), nowMs });
@@ -143,9 +144,9 @@ export async function planGc({ store, images }: GcStores, limits: GcLimits, nowM
 }
 
 /**
- * Maps hashes of stored file contents to numbers, in 24 to 48 bytes per hash: a shared database has
- * millions of contents. Two hashes that begin alike share the larger number, so one content may be
- * kept longer than needed.
+ * Maps hashes of stored file contents to numbers. Takes only 24 to 48 bytes per hash, because a
+ * shared database has millions of contents. Hashes with the same first 52 bits share one number,
+ * the largest, so a content may be kept longer than needed.
  */
 class NumberedImages {
   #keys = new Float64Array(1 << 10);
@@ -187,7 +188,7 @@ class NumberedImages {
   }
 }
 
-/** The first 52 bits of a hash, as a number above 0. */
+/** The first 52 bits of a hash, plus 1: the key 0 marks a free slot. */
 function keyOf(sha256: string): number {
   return Number.parseInt(sha256.slice(0, 13), 16) + 1;
 }
@@ -224,8 +225,8 @@ async function sortImages(
 }
 
 /**
- * The number of the entry before the first one that is not older than `ms`. Later entries stay,
- * even if the clock was set back and their times are older.
+ * Finds the first entry that is not older than `ms`, and returns the number before it. All later
+ * entries stay, even if the clock was set back and their times are older.
  */
 async function lastBefore(store: Store, ms: number, headSeq: number): Promise<number> {
   const [first] = await store.entries({ sinceMs: ms, order: 'oldest', limit: 1 });

@@ -18,8 +18,8 @@ export function oldestSeq(selection: readonly Selected[]): number {
 
 /**
  * All events since the oldest selected change, oldest first. Omits effects that changed nothing,
- * and each undone effect together with its undo. If these two do not cancel exactly, for example
- * after a merge, executing the plan finds unexpected bytes.
+ * and each undone effect together with its undo. If an undo did not restore the old state exactly,
+ * for example because it merged, executing the plan finds unexpected bytes.
  */
 export function eventsSince(history: UndoHistory, selection: readonly Selected[]): UndoEvent[] {
   const selected = new Set(selection.flatMap((each) => each.effects));
@@ -31,8 +31,9 @@ export function eventsSince(history: UndoHistory, selection: readonly Selected[]
     history.undoerOf(entry, effect.key) !== undefined ||
     takenBackBy(entry).changes.some((change) => keysOf(change).has(effect.key));
   const keys = new Set([...selected].map((effect) => effect.key));
-  // Do not select the folder effects of an undo that reverted a change from before `start`: that
-  // change must stay undone.
+  // An undo may also have made or removed folders. `goesAlong` selects these effects too, if they
+  // are at selected paths. Exception: the undo reverted a change from before `start`, which must
+  // stay undone.
   const earlier = keysByChange(history.changes.filter((entry) => entry.seq < start));
   const tookBackEarlier = (entry: Entry, { key }: Effect): boolean =>
     takenBackBy(entry).changes.some(

@@ -5,8 +5,8 @@ import { entriesForUndo, type UndoTarget } from './undo-history.ts';
 import { planUndo } from './undo-plan.ts';
 
 /**
- * 500 changes that alternate between two sessions, with a read after each. Only changes 250 and 251
- * belong to `rare`.
+ * 500 changes that alternate between two sessions, with a read after each. Changes 250 and 251
+ * belong to a third session, `rare`.
  */
 async function longJournal(): Promise<MemoryStore> {
   const store = new MemoryStore();

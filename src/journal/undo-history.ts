@@ -10,7 +10,7 @@ export class UndoHistory {
   /** All changes, oldest first. */
   readonly changes: readonly Entry[];
   readonly #undoers = new Map<string, Entry[]>();
-  /** The keys that each partial undo covers. A list would be searched for every file of a change. */
+  /** The keys that each partial undo covers. Sets, because they are searched for every file of a change. */
   readonly #covered = new Map<Entry, ReadonlySet<string>>();
 
   /** Accepts entries in any order; ignores those that are not changes. */
@@ -63,8 +63,8 @@ export function isUndo(entry: Entry): boolean {
 }
 
 /**
- * The key to which an effect moved a file or folder. If the effect does not name it, it is the key
- * of the next effect.
+ * The key to which an effect moved a file or folder; undefined if it moved nothing. If the effect
+ * has no `movedTo`, the next effect of the entry is the destination.
  */
 export function movedTo(entry: Entry, effect: Effect): string | undefined {
   if (effect.movedTo !== undefined) return effect.movedTo;
@@ -145,8 +145,8 @@ function isRemainder(history: UndoHistory, entry: Entry, effects: readonly Effec
 }
 
 /**
- * True if the selection leaves out an effect of its change: it stays in place, or another undo
- * reverted it, which may itself be undone later.
+ * True if the selection leaves out an effect of its change. That effect stays in place, or another
+ * undo has already reverted it. That other undo may itself be undone later.
  */
 export function isPartial({ entry, effects }: Selected): boolean {
   const selected = new Set(effects.map(({ key }) => key));

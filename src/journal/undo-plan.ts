@@ -21,9 +21,9 @@ import {
 import { type Gap, type UndoStep, undoSteps } from './undo-steps.ts';
 
 /**
- * A plan that undoes changes. The executor first checks every step with `lookAt`. It then saves the
- * current bytes of all files, because a step may need bytes that another step overwrites. Finally
- * it runs the steps in order.
+ * A plan that undoes changes. The executor first checks every step that has a `lookAt` path. It
+ * then saves the current bytes of all files, because a step may need bytes that another step
+ * overwrites. Finally it runs the steps in order.
  */
 export interface UndoPlan {
   readonly steps: readonly UndoStep[];
@@ -207,10 +207,10 @@ function refuse(
 }
 
 /**
- * All events in a workspace since the oldest selected change, oldest first, all marked as selected.
- * Includes those of selected paths in other roots. Reversing all of them, including undos, brings
- * back every state that a folder had in between. Undefined if one of them must stay, or if none is
- * an undo.
+ * All events in a workspace since the change that `startOf` finds, oldest first, all marked as
+ * selected. Events in other roots are included if they are at selected paths. Reversing all events,
+ * including undos, takes each folder back through all its earlier states. Undefined if one of the
+ * events must stay, or if none is an undo.
  */
 function wholeCourse(
   history: UndoHistory,
@@ -229,8 +229,8 @@ function wholeCourse(
     wanted || isUndo(entry) || history.undoerOf(entry, effect.key) !== undefined;
   const since = history.changes.filter(({ seq }) => seq >= start);
   if (!since.some(isUndo)) return undefined;
-  // Check also the events of pairs that `withoutIdlePairs` drops: a change of such a pair may have
-  // been redone and must then stay.
+  // Check all events before `withoutIdlePairs` drops pairs of a change and its undo. The change of
+  // such a pair may have been redone later, and must then stay.
   if (!eventsIn(since).every(goes)) return undefined;
   const course = withoutIdlePairs(since);
   if (!course.some(isUndo)) return undefined;

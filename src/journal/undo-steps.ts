@@ -16,20 +16,24 @@ export interface UndoStep {
   readonly restore: Side;
   /**
    * The path at which `expect` is checked before the first step runs. It differs from `key` if the
-   * entry is now inside a moved folder. Absent if an earlier step creates the expected state.
+   * file or folder is now inside a moved folder. Absent if an earlier step creates the expected
+   * state.
    */
   readonly lookAt?: string;
   /** The mode of the parent folder, in case it must be created. */
   readonly folderMode?: number;
-  /** Set if a rename has moved the file away from this path: the path to which it went first. */
+  /**
+   * Set if a rename has moved the file away from this path: the destination of that rename. The
+   * file may have moved on since.
+   */
   readonly movedTo?: string;
   /** The current place of a folder that only needs to be moved back, with its contents. */
   readonly from?: MovedFrom;
 }
 
 /**
- * The path from which a folder moves back. `lookAt`: where it is now, unless an earlier step moves
- * it to `key`.
+ * The path from which a folder moves back (`key`). `lookAt`: the path at which the folder is now;
+ * absent if an earlier step moves it to `key`.
  */
 type MovedFrom = Pick<UndoStep, 'key' | 'relative' | 'lookAt'>;
 
@@ -71,9 +75,9 @@ export function undoSteps(events: readonly UndoEvent[]): { steps: UndoStep[]; ga
 }
 
 /**
- * Leaves out the removal of a folder that a later step would create again, with default
- * permissions. If a later step moves a folder, the removal stays: the moved folder may need the
- * path.
+ * Leaves out the removal of a folder that later steps need, because they would create it again with
+ * default permissions. If a later step moves a folder, the removal stays: the moved folder may need
+ * the path.
  */
 function withoutNeeded(steps: readonly UndoStep[]): UndoStep[] {
   const kept: UndoStep[] = [];
@@ -101,7 +105,7 @@ function addFoldersAbove(key: string, folders: Set<string>): void {
 
 /** Maps a path from an earlier time to its current path, and tracks which paths already have a step. */
 class Whereabouts {
-  /** Moves of folders that later steps undo, oldest first. */
+  /** The folder moves that earlier steps undo, oldest move first. */
   readonly #moves: readonly UndoEvent[];
   readonly #touched = new Set<string>();
 
@@ -193,8 +197,8 @@ function unbrokenRuns(events: readonly UndoEvent[], gaps: Gap[]): readonly Run[]
 }
 
 /**
- * True if the path was in this state earlier in the run: another program has only reverted changes
- * of the run, and restoring the oldest state loses nothing of that program.
+ * True if the path was in the state `now` earlier in the run. Another program has then only
+ * reverted changes of the run, so restoring the oldest state loses nothing of that program.
  */
 function hasReturned({ states }: Run, now: Side): boolean {
   return states.some((state) => sameContent(state, now));

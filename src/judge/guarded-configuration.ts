@@ -81,7 +81,8 @@ export function isGitPointer(relative: string): boolean {
 
 /**
  * True if git would read its configuration from a folder that `isGitConfig` does not cover. Like
- * git, ends the path before a NUL and removes only line ends after it: a space belongs to the path.
+ * git, cuts the path at a NUL and removes line ends from its end, but no spaces: they belong to the
+ * path.
  */
 export function leadsOutOfGit(relative: string, text: string): boolean {
   const [path = ''] = text.replace(/^gitdir: ?/, '').split('\0');

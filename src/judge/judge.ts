@@ -116,8 +116,8 @@ function exemption(facts: Facts, policy: Policy): Licence | undefined {
 }
 
 /**
- * True if a file is empty and the session never saw it with content. If it did, an editor may be
- * saving the file just now.
+ * True if a file is empty and the session has no valid sighting of it with content. If it has one,
+ * an editor may have emptied the file a moment ago in order to save it.
  */
 function isEmptyAsKnown(facts: Facts): boolean {
   const { target } = facts;

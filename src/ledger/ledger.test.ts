@@ -352,7 +352,7 @@ function exportOf(changes: object): string {
   return JSON.stringify({ lookfirst: 'sightings', version: 1, sightings: [{ ...plain, ...changes }] });
 }
 
-/** A real store with a method that fails until `heal` is called. */
+/** A ledger on a store whose `method` fails until `heal` is called. */
 function failing(
   store: Store,
   maxSightings = 100,

@@ -50,14 +50,17 @@ interface Checked {
 /** Two views less than this far apart count as simultaneous. */
 export const SAME_MOMENT_MS = 1000;
 
-/** If this many files are deleted at once, only those that the session saw get a tombstone. */
+/**
+ * If this many files are deleted at once, only those that the session saw get a tombstone (a record
+ * of the deletion).
+ */
 const MANY_GONE = 1000;
 
 /**
  * The sightings of one session. Queries the store every time, because other processes write there.
  * Only for locked files is the last answer reused. Changes through one ledger run one after the
- * other. If two ledgers of one session record views at the same time, one may be lost: the file
- * must be read again.
+ * other. If two ledgers of one session record views at the same time, one view may be lost. The
+ * session must then read that file again.
  */
 export class Ledger {
   readonly session: string;
@@ -72,7 +75,7 @@ export class Ledger {
   /** Number of new sightings recorded while the count `#live` was undefined. */
   #uncounted = 0;
   #turn: Promise<unknown> = Promise.resolve();
-  /** Number of changes that are running or queued. */
+  /** Number of calls of `#inTurn` that are running or queued. */
   #turns = 0;
   readonly fetched: FetchedSightings;
   /** Recent views, with the times at which their answers were sent. */
@@ -123,7 +126,7 @@ export class Ledger {
     }
   }
 
-  /** All sightings of the session that have not expired or been forgotten. */
+  /** All live sightings of the session: neither stubs (lost sightings) nor tombstones (deleted files). */
   async all(): Promise<readonly Sighting[]> {
     return (await this.#store.sightings(this.session)).filter(counts);
   }
@@ -195,7 +198,8 @@ export class Ledger {
       this.earlier.keep(seen.get(key));
       this.fetched.drop(key);
     }
-    // Too many tombstones would evict sightings of files that the session works with.
+    // A session has room for a limited number of tombstones and stubs (lost sightings). Too many
+    // new tombstones would push out the older ones.
     const noted = keys.length < MANY_GONE ? keys : keys.filter((key) => seen.has(key));
     return this.#write(
       noted.map((key) => {
@@ -224,8 +228,9 @@ export class Ledger {
   }
 
   /**
-   * Call after the model's context was summarised: no lines count as shown any more. The policy
-   * decides whether the hashes of the seen files are dropped too.
+   * Call after the model's context was summarised. With the policy `keep`, nothing changes.
+   * Otherwise no lines count as shown any more. With `clear`, the hashes of the seen files are
+   * dropped too.
    */
   compacted(): Promise<void> {
     const { compaction } = this.#policy;

@@ -172,9 +172,9 @@ function nameOf(key: string, { sha256 }: Fingerprint): string {
 }
 
 /**
- * Maximum number of files whose recent views are remembered. Beyond it, the oldest file without an
- * unanswered view is forgotten. A forgotten view counts even for calls that arrived before it was
- * sent.
+ * Maximum number of files whose recent views are remembered. Beyond it, the oldest file is
+ * forgotten, but not while a call that shows it is unanswered. A forgotten view counts for every
+ * call, even for calls that arrived before the view was sent.
  */
 const MAX_FILES = 256;
 /**
@@ -228,8 +228,8 @@ export class RecentViews {
 
   /**
    * The sighting that counts for a call that arrived at `moment`. `now`: the current sighting. A
-   * view whose answer was sent later, or never, does not count, but views after it do if they were
-   * answered. The session's own changes always count.
+   * view counts only if its answer was sent before `moment`, even if an earlier view is still
+   * unanswered. The session's own changes always count.
    */
   knownAt(moment: number, now: Sighting): Sighting | undefined {
     // A loss, such as a compaction, is newer than every view.
@@ -242,11 +242,12 @@ export class RecentViews {
         if (!isShown || shown === undefined) break;
         answered.unshift(shown);
       } else if (isShown || isOfSameBytes(before, now)) {
-        // Go back to the sighting before this view. If `now` comes from the session's own change,
-        // go back only over a notice about that change, which shows the same bytes.
+        // This view does not count: start from the sighting before it and add the later views that
+        // count. If `now` comes from the session's own change, do this only for a notice about that
+        // change, which shows the same bytes.
         known = answered.reduce(mergeSighting, before);
       }
-      // A change by the session, or a loss, does not depend on the views before it.
+      // Stop at a change by the session or at a loss: neither depends on the views before it.
       if (before === undefined || before.lost !== undefined || !SHOWN.has(before.how)) break;
     }
     return known;
@@ -254,8 +255,8 @@ export class RecentViews {
 }
 
 /**
- * The index of the view to forget: an answered one, but not the oldest if possible, because it
- * holds the sighting from before all recent views.
+ * The index of the view to forget: an answered one. Avoids the oldest view if possible, because
+ * that one holds the sighting from before all recent views.
  */
 function leastNeeded(views: readonly RecentView[]): number {
   const isAnswered = ({ by }: RecentView): boolean => by.answeredAt !== Number.POSITIVE_INFINITY;
@@ -278,8 +279,8 @@ function isOfSameBytes(before: Sighting | undefined, now: Sighting): boolean {
 }
 
 /**
- * True if a whole view only repeats one from less than `withinMs` ago. It is then not stored again. Most second reads
- * are such repeats.
+ * True if a view of the whole file only repeats a view from less than `withinMs` ago. It is then
+ * not stored again. Most second reads are such repeats.
  */
 export function isSameView(old: Sighting | undefined, next: Sighting, withinMs: number): boolean {
   return (

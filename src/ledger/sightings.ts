@@ -87,9 +87,10 @@ function addView(old: Sighting, next: Sighting): Sighting {
 }
 
 /**
- * The pages of the old and the new view. Pages of another state of the file (`bytes`: other) are
- * marked as earlier, and dropped once newer pages show all their lines. Drops the oldest pages
- * beyond `MAX_PAGES`, and pages that are no longer in the model's context.
+ * Joins the pages (shown parts of a huge file) of two views. If the file changed between the views
+ * (`other`), the old pages are marked as `earlier`. Drops earlier pages once newer pages show all
+ * their lines, and the oldest pages beyond `MAX_PAGES`. Undefined if a view has no pages, or if the
+ * old pages are no longer in the model's context.
  */
 function joinedPages(old: Sighting, next: Sighting, bytes: 'same' | 'other'): SeenPage[] | undefined {
   const newer = next.pages;
@@ -178,9 +179,9 @@ function mergeFlags(old: Sighting, next: Sighting): SightingFlags {
 }
 
 /**
- * True if the merged sighting keeps a flag: lines were cut, or secrets were masked. Sightings do
- * not record which lines that concerns. So only a view without the flag clears it, if it shows all
- * lines of the view with the flag.
+ * True if the merged sighting keeps a flag (`clamped`: lines were cut; `redacted`: secrets were
+ * masked). Sightings do not record which lines a flag concerns. So a view clears the flag only if
+ * it has no such flag itself and shows all lines of the flagged view.
  */
 function taint(flag: 'clamped' | 'redacted', old: Sighting, next: Sighting): boolean {
   if (old.flags[flag] === next.flags[flag]) return next.flags[flag];
@@ -209,17 +210,17 @@ export function counts(sighting: Sighting): boolean {
 }
 
 /**
- * True if a sighting can allow a change: a live one, or that of a deleted file whose seen bytes may
- * come back.
+ * True if a sighting can allow a change. This is a live sighting, or the record of a deleted file
+ * (tombstone) with bytes that were seen: another program may bring these bytes back.
  */
 export function licenses(sighting: Sighting): boolean {
   return counts(sighting) || (sighting.tombstone === true && sighting.seenBefore !== undefined);
 }
 
 /**
- * Finds a sighting by bytes instead of by name, and returns it as a sighting of the file `key`. Of
- * several sightings of the same bytes, takes one that shows them whole. Ignores sightings without
- * lines.
+ * Returns a function that finds a sighting by bytes instead of by name, and converts it to a
+ * sighting of the file `key`. Of several sightings of the same bytes, takes one that shows them
+ * whole. Ignores listings, and sightings without lines.
  */
 export function sightingsByBytes(
   sightings: readonly Sighting[],
@@ -256,7 +257,8 @@ export function movedSightings(
     ...seen,
     key: `${to}${seen.key.slice(from.length)}`,
     racy: true,
-    // An edit continues the sighting of the same path. A moved file replaces what was at its path.
+    // Replace `edit` by `write`: merging an edit continues the sighting of the file that was at
+    // this path before, but the moved file replaces that file.
     how: seen.how === 'edit' ? 'write' : seen.how,
   }));
 }
@@ -385,6 +387,7 @@ export const SAMPLE = 64;
 export function isSampled(key: string): boolean {
   let sum = 0;
   for (let i = 0; i < key.length; i++) sum = (Math.imul(sum, 31) + key.charCodeAt(i)) | 0;
-  // The low bits of the sum depend only on the last characters, so fold in the high bits.
+  // The low bits of the sum depend only on the low bits of the characters, so fold in the high
+  // bits.
   return ((sum ^ (sum >>> 16)) & (SAMPLE - 1)) === 0;
 }

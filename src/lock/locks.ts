@@ -28,7 +28,7 @@ export interface Locks {
    * again whenever an earlier request of this process finishes. Keys are canonical paths.
    */
   acquire(keys: readonly string[], timeoutMs: number): Promise<(() => void) | undefined>;
-  /** Throws a Fault if another machine may have taken the keys. Absent if none can. */
+  /** Throws a Fault if another machine may have taken the keys. Absent if no other machine can. */
   mustHold?(): void;
   close(): void;
 }
@@ -40,7 +40,10 @@ export interface Locks {
 export class LocalLocks implements Locks {
   readonly #mutex = new KeyedMutex<number>();
   readonly #processes: ProcessLock;
-  /** Number of requests of this process that share a slot. Only the first takes the lock. */
+  /**
+   * For each slot (lock number): how many requests of this process share it. Only the first of them
+   * takes the lock between processes.
+   */
   readonly #shared = new Map<number, number>();
   /** Cache of lock numbers (slots) by key, because many changes concern the same single file. */
   readonly #known = new Map<string, Slots>();

@@ -15,8 +15,8 @@ import { isMissing, isTaken, unlessMissing } from '../model/fault.ts';
 import { nativeExtensions } from './native-package.ts';
 
 /**
- * A lock between processes, by slot. A killed process's locks are released by the kernel or
- * detected as dead.
+ * Locks between processes. Each slot (a number) is one lock. If a process is killed, the kernel
+ * releases its locks, or other processes detect that their owner is dead.
  */
 export interface ProcessLock {
   /**
@@ -53,7 +53,7 @@ export function openRangeLock(file: string): ProcessLock | undefined {
 
 /**
  * Number of files over which the kernel locks are spread. For every new lock, the kernel searches
- * all locks on its file: 20,000 locks take 2.7 s of CPU in one file, 0.95 s in eight. All are
+ * all locks on its file: 20,000 locks take 2.7 s of CPU in one file, 0.95 s in eight. All files are
  * opened at the start: later the process may lack handles or rights.
  */
 const LISTS = 8;
@@ -122,8 +122,9 @@ export function openProcessLock({ file, folder, owner, isAlive }: ProcessLockOpt
 }
 
 /**
- * Locks by files, for systems without kernel locks: exclusive ones per slot, shared ones per slot and owner. Owners
- * include the process start time, because process ids are reused. A file that is missing counts as released.
+ * Locks by files, for systems without kernel locks. An exclusive lock is one file per slot. A
+ * shared lock is one file per slot and owner. Owners include the process start time, because
+ * process ids are reused. A file that is missing counts as released.
  */
 export function openOwnerLock(
   folder: string,
@@ -148,7 +149,8 @@ export function openOwnerLock(
       (name) => name.startsWith(`${slot.toString(36)}~`) && isHeld(join(folder, name)),
     );
 
-  // Create our file before checking for others: of two attempts at once, one then sees the other.
+  // Create our file before checking for others. If two processes try at once, at least one of them
+  // then sees the file of the other.
   const takeAlone = (slot: number): boolean => {
     if (!linked(own, fileOf(slot))) {
       isHeld(fileOf(slot));

@@ -14,7 +14,7 @@ function hostAsking(questions: number): ToolHost {
     instructions: '',
     tools: () => [],
     call: async (_name, _args, context) => {
-      // A real host reads files before it asks.
+      // Wait first, because a real host reads files before it asks.
       await setImmediate();
       for (let asked = 0; asked < questions; asked += 1) await context.approve?.(QUESTION);
       return { ok: true, shown: 'done', outcome: { ok: true } };

@@ -11,7 +11,7 @@ type Approval = Awaited<ReturnType<Approve>>;
 
 /** Time limit for the user's answer to a question. After it, the question counts as unanswered. */
 export const QUESTION_MS: number = 30 * 60_000;
-/** Maximum open questions; beyond it the oldest counts as unanswered. */
+/** Maximum number of open questions. If there are more, the oldest one counts as unanswered. */
 const MAX_HELD = 64;
 /** The prefix of the ids of our questions. */
 const QUESTION_ID = 'lookfirst-approval-';
@@ -122,9 +122,10 @@ export function askingCall(
 }
 
 /**
- * Tool calls of modern clients that wait for the user's approval. The server answers such a call
- * with a question, and the client repeats the call with the user's answer. The first call stays in
- * progress until then, so the answer applies to exactly the change that was shown.
+ * Tool calls that wait for the user's approval, for clients of revision 2026-07-28. The server
+ * answers such a call with a question, and the client repeats the call with the user's answer. The
+ * first call stays in progress until then, so the answer applies to exactly the change that was
+ * shown.
  */
 export class HeldCalls {
   readonly #held = new Map<string, HeldCall>();
@@ -171,8 +172,9 @@ export class HeldCalls {
     });
     const first = await Promise.race([held.answer, asked]);
     if (!('action' in first)) {
-      // The sender of the answer sets the times of the current request, unless the request is
-      // cancelled. Only the times of an earlier request, with which the call began, are set here.
+      // The code that sends the answer sets `answeredAt` of the current request. If an earlier
+      // request began the call, set the time of that request here. A cancelled request gets no
+      // answer, so set nothing.
       if (held.times !== undefined && held.times !== context.times && !context.signal.aborted)
         held.times.answeredAt = performance.now();
       return first;

@@ -46,8 +46,8 @@ export class Calls {
   readonly #inputRead: (() => Promise<void>) | undefined;
   readonly #running = new Map<RequestId, RunningCall>();
   /**
-   * The arrival time of the current messages, as `performance.now()`. If undefined, calls take the
-   * current time.
+   * The arrival time of the messages that are being handled, as `performance.now()`. If undefined,
+   * calls take the current time.
    */
   arrivedAt: number | undefined;
   #tools: ReadonlyMap<string, ToolDefinition> | undefined;
@@ -164,7 +164,10 @@ export class Calls {
 interface CallOptions {
   readonly tell: (parts: Parts) => void;
   readonly arrivedAt: number;
-  /** Sends questions for the user to the client; undefined if the client cannot show them. */
+  /**
+   * Sends questions for the user to a legacy client. Undefined if the client cannot show them, or
+   * if it is a modern client, which `HeldCalls` asks.
+   */
   readonly questions: Questions | undefined;
 }
 

@@ -106,8 +106,8 @@ const OWN_ID = 'lookfirst-';
 const ROOTS_INPUT = 'roots';
 
 /**
- * Asks the client of one connection for its roots: a legacy client by a request, a modern one in the result of its
- * first call.
+ * Asks the client of one connection for its roots. A legacy client gets a request. A modern client
+ * (revision 2026-07-28) gets the question in the result of its first call.
  */
 export class RootsDialogue {
   readonly #roots: ClientRoots;

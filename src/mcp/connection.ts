@@ -156,7 +156,8 @@ export class ClientConnection {
       });
     }
     if (message.kind === 'invalid') {
-      // The official filesystem server logs the same words, so existing log searches find them.
+      // Use the words of the official filesystem server, so that searches written for its log also
+      // work here.
       this.#log(`MCP filesystem transport error: ${message.error.message}`);
       answer(errorMessage(message.id, message.error));
     } else if (message.kind === 'response') {

@@ -249,7 +249,7 @@ describe('serveHttp', () => {
     );
     await called;
     socket.destroy();
-    // The server has noticed the disconnection when it answers a later request.
+    // When the server answers this later request, it has noticed the disconnection.
     await list(session);
     stage.emit('gone');
     await list(session);

@@ -63,8 +63,8 @@ export interface HttpOptions {
   /** Time limit for a client to send one request before its connection is closed; default 60 s. */
   readonly requestMs?: number;
   /**
-   * Limits of legacy sessions. Default: a session expires after half an hour without a request; at most 256
-   * sessions.
+   * Limits of HTTP sessions, which only protocol revisions before 2026-07-28 have. Default: a
+   * session expires after half an hour without a request; at most 256 sessions.
    */
   readonly sessions?: Partial<SessionLimits>;
 }

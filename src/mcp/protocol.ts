@@ -249,7 +249,7 @@ interface ObjectResult {
   readonly result: JsonRecord & { readonly content: readonly JsonRecord[] };
 }
 
-/** A result with exactly one text block, built without a JavaScript string; see `JsonText`. */
+/** A result with exactly one text block. `escaped` writes its text as JSON directly to the output. */
 export interface TextResult {
   readonly kind: 'text';
   readonly escaped: Escaped;

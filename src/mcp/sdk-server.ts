@@ -34,7 +34,10 @@ type CallResult = JsonRecord & { readonly content: readonly JsonRecord[] };
 export interface SdkServerOptions {
   /** Receives messages for the user. */
   readonly log: (line: string) => void;
-  /** Calls of modern clients that wait for the user's approval. All requests share this list. */
+  /**
+   * Calls of clients of revision 2026-07-28 that wait for the user's approval. All requests share
+   * this list.
+   */
   readonly held: HeldCalls;
   /** The arrival time of the request that is being served, as `performance.now()`. Default: now. */
   readonly arrivedAt?: () => number;

@@ -198,8 +198,8 @@ async function hostFor(
 }
 
 /**
- * A workspace that is opened on first use. If its state cannot be used, the next call tries again,
- * because a full disk or a locked database may be temporary.
+ * A workspace that is opened on first use. If its state folder or store cannot be used, the next
+ * call tries again, because a full disk or a locked database may be temporary.
  */
 class LateWorkspace {
   /** Rejects if the workspace can never be opened with these options; never resolves. */

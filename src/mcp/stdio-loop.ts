@@ -32,8 +32,8 @@ interface StdioOptions {
   /** Time that running calls may continue after the end of input before they are cancelled. Default 10 s. */
   readonly finishMs?: number;
   /**
-   * Time limit for cancelled calls to end, and another such limit for the client to read its
-   * answers. Default 2 s.
+   * Time limit for cancelled calls to end. After that, the client has the same time to read the
+   * remaining answers. Default 2 s.
    */
   readonly cancelMs?: number;
 }
@@ -50,7 +50,7 @@ const MAX_WAITING_BYTES = 16 << 20;
  */
 const ROOM_BYTES = 16 << 10;
 /**
- * Maximum number of messages in one write. With more messages in one turn of the event loop, the
+ * Maximum number of messages in one write. If one turn of the event loop has more messages, the
  * client can read the first ones while the server answers the rest.
  */
 const MAX_TOGETHER = 8;
@@ -106,9 +106,9 @@ export async function runStdioLoop(options: StdioOptions): Promise<StdioEnd> {
 }
 
 /**
- * Resolves when the server has read the input that has already arrived. The worker thread of
- * `randomBytes` gives time to a client that was interrupted between two writes. The event loop
- * polls its input before the second immediate runs.
+ * Resolves when the server has read the input that has already arrived. `randomBytes` runs in a
+ * worker thread, which takes a moment, so a client that was interrupted between two writes has time
+ * for the second one. Then the event loop polls its input once more, between the two immediates.
  */
 export function inputRead(): Promise<void> {
   return new Promise((resolve) => randomBytes(1, () => setImmediate(() => setImmediate(resolve))));

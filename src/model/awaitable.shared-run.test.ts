@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { SharedRun } from './awaitable.ts';
 
-/** Work that ends when the test calls one of `ends`. */
+/** Work that the test ends by hand: each call of `work` adds to `ends` the function that ends this call. */
 function manual(): { readonly work: () => Promise<void>; readonly ends: ((error?: Error) => void)[] } {
   const ends: ((error?: Error) => void)[] = [];
   const work = (): Promise<void> =>

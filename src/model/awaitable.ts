@@ -58,7 +58,8 @@ export class KeyedMutex<Key> {
 
   /**
    * Waits for the lock. Resolves to the function that releases it, which must be called exactly
-   * once. Resolves to undefined if no holder finishes work for `timeoutMs`; see `noteDone`.
+   * once. Resolves to undefined after waiting for `timeoutMs`; each call of `noteDone` for this key
+   * starts that time again.
    */
   async acquire(key: Key, sharing: LockMode, timeoutMs?: number): Promise<(() => void) | undefined> {
     if (!this.tryEnter(key, sharing) && !(await this.#doors.get(key)?.wait(sharing, timeoutMs)))

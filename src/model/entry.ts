@@ -127,8 +127,8 @@ export interface NewEntry extends Partial<TurnMark> {
   /** On a refusal: the next step that it recommended. */
   readonly next?: NextStep;
   /**
-   * On a refusal or a change: size of the diff that showed the session how the file changed since
-   * it saw it.
+   * On a refusal or a change: size of the diff that the session got because the file had changed
+   * since the session saw it.
    */
   readonly diffBytes?: number;
   /** On a change: kinds of the notices that its caller got. */
@@ -153,8 +153,8 @@ export interface NewEntry extends Partial<TurnMark> {
   /** On the change of a shell command: why it may have changed files that this entry does not name. */
   readonly uncovered?: string;
   /**
-   * The machine that wrote this entry; absent for this machine. Present only in a database that
-   * machines share.
+   * The machine that wrote this entry. Absent if this machine wrote it, and in a store that
+   * machines do not share.
    */
   readonly machine?: string;
   /**
@@ -190,7 +190,7 @@ export interface UndonePart {
   readonly change: string;
   /**
    * Line numbers as they were after the change that was undone. `to` < `from` means that the change
-   * only removed lines there.
+   * only removed lines at this position.
    */
   readonly lines: LineRange;
 }
@@ -299,7 +299,7 @@ export interface TreeSnapshot {
   readonly root: string;
   /** A private copy of the index, which names the blob of every tracked file. */
   readonly index: string;
-  /** An empty repository in the state folder, for a folder that is in no repository. */
+  /** Set if the root is in no git repository: an empty repository in the state folder, used instead. */
   readonly repository?: string;
   /**
    * Untracked files, and tracked files that differ from their blob. The announced effects list

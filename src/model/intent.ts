@@ -27,7 +27,10 @@ export interface Edit {
          * no line ending.
          */
         readonly unended?: boolean | undefined;
-        /** True if the last line of the new text gets a line ending, even if that of the file has none. */
+        /**
+         * True if the last line of the new text gets a line ending, even if the last line of the
+         * file has none.
+         */
         readonly ended?: boolean | undefined;
         /** The line at which the match begins, counted from 1. Used only if several places match. */
         readonly near?: number | undefined;

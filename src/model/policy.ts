@@ -19,8 +19,10 @@ export interface Policy {
   /** Edits of lines that the session was not shown. `file`: allowed with a notice; `lines`: refused. */
   readonly partial: 'lines' | 'file';
   /**
-   * If the file changed since it was seen: refuse, merge edits with the change, hold the change back until the session
-   * repeats it (preset `staleness`), warn, or skip the check.
+   * What happens to a session's change if the file has changed since the session saw it. `refuse`:
+   * it is refused. `merge`: edits and inserts are applied to the present file, and everything else
+   * is refused. `confirm` (preset `staleness`): it is held back until the session repeats it.
+   * `warn`: it is made, with a warning. `off`: there is no check.
    */
   readonly staleness: 'refuse' | 'merge' | 'confirm' | 'warn' | 'off';
   /**
@@ -124,8 +126,8 @@ export interface Policy {
     readonly quotaBytes: number;
     readonly retentionMs: number;
     /**
-     * In a database that machines share: journal every read, or per session and file only the first
-     * read in each minute.
+     * Only for a database that machines share. `all`: every read is journalled. `summary`: for each
+     * session and file, only the first read in each minute is journalled.
      */
     readonly reads: 'all' | 'summary';
     /**
@@ -136,8 +138,8 @@ export interface Policy {
   };
   readonly images: {
     /**
-     * In a database that machines share: the place for the old contents of changed secret files.
-     * `here`: only on the machine that made the change. `shared`: in the database.
+     * Only for a database that machines share: where the old contents of changed secret files are
+     * stored. `here`: only on the machine that made the change. `shared`: in the database.
      */
     readonly secrets: 'here' | 'shared';
   };
@@ -179,8 +181,8 @@ interface HookPolicy {
 }
 
 /**
- * Exempts calls that match every given field from the rules `seen`, `covered` and `fresh`. Each
- * field is a list of globs.
+ * A call that matches every given field is exempt from the rules `seen`, `covered` and `fresh`.
+ * Each field is a list of globs.
  */
 export interface BypassRule {
   /** Globs of paths inside the root. */
@@ -196,9 +198,9 @@ export interface BypassRule {
  */
 export interface CommandPolicy {
   /**
-   * The treatment of a command's writes. `judged`: committed, unless they drop another writer's
-   * change to a file that the session saw. `apply`: committed. `seen-only`: committed if the
-   * session saw every changed file. `discard`: shown, but not committed.
+   * The treatment of a command's writes. `judged`: committed, unless they overwrite another
+   * writer's change to a file that the session saw. `apply`: committed. `seen-only`: committed if
+   * the session saw every changed file. `discard`: shown, but not committed.
    */
   readonly writes: 'judged' | 'apply' | 'seen-only' | 'discard';
   /** Network access of a confined command. */
@@ -209,8 +211,9 @@ export interface CommandPolicy {
    */
   readonly scratch: readonly string[];
   /**
-   * Globs of protected paths that commands may change. For the session's own tools, a match lifts
-   * only the protection of configuration files that decide which programs run.
+   * Globs of paths that may be changed although they are protected. Commands may change every
+   * matching path. For the session's own tools, the globs apply only to configuration files that
+   * are protected because they decide which programs run.
    */
   readonly trust: readonly string[];
   /** Paths hidden from confined commands; `~/` means the user's home folder. */

@@ -46,7 +46,10 @@ export type Notice =
   | { readonly kind: 'overtaken'; readonly path: string; readonly change: string; readonly session: string }
   /** The file again has bytes that it had earlier and that this session has seen. */
   | { readonly kind: 'came-back' }
-  /** A command dropped another writer's change that the session had not seen. Undoing `change` restores it. */
+  /**
+   * A command overwrote another writer's change that the session had not seen. Undoing `change`
+   * restores it.
+   */
   | { readonly kind: 'lost-change'; readonly path: string; readonly change: string; readonly diff: string }
   /** Other sessions are changing the file. Sent once per file and turn. */
   | { readonly kind: 'claimed'; readonly path: string; readonly claims: readonly ToldClaim[] }
@@ -197,8 +200,8 @@ export interface FileStatus {
   /** The lines of the file that the session has seen. `whole`: every line, as the file is now. */
   readonly seen: 'nothing' | 'some' | 'whole';
   /**
-   * Restricts `seen`. `cut`: only the beginnings of very long lines. `redacted`: secrets were masked. `described`: the
-   * content was described, not shown.
+   * Restricts `seen`. `cut`: only the beginnings of very long lines were shown. `redacted`: secrets
+   * were masked. `described`: the content was described, not shown.
    */
   readonly but?: 'cut' | 'redacted' | 'described';
   readonly ranges?: readonly LineRange[];

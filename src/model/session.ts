@@ -22,7 +22,7 @@ import type { Resumed, ResumeOptions, Transcript } from './transcript.ts';
 import type { TurnMark } from './turn.ts';
 import type { Outcome } from './verdict.ts';
 
-/** Options that every method accepts as its last argument. */
+/** The last argument of the methods that read or change files. Most other methods accept only `signal`. */
 export interface CallOptions {
   /**
    * If the signal aborts before the change is committed, nothing is changed and the call rejects
@@ -170,8 +170,8 @@ export type SignalOption = Pick<CallOptions, 'signal'>;
 export interface AnnounceOptions extends CallOptions {
   /**
    * Default `lock`: sessions that share the state wait for the files until the change has ended.
-   * `none`: they wait at most two seconds. A change with `none` that no process settles is settled
-   * by the next writer of one of its files, or after ten minutes by any process.
+   * `none`: they wait at most two seconds. If a change with `none` is left unsettled, the next
+   * writer of one of its files settles it. After ten minutes, any process may settle it.
    */
   readonly hold?: 'lock' | 'none' | undefined;
   /** Name of the tool that makes the change, for bypass rules that name tools. */
@@ -194,8 +194,8 @@ export interface CommandOptions extends Pick<AnnounceOptions, 'call'> {
 }
 
 /**
- * Every ending records the state on disk. `done`: text that the caller supplied counts as seen
- * where the disk has it. `failed`: nothing new counts as seen. `unknown`: like `failed`, and
+ * Every ending records the state on disk. `done`: text that the caller supplied counts as seen if
+ * the file now contains it. `failed`: nothing new counts as seen. `unknown`: like `failed`, and
  * unchanged files must be read again too, because the program may still write them.
  */
 export type ChangeEnding = 'done' | 'failed' | 'unknown';

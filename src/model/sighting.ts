@@ -32,7 +32,7 @@ export type LostReason = 'evicted' | 'compacted' | 'rewound' | 'forgotten';
 /** Lines that were shown together, and the SHA-256 of their bytes, line endings included. */
 export interface SeenPage extends LineRange {
   readonly sha256: string;
-  /** True if the page was shown before the file had the stamp of its sighting. */
+  /** True if this page was shown before the file got the `stamp` that the sighting records. */
   readonly earlier?: true;
 }
 

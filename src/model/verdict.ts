@@ -123,7 +123,10 @@ export interface RefusalDetail {
   readonly revision?: string;
   readonly places?: readonly MatchPlace[];
   readonly count?: number;
-  /** The text nearest to a failed match, with visible white space and line numbers. */
+  /**
+   * The text in the file that is most similar to the text that was not found, with visible white
+   * space and line numbers.
+   */
   readonly nearest?: string;
   /** The difference between the text sent and the nearest text, in a few words. */
   readonly difference?: string;

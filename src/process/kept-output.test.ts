@@ -4,7 +4,7 @@ import { scratch } from '../../test/support/tree.ts';
 import { KeptOutput } from './kept-output.ts';
 
 it.each(['a', 'é', '€', '😀'])('a long line of %s is cut between characters', (character) => {
-  // The letter before the characters makes the cuts fall within one.
+  // The letters in `before` shift the characters, so that some cuts fall inside a character.
   for (const before of ['', 'x', 'xx', 'xxx']) {
     const output = new KeptOutput(scratch().base, { id: 'one', session: 's' });
     const bytes = Buffer.from(before + character.repeat(20_000));

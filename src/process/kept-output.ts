@@ -17,8 +17,8 @@ import { KEPT_MS } from './layer.ts';
 /** The number of bytes of one command's output that are kept on disk; later bytes are counted and dropped. */
 const MAX_KEPT_BYTES = 64 << 20;
 /**
- * Maximum bytes of the shown beginning. `TAIL_BYTES` limits the shown end, which tells how the
- * command finished.
+ * An answer shows at most this many bytes of the beginning of a long output, and `TAIL_BYTES` of
+ * its end. The end gets more, because it shows how the command finished.
  */
 const HEAD_BYTES = 10_000;
 const TAIL_BYTES = 20_000;

@@ -97,8 +97,8 @@ export type LayerEntry =
       readonly size: number;
       readonly copied: boolean;
       /**
-       * For a copy of a file of the workspace: numbers of which one is that file's inode number, on
-       * most file systems.
+       * If the file is a copy of a workspace file: candidates for the inode number of that file. On
+       * most file systems, one of them is right.
        */
       readonly origin: readonly bigint[];
       /** True if the command gave the file a second name by a hard link. */
@@ -119,7 +119,7 @@ export type LayerEntry =
 /** The longest path that Linux accepts, with the byte that ends it. */
 const PATH_MAX = 4096;
 const TOO_LONG = 'its path is too long';
-/** The message for a listed name that no path reaches, because Node decodes it incorrectly. */
+/** The message for an entry whose name Node decodes incorrectly, so that no path leads to the entry. */
 export const NOT_UTF8 = 'its name is not valid UTF-8';
 export const TARGET_NOT_UTF8 = 'the target of the link is not valid UTF-8';
 
@@ -235,12 +235,13 @@ function takeFileMarks(
 }
 
 /**
- * Places of the inode number in the attribute `ORIGIN`, which ends with the kernel's handle of the
- * file. A handle begins with the inode number, or (tmpfs) with 4 bytes before it.
+ * Offsets in the attribute `ORIGIN` at which the inode number may be. The attribute ends with the
+ * kernel's handle of the file. The handle begins with the inode number; on tmpfs, 4 other bytes
+ * come before it.
  */
 const INODE_AT = [21, 25];
 
-/** Numbers of 32 and 64 bits in the attribute `ORIGIN`, where the inode number may be. */
+/** The numbers at the offsets `INODE_AT`, each read with 32 and with 64 bits. One may be the inode number. */
 function inodesIn(reference: Buffer | null): readonly bigint[] {
   const bytes = reference ?? Buffer.alloc(0);
   return INODE_AT.flatMap((at) => [
@@ -284,8 +285,8 @@ function openOwned(path: string, mode: number, flags: number): number {
 }
 
 /**
- * Gives the entries of an overlay's upper folder the modes that the command left. `layerEntries` has made all of them
- * readable; a layer that is read again must have its own modes.
+ * Gives the entries of an overlay's upper folder the modes that the command left. `layerEntries`
+ * has changed some modes, to make all entries readable. A second reading must find the real modes.
  */
 export function restoreModes(upper: string, entries: readonly LayerEntry[]): void {
   // Restore a folder after its contents, because its mode may make them inaccessible.

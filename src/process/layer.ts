@@ -116,9 +116,9 @@ function byteOf(octal: string): string {
 }
 
 /**
- * Creates the folder `through-N` for a folder that the command must change in place. The sandbox
- * mounts that folder on `through-N` before it mounts the layers, and afterwards mounts it from
- * there on its own path.
+ * Creates the folder `through-N`, for a folder that the command must change in place. Before the
+ * sandbox mounts the layers, it binds that folder to `through-N`. After that, it binds `through-N`
+ * to the folder's own path, because a layer now covers this path.
  */
 export function makePassage(layer: Layer, index: number): void {
   mkdirSync(join(layer.folder, `through-${index}`), { mode: 0o700 });
@@ -200,9 +200,9 @@ const REMOVE_REST = 'find "$1" -type d ! -perm -700 -exec chmod 700 {} \\; ; exe
 
 /**
  * Removes a layer with its contents. Ignores errors, because the command already has its result.
- * Hard links to workspace files are removed at once: later, their new ctime would look like a
- * change by another program. If `spent` is given, the rest of the layer is only renamed to it,
- * because removing files is slow; `removeSpentLayers` removes them later.
+ * Removes hard links to workspace files at once: each removal changes the ctime of the workspace
+ * file, which would later look like a change by another program. If `spent` is given, only renames
+ * the rest of the layer to `spent`, because removing files is slow. `removeSpentLayers` removes it.
  */
 export function removeLayer({ folder, spent }: Pick<Layer, 'folder'> & Partial<Pick<Layer, 'spent'>>): void {
   try {
@@ -320,8 +320,8 @@ function removeTree(folder: string, most: number): number {
 }
 
 /**
- * Removes an empty folder; false if it has entries. `removeTree` cannot remove an entry whose name
- * is not valid UTF-8.
+ * Removes a folder if it is empty. Returns false if it has entries, for example one whose name is
+ * not valid UTF-8, which `removeTree` cannot remove.
  */
 function isRemoved(folder: string): boolean {
   try {

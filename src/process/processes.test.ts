@@ -40,8 +40,8 @@ describe.skipIf(here === undefined).each(KINDS)('a command in the profile %s', (
   });
 
   it.each(['no-such-program', '/no/such/program'])('reports %s as a shell does', async (program) => {
-    // Use a PATH whose folders can all be searched. The program might exist in a folder without
-    // permission, so a shell would report 126.
+    // Use a PATH whose folders can all be searched. If a shell may not search a folder, it reports
+    // 126 instead of 127, because the program might be there.
     const processes = at.processes({ ...process.env, PATH: '/usr/bin:/bin' });
     const { end, output } = await at.run('', { ...kind, processes, command: [program] });
     expect(end).toEqual({ kind: 'exited', code: 127 });

@@ -115,7 +115,7 @@ export async function runSandboxed(
     begin(start, layer.make, perl);
     const code = await Promise.race([done, closed(child)]);
     if (why !== undefined) return { kind: 'ended', why };
-    // A signal did not end the command but its sandbox, perhaps in the middle of the command's work.
+    // A signal ended the sandbox, so the command may have done only a part of its work.
     if (code === null) return { kind: 'ended', why: 'cancelled' };
     // Without an exit code in the status, the sandbox failed before it started the command.
     if (!/exit-code|^done /m.test(status)) return { kind: 'not-started', reason: reasonOf(reason, code) };
@@ -217,9 +217,9 @@ function isGroupKilled(leader: number | undefined): boolean {
 export const COMMAND_VARIABLE = 'LOOKFIRST_COMMAND';
 
 /**
- * Kills all processes that carry one of these command ids. Killing the process group misses some of
- * them. For example, bubblewrap does not notice that Lookfirst was killed while bubblewrap was
- * starting.
+ * Kills all processes that have one of these command ids in their environment. Other ways miss some
+ * processes: one may have left the process group, and bubblewrap continues if Lookfirst was killed
+ * while bubblewrap was starting.
  */
 export function endCommands(ids: readonly string[]): void {
   if (ids.length === 0) return;

@@ -15,8 +15,8 @@ import { ignoredByGit, repositoryAround } from './git.ts';
 import { type Candidate, dropSnapshot, trackedAs } from './git-snapshot.ts';
 
 /**
- * Smaller work trees are compared in full. That is fast, and it also finds changes that no watcher
- * reports.
+ * A work tree with fewer tracked files than this is not watched, but compared in full. That is
+ * fast, and it also finds changes that no watcher reports.
  */
 const MIN_TRACKED = 5_000;
 /**

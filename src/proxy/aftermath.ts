@@ -28,9 +28,9 @@ type AftermathOptions = Pick<
 >;
 
 /**
- * Handles a call after its answer has arrived. An answer with the lines of a file is forwarded at
- * once and recorded afterwards; until then, no call can change the file. Any other answer is
- * forwarded after it was recorded.
+ * Handles a call after its answer has arrived. An answer that only shows lines of files, and to
+ * which the proxy adds nothing, is forwarded at once and recorded afterwards. Until it is recorded,
+ * no other call can change these files. Any other answer is recorded before it is forwarded.
  */
 export class Aftermath {
   readonly #options: AftermathOptions;
@@ -323,7 +323,7 @@ export class EscapedAnswer {
 /**
  * Compares a piece of an answer, from `from` on, with a file's bytes, from `done` on. Returns where
  * the equal part ends: `at` in the piece and `matched` in the file. If the bytes differ, `at` is
- * undefined. `open`: the piece ends in a backslash.
+ * undefined. `open`: the piece ends inside an escape, after its backslash.
  */
 function compare(
   part: Buffer,

@@ -32,7 +32,7 @@ export interface ProxyCall extends Answerable {
   session: ForeignSession | undefined;
   /** Keys that identify the call's files, in the order in which the call names them. */
   keys: readonly string[];
-  /** Releases the call's turn at its files, so that the next call can use these files. */
+  /** Releases the call's locks on its files, so that the next call can use these files. */
   release: () => void;
   /** The id of the call's change, which is announced in the store before the call is forwarded. */
   change: string | undefined;

@@ -57,8 +57,8 @@ export function addressOf({ url = '/' }: IncomingMessage): {
 }
 
 /**
- * The connection of one HTTP client to its own server process, with the gate in between. HTTP has
- * no line stream, so `send` and `toClient` pass single messages.
+ * A connection from HTTP clients to one server process, with the gate in between. HTTP has no line
+ * stream, so `send` and `toClient` pass single messages.
  */
 export class FrontConnection {
   readonly #upstream: Upstream;

@@ -101,8 +101,8 @@ function endpointFor(options: FrontOptions, log: (text: string) => void): Endpoi
 }
 
 /**
- * Returns a check of requests: true if host and origin are this machine and the token is right. The
- * check answers all other requests itself.
+ * Returns a function that checks a request. It returns true if the host and origin are this machine
+ * and the token is right. Otherwise it answers the request with an error and returns false.
  */
 function guard(token: string | undefined): (req: IncomingMessage, res: ServerResponse) => boolean {
   const hostOk = localhostHostValidation();
@@ -131,8 +131,8 @@ const LOOK_MS = 60_000;
 const MAX_CLIENTS = 64;
 
 /**
- * Offers servers started as processes: one for each client with a session, one for all other
- * clients.
+ * Serves clients if the server is a command. Starts one server process for each client with a
+ * session, and one for all other clients.
  */
 class ProcessEndpoint implements Endpoint {
   readonly #options: ProcessEndpointOptions;
@@ -280,9 +280,9 @@ interface OpenPost {
 
 /**
  * One client of an MCP revision with sessions. It has its own server process, so that ids and
- * tokens need no translation. Answers and progress go to their request, questions to the newest
- * open request. Other messages go to the client's own stream; without one, to the newest open
- * request.
+ * tokens need no translation. An answer or progress message goes to the request that it belongs to.
+ * A request from the server goes to the newest open request. Other messages go to the client's
+ * event stream (see `listen`) or, if there is none, to the newest open request.
  */
 class LegacyClient {
   readonly id: string;
@@ -322,7 +322,7 @@ class LegacyClient {
     this.connection.send(line);
   }
 
-  /** Opens the client's own stream; only one is allowed. */
+  /** Opens the client's event stream, for messages that belong to no request. Only one is allowed. */
   listen(response: ServerResponse): void {
     this.lastUsedMs = Date.now();
     if (this.#stream !== undefined) {

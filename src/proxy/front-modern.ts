@@ -129,7 +129,7 @@ function ownerOf(message: JsonRecord): number | undefined {
   return typeof about === 'number' ? about : undefined;
 }
 
-/** Replaces our id and token by the client's own. */
+/** Replaces our id and progress token in a message from the server by the client's own. */
 function restored(message: JsonRecord, post: OpenPost): JsonRecord {
   if (message['method'] === undefined) {
     const result = message['result'];

@@ -276,7 +276,7 @@ class RelayedPost {
       openStream(res, this.#response === undefined ? {} : headersBack(this.#response));
   }
 
-  /** Writes the current event with the server's id and type. */
+  /** Sends data to the client as an event, with the id and type of the server's current event. */
   #writeEvent(data: Buffer): void {
     writeEvent(this.#options.res, { ...(this.#event ?? { id: undefined, type: '' }), data });
   }

@@ -101,8 +101,8 @@ export function readIncoming(
 
 /**
  * The replacements that straighten typographic quotes in a call's texts, and the number of these
- * quotes. Only the mode `all` changes a text that is a part of a file, because it is unknown
- * whether the part is code.
+ * quotes. A text that is only a part of a file is changed only in the mode `all`, because Lookfirst
+ * cannot know whether the part is code.
  */
 function straightened(
   { catalogue, quotes }: Pick<InterceptOptions, 'catalogue' | 'quotes'>,
@@ -125,8 +125,8 @@ function straightened(
 }
 
 /**
- * The present `UpstreamPaths.version`. Undefined if no path of the call can change its meaning, or
- * if the paths are guessed.
+ * The present `UpstreamPaths.version`. Undefined if the meaning of the call's paths cannot change,
+ * or if Lookfirst only guesses which arguments are paths.
  */
 function pathsVersionOf(meaning: CallMeaning, { version }: UpstreamPaths): number | undefined {
   const relies = !meaning.guessed && !givenPaths(meaning).every(UpstreamPaths.isPlain);
@@ -152,8 +152,8 @@ function splicesFor(
 }
 
 /**
- * Replaces strings inside an argument that is JSON text: its splices become one splice of the whole
- * text. Other splices stay as they are.
+ * Merges all splices inside an argument that is itself JSON text into one splice, which replaces
+ * the whole argument. Other splices stay as they are.
  */
 function inJsonText(splices: readonly Splice[], args: Arguments): Splice[] {
   const result: Splice[] = [];
@@ -174,8 +174,8 @@ function inJsonText(splices: readonly Splice[], args: Arguments): Splice[] {
 
 /**
  * The argument that lists the files, for a call that only reads files. Refused files can be removed
- * from the list. Undefined if there is no such argument; one refused file then refuses the whole
- * call.
+ * from the list. Undefined if there is no such argument. The gate then refuses the whole call if
+ * one file is refused.
  */
 export function fileListOf({ meaning, args, message }: ProxyCall): string | undefined {
   const { touches, unexplained } = meaning;
@@ -322,14 +322,14 @@ function skipString(line: Buffer, start: number): number {
 }
 
 /**
- * Matches `..` in a URL. It is refused as ambiguous, because some servers follow links before they
- * apply `..`.
+ * Matches a URL that contains `..`. Such a URL is refused as ambiguous, because some servers follow
+ * links before they apply `..`.
  */
 const CLIMBS = /(^|[/\\:]|%2f|%5c)(\.|%2e){2}($|[/\\?#]|%2f|%5c)/i;
 
 /**
- * The URL of a `resources/read`, if it is that of a file. Without the characters that URL parsers
- * ignore: spaces and control characters before the URL, tabs and newlines anywhere.
+ * The `file:` URL of a `resources/read`; undefined for any other URL. Removes the characters that
+ * URL parsers ignore: spaces and control characters before the URL, tabs and newlines anywhere.
  */
 export function fileAddress(message: JsonRecord): string | undefined {
   const uri = paramsOf(message)['uri'];
@@ -338,7 +338,7 @@ export function fileAddress(message: JsonRecord): string | undefined {
   return /^file:/i.test(plain) ? plain : undefined;
 }
 
-/** Forwards a read of a `file:` URL inside the workspace; answers any other with an error. */
+/** Forwards a read of a `file:` URL if the file is inside the workspace. Otherwise answers with an error. */
 export async function readResource(
   options: Pick<InterceptOptions, 'session' | 'wording' | 'catalogue' | 'where' | 'log'>,
   wire: Wire,

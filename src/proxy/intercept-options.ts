@@ -41,7 +41,10 @@ export interface InterceptOptions {
   log(text: string): void;
 }
 
-/** State that all connections to one workspace share, so that they take turns and see each other's reads. */
+/**
+ * State that all connections of one proxy share. Their calls take turns at files, and the reads of
+ * all connections are recorded before a change is judged.
+ */
 interface Shared {
   readonly turns: ProxyTurns;
   readonly asked: AskedOnce;
@@ -112,8 +115,8 @@ const LATEST_MS = 10;
 
 /**
  * Records reads in the background after their answers were sent: within `LATEST_MS`, or at once by
- * `drain`. Work right after a request was forwarded would delay the server, which often runs on the
- * same core. Tasks must not throw.
+ * `drain`. The delay is deliberate: work right after a request was forwarded would slow down the
+ * server, which often runs on the same core. Tasks must not throw.
  */
 export class Witnesses {
   #queued: (() => Promise<void>)[] = [];
@@ -222,9 +225,9 @@ export function remembered(choose: Choice): Choice {
 }
 
 /**
- * Lets calls take turns at files. Calls that only read share a turn; a call that changes a file has
- * it alone. A call joins the queues of all its files in one step, so that two calls cannot
- * deadlock.
+ * Lets calls take turns at files. Calls that only read a file share it; a call that changes a file
+ * has the file for itself. A call joins the queues of all its files in one step, so that two calls
+ * cannot deadlock.
  */
 export class ProxyTurns {
   readonly #files = new KeyedMutex<string>();

@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ProxyTurns } from './intercept-options.ts';
 
-/**
- * Returns a function that takes a turn at some files and adds `name` to the log when it gets it.
- */
+/** Returns a function that takes a turn at some files, and adds `name` to the log when the turn begins. */
 function taker(turns: ProxyTurns, log: string[]) {
   return async (name: string, keys: string[], mode: 'together' | 'alone') => {
     const release = await turns.take(keys, mode);

@@ -221,8 +221,8 @@ export class Intercept {
   /** Checks the call's changes. Forwards the call, or answers it with the refusal. */
   async #send(call: ProxyCall): Promise<void> {
     const intents = withRevision(callIntents(call.meaning), call.revision);
-    // Record earlier reads before this call is judged: a change is checked against the lines seen.
-    // A command's effect is found by comparing the seen files with the disk.
+    // Record earlier reads before this call is judged: a change is checked against the lines seen,
+    // and the effect of a command is found by comparing the seen files with the disk.
     if (intents.length > 0 || call.meaning.unexplained) await this.#aftermath.drain();
     if (call.stage === 'waiting' && intents.length > 0 && call.session !== undefined) {
       const prepared = await call.session.announce(intents, call.times, call.tool);

@@ -83,8 +83,8 @@ async function serve(
 }
 
 /**
- * Chooses one session per conversation, as our own server does. Each is opened once and closed with
- * the workspace.
+ * Chooses one session per conversation, as Lookfirst's own MCP server does. Each session is opened
+ * once and closed with the workspace.
  */
 function sessionChooser(
   options: ProxyPlan,
@@ -280,8 +280,8 @@ function codeOf(end: UpstreamEnd): number {
 
 /**
  * Forwards a server's output piece by piece as it arrives, so that large messages are not delayed.
- * Chooses the mode of a message when it begins, because it cannot answer a request that is sent
- * later.
+ * Chooses the mode of a message when its first bytes arrive. Requests that are sent after that do
+ * not matter, because the message cannot be their answer.
  */
 export class Relay {
   readonly #judge: RelayJudge;

@@ -38,8 +38,8 @@ const DEPENDING = new Set<unknown>(['tools/call', 'notifications/cancelled']);
 const OUR_KEYS = Buffer.from('dev.lookfirst');
 
 /**
- * The proxy forwards a message without methods unread only if its first bytes show that it is a
- * response. This is the number of these bytes.
+ * If a client's message has no method, the proxy checks this many of its first bytes. It forwards
+ * the message without further checks only if these bytes show that it is a response.
  */
 const HEAD_BYTES = 256;
 
@@ -58,8 +58,8 @@ const PATIENCE_MS = 10_000;
 
 /**
  * Passes messages between a client and a server as bytes: ids, tokens, unknown methods and
- * everything else stay unchanged. Only tool calls stop at the gate, and only awaited answers are
- * read.
+ * everything else stay unchanged. Only tool calls and reads of resources stop at the gate, and only
+ * awaited answers are read.
  */
 export class Pump {
   readonly #ends: Ends;
@@ -289,8 +289,9 @@ function hasClearArguments(message: JsonRecord): boolean {
 }
 
 /**
- * True if the proxy can forward a message unread. The message has none of our `_meta` keys. Also,
- * it is clearly a response, or all its methods are of no concern to the proxy.
+ * True if the proxy can forward a client's message without further checks. The message must have
+ * none of our `_meta` keys. It must also clearly be a response, or have only methods that do not
+ * concern the proxy.
  */
 function isIgnored(line: Buffer): boolean {
   if (line.includes(OUR_KEYS)) return false;

@@ -42,7 +42,7 @@ export class Received {
     return (enough ? first : this.line).toString('latin1', 0, WINDOW);
   }
 
-  /** The last bytes, for a cheap check. */
+  /** The last bytes of the message, which may hold its id. */
   get tail(): string {
     const last = this.parts.at(-1) ?? Buffer.alloc(0);
     const enough = last.length >= WINDOW || this.parts.length === 1;

@@ -29,12 +29,16 @@ export function understand(
   return { ...meaning, touches, place };
 }
 
-/** Names without `..` and `%`, which could lead a server from a missing folder to an existing one. */
+/**
+ * Matches an absolute path without `..` and `%`, which could lead a server from a missing folder to
+ * an existing one.
+ */
 const PLAIN_URL_PATH = /^(?:\/(?!\.\.?(?:\/|$))[\w.:@{}-]+)+\/?$/;
 
 /**
- * True if a guessed path is probably a part of a URL, such as `/v1/users`. The call does not change
- * it, and this machine does not have its first folder, so no file can be shown.
+ * True if a guessed path is probably a part of a URL, such as `/v1/users`: the call does not change
+ * it, and its first folder does not exist on this machine. So the call cannot show a file at this
+ * path.
  */
 function isPartOfUrl(touch: Touch, place: CallMeaning['place']): boolean {
   if (touch.does !== 'look' && touch.does !== 'read' && touch.does !== 'list') return false;

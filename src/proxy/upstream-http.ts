@@ -29,11 +29,9 @@ interface Open {
   readonly modern: boolean;
 }
 
-/**
- * Time that open requests may continue after the client has disconnected, and time that ending the
- * session may take.
- */
+/** Time that open requests may continue after the client has disconnected. */
 const FAREWELL_MS = 10_000;
+/** Time that the request to end the server's session may take. */
 const GOODBYE_MS = 1_000;
 
 interface ServerStreamOptions {

@@ -50,7 +50,10 @@ export class UpstreamPaths {
     this.#remote = 'url' in where.upstream && !isThisMachine(new URL(where.upstream.url).hostname);
   }
 
-  /** Increases whenever relative paths may start at another folder than before. */
+  /**
+   * Counts the reasons why relative paths may start at another folder than at first: the client's
+   * roots, and a call to a tool that changes the folder.
+   */
   get version(): number {
     return Number(this.#rootsGiven) + Number(this.#moved);
   }

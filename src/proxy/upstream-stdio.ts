@@ -40,8 +40,9 @@ const BUSY_LIMIT_MS = 10_000;
 const LADDER: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGKILL'];
 
 /**
- * A server started as a child process, without a shell and with our whole environment. It leads its
- * own process group, so that its child processes end with it.
+ * A server started as a child process, without a shell. It gets our whole environment, unless the
+ * option `env` replaces it. It leads its own process group, so that its child processes end with
+ * it.
  */
 export class StdioUpstream implements Upstream {
   readonly ended: Promise<UpstreamEnd>;

@@ -26,7 +26,7 @@ export interface EntryRequest extends ScopeRequest {
 export class EntryChoice {
   readonly #filter: EntryFilter;
   readonly #folder: string | undefined;
-  /** The path, if nothing is there now. */
+  /** The chosen path, if nothing exists there now and the path does not end in a slash. */
   readonly #missing: string | undefined;
   readonly #continued: 'hidden' | undefined;
   readonly #limit: number;
@@ -36,7 +36,7 @@ export class EntryChoice {
     const path = request.path === undefined ? undefined : canonicalPath(request.cwd, request.path);
     this.#continued = request.continued;
     const isMissing = path?.kind === 'missing';
-    // If nothing is there, a slash at the end shows that a folder is meant.
+    // If nothing exists at the path, a slash at its end shows that the user means a folder.
     const isFolder = path?.kind === 'folder' || (isMissing && /[\\/]$/.test(request.path ?? ''));
     this.#folder = isFolder ? path?.key : undefined;
     this.#missing = isMissing && !isFolder ? path.key : undefined;
@@ -66,8 +66,8 @@ export class EntryChoice {
   }
 
   /**
-   * The path, if a recorded change removed or moved a folder there. The entries of its files are
-   * then chosen, too.
+   * The chosen path, if the last recorded change there removed a folder or moved it away. `of` then
+   * also returns the entries of the folder's files.
    */
   async #removedFolder(store: Store): Promise<string | undefined> {
     const key = this.#missing;

@@ -135,8 +135,8 @@ async function imageOf(records: Records, sha256: string): Promise<Uint8Array | u
 }
 
 /**
- * Finds the size of a stored content with this hash, in the journal or in what sessions have read.
- * The size is needed because the stored file may have grown: a program may still append to it.
+ * Finds the fingerprint with this hash in the journal, or in what sessions have read. Its size is
+ * needed because the stored file may have grown: a program may still append to it.
  */
 async function fingerprintFor(records: Records, sha256: string): Promise<Fingerprint | undefined> {
   for await (const { effects = [] } of walkEntries(records.store, { kinds: ['change'] }))

@@ -57,7 +57,7 @@ export class Records {
     return new Records(state);
   }
 
-  /** Creates a missing store. For a reader that waits for the first entry. */
+  /** Opens the records, and creates the store if it is missing. For callers that wait for the first entry. */
   static async openOrCreate(place: RecordsPlace): Promise<Records> {
     return new Records(await openRecordedState(place.store, { ...recordedAt(place), missing: 'make' }));
   }
@@ -103,8 +103,9 @@ export class Records {
   }
 
   /**
-   * Entries with numbers above `afterSeq`, oldest first, as they arrive. Ends only when the caller
-   * stops.
+   * Entries with numbers above `afterSeq`, oldest first, as they arrive. In a fleet store,
+   * `afterSeq` is ignored: only entries that are committed from now on are returned. Ends only when
+   * the caller stops.
    */
   async *follow(choice: EntryChoice, afterSeq: number): AsyncGenerator<FleetEntry> {
     const { snapshot } = this.store;

@@ -45,7 +45,7 @@ export async function rewindJob(
 
 /**
  * True for changes of the turn's session and its sub-agents. The store has no record of a sub-agent
- * without a name; its changes have the turn id of the parent session.
+ * without a name. Its changes are recognised by their turn id, which is that of the parent session.
  */
 function isOf(
   { session }: TurnView,

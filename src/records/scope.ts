@@ -65,9 +65,9 @@ interface CanonicalPath {
 }
 
 /**
- * Resolves a path as workspaces do, so that a typed path equals the recorded one. A path that
- * cannot be resolved (a loop of links, a closed folder) is returned with its links. With `parents`,
- * a link at the end of the path is not followed.
+ * Resolves a path as workspaces do, so that a typed path equals the recorded one. If that fails (a
+ * loop of links, a folder without access), returns the path with its links. With `parents`, a link
+ * at the end of the path is not followed.
  */
 export function canonicalPath(cwd: string, path: string, links: 'all' | 'parents' = 'all'): CanonicalPath {
   const full = resolve(cwd, path);

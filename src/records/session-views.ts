@@ -57,7 +57,10 @@ export async function placedSessions(
 
 /** Up to this number, all sessions are listed anyway, so their order is not worth further queries. */
 const FEW_SESSIONS = 20;
-/** Number of concurrent queries. Each is a round trip, and a fleet may have thousands of sessions. */
+/**
+ * Maximum number of concurrent queries. A fleet may have thousands of sessions, with one query for
+ * each. One after the other, the queries would take too long, because each is a round trip.
+ */
 const AT_ONCE = 64;
 
 /**

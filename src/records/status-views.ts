@@ -181,8 +181,8 @@ async function viewersOf(
 const AT_ONCE = 200;
 
 /**
- * Runs the work for all items, up to `AT_ONCE` at a time. Queries that are sent together cost a
- * store on another machine one round trip.
+ * Runs the work for all items, up to `AT_ONCE` at a time. If the store is on another machine,
+ * queries that are sent together take only one round trip.
  */
 async function inSteps<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<readonly R[]> {
   const results: R[] = [];

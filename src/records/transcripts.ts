@@ -128,7 +128,7 @@ const DECIDING = 200;
 
 /**
  * Audits a whole conversation with one record per line. Only facts that the transcript proves
- * count: a write is not judged unless the transcript holds the file's earlier text. Throws
+ * count: a write is judged only if the transcript holds the file's earlier text. Throws
  * CONFIG_INVALID for an unknown format.
  */
 export function auditTranscript(text: string, options: HistoryOptions): Audit {
@@ -184,7 +184,7 @@ class Auditor implements FoldObserver {
   #ran(run: RunTouch, { id, atMs, cwd }: RecordedCall): void {
     this.#commands += 1;
     const folder = enterDirectory(cwd ?? this.#options.cwd, run.folder);
-    // In the list form `bash -lc SCRIPT`, the script is the last word.
+    // If the command is a list of words, such as `bash -lc SCRIPT`, the script is the last word.
     const command = run.words === undefined ? run.command : (run.words.at(-1) ?? '');
     const paths = writesOf(command).flatMap((write) => (write.how === 'patch' ? [] : [write.path]));
     for (const given of new Set(paths)) {

@@ -74,8 +74,8 @@ function unlessRepeated(entries: readonly Entry[]): (entry: Entry) => boolean {
 }
 
 /**
- * Returns a filter that removes a sub-agent's turn entries that have a turn id of its parent. The
- * sub-agent then works in its parent's turn.
+ * Returns a filter that removes a turn entry of a sub-agent if its parent has a turn with the same
+ * id. The sub-agent then works in its parent's turn.
  */
 function unlessInherited(entries: readonly Entry[], families: Families): (entry: Entry) => boolean {
   const marks = entries.filter(({ kind }) => kind === 'turn');
@@ -88,7 +88,8 @@ function unlessInherited(entries: readonly Entry[], families: Families): (entry:
 
 /**
  * The entries that begin the requested turns, newest first. A turn has several entries if its
- * session works in several workspaces, or if its sub-agents name it. All of them count as one.
+ * session works in several workspaces, or if its sub-agents record it, too. All of them count as
+ * one turn.
  */
 async function marksFor({ store }: Records, request: TurnRequest, families: Families): Promise<Entry[]> {
   const { scope, session, name } = request;

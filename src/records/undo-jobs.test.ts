@@ -20,6 +20,6 @@ it('selects tens of thousands of changes of a session in a short time', async ()
   const began = process.cpuUsage();
   const jobs = await undoJobs(records, { cwd: '/', all: true, session: 'one' });
   expect(jobs.map(({ roots }) => roots[0])).toEqual(['/a', '/b']);
-  // A list that is copied for each change took 10 s here.
+  // Code that copies a list for each change took 10 s here.
   expect(process.cpuUsage(began).user).toBeLessThan(5_000_000);
 });

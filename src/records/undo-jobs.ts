@@ -30,9 +30,9 @@ interface TakeBackRequest
 }
 
 /**
- * Returns the undos that a request selects: the change that it names, or all changes of the session
- * or time that it names. Without any of these, undoes only the newest change in scope that is not
- * undone yet.
+ * Returns the undos that a request selects: of the change that it names, or of all changes of the
+ * session or time that it names. Without any of these, returns only the undo of the newest change
+ * in scope that is not undone yet.
  */
 export async function undoJobs({ store }: Records, request: TakeBackRequest): Promise<UndoJob[]> {
   const { change, session, sinceMs } = request;
@@ -49,7 +49,10 @@ export async function undoJobs({ store }: Records, request: TakeBackRequest): Pr
   return [{ roots: rootsOf([newest]), selection: { change: newest.change, ...only } }];
 }
 
-/** The named path without following a link at its end, if the change made or replaced that link. */
+/**
+ * The path that the user named, without following a link at its end, so that a change of the link
+ * itself can be undone. Empty if the change did not concern exactly this path.
+ */
 function linkIn({ effects = [] }: Entry, { cwd, path }: TakeBackRequest): { readonly path?: string } {
   if (path === undefined) return {};
   const { absolute, key } = canonicalPath(cwd, path, 'parents');

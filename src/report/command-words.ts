@@ -3,7 +3,10 @@ import { countOf } from './amounts.ts';
 import { pathText, quotation } from './bounded.ts';
 import { readCall, type ToolNames } from './tool-names.ts';
 
-/** A text names at most this many paths and counts the rest. Diffs of the others do not count as seen. */
+/**
+ * The text about a command names at most this many paths and only counts the rest. Diffs of paths
+ * that it does not name do not count as seen.
+ */
 export const MAX_PATHS_IN_TEXT = 20;
 
 /** The text for the agent about a command that ran: how it ended, its output, its changes. */

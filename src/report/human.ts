@@ -24,8 +24,8 @@ export interface Column {
   readonly cut?: 'end' | 'front';
   readonly paint?: (cell: string) => string;
   /**
-   * Maximum number of characters to which cells are padded in a table without a maximum width, so
-   * that one long cell does not widen every row.
+   * For a table without a maximum width: cells are padded to at most this many characters. So one
+   * long cell does not widen every row.
    */
   readonly padAtMost?: number;
   /** Leaves the column out if no row has a cell in it. */

@@ -260,8 +260,8 @@ function afterTheChange({ action }: Refusal): string {
 }
 
 /**
- * Tells the agent how to send the same content again: after a full read, or with the file's
- * revision. Both show that the agent knows the other program's change.
+ * Tells the agent how to send content again that was refused because the file had changed: after a
+ * full read, or with the file's revision. Either shows that the agent knows the file as it is now.
  */
 function orTheSame(refusal: Refusal, tools: ToolNames): string {
   const { revision } = tools.arguments;

@@ -14,7 +14,7 @@ const ambient = new AsyncLocalStorage<Session>();
 export const openSessions = {
   add: (session: Session, store: Store): void => void open.set(session, store),
   remove: (session: Session): void => void open.delete(session),
-  /** True if this process has a session with this id open in the same state. */
+  /** True if this process has an open session with this id whose store holds the same state. */
   has: (id: string, store: Store): boolean =>
     [...open].some(([session, other]) => session.id === id && isSameState(other, store)),
 };

@@ -14,7 +14,10 @@ export function commandRoot({ cwd }: Pick<ConfigSources, 'cwd'>): string {
   return repositoryAround(cwd) ?? cwd;
 }
 
-/** Tests whether commands can run here, with the user's state folder, or with `instead` if there is none yet. */
+/**
+ * Tests whether Lookfirst can run commands here. Uses the user's state folder, or the folder
+ * `instead` if there is none yet.
+ */
 export async function canRunCommands(
   around: ConfigSources,
   flags: StateFlags,
@@ -60,7 +63,10 @@ export async function announcedShell(
   }
 }
 
-/** True if the essence of a line contains a command. In the command's text, secrets are masked. */
+/**
+ * True if a line contains a command. `line` has only letters and digits, and only those of the
+ * command are compared. A masked secret in the command matches any text.
+ */
 function containsCommand(line: string, command: string): boolean {
   let at = 0;
   for (const part of command.split(MASK).map(essenceOf)) {

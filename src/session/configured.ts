@@ -210,7 +210,10 @@ const OF_THE_ROOT: ReadonlySet<string | undefined> = new Set([
   'not-a-directory',
   'in-state',
 ]);
-/** System errors of a root that this user cannot reach. Other errors may pass, or concern all roots. */
+/**
+ * System errors that concern one root alone: this user cannot reach it. Other errors may be
+ * temporary, or concern all roots.
+ */
 const UNREACHABLE: ReadonlySet<string | undefined> = new Set(['EACCES', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG']);
 
 function concernsRoot(error: unknown): error is Fault {
@@ -221,9 +224,9 @@ function concernsRoot(error: unknown): error is Fault {
 }
 
 /**
- * Opens the roots that a client named, except those that are not folders or lie in the state
- * folder. Any other fault, such as a store that cannot be opened, is thrown: without the state no
- * root can be guarded.
+ * Opens the roots that a client named, except those that are not folders, that the user cannot
+ * reach, or that lie in the state folder. Throws any other fault, for example if the store cannot
+ * be opened: without the store, no root can be guarded.
  */
 export async function openUsable(
   roots: readonly string[],

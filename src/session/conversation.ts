@@ -20,8 +20,8 @@ const MAX_HEAD_BYTES = 1 << 20;
 /** Number of a session's earlier turns that are searched for an id. */
 const MAX_SEARCHED = 1000;
 /**
- * Maximum number of newest entries that are searched for an earlier report of the same event. Between two reports, only
- * entries of processes that join the session are expected.
+ * Maximum number of newest entries that are searched for an earlier report of the same event.
+ * Between two reports, usually only processes that join the session write entries.
  */
 const MAX_JOINING = 20;
 

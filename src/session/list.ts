@@ -93,12 +93,18 @@ interface Level {
   readonly after?: string | undefined;
 }
 
-/** Number of entries between two pauses, in which other tasks can run: a few milliseconds' work. */
+/** A listing pauses after this many entries (a few milliseconds' work), so that other tasks can run. */
 const STRIDE = 1000;
-/** Like `STRIDE`, for the names in one folder, which need no system calls of their own. */
+/**
+ * Like `STRIDE`, for a listing of only the names in one folder. It makes no system calls per name,
+ * so it can pause less often.
+ */
 const NAMES_STRIDE = 50_000;
 
-/** One bounded walk down a folder by handles. It yields to other tasks regularly and stops when its signal fires. */
+/**
+ * Walks down a folder tree through open handles, within limits. It yields to other tasks regularly
+ * and stops when its signal fires.
+ */
 class Listing {
   readonly entries: ListedEntry[] = [];
   readonly sightings: Sighting[] = [];
@@ -175,7 +181,10 @@ class Listing {
     return names.filter(({ kind, name }) => kind !== 'directory' || name !== hidden);
   }
 
-  /** True for protected paths and for names inside a protected folder, which are not shown. */
+  /**
+   * True for a folder that is protected or lies in a protected folder. Its name is listed, but not
+   * its content.
+   */
   #isProtected(path: ResolvedPath, name: string): boolean {
     const { workspace } = this.#world;
     return workspace.protectsFrom(workspace.child(path, name), 'list') !== undefined;

@@ -239,8 +239,8 @@ export class LookingSession extends SessionLife {
     const answer = this.during((world) => {
       // Untyped callers may pass null.
       const { signal, cwd } = options ?? {};
-      // Validate only if one of them is given: most calls have neither, and the check would take
-      // longer than the fastest operations.
+      // Validate only if `signal` or `cwd` is given: most calls have neither, and the check would
+      // take longer than the fastest operations.
       if (signal !== undefined || cwd !== undefined) {
         const wrong = validateOptions({ signal, cwd }, { of: 'call' });
         if (wrong !== undefined) return this.noted(refused(wrong));

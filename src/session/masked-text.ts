@@ -86,11 +86,9 @@ function endOf(body: Buffer, page: PageText | undefined): number {
   return bytes.byteOffset + bytes.byteLength - body.byteOffset;
 }
 
-/**
- * Limits for the secret files whose values are masked in command output: bytes per file, and files
- * per folder.
- */
+/** Maximum size of a secret file whose values are masked in command output. Larger ones are skipped. */
 const MAX_SECRET_BYTES = 64 << 10;
+/** Maximum number of secret files per folder whose values are masked in command output. */
 const MAX_SECRET_FILES = 20;
 /**
  * Minimum length of a secret value that is masked wherever it occurs. A shorter value may be an
@@ -103,7 +101,7 @@ const SECRET_FOLDERS = ['.', '.aws', '.docker', '.kube', 'config'];
 
 /**
  * Returns the function that masks secrets in a command's output: tokens, and the values in secret
- * files. It knows the secret files in the roots and in `SECRET_FOLDERS` of each root.
+ * files. Secret files are searched only in the `SECRET_FOLDERS` of each root.
  */
 export async function outputMask(world: World): Promise<(text: string) => string> {
   if (world.policy.secrets === 'show') return (text) => text;

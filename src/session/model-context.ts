@@ -2,7 +2,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 
 /** The part of the model's context that adapters know, because they see each request to the model. */
 export class ModelContext {
-  /** The tool results in the last request: a digest for the id of each call. */
+  /** The tool results in the last request to the model: a digest of each result, by the id of its call. */
   results: ReadonlyMap<string, string> | undefined;
   /**
    * When this process resumed the session. Undefined for a session that began in this process, or
@@ -16,8 +16,8 @@ export class ModelContext {
   }
 
   /**
-   * Forgets what the session saw before this process resumed it: a resumed conversation may have
-   * lost it. Returns false if there was nothing to forget.
+   * Forgets what the session saw before this process resumed it, because the resumed conversation
+   * may no longer contain that. Returns false if there was nothing to forget.
    */
   async forgetPast(): Promise<boolean> {
     if (this.resumedMs === undefined) return false;

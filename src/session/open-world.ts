@@ -193,7 +193,7 @@ function packRegularly(images: Images): CloseStep {
   };
 }
 
-/** Closes everything, last opened first, even if some fail. Throws the first failure. */
+/** Runs all close steps, the last opened first, even if some of them fail. Throws the first failure. */
 async function closeAll(opened: readonly CloseStep[]): Promise<void> {
   const failures: unknown[] = [];
   for (const close of opened.toReversed()) {

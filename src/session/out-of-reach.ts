@@ -3,9 +3,10 @@ import { isWithin } from '../model/path.ts';
 import { linkCount, linksOn } from '../workspace/walk.ts';
 
 /**
- * Prevents an agent from redirecting the state. Throws a Fault CONFIG_INVALID if the state folder is reached through a
- * link inside a root, is a link into one, or contains a root. A state folder inside a root is allowed: it is protected
- * there.
+ * Ensures that an agent cannot replace the state folder. Throws a Fault CONFIG_INVALID in three
+ * cases: the path of the state folder passes through a link inside a root, it leads into a root
+ * through a link, or the state folder contains a root. A state folder inside a root is allowed
+ * otherwise: it is protected there.
  */
 export function keepStateOutOfReach(roots: readonly string[], given: string): void {
   const { target, links } = mustNotPassThrough(roots, 'state folder', given);

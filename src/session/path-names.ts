@@ -10,7 +10,8 @@ import type { WitnessEvent } from '../model/results.ts';
  */
 export interface PathNames {
   /**
-   * Converts a caller's path to the workspace's form. `callNames` also remembers the caller's form.
+   * Converts a caller's path to the workspace's form. A converter from `callNames` also remembers
+   * what the caller wrote.
    */
   real(path: string): string;
   /**

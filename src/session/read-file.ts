@@ -292,8 +292,8 @@ function showAll(
 ): Shown {
   const { text } = visible;
   const lines = shownPage(text, showing(reading, 'all'));
-  // Count the lines for a tool, which shows their number. The next read of the same bytes reuses
-  // the number from the sighting.
+  // A tool (`memory`) shows the number of lines, so count them now. The next read of the same bytes
+  // reuses the number from the sighting.
   const noted = reading.from === 'memory' ? (known ?? countOf(text, snapshot)) : known;
   const totalLines = lazily(() => noted ?? countOf(text, snapshot));
   return {

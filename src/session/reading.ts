@@ -276,7 +276,7 @@ function lastEnd({ pageEnds, located }: OpenRead, from: number): PageEnd | undef
 function rememberEnd({ pageEnds, located }: OpenRead, page: Page): void {
   const { key } = located.place.path;
   pageEnds.delete(key);
-  // A racy stamp does not prove later that the file is unchanged.
+  // A racy stamp may stay equal when the file changes, so an equal stamp would prove nothing.
   if (page.racy) return;
   pageEnds.set(key, { stamp: page.stamp, next: page.next });
   for (const oldest of pageEnds.keys()) {

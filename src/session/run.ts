@@ -171,8 +171,8 @@ const NOTHING_DONE: Omit<RunResult, 'output'> = {
 };
 
 /**
- * Keeps the refused writes of a command, because the user may still want to apply them. Removes
- * writes to protected paths and to paths outside the workspace.
+ * Keeps the writes of a refused command, because the user may still want to apply them. If the
+ * refusal concerns a protected path or a path outside the workspace, removes all of them instead.
  */
 function keptFor(
   layer: Layer,

@@ -23,9 +23,10 @@ const BATCH = 128;
 const EVERY_FILE: FileGlob = { args: [], base: [], matches: () => true };
 
 /**
- * Searches text line by line with a regular expression of ripgrep, in path order. The limit and
- * `matches` count lines in the mode `lines`, and files in the modes `files` and `count`. If the
- * limit is reached, the choice of files is random, because ripgrep searches in parallel.
+ * Searches text line by line with a regular expression of ripgrep, in path order. The limit counts
+ * lines in the mode `lines`, and files in the modes `files` and `count`. `matches` counts files in
+ * the mode `files`, and lines in the other modes. If the limit is reached, the choice of files is
+ * random, because ripgrep searches in parallel.
  *
  * Ripgrep follows a folder that another process swaps for a link. So its first run only lists
  * candidates. All shown text comes from a second run, over files opened inside the workspace.

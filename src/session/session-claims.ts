@@ -18,8 +18,8 @@ const MAX_GLOB_CHARS = 500;
 type Target = Pick<NewEntry, 'root' | 'path' | 'key'> & Pick<ClaimMark, 'glob'>;
 
 /**
- * Claims a path or a glob for a session: other sessions that work there get notices. Returns the
- * other sessions' claims on the same files.
+ * Claims a path or a glob for a session: other sessions that work on the same files get notices.
+ * Returns the other sessions' claims on these files.
  */
 export async function claim(
   world: World,

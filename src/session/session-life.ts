@@ -19,8 +19,8 @@ import { confirms } from './status.ts';
 export type Kinship = Pick<SessionRecord, 'forked' | 'client'> & {
   readonly parent: string;
   /**
-   * Set if an existing session with the id continues. Otherwise the session starts empty, and the
-   * id must not be open.
+   * Set if an existing session with this id continues. Otherwise the session starts empty, and no
+   * open session may have this id.
    */
   readonly resumes?: true;
 };
@@ -69,8 +69,8 @@ export class SessionLife {
 
   beginTurn(mark: TurnMark, options: SignalOption = {}): Promise<void> {
     return this.#unlessAborted(options, ({ claims }) => {
-      // Request the claims now, because the first read needs them: a store on another machine
-      // fetches them in the background.
+      // `isQuiet` makes a store on another machine fetch the claims in the background. Call it now,
+      // because the first read needs the claims.
       claims.isQuiet(this.ledger);
       return this.#conversation.beginTurn(mark);
     });
@@ -118,7 +118,10 @@ export class SessionLife {
     return this.during((world) => releaseWithin(world, folder));
   }
 
-  /** The corresponding file in the worktree of `folder`, if the file is in another worktree of the same repository. */
+  /**
+   * The file in the worktree of `folder` that corresponds to `absolute`, a file in another worktree
+   * of the same repository. Undefined if there is none.
+   */
   counterpart(absolute: string, folder: string): Promise<Counterpart | undefined> {
     return this.during((world) => world.claims.worktrees.counterpart(absolute, folder));
   }

@@ -204,7 +204,7 @@ export class Sessions implements SessionHost {
    */
   async #alone<T>({ id, named }: GatedSession, work: () => Promise<T>): Promise<T> {
     if (!named) return work();
-    // A slash would mean a lock of the folder above.
+    // A lock key is a path: with a slash, the folder above would be locked, too.
     const key = `session:${id.replaceAll('/', ' ')}`;
     const release = await this.world.locks.acquire([key], RECORD_MS);
     try {
@@ -235,8 +235,8 @@ export class Sessions implements SessionHost {
       ...defined({ parent: parent ?? kept?.parent, forked: forked ?? kept?.forked }),
       ...program,
     };
-    // A session that was not closed continues. That is usual: without a background process, each
-    // hook call is a process of its own.
+    // A session that was not closed continues. That is usual: without a resident process, each hook
+    // call is a process of its own.
     const known = kept?.closedMs === undefined ? SESSION_CONTINUED : 'resumed';
     const text = kept === undefined ? 'opened' : known;
     const entry = {
@@ -281,7 +281,8 @@ export class Sessions implements SessionHost {
   async #resumed(id: string, { parent, resumes }: Partial<Kinship>): Promise<SessionRecord | undefined> {
     const kept = await this.#kept(id);
     if (kept === undefined || parent === undefined || resumes === true) return kept;
-    // Without its sightings, the agent that uses the session now could change nothing any more.
+    // Do not drop a session that an agent uses in another process: without its sightings, the agent
+    // could change nothing any more.
     if ((await this.#others(kept)).length > 0)
       throw new Fault('MISUSE', `a session with the id ${id} is open in another process`);
     await this.world.store.record({ dropSession: id });

@@ -102,8 +102,8 @@ function membersOf(text: string): Record<string, unknown> {
 
 /**
  * The keys that the table `touches` stores for an entry. For a change or a grant: all its files.
- * For other entries: only keys that its root and path do not give, so that a read needs no second
- * row.
+ * For other entries: only keys that differ from root and path joined, so that a read needs no
+ * second row.
  */
 export function touchedKeys(entry: NewEntry): readonly string[] {
   const plain = plainKey(entry);
@@ -133,8 +133,8 @@ export function column(text: string): string {
 }
 
 /**
- * True if a database would store another text. Some drivers end a text at NUL. A lone surrogate has
- * no UTF-8 form and would become another character.
+ * True if a database could not store the text exactly. Some drivers end a text at NUL. A lone
+ * surrogate has no UTF-8 form and would become another character.
  */
 function isFragile(text: string): boolean {
   return text.includes('\0') || !text.isWellFormed();
@@ -202,8 +202,9 @@ export function matchesPending(pending: PendingChange, { change, owner, keys }: 
 }
 
 /**
- * The keys of files whose next writer must first check whether this change was completed. These are
- * the keys that its process locked. Without a lock, they are the keys that it will write.
+ * The keys of the files that a pending change concerns. A process that wants to write one of these
+ * files must first check whether the change was completed. If the change holds no lock, these are
+ * the files that it will write; otherwise they are the locked files.
  */
 export function concernedKeys({ locked = [], foreign, entry }: PendingChange): readonly string[] {
   return foreign?.hold === 'none' ? (entry.effects ?? []).map(({ key }) => key) : locked;

@@ -5,7 +5,10 @@ import type { Fingerprint, Stamp } from '../model/fingerprint.ts';
 import type { Durability } from '../model/policy.ts';
 import type { AnnouncedImages } from './store.ts';
 
-/** Syncs a whole file system. For many files this is faster than syncing them one by one. */
+/**
+ * Syncs a whole file system. For many files (at least `from`), this is faster than syncing them one
+ * by one.
+ */
 export interface WholeSync {
   readonly from: number;
   /** Returns false if the system cannot sync a whole file system. */
@@ -34,9 +37,10 @@ export interface Images {
   /** Stores bytes whose fingerprint the caller has computed. */
   keepBytes(bytes: Uint8Array, fingerprint: Fingerprint, durability?: Durability): Promise<Kept>;
   /**
-   * Stores the file at this path by linking it, so that a program that still has it open writes
-   * into the stored file. Copies the file if it is on another file system or has other hard links.
-   * Throws if the copied bytes do not match the fingerprint.
+   * Stores the file at this path as a hard link. If a program still has the file open, its later
+   * writes go to the stored file, where `setAsideLate` finds them. Copies the file if it is on
+   * another file system or has other hard links. Throws if the copied bytes do not match the
+   * fingerprint.
    */
   keepLink(fromPath: string, fingerprint: Fingerprint, durability?: Durability): Promise<Kept>;
   /**
@@ -45,9 +49,10 @@ export interface Images {
    */
   adopt(fromPath: string, fingerprint: Fingerprint, how?: Adoption): Promise<Kept>;
   /**
-   * Lists the files of a folder outside the workspace as images (stored contents), without moving
-   * them. For thousands of files, this is faster than a rename each. `pack` or `remove` moves them
-   * later. Does not sync the files. Absent if images are not local files.
+   * Makes the files of a folder outside the workspace count as images (stored contents). Only
+   * writes a list of the files and does not move them: for thousands of files, this is faster than
+   * a rename each. `pack` or `remove` moves them later. Does not sync the files. Absent if images
+   * are not local files.
    */
   keepTree?(tree: KeptTree): Promise<void>;
   /** True if `keepTree` has listed files of this folder. A clean-up must not remove these files. */

@@ -23,8 +23,9 @@ const AT_MOST = 128;
 interface LateNotesOptions {
   readonly withinMs?: number;
   /**
-   * `wait`: a record is sent only after earlier notes of reads are written. `overlap`: it is sent
-   * right after them, for stores that keep the order.
+   * `wait`: a record is sent only after the store has confirmed all earlier notes of reads.
+   * `overlap`: it is sent right after the notes, without waiting; only for stores that keep the
+   * order.
    */
   readonly records?: 'wait' | 'overlap';
   /** If notes of reads cannot be written, reads still succeed for this time and then fail. */
@@ -50,7 +51,7 @@ export class LateNotes implements Store {
   readonly #overlaps: boolean;
   readonly #patienceMs: number;
   #timer: NodeJS.Timeout | undefined;
-  /** Time of the first failure since the last success. */
+  /** When writing notes first failed since the last success, as a `performance.now()` time. */
   #failedMs: number | undefined;
   /** Records that were sent right after batches of notes and are not answered yet. */
   readonly #overlapping = new Map<Promise<void>, Overlap>();
@@ -107,7 +108,10 @@ export class LateNotes implements Store {
     return this.#add(notes);
   }
 
-  /** True if a read must now fail because earlier notes of reads could not be written. */
+  /**
+   * True if a new note must wait until the earlier notes are written, because writing them has
+   * failed: for too long, or with too many notes waiting.
+   */
   #isPastPatience(): boolean {
     if (this.#failedMs === undefined) return false;
     return this.#waiting.size >= AT_MOST || performance.now() - this.#failedMs >= this.#patienceMs;
@@ -146,7 +150,10 @@ export class LateNotes implements Store {
     return recorded;
   }
 
-  /** True if a record must wait until notes of reads are written, because they are not all sent yet. */
+  /**
+   * True if a record must wait until notes of reads are written: always without `overlap`,
+   * otherwise if some notes are not sent yet.
+   */
   #mustWait(): boolean {
     return !this.#overlaps || [...this.#peers].some((peer) => peer.#waiting.size > 0 || peer.#inParts);
   }
@@ -289,8 +296,9 @@ export class LateNotes implements Store {
   }
 
   /**
-   * Drops notes of a failed batch that records after it have replaced. Waits for these records: if
-   * the batch were written again before, it would undo them.
+   * Prepares a failed batch for a retry. Waits for the records that were sent after the batch, and
+   * drops the notes that these records have replaced. A retry of these notes would undo the
+   * records.
    */
   async #supersede(batch: Batch): Promise<void> {
     for (const peer of this.#peers)
@@ -330,8 +338,8 @@ export class LateNotes implements Store {
       try {
         return await this.#store.record(writes);
       } catch (error) {
-        // Ignore a rejection. A store that rejects the id or the path has no earlier read to
-        // forget.
+        // After a rejection, try again without the notice, then give up: a store that rejects the
+        // session id or the path has no earlier read to forget.
         if (!isRejection(error)) throw error;
       }
     }

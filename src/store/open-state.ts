@@ -100,8 +100,8 @@ export interface RecordedOptions {
    */
   readonly name?: WorkspaceName | undefined;
   /**
-   * The folders that the user works in. If several folders of this machine have one workspace name,
-   * paths are those of the folder around these.
+   * The folders that the user works in. If several roots of this machine have the same workspace
+   * name, returned paths are in the root that contains one of these folders.
    */
   readonly folders?: readonly string[];
 }

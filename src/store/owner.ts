@@ -56,7 +56,10 @@ function startOfThisProcess(): string {
   return start ?? String(Math.round(performance.timeOrigin));
 }
 
-/** Field 22 of /proc/PID/stat. Undefined for a process that is gone, or dead but not yet reaped. */
+/**
+ * The start time of a process: field 22 of /proc/PID/stat. Undefined for a process that is gone, or
+ * dead but not yet reaped.
+ */
 function linuxStart(pid: string): string | undefined {
   const stat = readStat(pid);
   if (stat === undefined) return undefined;

@@ -71,8 +71,8 @@ function isAllOurs(names: readonly string[]): boolean {
 }
 
 /**
- * Makes a private folder (0700) and its parents. Node's recursive `mkdir` never returns on a file system that reports
- * every new name as missing, such as /proc.
+ * Makes a private folder (0700) and its parents. Does not use Node's recursive `mkdir`, which never
+ * returns on a file system that reports every new name as missing, such as /proc.
  */
 export function makeFolder(path: string): void {
   try {

@@ -34,9 +34,9 @@ export interface Store {
   /** Writes all of `writes` or nothing. Numbers the entries and chains them by their hashes. */
   record(writes: Writes): Promise<void>;
   /**
-   * Records what a session was shown, without waiting. This store returns the notes at once; other
-   * processes see them within milliseconds. They are lost if the process dies before that. Returns
-   * undefined if there is nothing to wait for.
+   * Records what a session was shown, without waiting. Queries of this store include the notes at
+   * once; other processes see them within milliseconds. If the process dies before that, the notes
+   * are lost. Returns undefined if there is nothing to wait for.
    */
   note(notes: Notes): Promise<void> | undefined;
   /** Matching entries, newest first unless `order` differs. */
@@ -196,7 +196,10 @@ export interface Remembered {
 /** The state of a session in the store, as this process remembers it. */
 export interface Basis {
   readonly session: string;
-  /** A number that changes when another process begins to write for the session. */
+  /**
+   * A number that changes when another process begins to write for the session, or when the session
+   * loses sightings.
+   */
   readonly version: number;
   readonly keys: readonly string[];
 }
@@ -216,7 +219,7 @@ export interface PendingFilter {
   readonly change?: string;
   readonly owner?: string;
   /**
-   * Only changes that concern one of these files, one of its parent folders, or a file inside it. A
+   * Only changes that concern one of these paths, a folder above one, or something inside one. A
    * change concerns the files that it locked, or without a lock those that it will write.
    */
   readonly keys?: readonly string[];

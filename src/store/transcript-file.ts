@@ -40,8 +40,9 @@ export function openTranscript(path: string): TranscriptFile {
 }
 
 /**
- * The end of a transcript as text, or the text before the byte `end`. Its first line may be cut.
- * Empty if the file does not exist yet, is no file or cannot be read: clients may also name none.
+ * The last bytes of a transcript as text, or the last bytes before the byte `end`. The first line
+ * may be cut. Empty if `path` is not a readable file: a client may name no transcript, or one that
+ * does not exist yet.
  */
 export function transcriptTail(
   path: string,
@@ -64,7 +65,10 @@ function tailOf(path: string, maxBytes: number, end: number): string {
   }
 }
 
-/** The other transcripts (`.jsonl`) in the same folder whose names contain a word. None if it cannot be read. */
+/**
+ * The other transcripts (`.jsonl`) in the same folder whose names contain a word. Empty if the
+ * folder cannot be read.
+ */
 export function transcriptsBeside(path: string, word: string): readonly string[] {
   const names = unlessErrno(() => readdirSync(dirname(path))) ?? [];
   return names

@@ -185,8 +185,9 @@ interface Carry {
   /** The changes, sorted and without overlaps. */
   readonly changes: readonly LineChange[];
   /**
-   * `seen`: the session wrote the new lines or was shown them. A line that also holds text of
-   * replaced lines counts only if these were seen. `unseen`: it does not know them.
+   * `seen`: the session wrote the new lines or was shown them. A new line that also holds text of
+   * replaced lines counts as seen only if the replaced lines were seen. `unseen`: the session does
+   * not know the new lines.
    */
   readonly addedAre: 'seen' | 'unseen';
   /** The number of lines that the text had before the changes. */
@@ -250,7 +251,10 @@ interface BytesSpliced {
 interface SpliceBytesOptions {
   /** Encoding of the file, if known. Only with `utf-8` may edits contain non-ASCII characters. */
   readonly encoding?: string;
-  /** `safe` (default): deleting whole lines also deletes their last ending. `exact`: it does not. */
+  /**
+   * `safe` (default): an edit that deletes whole lines also deletes the line ending after them.
+   * `exact`: the edit deletes only its old text.
+   */
   readonly matching?: 'exact' | 'safe';
 }
 
@@ -266,9 +270,9 @@ const MAX_FALSE_STARTS = 100;
 const MAX_RESULT_BYTES = 1 << 28;
 
 /**
- * Applies edits directly to bytes, with the result of `applyEdits` in splice.ts. Only for edits
- * whose old text (anchor) matches exactly, in any encoding that extends ASCII. Returns undefined in
- * all other cases: the caller must then decode the text and use `applyEdits`.
+ * Applies edits directly to bytes. The result is the same as that of `applyEdits` in splice.ts.
+ * Only for edits whose old text (anchor) matches exactly, in any encoding that extends ASCII.
+ * Returns undefined in all other cases: the caller must then decode the text and use `applyEdits`.
  */
 export function spliceBytes(
   bytes: Uint8Array,

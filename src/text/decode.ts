@@ -5,8 +5,8 @@ import { endingUsed, viewOf, withEnding } from './lines.ts';
 /** Number of bytes from which an encoding is guessed. Guessing takes half a second per megabyte. */
 const SAMPLE_BYTES = 64 * 1024;
 /**
- * Maximum number of encodings to try that the detector clearly prefers. Each one costs a decode and
- * an encode of the whole file.
+ * Of the encodings that the detector clearly prefers, this many are tried first. Each one costs a
+ * decode and an encode of the whole file.
  */
 const MAX_CANDIDATES = 4;
 /**
@@ -122,7 +122,8 @@ function candidates(sample: Buffer): string[] {
   const mostlyAscii = high <= MAX_HIGH_SHARE * sample.byteLength;
   // A text without any ASCII character does not count as short: all its bytes help to guess the encoding.
   const isShort = high < MIN_HIGH_BYTES.multi && high < sample.byteLength;
-  // Not limited: the detector knows about 25 encodings, and only a few fit any text.
+  // These guesses need no limit: the detector knows only about 25 encodings, and only a few of them
+  // fit a given text.
   const others = mostlyAscii ? [] : matches.filter((match) => high >= minHighBytes(match));
   return [
     ...new Set([
@@ -197,8 +198,9 @@ function specialForm(bytes: Uint8Array): FileForm | undefined {
 }
 
 /**
- * The form of a text in a legacy encoding, of which only CRLF can be kept: the new text may have
- * characters that the encoding lacks. Undefined for other line endings and for binary files.
+ * The form for a text that replaces a file in a legacy encoding: UTF-8 with CRLF. The legacy
+ * encoding is not kept, because the new text may have characters that it lacks. Undefined for other
+ * line endings and for binary files.
  */
 function legacyForm(bytes: Uint8Array): FileForm | undefined {
   if (hasNul(bytes) || endingUsed(viewOf(bytes).toString('latin1')) !== '\r\n') return undefined;
@@ -224,7 +226,10 @@ export interface DecodedText extends TextForm {
 
 const UTF8: TextForm = { encoding: 'utf-8', bom: false };
 
-/** Number of bytes in which a NUL indicates UTF-16 or binary: git's limit, rounded up. */
+/**
+ * A NUL among this many first bytes means that a file is UTF-16 or binary. This is git's limit,
+ * rounded up.
+ */
 const SNIFFED_BYTES = 8192;
 /**
  * Text without a byte order mark counts as UTF-16 only if at least this share of its 16-bit units

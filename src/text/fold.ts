@@ -8,10 +8,11 @@ import type { Span } from './lines.ts';
 export type TolerantTier = Extract<MatchTier, 'line-endings' | 'trailing-space' | 'punctuation'>;
 
 /**
- * A text without the characters that a level of tolerance (tier) ignores, and the way back to the
- * source text. Entry `i`: the characters from `folded[i]` on come one by one from those at
- * `source[i]` on, up to the next entry. For an entry in `wide`, several characters come from a
- * single one.
+ * A text without the differences that a level of tolerance (tier) ignores, and a map from it back
+ * to the source text. The map consists of entries. Entry `i` begins at `folded[i]` in `text` and at
+ * `source[i]` in the source, and ends where the next entry begins.
+ * - In most entries, the characters correspond one to one.
+ * - An entry in `wide` is a single source character that became several, such as an ellipsis.
  */
 export interface Folded {
   readonly text: string;

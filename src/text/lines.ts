@@ -83,8 +83,8 @@ export function countNewlines(text: string, end: number, from = 0): number {
 }
 
 /**
- * True if the two texts contain the same lines, regardless of line endings; a lone `\r` counts as one here. The last
- * line of either text may lack its ending.
+ * True if the two texts contain the same lines, regardless of line endings. Here, a lone `\r` also
+ * counts as a line ending. The last line of either text may lack its ending.
  */
 export function sameLines(shown: Buffer, there: Buffer): boolean {
   return shown.equals(there) || plain(shown) === plain(there);
@@ -141,9 +141,9 @@ interface ClampedLine {
 export const CLAMP_MARK: RegExp = /… \[\+\d+ characters\]$/;
 
 /**
- * Cuts a line to `maxChars` UTF-16 units, never inside a surrogate pair, and appends the number of missing
- * characters. A shorter line is returned unchanged. `missing`: the number of characters that a caller with only the
- * beginning of the line does not have.
+ * Cuts a line to `maxChars` UTF-16 units, never inside a surrogate pair, and appends the number of
+ * missing characters. A shorter line is returned unchanged. `missing`: the number of further
+ * characters, if `line` is only the beginning of a line.
  */
 export function clampLine(line: string, maxChars: number, missing = 0): ClampedLine {
   if (line.length <= maxChars && missing === 0) return { text: line, clamped: false };
@@ -187,7 +187,7 @@ export function numberLines(
   let end = putNumber(to, 0, number, width);
   let at = 0;
   let bits = 0;
-  // Copies two words per step: most pairs of words contain no newline.
+  // Copies two words (of four bytes) per step, because most such pairs contain no newline.
   for (const last = source.length - 2 * WORD_BYTES; at <= last; ) {
     const one = from.getInt32(at, true);
     const two = from.getInt32(at + WORD_BYTES, true);
@@ -302,7 +302,10 @@ const HIGH_BITS = 0x80808080 | 0;
 const WORD_BYTES = 4;
 /** UTF-8 needs at most this many bytes for one UTF-16 unit. */
 const MAX_CHAR_BYTES = 3;
-/** One shared buffer for numbered texts: allocating a new one takes as long as numbering, which is synchronous. */
+/**
+ * One shared buffer for numbered texts, because allocating a new one takes as long as the
+ * numbering. Sharing is safe, because numbering is synchronous.
+ */
 const ROOM = Buffer.allocUnsafeSlow(1 << 18);
 const ROOM_VIEW = new DataView(ROOM.buffer);
 const SPACE = 32;
@@ -311,8 +314,9 @@ const ONE_DIGIT = 0x0930;
 const TWO_DIGITS = 0x093030;
 const THREE_DIGITS = 0x09303030;
 /**
- * `countNewlineBytes` counts this many words at a time. Each byte position of a word has an 8-bit counter, which more
- * words could overflow. It is a multiple of four, as `countRound` requires.
+ * `countNewlineBytes` counts this many words (of four bytes) at a time. Each byte position of a
+ * word has an 8-bit counter, which could overflow after more words. `countRound` requires a
+ * multiple of four.
  */
 const WORDS_PER_ROUND = 252;
 
@@ -347,8 +351,9 @@ export function countNewlineBytes(bytes: Uint8Array): number {
 }
 
 /**
- * Counts the newlines of some words, separately for each of the four byte positions. Returns four 8-bit counters in
- * one number. Four words per step take half the time of one.
+ * Counts the newlines of some words (of four bytes), separately for each of the four byte
+ * positions. Returns four 8-bit counters in one number. Reading four words per step halves the
+ * time.
  */
 function countRound(words: Int32Array, from: number, to: number): number {
   let sums = 0;

@@ -23,8 +23,9 @@ interface Texts<T> {
 }
 
 /**
- * True if two hunks overlap in the live text, which `change` produced and `later` changed again. A
- * `change` that only removed lines is a point there; `later` must contain or touch that point.
+ * `change` led to the live text, and `later` changed that text again. True if both concern the same
+ * lines of the live text. If `change` only removed lines, it has only a position in the live text,
+ * and `later` must contain or touch that position.
  */
 function touches(change: Hunk, later: Hunk): boolean {
   if (change.afterStart === change.afterEnd)

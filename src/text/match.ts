@@ -25,8 +25,8 @@ interface MatchOptions {
   /** The strictest level of tolerance to begin with; default `exact`. */
   readonly strictest?: FoldTier;
   /**
-   * True: find all non-overlapping occurrences, in order to replace them all. `overlapping`: find
-   * really all, in order to choose one.
+   * True: find all non-overlapping occurrences, in order to replace them all. `overlapping`: also
+   * find occurrences that overlap, in order to choose one.
    */
   readonly all?: boolean | 'overlapping';
 }
@@ -215,10 +215,13 @@ interface SamePlace {
 }
 
 /**
- * Finds an anchor (a text to replace) in two versions of a text. Both must contain it exactly once,
- * in the same whole lines, next to one equal line. The beginning or end of the text counts as such
- * a line, unless the anchor is the whole old version. A diff cannot prove this: it may align other
- * lines if similar text was added nearby.
+ * Finds an anchor (a text to replace) in two versions of a text. Undefined unless it is at the same
+ * place in both:
+ * - Each version contains the anchor exactly once.
+ * - The whole lines that contain the anchor are equal in both versions.
+ * - The line above them or the line below them is equal in both versions. The beginning and the end
+ *   of the text count as lines here, unless the anchor fills the whole old version.
+ * A diff cannot prove this: it may align other lines if similar text was added nearby.
  */
 export function samePlace(before: string, after: string, anchor: string): SamePlace | undefined {
   const was = onlyPlace(before, anchor);

@@ -66,8 +66,8 @@ export function nearest(text: string, anchor: string): Nearest | undefined {
   const complete = splitLines(anchor).length === wanted.length && anchor.length <= MAX_ANCHOR_CHARS;
   const like = complete && window.lines.length === wanted.length && likeness >= MIN_SUGGESTED * wanted.length;
   if (!like || window.end - window.start > 2 * MAX_SUGGESTED_CHARS) return { shown };
-  // The lines of the window may be cut, so take the text from the file. It ends with a newline only if
-  // the anchor does: the new text of the edit was written for that.
+  // The lines of the window may be cut, so take the text from the file. Keep its final newline only
+  // if the anchor ends with one, because the new text of the edit was written for that anchor.
   const lines = toLf(text.slice(window.start, window.end));
   const suggested = anchor.endsWith('\n') ? lines : lines.replace(/\n$/, '');
   if (suggested.length > MAX_SUGGESTED_CHARS || !isOnce(toLf(text), suggested)) return { shown };

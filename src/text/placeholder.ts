@@ -12,8 +12,9 @@ interface Placeholder {
 
 const MAX_TEXT_CHARS = 120;
 /**
- * Matches the last line of a read: of text, of a huge file, of a binary file, and of a proxied server's file. A proxy
- * may also write `[read PATH]` alone, but so do authors of Markdown.
+ * Matches a receipt, the last line of a read: for text, for a huge file, for a binary file, or for
+ * a file of a proxied server. Does not match `[read PATH]` alone. A proxy may write that too, but
+ * so do authors of Markdown.
  */
 const RECEIPT =
   /^\[read .+ (?:lines \d+-\d+(?: of (?:\d+|a [\d.]+ \w+ file))?(?: revision \w+)?|as [\w.+-]+\/[\w.+-]+, \d+ bytes|revision [0-9a-f]{12})\]$/;
@@ -60,8 +61,8 @@ export function findPlaceholder(
 }
 
 /**
- * Names a placeholder in a refusal. Copied line numbers and masked values have their own beginning, because
- * report/sentences.ts gives other advice for them.
+ * Describes a placeholder for a refusal. The text for copied line numbers and for masked values
+ * begins with these words: report/sentences.ts recognises them and gives other advice.
  */
 export function placeholderText({ kind, line, text }: Placeholder): string {
   const what = kind === 'redaction' ? 'a masked value, ' : '';

@@ -3,10 +3,16 @@ import { asTyped, type Folded, fold, foldedOffset, sourceSpan } from './fold.ts'
 import { endingUsed, type LineEnding, type Span, toLf, withEnding } from './lines.ts';
 import type { FoldTier } from './match.ts';
 
-/** Maximum comparisons to find what an edit's old and new text share. Beyond it, only equal ends count. */
+/**
+ * Maximum comparisons to find what an edit's old and new text share. Beyond this limit, only their
+ * equal beginning and end count as shared.
+ */
 const MAX_COST = 200_000;
 
-/** Writes a replacement in the style of the old text `region`, whose line ends with `neighbour`. */
+/**
+ * Writes a replacement in the style of the replaced text, `region`. `neighbour`: the line ending
+ * next to it.
+ */
 type Restyle = (region: string, neighbour: LineEnding | undefined) => string;
 
 /** A piece of the replacement: new text (`own`), or a stretch of the old text that the edit does not change. */
@@ -20,9 +26,12 @@ interface Place {
 }
 
 /**
- * Returns a function that writes the replacement in the style of each replaced region. It uses the line endings of
- * the region or, if the region has none, of its line. Where the file differs from the anchor, text that anchor and
- * replacement share is copied from the file: its quotes, dashes and endings stay.
+ * Returns a function that writes an edit's replacement in the style of the text that it replaces,
+ * the region.
+ * - New lines get the line ending of the region or, if the region has none, of its line.
+ * - If the region differs from the anchor (the edit's old text) or mixes line endings, the text
+ *   that anchor and replacement share is copied from the region. So the file keeps its quotes,
+ *   dashes and endings there.
  */
 export function restyler(anchor: string, replacement: string, tier: FoldTier): Restyle {
   let parts: readonly Part[] | undefined;
@@ -37,8 +46,9 @@ export function restyler(anchor: string, replacement: string, tier: FoldTier): R
 }
 
 /**
- * Builds the replacement from its parts. Undefined if anchor and region cannot be aligned: they differ even after
- * `fold` has removed the differences that the tier tolerates.
+ * Builds the replacement from its parts. Undefined if the anchor (the edit's old text) and the
+ * region (the text in the file) cannot be aligned: they differ even after `fold` has removed the
+ * differences that the tier tolerates.
  */
 function assemble(parts: readonly Part[], place: Place): string | undefined {
   const tier = place.tier === 'exact' ? 'line-endings' : place.tier;
@@ -72,7 +82,8 @@ function keptText(
   if (span === undefined) return place.anchor.slice(start, end);
   const { region } = place;
   let [from, to] = [withReturn(region, span.start), span.end];
-  // Folding drops white space at line ends. If the part begins or ends with some, keep that of the file.
+  // Folding drops white space at line ends. If the part begins or ends with such white space, use
+  // the white space that the file has there.
   if ((sourceSpan(folded.anchor, first, first + 1)?.start ?? start) > start)
     while (isSpace(region[from - 1])) from -= 1;
   if ((sourceSpan(folded.anchor, last - 1, last)?.end ?? end) < end) while (isSpace(region[to])) to += 1;
@@ -84,8 +95,9 @@ function isSpace(character: string | undefined): boolean {
 }
 
 /**
- * Returns a function for new text. If the file has straight quotes where the anchor has typographic ones, the
- * function makes the quotes of the new text straight too.
+ * Returns a function that adapts new text. If the anchor has typographic characters, such as curly
+ * quotes, and the file has typed ones there, the function replaces these characters in the new text
+ * by typed ones too.
  */
 function ownStyle({ anchor, region }: Place, tier: FoldTier): (text: string) => string {
   const foreign = tier === 'punctuation' && asTyped(region, anchor) === region;

@@ -16,7 +16,7 @@ function generable(source: string): RegExp {
   return new RegExp(`^${bounded}$`);
 }
 
-/** Changes the case of letters that a case-insensitive pattern matches in both cases. */
+/** Gives each letter upper or lower case according to `bits`, for patterns that ignore case. */
 const anyCase = (text: string, bits: readonly boolean[]): string =>
   [...text].map((char, at) => (bits[at % bits.length] ? char.toUpperCase() : char.toLowerCase())).join('');
 
@@ -31,7 +31,7 @@ it.each(patterns.map((pattern) => [pattern.source.slice(0, 40), pattern] as cons
     const matches = fc
       .tuple(fc.stringMatching(generable(pattern.source)), fc.array(fc.boolean(), { minLength: 5 }))
       .map(([text, bits]) => (pattern.flags.includes('i') ? anyCase(text, bits) : text))
-      // The address pattern ends before an `@`.
+      // Append an `@`, because the pattern for addresses matches only before one.
       .map((text) => `${text}@`)
       .filter((text) => new RegExp(`^${pattern.source}`, pattern.flags.replace('g', '')).test(text));
     fc.assert(

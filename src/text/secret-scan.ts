@@ -11,12 +11,12 @@ const BEFORE_RUN = /\/B[A-Z0-9]+\/$/;
 
 /** A secret that is recognised by the text before it. */
 interface Phrase {
-  /** Texts of which every match contains one. Searching for a hint is fast if its first character is rare. */
+  /** Every match contains one of these texts. Searching for a hint is fast if its first character is rare. */
   readonly hints: readonly string[];
   readonly pattern: RegExp;
   /**
-   * The bytes to search for the pattern if a hint was found at `at`: they contain every match with
-   * this hint. Undefined if no match can have it.
+   * Given a hint found at `at`, returns the bytes in which to search for the pattern. They contain
+   * every match with this hint. Undefined if no match can contain the hint at this place.
    */
   readonly around: (buffer: Buffer, at: number) => Buffer | undefined;
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Edit } from '../model/intent.ts';
 import { applyEdits } from './splice.ts';
 
-/** The text after a hunk, or the kind of failure. */
+/** Applies a hunk. Returns the resulting text, or the kind of failure. */
 function patched(text: string, oldString: string, newString: string, lines: Edit['lines'] = {}): string {
   const applied = applyEdits(text, [{ oldString, newString, lines }]);
   return applied.ok ? applied.text : applied.kind;

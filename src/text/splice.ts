@@ -52,8 +52,10 @@ interface SpliceOptions {
   /** The loosest level of tolerance (tier) allowed; default `punctuation`. */
   readonly loosest?: FoldTier;
   /**
-   * `safe` (default): deleting whole lines also deletes their last ending, and the old text may end with a newline
-   * that the end of the file lacks. `exact`: neither.
+   * - `safe` (default): an edit that deletes whole lines also deletes the line ending after them.
+   *   An old text that ends with a newline also matches at the end of a file that lacks its final
+   *   newline. Small mistakes in the old text are ignored (see `landLoosely`).
+   * - `exact`: none of these.
    */
   readonly matching?: 'exact' | 'safe';
 }
@@ -120,7 +122,8 @@ function applyHunk(text: string, edit: Edit, options: SpliceOptions): Step | Fai
   // The last line of a hunk always has an ending. Give the last line of the file one too, or an equal
   // place at the end would be missed.
   const ended = options.matching === 'exact' ? text : withFinalEnding(text);
-  // A patch does not say which lines of a file with mixed endings have which ending.
+  // Parsing a patch turns `\r\n` into `\n`. So a hunk does not say which lines of a file with mixed
+  // endings end in `\r\n`, and line endings are ignored.
   const strictest = text.includes('\r\n') ? 'line-endings' : 'exact';
   const found = findAnchor(ended, edit.oldString, { ...options, strictest, all: 'overlapping' });
   const whole = found?.spans.filter((span) => isWholeLines(ended, span)) ?? [];
@@ -160,8 +163,11 @@ function isHunkPlace(text: string, span: Span, place: Edit['lines']): boolean {
 }
 
 /**
- * The place that a hunk means: the only one, the end of a file without a final newline if the hunk
- * adds that newline, the one at its line number, or the one below its header.
+ * Chooses between the places that a hunk fits. The first of these that applies:
+ * - the only place;
+ * - the end of a file without a final newline, if the hunk adds that newline;
+ * - the place at the hunk's line number;
+ * - the places directly below the hunk's header or, if there are none, in the block below it.
  */
 function chosenPlaces(text: string, spans: readonly Span[], place: Edit['lines']): readonly Span[] {
   if (spans.length === 1) return spans;
@@ -178,8 +184,9 @@ function chosenPlaces(text: string, spans: readonly Span[], place: Edit['lines']
 }
 
 /**
- * The places in the block below a header line, which ends before the next line that is not indented
- * deeper. None if the text has that header twice.
+ * The places in the block below a header line. The block ends before the next line that is not
+ * indented deeper than the header; lines that begin with `{` do not end it. Empty if the text has
+ * that header twice.
  */
 function placesInBlock(text: string, spans: readonly Span[], header: string): readonly Span[] {
   let block: { readonly start: number; readonly indent: number } | undefined;
@@ -252,7 +259,10 @@ function atUnendedEnd(text: string, edit: Edit): { edit: Edit; found: FoundAncho
   return { edit: unended, found: { tier: 'line-endings', count: 1, spans } };
 }
 
-/** The offset at which the text ends with `end`, whatever its line endings are; undefined if it does not. */
+/**
+ * The offset at which `end` begins, if the text ends with it, whatever the line endings of the text
+ * are. Otherwise undefined.
+ */
 function startOfEnd(text: string, end: string): number | undefined {
   let start = text.length;
   for (let at = end.length - 1; at >= 0; at -= 1) {
@@ -263,14 +273,20 @@ function startOfEnd(text: string, end: string): number | undefined {
   return end === '' ? undefined : start;
 }
 
-/** An edit for the end of a file without a final newline: its texts get none either, unless a hunk adds it. */
+/**
+ * Adapts an edit to the end of a file without a final newline. Removes the final newline from the
+ * old text, and from the new text unless a hunk adds that newline to the file.
+ */
 function withoutFinalEnding(edit: Edit): Edit {
   const oldString = edit.oldString.replace(/\r?\n$/, '');
   const newString = addsFinalEnding(edit) ? edit.newString : edit.newString.replace(/\r?\n$/, '');
   return { ...edit, oldString, newString };
 }
 
-/** True for a hunk that adds the final newline or, as in `patch`, changes the last line. */
+/**
+ * True if a hunk gives the file a final newline: it says so, or it changes the last line. In the
+ * second case, the program `patch` adds the newline too.
+ */
 function addsFinalEnding({ oldString, newString, lines }: Edit): boolean {
   if (lines === undefined || !newString.endsWith('\n')) return false;
   return lines.ended === true || lastLine(newString) !== lastLine(oldString);

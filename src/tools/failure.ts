@@ -69,7 +69,8 @@ export function describe(error: unknown): string {
 }
 
 /**
- * Descriptions of STORE_FAILED that name no path, by the fault's reason: an errno, or a word that the store uses.
+ * Explanations of STORE_FAILED that contain no path. The key is the fault's `reason`: an errno, or
+ * a word that the store uses.
  */
 const STORE_CAUSES: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk of the state folder is full',

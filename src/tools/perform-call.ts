@@ -198,8 +198,8 @@ function read(
 }
 
 /**
- * The options are getters: only long reads need a signal or progress, so short reads do not pay for
- * creating them.
+ * The options of a read, as getters. Only long reads need a signal or progress, so short reads do
+ * not pay for creating them.
  */
 class ReadWatch {
   readonly #watch: PerformOptions['watch'];

@@ -15,7 +15,7 @@ export const SESSION_KEY = 'dev.lookfirst/session';
 export type SessionChoice =
   /** Explicitly named: what it has read is remembered even after it is closed. */
   | { readonly kind: 'named'; readonly id: string }
-  /** A legacy HTTP session: lasts as long as the transport's session. */
+  /** For an HTTP client of a protocol revision before 2026-07-28: lasts as long as its HTTP session. */
   | { readonly kind: 'transport'; readonly hint: string }
   /** For a client that started this process and names no session: lasts as long as the process. */
   | { readonly kind: 'process' }
@@ -32,8 +32,8 @@ export interface ChoiceOptions {
   /** The session of a call that names none: one for the process (default), or a new one per call. */
   readonly nameless?: 'process' | 'call';
   /**
-   * The environment of a server that a client started for itself. Absent for a server with several
-   * clients: its environment belongs to none of them.
+   * The environment variables that may name the session. A server with several clients passes only
+   * LOOKFIRST_SESSION, because its other variables say nothing about its clients.
    */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }

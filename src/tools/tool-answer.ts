@@ -91,7 +91,10 @@ export interface ToolContext {
   readonly meta: JsonRecord;
   /** The client program, if it gave its name and version. */
   readonly clientInfo: { readonly name: string; readonly version: string } | undefined;
-  /** The id of a legacy HTTP session; undefined for other transports. It selects a session, but grants no rights. */
+  /**
+   * The id of the client's HTTP session, which only protocol revisions before 2026-07-28 have;
+   * otherwise undefined. It selects a session, but grants no rights.
+   */
   readonly sessionHint: string | undefined;
   /** The times of the call's arrival and answer; absent if calls never overlap. */
   readonly times?: CallTimes | undefined;

@@ -30,8 +30,8 @@ const PAGE = 200;
 const MAX_LIVE = 500;
 
 /**
- * Names of requests whose answers read much of the journal. They wait until no click of a user is
- * being answered.
+ * Names of requests whose answers read much of the journal. They wait while the server answers
+ * other requests, for example after a user's click.
  */
 const LISTS: ReadonlySet<string> = new Set(['turns', 'files', 'numbers', 'verify']);
 
@@ -203,7 +203,7 @@ export class Api {
     );
   }
 
-  /** Runs an undo. A refusal is answered with 409 and the changes that prevent it. */
+  /** Runs an undo. If it is refused, answers with 409 and the changes that prevent the undo. */
   async #takeBack(
     { roots }: UndoJob,
     act: (sessions: OpenWorkspace) => Promise<Outcome<{ readonly taken: TakenBack }>>,

@@ -268,9 +268,9 @@ export class JsonText {
   }
 
   /**
-   * Escapes four bytes at a time. `special` has the high bit set in each byte that is below 0x20, a
-   * quote or a backslash. Only its lowest bit is reliable. The word is written unchanged, and then
-   * overwritten from that byte on.
+   * Escapes four bytes at a time. `special` marks, by its high bit, each byte that is below 0x20, a
+   * quote or a backslash. A borrow may wrongly mark the bytes above a marked one, so only the
+   * lowest mark counts. Writes the word unchanged, then overwrites it from the marked byte on.
    */
   #block(input: DataView, from: number, to: number): void {
     const out = this.#out;

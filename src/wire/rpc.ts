@@ -89,7 +89,7 @@ export function methodsIn(line: Buffer): (string | undefined)[] {
 
 /**
  * The string value after a key that ends at `from`. Undefined if the value contains escapes or is
- * cut off. Null if no colon and string follow, so that the text was no such key.
+ * cut off. Null if no colon and string follow, for example because the text is a value, not a key.
  */
 function stringAfterColon(line: Buffer, from: number): string | undefined | null {
   let at = skipSpace(line, from);
@@ -133,8 +133,9 @@ const TAIL = /[,{]\s*"id"\s*:\s*("[ !#-[\]-~]*"|-?\d+)\s*\}\s*$/;
 const WINDOW = 256;
 
 /**
- * The id of a message as JSON text, if it directly follows a leading `jsonrpc` key or is the last
- * key. All known implementations put it there. Undefined if it was not found: parse the message.
+ * The id of a message as JSON text, if the key `id` directly follows a leading `jsonrpc` key or is
+ * the last key. All known implementations write one of these two orders. Undefined if it was not
+ * found: parse the message.
  */
 export function idIn(line: Buffer): string | undefined {
   const head = line.toString('latin1', 0, Math.min(line.length, WINDOW));

@@ -78,7 +78,8 @@ export class EventParser {
     const [only] = this.#data;
     const data = this.#data.length === 1 && only !== undefined ? only : joined(this.#data);
     const event = { id: this.#id, type: this.#type, data };
-    // An id stays valid for later events, so only an event that names one is reported without data.
+    // Report an event without data only if it names an id itself. `#id` does not show this, because
+    // it keeps the id of an earlier event.
     const isEvent = !this.#isTooLong && (event.data.length > 0 || this.#isNamed);
     this.#data = [];
     this.#bytes = 0;

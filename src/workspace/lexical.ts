@@ -55,7 +55,7 @@ function cleanParts(parts: readonly string[], kind: 'absolute' | 'relative'): st
  */
 export function partsBelow(root: string, path: string, folding: NameComparison): string[] | undefined {
   const rest = path.startsWith(root) && path[root.length] === '/' ? path.slice(root.length + 1) : '';
-  // Fast path: the path is spelled like the root, and clean.
+  // Fast path: the path begins with the exact spelling of the root, and has no empty parts.
   if (rest !== '' && !rest.endsWith('/') && !rest.includes('//')) return rest.split('/');
   const above = namesOf(root);
   const names = namesOf(path);
@@ -80,8 +80,9 @@ export interface NameComparison {
 export const EXACT: NameComparison = { caseless: false, unicodeForm: false };
 
 /**
- * The rules by which the platform's usual file system compares names. If a volume is case-sensitive
- * after all, the only effect is that files whose names differ in case share a lock.
+ * The rules by which the platform's usual file system compares names. On a volume that is
+ * case-sensitive after all, files whose names differ only in case share a key. So they share a
+ * lock, and the record of what a session has seen.
  */
 export function platformFolding(platform: string): NameComparison {
   if (platform === 'darwin') return { caseless: true, unicodeForm: true };

@@ -181,8 +181,8 @@ export class WorkspacePaths {
 
   /**
    * The path of a file that a journal records by its key. `relative`: its path below the root of
-   * the recording session, in the spelling of the names. Roots may be nested, so that another root
-   * may be nearer to the file.
+   * the session that recorded it. The key may be in lower case, so the spelling of the names comes
+   * from `relative`. If roots are nested, the result is relative to the innermost one.
    */
   known(key: string, relative: string): ResolvedPath {
     const names = relative.split('/');
@@ -212,8 +212,8 @@ export class WorkspacePaths {
   }
 
   /**
-   * The number of levels below a folder in which the folder's path decides which files are
-   * protected. A move must search these levels.
+   * The number of levels below a folder on which protection can depend on the folder's own path. A
+   * move of the folder must search these levels, because it may change which files are protected.
    */
   reach({ relative, key }: ResolvedPath): number {
     return this.#roots.length > 1 ? Number.POSITIVE_INFINITY : this.#protection.reach(relative, key);
@@ -276,8 +276,8 @@ export class Protection {
   }
 
   /**
-   * The number of levels below a folder in which the folder's path decides which files are
-   * protected. A move must search these levels.
+   * The number of levels below a folder on which protection can depend on the folder's own path. A
+   * move of the folder must search these levels, because it may change which files are protected.
    */
   reach(relative: string, key: string): number {
     if (this.#folders.some(({ path }) => isBelow(path, key))) return Number.POSITIVE_INFINITY;
@@ -307,9 +307,10 @@ export class Protection {
 }
 
 /**
- * The number of levels below `folder` in which the folder's path decides whether the glob matches a
- * name. In deeper levels, a name matches or not wherever the folder is. Infinity: the path may
- * decide in every level. The glob must not match `folder` itself.
+ * The number of levels below `folder` on which the folder's own path can decide whether the glob
+ * matches a name. For example, the glob `a/b` at any depth gives 1: it matches `b` in `folder` if
+ * `folder` is named `a`. Deeper names match or not, whatever the folder's path is. Infinity: the
+ * path may decide on every level. The glob must not match `folder` itself.
  */
 export function globReach(glob: string, folder: string): number {
   if (/[{}()!\\]/.test(glob)) return Number.POSITIVE_INFINITY;

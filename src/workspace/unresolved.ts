@@ -7,8 +7,8 @@ type Cause =
   | { readonly kind: 'failed'; readonly errno: string };
 
 /**
- * The refusal for each system error on the way to a path. Only ENOENT means that something is
- * missing.
+ * The refusal for each system error that can occur while a path is resolved. Only ENOENT means that
+ * something is missing.
  */
 const BY_ERRNO: Readonly<Record<string, { code: RefusalCode; next: NextStep; reason: string }>> = {
   ENOENT: { code: 'NOT_FOUND', next: 'other_path', reason: 'a link in the path points to nothing' },

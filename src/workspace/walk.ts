@@ -171,9 +171,10 @@ function step(state: State): Walked | undefined {
 }
 
 /**
- * Handles `..`, which only occurs in link targets. As in the kernel, `..` leaves the directory that
- * the walk has really reached. If that is a root, the remaining names may lead back into a root.
- * Their text decides, because a root's canonical path contains no links.
+ * Handles `..`, which only occurs in link targets. As in the kernel, `..` leads to the parent of
+ * the directory that the walk has really reached. If that directory is a root, the remaining names
+ * may lead back into a root. Their text alone shows this, because a root's canonical path has no
+ * links.
  */
 function climb(state: State): Walked | undefined {
   const rest = state.todo.slice(1);
@@ -281,8 +282,8 @@ function atRoot(state: State): Walked {
 }
 
 function missing(state: State): Walked {
-  // The target of a link contains a missing folder followed by `..`. Fail, because `missing` must
-  // contain only names that can be created.
+  // A `..` is left only if a link's target has it after a missing folder. Fail then, because
+  // `missing` must contain only names that can be created.
   if (state.todo.includes('..')) return fail(state, 'ENOENT');
   return {
     kind: 'missing',

@@ -205,8 +205,8 @@ export class Workspace {
 
   /**
    * The canonical name of a path that is outside the workspace by its text; undefined if it is
-   * inside. Such a path may lead into a root by a link: other programs follow it, our own
-   * operations do not.
+   * inside. A link on such a path may lead into a root. Other programs follow that link;
+   * Lookfirst's own operations do not.
    */
   canonicalOutside(input: string): string | undefined {
     return this.#paths.read(input).kind === 'escapes' ? canonicalName(input) : undefined;
@@ -225,7 +225,7 @@ export class Workspace {
     return this.#paths.known(key, relative);
   }
 
-  /** A path as the next call can use it: relative to the first root, otherwise absolute. */
+  /** A path as the next call can use it: relative if it is in the first root, otherwise absolute. */
   shown({ root, relative, absolute }: Pick<ResolvedPath, 'root' | 'relative' | 'absolute'>): string {
     return this.roots.indexOf(root) > 0 ? absolute : relative;
   }
@@ -249,21 +249,24 @@ export class Workspace {
   }
 
   /**
-   * The number of levels below a folder in which the folder's path decides which files are
-   * protected. A move must search these levels.
+   * The number of levels below a folder on which protection can depend on the folder's own path. A
+   * move of the folder must search these levels, because it may change which files are protected.
    */
   protectionReach(path: ResolvedPath): number {
     return this.#paths.reach(path);
   }
 
-  /** True if the path is a root. A nested root also has a path below another root. */
+  /**
+   * True if the path leads to a root, even if it is given relative to another root that contains
+   * this one.
+   */
   isRoot({ relative, absolute }: ResolvedPath): boolean {
     return relative === '' || (this.#roots.length > 1 && this.roots.includes(absolute));
   }
 
   /**
-   * False if a root was moved or deleted since it was opened: the journal's paths no longer lead to
-   * it. True if the system cannot report where it is.
+   * False if a root was moved or deleted since it was opened: the journal's paths then no longer
+   * lead to it. True if this system cannot report the path of an open folder.
    */
   stands(root: string): boolean {
     const found = this.#roots.find(({ canonical }) => canonical === root);

@@ -48,7 +48,10 @@ export interface Door {
   run(run: Run): Promise<readonly Shown[]>;
   /** Names of the tools that are offered to the model. */
   tools(session: Session): readonly string[] | Promise<readonly string[]>;
-  /** Runs an agent whose context loses the read of `a.txt` before it writes `two` to the file. */
+  /**
+   * Runs an agent whose context loses its read of `a.txt`. Then the agent writes `two` to the file.
+   * Returns the answer to that write.
+   */
   compacts?(run: Omit<Run, 'steps'>): Promise<Shown | undefined>;
   /** True if refusals carry an error flag. Some frameworks have no such flag for some tools. */
   readonly flags: boolean;
@@ -147,13 +150,13 @@ async function takeCourse(door: Door, place: Place): Promise<Course> {
   return {
     ...place,
     tools: await door.tools(session),
-    // The cast is safe: `parts` has every name.
+    // The cast is safe: `shown` was made from `parts`, which has every name.
     shown: shown as Course['shown'],
     changed,
   };
 }
 
-/** Tests that Lookfirst keeps its promises to the authors of agents in this framework. */
+/** Defines the tests that every way to use Lookfirst in a framework must pass. */
 export function conformance(door: Door): void {
   const { calls } = door;
   describe(`Lookfirst in ${door.name}`, () => {

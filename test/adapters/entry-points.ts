@@ -34,7 +34,7 @@ const session = await openSession({ roots: ['/repo'], store: 'memory:' });
 export const ai6: ToolSet6 = aiTools(session, { only: undefined });
 export const ai7: ToolSet = aiTools(currentSession);
 export const sandbox: Experimental_SandboxSession = lookfirstSandbox(session);
-// @ts-expect-error: fails if the check above accepts any type.
+// @ts-expect-error: a sandbox is not a ToolSet. If this compiles, one of the types is `any`.
 export const wrong: ToolSet = lookfirstSandbox(session);
 export const anthropic: BetaRunnableTool[] = [
   ...anthropicTools(session),

@@ -5,7 +5,7 @@ import { listRetained } from '../../src/disk/retained.ts';
 import { bench } from '../support/disk.ts';
 
 const FILES = 130_000;
-/** A file may have 65,000 hard links on some file systems. */
+/** Number of hard links to one file. Some file systems allow at most 65,000. */
 const LINKS = 50_000;
 
 it('all files of a very large folder that left the workspace are listed', () => {
@@ -14,7 +14,7 @@ it('all files of a very large folder that left the workspace are listed', () => 
   mkdirSync(folder, { recursive: true });
   for (let made = 0; made < FILES; made += 1) {
     const path = join(folder, String(made));
-    // Links are made faster than files.
+    // Make mostly hard links, because creating a link is faster than creating a file.
     if (made % LINKS === 0) writeFileSync(path, '');
     else linkSync(join(folder, String(made - (made % LINKS))), path);
   }

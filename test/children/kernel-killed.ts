@@ -1,5 +1,5 @@
-// Makes one change and is killed with SIGKILL just before one of its steps. If no step is given, it only lists the
-// steps.
+// Makes one change, and kills itself with SIGKILL just before the given step. Exits with code 3 if
+// the change has no such step.
 import { openDisk } from '../../src/disk/context.ts';
 import { Workspace } from '../../src/workspace/workspace.ts';
 import { type ChangeName, change } from '../support/changes.ts';

@@ -1,4 +1,5 @@
-// Keeps a long output of a command, larger than this process may write to a file. Sends the shown part and the files.
+// Keeps the output of a command that is longer than any file that this process may write. Sends
+// what would be shown of the output, and the names of the files that were kept.
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { KeptOutput } from '../../src/process/kept-output.ts';

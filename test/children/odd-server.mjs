@@ -39,7 +39,7 @@ const tools = {
   },
   read_several: ({ paths }) =>
     text(paths.map((path) => `${path}:\n${readFileSync(path, 'utf8')}\n`).join('\n---\n')),
-  // Accept paths in any form and under any name.
+  // These two tools accept paths in any form, under any argument name.
   read_multiple_files: (args) => text(pathsIn(args).map(readPlain).join('\n')),
   look_up: (args) => text(pathsIn(args).map(readPlain).join('\n')),
   // Shows a file with a header line in a format that no other server uses.

@@ -1,4 +1,5 @@
-// Writes its whole input into a file and passes it on: `recorder.mjs FILE COMMAND ARGS...`.
+// Usage: `recorder.mjs FILE COMMAND ARGS...`. Starts COMMAND and passes its own input on to it.
+// Also writes that input into FILE.
 import { spawn } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
 

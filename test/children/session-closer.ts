@@ -1,4 +1,5 @@
-// Opens the session that each message names, or closes it after the message `close`.
+// Each message is the name of a session, which this process opens. The message `close` closes the
+// session that was opened last.
 import type { GatedSession } from '../../src/session/gated-session.ts';
 import { Sessions, type WorkspaceOptions } from '../../src/session/sessions.ts';
 

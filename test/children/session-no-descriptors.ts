@@ -15,7 +15,8 @@ for (const free of [1, 2, 3, 4]) {
   for (const filler of fillers.splice(0, free)) closeSync(filler);
   ended.push(await session.run(`echo ${free} > a.txt`, { profile: 'undo' }).then(() => 'done', nameOf));
   for (const filler of fillers) closeSync(filler);
-  // Node reports a program that was not started in an event, after the call.
+  // If Node could not start a program, it reports that a moment later, in an event. Wait for the
+  // event.
   await wait(20);
 }
 await session.run('echo ended >> a.txt', { profile: 'undo' });

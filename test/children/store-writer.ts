@@ -1,4 +1,4 @@
-// Records as fast as it can into a shared database. Reports each acknowledged record to the parent at once.
+// Records as fast as it can into a shared database. Reports acknowledged records to the parent.
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { BARE_SIGHTING, changeEntry, effect, file } from '../store/samples.ts';
 
@@ -8,7 +8,7 @@ interface Settings {
   /** Number of records to make; 0: until it is killed. */
   readonly records: number;
   readonly announce: boolean;
-  /** Number of records per message. */
+  /** The process reports only each n-th acknowledged record. This is n. */
   readonly tellEvery: number;
 }
 

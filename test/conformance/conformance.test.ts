@@ -21,7 +21,7 @@ const PORT = /:(\d+)\/mcp/;
  * server can offer, not only the default one.
  */
 const IS_LONG = process.env['LOOKFIRST_ATTACK'] === 'long';
-/** The conformance suite needs a newer Node, which npm provides for this platform. */
+/** True on platforms for which npm offers the newer Node that the conformance suite needs. */
 const runnable = process.platform === 'linux' && ['x64', 'arm64'].includes(process.arch);
 if (!runnable)
   process.stderr.write(

@@ -29,7 +29,10 @@ export interface Victim {
   readonly context: DiskContext;
 }
 
-/** The result of our code. `shown` is what a reader received; undefined for changes. */
+/**
+ * The result of an operation by Lookfirst's code. `shown`: the text that a read returned; undefined
+ * for changes.
+ */
 export interface Done {
   readonly ok: boolean;
   readonly shown?: string;

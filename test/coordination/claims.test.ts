@@ -35,7 +35,7 @@ async function editLine(session: GatedSession, n: number, path = 'a.txt'): Promi
   return notices;
 }
 
-/** The tests of claims, which say on which files a session works, on one kind of store. */
+/** The tests of claims, on one kind of store. A claim says on which file a session works. */
 function suite(storeUrl: () => string | undefined): void {
   const desk = async (options: Partial<SessionOptions> = {}) => {
     const store = storeUrl();

@@ -137,7 +137,8 @@ describe('lookfirst log', () => {
       );
     expect(await actions('dir')).toEqual(['delete dir', 'overwrite dir/a.txt']);
     expect(await actions('dir/')).toEqual(['delete dir', 'overwrite dir/a.txt']);
-    // Another program removed this folder, so only the slash shows that it was one.
+    // Another program removed the folder `gone`, so only the slash shows that the path was a
+    // folder.
     expect(await actions('gone/')).toEqual(['overwrite gone/b.txt']);
   });
 

@@ -44,7 +44,7 @@ describe.skipIf(!hasTerminal)('the pager', () => {
   it('goes on after Ctrl-C, and the command waits for it', () => {
     const places = scratch();
     const command = [...PROGRAM, 'config'].map((word) => `'${word}'`).join(' ');
-    // The pager's parent is the command, which gets the signal as from a terminal.
+    // The pager sends SIGINT to its parent, the command, as a terminal does after Ctrl-C.
     const env = environment(places, { PAGER: `kill -INT $PPID; sleep 0.3; ${MARK}` });
     const line = `stty rows 10 cols 100; ${command}; echo "exit $?"`;
     const options = { cwd: places.root, env, encoding: 'utf8' } as const;

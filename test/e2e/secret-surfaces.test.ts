@@ -10,7 +10,7 @@ import { type Scratch, scratch } from '../support/tree.ts';
 import { viewed } from '../support/viewed.ts';
 
 const here = await sandboxHere();
-/** `npm run attack` shows each change in every way, `npm test` in one of them. */
+/** `npm run attack` tests every way to show each change. `npm test` tests one way for each change. */
 const IS_LONG = process.env['LOOKFIRST_ATTACK'] === 'long';
 
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -102,7 +102,7 @@ function plant(root: string): Readonly<Record<string, Planted>> {
 
 const textOf = (lines: string): string => `# note one\n${lines}\n# note two\n# note three\n`;
 
-/** The outputs that quote lines with secrets, so that a mask must be visible in each of them. */
+/** The outputs that quote lines with secrets. Each of them must contain a mask. */
 const MASKED = [
   'read page STALE search blame diff hook rewind viewer'.split(' '),
   ['batch of reads', 'dry run', 'refused undo', 'undo preview'],

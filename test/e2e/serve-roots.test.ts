@@ -10,7 +10,10 @@ const COMMAND = join(import.meta.dirname, '../../dist/bin/lookfirst.js');
 
 type Era = 'legacy' | 'modern';
 
-/** A server started without a folder, in `cwd`, for a client with these roots. */
+/**
+ * Starts a server in the folder `cwd` and connects a client that reports these roots. `args`:
+ * further arguments of the server.
+ */
 async function connect(
   era: Era,
   roots: { list: readonly string[] } | undefined,

@@ -45,7 +45,7 @@ await describePostgres('a PostgreSQL that fails', (server) => {
     await ok(session.read('a.txt'));
     relay.frozen = true;
     const writing = faultOf(session.write('a.txt', WRITTEN));
-    // Read at once: a read long after the last note that could be written is not noted.
+    // Read now. After the store has failed for a minute, it no longer accepts the records of reads.
     const read = await ok(session.read('b.txt'));
     expect(read).toMatchObject({ text: expect.stringContaining('b.txt') });
     expect(read.notices).toBeUndefined();
@@ -137,7 +137,8 @@ await describePostgres('a PostgreSQL that fails', (server) => {
     await ok(session.read('a.txt'));
     let done = 0;
     let n = 1;
-    // Every third write is left alone. On a slow machine, every other write may be cut.
+    // Let every third write pass uncut, so that some writes succeed. On a slow machine, all others
+    // may fail.
     const cutting = setInterval(() => n % 3 > 0 && relay.cut(), 120);
     for (; n <= 60; n++) {
       // If the connection is cut three times in a row, the write fails. `agrees` below checks what
@@ -165,8 +166,8 @@ await describePostgres('a PostgreSQL that fails', (server) => {
     const frozen = db.query('select 1').catch((error: unknown) => error);
     await setTimeout(700);
     const first = arrives('first');
-    // The driver gives up the connection when a query times out, and reports this for the other
-    // queries a moment later.
+    // When a query times out, the driver gives up the connection. It reports this to the other
+    // queries on that connection a moment later.
     expect(await frozen).toMatchObject({ reason: 'unanswered' });
     relay.frozen = false;
     await Promise.all([arrives('second'), first]);

@@ -21,7 +21,8 @@ const PGBOUNCER = '/usr/sbin/pgbouncer';
 async function preparedBy(url: string): Promise<readonly unknown[]> {
   const db = await PostgresConnection.open(url);
   onTestFinished(() => db.close());
-  // The first query opens the connection, which then detects whether a pooler is in between.
+  // The first query opens the connection. The connection then detects whether there is a pooler
+  // between it and the server.
   await db.query('select 1');
   await db.query('select 1');
   for (const value of ['a', 'b']) await db.repeat('again', 'select $1::text as text', [value]);

@@ -41,8 +41,8 @@ const act: fc.Arbitrary<Act> = fc.oneof(
 );
 
 /**
- * Checks many random conversations. The known lines must include every line that the model
- * certainly knows. The model must have been shown, or have written, each known line.
+ * Checks many random conversations. Lookfirst must find every line that the model certainly knows.
+ * It must find no line that the model was never shown and has not written.
  */
 export function checkEdits(runs: number): void {
   const growth = fc.tuple(text, fc.array(act, { minLength: 1, maxLength: 8 }));

@@ -35,7 +35,7 @@ type EventStep =
   | { readonly do: 'rewind'; readonly before: string }
   /** The oldest results are cleared. */
   | { readonly do: 'clear'; readonly count: number }
-  /** An existing result is cleared. */
+  /** The result of the call `id` is cleared. */
   | { readonly do: 'blank'; readonly id: string }
   | { readonly do: 'enter'; readonly directory: string };
 

@@ -15,7 +15,8 @@ it('a clean-up while a shell command is announced leaves the bytes that the comm
   onTestFinished(() => sessions.close());
   const session = await sessions.session('agent');
   const { store, images } = sessions.world;
-  // Bytes that an earlier command could have destroyed. No change needs them, so a clean-up removes them.
+  // Store these bytes in advance, as the hook before an earlier command would. No recorded change
+  // needs them, so a clean-up may remove them.
   await images.keepBytes(bytes, fingerprint);
   const record = store.record.bind(store);
   store.record = async (writes) => {

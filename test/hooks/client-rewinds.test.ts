@@ -200,7 +200,10 @@ describe('a rewind of Codex, which continues in a new file', () => {
   });
   const tick = () => new Promise((resolve) => setTimeout(resolve, 5));
 
-  /** Reads a.txt, then b.txt in a turn that is cut off. Returns the verdicts of writes to a.txt and b.txt. */
+  /**
+   * Reads a.txt, then b.txt in a turn that the rewind removes. Returns the verdicts on writes to
+   * a.txt and to b.txt.
+   */
   async function verdicts(thread: string, folder = places.base): Promise<readonly unknown[]> {
     const first = join(places.base, 'rollout-1-s.jsonl');
     let records = 0;

@@ -77,7 +77,8 @@ describe('the permissions of a tracked file that the session has not seen', () =
   });
 
   it('stay as they are when a command is undone', async () => {
-    // A script, because hooks deny a command line that certainly changes an unread file.
+    // Put the edit into a script, because hooks deny a command line that certainly changes an
+    // unread file.
     writeFileSync(join(places.outside, 'edit'), 'sed -i s/one/two/ a.txt');
     await new Hooked(places).shell(`sh ${join(places.outside, 'edit')}`);
     expect(readFileSync(path('a.txt'), 'utf8')).toBe('two\n');

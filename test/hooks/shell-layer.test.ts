@@ -230,7 +230,8 @@ describe.skipIf(here === undefined)("Claude Code's shell on a layer", () => {
 
   it('a command that no sandbox can run is recorded from the before-images', async () => {
     await bash({ command: 'cat a.txt' });
-    // A command on a layer does not see the state folder, so none can start there.
+    // A layer hides the state folder. So a command that starts in the state folder cannot run on a
+    // layer.
     const cwd = join(places.home, 'bin');
     const ran = await bash({ command: `echo two > ${join(places.root, 'a.txt')}`, cwd });
     expect([ran.code, ran.stderr, text('a.txt')]).toEqual([0, '', 'two\n']);

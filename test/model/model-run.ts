@@ -171,8 +171,8 @@ class Model {
       current.every((each) => each === line || seen.has(each)) &&
       (known?.seen.has(line) ?? false) &&
       (carried || known?.partial !== true);
-    // The session has seen every line of the text from before its edit, so it knows that text
-    // whole.
+    // Before its edit, the session had seen every line of the file. So the reference records that
+    // the session has seen this old text as a whole.
     if (wasWhole) reference.sawWhole(file, current);
     if (seen.size > 0 || (known?.seen.size ?? 0) > 0) seen.add(next);
     reference.known.set(file, { base: after, seen, refused: undefined, partial: !wasWhole });

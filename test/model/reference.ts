@@ -5,7 +5,7 @@
 export class ReferenceSession {
   /** File name → what the session knows. */
   readonly known: Map<string, Knowledge> = new Map();
-  /** Contents of files that were known whole at some time, and not forgotten since. */
+  /** Contents of files that the session knew completely at some time and has not forgotten since. */
   readonly #whole = new Set<string>();
 
   knowledge(file: string): Knowledge {

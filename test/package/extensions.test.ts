@@ -23,8 +23,8 @@ function hooksOf(client: ClientName, script: string): string {
     const [, event = ''] = at;
     hooks[event] = [...(hooks[event] ?? []), item];
   }
-  // The tools of a plugin's server have a longer prefix. Widen the pattern, so that it matches
-  // both.
+  // The tools of a plugin's server have a longer prefix. Widen the pattern, so that it matches the
+  // short and the long prefix.
   return `${JSON.stringify({ hooks }, null, 2)}\n`.replaceAll('mcp__lookfirst__', 'mcp__.*lookfirst__');
 }
 

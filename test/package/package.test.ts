@@ -27,7 +27,8 @@ describe('the package', () => {
   });
 
   it('has a manual page with every command and its flags', () => {
-    // `npm install -g` ignores a manual page that is not in a list.
+    // The field `man` must be an array: `npm install -g` ignores a manual page that is given as a
+    // string.
     const { man } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as { man: unknown };
     expect(man).toEqual(['./dist/man/lookfirst.1']);
     const page = readFileSync(join(project, 'dist/man/lookfirst.1'), 'utf8');

@@ -3,7 +3,7 @@ export interface PostgresServer {
   /** The folder of the socket. */
   readonly folder: string;
   readonly socket: string;
-  /** The URL of a schema; a new one each time unless `name` is given. */
+  /** The URL of a database schema. Without `schema`, each call returns the URL of a new schema. */
   url(schema?: string): string;
   /** Ends the server at once, as a power cut would, without waiting for clients. */
   kill(): Promise<void>;
@@ -13,7 +13,7 @@ export interface PostgresServer {
 }
 
 export interface ServerOptions {
-  /** `on`: a commit waits for the disk. For measurements. */
+  /** `on`: a commit waits for the disk, as in real use. Only benchmarks need this. Default: `off`. */
   readonly fsync?: 'on' | 'off';
   /**
    * The server also listens on this port of 127.0.0.1, for encrypted connections with a password. Its certificate is

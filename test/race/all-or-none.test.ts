@@ -66,8 +66,9 @@ describe.skipIf(!canMount)('a change of many files on a disk that fills up (need
   const cases = CHANGES.flatMap((change) =>
     ROOMS.flatMap((room, at) => STATES.map((state, other) => ({ change, room, state, at, other }))),
   );
-  // The cases of the short run, all with our state on the same disk. Middle amount: every change.
-  // Enough space: only changes in `CONTROLS`.
+  // The cases of the short run. All of them have the state folder on the same disk. Every change is
+  // made with the middle amount of space. The changes in `CONTROLS` are also made with enough
+  // space.
   const isShort = ({ change, at, other }: (typeof cases)[number]): boolean =>
     other === 0 && (at === 1 || (at === 2 && CONTROLS.includes(change)));
   it.each(cases.filter((each) => IS_LONG || isShort(each)))(

@@ -18,7 +18,10 @@ const TEMP: readonly (readonly [CommitStep, State])[] = [
   ['temp-sync', 'old'],
 ];
 
-/** The tree after the next start, for each step before which the process was killed. */
+/**
+ * For each kind of change and commit, its steps in order. Each step has the state of the tree after
+ * the process was killed just before this step and Lookfirst was started again.
+ */
 const ROWS: readonly (readonly [ChangeName, Kind, readonly (readonly [CommitStep, State])[]])[] = [
   ['create', 'exchange', [...TEMP, ['publish', 'old'], ['folder-sync', 'new']]],
   [

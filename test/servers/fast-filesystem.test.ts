@@ -14,7 +14,8 @@ const SERVER = await toolIn('servers', 'fast-filesystem-mcp/dist/index.js');
 const read = (path: string) => readFileSync(path, 'utf8');
 
 async function open() {
-  // The server works in few folders; those for temporary files on the disk are among them.
+  // The server accepts only a few folders. The folder for temporary files on the disk is one of
+  // them.
   const root = scratch(ON_DISK);
   const path = join(root, 'a.txt');
   writeFileSync(path, 'one\ntwo\nthree\n');

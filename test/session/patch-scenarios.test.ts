@@ -214,7 +214,7 @@ describe("edits in the shapes of opencode's cases", () => {
     await ok(t.session.read('a.ts'));
     const outcome = t.session.edit('a.ts', [{ oldString, newString }]);
     if (/^[A-Z_]+$/.test(after)) {
-      // If the table has no text for a row, it has a refusal code.
+      // In this row, `after` is the code of the expected refusal, not a text.
       await refusal(outcome, after as RefusalCode);
       expect(t.text('a.ts')).toBe(before);
     } else {

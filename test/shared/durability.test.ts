@@ -97,7 +97,7 @@ it.skipIf(!canTrace)('full records a change only after the names, the image and 
 it.skipIf(!canTrace)('a replacement whose name cannot be synced is taken back', async () => {
   const { root, home } = scratch();
   writeFileSync(join(root, 'a.txt'), 'one\n');
-  // Every sync of the folder fails, also while the replacement is taken back.
+  // Every sync of the folder fails, also while Lookfirst reverts the replacement.
   const failing = ['strace', '-f', '-o', '/dev/null', '-P', root, '-e', 'inject=fsync:error=EIO'];
   const options = { roots: [root], home, session: 's', policy: { durability: 'full' } };
   const child = await startChild('session-remote', options, failing);

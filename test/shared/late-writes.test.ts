@@ -18,7 +18,8 @@ interface Replaced extends Desk {
 
 /**
  * A file that the session has replaced. `read`: the session had read the old bytes. `by proof`: the
- * session passed their revision instead, so the state folder holds only one copy of them.
+ * session passed the revision of the old bytes instead, so the state folder holds only one copy of
+ * the old bytes.
  */
 async function replaced(how: 'read' | 'by proof' = 'read', home?: string): Promise<Replaced> {
   const t = await desk({ session: 'ann', ...(home === undefined ? {} : { home }) });

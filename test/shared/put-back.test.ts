@@ -87,8 +87,8 @@ describe.each(SCENES)('$title that fails after another program took one of its n
     await expect(scene.change(t.ann)).rejects.toMatchObject({ code: 'IO_FAILED' });
     expect(readFileSync(file, 'utf8')).toBe('by hand');
 
-    // Before a change of a file, the gate records the outcome of an earlier change of it that
-    // failed.
+    // Before the gate changes a file, it records the outcome of an earlier, failed change of that
+    // file.
     await t.ann.move(scene.taken, 'aside');
     expect(await t.sessions.world.store.pending()).toEqual([]);
     const entries = await t.sessions.world.store.entries({ kinds: ['change'], order: 'oldest' });

@@ -2,7 +2,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { type Desk, desk, ok } from '../support/desk.ts';
 import { treeOf } from '../support/tree.ts';
 
-/** A workspace whose keys ignore case, as on macOS. The file system below it does not. */
+/** A workspace whose keys ignore case, as on macOS. The file system itself distinguishes case. */
 async function caseless(): Promise<Desk> {
   const { platform } = process;
   Object.defineProperty(process, 'platform', { value: 'darwin' });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { desk, ok } from '../support/desk.ts';
 
-/** Enough files for a folder that an undo restores or removes by one rename. */
+/** With this many files in a folder, an undo restores or removes the folder by one rename. */
 const MANY = 20;
 
 describe('undo in a root inside another root', () => {

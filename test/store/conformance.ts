@@ -16,7 +16,7 @@ import {
   sessionRecord,
 } from './samples.ts';
 
-/** The rules for every store. `open` returns an empty store each time. */
+/** Tests the rules that every store must keep. `open` returns an empty store each time. */
 export function storeConformance(name: string, open: () => Promise<Store>): void {
   describe(`${name} keeps the contract of stores:`, () => {
     let store: Store;

@@ -32,8 +32,8 @@ export class SmallWorld {
 
   /**
    * Executes a plan, and throws if the tree differs from what the plan expects. Records no steps
-   * without effect. If a parent folder is missing, `made` creates it, and `there` throws, because
-   * the plan should have created it.
+   * without effect. `above` says what happens if a parent folder is missing. `made`: the folder is
+   * created. `there`: throws, because the plan should have created it.
    */
   follow(plan: UndoPlan, session: string, above: 'made' | 'there' = 'there'): string | undefined {
     for (const { lookAt, expect, restore } of plan.steps)

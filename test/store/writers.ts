@@ -40,7 +40,10 @@ export function killedWriters({ rounds, writers }: { rounds: number; writers: nu
   });
 }
 
-/** Lets writers record at the same time on one database, each building on its own last record. */
+/**
+ * Lets writers record at the same time on one database. Each writer adds 1 to a count in its own
+ * earlier sighting, so that a lost record shows in the sum.
+ */
 export function interleavedWriters({ records, writers }: { records: number; writers: number }): void {
   it(`${writers} × ${records} records interleaved: none is lost, duplicated or outside the chain`, async () => {
     const file = join(scratch().home, 'state.db');

@@ -21,7 +21,10 @@ interface Start {
   readonly files?: Readonly<Record<string, string>>;
 }
 
-/** A real agent program: how its model asks for its own tools, and how its user starts it for one prompt. */
+/**
+ * A real agent program: the calls with which its model uses the program's tools, and the command
+ * that starts the program with one prompt.
+ */
 export interface AgentProgram {
   /** The program's name in `lookfirst init`. */
   readonly name: string;
@@ -35,8 +38,9 @@ export interface AgentProgram {
 }
 
 /**
- * Part of the name of the packages that contain an executable. An install script would link it into
- * `.bin`, but the tests run no install scripts.
+ * This machine's part in package names. Some programs have a package with an executable for each
+ * platform. An install script would link the executable into `.bin`, but the tests run no install
+ * scripts.
  */
 const PLATFORM = `${process.platform}-${process.arch}`;
 

@@ -33,7 +33,7 @@ export function inBrowser(): (url: string, expected?: RegExp) => Promise<Page> {
     browser = await finder.launchChromium(program ?? '');
     // Reduce motion: an animation would be drawn sixty times a second while tests wait.
     context = await browser.newContext({ viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' });
-    // Like the tests' own limits: much time, for busy machines.
+    // Allow much time, as the tests' own limits do, because the machine may be busy.
     context.setDefaultTimeout(100_000);
     // Keep one tab open: closing the last tab would close the window.
     await context.newPage();

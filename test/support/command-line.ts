@@ -87,7 +87,8 @@ export async function lookfirst(
         runProxy: () => Promise.reject(new Error('runs as a process')),
         runViewer: () => Promise.reject(new Error('runs as a process')),
       });
-  // A hook may leave this process in the workspace, which the test removes at its end.
+  // A hook may have made the workspace the current folder of this process. Go back to the former
+  // folder, because the test removes the workspace at its end.
   process.chdir(folder);
   return { code, stdout: stdout.text(), stderr: stderr.text() };
 }

@@ -6,7 +6,7 @@ export interface CreateTally {
   readonly names: number;
   /** Names that several processes report as created. */
   readonly doubles: number;
-  /** Names that no process created. */
+  /** Names that no process reports as created. */
   readonly orphans: number;
   /** Files that another process found incomplete. */
   readonly halves: number;

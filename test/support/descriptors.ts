@@ -32,7 +32,10 @@ const REFUSED = [
   'd/key.pem',
 ];
 
-/** Makes `count` operations fail, in every known way. */
+/**
+ * Makes `count` operations fail, in every known way. Returns the number of open descriptors before
+ * and after them, and the number of operations that failed.
+ */
 export async function failMany(count: number): Promise<{ before: number; after: number; failed: number }> {
   const tree = [
     'f: text',

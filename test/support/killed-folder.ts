@@ -31,7 +31,7 @@ export interface FolderKills {
 
 /**
  * Kills a process while it undoes a change that made a large folder. Each round kills it a bit
- * later, at last after the time that a whole undo takes. `naive` is a control that removes the
+ * later. The last rounds wait longer than a whole undo takes. `naive` is a control that removes the
  * folder without Lookfirst: some kills must leave the folder half removed.
  */
 export async function killFolderUndos(rounds: number, work: 'undo' | 'naive'): Promise<FolderKills> {

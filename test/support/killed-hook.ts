@@ -19,10 +19,10 @@ export interface KilledRounds {
 }
 
 /**
- * A client reads and overwrites a file. Each round kills the hook process before or after the call,
- * at another moment. If the hook before the call was killed, the client makes the change only in
- * rounds in which it fails open. Afterwards the file must be old or new, and the journal must say
- * which.
+ * A client reads and overwrites a file. Each round kills the hook process that runs before the
+ * overwrite, or the one after it, at another moment. If the first hook was killed, the client fails
+ * open in every second of these rounds: it makes the change without an answer. Afterwards the file
+ * must be old or new, and the journal must say which.
  */
 export async function killHooks(
   places: Scratch,

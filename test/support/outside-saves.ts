@@ -43,8 +43,8 @@ interface Lost {
 
 const AGENTS = 3;
 /**
- * Maximum time between the notice about an overwritten save and the moment when its program misses
- * the save. A busy program misses it seconds later.
+ * Maximum time between the notice about an overwritten save and the moment when the outside program
+ * finds that its save is gone. On a busy machine, this takes seconds.
  */
 const NOTED_MS = 10_000;
 

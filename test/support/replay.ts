@@ -359,7 +359,10 @@ class Run {
     }
   }
 
-  /** Counts a refusal of the content itself (such as a placeholder) by its code, and makes the change outside. */
+  /**
+   * Counts a refusal of the content itself (such as a placeholder) by its code. Then makes the
+   * change as another program would.
+   */
   #gaveUp(change: FileChange, next: string, { code }: Refusal): void {
     this.tally.codes[`${code} (content)`] = (this.tally.codes[`${code} (content)`] ?? 0) + 1;
     this.#outside(change, Buffer.from(next));

@@ -20,7 +20,7 @@ export interface Counts {
   readonly notices: string[];
 }
 
-/** A task: one more line in one function of one file. */
+/** A task: to add one line to one function of one file. */
 export interface Task {
   readonly file: string;
   readonly fn: number;
@@ -157,7 +157,7 @@ export class ScriptedAgent {
 /** One turn of an agent, with the text of its file as the agent knows it. */
 interface Desk {
   text: string;
-  /** True if the agent received a notice in this turn. */
+  /** True if a notice in this turn said that another session works on the file. */
   told: boolean;
 }
 

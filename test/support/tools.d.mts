@@ -11,8 +11,11 @@ export function toolIn(
 /** Installs the packages of a folder, as its lock file pins them. */
 export function install(cwd: string): Promise<void>;
 
-/** Runs `work` in one process of a test run at a time. */
+/** Runs `work`. Other processes of the test run that call this with the same `name` wait meanwhile. */
 export function alone<T>(name: string, work: () => T | Promise<T>): Promise<T>;
 
-/** The environment for npm, with the certificates that its registry may need and other programs of the tests do not get. */
+/**
+ * The environment for npm. It has the certificates that the registry may need. Other programs of
+ * the tests run without them.
+ */
 export function npmEnvironment(): NodeJS.ProcessEnv;

@@ -8,7 +8,7 @@ export function toolIn(folder, file) {
   const cwd = join(import.meta.dirname, '..', folder);
   const path = join(cwd, 'node_modules', file);
   return alone(folder, async () => {
-    // Look only while no other process installs: its files appear one by one.
+    // Check this under the lock: while another process installs, files appear one by one.
     if (!existsSync(path)) await install(cwd);
     return path;
   });
@@ -23,7 +23,7 @@ export async function install(cwd) {
 
 export async function alone(name, work) {
   const { TEST_DISK } = process.env;
-  // Only test runs have several processes.
+  // Outside a test run there is only one process, so no lock is needed.
   if (TEST_DISK === undefined) return work();
   const lock = join(TEST_DISK, `lock-${name}`);
   while (!isTaken(lock)) await setTimeout(50);

@@ -71,8 +71,8 @@ describe.skipIf(!hasBrowser)('the page', () => {
     const t = await desk({ session: 'coder' });
     const page = await open((await viewed(t)).url);
     await page.waitForSelector('.live.on');
-    // The entry is recorded while the filter's request waits here, so the page gets it twice: at
-    // once, and in the answer.
+    // The entry is recorded while the request of the filter waits here. So the page gets the entry
+    // twice: as a live update, and in the answer to the request.
     let pass = (): void => {};
     const passed = new Promise<void>((resolve) => {
       pass = resolve;

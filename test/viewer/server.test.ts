@@ -297,7 +297,8 @@ describe('the viewer undoes', () => {
   });
 
   it('a link, and not the file that the link leads to', async () => {
-    // Without a time limit for git, because a loaded machine may need more than three seconds.
+    // `git` removes the time limit for git. The default of three seconds may be too short on a
+    // loaded machine.
     const t = await desk({ session: 'coder', policy: { hooks: { snapshot: 'git' } } });
     const change = await t.session.announceCommand('ln -s', { call: 'c1' });
     await t.put('real.txt', 'one\n');

@@ -90,7 +90,8 @@ const WITH_PASSWORD = /^\w+:\/\/[^/?#@]*:[^/?#@]*@|[?&]password=/i;
 /**
  * The variables that our entry must contain, because the client does not pass them on: the state
  * folder and the store. Without them, the server and the `lookfirst` command would use different
- * records. `forwards` names the store's variable if its value contains a password.
+ * records. If the store's value contains a password, it must not be in the file. The entry then
+ * only names the variable (`forwards`).
  */
 export function withheldBy(client: Client, places: ClientPlaces): Pick<Launch, 'env' | 'forwards'> {
   const { platform, home: homeFolder, env } = places;
@@ -121,12 +122,15 @@ export function settingsDir(places: ClientPlaces): string {
   return xdgDir(places);
 }
 
-/** Claude Code's folder for the user's settings. `CLAUDE_CONFIG_DIR` moves it, and `.claude.json` into it. */
+/** Claude Code's folder for the user's settings: `CLAUDE_CONFIG_DIR` if it is set, else `~/.claude`. */
 export function claudeDir(places: ClientPlaces): string {
   return places.env['CLAUDE_CONFIG_DIR'] || joined(places, places.home, '.claude');
 }
 
-/** Claude Code's file with the user's servers and the state of each project. */
+/**
+ * Claude Code's file with the user's servers and the state of each project. It is in
+ * `CLAUDE_CONFIG_DIR` if that is set, else in the home folder.
+ */
 export function claudeFile(places: ClientPlaces): string {
   return joined(places, places.env['CLAUDE_CONFIG_DIR'] || places.home, '.claude.json');
 }

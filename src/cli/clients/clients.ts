@@ -196,7 +196,7 @@ interface ReadyConfiguration {
 /** The text to paste into each client's configuration, to connect to a running server or to start one. */
 export function readyConfigurations({ dir, http }: { readonly dir: string; readonly http: Remote }): string {
   const connect = CLIENT_NAMES.map((name) => {
-    // Give each client a name in the URL, because nothing is remembered between the calls of a client without a name.
+    // Name each client in the URL: our server remembers nothing between calls of a nameless client.
     const named = { ...http, url: `${http.url}/${name}` };
     const text = block(configurationFor(name, { dir, platform: process.platform, http: named }));
     return name === 'codex' ? `${text}\n    # and start Codex with LOOKFIRST_TOKEN=${http.token}` : text;

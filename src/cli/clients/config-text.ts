@@ -131,8 +131,8 @@ function tomlEntry(entry: JsonEntry): TomlEntry {
 
 /**
  * Appends the entry as its own table, or updates our existing entry. Another server of the same
- * name stays unchanged. A line break after the new table, or its absence, shows `removeTomlEntry`
- * how the former text ended.
+ * name stays unchanged. The new text ends with a line break if the old text did. From that,
+ * `removeTomlEntry` knows how the old text ended.
  */
 export function putTomlEntry(text: string | undefined, place: TomlPlace, entry: TomlEntry): EditedConfig {
   if (text === undefined) return edited(newTomlFile(place, entry));
@@ -159,7 +159,7 @@ export function putTomlEntry(text: string | undefined, place: TomlPlace, entry: 
   });
 }
 
-/** Removes the entry's tables, and the file if it never held anything else. */
+/** Removes the entry's tables. Removes the file too (undefined text) if `putTomlEntry` created it. */
 export function removeTomlEntry(text: string, place: TomlPlace): EditedConfig {
   return withTables(text, (tables) => {
     const own = tables.filter(({ path }) => path[0] === place.servers && path[1] === place.name);
@@ -239,8 +239,9 @@ function tableOf(tables: readonly TomlTable[], path: readonly string[]): TomlTab
 }
 
 /**
- * The offset at which the file defines its servers, or this server, as an array of tables or an
- * inline table. No table can be added to these forms. Undefined if the file uses neither.
+ * The offset at which the file defines its servers, or this server, in another form than the table
+ * `[servers.name]`: an array of tables, an inline table or a dotted key. Such a table cannot be
+ * added beside these forms. Undefined if the file uses none of them.
  */
 function elsewhereIn(tables: readonly TomlTable[], { servers, name }: TomlPlace): number | undefined {
   const array = tables.find(({ path, isArray }) => isArray && path[0] === servers);
@@ -307,7 +308,7 @@ function tomlCommand(text: string, { servers, name }: TomlPlace): CommandNodes |
   return table === undefined ? undefined : commandOf(text, table);
 }
 
-/** The environment variables that the entry sets, and those it passes on by name. */
+/** The environment variables that the entry sets (`env`), and those that it only names (`forwards`). */
 export function tomlEnvironment(text: string, { servers, name }: TomlPlace): EntryEnvironment {
   const tables = scanToml(text);
   const table = tableOf(tables, [servers, name]);

@@ -18,7 +18,7 @@ import { CLIENTS } from './clients.ts';
 import { readConfig, writeConfig } from './config-file.ts';
 import { type ConfigureRequest, configureClient, reportText } from './configure.ts';
 
-/** A user with a home folder and a project. */
+/** Makes a home folder and a project, and returns functions that configure clients there. */
 function person() {
   const { root: project, home } = scratch();
   const request = (

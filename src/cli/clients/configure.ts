@@ -47,7 +47,7 @@ interface HookRequest {
   readonly shell: 'layer' | 'images';
 }
 
-/** The result for one file, or its preview. */
+/** What happened to one file. In a dry run: what would happen to it. */
 export type ConfigureReport =
   | {
       readonly ok: true;
@@ -230,7 +230,8 @@ interface ChangeOptions {
   readonly added?: (text: string | undefined) => readonly string[];
   /**
    * Treatment of a file that cannot be read or parsed. `report` (default): the plan fails. `skip`:
-   * the plan ignores the file, unless it contains our name or `init` has recorded additions to it.
+   * the plan ignores an unreadable file if `init` has no record of it, and a file with a syntax
+   * error if it does not contain our name.
    */
   readonly broken?: 'skip' | 'report';
 }
@@ -300,7 +301,7 @@ class Plan {
   }
 }
 
-/** Runs a step that takes a change back. Its failure is ignored: the original error is reported. */
+/** Runs a step that reverts a change. Ignores its errors, because the caller reports the original error. */
 function attempt(step: () => void): void {
   try {
     step();
@@ -310,8 +311,8 @@ function attempt(step: () => void): void {
 }
 
 /**
- * The content that a full `remove` restores: that of the file before the first `init`. Undefined
- * for other requests, or if the user has changed the file since `init`.
+ * The file's content before the first `init`, which `remove` restores. Undefined if the user has
+ * changed the file since `init`, or if the request is `init` or removes only one proxy.
  */
 function formerOf({ action, proxy, former }: ConfigureRequest, file: ConfigFile): EditedConfig | undefined {
   if (action !== 'remove' || proxy !== undefined) return undefined;

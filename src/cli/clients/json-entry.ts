@@ -22,8 +22,9 @@ const NEW_STYLE: JsonStyle = { eol: '\n', unit: '  ' };
 
 /**
  * Adds an entry, or updates the keys of our own entry. Another server of that name is not touched.
- * The white space after a brace shows `removeJsonEntry` what was there before: none in an object
- * that was empty, a line break in a new object, a space in a file that was blank.
+ * From the white space after an opening brace, `removeJsonEntry` later knows what to restore. No
+ * white space: the object was there and empty. A line break: the object is new. A space: the file
+ * was blank.
  */
 export function putJsonEntry(text: string | undefined, place: EntryPlace, entry: JsonEntry): EditedConfig {
   if (text === undefined) return edited(newJsonFile(place, entry));
@@ -286,7 +287,10 @@ function jsonCommandOf(entry: MemberNode): CommandNodes | undefined {
   return { kind: 'split', command, args, missing: { at: command.to, lead: ', "args": ' } };
 }
 
-/** Environment variables of a server entry: those it sets, and those it passes on by name. */
+/**
+ * Environment variables of a server entry. `env`: those that the entry sets. `forwards`: those that
+ * it only names, so that the client passes its own values to the server.
+ */
 export interface EntryEnvironment {
   readonly env: Readonly<Record<string, string>>;
   readonly forwards: readonly string[];

@@ -25,8 +25,8 @@ export function styleOf(text: string): JsonStyle {
 }
 
 /**
- * Formats objects over several lines and arrays on one. `indent` is that of the line in which the
- * value begins.
+ * Formats objects over several lines and arrays on one line. `indent`: the indentation of the line
+ * in which the value begins.
  */
 export function pretty(value: JsonValue, style: JsonStyle, indent: string): string {
   if (!isObject(value) || Object.keys(value).length === 0) return compact(value);

@@ -7,7 +7,7 @@ export interface Launch {
   readonly args: readonly string[];
   /** Variables that the entry sets. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Variables that the entry passes on by name, so that their values are not in the file. */
+  /** Variables that the entry only names. The client passes its own values, so they are not in the file. */
   readonly forwards?: readonly string[];
 }
 

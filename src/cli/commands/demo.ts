@@ -137,7 +137,7 @@ interface Play {
 interface DemoScene {
   readonly title: string;
   readonly promise: string;
-  /** True if the promise held. */
+  /** Makes the calls. Resolves to true if the promise held. */
   play(play: Play): Promise<boolean>;
 }
 

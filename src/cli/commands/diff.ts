@@ -80,7 +80,7 @@ async function chosen(
   return entries;
 }
 
-/** Selects the files of `--path`: a change of several files may touch others, too. */
+/** Returns a test for files under `--path`. A selected change may also have touched other files. */
 function isWanted(cli: Cli, { path }: DiffFlags): (effect: NetEffect) => boolean {
   if (path === undefined) return () => true;
   const { key } = canonicalPath(cli.cwd, path);

@@ -82,7 +82,7 @@ const LONGEST_NAME = 'claude-code hooks'.length;
 function lineOf(cli: Cli, { name, status, message }: DoctorCheck): string {
   const { colours } = cli.terminal;
   const paint = { ok: colours.green, warn: colours.yellow, fail: colours.red }[status];
-  // A message may contain words from the configuration of a foreign project.
+  // Escape control characters: a message may quote the configuration of a foreign project.
   return `${paint(status.padEnd(4))}  ${name.padEnd(LONGEST_NAME)}  ${harmless(message)}`;
 }
 
@@ -94,7 +94,7 @@ async function checkRipgrep(cli: Cli): Promise<DoctorCheck> {
   }
 }
 
-/** Checks whether commands can run in a sandbox. Everything else works without one. */
+/** Checks whether commands can run in a sandbox. If not, only warns: nothing else needs a sandbox. */
 async function checkCommands(cli: Cli, flags: StateFlags, stage: Stage): Promise<DoctorCheck> {
   try {
     const { ok: works, message } = await canRunCommands(cli, flags, stage.state);

@@ -157,8 +157,8 @@ function reportText({ dryRun, removed, packed, before, after, late, entriesKept 
 }
 
 /**
- * The line about refused commands and long outputs that `gc` deleted because they had expired.
- * Empty if there were none.
+ * The line about expired data of commands that `gc` removes: the kept writes of refused commands
+ * (`layers`) and stored long outputs. Empty if there is none.
  */
 function commandLines({ layers, outputs }: CleanUpReport['removed']['commands']): readonly string[] {
   if (layers === 0 && outputs === 0) return [];

@@ -69,7 +69,10 @@ Examples:
   lookfirst sessions compacted agent-7
   lookfirst sessions --all --json`;
 
-/** Refuses a change with `--read-only`, and forgetting if an agent started the command. */
+/**
+ * Refuses every action but `list` if `--read-only` is given. Refuses `forget` if an agent started
+ * the command. Returns the exit code of the refusal, or undefined if the command may continue.
+ */
 async function refuse(cli: Cli, action: Action, flags: SessionsFlags): Promise<ExitCode | undefined> {
   if (action === 'list') return undefined;
   const refused = await refuseReadOnly(cli, flags);

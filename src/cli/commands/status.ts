@@ -116,8 +116,9 @@ async function status(cli: Cli, path: string | undefined, flags: StatusFlags): P
 }
 
 /**
- * The folders in `folders` that contain the file, if no root in `existing` does. A session may have
- * read the file before it moved its root into a subfolder.
+ * The folders in `folders` that contain the file at `path`; empty if a root in `existing` already
+ * contains it. The command opens them as roots too: a session may have read the file at a time when
+ * the session's root was an outer folder.
  */
 function foldersAround(
   cli: Cli,

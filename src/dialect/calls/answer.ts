@@ -10,7 +10,7 @@ export interface Answer {
   /**
    * True if the host states whether a call of its tools succeeded, or reports only successful ones.
    * Otherwise a read must prove its success by the form of its text, for example by line numbers.
-   * Says nothing about the exit code of a command.
+   * This flag says nothing about the exit code of a command.
    */
   readonly flagged: boolean;
   /** The text blocks that the model was given; undefined if they were not recorded. */

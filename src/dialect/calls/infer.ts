@@ -36,7 +36,8 @@ const COMMAND = names('command cmd script shellcommand');
 /**
  * Guesses the effect of a call from its arguments, the tool's name and its annotations. Only clear
  * cases count as changes, for example a path with content, or an old and a new text. Any other path
- * only has to be inside the workspace.
+ * counts as read if the tool clearly only reads. Otherwise the path only has to be inside the
+ * workspace.
  */
 export function inferRules(tool: ToolTraits, args: JsonRecord): Inference {
   const tendency = tendencyOf(tool.name);
@@ -52,9 +53,15 @@ export function inferRules(tool: ToolTraits, args: JsonRecord): Inference {
 
 /** Objects within objects are searched up to this depth. */
 const MAX_DEPTH = 5;
-/** Objects with variables and headers. Their names mean something else: `PATH` is no path of a file. */
+/**
+ * Names of arguments that hold variables or headers. The keys inside are not arguments: the
+ * variable `PATH` is not the path of a file.
+ */
 const VARIABLES = names('env environment headers');
-/** Usual names of an object with all arguments. Only under these names, JSON text counts as an object. */
+/**
+ * Usual names of an object that holds all arguments. Only under these names, the object may also be
+ * JSON text.
+ */
 const WRAPPER = names('params parameters args arguments kwargs input request options');
 
 /**
@@ -127,8 +134,8 @@ function looks(args: JsonRecord, does: 'read' | 'look'): Rule[] {
 }
 
 /**
- * True if an argument has the name of a path, or if its value is a `file:` URL. The value may also
- * be an array or an object with paths.
+ * True if an argument's name means a path, such as `file`, or if its value is a `file:` URL. Under
+ * such a name, the value may also be an array or an object with paths.
  */
 function namesPath(key: string, value: unknown): boolean {
   const name = plainName(key);

@@ -65,8 +65,9 @@ export function touchesOf(rules: readonly Rule[], args: Arguments): Touch[] {
 }
 
 /**
- * The effects of a rule on paths that are not given as the rule expects: a list instead of a text,
- * or under several names at once. They show nothing that counts as seen.
+ * The effects of a rule on paths in a form that the rule does not expect: a list instead of a
+ * single path, or several paths under different names. A rule that changes files may change such a
+ * path in any way. Any other rule only looks at it, so that no content counts as seen.
  */
 function otherTouches(rule: Rule, scope: Arguments, usual: readonly Touch[]): Touch[] {
   const known = new Set(usual.flatMap(pathsOfTouch));
@@ -284,9 +285,10 @@ function fromFirstLine(names: LineArguments, scope: Arguments): AskedLines | und
   const last = given === undefined ? undefined : given - base + 1;
   const count = countIn(names, scope);
   if (first === undefined && last === undefined && count === undefined) return undefined;
-  // Servers disagree about a negative first line if the call also has a last line: some count it
-  // from the end, others read from line 1. They also disagree about a limit: some ignore it. Keep
-  // both numbers, so that the answer decides.
+  // Servers disagree about a negative first line if the call also has a last line: some count the
+  // first line from the end, others read from line 1. Servers also disagree about a limit: some
+  // ignore it. So return the numbers as requested. The answer later shows which lines the server
+  // meant.
   if (first !== undefined && first < 0)
     return { from: first, to: last ?? Math.min(-1, first - 1 + (count ?? Number.POSITIVE_INFINITY)) };
   const from = Math.max(1, (first ?? base) - base + 1);

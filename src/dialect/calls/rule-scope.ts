@@ -53,7 +53,7 @@ function listItems(value: unknown, at: ListItem['at']): ListItem[] {
   });
 }
 
-/** The value of JSON text with an array or an object; any other value unchanged. */
+/** Parses JSON text that contains an array or an object. Returns any other value unchanged. */
 export function fromJsonText(value: unknown): unknown {
   if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return value;
   const parsed = parseJson(value);
@@ -96,13 +96,15 @@ export function textIn(scope: Arguments, name: ArgumentName): string | undefined
 }
 
 /**
- * Every path that an argument may mean, if a server accepts other forms than a single text: the
- * values of all its names, and texts in arrays, in objects and in JSON text.
+ * Every path that an argument may contain. Servers may accept other forms than a single text, so
+ * this includes the values under all names of the argument, and texts in arrays, in objects and in
+ * JSON text.
  */
 export function everyPathIn(scope: Arguments, name: ArgumentName): string[] {
   const values = [name].flat().map((one) => lookUp(scope, one));
   const isGivenAtAll = values.some(isGiven);
-  // An item may be a text where an object with the path is expected.
+  // If no name has a value, the array item itself (`.`) may be the path: a server may accept a text
+  // in place of an object with a path.
   return [...new Set(isGivenAtAll ? values.flatMap(pathsIn) : pathsIn(textIn(scope, '.')))];
 }
 
@@ -118,9 +120,10 @@ function pathsIn(value: unknown): string[] {
 const PATH_KEY = /path|file|dir|folder|name|ur[il]|^\d+$/i;
 
 /**
- * The call's arguments, once for each argument whose name differs from the rules' only in case,
- * `_`, `-` and dots. Each time, that argument has the rules' name. Some servers accept other
- * spellings, so the rules must also apply to these arguments.
+ * Copies of the arguments in which an argument also has the name that the rules use. Makes one copy
+ * for each argument whose name differs from the rules' name only in case, `_`, `-` and dots, such
+ * as `filePath` for `file_path`. Some servers accept such names, so the rules must apply to them
+ * too.
  */
 export function respelled(rules: readonly Rule[], args: Arguments): Arguments[] {
   const known = new Set(rules.flatMap((rule) => [rule.each ?? [], ...pathNames(rule)].flat()));
@@ -133,7 +136,7 @@ export function respelled(rules: readonly Rule[], args: Arguments): Arguments[] 
   });
 }
 
-/** An argument's name without the differences in spelling between servers. */
+/** An argument's name in lower case, without `_`, `-` and dots, because servers spell names differently. */
 export function plainName(name: string): string {
   return name.toLowerCase().replace(/[_\-.]/g, '');
 }
@@ -207,7 +210,7 @@ export function pathArguments(rules: readonly Rule[], args: Arguments): PathArgu
   return found;
 }
 
-/** The names of the arguments with which a rule's paths are given. */
+/** The names of the arguments that contain a rule's paths. */
 export function pathNames(rule: Rule): readonly ArgumentName[] {
   switch (rule.does) {
     case 'run':

@@ -25,7 +25,10 @@ export type Touch =
 export interface RunTouch {
   readonly does: 'run';
   readonly command: string;
-  /** The words of a command that was given as a list; `command` then joins them with spaces. */
+  /**
+   * The words of a command that was given as a list. `command` then has these words, quoted where
+   * necessary.
+   */
   readonly words?: readonly string[];
   /** The start folder, if the call names one. */
   readonly folder?: string;

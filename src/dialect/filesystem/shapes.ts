@@ -12,7 +12,7 @@ export const RAW_STYLE: ReadStyle = {
     `${pathText(result.path)} is not text (${result.media?.mimeType ?? 'application/octet-stream'}, ${formatSize(result.sizeBytes)}): use read_media_file`,
 };
 
-/** The first lines of a file, which the official server joins without a final newline. */
+/** Shows the first lines of a file without a final newline, as the official server does. */
 export const HEAD_STYLE: ReadStyle = { ...RAW_STYLE, lines: 'joined' };
 
 /** Formats a size as the official server does: `1.50 KB`. */

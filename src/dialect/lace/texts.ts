@@ -30,7 +30,8 @@ export function laceFindText(query: FindQuery, result: ListResult, context: Rend
     .filter(({ path }) => query.includeHidden || !path.split('/').some((name) => name.startsWith('.')))
     .filter(({ path }) => matches(path.slice(path.lastIndexOf('/') + 1)))
     .toSorted((a, b) => (b.mtimeMs ?? 0) - (a.mtimeMs ?? 0));
-  // Without this note, the model would assume that there is no such file.
+  // If the listing was cut, the text must say so. Otherwise the model would assume that no other
+  // file matches.
   const isCut = result.cut !== 0;
   if (found.length === 0)
     return `No files found matching pattern: ${query.pattern}${isCut ? ' in what could be searched' : ''}`;

@@ -113,8 +113,8 @@ async function commitContent(
 }
 
 /**
- * A layer may contain a file system that is mounted inside a root. Assigns its entries to that
- * root, with paths relative to the root.
+ * A file system that is mounted inside a root has its own folder in the layer. Assigns the entries
+ * of that folder to the root, with paths relative to the root.
  */
 function namedInRoots({ workspace }: World, { folders, ...rest }: LayerContent): LayerContent {
   const named = folders.map((folder) => {
@@ -221,8 +221,9 @@ function itemsOf({ written }: Vetted, sightings: ReadonlyMap<string, Sighting>):
 }
 
 /**
- * Remembers the bytes of small files that a command wrote, for later diffs. Of many files,
- * remembers only those that the session has seen: storing all would take as long as the commit.
+ * Remembers the bytes of small files that a command wrote, for later diffs. If the command wrote
+ * many files, remembers only those that the session has seen: storing all of them would take as
+ * long as the commit.
  */
 async function rememberResults(world: World, ledger: Ledger, { written }: Vetted): Promise<void> {
   const small = written.filter(
@@ -270,8 +271,8 @@ interface ShownWrites {
 }
 
 /**
- * Names the changed paths. Quotes small changes of those that the answer's text names, whole and
- * within the policy's diff limit.
+ * Lists the changed paths. Adds the diff of a file if the answer's text names the file and the
+ * whole diff fits into the limits of an answer.
  */
 async function showWrites(
   world: World,

@@ -21,7 +21,10 @@ export function readLayer(layer: Layer, attributes: AttributeReader): LayerConte
   return { beganNs: layer.beganNs, folders };
 }
 
-/** Makes a layer as it was before `readLayer`, except for its marks, so that it can be kept and read again. */
+/**
+ * Gives the files and folders of a layer the modes that they had before `readLayer`, so that the
+ * layer can be kept and read again. Overlay attributes that `readLayer` removed stay removed.
+ */
 export function restoreLayer(layer: Layer, { folders }: LayerContent): void {
   for (const [index, { entries }] of folders.entries()) restoreModes(upperFolder(layer, index), entries);
 }

@@ -67,7 +67,8 @@ interface Judged {
 }
 
 /**
- * The write that may be committed, perhaps after a merge, or its refusal. Undefined if the write need not be committed.
+ * The write that may be committed, perhaps after a merge, or its refusal. Undefined for a git index
+ * that need not be committed (see `isRenewedIndex`).
  */
 async function vetOne(world: World, ledger: Ledger, judged: Judged): Promise<Written | Refusal | undefined> {
   const { written, meanwhile } = judged;
@@ -174,8 +175,8 @@ async function notSeen(ledger: Ledger, written: Written): Promise<Refusal | unde
 }
 
 /**
- * True if the command and the other program have left git indexes that stage the same content. At
- * least one of them only ran `git status`, which rewrites the times in the index.
+ * True if the path is a git index, and the command's index stages the same content as the index in
+ * the workspace. Then only stat fields of files can differ, which `git status` rewrites.
  */
 async function isRenewedIndex(world: World, { path, after, bytes }: Written): Promise<boolean> {
   if (!isGitIndex(nameOf(world, path)) || after.kind !== 'file' || bytes === undefined) return false;
@@ -210,8 +211,8 @@ async function concurrentChange(world: World, ledger: Ledger, judged: Judged): P
 }
 
 /**
- * The texts from which a merge may start. `certain`: the command and the other program both started
- * from the one text. `likely`: each text is an earlier state of the file.
+ * The texts from which a merge may start. `certain`: there is one text, and both the command and
+ * the other program started from it. `likely`: each text is an earlier state of the file.
  */
 interface MergeBase {
   readonly texts: readonly string[];
@@ -234,9 +235,9 @@ function mergedFrom({ texts, is }: MergeBase, result: string, live: string): str
 }
 
 /**
- * The longest tick, on any kernel, of the clock that stamps files. A command starts only after the
- * next tick that follows `beganNs`. So a change within this time after `beganNs` was made before
- * the command started.
+ * The clock with which the kernel stamps files advances in ticks of at most this length. A command
+ * starts only after the first tick that follows `beganNs`. So a change that is recorded up to one
+ * tick after `beganNs` may have been made before the command started.
  */
 const TICK_MS = 10;
 /**
@@ -286,9 +287,10 @@ async function textBefore(
 }
 
 /**
- * The texts that the file may have contained when the command began: the result of the last change
- * recorded before. Also the text before that change, if it may have been made only after the start.
- * Empty if that text is needed but unknown.
+ * The texts that the file may have contained when the command began. `last` is the last change that
+ * was recorded before the command began. If it was recorded long before, the only text is its
+ * result. Otherwise the change may have been made after the start, so the text before the change is
+ * possible too. If that text is unknown, the list is empty.
  */
 async function textsAround(
   world: World,

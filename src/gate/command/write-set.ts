@@ -31,7 +31,7 @@ export interface Written {
   readonly readOnly: boolean;
   /** True if another program changed the path while the command ran. */
   readonly concurrent: boolean;
-  /** For a new file: numbers of which one may be the inode number of a file that was moved here. */
+  /** For a new file: possible inode numbers of the workspace file that the command moved here. */
   readonly origin?: readonly bigint[];
   /** The time since which the file has had its present state: its ctime in microseconds. */
   readonly sinceUs?: number;
@@ -86,8 +86,9 @@ class WriteSetReader {
   readonly #leftOut: { readonly path: string; readonly kind: FileKind }[] = [];
   readonly #droppedBits: string[] = [];
   /**
-   * Keys of folders in the layer that are no folders in the workspace, and the state of every path
-   * below them: nothing is there. `ctimeNs` is 0 below a folder that the command made.
+   * Folders of the layer at whose key the workspace has no folder. The value is the state of all
+   * paths below the key in the workspace: nothing is there. Its `ctimeNs` is 0 if the command made
+   * the folder.
    */
   readonly #fresh = new Map<string, There>();
   /** Inode numbers of the workspace's files that the command changed, removed or moved. */
@@ -242,7 +243,8 @@ class WriteSetReader {
       return { side: { kind: 'link', target }, ctimeNs, readOnly: false };
     }
     if (!stats.isFile()) return refused(notAFile(place.path, kindOf(stats)));
-    // Other names of a file with hard links may be removed while this one stays.
+    // Skip files with several hard links. If another program removed one of the names, the
+    // command's copy under that name would look like a move of this file.
     if (stats.nlink === 1n) this.#inodes.add(stats.ino);
     const maxBytes = this.#world.policy.maxEditBytes;
     if (stats.size > maxBytes) return this.#lookAtLarge(place);
@@ -261,7 +263,8 @@ class WriteSetReader {
     const file = await fileAt(this.#world, place, { maxBytes: 0 });
     if ('problem' in file)
       return refused(unknownFile(this.#world, { action: 'commit', path: path.relative }, file));
-    // A change since then makes `ctimeNs` later, so that it is found.
+    // If another program changed the file after `fileAt` read it, `ctimeNs` is later than the
+    // command's start, and the change is detected.
     const stats = inspect(place.dir, place.name);
     if (stats === undefined || file.side.kind !== 'file') return refused(changedMeanwhile(path));
     const side = fileSide(file.side.fingerprint, modeOf(stats) & 0o777, 'kept');
@@ -330,7 +333,7 @@ const NOTHING_THERE: There = { side: ABSENT, ctimeNs: 0n, readOnly: false };
 const HELD_FILE_BYTES = 64 << 10;
 const HELD_BYTES = 16 << 20;
 
-/** The state of every path below a folder of the layer that is no folder in the workspace. */
+/** The state of the workspace's paths below a folder that only the layer has: nothing exists there. */
 function stateBelow({ copied }: Extract<LayerEntry, { kind: 'folder' }>, { list, ctimeNs }: There): There {
   return { ...NOTHING_THERE, list, ctimeNs: copied ? ctimeNs : 0n };
 }

@@ -119,7 +119,7 @@ export class Announcements {
     const layer = isMissed ? 'possible' : asked;
     const kept = await keepBytesBefore(this.#scene, { change, paths: writes, layer });
     await announce(world, pendingCommand(this.#scene, { change, text, call, kept, atMs }));
-    // A clean-up may have removed bytes that were stored before the announcement.
+    // Store the bytes again: a clean-up may have removed those stored before the announcement.
     await keepBefore(world, kept.effects, 'here');
     return change;
   }
@@ -220,7 +220,10 @@ export class Announcements {
     }
   }
 
-  /** Compares files to record the changes without a lock whose end no host has reported. */
+  /**
+   * Records the results of changes that were announced without a lock and whose end no host has
+   * reported. Compares the files to find these results.
+   */
   async settleLeft(): Promise<void> {
     const { world, ledger } = this.#scene;
     for (const pending of await world.store.pending({ here: true })) {

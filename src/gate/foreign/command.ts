@@ -46,7 +46,8 @@ export interface BytesBefore {
 /**
  * Stores the bytes that a command may destroy: those of every file that the session has seen, and
  * of `paths`. If the command runs directly in the workspace, also stores the other files of the
- * work tree that git finds within the policy's time limit. In a fleet, all stay on this machine.
+ * work tree that git finds within the policy's time limit. In a fleet, the bytes stay on this
+ * machine.
  */
 export async function keepBytesBefore(
   scene: ShownScene,
@@ -302,7 +303,8 @@ function modeBefore({ mode = 0o644 }: Candidate, now: Side): number {
 
 /**
  * The state, before the command, of a file that the command may have changed. Stores the bytes for
- * an undo if git has them unconverted. The caller must sync them.
+ * an undo if git has exactly the file's bytes (`raw`), for example without converted line endings.
+ * The caller must sync the stored bytes.
  */
 async function sideBefore(
   world: World,

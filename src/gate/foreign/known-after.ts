@@ -107,8 +107,9 @@ async function coverageAfter(
 }
 
 /**
- * The lines of `given` that count as seen. `given` is the file's content without the changes of
- * other writers. If it is undefined, the result is for the file's present bytes.
+ * The lines of `given` that count as seen. `given` is the content that the session's change alone
+ * would produce, without the changes of other writers. If `given` is undefined, the result is about
+ * the file's present bytes.
  */
 async function ownCoverage(
   world: World,
@@ -151,7 +152,8 @@ function carried(
     from: hunk.beforeStart + 1,
     removed: hunk.beforeEnd - hunk.beforeStart,
     added: hunk.afterEnd - hunk.afterStart,
-    // An edit may have replaced only a part of each line.
+    // An edit may have replaced only a part of a line. With `all`, the new lines count as seen only
+    // if the session had seen every line that they replace.
     mixed: 'all' as const,
   }));
   return carryCoverage(coverage, { changes, addedAre, totalLines: countLines(old) });

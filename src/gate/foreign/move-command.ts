@@ -2,8 +2,8 @@ import type { World } from '../world.ts';
 
 /**
  * Records where an announced command runs: on a layer (a private copy-on-write view of the
- * workspace), or directly in the workspace. Returns false if the command is not pending or already
- * runs there.
+ * workspace), or directly in the workspace. Returns false if nothing was recorded: the command is
+ * not pending, its record already says `to`, or its lock is not free.
  */
 export async function moveCommand(world: World, change: string, to: 'layer' | 'workspace'): Promise<boolean> {
   const release = await world.locks.acquire([`${world.home}/layers/${change}`], world.policy.lockTimeoutMs);

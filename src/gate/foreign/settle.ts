@@ -57,9 +57,9 @@ export async function settleForeign(
 }
 
 /**
- * Compares bytes to record a change whose end no program reported. It has `failed` if the files are
- * unchanged, is `done` if they are as planned, and otherwise `unknown`. Records nothing if a file
- * cannot be read. `untouched: leave`: also records nothing if the files are unchanged.
+ * Compares bytes to record a change whose end no program reported. The recorded end is `failed` if
+ * the files are unchanged, `done` if they are as planned, and otherwise `unknown`. Records nothing
+ * if a file cannot be read. `untouched: leave`: also records nothing if the files are unchanged.
  */
 export async function settleByBytes(
   scene: ShownScene,
@@ -242,7 +242,7 @@ async function overtakenAt(
   turnouts: readonly Turnout[],
 ): Promise<ReadonlyMap<string, OvertakingChange>> {
   const found = new Map<string, OvertakingChange>();
-  // A command names many files but changes few, so skip the unchanged ones.
+  // The record of a command lists many files, of which the command changes few. Skip the others.
   const concerned = turnouts.filter(
     ({ effect, now }) => entry.action !== 'run' || !sameSide(effect.before, now.side),
   );

@@ -138,7 +138,8 @@ interface ShownNow {
 
 /**
  * True if the session's next change will show it how the file differs from the bytes that it saw
- * before. Then the record of those bytes must stay, and no view of unknown lines may replace it.
+ * before. Then the record of those bytes must stay. A read that showed unknown lines must not
+ * replace it.
  */
 async function canShowChange(
   world: World,

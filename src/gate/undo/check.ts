@@ -19,8 +19,8 @@ import { type PathState, Rehearsal } from './rehearsal.ts';
 
 /**
  * Simulates the steps in order without touching the disk. Each step must find the state that the
- * plan expects, on the disk or left by an earlier step. If it finds another state, it is merged or
- * refused, unless that is the state to restore.
+ * plan expects, on the disk or left by an earlier step. A step that finds another state is merged
+ * or refused, except if the path already has the state to restore.
  */
 export async function checkSteps(
   world: World,
@@ -66,7 +66,7 @@ function check(
     const snapshot = rehearsal.held(state.snapshot);
     if (!sameContent(side, step.expect))
       return checkOther(rehearsal.world, { step, snapshot }, { state, selection });
-    // The undo itself finds a read-only file when it replaces the file.
+    // Only a preview needs this check: a real undo detects a read-only file when it replaces it.
     if (selection.preview === true && isLocked(side, step)) return refused(readOnly(rehearsal.world, step));
     return { ok: true, step, snapshot, stamp, mode };
   });
@@ -92,7 +92,7 @@ async function checkMove(
   if (!source.ok) return source;
   if (!target.ok) return target;
   const isAt = ({ state }: typeof source, kind: Side['kind']): boolean => state?.side.kind === kind;
-  // The user or another program has moved the folder back.
+  // Accept that the user or another program has already moved the folder back.
   if (isAt(source, 'absent') && isAt(target, 'directory')) {
     const { from: _, ...rest } = step;
     return { ok: true, step: { ...rest, expect: target.state?.side ?? step.restore } };

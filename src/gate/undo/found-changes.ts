@@ -106,16 +106,17 @@ function fileMoves(found: readonly FoundChange[]): ReadonlyMap<FoundChange, Foun
   return moves;
 }
 
-/** Takes the change of the key out of the list, or the first one if there is none of that key. */
+/** Removes one change from the list and returns it: the change at `key`, or else the first one. */
 function takeOne(same: FoundChange[], key: string | undefined): FoundChange | undefined {
   const own = key === undefined ? -1 : same.findIndex(({ step }) => step.key === key);
   return same.splice(Math.max(own, 0), 1)[0];
 }
 
 /**
- * Replaces the two steps of a move by one rename, for files too large to load. No copy of such a
- * file is stored, because its move destroyed nothing. Does the same for the files of a small undo
- * that a rename has moved, so that they keep their owner, times, extended attributes and hard links.
+ * Replaces the two steps of a move (create at one path, remove at the other) by one rename. Files
+ * too large to load need this: no copy of them is stored, because their move destroyed nothing. In
+ * a small undo, smaller files that the undone change moved are renamed too, so that they keep their
+ * owner, times, extended attributes and hard links.
  */
 export function renameMoved(found: readonly FoundChange[], maxBytes: number): readonly FoundChange[] {
   const renames = new Map<FoundChange, FoundChange>();
@@ -127,7 +128,8 @@ export function renameMoved(found: readonly FoundChange[], maxBytes: number): re
     if (expect.kind !== 'file' || !sameSide(expect, coming.step.restore)) continue;
     const isPlain = isSmall && coming.step.movedTo !== undefined && (expect.mode & 0o222) !== 0;
     if (!isPlain && expect.fingerprint.size <= maxBytes) continue;
-    // Rename after the folder of the new path is created, or before that of the old path is removed.
+    // If the undo only creates folders, rename at `coming`, after the new folder is created. If
+    // not, rename at `going`, before the old folder is removed.
     const [at, other] = comes && !goes ? [coming, going] : [going, coming];
     renames.set(at, { step: { ...coming.step, from: { key, relative } }, stamp: going.stamp });
     merged.add(other);
@@ -201,7 +203,10 @@ async function diffOf(
   return text === '' ? [] : [`${name}\n${text}`];
 }
 
-/** The bytes of a file that is not in memory, or that an earlier step restores; undefined if they are not kept. */
+/**
+ * The bytes of a file in the given state: from `present`, or else a cached or stored copy.
+ * Undefined if there is no copy. Empty if the state is not that of a file.
+ */
 async function bytesOf(
   world: World,
   side: Side,

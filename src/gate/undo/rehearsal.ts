@@ -31,8 +31,8 @@ export interface PathState {
 }
 
 /**
- * The state of a path that has what no step expects: a FIFO, a socket or a device, or a file behind
- * a link that has replaced a folder. No real link has an empty target.
+ * Represents an entry that no step expects: a FIFO, a socket or a device, or a file behind a link
+ * that has replaced a folder. No real link has an empty target, so this state equals no other.
  */
 const UNEXPECTED: PathState = { side: { kind: 'link', target: '' } };
 

@@ -289,8 +289,9 @@ function editedIn(detail: JsonRecord): Edited | undefined {
 }
 
 /**
- * The edit of a call that makes one edit. If a deletion does not explain the host's patch, tries
- * the deletion together with the newline after it.
+ * The edit of a call that makes one edit. Claude Code may delete the newline after a deleted text,
+ * too. So if the plain deletion does not match the host's patch, tries the deletion with that
+ * newline.
  */
 function oneEdit(detail: JsonRecord, before: string): Edited | undefined {
   const replacement = replacementIn(detail);

@@ -32,8 +32,8 @@ const QUOTE = 34;
 const BRACE = 123;
 const LETTER_T = 116;
 /**
- * Keys before the first nested object of a line. Only plain values come before them, so a match
- * cannot lie inside a text.
+ * Keys that may come directly before the first nested object of a line. Message texts are inside
+ * that object, so a match cannot lie in such a text.
  */
 const PROGRESS = Buffer.from('"type":"progress","data":');
 const USER = Buffer.from('"type":"user","message":');

@@ -92,7 +92,10 @@ class McpReader implements Reader {
   }
 }
 
-/** True for the result of a tool call: a list of contents. The answer of a model also has a role. */
+/**
+ * True for the result of a tool call, which has a list of contents and no role. A model's answer to
+ * `sampling/createMessage` may have contents too, but it has a role.
+ */
 function isToolResult(result: JsonRecord | undefined): boolean {
   return result !== undefined && Array.isArray(result['content']) && !('role' in result);
 }

@@ -27,8 +27,8 @@ export class RecordChain {
   #tipKey: NameKey | undefined;
   /**
    * Position of the last record that is not a tool result. The results of parallel calls follow it,
-   * and the next message may name any of them as its parent. So a parent from here on continues the
-   * conversation instead of going back.
+   * and the next message may name any of them as its parent. So a message whose parent is at this
+   * position or later continues the conversation instead of going back.
    */
   #runStart = 0;
 

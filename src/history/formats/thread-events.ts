@@ -7,7 +7,7 @@ const TYPES = new Set(['TOOL_CALL', 'TOOL_RESULT', 'COMPACTION', 'USER_MESSAGE',
 const MAX_DEPTH = 4;
 
 /**
- * Transcripts that consist of events, as in the system behind the preset `thread-history`.
+ * Transcripts that consist of events, as in the system that the preset `thread-history` copies.
  * `TOOL_CALL` and `TOOL_RESULT` share an id; `COMPACTION` contains the events that it kept.
  */
 export const THREAD_EVENTS: Format = {
@@ -36,8 +36,8 @@ class ThreadReader implements Reader {
   #read(event: JsonRecord, depth: number): void {
     this.#fold.place += 1;
     const data = objectIn(event, 'data');
-    // Skip events that a compaction replaced. They stay in the store, marked as invisible to the
-    // model.
+    // Skip events that a compaction replaced. They stay in the transcript, marked as invisible to
+    // the model.
     if (data === undefined || event['visibleToModel'] === false) return;
     switch (event['type']) {
       case 'TOOL_CALL':

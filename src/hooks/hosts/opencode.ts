@@ -4,8 +4,8 @@ import { optionalText, payloadText } from './payload.ts';
 
 /**
  * opencode. Its plugin sends `{hook, directory, input, output}`; `input` and `output` are the
- * arguments of the plugin function that `hook` names. The plugin throws the reason in `{"deny":
- * reason}`, and appends the text in `{"context": text}` to the tool's output.
+ * arguments of the plugin function that `hook` names. Our answer is `{"deny": reason}`, which the
+ * plugin throws as an error, or `{"context": text}`, which it appends to the tool's output.
  */
 export const OPENCODE: Host = {
   name: 'opencode',

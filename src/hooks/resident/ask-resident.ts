@@ -111,7 +111,7 @@ function isRunning(pid: string): boolean {
     process.kill(Number(pid), 0);
     return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
   } catch (error) {
-    // True if only /proc/PID/stat is missing, as outside Linux: `kill` has found the process.
+    // Only /proc/PID/stat can be missing, as on macOS. `kill` has then found the process.
     return isMissing(error);
   }
 }

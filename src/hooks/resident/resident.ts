@@ -135,9 +135,10 @@ async function serve(
 }
 
 /**
- * The status and the body that carry an answer. The hook script can only print. If the answer needs
- * stderr or another exit code, status 422 makes the script start Node, which answers the call again.
- * A denial must not be judged again, so its body is the whole answer, for callers that run in Node.
+ * The HTTP status and body for an answer. The hook script can only print a body to stdout. If the
+ * answer also needs stderr or an exit code, the status is 422: the script then starts Node, which
+ * answers the call again. A caller that already runs in Node takes a denial from the body instead,
+ * so that the call is not judged twice.
  */
 function sent(answer: HookAnswer): { readonly status: number; readonly text: string } {
   const { stdout, stderr, exitCode } = answer;

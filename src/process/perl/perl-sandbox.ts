@@ -32,15 +32,16 @@ export function findPerl(
 /**
  * The Perl program that makes the whole sandbox of the profile `undo`, faster than bubblewrap. It
  * contains only the statements that this plan needs, because Perl compiles it at every start.
- * - The first process dies with its parent, and the second with the first. The second is the first
- * process of the command's namespace, so all processes of the command die with it.
- * - The kernel kills the second with the first only once the second has requested it. If the first
- * died before that, the pipe `$alive` has ended, and the second exits.
- * - The second process reports when no process of the command is left, so the caller need not wait
+ * - Perl forks: the outer process waits, and the inner process builds the sandbox. The kernel kills
+ * the outer process when Lookfirst dies, and the inner process when the outer one dies. The inner
+ * process is the first of the command's namespace, so all processes of the command die with it.
+ * - The kernel kills the inner process only if that process has requested it. If the outer process
+ * died before the request, the pipe `$alive` has ended, and the inner process exits.
+ * - The inner process reports when no process of the command is left, so Lookfirst need not wait
  * until the kernel has removed the mounts.
- * - The caller makes the overlay layer while Perl starts. It sends one byte when the layer exists,
- * and another to start the command. After a failure, Perl still reads both bytes: a caller that
- * cannot write them would not receive the error message.
+ * - Lookfirst makes the overlay layer while Perl starts. Lookfirst sends one byte when the layer
+ * exists, and another to start the command. After a failure, Perl still reads both bytes: if
+ * Lookfirst could not write them, it would not receive the error message.
  * - `exit_group` skips Perl's own clean-up, which takes 0.3 ms.
  */
 function sandboxText({ namespace, uid, gid }: SandboxTools, { calls }: PerlTools, plan: SandboxPlan): string {

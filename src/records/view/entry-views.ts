@@ -42,8 +42,8 @@ export interface ViewSources {
 const MAX_FILES = 50;
 const MAX_TEXT_BYTES = 4 << 20;
 /**
- * A related entry of the same session is searched for only among this many neighbouring entry
- * numbers.
+ * Related entries of the same session are searched only within this distance of the entry, counted
+ * in entry numbers.
  */
 const MAX_DISTANCE = 20_000;
 const MAX_SEARCHED = 500;

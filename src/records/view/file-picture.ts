@@ -13,10 +13,7 @@ import { findTitle, type ViewSources, viewText } from './entry-views.ts';
 import { feedRow } from './feed.ts';
 import type { FilePicture, Strip } from './view-data.ts';
 
-/**
- * Number of the file's newest changes that are read to find the author of each line. Lines from
- * older changes have no author.
- */
+/** The maximum number of changes in a file's history. Lines from older changes have no author. */
 const MAX_CHANGES = 60;
 
 const MAX_REFUSALS = 40;
@@ -28,11 +25,11 @@ const MAX_LINE_CHARS = 400;
 const MAX_BYTES = 4 << 20;
 
 /**
- * The viewer searches this many of the newest journal entries for a session's reads of the file. It
- * does so only if the store no longer has the session's sightings.
+ * The viewer searches this many of the newest journal entries for reads of the file. It uses the
+ * reads of a session only if the store no longer has that session's sighting of the file.
  */
 const MAX_DISTANCE = 20_000;
-/** The maximum number of the file's reads that are found this way. */
+/** The maximum number of reads of the file that the viewer takes from the journal. */
 const MAX_READS = 1000;
 /**
  * The number of sessions, the most recently used first, whose sightings are searched for the file.

@@ -1,6 +1,6 @@
 /** Longer pauses are always drawn shortened. */
 const MAX_PAUSE_MS = 60_000;
-/** A quarter of this time is the longest pause that is always drawn to scale. */
+/** Pauses of up to a quarter of this time are always drawn to scale. */
 const CUT_MS = 8_000;
 /** The minimum distance between two entries, so that those of the same moment do not overlap. */
 const MIN_STEP_MS = 150;

@@ -79,8 +79,8 @@ export interface DiffRow {
   readonly after?: number;
   readonly text: string;
   /**
-   * The changed characters of this line, as start and end. They result from a comparison with the
-   * line on the other side of the diff.
+   * The changed characters of this line, as start and end. A removed line is compared with the
+   * added line that replaces it, and the added line with the removed one.
    */
   readonly marks?: readonly (readonly [start: number, end: number])[];
   /** Number of the hunk that the row belongs to. */
@@ -236,8 +236,9 @@ export interface LiveView {
   /** The new rows, newest first. */
   readonly rows: readonly FeedRow[];
   /**
-   * The numbers of the rows that match the path of the request. Present if the request has a path:
-   * a row names only one path, but a change may concern several.
+   * The numbers of the rows that match the path of the request; absent if the request has no path.
+   * The page cannot find these rows itself: a row names only one path, but a change may concern
+   * several.
    */
   readonly matching?: readonly number[];
   /** True if there are more new rows, older than these. */

@@ -39,9 +39,7 @@ import { keepTwin, moveToTwin, setAsideLate } from './late-image.ts';
 import { packedFile, packImages, readPacked, removeImages } from './packed.ts';
 import { KeptTrees } from './trees.ts';
 
-/**
- * Images (earlier contents of files), stored in `<home>/images` for all processes that share it.
- */
+/** Images (earlier contents of files) in `<home>/images`, shared by all processes with this state folder. */
 export class FileImages implements Images {
   readonly #folder: ImageFolder;
   readonly #trees: KeptTrees;
@@ -232,7 +230,8 @@ export class FileImages implements Images {
   }
 
   async #copyIn(fromPath: string, fingerprint: Fingerprint, durability: Durability): Promise<Kept> {
-    // Read the stored bytes, even those of our own copy: the caller may remove the source file.
+    // Verify bytes that are already stored, even our own copy: the caller may remove the source
+    // file.
     if (await this.#holds(fingerprint)) return this.#shared(fingerprint, durability);
     const temp = this.#folder.temp();
     if (fingerprint.size <= SMALL_BYTES) {
@@ -276,9 +275,9 @@ export class FileImages implements Images {
   }
 
   /**
-   * Makes a file a twin (a second name) of the intact image with the same bytes, because programs
-   * may have either file open. Returns false if the file must become the image itself. Sets aside
-   * an image that a program has changed.
+   * Stores a file as a twin: under a second name beside the intact image with the same bytes. Both
+   * files stay, because programs may have either of them open. Returns false if the file must
+   * become the image itself. Sets aside an image that a program has changed.
    */
   async #isBeside(fromPath: string, fingerprint: Fingerprint): Promise<boolean> {
     const { sha256, size } = fingerprint;

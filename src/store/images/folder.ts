@@ -44,9 +44,9 @@ const UNLINKABLE: ReadonlySet<string | undefined> = new Set([
 ]);
 
 /**
- * Maximum milliseconds between the last comparison of a file's bytes and its move to the images
- * (stored files). If the last write is older than that, the file still holds the compared bytes.
- * Files in `KeptTrees` are compared again before they become images.
+ * A file's bytes are compared at most this many milliseconds before it moves to the images (stored
+ * files). So if the last write was longer than that before the move, the file still holds the
+ * compared bytes. Files in `KeptTrees` are compared again before they become images.
  */
 const MOMENT_MS = 2000;
 /** Maximum number of synced files to remember. Each takes about 200 bytes. */
@@ -68,8 +68,7 @@ interface ImageNames {
  * - `a/HASH`: an image
  * - `a/HASH.packed`: a compressed image
  * - `a/HASH.gone`, `a/HASH.packed-gone`: an image being removed
- * - `a/HASH.late-…`: an image that a program changed; `a/HASH.told-…` once the journal has recorded
- *   that
+ * - `a/HASH.late-…`: an image that a program changed; `a/HASH.told-…` once that is reported
  * - `a/HASH.twin-…`: another file with the same bytes, which a program may still have open
  * - `tmp/PID-START-…`: a file being written
  * - `trees/FOLDER`: a list of files in a folder that left the workspace; they are images too, see
@@ -79,9 +78,7 @@ export class ImageFolder {
   readonly path: string;
   readonly #owner = ownerOfThisProcess();
   readonly #synced = new Set<string>();
-  /**
-   * The stored files whose bytes and name are known to be synced, by path, each with its `versionOf` at that time.
-   */
+  /** The stored files whose bytes and name are synced, by path, each with its `versionOf` at that time. */
   readonly #durable = new Map<string, string>();
   #twins = 0;
 
@@ -114,7 +111,7 @@ export class ImageFolder {
     return `${this.image(sha256)}.late-${randomUUID()}`;
   }
 
-  /** A new path for a stored file that a program changed, once the journal has recorded that change. */
+  /** A new path for a stored file that a program changed, used when the change is reported. */
   told(sha256: string): string {
     return `${this.image(sha256)}.told-${randomUUID()}`;
   }
@@ -157,8 +154,8 @@ export class ImageFolder {
   }
 
   /**
-   * Syncs files in parallel, and the folders that name them once each. Skips files that this
-   * process has already synced: a session may sync all files it has seen before every command.
+   * Syncs files in parallel, and each of their folders once. Skips files that this process has
+   * already synced: a session may sync all files it has seen before every command.
    */
   async syncAll(hashes: readonly string[], whole?: WholeSync): Promise<void> {
     const found = [...new Set(hashes)].map((sha256) => {
@@ -221,8 +218,8 @@ export class ImageFolder {
 }
 
 /**
- * The subfolder of a stored file, named after the first digit of its hash. There are only 16 subfolders, because
- * creating one takes as long as many changes of files.
+ * The subfolder of a stored file, named after the first digit of its hash. There are only 16
+ * subfolders, because creating one takes as long as changing many files.
  */
 export function shardOf(sha256: string): string {
   return sha256.slice(0, 1);

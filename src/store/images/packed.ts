@@ -61,7 +61,7 @@ export function packedFile(folder: ImageFolder, sha256: string): string | undefi
 /**
  * Compresses images (stored file contents): our own copies at once, files from the workspace after
  * a day if no process has them open. Returns the number of compressed images and the bytes saved.
- * Concurrent readers always find one of the two forms.
+ * Concurrent readers always find the compressed or the uncompressed form.
  */
 export async function packImages(
   folder: ImageFolder,

@@ -29,7 +29,7 @@ interface Setting {
   readonly folder: string;
   readonly images: FileImages;
   readonly lists: () => readonly string[];
-  /** A handle of the file that was opened before the folder left the workspace. */
+  /** Returns a handle of this file that was opened before the folder left the workspace. */
   readonly open: (name: string) => number;
 }
 

@@ -43,8 +43,8 @@ export class MemoryStore implements Store {
   readonly #pending = new Map<string, PendingChange>();
   #entries: Entry[] = [];
   /**
-   * Entries without number and hash, which they get when entries are next read. Such reads are
-   * rare, and hashing is the slowest part of `record`.
+   * Recorded entries that have no number and hash yet. They get both when the journal is next
+   * queried. Such queries are rare, and hashing is the slowest part of `record`.
    */
   #unchained: (NewEntry | string)[] = [];
   readonly #recent = new RecentList();

@@ -5,9 +5,10 @@ import { unlessErrno } from '../../model/fault.ts';
 const FOLDER = 'lookfirst.abandoned';
 
 /**
- * Changes that were refused because the server did not confirm their announcement. If an
- * announcement arrives later, the change looks unfinished to other processes. So each change has a
- * file in the state folder, and the next process of this machine withdraws it.
+ * Changes that were refused because the server did not confirm their announcement. The announcement
+ * may still reach the server later. Other processes would then take the change for an unfinished
+ * one. So each such change has a file in the state folder, and the next process of this machine
+ * withdraws the change.
  */
 export class AbandonedChanges {
   readonly #folder: string | undefined;

@@ -56,7 +56,7 @@ export class PostgresConnection {
   #failure: { readonly error: Fault; readonly at: number } | undefined;
   /** The records that are not answered yet, in the order in which they must arrive. */
   readonly #records = new Set<RecordPlace>();
-  /** Continues records that wait until an earlier one is sent. */
+  /** Callbacks of records that wait until an earlier record is sent. */
   readonly #waiting: (() => void)[] = [];
   #idle: NodeJS.Timeout | undefined;
   #running = 0;
@@ -113,8 +113,8 @@ export class PostgresConnection {
 
   /**
    * Like `query`, for a record. The server ignores a record that has a lower number than its last
-   * one. So records arrive in the order of these calls, even if some must be sent again. With a
-   * `name`, the server plans the statement once.
+   * one. So this method sends records in the order of its calls, even if some must be sent again.
+   * With a `name`, the server plans the statement once.
    */
   record(text: string, values: readonly PgValue[], name?: string): Promise<readonly Row[]> {
     const query = name === undefined ? { text, values } : { name, text, values };
@@ -139,8 +139,8 @@ export class PostgresConnection {
     } catch (error) {
       if (!isLost(error) || performance.now() >= deadline) throw error;
       const again = this.#send(query, place).catch((second: unknown) => {
-        // Report the first error if it says that the statement may have run, and the second try
-        // does not decide that.
+        // If the first try got no answer, the statement may have run. Report the first error then,
+        // unless the second one shows whether the statement has run.
         const isOpen = place === undefined ? lossOf(second) === 'unsent' : !isDecided(second);
         throw lossOf(error) === 'unanswered' && isOpen ? error : second;
       });
@@ -206,7 +206,7 @@ export class PostgresConnection {
   }
 
   #markSent(place: RecordPlace, client: PgClient): void {
-    // The deadline has passed, and the caller knows it as failed.
+    // Do not send the record if its deadline has passed: its caller has already got an error.
     if (!this.#records.has(place)) throw unansweredFault();
     place.sentOn = client;
     this.#wake();
@@ -279,8 +279,8 @@ export class PostgresConnection {
 
   /**
    * Allows named statements if no pooler is in use. A pooler may give each transaction to another
-   * server process, which does not know the names. Without one, the process that answers is the one
-   * that accepted the connection. Callers do not wait for the answer.
+   * server process, which does not know the names. Without a pooler, the process that answers is
+   * the one that accepted the connection. Callers do not wait for this check.
    */
   #findPooler(client: PgClient): void {
     client.ask({ text: 'select pg_backend_pid() as pid', values: [] }).then(

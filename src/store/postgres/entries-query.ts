@@ -92,7 +92,8 @@ function kindsClause(kinds: readonly string[], bind: Bind): string {
 }
 
 function nearClause(names: Names, folders: readonly string[], bind: Bind): string {
-  // A root with a workspace name is not stored below the folders around it.
+  // A root with a workspace name is stored under that name, not under its path. A search by the
+  // path of a folder would miss named roots in it, so add them.
   const named = folders.flatMap((folder) => names.rootsBelow(folder));
   const around = [...folders.flatMap(ancestorsOf), ...named].map((path) => column(names.stored(path)));
   const inside = [...folders, ...named].map((path) => column(names.stored(path).replace(/\/?$/, '/')));

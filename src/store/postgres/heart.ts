@@ -9,7 +9,7 @@ import type { Names } from './names.ts';
 const BEAT_MS = 5000;
 /**
  * A process relies on its lease for this time after each renewal. The lease itself lasts 10 seconds
- * longer, which are left to finish a change in progress.
+ * longer: time to finish a change in progress.
  */
 const SAFE_MS = 20_000;
 

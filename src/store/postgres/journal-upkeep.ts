@@ -61,8 +61,8 @@ export async function pruneReads(db: PostgresConnection, beforeMs: number): Prom
 }
 
 /**
- * Removes hash chains that have no entries and have been idle for long, so that their writers have
- * probably ended.
+ * Removes hash chains without entries if their writer has closed them, or has been idle for so long
+ * that it has probably ended.
  */
 async function dropChains(db: PostgresConnection): Promise<void> {
   await db.maintain(`select ${db.schema}.lf_drop_chains($1)`, [Date.now() - 2 * CHAIN_IDLE_MS]);

@@ -29,8 +29,9 @@ export class Names {
    */
   #places: readonly MachinePlace[] = [];
   /**
-   * The folders that this process works in. If several roots have one workspace name, for example
-   * because a folder was moved, paths are those of the root around these folders.
+   * The folders that this process works in. If several roots have the same workspace name, for
+   * example because a folder was moved, `local` returns paths in the root that contains one of
+   * these folders.
    */
   folders: readonly string[] = [];
 

@@ -224,8 +224,8 @@ function placeAround(places: readonly MachinePlace[], root: string): MachinePlac
 }
 
 /**
- * The folders of this machine that need leases: the shared folders and the given roots inside them.
- * Roots are listed separately, because a change in progress is found by its root. With
+ * The folders of this machine that need leases: the shared folders, and the given roots inside
+ * them. The roots are listed too, because a change in progress is found by its root. With
  * `sharedWorkspace`, all given roots need leases.
  */
 function sharedRootsOf(

@@ -73,7 +73,10 @@ export class PostgresStore implements Store {
     return known === undefined ? this.#load(session, key) : known.sighting;
   }
 
-  /** Never answers from the cache, because every change is judged by this result. */
+  /**
+   * Never answers from the cache: changes are judged by this result, and the server does not check
+   * it again.
+   */
   async recallMany(session: string, keys: readonly string[]): Promise<ReadonlyMap<string, Sighting>> {
     if (keys.length === 0) return new Map();
     const text = `select key, seen, machine from ${this.#s}.sightings where session = $1 and key`;
@@ -114,8 +117,8 @@ export class PostgresStore implements Store {
       // Forgetting a sighting gives the session a new version in the store, so the cached version
       // is not certain any more.
       if (losesSightings(writes)) this.#seen.doubt(writes);
-      // The server ignores a record with `ifPending` if another process was faster, and does not
-      // report this. So do not add the entries of such a record here.
+      // The server ignores a record with `ifPending` if another process was faster. So do not add
+      // the entries of such a record here.
       if (writes.ifPending === undefined) this.#recent.recorded(writes.entries ?? []);
     } catch (error) {
       this.#seen.doubt(writes);
@@ -184,7 +187,8 @@ export class PostgresStore implements Store {
   }
 
   async pending(filter: PendingFilter = {}): Promise<readonly PendingChange[]> {
-    // A process may serve only a folder inside a shared workspace.
+    // Also select changes whose root is inside a shared workspace: some processes work only in such
+    // a subfolder.
     const within = `select from unnest(roots) r, unnest($2::text[]) s where r = s or starts_with(r, s || '/')`;
     const where = filter.here === true ? `and (machine = $1 or exists (${within}))` : '';
     const shared = this.#context.sharedRoots.map((root) => column(this.#names.stored(root)));

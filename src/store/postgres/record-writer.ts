@@ -114,15 +114,15 @@ export class RecordWriter {
   done({ writes, renewsOwner, withdrawn }: PreparedRecord, number: number): void {
     if (number >= 0) for (const change of withdrawn) this.#abandoned.delete(change);
     const { announce, settle = [] } = writes;
-    // Count only durable records as confirmed. A crash of the server may lose the others, which
-    // would otherwise look as if an old backup had been restored.
+    // Count only durable records as confirmed. A crash of the server may lose the others. If they
+    // counted, the loss would look as if an old backup had been restored.
     if (isDurable(writes, this.#context.durability) && number > this.#acknowledged) {
       this.#acknowledged = number;
       this.#acknowledgedMs = Date.now();
     }
     if (renewsOwner !== undefined) this.#ownerRenewed = renewsOwner;
-    // The age of a change without a lock decides whether it is abandoned, not the heartbeat of its
-    // process. Another process may end it, and this one would never learn of that.
+    // Send no heartbeats for a change without a lock: its age decides whether it is abandoned.
+    // Another process may settle the change, and this process would then send heartbeats for ever.
     if (announce !== undefined && announce.foreign?.hold !== 'none')
       this.#context.heart?.announced(announce.change);
     for (const change of settle) {

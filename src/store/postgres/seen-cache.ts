@@ -7,7 +7,8 @@ import type { PgValue, Row } from './driver.ts';
 
 /**
  * Interval at which the store checks whether another process has written for a cached session.
- * Reads rely on the last check if it is at most two intervals old; changes always query the server.
+ * Reads rely on the last check if it is at most two intervals old. For changes, the server always
+ * confirms what the session has seen.
  */
 const TRUSTED_MS = 1000;
 /** Sessions that were not used for this long are dropped and no longer checked. */
@@ -42,8 +43,8 @@ interface FetchedSession {
 export class SeenCache {
   readonly #sessions = new Map<string, CachedSession>();
   /**
-   * This store's writes since the loading of a session began, by session. The loaded rows may lack
-   * them, so they are applied afterwards.
+   * For each session that is being loaded: the writes of this store since the loading began. The
+   * loaded rows may lack them, so they are applied afterwards.
    */
   readonly #loading = new Map<string, Writes[]>();
 

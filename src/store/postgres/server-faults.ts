@@ -16,8 +16,8 @@ export function lossOf(error: unknown): Loss | undefined {
 }
 
 /**
- * Reasons that the server also had for an earlier try of the same record. After `outdated`, the
- * change is judged again, which finds the earlier try if it has run.
+ * Reasons that prove that the server refused an earlier try of the same record too. `outdated` does
+ * not prove that, but the change is then judged again, which finds the earlier try if it has run.
  */
 const DECIDED: ReadonlySet<string | undefined> = new Set([
   'rejected',

@@ -188,8 +188,8 @@ function isSound(file: string, load: SqliteLoader): boolean {
 
 /**
  * Detects that another program deleted, replaced or truncated the files of an open database. SQLite
- * mostly does not notice, and later records are lost. Checks only names and sizes: closing such a
- * file here would drop SQLite's locks on it.
+ * mostly does not notice, and later records are lost. Checks only names and sizes and does not open
+ * the files: closing one here would drop SQLite's locks on it.
  */
 class FileGuard {
   readonly #file: string;

@@ -66,9 +66,9 @@ function installedDriver(): SqliteDriver {
 interface Cause {
   /** A machine-readable word, also the `reason` of the Fault. */
   readonly reason: string;
-  /** SQLite's result code. Some drivers omit it from some errors, but the message is always there. */
+  /** SQLite's result code. If a driver omits the code from an error, `words` is compared with the message. */
   readonly code: number;
-  /** An extended result code that has another basic code, but this meaning. */
+  /** An extended result code with the same meaning, although its basic code differs from `code`. */
   readonly extended?: number;
   readonly words: RegExp;
   /** Error codes of the file system with the same meaning. */

@@ -29,8 +29,9 @@ export async function pruneOldest(db: Connection, throughSeq: number): Promise<n
 }
 
 /**
- * Copies the write-ahead log into the file, which shrinks then. Otherwise it would shrink only when
- * the log is full. Ignores failures, for example on a full disk: SQLite tries again later.
+ * Copies the write-ahead log into the database file, so that the file shrinks now. Otherwise the
+ * file would shrink only when the log is full. Ignores failures, for example on a full disk: SQLite
+ * tries again later.
  */
 function freeSpace(db: Connection): void {
   try {

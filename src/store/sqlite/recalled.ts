@@ -42,7 +42,8 @@ export class Recalled {
 
   /**
    * Call this before a write of this connection. Clears the cache if the write deletes sightings.
-   * The next lookup then reads the version again. The caller adds new sightings after the write.
+   * If it writes or deletes any, the next lookup reads the version again. The caller adds new
+   * sightings after the write.
    */
   writing({ sightings = [], forget = [], dropSession }: Writes): void {
     const drops = forget.length > 0 || dropSession !== undefined;
@@ -50,7 +51,7 @@ export class Recalled {
     if (drops || sightings.length > 0) this.#asked = false;
   }
 
-  /** Forgets everything, because it is unknown what was stored, for example after a failed commit. */
+  /** Empties the cache, for example after a failed commit, when it is unknown what was stored. */
   clear(): void {
     this.#known.clear();
     this.#size = 0;

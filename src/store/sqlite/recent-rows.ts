@@ -25,8 +25,8 @@ const SELECT_CLAIMS = `${SELECT_ENTRY} where kind = 'claim' and seq <= ? order b
 const [MAX_OWN, MAX_EFFECTS] = [64, 100];
 
 /**
- * Finds new entries by number. Keeps the entries that this connection appended in memory, so that it queries the
- * database only after another connection has written.
+ * Finds new entries by number. Keeps in memory the entries that this connection appended, so that
+ * it queries the database only after another connection has written.
  */
 export class RecentRows {
   readonly #db: Pick<Connection, 'sql'>;
@@ -43,7 +43,10 @@ export class RecentRows {
     this.#versionNow = versionNow;
   }
 
-  /** Adds entries that this connection appended. Its own writes do not change the version. */
+  /**
+   * Adds entries that this connection appended. A connection's own writes do not change the
+   * database version.
+   */
   appended({ after, head, recent }: Appended): void {
     this.#newest = head.seq;
     if (this.#own.through !== after) this.#own = { after, through: after, entries: [] };
@@ -56,10 +59,7 @@ export class RecentRows {
       this.#own = { after: last.seq, through: head.seq, entries: [] };
   }
 
-  /**
-   * The entries after a cursor, which is the number of the last returned entry. Leaves out changes before
-   * `changesSinceMs` that other connections made.
-   */
+  /** The entries after a cursor, which is an entry number. May leave out changes before `changesSinceMs`. */
   after(cursor: number, changesSinceMs: number): RecentEntries {
     const version = this.#versionNow();
     if (version !== this.#version) this.#newest = (this.#db.sql(SELECT_HEAD).get() as ChainLink).seq;

@@ -64,7 +64,10 @@ export class Users {
     this.#lock.close();
   }
 
-  /** Takes the exclusive lock. The caller must have left: otherwise two waiting users would block each other. */
+  /**
+   * Takes the exclusive lock. The caller must have released its shared lock: otherwise two waiting
+   * users would block each other.
+   */
   async #isAlone(): Promise<boolean> {
     for (let waited = 0; !this.#lock.tryAcquire(DATABASE, 'alone'); waited += STEP_MS) {
       if (waited >= ALONE_MS) return false;

@@ -19,7 +19,7 @@ export function editOf(lines: readonly HunkLine[], place: NonNullable<Edit['line
       .map((line) => `${line.text}\n`)
       .join('');
   const added = text('-');
-  // A hunk that only adds the final newline has the same lines before and after it.
+  // A hunk that only adds the final newline gives equal old and new texts here. Allow that.
   const same = place.ended === true ? { mayBeSame: true } : {};
   const newString = place.unended ? added.replace(/\n$/, '') : added;
   return { oldString: text('+'), newString, lines: place, ...same };

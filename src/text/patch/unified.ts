@@ -55,7 +55,10 @@ interface PatchedFile {
   readonly git: string | undefined;
   /** The new file mode, as git writes it. */
   mode?: string;
-  /** Set by git's row about a new or a deleted file. An empty file has no other rows. */
+  /**
+   * `after`: git says that the file is new. `before`: git says that it was deleted. If the file is
+   * empty, git writes only header rows about it.
+   */
   exists?: 'after' | 'before';
   before: string | undefined;
   after: string | undefined;

@@ -2,7 +2,10 @@ import { describe, expect, it } from 'vitest';
 import type { Edit } from '../../model/intent.ts';
 import { applyEdits } from '../splice.ts';
 
-/** The text after an edit and the level of tolerance (tier) of the match, or the kind of failure. */
+/**
+ * Applies an edit. Returns the resulting text and the level of tolerance (tier) of the match, or
+ * the kind of failure.
+ */
 function edited(text: string, oldString: string, newString: string): [string, string] {
   const applied = applyEdits(text, [{ oldString, newString }]);
   return applied.ok ? [applied.text, applied.tier] : ['', applied.kind];

@@ -21,7 +21,7 @@ export function landLoosely(text: string, texts: Texts): PlacedEdit | Rivals | u
 /**
  * Places an edit on whole lines that match except for spaces at line ends. Lines that the edit
  * keeps also keep their trailing spaces. Trailing spaces that the model added are removed from its
- * new lines. Undefined if the text begins or ends inside a line.
+ * new lines. Undefined if the matched text begins or ends inside a line.
  */
 export function landOnFound(
   text: string,
@@ -36,7 +36,10 @@ export function landOnFound(
   return landed?.tier === 'trailing-space' ? landed : undefined;
 }
 
-/** Writes the replacement with the line endings of its place. Deleting whole lines deletes their last ending, too. */
+/**
+ * Writes the replacement with the line endings of its place. An edit that deletes whole lines also
+ * deletes the line ending after them.
+ */
 function placed(text: string, { tier, span, replacement }: PlacedEdit): PlacedEdit {
   const old = text.slice(span.start, span.end);
   if (replacement === '' && !old.endsWith('\n'))

@@ -94,7 +94,10 @@ function indentOf(line: string): string {
   return /^[ \t]*/.exec(line)?.[0] ?? '';
 }
 
-/** A line to write. `ending`: that of the file's line which it keeps or replaces, if there is one. */
+/**
+ * A line to write. `ending`: the ending of the file's line that this line keeps or replaces, if
+ * there is such a line.
+ */
 interface WrittenLine {
   readonly text: string;
   readonly ending?: LineEnding | undefined;
@@ -228,8 +231,9 @@ function blanks(file: readonly FileLine[], above: number | undefined, below: num
 }
 
 /**
- * The span to replace and the lines to put there, with the endings of the file's lines. The span includes its last line
- * ending only if the old text has one, or if no lines replace it.
+ * The span to replace, and the lines to put there with the endings of the file's lines. The span
+ * includes the ending of its last line only if the old text ends with a newline, or if there are no
+ * lines to put there.
  */
 function withEnds(
   file: readonly [FileLine, ...FileLine[]],
@@ -289,8 +293,8 @@ interface SpacedLine {
 }
 
 /**
- * The model's new line, with the file's spacing wherever it equals the old line. If the model only
- * doubled spaces, the spaces between its new words become single too.
+ * The model's new line, with the file's spacing wherever the new line equals the old one. If the
+ * model only doubled spaces, the spaces between its new words become single too.
  */
 function respaced({ written, there, wanted }: SpacedLine): string {
   if (written === there) return wanted;

@@ -224,7 +224,10 @@ function StripColumn({
     </svg></div>`;
 }
 
-/** Hashes a text for use in an id: ids must be unique and plain, and session names are neither. */
+/**
+ * Hashes a session name for use in an element's id. The name itself may contain characters that an
+ * id must not have.
+ */
 function hash(text: string): number {
   let value = 7;
   for (const char of text) value = (value * 31 + (char.codePointAt(0) ?? 0)) >>> 0;

@@ -11,7 +11,7 @@ interface DiffProps {
   readonly onPart?: ((hunk: number) => void) | undefined;
 }
 
-/** The rows of a diff. Each hunk can be undone separately. */
+/** The rows of a diff. If it has several hunks and `onPart` is given, each hunk can be undone separately. */
 export function Diff({ file, onPart }: DiffProps): VNode {
   const hunks = new Set(file.groups.flat().flatMap(({ hunk }) => (hunk === undefined ? [] : [hunk])));
   const offers = onPart !== undefined && hunks.size > 1;

@@ -89,8 +89,8 @@ function moveFocus(event: KeyboardEvent): void {
  */
 let timer = 0;
 /**
- * The text in the search field until the search begins. Without it, each new entry would draw the
- * field with the text of the last search.
+ * The text in the search field until the search begins. Without it, each new journal entry would
+ * redraw the field with the text of the last search.
  */
 const typed: Signal<string | undefined> = signal(undefined);
 

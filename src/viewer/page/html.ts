@@ -54,7 +54,10 @@ interface WindowedProps {
   readonly onEnd?: () => void;
   /** The row to scroll to. */
   readonly at?: number | undefined;
-  /** The item of that row. Its number changes when rows are added before it, which must not scroll. */
+  /**
+   * The id of the item in row `at`. The list scrolls only if the item changes, not if new rows move
+   * the same item.
+   */
   readonly item?: number | undefined;
   readonly class?: string;
 }

@@ -130,7 +130,7 @@ export async function begin(): Promise<void> {
 
 let lists: Promise<void> | undefined;
 
-/** Fetches turns and files once; `take` keeps them up to date. */
+/** Fetches turns and files once; `update` keeps them up to date. */
 export function fetchLists(): Promise<void> {
   const fetchBoth = async (): Promise<void> => {
     turns.value = await ask('turns');
@@ -163,11 +163,15 @@ async function follow(cursor: string): Promise<void> {
   }
 }
 
-/** Adds new rows that match the filter. `asked`: the path for which the server has found the matching rows. */
+/**
+ * Adds new rows that match the filter. `matching`: the rows that the server has found for the path
+ * `asked`.
+ */
 function addNew({ rows: came, matching = [] }: LiveView, asked: string | undefined): void {
   const { path, ...rest } = filter.value;
   const found = new Set(matching);
-  // If the user has changed the path meanwhile, only the path in the row can be compared.
+  // If the user has changed the filter's path meanwhile, `matching` does not apply. Then compare
+  // only the path in the row.
   const concerns = (row: FeedRow): boolean =>
     path === asked ? path === undefined || found.has(row.seq) : fits(row, { path });
   const fitting = came.filter((row) => fits(row, rest) && concerns(row));
@@ -266,7 +270,7 @@ async function load(before: number | undefined): Promise<void> {
     for (let next = before; ; ) {
       const page = await ask<FeedPage>(`feed?${queryOf(filter.value, next)}`);
       if (mine !== request) return;
-      // New rows may have come meanwhile, and the page may have them too.
+      // While the request ran, `addNew` may have added rows that are also in its answer.
       const isKnown = new Set(rows.value.map(({ seq }) => seq));
       rows.value = [...rows.value, ...page.rows.filter(({ seq }) => !isKnown.has(seq))];
       older.value = page.next;
@@ -321,7 +325,10 @@ function selectedIn(hash: string): ViewerSelection | undefined {
   return undefined;
 }
 
-/** Undefined if the address was altered so that its escapes are invalid. */
+/**
+ * The file that the address names. Undefined if the user has altered the address so that its
+ * escapes are invalid.
+ */
 function fileIn(root: string, path: string): ViewerSelection | undefined {
   try {
     return { kind: 'file', root: decodeURIComponent(root), path: decodeURIComponent(path) };
@@ -361,7 +368,7 @@ async function fetchDetail(what: ViewerSelection): Promise<Detail> {
   return { kind: 'file', view: await ask(`file?${query}`) };
 }
 
-/** Fetches the numbers. If that fails, `follow` repeats it. */
+/** Fetches the numbers. If that fails, keeps the earlier ones. If there are none, `follow` tries again. */
 export async function countText(): Promise<void> {
   countedText.value = await ask<NumbersView>('numbers').catch(() => countedText.value);
 }

@@ -74,7 +74,10 @@ export function shownIn(prompt: readonly Prompted[]): Shown[] {
   });
 }
 
-/** Runs an agent until the script ends. The last prompt contains the result of every call. */
+/**
+ * Runs an agent until the script ends. Returns the results of the calls, as the last prompt
+ * contains them.
+ */
 type Runner = (run: Run, context?: 'pruned') => Promise<readonly Shown[]>;
 
 /** Pruning that removes tool calls and results from all messages but the last two. */

@@ -52,9 +52,7 @@ function scripted(
   return { client: new Anthropic({ apiKey: 'none', fetch: answer, maxRetries: 0 }), requests };
 }
 
-/**
- * The last result of each tool call in the requests. Requests repeat the results of earlier ones.
- */
+/** The last result of each tool call. Each request repeats the results of the earlier requests. */
 function shownIn(requests: readonly Body[]): Shown[] {
   const blocks = requests.flatMap(({ messages }) =>
     messages.flatMap(({ content }) => (typeof content === 'string' ? [] : content)),

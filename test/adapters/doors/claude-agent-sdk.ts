@@ -23,8 +23,8 @@ interface Result {
 }
 
 /**
- * A scripted Anthropic API. Each request of the agent is answered with the tool calls of the next
- * step of the script. Other requests get an answer of one word.
+ * A scripted Anthropic API. Each request with tools gets the tool calls of the next step of the
+ * script. Other requests, and all requests after the last step, get the answer "done".
  */
 class ScriptedApi {
   readonly #left: Run['steps'][number][];

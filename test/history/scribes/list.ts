@@ -27,7 +27,10 @@ export interface ListWords {
   readonly knowsDirectories?: true;
 }
 
-/** Writes message by message, and the whole list again when a message in it has changed. */
+/**
+ * Writes a record for each new message. When earlier messages change or disappear, writes the whole
+ * list again.
+ */
 export class ListScribe implements Scribe {
   readonly #calls = new Calls();
   readonly #words: ListWords;

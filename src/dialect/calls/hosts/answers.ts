@@ -69,8 +69,9 @@ const CONTEXT = /^<untrusted_context>\n([\s\S]*?)\n<\/untrusted_context>$/;
 
 /**
  * Reads an answer of Gemini CLI: `{llmContent, returnDisplay, error}`. Gemini CLI wraps content of
- * other programs in `<untrusted_context>` lines, which are removed here. The output of a failed
- * command is kept: hooks compare it with the files, so its exit code does not matter.
+ * other programs in `<untrusted_context>` lines, which are removed here. A failed command also gets
+ * `ok: true` and keeps its output: hooks compare the output with the files, so the exit code does
+ * not matter.
  */
 function geminiAnswer(response: JsonRecord): Answer {
   if ((response['error'] ?? null) !== null) return FAILED;
@@ -147,8 +148,9 @@ const FRAME = /^(?:<untrusted_context>\n)?Output: /;
 const GROUP = /\nProcess Group PGID: \d+(?:\n<\/untrusted_context>)?$/;
 
 /**
- * Removes the text that Gemini CLI puts around the output of a command. If that text reports an
- * error, exit code, signal or background process, `ok` is false.
+ * Removes the text that Gemini CLI puts around the output of a command. Undefined if there is no
+ * such text. `ok` is false if the output is empty, or if its end reports an error, an exit code, a
+ * signal or a background process.
  */
 export function geminiOutput(text: string): HostCommandOutput | undefined {
   const frame = FRAME.exec(text)?.[0];

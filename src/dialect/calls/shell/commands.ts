@@ -288,13 +288,17 @@ function entered(folder: string | undefined, args: readonly (string | undefined)
   if (target === undefined || operands.length > 1 || target === '' || target.startsWith('-'))
     return undefined;
   const isReal = options.some((option) => option?.includes('P'));
-  // `cd -P` replaces links by their targets. After it, and in its own argument, `..` leads to an unknown folder.
+  // `cd -P` replaces links by their targets. In its own argument, and in a `cd` from the folder
+  // that it entered, `..` therefore leads to an unknown folder.
   if ((isReal || `${folder ?? ''}/`.includes(`${REAL}/`)) && target.split('/').includes('..'))
     return undefined;
   return inFolder(folder, isReal ? `${target}${REAL}` : target);
 }
 
-/** Suffix that marks a folder as entered by `cd -P`. The folder is the same with or without it. */
+/**
+ * Suffix of a folder that was entered by `cd -P`. The path means the same folder with or without
+ * this suffix.
+ */
 const REAL = '/./.';
 
 /** A path relative to the start folder of the line; undefined if its base folder is unknown. */

@@ -14,8 +14,9 @@ const MAX_NAMES = 200;
 /** Longer words with spaces or quotes do not count as names of files. */
 const MAX_NAME = 1024;
 /**
- * Matches possible paths in a script or quoted text: with a slash or an extension. Starts only where a run of such
- * characters begins: otherwise a long run without a path would take quadratic time.
+ * Matches possible paths in a script or quoted text: words with a slash or an extension. A match
+ * can start only where a word begins. Otherwise a long word without a path would take quadratic
+ * time.
  */
 const PATH_LIKE =
   /(?<![\w@+~.-])[\w@+~.-]*(?:\/[\w@+.-]+)+|(?<![\w@+.-])\.?[\w@+-][\w@+.-]*\.[A-Za-z0-9]{1,8}\b/g;

@@ -77,13 +77,19 @@ function descriptorOf({ descriptor, operator }: Redirection): number | undefined
   return descriptor.type === 'FileDescriptor' ? descriptor.value : undefined;
 }
 
-/** The only redirection of a descriptor. Of several, bash uses the last and zsh all, so none is certain. */
+/**
+ * The only redirection of a descriptor. Undefined if there are several, because then bash uses only
+ * the last one, but zsh uses all.
+ */
 function onlyFor(descriptor: number, redirects: readonly Redirection[]): Redirection | undefined {
   const [only, ...others] = redirects.filter((redirect) => descriptorOf(redirect) === descriptor);
   return others.length === 0 ? only : undefined;
 }
 
-/** The redirection of the standard output into a file that it empties or appends to. */
+/**
+ * The only redirection of the standard output. Undefined for `<>`, which neither empties a file nor
+ * appends to it.
+ */
 function outputOf(redirects: readonly Redirection[]): Redirection | undefined {
   const only = onlyFor(STDOUT, redirects);
   return only?.operator === '<>' ? undefined : only;
@@ -109,7 +115,10 @@ function fileAt(folder: string | undefined, path: string): string | undefined {
   return DEVICE.test(path) ? undefined : inFolder(folder, path);
 }
 
-/** The text of the here-document that is certainly the standard input, if the shell does not expand it. */
+/**
+ * The text of the here-document that is certainly the standard input. Undefined if the shell
+ * expands that text.
+ */
 function bodyOf(redirects: readonly Redirection[]): string | undefined {
   const only = onlyFor(STDIN, redirects);
   // Shells differ about the final newline of a here-document that is not closed.
@@ -218,8 +227,9 @@ function transfers(how: 'copy' | 'move', { folder }: SimpleCommand, args: Args):
 const TARGET = /^(?:-[a-su-zA-RT-Z]*t|--target-directory(?:=|$))(.*)$/;
 
 /**
- * Separates options from operands. Words that the shell expands count as operands. `valued` matches options whose
- * value is the next argument. `values` has the value of each option, or the option itself if it has none.
+ * Separates options from operands. Words that the shell expands count as operands. `valued` matches
+ * options whose value is the next argument. `values` has one entry per option: the value, or the
+ * option itself if the next argument is not its value.
  */
 function split(
   args: Args,

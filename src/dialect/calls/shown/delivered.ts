@@ -58,7 +58,10 @@ export function delivered(
   return [{ path, content, ranges: [{ from, to: from + count - 1 }] }];
 }
 
-/** True if this number of lines is what a call requested that begins and ends before the end of the file. */
+/**
+ * True if a call requests lines that end before the end of the file, such as -10 to -6, and `count`
+ * is exactly their number.
+ */
 export function isLimitedTail({ from, to = -1 }: AskedLines, count: number): boolean {
   return from < 0 && to < -1 && count === to - from + 1;
 }

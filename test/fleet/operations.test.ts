@@ -12,22 +12,9 @@ import { ok } from '../support/desk.ts';
 import { describePostgres } from '../support/postgres.ts';
 import { scratch } from '../support/tree.ts';
 import { opened } from './killed.ts';
+import { printedOn } from './machine.ts';
 
 const run = promisify(execFile);
-const COMMAND = join(import.meta.dirname, '../../dist/bin/lookfirst.js');
-
-/** Runs the command line on one of several machines that share a store. */
-async function lookfirst(
-  at: { root: string; home: string; store: string },
-  ...args: string[]
-): Promise<string> {
-  const env = { ...process.env, LOOKFIRST_HOME: at.home, LOOKFIRST_STORE: at.store };
-  const ended = run(process.execPath, [COMMAND, ...args], { cwd: at.root, env });
-  return ended.then(
-    ({ stdout, stderr }) => stdout + stderr,
-    ({ stdout, stderr }: { stdout: string; stderr: string }) => stdout + stderr,
-  );
-}
 
 /** Edits a file in a session of its own process, and returns the change. */
 async function edited({
@@ -64,26 +51,26 @@ await describePostgres('the command line on a fleet', (server) => {
     await sessions.close();
     const there = await Sessions.open({ roots: [two.root], home: two.home, store, workspace: 'project' });
     await there.close();
-    const at = { root: two.root, home: two.home, store };
-    const [entry] = (await lookfirst(at, 'log', '--kind', 'change', '--json')).trim().split('\n');
+    const at = { ...two, store };
+    const [entry] = (await printedOn(at, 'log', '--kind', 'change', '--json')).trim().split('\n');
     expect(JSON.parse(entry ?? '')).toMatchObject({
       change,
       workspace: 'project',
       machine: expect.any(String),
       root: two.root,
     });
-    expect(await lookfirst(at, 'log')).toMatch(/MACHINE\s+WORKSPACE[\s\S]*project/);
+    expect(await printedOn(at, 'log')).toMatch(/MACHINE\s+WORKSPACE[\s\S]*project/);
     const machine = String(JSON.parse(entry ?? '').machine);
     for (const command of ['sessions', 'status'])
-      expect(await lookfirst(at, command), command).toMatch(
+      expect(await printedOn(at, command), command).toMatch(
         new RegExp(`SESSION\\s+WORKSPACE\\s+MACHINE[^]*agent\\s+project\\s+${machine}\\s`),
       );
-    const [found] = (await lookfirst(at, 'sessions', '--json')).trim().split('\n');
+    const [found] = (await printedOn(at, 'sessions', '--json')).trim().split('\n');
     expect(JSON.parse(found ?? '')).toMatchObject({ id: 'agent', workspace: 'project', machine });
-    expect(await lookfirst(at, 'log', '--verify')).toContain('unbroken chain');
+    expect(await printedOn(at, 'log', '--verify')).toContain('unbroken chain');
     writeFileSync(join(two.root, 'a.txt'), 'one\nzwei\n');
-    expect(await lookfirst(at, 'undo', change)).toContain('a.txt');
-    expect(await lookfirst(at, 'doctor')).toMatch(/fleet\s+PostgreSQL/);
+    expect(await printedOn(at, 'undo', change)).toContain('a.txt');
+    expect(await printedOn(at, 'doctor')).toMatch(/fleet\s+PostgreSQL/);
   });
 
   it('a machine that never served a workspace reads and undoes its changes under the name of the workspace', async () => {
@@ -91,17 +78,17 @@ await describePostgres('the command line on a fleet', (server) => {
     const [one, two] = [scratch(), scratch()];
     const change = await edited({ ...one, store, workspace: 'project' });
     writeFileSync(join(two.root, 'a.txt'), 'one\nzwei\n');
-    const at = { root: two.root, home: two.home, store };
+    const at = { ...two, store };
     const named = ['--workspace', 'project'];
-    expect(await lookfirst(at, 'log')).toContain('--workspace NAME');
-    expect(await lookfirst(at, 'log', ...named)).toMatch(/edit\s+a\.txt\s.*project/);
-    expect(await lookfirst(at, 'status', ...named)).toMatch(
+    expect(await printedOn(at, 'log')).toContain('--workspace NAME');
+    expect(await printedOn(at, 'log', ...named)).toMatch(/edit\s+a\.txt\s.*project/);
+    expect(await printedOn(at, 'status', ...named)).toMatch(
       /last change\s+edit a\.txt[\s\S]*agent\s+project/,
     );
-    expect(await lookfirst(at, 'diff', ...named)).toContain('-two\n+zwei');
-    expect(await lookfirst(at, 'undo', '--session', 'agent', ...named)).toContain('took back 1 change');
+    expect(await printedOn(at, 'diff', ...named)).toContain('-two\n+zwei');
+    expect(await printedOn(at, 'undo', '--session', 'agent', ...named)).toContain('took back 1 change');
     expect(readFileSync(join(two.root, 'a.txt'), 'utf8')).toBe('one\ntwo\n');
-    expect(await lookfirst(at, 'log', '--kind', 'change')).toContain(change);
+    expect(await printedOn(at, 'log', '--kind', 'change')).toContain(change);
   });
 
   it('undo says why it cannot take back a change of a workspace that this machine does not have', async () => {
@@ -109,14 +96,14 @@ await describePostgres('the command line on a fleet', (server) => {
     const [one, two, three] = [scratch(), scratch(), scratch()];
     const named = await edited({ ...one, store, workspace: 'project' });
     const unnamed = await edited({ ...two, store });
-    const at = { root: three.root, home: three.home, store };
-    expect(await lookfirst(at, 'undo', named)).toContain(
+    const at = { ...three, store };
+    expect(await printedOn(at, 'undo', named)).toContain(
       'the workspace project has no folder on this machine: run the command in a copy of it, with --workspace project',
     );
-    expect(await lookfirst(at, 'undo', unnamed)).toMatch(
+    expect(await printedOn(at, 'undo', unnamed)).toMatch(
       new RegExp(`this was recorded in ${two.root} on the machine \\S+: run the command there`),
     );
-    expect(await lookfirst(at, 'diff', unnamed)).toContain(`this was recorded in ${two.root}`);
+    expect(await printedOn(at, 'diff', unnamed)).toContain(`this was recorded in ${two.root}`);
   });
 
   it('a command leaves the names of workspaces that it was not given', async () => {
@@ -124,10 +111,10 @@ await describePostgres('the command line on a fleet', (server) => {
     const [one, two] = [scratch(), scratch()];
     await edited({ ...one, store, workspace: 'project' });
     const change = await edited({ ...two, home: one.home, store, workspace: 'other' });
-    const at = { root: one.root, home: one.home, store };
+    const at = { ...one, store };
     for (const command of [['status', '--all'], ['gc'], ['undo', change]])
       expect(
-        await lookfirst({ ...at, root: tmpdir() }, ...command, '--workspace', 'project'),
+        await printedOn({ ...at, root: tmpdir() }, ...command, '--workspace', 'project'),
         command[0],
       ).not.toBe('');
     const db = await PostgresConnection.open(store);
@@ -166,9 +153,9 @@ await describePostgres('the command line on a fleet', (server) => {
       await ok(session.apply(paths.map((path) => ({ kind: 'write', path, content: 'two\n' }))));
       await sessions.close();
       for (const path of paths) writeFileSync(path.replace(one.root, two.root), 'two\n');
-      const at = { root: two.root, home: two.home, store };
+      const at = { ...two, store };
       const folders = Object.values(pair(two)).flatMap((root) => ['--root', root]);
-      const undone = await lookfirst(at, 'undo', '--workspace', 'project', ...folders);
+      const undone = await printedOn(at, 'undo', '--workspace', 'project', ...folders);
       expect(undone).toContain('took back 1 change');
       for (const path of paths) expect(readFileSync(path.replace(one.root, two.root), 'utf8')).toBe('one\n');
       const db = await PostgresConnection.open(store);
@@ -193,10 +180,10 @@ await describePostgres('the command line on a fleet', (server) => {
     await git('init', '-q');
     await git('commit', '-q', '--allow-empty', '-m', 'first');
     await git('worktree', 'add', '-q', join(other.root, 'tree'));
-    const at = { root: two.root, home: two.home, store };
-    const shown = await lookfirst(at, 'status', 'a.txt', '--workspace', 'project');
+    const at = { ...two, store };
+    const shown = await printedOn(at, 'status', 'a.txt', '--workspace', 'project');
     expect(shown).toContain(`last change ${change}`);
-    expect(await lookfirst(at, 'status', '--workspace', 'project')).toMatch(/last change\s+edit sub\/a\.txt/);
+    expect(await printedOn(at, 'status', '--workspace', 'project')).toMatch(/last change\s+edit sub\/a\.txt/);
     const db = await PostgresConnection.open(store);
     onTestFinished(() => db.close());
     expect(await db.query(`select root from ${db.schema}.places`)).toEqual([{ root: one.root }]);
@@ -255,25 +242,25 @@ await describePostgres('the command line on a fleet', (server) => {
     expect(await store.entries({ kinds: ['change'] })).toHaveLength(1);
     expect(await verifyChain(store)).toMatchObject({ ok: true });
     await expect(store.record({ settle: ['c1'] })).rejects.toMatchObject({ reason: 'read-only' });
-    const at = { root: places.root, home: places.home, store: asReader };
-    expect(await lookfirst(at, 'log', '--kind', 'change')).toContain('a.txt');
+    const at = { ...places, store: asReader };
+    expect(await printedOn(at, 'log', '--kind', 'change')).toContain('a.txt');
     const elsewhere = scratch();
-    const unserved = { root: elsewhere.root, home: elsewhere.home, store: asReader };
+    const unserved = { ...elsewhere, store: asReader };
     const named = ['--workspace', 'project'];
     await edited({ ...scratch(), store: url, workspace: 'project' });
-    expect(await lookfirst(unserved, 'status', ...named)).toMatch(
+    expect(await printedOn(unserved, 'status', ...named)).toMatch(
       /last change\s+edit a\.txt[\s\S]*agent\s+project/,
     );
-    expect(await lookfirst(unserved, 'undo', ...named)).toContain('give it the rights of a writer');
+    expect(await printedOn(unserved, 'undo', ...named)).toContain('give it the rights of a writer');
     const reading = await Sessions.open({ roots: [at.root], home: at.home, store: at.store });
     await expect(reading.session('agent')).rejects.toMatchObject({ reason: 'read-only' });
     await expect(reading.session('agent')).rejects.toMatchObject({ reason: 'read-only' });
     await reading.close();
-    expect(await lookfirst(at, 'doctor')).toMatch(/warn\s+fleet\s+this user can read the journal/);
+    expect(await printedOn(at, 'doctor')).toMatch(/warn\s+fleet\s+this user can read the journal/);
     const standby = `${url}&options=${encodeURIComponent('-c default_transaction_read_only=on')}`;
-    expect(await lookfirst({ ...at, store: standby }, 'doctor')).toMatch(
+    expect(await printedOn({ ...at, store: standby }, 'doctor')).toMatch(
       /fail\s+fleet\s+the server is read-only/,
     );
-    expect(await lookfirst({ ...at, store: url }, 'doctor')).toMatch(/ok\s+fleet\s+changes can be recorded/);
+    expect(await printedOn({ ...at, store: url }, 'doctor')).toMatch(/ok\s+fleet\s+changes can be recorded/);
   });
 });

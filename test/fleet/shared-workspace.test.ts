@@ -1,7 +1,5 @@
-import { execFile } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 import { Sessions } from '../../src/session/sessions.ts';
 import { PostgresConnection } from '../../src/store/postgres/connection.ts';
@@ -11,19 +9,8 @@ import { startRelay } from '../postgres/relay.mjs';
 import { BARE_SIGHTING, pendingChange, sessionRecord } from '../store/samples.ts';
 import { ok } from '../support/desk.ts';
 import { describePostgres } from '../support/postgres.ts';
-import { type Scratch, scratch } from '../support/tree.ts';
-
-const COMMAND = join(import.meta.dirname, '../../dist/bin/lookfirst.js');
-
-/**
- * Runs the command line on one of several machines that share a store. Returns all that it prints.
- */
-async function lookfirst({ root, home }: Scratch, store: string, ...args: string[]): Promise<string> {
-  const env = { ...process.env, LOOKFIRST_HOME: home, LOOKFIRST_STORE: store };
-  const ended = promisify(execFile)(process.execPath, [COMMAND, ...args], { cwd: root, env });
-  const { stdout, stderr } = await ended.catch((error: { stdout: string; stderr: string }) => error);
-  return stdout + stderr;
-}
+import { scratch } from '../support/tree.ts';
+import { printedOn } from './machine.ts';
 
 async function open(store: string, home: string, fleet: Omit<FleetOptions, 'imageSecrets'>): Promise<State> {
   const state = await openPostgresState(store, {
@@ -174,13 +161,13 @@ await describePostgres('a workspace that was served as shared', (server) => {
     writeFileSync(join(there.home, 'lookfirst.json'), '{"lockTimeoutMs": 300}');
 
     const release = await sessions.world.locks.acquire([file], 1000);
-    expect(await lookfirst(other, store, 'undo')).toContain('[BUSY]');
+    expect(await printedOn({ ...other, store }, 'undo')).toContain('[BUSY]');
     expect(
-      await lookfirst(other, store, 'run', '--confine', '--', 'sh', '-c', 'echo three > a.txt'),
+      await printedOn({ ...other, store }, 'run', '--confine', '--', 'sh', '-c', 'echo three > a.txt'),
     ).toContain('BUSY');
     expect(readFileSync(file, 'utf8')).toBe('two\n');
     release?.();
-    expect(await lookfirst(other, store, 'undo')).not.toContain('[BUSY]');
+    expect(await printedOn({ ...other, store }, 'undo')).not.toContain('[BUSY]');
     expect(readFileSync(file, 'utf8')).toBe('one\n');
   });
 });

@@ -167,6 +167,19 @@ describe('configureClient', () => {
     expect(run('init', 'claude-code', { proxy: 'nope' })).toMatchObject([{ ok: false }]);
   });
 
+  it.each([
+    [{}, false],
+    [{ LOOKFIRST_HOME: '/state' }, true],
+  ])('with the variables %j, says which of them the wrapped server still needs: %s', (env, isNeeded) => {
+    const { home, project, run, put } = person();
+    put(join(project, '.codex/config.toml'), '[mcp_servers.fs]\ncommand = "server"\n');
+    const places = { platform: 'linux', home, project, env } as const;
+    const [report] = run('init', 'codex', { proxy: 'fs', scope: 'project', places });
+    const next = report?.ok ? report.next : '';
+    expect(next.includes('set the same in the environment of "fs"')).toBe(isNeeded);
+    expect(next.includes('LOOKFIRST_HOME')).toBe(isNeeded);
+  });
+
   it.each<[string, string | Buffer, number | undefined]>([
     ['broken JSON', '{\n  "mcpServers": {\n  "a"\n}}', 4],
     ['bytes that are not UTF-8', Buffer.from('{"a": "\xe9"}', 'latin1'), undefined],

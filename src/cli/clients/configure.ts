@@ -213,8 +213,23 @@ function configureFile(
   plan: Plan,
   broken: 'skip' | 'report' = 'report',
 ): ConfigureReport {
-  const next = request.action === 'init' ? request.client.next : '';
+  const next = request.action === 'init' ? request.client.next + withheldNote(request) : '';
   return plan.change(candidate.path, (text) => editOf(request, candidate, text), { next, broken });
+}
+
+/**
+ * The next step for variables that the client does not pass to the proxied server. `init` does not
+ * write them, because the entry's environment belongs to the user.
+ */
+function withheldNote({ client, places, proxy }: ConfigureRequest): string {
+  if (proxy === undefined) return '';
+  const { env = {}, forwards = [] } = withheldBy(client, places);
+  const names = [...Object.keys(env), ...forwards].join(' and ');
+  if (names === '') return '';
+  return (
+    ` ${client.title} does not pass ${names} to its servers: set the same in the environment of ` +
+    `"${proxy}", else its calls are recorded in another place.`
+  );
 }
 
 interface PlannedFile {

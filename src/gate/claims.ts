@@ -374,8 +374,8 @@ export class Worktrees {
   counterpart(absolute: string, folder: string): Counterpart | undefined {
     const own = this.around(folder);
     const other = this.around(absolute);
-    // No counterpart for an agent in the main checkout: if it names another worktree, it means that
-    // worktree.
+    // An agent in the main checkout has no counterpart: a path in another worktree is what it
+    // intended.
     if (own === undefined || other === undefined || own === other || isMainWorktree(own)) return undefined;
     return { own, meant: own + absolute.slice(other.length) };
   }

@@ -135,8 +135,9 @@ async function isPending({ store }: World, { change }: PendingChange): Promise<b
 }
 
 /**
- * Stores the old contents that are still among the files moved out of the workspace. Searches these
- * files once for all effects, because a removed folder may have held very many files.
+ * Finds missing before-images of these effects among the files that were moved out of the
+ * workspace, and adds them to the stored images. Searches these files once for all effects, because
+ * a removed folder may have held very many files.
  */
 async function findImages(world: World, effects: readonly Effect[]): Promise<void> {
   const wanted = new Map<string, Fingerprint>();

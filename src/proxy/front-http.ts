@@ -58,9 +58,9 @@ interface Front {
 }
 
 /**
- * Serves the gate on 127.0.0.1. If the server is a command, each client with a session gets its own
- * process, and all other clients share one. If the server is a URL, the gate relays the requests
- * and reads only those that it must check.
+ * Serves the gate on 127.0.0.1. If the server behind the gate is a command, each client with a
+ * session gets its own process of that command, and all other clients share one. If it is a URL,
+ * the gate relays the requests and reads only those that it must check.
  */
 export async function serveProxy(options: FrontOptions): Promise<Front> {
   const log = (text: string): void => void options.stderr.write(`lookfirst: ${text}\n`);

@@ -20,8 +20,8 @@ const MAX_HEAD_BYTES = 1 << 20;
 /** Number of a session's earlier turns that are searched for an id. */
 const MAX_SEARCHED = 1000;
 /**
- * Maximum number of newest entries that are searched for an earlier report of the same event.
- * Between two reports, usually only processes that join the session write entries.
+ * Maximum number of newest entries that are searched for the last event of the conversation. Each
+ * process that joins the session writes an entry, and usually only a few of these follow the event.
  */
 const MAX_JOINING = 20;
 

@@ -95,7 +95,10 @@ export function foldedOffset(fold: Folded, offset: number): number {
   return Math.min((fold.folded[entry] ?? 0) + past, next);
 }
 
-/** Builds a folded text from the pieces of the source that remain, in ascending order. Merges adjacent pieces. */
+/**
+ * Builds a folded text. The caller passes the pieces of the source that folding does not drop to
+ * `keep`, in ascending order. Merges adjacent pieces.
+ */
 class FoldBuilder {
   readonly #text: string;
   readonly #pattern: RegExp | undefined;

@@ -137,7 +137,10 @@ export function renameMoved(found: readonly FoundChange[], maxBytes: number): re
   return found.flatMap((each) => (merged.has(each) ? [] : [renames.get(each) ?? each]));
 }
 
-/** True if a step changes a file or link, or only creates or removes a folder. */
+/**
+ * False if a step moves something back, changes an existing folder, or puts a file or link in the
+ * place of a folder or the other way round. True for all other steps.
+ */
 function isApart(step: UndoStep): boolean {
   const hasFolder = [step.expect.kind, step.restore.kind].includes('directory');
   return step.from === undefined && (!hasFolder || isFolderToCome(step) || isFolderToGo(step));

@@ -226,7 +226,7 @@ function splitChoices(inner: string): string[] {
 
 const NUMBERS = /^(-?\d{1,9})\.\.(-?\d{1,9})(?:\.\.(-?\d{1,9}))?$/;
 const LETTERS = /^([a-zA-Z])\.\.([a-zA-Z])(?:\.\.(-?\d{1,9}))?$/;
-/** Maximum length of a range such as `{1..9}`. */
+/** Maximum number of values of a range such as `{1..9}`. The rest of a longer range is ignored. */
 const MAX_RANGE = 100_000;
 
 function rangeOf(inner: string): string[] | undefined {

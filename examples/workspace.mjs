@@ -17,7 +17,7 @@ export const hasty = [
   ['edit_file', edit],
 ];
 
-/** Prints the first line of a tool's answer to the model. */
+/** Prints the first line of what a tool answered. */
 export const told = (text) => console.log(`> ${String(text).split('\n')[0]}`);
 
 /** Prints the file as it is now. */

@@ -4,7 +4,7 @@ import { DEFAULT_PROTECTED, SEED_D_PROTECTED } from './protected.ts';
 const MEBIBYTE = 1024 * 1024;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Folders whose content tools can generate again. */
+/** Folders whose content can be generated again by tools. Commands change them without a layer and a journal entry. */
 const SCRATCH = [
   '**/node_modules',
   '**/target',

@@ -186,7 +186,7 @@ function whatWasDone({ undo }: Work, done: readonly DoneStep[]): Pick<NewEntry, 
   return { effects, undone: { ...undo.undone, keys: undo.keys.filter((key) => !stayed.has(key)) } };
 }
 
-/** Notices that say why a change was allowed. No diffs: the journal contains no file content. */
+/** The kinds of the caller's notices, and the size of their diffs: the journal contains no file content. */
 function noticesOf(done: readonly DoneStep[]): Pick<NewEntry, 'notices' | 'diffBytes'> {
   const notices = done.flatMap(({ outcome }) => outcome.result.notices);
   if (notices.length === 0) return {};

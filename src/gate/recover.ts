@@ -297,9 +297,9 @@ function meant(effects: readonly Effect[]): readonly Effect[] {
 }
 
 /**
- * True if the path is as it was before the change. If the path is neither as before nor as planned,
- * another process changed it. Recovery then records the effect, so that an undo detects the
- * difference.
+ * True if the path is as it was before the change. False also if another process changed the path,
+ * so that it is neither as before nor as planned. Such an effect is recorded, so that a later undo
+ * detects the difference.
  */
 function isUntouched({ before, after }: Effect, current: Side): boolean {
   return sameContent(before, after) ? sameSide(before, current) : sameContent(before, current);

@@ -272,8 +272,8 @@ async function changedFile(world: World, sighting: Sighting): Promise<ChangedFil
  */
 const SINCE_SEEN = 'since this session saw it';
 /**
- * Maximum number of notices to search, newest first: for each changed file in `noteOutsideChanges`,
- * in total in `outsideChangesOfTurn`.
+ * Maximum number of notices to search, newest first. `noteOutsideChanges` searches this many for
+ * each changed file, `outsideChangesOfTurn` this many in total.
  */
 const MAX_NOTICES = 1000;
 

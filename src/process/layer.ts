@@ -76,8 +76,8 @@ export function makeLayer(home: string, id: string, layered: readonly string[], 
   if (owner !== undefined) symlinkSync(owner, join(folder, OWNER));
   for (const [index, path] of layered.entries()) {
     symlinkSync(path, join(folder, `low-${index}`));
-    // Make `up-N`, then give it the permissions of the layered folder, because the command sees
-    // `up-N` in its place.
+    // Make `up-N`, then give it the permissions of the layered folder: the command sees `up-N` in
+    // place of that folder.
     mkdirSync(join(folder, `up-${index}`), { mode: 0o700 });
     chmodSync(join(folder, `up-${index}`), statSync(path).mode & 0o777);
     mkdirSync(join(folder, `work-${index}`), { mode: 0o700 });

@@ -105,8 +105,9 @@ export interface Images {
    */
   check(fingerprint: Fingerprint): Promise<ImageHealth>;
   /**
-   * Finds stored contents that a program has changed, because it still had the replaced file open.
-   * Moves each to its own name and reports it once. If possible, restores the original bytes.
+   * Finds stored files that a program has changed: it had opened the file before Lookfirst replaced
+   * and stored it, and still writes into it. Renames each to a separate name and reports it once.
+   * If possible, stores the original bytes again under the regular name.
    */
   setAsideLate(fingerprints: readonly Fingerprint[]): AsyncIterable<LateImage>;
   /**

@@ -241,7 +241,10 @@ export class ReplayedClient {
     );
   }
 
-  /** The two events of an edit, for calls that the client makes in parallel. The caller makes the change itself. */
+  /**
+   * The hook events before and after an edit, to be sent one by one, so that a test can mix the
+   * events of parallel edits. Between the two events, the test must change the file itself.
+   */
   editEvents(
     name: string,
     from: string,

@@ -121,8 +121,8 @@ export async function compareProgram({ base, root, sessions }: Stage, seed: numb
 }
 
 /**
- * Lets another program append lines to files that the command changes too. Every line must be kept,
- * in a file or in the state folder.
+ * Runs the shell program of this seed in a session. Meanwhile the test appends a line to the file
+ * `a`, as another program would. The line must be in the file afterwards.
  */
 export async function runBesideWriter({ root, sessions }: Stage, seed: number): Promise<void> {
   const session = await sessions.session('agent');

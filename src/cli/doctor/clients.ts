@@ -119,8 +119,8 @@ async function checkFile(client: Client, configured: Configured): Promise<Doctor
 }
 
 /**
- * Starts the command of our entry as the client would, but on a temporary folder. Checks that the
- * server refuses to overwrite an unread file.
+ * Starts Lookfirst with the command in the client's configuration file, as the client would, but on
+ * a temporary folder. Checks that the server refuses to overwrite an unread file.
  */
 async function checkCommand(
   client: Client,

@@ -107,8 +107,8 @@ export type Rule = RuleScope &
         readonly source: ArgumentName;
         readonly destination: ArgumentName;
         /**
-         * The server's message if the destination exists, for a tool that never replaces it. PATH
-         * in it means the destination.
+         * For a tool that never replaces an existing destination: the server's message in that
+         * case. The word PATH in the message stands for the destination's path.
          */
         readonly taken?: string;
       }

@@ -222,9 +222,9 @@ export async function recordView(
 }
 
 /**
- * Stores the bytes that changes would destroy, and syncs them together. Makes copies, never links, because the other
- * program may write into the files themselves. A file that only moves is not destroyed. `here`: in a fleet, the bytes
- * stay on this machine.
+ * Stores the bytes that another program's changes are about to destroy, and syncs all of them at
+ * once. Makes copies, never links, because that program may write into the existing files. A file
+ * that only moves is not destroyed. `here`: in a fleet, the bytes stay on this machine.
  */
 export async function keepBefore(
   world: World,

@@ -20,9 +20,9 @@ export interface Asked extends ResidentPlace {
 
 /** A hook call for the resident process. */
 interface Question {
-  /** The name of the host, as on the command line. */
+  /** The name of the client that made the hook call, as in `lookfirst hook NAME`. */
   readonly client: string;
-  /** The text that the host wrote to stdin. */
+  /** The text that the client wrote to stdin. */
   readonly text: string;
   /** Settings of the call, by header name. */
   readonly headers: Readonly<Record<string, string | undefined>>;
@@ -52,7 +52,10 @@ export async function askResident(
   return answer?.status === 422 ? denialIn(answer.text) : undefined;
 }
 
-/** The denial in the body of an answer; undefined if the body is empty, because the resident has failed. */
+/**
+ * The denial in the body of an answer. If the resident could not handle the call, the body is empty
+ * and the result undefined. The caller then answers the call itself.
+ */
 function denialIn(body: string): HookAnswer | undefined {
   const value = parseJson(body);
   if (!isRecord(value)) return undefined;

@@ -35,8 +35,8 @@ export interface OpenOptions {
    */
   readonly damaged: 'fail' | 'set-aside';
   /**
-   * `full`: `record` resolves only when an announced change is on the disk. Otherwise a power cut
-   * may lose the announcement.
+   * `full`: a `record` that announces a change resolves only when the announcement is on the disk.
+   * With the other values, a power cut may lose the announcement.
    */
   readonly durability?: Durability;
 }

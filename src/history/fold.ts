@@ -40,10 +40,7 @@ export interface ObservedChange {
   readonly latest: readonly SeenEntry[];
 }
 
-/**
- * Removed entries are deleted from the list at the latest when there are more than this many of
- * them and they are more than half of the list.
- */
+/** Removed entries are deleted from the list once they are more than this number and half of the list. */
 const MAX_GONE = 1000;
 
 /**
@@ -223,10 +220,7 @@ export class Fold {
     }
   }
 
-  /**
-   * Removes the views of a call if the host has written the call's result again, with an emptied or
-   * shortened text.
-   */
+  /** Removes the views of a call if the host has written its result again, emptied or shortened. */
   #blankLater(result: RecordedResult): void {
     const { id, text } = result;
     if (text !== undefined && isBlanked(text)) this.#seen.removeCall(id);

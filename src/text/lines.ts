@@ -302,10 +302,7 @@ const HIGH_BITS = 0x80808080 | 0;
 const WORD_BYTES = 4;
 /** UTF-8 needs at most this many bytes for one UTF-16 unit. */
 const MAX_CHAR_BYTES = 3;
-/**
- * One shared buffer for numbered texts, because allocating a new one takes as long as the
- * numbering. Sharing is safe, because numbering is synchronous.
- */
+/** One shared buffer for numbered texts. Numbering is synchronous, and allocating takes as long as it. */
 const ROOM = Buffer.allocUnsafeSlow(1 << 18);
 const ROOM_VIEW = new DataView(ROOM.buffer);
 const SPACE = 32;
@@ -352,8 +349,7 @@ export function countNewlineBytes(bytes: Uint8Array): number {
 
 /**
  * Counts the newlines of some words (of four bytes), separately for each of the four byte
- * positions. Returns four 8-bit counters in one number. Reading four words per step halves the
- * time.
+ * positions. Returns four 8-bit counters in one number. Four words per step halve the time.
  */
 function countRound(words: Int32Array, from: number, to: number): number {
   let sums = 0;

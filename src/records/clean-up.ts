@@ -1,12 +1,19 @@
 import { dropEmptiedFolders, dropRetained, type RetainedFile } from '../disk/retained.ts';
 import { claimedFolders, type LateWrite, noteLateWrites, oldLeftovers } from '../gate/late-writes.ts';
 import type { World } from '../gate/world.ts';
-import { collectGarbage, type GcLimits, type GcProgress, planGc, purgeImages } from '../journal/gc.ts';
+import {
+  collectGarbage,
+  type GcLimits,
+  type GcPlan,
+  type GcProgress,
+  planGc,
+  purgeImages,
+} from '../journal/gc.ts';
 import type { Policy } from '../model/policy.ts';
 import type { ExpiredWork } from '../process/processes.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { Images, ImageUsage } from '../store/images.ts';
-import type { Store } from '../store/store.ts';
+import { type EntryFilter, type Store, walkEntries } from '../store/store.ts';
 import { canonicalPath } from './scope.ts';
 
 interface CleanUpRequest {
@@ -61,7 +68,8 @@ export async function cleanUp({ world }: Sessions, request: CleanUpRequest): Pro
   const usage = usageOf(leftovers);
   const commands = world.processes.expire({ nowMs, dryRun });
   if (dryRun) {
-    const { entries, sessions, frees } = plan;
+    const { sessions, frees } = plan;
+    const entries = 'entriesKept' in kept ? 0 : await countEntries(world, plan, nowMs);
     const removed = { entries, sessions: sessions.length, images: frees, leftovers: usage, commands };
     return { dryRun, removed, late, before, ...kept };
   }
@@ -89,6 +97,28 @@ async function pruneReads({ store, policy }: World, nowMs: number): Promise<numb
   const { readRetentionMs } = policy.journal;
   if (store.pruneReads === undefined || readRetentionMs === 0) return 0;
   return store.pruneReads(nowMs - readRetentionMs);
+}
+
+/** The number of entries that a clean-up would remove. */
+async function countEntries({ store, policy }: World, plan: GcPlan, nowMs: number): Promise<number> {
+  const { readRetentionMs } = policy.journal;
+  // Without `pruneReads`, the numbers of the entries have no gaps.
+  if (store.pruneReads === undefined) return plan.entries;
+  const { throughSeq } = plan;
+  let entries = await countMatching(store, { beforeSeq: throughSeq + 1 });
+  if (readRetentionMs !== 0)
+    entries += await countMatching(store, {
+      kinds: ['read'],
+      afterSeq: throughSeq,
+      untilMs: nowMs - readRetentionMs - 1,
+    });
+  return entries;
+}
+
+async function countMatching(store: Store, filter: EntryFilter): Promise<number> {
+  let count = 0;
+  for await (const _ of walkEntries(store, filter)) count += 1;
+  return count;
 }
 
 function limitsOf({ journal, sessionIdleMs }: Policy, request: CleanUpRequest): GcLimits {

@@ -153,11 +153,16 @@ await describePostgres('a clean-up of a fleet', (server) => {
     }
     await sessions.world.store.pending();
     const before = await rows();
-    const report = await cleanUp(sessions, { dryRun: false, nowMs: Date.now() + 10 * DAY_MS });
+    const nowMs = Date.now() + 10 * DAY_MS;
+    expect((await cleanUp(sessions, { dryRun: true, nowMs })).removed.entries).toBe(2);
+    const report = await cleanUp(sessions, { dryRun: false, nowMs });
     expect(report.before.entries).toBe(before);
     expect(report.removed.entries).toBe(2);
     expect(report.after?.entries).toBe(before - 2);
     expect(await rows()).toBe(before - 2);
+    const all = { nowMs: Date.now() + 400 * DAY_MS };
+    expect((await cleanUp(sessions, { ...all, dryRun: true })).removed.entries).toBe(before - 2);
+    expect((await cleanUp(sessions, { ...all, dryRun: false })).removed.entries).toBe(before - 2);
   });
 
   it.each([1, 2, 1001])('finds the images of a change with %i of them', async (count) => {

@@ -103,13 +103,12 @@ export class Records {
   }
 
   /**
-   * Entries with numbers above `afterSeq`, oldest first, as they arrive. In a fleet store,
-   * `afterSeq` is ignored: only entries that are committed from now on are returned. Ends only when
-   * the caller stops.
+   * Entries with numbers above `afterSeq`, oldest first, as they arrive. In a fleet store also
+   * entries with lower numbers, if they are committed from now on. Ends only when the caller stops.
    */
   async *follow(choice: EntryChoice, afterSeq: number): AsyncGenerator<FleetEntry> {
     const { snapshot } = this.store;
-    if (snapshot !== undefined) return yield* this.#followCommits(choice, snapshot);
+    if (snapshot !== undefined) return yield* this.#followCommits(choice, snapshot, afterSeq);
     for (let after = afterSeq; ; ) {
       await setTimeout(FOLLOW_MS);
       const head = await this.newestSeq();
@@ -121,16 +120,21 @@ export class Records {
 
   /**
    * Like `follow`, for stores in which an entry may appear after entries with higher numbers. Finds
-   * new entries by their commit, not by their number.
+   * new entries by their commit. Of the entries committed before the first query, those with
+   * numbers above `afterSeq` are new.
    */
-  async *#followCommits(choice: EntryChoice, snapshot: () => Promise<string>): AsyncGenerator<FleetEntry> {
-    for (let from = await snapshot(); ; ) {
-      await setTimeout(FOLLOW_MS);
+  async *#followCommits(
+    choice: EntryChoice,
+    snapshot: () => Promise<string>,
+    afterSeq: number,
+  ): AsyncGenerator<FleetEntry> {
+    // The mark '0' is before every commit.
+    for (let [from, numbers] = ['0', { afterSeq }]; ; ) {
       const to = await snapshot();
-      if (to !== from)
-        for await (const entry of choice.of(this.store, { committed: { from, to }, order: 'oldest' }))
-          yield this.#placed(entry);
-      from = to;
+      const filter = { ...numbers, committed: { from, to }, order: 'oldest' } as const;
+      if (to !== from) for await (const entry of choice.of(this.store, filter)) yield this.#placed(entry);
+      [from, numbers] = [to, { afterSeq: 0 }];
+      await setTimeout(FOLLOW_MS);
     }
   }
 

@@ -1,0 +1,21 @@
+import { expect, it, onTestFinished } from 'vitest';
+import { readEntry } from '../../test/store/samples.ts';
+import { describePostgres } from '../../test/support/postgres.ts';
+import { scratch } from '../../test/support/tree.ts';
+import { EntryChoice } from './entry-choice.ts';
+import { Records } from './records.ts';
+
+await describePostgres('a followed journal of a fleet', (server) => {
+  it('contains each entry that was recorded after the given number, also before the first query', async () => {
+    const records = await Records.openOrCreate({ home: scratch().home, store: server.url() });
+    onTestFinished(() => records.close());
+    const record = (path: string) => records.store.record({ entries: [readEntry({ path })] });
+    await record('listed.ts');
+    const newest = await records.newestSeq();
+    await record('between.ts');
+    const followed = records.follow(new EntryChoice({ cwd: '/', all: true }), newest);
+    expect((await followed.next()).value).toMatchObject({ path: 'between.ts' });
+    await record('later.ts');
+    expect((await followed.next()).value).toMatchObject({ path: 'later.ts' });
+  });
+});

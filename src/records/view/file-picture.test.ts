@@ -1,5 +1,8 @@
-import { describe, expect, it } from 'vitest';
-import { carriedPicture, linesBy, parseLines } from './file-picture.ts';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { desk, ok } from '../../../test/support/desk.ts';
+import { Records } from '../records.ts';
+import { Scope } from '../scope.ts';
+import { carriedPicture, filePicture, linesBy, parseLines } from './file-picture.ts';
 import { seenWords } from './view-words.ts';
 
 describe('the picture of a file', () => {
@@ -54,5 +57,24 @@ describe('the picture of a file', () => {
     ['1-20,40-60', 'lines 1-20, 40-60'],
   ])('formats %s as "%s"', (lines, words) => {
     expect(seenWords(lines)).toBe(words);
+  });
+
+  it('says of a session that forgot the file whether it is closed', async () => {
+    const t = await desk({ session: 'coder' });
+    await t.put('a.txt', 'one\n');
+    await ok(t.session.read('a.txt'));
+    await t.session.forget();
+    const records = await Records.open({ home: t.home, store: `sqlite:${t.home}/lookfirst.db` });
+    onTestFinished(() => records.close());
+    const words = async (): Promise<readonly string[]> => {
+      const sources = { records, scope: new Scope({ cwd: t.root }), secrets: 'mask' } as const;
+      const { strips } = await filePicture(sources, { root: t.root, path: 'a.txt' });
+      return strips.map((strip) => strip.words);
+    };
+    expect(await words()).toEqual(['read the current version, and no longer knows it']);
+    await t.put('a.txt', 'two\n');
+    expect(await words()).toEqual(['read an earlier version, and no longer knows it']);
+    await t.session.close();
+    expect(await words()).toEqual(['read an earlier version, and is closed']);
   });
 });

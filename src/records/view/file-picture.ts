@@ -9,6 +9,7 @@ import { diffLines } from '../../text/diff.ts';
 import { lineCount } from '../../text/lines.ts';
 import { blame } from '../blame.ts';
 import { readLive } from '../net-effects.ts';
+import type { Records } from '../records.ts';
 import { findTitle, type ViewSources, viewText } from './entry-views.ts';
 import { feedRow } from './feed.ts';
 import type { FilePicture, Strip } from './view-data.ts';
@@ -174,14 +175,11 @@ interface Seer {
 }
 
 /** The lines of the file that a session was shown; undefined if none. */
-async function seenBy(
-  sources: ViewSources,
-  { root, session, now, reads }: Seer,
-): Promise<SeenLines | undefined> {
-  const { records } = sources;
+async function seenBy({ records }: ViewSources, seer: Seer): Promise<SeenLines | undefined> {
+  const { root, session, now } = seer;
   const sighting = await records.store.recall(session, now.key);
   if (sighting === undefined || sighting.how === 'listing' || sighting.tombstone === true)
-    return readBefore(reads, now);
+    return readBefore(records, seer);
   const { fingerprint } = sighting;
   const total = lineCount(now.text);
   if (fingerprint?.sha256 === now.sha256)
@@ -215,7 +213,7 @@ async function newestReads({ records, scope }: ViewSources, key: string): Promis
  * store has no record of what that session has seen of the file, for example because the session is
  * closed.
  */
-function readBefore(reads: readonly Entry[], now: Now): SeenLines | undefined {
+async function readBefore({ store }: Records, { session, now, reads }: Seer): Promise<SeenLines | undefined> {
   const [newest] = reads;
   if (newest === undefined) return undefined;
   const total = lineCount(now.text);
@@ -223,9 +221,12 @@ function readBefore(reads: readonly Entry[], now: Now): SeenLines | undefined {
     .filter(({ sha256 }) => sha256 === newest.sha256)
     .flatMap(({ lines = '' }) => parseLines(lines, total));
   const isCurrent = newest.sha256 === now.sha256;
+  const record = await store.session(session);
+  const isOpen = record !== undefined && record.closedMs === undefined;
+  const state = isOpen ? 'no longer knows it' : 'is closed';
   return isCurrent
-    ? { seen: ranges, stale: [], words: 'read the current version, and is closed' }
-    : { seen: [], stale: ranges, words: 'read an earlier version, and is closed' };
+    ? { seen: ranges, stale: [], words: `read the current version, and ${state}` }
+    : { seen: [], stale: ranges, words: `read an earlier version, and ${state}` };
 }
 
 /** The lines, as ranges, whose author is a change in `changes`. */

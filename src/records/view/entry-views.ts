@@ -1,4 +1,4 @@
-import { UndoHistory } from '../../journal/undo-history.ts';
+import { isUndo, UndoHistory } from '../../journal/undo-history.ts';
 import type { Effect, Entry, Side } from '../../model/entry.ts';
 import type { Fingerprint } from '../../model/fingerprint.ts';
 import type { Policy } from '../../model/policy.ts';
@@ -90,14 +90,12 @@ async function laterUndos(
   entry: Entry,
 ): Promise<{ undoneBy: readonly Entry[]; standing: ChangeView['standing'] }> {
   const keys = [...new Set((entry.effects ?? []).map(({ key }) => key))].slice(0, MAX_SEARCHED);
-  const later = await records.store.entries({
-    keys,
-    kinds: ['change'],
-    afterSeq: entry.seq,
-    limit: MAX_SEARCHED,
-  });
-  const history = new UndoHistory([entry, ...later]);
-  const undoneBy = later.filter(
+  const undos: Entry[] = [];
+  const later = { keys, kinds: ['change'], afterSeq: entry.seq, limit: MAX_COUNTED } as const;
+  for await (const each of walkEntries(records.store, later))
+    if (isUndo(each) || each.undoesPart !== undefined) undos.push(each);
+  const history = new UndoHistory([entry, ...undos]);
+  const undoneBy = undos.filter(
     ({ undone, undoes, undoesPart }) =>
       undone?.changes.includes(entry.change ?? '') === true ||
       (entry.change !== undefined && (undoes === entry.change || undoesPart?.change === entry.change)),

@@ -48,6 +48,28 @@ describe.skipIf(!hasBrowser)('the page', () => {
     await page.waitForSelector('.card:has-text("a.txt")');
   });
 
+  it.each(['are open', 'are opened'])(
+    'updates its numbers if a request for them failed while they %s',
+    async (when) => {
+      const t = await desk({ session: 'coder' });
+      await t.put('a.txt', 'one\n');
+      const page = await open((await viewed(t)).url, /ERR_FAILED/);
+      await page.click('nav >> text=Numbers');
+      await page.waitForSelector('.numbers .big:text-is("0")');
+      if (when === 'are opened') await page.click('nav >> text=Activity');
+      const failed = page.waitForEvent('requestfailed');
+      await page.route('**/api/numbers', (route) => route.abort());
+      await refusal(t.session.write('a.txt', 'two\n'), 'NOT_READ');
+      if (when === 'are opened') {
+        await page.waitForSelector('.row.refusal');
+        await page.click('nav >> text=Numbers');
+      }
+      await failed;
+      await page.unroute('**/api/numbers');
+      await page.waitForSelector('.numbers .big:text-is("1")');
+    },
+  );
+
   it('shows every entry after it missed very many', async () => {
     const t = await desk({ session: 'coder' });
     await ok(t.session.write('a.txt', 'one\n'));

@@ -217,7 +217,7 @@ async function fetchPart(part: Part): Promise<void> {
   else if (part === 'turns') turns.value = await ask('turns');
   else if (part === 'files') files.value = await ask('files');
   else if (part === 'detail') await showAgain();
-  else if (tab.value === 'numbers') await countText();
+  else if (tab.value === 'numbers') await countAgain();
 }
 
 function fits(row: FeedRow, { session, kinds, path, code, turn }: FeedFilter): boolean {
@@ -368,7 +368,11 @@ async function fetchDetail(what: ViewerSelection): Promise<Detail> {
   return { kind: 'file', view: await ask(`file?${query}`) };
 }
 
-/** Fetches the numbers. If that fails, keeps the earlier ones. If there are none, `follow` tries again. */
+/** Fetches the numbers. If that fails, keeps the earlier ones, and `update` tries again. */
 export async function countText(): Promise<void> {
-  countedText.value = await ask<NumbersView>('numbers').catch(() => countedText.value);
+  await countAgain().catch(() => outdated.add('numbers'));
+}
+
+async function countAgain(): Promise<void> {
+  countedText.value = await ask<NumbersView>('numbers');
 }

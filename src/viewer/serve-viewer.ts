@@ -110,10 +110,12 @@ async function answer(api: Api, req: IncomingMessage, options: ViewerOptions): P
 async function entered(req: IncomingMessage, { entrance, token, log }: ViewerOptions): Promise<ApiAnswer> {
   const body = await bodyOf(req);
   if (entrance?.enter(body?.['code']) === true) return { status: 200, body: { token } };
-  log('a one-time address was refused: it was used before, or is too old');
+  log('a one-time address was refused: it was already used, or is older than a minute');
   return {
     status: 401,
-    body: { error: 'this address was used before: open the one that lookfirst printed' },
+    body: {
+      error: 'this address was already used, or is older than a minute: open the one that lookfirst printed',
+    },
   };
 }
 

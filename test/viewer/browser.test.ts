@@ -64,7 +64,7 @@ describe.skipIf(!hasBrowser)('the page', () => {
     const again = await open(address);
     await again.waitForSelector('.problem');
     expect(await again.locator('.row').count()).toBe(0);
-    expect(viewer.told.join()).toContain('used before');
+    expect(viewer.told.join()).toContain('already used');
   });
 
   it('shows new entries live while three agents work', async () => {

@@ -111,7 +111,7 @@ const KNOWN: Readonly<Record<ChangeView['files'][number]['known']['state'], stri
   wrote: 'Yes:',
   whole: 'Yes:',
   part: 'In part:',
-  older: 'Not as it was:',
+  older: 'Not this version:',
   unknown: 'No:',
 };
 

@@ -24,7 +24,7 @@ describe('a tool that threw', () => {
     [
       'ENOENT',
       'read_again',
-      /^write_file failed: could not change a\/b: no \[IO_FAILED\]\. .* Look at the file again/,
+      /^write_file failed: could not change a\/b: no \[IO_FAILED\]\. .* Read the file again/,
     ],
   ])('because of the system error %s names it, for the requested path', (reason, next, said) => {
     const fault = new Fault('IO_FAILED', 'could not change a/b: no', { path: 'a/b', reason });

@@ -38,7 +38,7 @@ export function failureAnswer(tool: string, error: unknown): ToolAnswer {
   if (!unchanged) {
     const text =
       `${what} [${code}]. Treat the call as refused; whether anything changed is unknown. ` +
-      'Look at the file again before you go on.';
+      'Read the file again before you continue.';
     return failed(text, { code, next: 'read_again' });
   }
   const next = error.reason === 'busy' ? 'retry_later' : 'ask_human';
@@ -50,7 +50,7 @@ export function failureAnswer(tool: string, error: unknown): ToolAnswer {
 function systemError(tool: string, { message, code, reason, unchanged }: Fault): ToolAnswer {
   const next = FOR_A_PERSON.has(reason) ? 'ask_human' : 'read_again';
   const state = unchanged ? 'Nothing was changed' : 'Treat the call as refused';
-  const then = next === 'ask_human' ? 'Tell the user' : 'Look at the file again before you go on';
+  const then = next === 'ask_human' ? 'Tell the user' : 'Read the file again before you continue';
   return failed(`${tool} failed: ${message} [${code}]. ${state}. ${then}.`, { code, next });
 }
 
@@ -90,11 +90,11 @@ const STORE_CAUSES: Readonly<Record<string, string>> = {
   encryption: 'the fleet store and its URL disagree about encryption',
   certificate: 'the certificate of the fleet store is not trusted',
   lease: 'another machine may be writing to this shared workspace',
-  elsewhere: 'the bytes are kept on another machine only',
-  newer: 'the fleet store is of a newer version',
+  elsewhere: 'the earlier content is stored only on another machine',
+  newer: 'the fleet store needs a newer version of Lookfirst',
   missing: 'the tables of the fleet store are gone, and Lookfirst must be started again',
   timeout: 'the fleet store cancelled a statement that took too long',
-  rejected: 'the fleet store cannot hold a value of this record',
+  rejected: 'the fleet store rejected a value that Lookfirst wanted to store',
   failed: 'the fleet store reported an error',
   lost: 'the state database was removed, replaced or truncated while in use, and Lookfirst must be started again',
 };

@@ -65,7 +65,7 @@ export function detectFormat(records: readonly unknown[]): FormatName {
 
 function seen(records: readonly unknown[]): string {
   const [first] = records;
-  if (records.length === 0) return 'none of its lines is JSON of at most 64 MB';
+  if (records.length === 0) return 'it has no line that is valid JSON and at most 64 MB long';
   if (!isRecord(first))
     return `its first record is ${Array.isArray(first) ? 'an array' : JSON.stringify(first)?.slice(0, 40)}`;
   const keys = Object.keys(first)

@@ -89,6 +89,6 @@ function changeWords(entry: Entry): string {
  */
 export function nothingHere({ store, workspace }: RecordsPlace): string {
   const isUnnamed = isFleetUrl(store) && workspace === undefined;
-  const named = isUnnamed ? '; --workspace NAME shows the one that this folder is a copy of' : '';
+  const named = isUnnamed ? '; --workspace NAME shows workspace NAME, if this folder is a copy of it' : '';
   return `nothing recorded here yet (--all shows every workspace${named})`;
 }

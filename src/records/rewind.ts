@@ -68,12 +68,14 @@ export function gitLeftAlone({ git: then, root }: Pick<TurnView, 'git' | 'root'>
   const now = gitPosition(root);
   if (then === undefined || now === undefined) return [];
   const lines: string[] = [];
-  if (then.branch !== now.branch) lines.push(`HEAD left ${nameOf(then)}: ${headCommand(then)}`);
+  if (then.branch !== now.branch)
+    lines.push(`HEAD is no longer on ${nameOf(then)}; to return: ${headCommand(then)}`);
   if (then.commit !== now.commit && then.commit !== undefined)
-    lines.push(`HEAD was at ${then.commit.slice(0, 12)}: git reset ${then.commit.slice(0, 12)}`);
-  else if (then.index !== now.index) lines.push('the index has changed: git reset');
+    lines.push(`HEAD was at ${then.commit.slice(0, 12)}; to return: git reset ${then.commit.slice(0, 12)}`);
+  else if (then.index !== now.index)
+    lines.push('staged content has changed; to unstage everything: git reset');
   if (lines.length === 0 && then.branches !== now.branches)
-    lines.push('branches have moved: git reflog show --all');
+    lines.push('branches have moved; to list the moves: git reflog show --all');
   return lines;
 }
 

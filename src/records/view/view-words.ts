@@ -14,7 +14,7 @@ export const WHY: Readonly<Record<RefusalCode, string>> = {
   STALE: 'The file had changed since the session read it. The change would have destroyed the newer text.',
   DELETED: 'The file had been deleted since the session read it.',
   ALREADY_EXISTS: 'Something was at that path already.',
-  REVISION_MISMATCH: 'The session named another revision than the one that was there.',
+  REVISION_MISMATCH: "The revision in the call was not the file's current one.",
   NO_MATCH: 'The text to replace was not in the file.',
   AMBIGUOUS_MATCH: 'The text to replace was in the file more than once.',
   NOT_TEXT: 'The file is not text.',
@@ -37,7 +37,7 @@ export const NEXT: Readonly<Record<NextStep, string>> = {
   list: 'list the folder',
   other_path: 'choose another path',
   other_tool: 'use another tool',
-  add_context: 'send more or other text to find the place',
+  add_context: 'quote the text exactly, with more of the lines around it',
   use_edit: 'edit the lines instead of replacing the whole file',
   fix_argument: 'correct the call',
   retry_later: 'try again in a moment',
@@ -54,10 +54,11 @@ const NOTICES: Partial<Readonly<Record<Notice['kind'], string>>> = {
   'quotes-straightened': 'Typographic quotes were straightened.',
   'stale-warning': 'The file had changed since the session read it. The policy only warns.',
   'met-save': 'Another program saved the file in the same moment. Its bytes are kept.',
-  'late-write': 'Another program wrote into the replaced file. Its bytes are kept.',
+  'late-write':
+    'Another program wrote into the old file after the change had replaced it. What it wrote is kept.',
   bypassed: 'The user had allowed changes of this path without a read.',
   recreated: 'The file had been deleted and was made again.',
-  'came-back': 'Earlier bytes of the file, which the session had read, had come back.',
+  'came-back': 'The file again had an earlier content that the session had read.',
   'lost-change': "A command dropped another writer's change.",
 };
 

@@ -260,7 +260,7 @@ async function noLayer({ store }: World, change: string): Promise<Refusal> {
   const [committed] = await store.entries({ change, kinds: ['change'], limit: 1 });
   const reason =
     committed === undefined
-      ? `no writes are kept as ${change}; they are removed after 7 days`
+      ? `no writes of a command are kept under ${change}; kept writes are removed after 7 days`
       : `change ${change} was committed already; lookfirst undo ${change} takes it back`;
   return { code: 'NOT_FOUND', action: 'run', path: '', next: 'none', detail: { reason } };
 }

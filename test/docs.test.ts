@@ -73,6 +73,7 @@ describe('code blocks in the documents', () => {
         "docs/containment.md: needs Docker",
         "docs/fleet.md: needs Docker; test/fleet/documents.test.ts runs the commands on another server",
         "docs/fleet.md: needs the owner of a PostgreSQL server; test/fleet/documents.test.ts runs it",
+        "docs/proxy.md: test/docs-reference.test.ts runs it",
       ]
     `);
     expect(run.length).toBeGreaterThan(20);

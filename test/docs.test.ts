@@ -13,7 +13,12 @@ import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import type { Cli } from '../src/cli/cli.ts';
+import { CLIENT_NAMES } from '../src/cli/clients/client.ts';
+import { CLIENTS } from '../src/cli/clients/clients.ts';
+import { HOOK_SETTINGS } from '../src/cli/clients/hook-settings.ts';
 import { COMMANDS } from '../src/cli/command-list.ts';
+import { stateFolder } from '../src/config/home.ts';
+import { parsePolicyFile } from '../src/config/resolve-policy.ts';
 import { openSession } from '../src/index.ts';
 import { toolset } from '../src/tools/toolset.ts';
 import { environment, PROGRAM } from './support/command-line.ts';
@@ -123,7 +128,9 @@ describe('code blocks in the documents', () => {
     }
   });
 
-  it.each(inLanguage('json'))('$document:$line is an event that the hook understands', ({ code }) => {
+  const isEvent = ({ code }: Block): boolean => code.includes('"event"');
+
+  it.each(inLanguage('json').filter(isEvent))('$document:$line is an event of the hook', ({ code }) => {
     const places = workplace(FILES);
     const [program = '', ...first] = PROGRAM;
     const input = code.replaceAll('"/repo"', JSON.stringify(places.root));
@@ -131,6 +138,13 @@ describe('code blocks in the documents', () => {
     const ran = spawnSync(program, [...first, 'hook', 'generic'], options);
     expect([ran.status, JSON.parse(ran.stdout)]).toEqual([0, { verdict: 'pass' }]);
   });
+
+  it.each(inLanguage('json').filter((block) => !isEvent(block)))(
+    '$document:$line is a policy file',
+    ({ code }) => {
+      expect(() => parsePolicyFile(code)).not.toThrow();
+    },
+  );
 });
 
 describe('README.md', () => {
@@ -214,6 +228,45 @@ describe('every document', () => {
       (name) => /\.md$/.test(name) && name !== 'README.md',
     );
     expect(pages.filter((name) => !index.includes(`(${name})`))).toEqual([]);
+  });
+});
+
+describe('docs/hooks.md', () => {
+  it('names the files that init --hooks writes', () => {
+    const text = readFileSync(join(project, 'docs/hooks.md'), 'utf8');
+    const places = { platform: 'linux', env: {}, home: '~', project: '' } as const;
+    const files = CLIENT_NAMES.flatMap((name) => {
+      const hooks = HOOK_SETTINGS[name];
+      if (hooks === undefined) return [];
+      const [server = ''] = CLIENTS[name].files(CLIENTS[name].defaultScope, places);
+      return [server, hooks.file(hooks.defaultScope, places)];
+    });
+    expect(files.length).toBe(12);
+    expect(files.filter((file) => !text.includes(`| \`${file}\``))).toEqual([]);
+  });
+});
+
+describe('docs/operating.md', () => {
+  const text = readFileSync(join(project, 'docs/operating.md'), 'utf8');
+
+  it.each([
+    ['linux', { HOME: '/me' }, '~/.local/state/lookfirst'],
+    ['darwin', { HOME: '/me' }, '~/Library/Application Support/lookfirst'],
+    ['win32', { LOCALAPPDATA: 'C:\\Local' }, '%LOCALAPPDATA%\\lookfirst'],
+  ])('names the state folder on %s', (platform, env, shown) => {
+    const folder = stateFolder({ platform, env });
+    expect(folder.replace('/me', '~').replace('C:\\Local', '%LOCALAPPDATA%')).toBe(shown);
+    expect(text).toContain(`\`${shown}\``);
+  });
+
+  it('names only environment variables that the program reads', () => {
+    const sources = readdirSync(join(project, 'src'), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
+      .map((name) => readFileSync(join(project, 'src', name), 'utf8'))
+      .join('\n');
+    const named = [...text.matchAll(/LOOKFIRST_[A-Z_]+/g)].map(([name]) => name);
+    expect(named.length).toBeGreaterThan(10);
+    expect(named.filter((name) => !sources.includes(`['${name}']`))).toEqual([]);
   });
 });
 

@@ -142,8 +142,8 @@ function generalHelp(): string {
   return [
     'Usage: lookfirst COMMAND [options]',
     '',
-    'A gate between AI agents and files: an agent changes only what it has read, if it has not changed',
-    'since, and never leaves the workspace. Every change can be undone.',
+    'A gate between AI agents and files: an agent cannot overwrite, edit or delete a file that it has',
+    'not read, or a change that it has not seen. Its changes can be undone.',
     '',
     'Commands:',
     ...commands,

@@ -14,7 +14,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { openStore } from '../build/store/open-store.js';
+import { openStore } from '../build/store/open-state.js';
 import { openSession } from '../dist/index.js';
 import { median } from './measure.mjs';
 

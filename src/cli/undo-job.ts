@@ -52,19 +52,27 @@ export async function runUndoJob(
     await cli.terminal.print(flags.json === true ? json(taken, { dryRun, ...manner.fields }) : text);
     return EXIT.done;
   };
+  const refuse = async (refusal: Refusal): Promise<ExitCode> => {
+    // Recommend `--merge` only if it would succeed. The next steps `list` and `ask_human` show that
+    // the refusal concerns a folder, a link or another special case, which cannot be merged.
+    const isFile = refusal.next !== 'list' && refusal.next !== 'ask_human';
+    const mayMerge = refusal.code === 'STALE' && isFile && flags.merge !== true && flags.json !== true;
+    const merged = mayMerge && (await takeBack(sessions, { ...selection, merge: true, preview: true }));
+    return refuseUndo(cli, refusal, { json: flags.json, canMerge: merged !== false && merged.ok });
+  };
   try {
     const preview = await progress.during(
       'preparing the undo',
       takeBack(sessions, { ...selection, preview: true }),
     );
-    if (!preview.ok) return await refuseUndo(cli, preview.refusal, flags);
+    if (!preview.ok) return await refuse(preview.refusal);
     if (dryRun) return await show(preview.taken);
     if (!(await isMeant(cli, preview.taken, { flags, manner }))) return EXIT.refused;
     const outcome = await progress.during(
       `taking back ${countOf(preview.taken.changes.length, 'change')}`,
       takeBack(sessions, selection),
     );
-    return await (outcome.ok ? show(outcome.taken) : refuseUndo(cli, outcome.refusal, flags));
+    return await (outcome.ok ? show(outcome.taken) : refuse(outcome.refusal));
   } finally {
     await sessions.close();
   }
@@ -89,18 +97,18 @@ async function isMeant(
   return false;
 }
 
-export async function refuseUndo(cli: Cli, refusal: Refusal, flags: UndoFlags): Promise<ExitCode> {
-  // Recommend `--merge` only for files. The next steps `list` and `ask_human` show that the refusal
-  // concerns a folder, a link or another special case, which cannot be merged.
-  const isFile = refusal.next !== 'list' && refusal.next !== 'ask_human';
-  const canMerge = refusal.code === 'STALE' && isFile && flags.merge !== true;
+export async function refuseUndo(
+  cli: Cli,
+  refusal: Refusal,
+  { json, canMerge }: { readonly json?: boolean | undefined; readonly canMerge?: boolean },
+): Promise<ExitCode> {
   const isUnknown = refusal.code === 'NOT_FOUND' && refusal.next === 'fix_argument';
   const further = canMerge
-    ? ' --merge keeps both where they do not overlap.'
+    ? ' --merge undoes the change and keeps later changes to other lines.'
     : isUnknown
       ? ` ${LISTS_CHANGES}`
       : '';
-  await tellRefusal(cli, refusal, { json: flags.json, hint: `Nothing was changed.${further}` });
+  await tellRefusal(cli, refusal, { json, hint: `Nothing was changed.${further}` });
   return EXIT.refused;
 }
 

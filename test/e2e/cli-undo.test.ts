@@ -160,6 +160,23 @@ describe('lookfirst undo', () => {
     expect(stderr).not.toContain('--merge');
   });
 
+  it.each([
+    ['creation of a file', '', 'one\n'],
+    ['edit of a line that was changed again', 'zero\n', 'one\n'],
+  ])('does not offer a merge for the %s', async (_what, before, after) => {
+    const work = await desk({ session: 'agent-7' });
+    if (before !== '') await work.put('a.txt', before);
+    if (before !== '') await ok(work.session.read('a.txt'));
+    await ok(work.session.write('a.txt', after));
+    await work.session.close();
+    await work.put('a.txt', 'two\n');
+    const refused = await lookfirst(work, ['undo']);
+    expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('[STALE]') });
+    expect(refused.stderr).not.toContain('--merge');
+    expect((await lookfirst(work, ['undo', '--merge'])).code).toBe(2);
+    expect(work.text('a.txt')).toBe('two\n');
+  });
+
   it('leaves no session behind, and appears in the journal', async () => {
     const work = await changedDesk();
     await lookfirst(work, ['undo']);

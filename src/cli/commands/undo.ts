@@ -40,9 +40,9 @@ export function defineUndo(cli: Cli): Command {
 
 const EXAMPLES = `
 On a terminal it asks before it takes back more than one change. If a file was changed since, it
-refuses, shows the difference and exits with 2; --merge keeps both where they do not overlap.
-Without an id, it takes back the newest change here; if LOOKFIRST_SESSION is set, the newest of that
-session. An agent can only undo changes of its own session.
+refuses, shows the difference and exits with 2; --merge undoes the change and keeps later changes to
+other lines. Without an id, it takes back the newest change here; if LOOKFIRST_SESSION is set, the
+newest of that session. An agent can only undo changes of its own session.
 
 Examples:
   lookfirst undo --dry-run               what would be taken back
@@ -55,7 +55,7 @@ async function undo(cli: Cli, change: string | undefined, flags: Flags): Promise
   const reach = await reachOf(cli, flags);
   const jobs = await jobsFor(cli, change, { flags, reach });
   if (jobs === 'beyond') return refuseBeyond(cli, 'undo', flags);
-  if (jobs.length === 0) return refuseUndo(cli, nothingToUndo(change), flags);
+  if (jobs.length === 0) return refuseUndo(cli, nothingToUndo(change), { json: flags.json });
   // Asks for confirmation only if several changes would be undone.
   const manner = { askFrom: 2, text: (taken: TakenBack) => undoneText(cli, taken) };
   let worst: ExitCode = EXIT.done;

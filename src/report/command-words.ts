@@ -44,7 +44,7 @@ export function changeWords(result: RunResult): string[] {
   const rest = total - named.length;
   const head = committed
     ? `changed ${countOf(total, 'path')}`
-    : `nothing was committed; ${countOf(total, 'path')} would be`;
+    : `nothing was committed; ${countOf(total, 'path')} would have changed`;
   return [
     ...(total === 0 ? ['changed no file'] : [`${head}:`, ...named.flatMap(fileWords)]),
     ...(rest === 0 ? [] : [`- and ${rest} more`]),
@@ -67,7 +67,7 @@ function noteWords({ merged, leftOut, droppedBits, scratch }: RunResult): string
     ['Merged with changes that another program made meanwhile', merged],
     ['Not committed, because they are not files (FIFOs, sockets)', leftOut],
     ['Committed without their setuid or setgid bit', droppedBits],
-    ['Outside the layer, so changes there are not recorded and cannot be undone', scratch],
+    ['Commands change these folders directly; changes there are not recorded and cannot be undone', scratch],
   ];
   return notes
     .filter(([, paths]) => paths.length > 0)

@@ -65,7 +65,7 @@ export function describeNotice(notice: Notice, options: NoticeOptions = {}): str
     case 'overtaken':
       return `While this change was under way, session ${clip(phrase(notice.session), 100)} changed ${pathText(notice.path)} (change ${phrase(notice.change)}): check that its change is still there.`;
     case 'came-back':
-      return 'The file was back at an earlier state that this session had seen; this change was made to that state.';
+      return 'The file again had earlier content that this session had seen; the change was made to that content.';
     case 'lost-change':
       return [
         `The command dropped a change to ${pathText(notice.path)} that another writer made after it was read. The user can undo the command with lookfirst undo ${phrase(notice.change)}. What was dropped:`,

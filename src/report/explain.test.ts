@@ -32,7 +32,7 @@ const CATALOGUE: readonly [Refusal['code'], Action, NextStep, RefusalDetail?][] 
   ['OUTSIDE_WORKSPACE', 'read', 'other_path'],
   ['PROTECTED', 'overwrite', 'ask_human', { reason: '**/.ssh/**' }],
   ['PROTECTED', 'delete', 'other_path', { reason: 'root' }],
-  ['PROTECTED', 'move', 'ask_human', { kind: 'directory', reason: 'in it, src/.git may not be moved' }],
+  ['PROTECTED', 'move', 'ask_human', { kind: 'directory', reason: 'it contains x, which may not be moved' }],
   ['READ_ONLY', 'overwrite', 'ask_human', { reason: 'session' }],
   ['READ_ONLY', 'delete', 'ask_human', { reason: 'file' }],
   ['NOT_FOUND', 'edit', 'list'],

@@ -74,7 +74,7 @@ const REASONS: Readonly<Record<RefusalCode, Reason>> = {
   NOT_A_FILE: ({ detail }) => `it is ${detail?.kind === undefined ? 'not a file' : KINDS[detail.kind]}`,
   NOT_READ: ({ next }) => (next === 'list' ? 'list it first' : 'read it first'),
   PARTIALLY_READ: ({ detail }) =>
-    detail?.reason === 'clamped' ? 'some of its lines were shown cut' : 'only part of it was read',
+    detail?.reason === 'clamped' ? 'some of its lines were shown only in part' : 'only part of it was read',
   READ_EXPIRED: () => 'it was read too long ago',
   STALE: ({ detail, next }) => {
     if (detail?.reason === 'repeated')
@@ -104,8 +104,10 @@ const REASONS: Readonly<Record<RefusalCode, Reason>> = {
     const cause = action === 'commit' ? (detail?.reason ?? detail?.errno) : detail?.errno;
     return `it could not be checked${cause === undefined ? '' : ` (${phrase(cause)})`}`;
   },
-  BUSY: ({ detail }) =>
-    detail?.writer === undefined ? 'another writer holds it' : 'another session is working on it',
+  BUSY: ({ path, detail }) =>
+    detail?.writer === undefined
+      ? `another writer is changing ${path === '' ? 'the same files' : 'it'} right now`
+      : 'another session is working on it',
   NO_SANDBOX: ({ detail }) => phrase(detail?.reason ?? '') || 'there is no sandbox for it here',
   COMMAND_CONFLICT: ({ detail }) => phrase(detail?.reason ?? '') || 'it changed while the command ran',
   INVALID_ARGUMENT: ({ detail }) => phrase(detail?.reason ?? '') || 'an argument is not valid',
@@ -223,9 +225,9 @@ function namelessRead(refusal: Refusal, tools: ToolNames): string {
   const { revision } = tools.arguments;
   const name = 'name the session in the URL (/mcp/NAME) or in _meta["dev.lookfirst/session"]';
   if (revision === undefined || refusal.action === 'delete' || refusal.action === 'undo')
-    return `Next: ${name}; calls without a name share no memory.`;
+    return `Next: ${name}; without a name, Lookfirst remembers nothing between calls.`;
   const call = readCall(tools, pathOf(refusal));
-  return `Next: ${call}, then repeat the change with ${revision} from its receipt. Calls without a name share no memory. To change files without a revision, ${name}.`;
+  return `Next: ${call}, then repeat the change with ${revision} from its receipt. Without a session name, Lookfirst remembers nothing between calls. To change files without a revision, ${name}.`;
 }
 
 function readRange(refusal: Refusal, tools: ToolNames): string {
@@ -266,8 +268,8 @@ function afterTheChange({ action }: Refusal): string {
 function orTheSame(refusal: Refusal, tools: ToolNames): string {
   const { revision } = tools.arguments;
   if (revision === undefined || refusal.detail?.revision === undefined)
-    return `or ${readCall(tools, pathOf(refusal))} in full and send the same again if it is right as it is`;
-  return `or the same with ${revision} ${JSON.stringify(refusal.detail.revision)} if it is right as it is`;
+    return `or ${readCall(tools, pathOf(refusal))} in full, then send the same content again if it is still correct`;
+  return `or send the same again with ${revision} ${JSON.stringify(refusal.detail.revision)} if it is still correct`;
 }
 
 function list(refusal: Refusal, tools: ToolNames): string {
@@ -368,7 +370,7 @@ function useEdit(refusal: Refusal, tools: ToolNames): string {
     return `Next: send the full text, or change only the affected lines with ${tools.edit}.`;
   if (refusal.code === 'REDACTED_READ' && refusal.action !== 'overwrite')
     return 'Next: leave masked values out of the text to replace; ask the user to change the value itself.';
-  return `Next: change only the affected lines with ${tools.edit}, which needs no full view.`;
+  return `Next: change only the affected lines with ${tools.edit}, which needs no full read.`;
 }
 
 function fixArgument(refusal: Refusal, tools: ToolNames): string {

@@ -120,7 +120,7 @@ describe.skipIf(here === undefined)('lookfirst run', () => {
   it.each([['--dry-run'], ['--discard']])('changes nothing with %s', async (flag) => {
     const ran = await lookfirst(places, ['run', flag, '--', 'sh', '-c', 'echo two > a.txt']);
     expect(ran.code).toBe(0);
-    expect(ran.stderr.includes('1 path would be:\n- changed a.txt')).toBe(flag === '--dry-run');
+    expect(ran.stderr.includes('1 path would have changed:\n- changed a.txt')).toBe(flag === '--dry-run');
     expect(text('a.txt')).toBe('one\n');
   });
 

@@ -265,7 +265,7 @@ async function takenBack(world: World, taking: TakeBackInput, error: unknown): P
 
 function stillChanged(left: readonly string[]): string {
   const more = left.length > MAX_NAMED ? ` and ${left.length - MAX_NAMED} more` : '';
-  return `still changed, read them again: ${left.slice(0, MAX_NAMED).join(', ')}${more}`;
+  return `these files could not be reverted, read them again: ${left.slice(0, MAX_NAMED).join(', ')}${more}`;
 }
 
 /**

@@ -79,7 +79,7 @@ function isHeld({ workspace }: World, { path, to }: DepartingFolder): boolean {
 
 /** The refusal to move or delete a folder because of an entry in it. */
 export function heldRefusal(action: Refusal['action'], folder: ResolvedPath, held: ResolvedPath): Refusal {
-  const reason = `in it, ${held.relative} may not be ${action === 'move' ? 'moved' : 'deleted'}`;
+  const reason = `it contains ${held.relative}, which may not be ${action === 'move' ? 'moved' : 'deleted'}`;
   const detail = { kind: 'directory', reason } as const;
   return { code: 'PROTECTED', action, path: folder.given, next: 'ask_human', detail };
 }

@@ -167,7 +167,7 @@ async function prepareGoing(world: World, leaving: DeleteTarget): Promise<Prepar
 function notKeepable({ images }: World, { place }: Found, { size }: Fingerprint): Refusal | undefined {
   const { maxBytes = Infinity } = images;
   if (size <= maxBytes) return undefined;
-  const reason = 'it could not be brought back: a store in memory keeps files under 2 GB';
+  const reason = 'an undo could not restore it: a store in memory keeps only files under 2 GB';
   const detail = { sizeBytes: size, limitBytes: maxBytes, reason };
   return { code: 'TOO_LARGE', action: 'delete', path: place.path.given, next: 'ask_human', detail };
 }
@@ -324,13 +324,16 @@ async function prepareFolder(
 
 function readOnlyRefusal(located: Found, node: TreeNode): Refusal {
   const path = located.place.path.given;
-  const detail = { kind: 'directory', reason: `in it, ${node.path.relative} is read-only` } as const;
+  const detail = {
+    kind: 'directory',
+    reason: `it contains ${node.path.relative}, which is read-only`,
+  } as const;
   return { code: 'READ_ONLY', action: 'delete', path, next: 'ask_human', detail };
 }
 
 function otherRefusal(located: Found, node: TreeNode): Refusal {
   const path = located.place.path.given;
-  const detail = { reason: `in it, ${node.path.relative} may not be deleted` };
+  const detail = { reason: `it contains ${node.path.relative}, which may not be deleted` };
   return { code: 'NOT_A_FILE', action: 'delete', path, next: 'ask_human', detail };
 }
 

@@ -43,7 +43,7 @@ describe('files of 2 GB and more (issue 14, point 32)', { timeout: 600_000 }, ()
     const t = await withHuge({ store: 'memory:', policy: { maxReadMs: 300_000 } });
     await ok(t.session.read('large', { limit: 1 }));
     const refused = await refusal(t.session.delete('large'), 'TOO_LARGE');
-    expect(refused.detail?.reason).toContain('could not be brought back');
+    expect(refused.detail?.reason).toContain('an undo could not restore it');
     expect(statSync(t.path).size).toBe(HUGE);
   });
 });

@@ -225,7 +225,7 @@ describe.skipIf(here === undefined)("Claude Code's shell on a layer", () => {
     writeFileSync(join(places.root, 'a.txt'), 'ONE\ntwo\nthree\n');
     await send('PostToolUse', { ...call, tool_response: { stdout: '', stderr: '' } });
     expect(await changes()).toMatchObject([{ uncovered: expect.stringContaining('layer') }]);
-    expect((await lookfirst(places, ['log'])).stdout).toContain('ran without its layer');
+    expect((await lookfirst(places, ['log'])).stdout).toContain('not on its layer');
   });
 
   it('a command that no sandbox can run is recorded from the before-images', async () => {
@@ -236,7 +236,7 @@ describe.skipIf(here === undefined)("Claude Code's shell on a layer", () => {
     const ran = await bash({ command: `echo two > ${join(places.root, 'a.txt')}`, cwd });
     expect([ran.code, ran.stderr, text('a.txt')]).toEqual([0, '', 'two\n']);
     expect(await changes()).toMatchObject([{ session: 's', effects: [{ relative: 'a.txt' }] }]);
-    expect((await lookfirst(places, ['log'])).stdout).toContain('ran without its layer');
+    expect((await lookfirst(places, ['log'])).stdout).toContain('not on its layer');
   });
 
   it('a command on a machine without a sandbox runs at once', async () => {

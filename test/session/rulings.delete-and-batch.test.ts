@@ -47,7 +47,7 @@ describe('delete and move', () => {
     for (const name of ['conf/secrets/k', 'conf/keys/k', 'repo/.git/HEAD', 'repo/in/x'])
       await t.put(name, 'x\n');
     const { detail } = await refusal(t.session.move('conf', 'elsewhere'), 'PROTECTED');
-    expect(detail?.reason).toBe('in it, conf/secrets may not be moved');
+    expect(detail?.reason).toBe('it contains conf/secrets, which may not be moved');
     await refusal(t.session.move('repo/in', 'open/keys'), 'PROTECTED');
     const nested = await t.open({ roots: [t.root, join(t.root, 'repo/in')] });
     await ok(nested.list('.', { depth: 9 }));

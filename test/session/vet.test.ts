@@ -70,7 +70,9 @@ describe('vet', () => {
     await ok(t.session.list('d', { depth: 3 }));
     const intent = { kind: 'delete', path: 'd', recursive: true } as const;
     const vetted = await refusal(t.session.vet(intent), 'READ_ONLY');
-    expect(explain(vetted, { nowMs: 0 })).toContain('delete d: in it, d/e/locked is read-only [READ_ONLY]');
+    expect(explain(vetted, { nowMs: 0 })).toContain(
+      'delete d: it contains d/e/locked, which is read-only [READ_ONLY]',
+    );
     await refusal(t.session.perform(intent), 'READ_ONLY');
   });
 

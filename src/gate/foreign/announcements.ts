@@ -352,7 +352,7 @@ export class Announcements {
       invalidArgument(
         'status',
         change,
-        'this session has not announced that change, or it is settled without effect',
+        'this session has not announced that change, or that change ended without an effect',
       ),
     );
   }

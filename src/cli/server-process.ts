@@ -146,7 +146,7 @@ function asRecord(value: unknown): JsonRecord {
 }
 
 /** The problem that is reported for a server without any tool that `blindWriteProblem` can call. */
-export const NO_TOOL = 'it has no tool that could be tried';
+export const NO_TOOL = 'the server has no write tool that this check knows';
 
 /**
  * Asks a server to overwrite a file that was not read before (a blind write). Returns the problem,

@@ -37,7 +37,7 @@ describe('calls without a before-event', () => {
     const { context } = await agent.send({ event: 'after', ...run, output: '' });
     expect(context).toContain('passed without being judged');
     expect(objects(await lookfirst(places, ['log', '--kind', 'unjudged', '--json']))).toHaveLength(1);
-    expect((await lookfirst(places, ['status'])).stdout).toContain('1 call passed without being judged');
+    expect((await lookfirst(places, ['status'])).stdout).toContain('1 call ran without a check by Lookfirst');
     const [state] = objects(await lookfirst(places, ['status', '--json']));
     expect(state).toMatchObject({ unjudged: 1 });
     expect((await lookfirst(places, ['doctor'])).stdout).toMatch(
@@ -70,7 +70,7 @@ describe('calls without a before-event', () => {
     await agent.other('t').change('write', { path: 'b.txt', content: 'y' }, () => undefined);
     const after = { event: 'after', action: 'write', input: { path: 'b.txt', content: 'x' }, call: 'c2' };
     expect((await agent.send(after)).context ?? '').not.toContain('without being judged');
-    expect((await lookfirst(places, ['status'])).stdout).not.toContain('without being judged');
+    expect((await lookfirst(places, ['status'])).stdout).not.toContain('without a check');
   });
 
   it('a judged command that failed shows its files', async () => {

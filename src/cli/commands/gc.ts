@@ -162,11 +162,13 @@ function reportText({ dryRun, removed, packed, before, after, late, entriesKept 
  */
 function commandLines({ layers, outputs }: CleanUpReport['removed']['commands']): readonly string[] {
   if (layers === 0 && outputs === 0) return [];
-  return [`expired after 7 days: ${countOf(layers, 'refused command')}, ${countOf(outputs, 'long output')}`];
+  return [
+    `older than 7 days: kept writes of ${countOf(layers, 'refused command')}, ${countOf(outputs, 'long output')}`,
+  ];
 }
 
 function lateText({ path, kept }: CleanUpReport['late'][number]): string {
-  return `another program wrote to ${pathText(path)} after it was replaced; what it wrote is kept at ${pathText(kept)}`;
+  return `another program wrote to the old version of ${pathText(path)} after Lookfirst replaced it; those bytes are at ${pathText(kept)}`;
 }
 
 function sizeText({ entries, storeBytes, images }: StateSize): string {

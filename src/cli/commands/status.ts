@@ -337,6 +337,6 @@ function unjudgedText({ times }: Cli, { count: calls, newest }: UnjudgedCalls): 
   if (newest === undefined) return [];
   const when = times.age(newest.atMs);
   return [
-    `unjudged     ${countOf(calls, 'call')} passed without being judged, the last ${when}; see lookfirst doctor`,
+    `unjudged     ${countOf(calls, 'call')} ran without a check by Lookfirst, the last ${when}; see lookfirst doctor`,
   ];
 }

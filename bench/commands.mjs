@@ -35,7 +35,7 @@ export async function rows() {
   try {
     const probe = await sessions.world.processes.probe();
     if (!probe.ok) {
-      process.stderr.write(`no commands: ${probe.missing}; ${probe.cure}\n`);
+      process.stderr.write(`skipped: commands need a sandbox: ${probe.missing}; ${probe.cure}\n`);
       return [];
     }
     const bench = { base, root, sessions, probe, session: await sessions.session('bench') };

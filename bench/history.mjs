@@ -24,7 +24,10 @@ export async function rows({ lines = 100_000, rounds = 5 } = {}) {
   const measured = async (shape) => {
     await writeTranscript(file, SHAPES[shape], lines);
     const { sightings, skipped } = await derive(file);
-    if (sightings.length === 0 || skipped.count > 0) throw new Error(`${shape}: not what was expected`);
+    if (sightings.length === 0 || skipped.count > 0)
+      throw new Error(
+        `${shape}: expected sightings and no skipped line, found ${sightings.length} and ${skipped.count}`,
+      );
     const [ours, theirs] = await interleaved([() => derive(file), () => parse(file)], { rounds, warmup: 1 });
     return ours / theirs;
   };
@@ -193,7 +196,8 @@ async function memory(HistoryIndex) {
     }
     await gc();
     const after = process.memoryUsage();
-    if (index.sightings().length !== 1000) throw new Error('not what was expected');
+    const found = index.sightings().length;
+    if (found !== 1000) throw new Error(`expected 1000 sightings, found ${found}`);
     return after.heapUsed + after.arrayBuffers - before.heapUsed - before.arrayBuffers;
   };
   await used(1000);

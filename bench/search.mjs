@@ -41,8 +41,11 @@ export async function rows({ files = 100_000, rounds = 7 } = {}) {
     const results = [];
     for (const [name, ours, theirs, bar] of measures) {
       const outcome = await ours();
-      if (!outcome.ok || ((outcome.paths ?? outcome.hits).length === 0) !== name.includes('no hit'))
-        throw new Error(`${name}: not what was expected`);
+      if (!outcome.ok) throw new Error(`${name}: ${outcome.refusal.code}`);
+      const found = (outcome.paths ?? outcome.hits).length;
+      const isNone = name.includes('no hit');
+      if ((found === 0) !== isNone)
+        throw new Error(`${name}: expected ${isNone ? 'no result' : 'results'}, found ${found}`);
       const [own, other] = await interleaved([ours, theirs], { rounds, warmup: 1 });
       results.push({ name, ratio: own / other, ...(bar === undefined ? {} : { bar }) });
     }

@@ -58,12 +58,13 @@ function plugins() {
     ['claude-code-plugin', '.claude-plugin/plugin.json'],
     ['gemini-extension', 'gemini-extension.json'],
   ]) {
-    check(json(`packaging/${folder}/${manifest}`).version === version, `${folder} has another version`);
+    const found = json(`packaging/${folder}/${manifest}`).version;
+    check(found === version, `${folder} has version ${found}, but package.json has ${version}`);
     const hooks = readFileSync(`packaging/${folder}/hooks/hooks.json`, 'utf8');
     check(hooks.includes('bin/lookfirst-hook'), `${folder} does not call its hook`);
     check(
       (statSync(`packaging/${folder}/bin/lookfirst-hook`).mode & 0o111) !== 0,
-      `${folder}: its hook cannot run`,
+      `packaging/${folder}/bin/lookfirst-hook is not executable; run chmod +x on it`,
     );
     cpSync(`packaging/${folder}`, join(out, folder), { recursive: true });
   }
@@ -79,11 +80,9 @@ function plugins() {
 
 function registryEntry() {
   const server = json('server.json');
-  check(server.name === mcpName && server.version === version, 'server.json names another server or version');
-  check(
-    server.packages.every((each) => each.version === version),
-    'server.json names another package version',
-  );
+  check(server.name === mcpName, `server.json has the name ${server.name}, but package.json has ${mcpName}`);
+  for (const { version: found } of [server, ...server.packages])
+    check(found === version, `server.json has version ${found}, but package.json has ${version}`);
   check(server.description.length <= 100, 'server.json: a description has at most 100 characters');
   cpSync('server.json', join(out, 'server.json'));
 }
@@ -91,7 +90,10 @@ function registryEntry() {
 /** Builds the bundle: a zip file with the manifest and the installed package. */
 function bundle() {
   const manifest = json('packaging/mcpb/manifest.json');
-  check(manifest.version === version, 'the bundle has another version');
+  check(
+    manifest.version === version,
+    `the bundle has version ${manifest.version}, but package.json has ${version}`,
+  );
   const folder = join(out, 'mcpb');
   mkdirSync(folder);
   cpSync('packaging/mcpb/manifest.json', join(folder, 'manifest.json'));

@@ -202,8 +202,6 @@ const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
  * not.
  */
 const WITHOUT_LAYER = 'a shell command ran directly in the workspace, not on its layer';
-/** The text of this notice in journals of version 0.2.0 and earlier. */
-const EARLIER_WITHOUT_LAYER = 'a shell command ran without its layer';
 /** Number of a session's newest notices that `ranWithoutLayer` searches. */
 const MAX_SEARCHED = 50;
 
@@ -219,7 +217,7 @@ function withoutLayer({ now }: World, { session, turn, root }: NewEntry): NewEnt
 export async function ranWithoutLayer({ world, ledger }: ShownScene): Promise<boolean> {
   const { session } = ledger;
   const notices = await world.store.entries({ session, kinds: ['notice'], limit: MAX_SEARCHED });
-  return notices.some(({ text }) => text === WITHOUT_LAYER || text === EARLIER_WITHOUT_LAYER);
+  return notices.some(({ text }) => text === WITHOUT_LAYER);
 }
 
 /**

@@ -11,7 +11,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'proxy',
-    usage: 'proxy --root DIR -- COMMAND ARGS...',
+    usage: 'proxy [--root DIR] -- COMMAND ARGS...',
     summary: 'checks every call to another MCP server',
     ownsStdout: true,
     load: async () => (await import('./commands/proxy.ts')).defineProxy,

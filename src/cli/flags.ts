@@ -15,21 +15,28 @@ const UNITS_MS: Readonly<Record<string, number>> = {
   w: 604_800_000,
 };
 
+/** Flags that every command accepts, so that scripts can pass them to each. Few commands use them. */
+type RareFlag = 'workspace' | 'shared-workspace' | 'preset' | 'dialect' | 'read-only';
+
 /**
- * Adds the flags that every command has: the location of the state and the form of the answer. A
- * command's help hides the flags it does not use.
+ * Adds the flags that every command has: the location of the state and the form of the answer. The
+ * help shows a rare flag only if it is in `shown`.
  */
-export function addCommonFlags(command: Command): Command {
-  return command
+export function addCommonFlags(command: Command, ...shown: readonly RareFlag[]): Command {
+  command
     .option('--json', 'answer in JSON, one object per line')
     .addOption(dateOption())
     .option('--store <url>', 'memory:, sqlite:/absolute/file.db or postgres://… (LOOKFIRST_STORE)')
-    .addOption(new Option('--workspace <name>', 'the name of this workspace on every machine').hideHelp())
-    .addOption(new Option('--shared-workspace', 'other machines write to this workspace too').hideHelp())
-    .option('--policy <file>', 'policy file (default: lookfirst.json in the state folder)')
-    .addOption(new Option('--preset <name>', 'start from this preset').choices(PRESET_NAMES).hideHelp())
-    .addOption(new Option('--dialect <name>', 'dialect of the tools').choices(DIALECT_NAMES).hideHelp())
-    .addOption(new Option('--read-only', 'change nothing').hideHelp());
+    .option('--policy <file>', 'policy file (default: lookfirst.json in the state folder)');
+  const rare: readonly (readonly [RareFlag, Option])[] = [
+    ['workspace', new Option('--workspace <name>', 'with postgres: the workspace of this name')],
+    ['shared-workspace', new Option('--shared-workspace', 'other machines write to this workspace too')],
+    ['preset', new Option('--preset <name>', 'start from this preset').choices(PRESET_NAMES)],
+    ['dialect', new Option('--dialect <name>', 'dialect of the tools').choices(DIALECT_NAMES)],
+    ['read-only', new Option('--read-only', 'change nothing')],
+  ];
+  for (const [name, option] of rare) command.addOption(option.hideHelp(!shown.includes(name)));
+  return command;
 }
 
 /**

@@ -31,7 +31,7 @@ export function defineAllow(cli: Cli): Command {
     .argument('[path]', 'a file or folder; with --revoke also the id of a permission');
   return addCommonFlags(addScopeFlags(command))
     .option('--session <id>', 'only for this session')
-    .option('--once', 'only for the next change of a file')
+    .option('--once', 'only for the next change; PATH must be a file')
     .option('--list', 'show what is allowed')
     .option('--revoke', 'end the permission')
     .option('--yes', 'do not ask for confirmation, even for the home folder')

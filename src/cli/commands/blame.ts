@@ -19,7 +19,7 @@ export function defineBlame(cli: Cli): Command {
   const command = new Command('lookfirst blame')
     .description('Shows which session wrote each line of a file, in which turn and when, from the journal.')
     .argument('<file...>', 'the files');
-  return addCommonFlags(command)
+  return addCommonFlags(command, 'workspace')
     .option('--agent-trace', 'print one record in the Agent Trace format')
     .addHelpText('after', EXAMPLES)
     .action(async (files: readonly string[], flags: BlameFlags) => cli.end(await print(cli, files, flags)));

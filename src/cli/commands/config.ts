@@ -29,7 +29,7 @@ export function defineConfig(cli: Cli): Command {
         .default('list'),
     )
     .argument('[key]', 'a setting, as in partial or journal.quotaBytes');
-  return addCommonFlags(command)
+  return addCommonFlags(command, 'preset')
     .addOption(unusedSessionOption())
     .addHelpText('after', EXAMPLES)
     .action(async (action: 'list' | 'get' | 'schema', key: string | undefined, flags: ConfigFlags) => {

@@ -31,7 +31,7 @@ export function defineDiff(cli: Cli): Command {
       'Shows what a change did to the files. With a session or a time: what all of its changes did together.',
     )
     .argument('[change]', 'id of a change, from lookfirst log; default: the newest here');
-  return addCommonFlags(addFilterFlags(command, cli).addOption(linesOption(1000)))
+  return addCommonFlags(addFilterFlags(command, cli).addOption(linesOption(1000)), 'workspace')
     .addHelpText('after', EXAMPLES)
     .action(async (change: string | undefined, flags: DiffFlags) => {
       checkPeriod(command, flags);

@@ -21,7 +21,7 @@ export function defineServe(): Command {
         .choices(DIALECT_NAMES)
         .default('lookfirst'),
     )
-    .option('--session <id>', 'the session of every call that names none (LOOKFIRST_SESSION)')
+    .option('--session <id>', 'the session for calls that name none (LOOKFIRST_SESSION)')
     .option('--read-only', 'offer no tool that changes files')
     .option('--read-only-root <dir>', 'a folder that may be read and not changed (repeatable)')
     .option('--allow-commands', 'offer the tool that runs commands, in a sandbox')

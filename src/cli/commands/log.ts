@@ -34,6 +34,7 @@ export function defineLog(cli: Cli): Command {
   );
   return addCommonFlags(
     addFilterFlags(command, cli).addOption(kindOption()).addOption(limitOption(DEFAULT_LIMIT)),
+    'workspace',
   )
     .option('--verify', 'check that no entry of the journal was removed or altered; exits with 1 if one was')
     .option('--follow', 'keep printing new entries until interrupted; the newest last')
@@ -48,7 +49,9 @@ export function defineLog(cli: Cli): Command {
 
 const EXAMPLES = `
 It shows workspaces that are this folder, contain it or are inside it; --all shows every
-workspace. Processes that continue a session are shown only with --kind or --json.
+workspace. Of the kinds, look is a list or search, bypass a change that the user permitted without
+a read or approved, grant a permission of lookfirst allow, and unjudged a call that ran without a
+check. Processes that continue a session are shown only with --kind or --json.
 
 Examples:
   lookfirst log                              the last 50 entries here

@@ -51,7 +51,7 @@ export function defineProxy(cli: Cli): Command {
       'offer HTTP on 127.0.0.1 instead of stdio; the token comes from LOOKFIRST_TOKEN, or is printed',
       port,
     )
-    .option('--session <id>', 'the session of every call that names none (LOOKFIRST_SESSION)', sessionId)
+    .option('--session <id>', 'the session for calls that name none (LOOKFIRST_SESSION)', sessionId)
     .addOption(
       new Option(
         '--unknown-tools <what>',

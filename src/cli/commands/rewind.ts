@@ -34,7 +34,7 @@ export function defineRewind(cli: Cli): Command {
         'when it began, as one change that can be undone.',
     )
     .argument('[turn]', 'id or label of a turn; the changes of its session and sub-agents are taken back');
-  return addCommonFlags(command)
+  return addCommonFlags(command, 'workspace')
     .option('--root <dir>', 'use this folder instead of the current one (repeatable)', gather)
     .option('--session <id>', 'only turns of this session')
     .option('--all', 'take back the changes of all sessions since the turn began')

@@ -38,6 +38,7 @@ export function defineSessions(cli: Cli): Command {
     .argument('[id]', 'the session to forget, or whose context was summarised');
   return addCommonFlags(
     addScopeFlags(command).option('--session <id>', 'only this session').addOption(limitOption(50)),
+    'workspace',
   )
     .addHelpText('after', EXAMPLES)
     .action(async (action: Action, id: string | undefined, flags: SessionsFlags) => {

@@ -75,7 +75,7 @@ export function defineStatus(cli: Cli): Command {
       'Shows what sessions have seen of the files here, whether these changed since, and who changed what last.',
     )
     .argument('[path]', 'one file; default: an overview');
-  return addCommonFlags(addScopeFlags(command))
+  return addCommonFlags(addScopeFlags(command), 'workspace')
     .option('--session <id>', 'the files this session has seen (LOOKFIRST_SESSION)')
     .addHelpText('after', EXAMPLES)
     .action(async (path: string | undefined, flags: StatusFlags) => cli.end(await status(cli, path, flags)));

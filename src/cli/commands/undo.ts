@@ -23,7 +23,7 @@ export function defineUndo(cli: Cli): Command {
       '[change]',
       'id of a change, from lookfirst log; default: the newest here that is still in effect',
     );
-  return addCommonFlags(addScopeFlags(command))
+  return addCommonFlags(addScopeFlags(command), 'workspace')
     .option('--path <file>', 'only what was done to this file')
     .option('--session <id>', 'everything this session did')
     .addOption(sinceOption(cli))

@@ -22,7 +22,7 @@ export function defineView(cli: Cli): Command {
         'It serves on 127.0.0.1 only, and the printed address contains the token that opens it.',
     )
     .argument('[dir]', 'show the workspaces that contain this folder or lie in it', '.');
-  return addCommonFlags(command)
+  return addCommonFlags(command, 'workspace', 'read-only')
     .addOption(new Option('--port <n>', 'port; 0 is any free one').default(0).argParser(portNumber))
     .option('--no-open', 'print the address and open no browser')
     .option('--allow-undo', 'allow undo even if several machines share the store')

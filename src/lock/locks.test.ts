@@ -1,13 +1,14 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import fs, { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { locksConformance } from '../../test/store/locks-conformance.ts';
 import { scratch } from '../../test/support/tree.ts';
 import { LocalLocks, slotsOf } from './locks.ts';
-import { openRangeLock } from './process-lock.ts';
+import { openOwnerLock, openRangeLock } from './process-lock.ts';
 
 const child = join(import.meta.dirname, '../../test/children/lock-child.mjs');
 
@@ -99,6 +100,55 @@ describe.each([undefined, 'owner' as const])('Locks (%s)', (use) => {
     writeFileSync(join(home, 'counter'), '0');
     await countTogether(home, 'none');
     expect(readFileSync(join(home, 'counter'), 'utf8')).not.toBe('600');
+  });
+});
+
+describe('locks by files', () => {
+  it('of a dead process pass to one process, even if three find it dead at the same moment', () => {
+    const folder = join(scratch().home, 'locks');
+    const open = (owner: string, isAlive: () => boolean) =>
+      openOwnerLock(folder, owner, (id) => id !== 'dead' || isAlive());
+    const [dead, two, three] = ['dead', 'two', 'three'].map((owner) => open(owner, () => false));
+    // The second process takes the lock when the first has found its owner dead. The third tries
+    // after every step of the first.
+    const holders = new Set<string>();
+    const first = open('one', () => {
+      two?.tryAcquire(7);
+      if (two?.tryAcquire(7)) holders.add('two');
+      return false;
+    });
+    const { renameSync, unlinkSync } = fs;
+    const restore = (): void => {
+      Object.assign(fs, { renameSync, unlinkSync });
+      syncBuiltinESMExports();
+    };
+    const thenThree =
+      <T extends unknown[]>(step: (...args: T) => void) =>
+      (...args: T): void => {
+        step(...args);
+        restore();
+        if (holders.size > 0 && three?.tryAcquire(7)) holders.add('three');
+        patch();
+      };
+    const patch = (): void => {
+      Object.assign(fs, { renameSync: thenThree(renameSync), unlinkSync: thenThree(unlinkSync) });
+      syncBuiltinESMExports();
+    };
+    onTestFinished(restore);
+    dead?.tryAcquire(7);
+    patch();
+    if (first.tryAcquire(7)) holders.add('one');
+    expect([...holders]).toEqual(['two']);
+  });
+
+  it('can be taken if a process died while it removed the lock of a dead process', () => {
+    const folder = join(scratch().home, 'locks');
+    const open = (owner: string) => openOwnerLock(folder, owner, (id) => !id.startsWith('dead'));
+    open('dead 1').tryAcquire(7);
+    open('dead 2');
+    fs.linkSync(join(folder, 'dead 2.owner'), join(folder, '7.evict'));
+    const lock = open('one');
+    expect([1, 2, 3].map(() => lock.tryAcquire(7))).toContain(true);
   });
 });
 

@@ -5,13 +5,12 @@ import {
   openSync,
   readdirSync,
   readFileSync,
-  renameSync,
   unlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import type { LockMode } from '../model/awaitable.ts';
-import { isMissing, isTaken, unlessMissing } from '../model/fault.ts';
+import { isTaken, unlessMissing } from '../model/fault.ts';
 import { nativeExtensions } from './native-package.ts';
 
 /**
@@ -144,6 +143,19 @@ export function openOwnerLock(
     evict(file, holder);
     return holderOf(file) !== undefined;
   };
+  /**
+   * Removes a dead owner's lock file. The guard file lets one process at a time do so: a second one
+   * could remove the file of a process that has taken the lock meanwhile.
+   */
+  const evict = (file: string, dead: string): void => {
+    const guard = `${file}.evict`;
+    if (!linked(own, guard)) {
+      isHeld(guard);
+      return;
+    }
+    if (holderOf(file) === dead) unlink(file);
+    unlink(guard);
+  };
   const isShared = (slot: number): boolean =>
     readdirSync(folder).some(
       (name) => name.startsWith(`${slot.toString(36)}~`) && isHeld(join(folder, name)),
@@ -189,20 +201,4 @@ function linked(from: string, to: string): boolean {
 
 function holderOf(file: string): string | undefined {
   return unlessMissing(() => readFileSync(file, 'utf8'));
-}
-
-/**
- * Removes a dead owner's lock file. Meanwhile another process may have removed that file and taken
- * the lock. So checks the owner again after the rename, and puts the file of a live owner back.
- */
-function evict(file: string, dead: string): void {
-  const aside = `${file}.${process.pid}.evicted`;
-  try {
-    renameSync(file, aside);
-  } catch (error) {
-    if (isMissing(error)) return;
-    throw error;
-  }
-  if (holderOf(aside) !== dead) linked(aside, file);
-  unlinkSync(aside);
 }

@@ -45,16 +45,24 @@ export async function noteLateWrites(world: World, filter: EntryFilter): Promise
   await world.baselines.settled();
   world.disk.held.close();
   const displaced = await displacedBy(world, filter);
-  const late: LateImage[] = [];
+  const noted: LateWrite[] = [];
+  // Record each notice at once. If that fails, the next call finds the same late write again.
+  const note = async (image: LateImage): Promise<void> => {
+    const notice = noticeOf(world, image, displaced.get(image.sha256));
+    if (notice === undefined) return;
+    await world.store.record({ entries: [notice.entry] });
+    noted.push(notice.write);
+  };
   for (const { file, lateOf } of listRetained(world.disk, claimedFolders(world)))
-    if (lateOf !== undefined && displaced.has(lateOf))
-      late.push({ sha256: lateOf, file: world.images.adoptLate(file, lateOf), lost: false });
+    if (lateOf !== undefined && displaced.has(lateOf) && !world.images.adoptLate(file, lateOf))
+      await note({ sha256: lateOf, file, lost: false });
   const fingerprints = [...displaced.values()].map(({ fingerprint }) => fingerprint);
   for await (const image of world.images.setAsideLate(fingerprints))
-    late.push({ ...image, lost: image.lost && !(await isKeptAgain(world, displaced.get(image.sha256))) });
-  const noted = late.flatMap((image) => noticeOf(world, image, displaced.get(image.sha256)) ?? []);
-  if (noted.length > 0) await world.store.record({ entries: noted.map(({ entry }) => entry) });
-  return noted.map(({ write }) => write);
+    await note({
+      ...image,
+      lost: image.lost && !(await isKeptAgain(world, displaced.get(image.sha256))),
+    });
+  return noted;
 }
 
 /**

@@ -106,15 +106,16 @@ export interface Images {
   check(fingerprint: Fingerprint): Promise<ImageHealth>;
   /**
    * Finds stored files that a program has changed: it had opened the file before Lookfirst replaced
-   * and stored it, and still writes into it. Renames each to a separate name and reports it once.
-   * If possible, stores the original bytes again under the regular name.
+   * and stored it, and still writes into it. Renames each to a separate name and reports it once. If
+   * the caller stops at one, the next call reports it again. If possible, stores the original bytes
+   * again under the regular name.
    */
   setAsideLate(fingerprints: readonly Fingerprint[]): AsyncIterable<LateImage>;
   /**
    * Moves a file into the folder of stored contents, because a program changed the file after its
-   * bytes were stored. Returns its new path.
+   * bytes were stored. `setAsideLate` then reports it. Returns false if the file cannot be moved.
    */
-  adoptLate(fromPath: string, sha256: string): string;
+  adoptLate(fromPath: string, sha256: string): boolean;
   list(): AsyncIterable<KeptImage>;
   usage(): Promise<ImageUsage>;
   /**

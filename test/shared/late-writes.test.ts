@@ -1,10 +1,11 @@
 import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { fingerprintOf } from '../../src/disk/read.ts';
 import { noteLateWrites, oldLeftovers } from '../../src/gate/late-writes.ts';
 import { collectGarbage, planGc } from '../../src/journal/gc.ts';
 import type { Entry } from '../../src/model/entry.ts';
+import { Fault } from '../../src/model/fault.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 import { openRevisions } from '../../src/store/revisions.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
@@ -129,6 +130,30 @@ describe('a program that had a file open before it was replaced, and writes into
     expect(
       readFileSync(keptAt((await sessions.world.store.entries({ kinds: ['notice'] }))[0]), 'utf8'),
     ).toContain('later\n');
+  });
+
+  it.each<[string, (t: Replaced) => void]>([
+    ['into the stored file', ({ write }) => write('late\n')],
+    [
+      'into a file outside the images',
+      ({ home }) => {
+        mkdirSync(join(home, 'retained'), { recursive: true });
+        const name = `x-late-${fingerprintOf(Buffer.from('one\n')).sha256}`;
+        writeFileSync(join(home, 'retained', name), 'one\nlate\n');
+      },
+    ],
+  ])('is reported again if the journal could not be written: %s', async (_where, writeLate) => {
+    const t = await replaced();
+    writeLate(t);
+    const sessions = await Sessions.open({ roots: [t.root], home: t.home });
+    onTestFinished(() => sessions.close());
+    const { store } = sessions.world;
+    vi.spyOn(store, 'record').mockRejectedValueOnce(new Fault('STORE_FAILED', 'the disk is full'));
+    await expect(noteLateWrites(sessions.world, {})).rejects.toThrow('the disk is full');
+    expect(await noteLateWrites(sessions.world, {})).toMatchObject([{ path: 'a.txt', lost: false }]);
+    expect(await noteLateWrites(sessions.world, {})).toEqual([]);
+    const notices = await store.entries({ kinds: ['notice'] });
+    expect(notices.map((notice) => readFileSync(keptAt(notice), 'utf8'))).toEqual(['one\nlate\n']);
   });
 
   it('is not reported if it did not write', async () => {

@@ -184,9 +184,8 @@ export class FileImages implements Images {
     yield* setAsideLate(this.#folder, fingerprints, (sha256) => this.#trees.find(sha256) !== undefined);
   }
 
-  adoptLate(fromPath: string, sha256: string): string {
-    const file = this.#folder.told(sha256);
-    return tryRename(fromPath, file) ? file : fromPath;
+  adoptLate(fromPath: string, sha256: string): boolean {
+    return tryRename(fromPath, this.#folder.late(sha256));
   }
 
   async *list(): AsyncGenerator<KeptImage> {

@@ -20,7 +20,8 @@ import { packedFile } from './packed.ts';
 
 /**
  * Moves changed images (stored old contents of files) to separate names. A program can change an
- * image if it opened the file before the file was replaced.
+ * image if it opened the file before the file was replaced. Yields an image again in a later call if
+ * the caller stops at it, for example because it could not record it.
  */
 export async function* setAsideLate(
   folder: ImageFolder,
@@ -34,43 +35,48 @@ export async function* setAsideLate(
     if (fingerprint === undefined) continue;
     const written = await splitOff(folder, fingerprint);
     const twins = await setAsideLateTwins(folder, fingerprint, paths);
+    const earlier = paths.filter((path) => path.startsWith(`${folder.image(sha256)}.late-`));
     // The original bytes may also be stored under the regular name, compressed, or in a folder that
     // left the workspace.
     const isLost =
       statsOf(folder.image(sha256)) === undefined &&
       packedFile(folder, sha256) === undefined &&
       !isElsewhere(sha256);
-    if (written !== undefined) yield { ...written, lost: written.lost && isLost };
-    yield* twins;
-    for (const path of paths) {
-      if (!path.startsWith(`${folder.image(sha256)}.late-`)) continue;
+    for (const path of [...written, ...twins, ...earlier]) {
       const file = folder.told(sha256);
-      if (setAside(path, file)) yield { sha256, file, lost: isLost };
+      if (!setAside(path, file)) continue;
+      let isReported = false;
+      try {
+        yield { sha256, file, lost: isLost };
+        isReported = true;
+      } finally {
+        if (!isReported) setAside(file, path);
+      }
     }
   }
 }
 
 /**
  * Moves a stored file that a program has changed to a separate name. If it still begins with the
- * original bytes, a copy of these bytes gets the old name. If several processes find the file at
- * the same moment, only one of them moves it.
+ * original bytes, a copy of these bytes gets the old name. Returns the new path. If several
+ * processes find the file at the same moment, only one of them moves it.
  */
-async function splitOff(folder: ImageFolder, fingerprint: Fingerprint): Promise<LateImage | undefined> {
+async function splitOff(folder: ImageFolder, fingerprint: Fingerprint): Promise<readonly string[]> {
   const { sha256, size } = fingerprint;
   const image = folder.image(sha256);
   const stats = statsOf(image);
-  if (stats === undefined) return undefined;
-  if (stats.size === size && (isOurs(stats) || isLongUnwritten(stats))) return undefined;
+  if (stats === undefined) return [];
+  if (stats.size === size && (isOurs(stats) || isLongUnwritten(stats))) return [];
   const isWhole = await beginsWith(image, fingerprint);
-  if (isWhole && stats.size === size) return undefined;
+  if (isWhole && stats.size === size) return [];
   const copy = isWhole ? await copyOfStart(folder, image, fingerprint) : undefined;
-  const file = folder.told(sha256);
+  const file = folder.late(sha256);
   // Do not move the file if another process has already put its copy of the original bytes under
   // this name.
   const isMoved = statsOf(image)?.ino === stats.ino && setAside(image, file);
   if (copy !== undefined && isMoved) moveUnlessTaken(copy, image);
   else if (copy !== undefined) removeIfThere(copy);
-  return isMoved ? { sha256, file, lost: copy === undefined } : undefined;
+  return isMoved ? [file] : [];
 }
 
 /**
@@ -140,23 +146,23 @@ async function freeTwin(folder: ImageFolder, fingerprint: Fingerprint): Promise<
 }
 
 /**
- * Sets aside twins (other files with the same bytes) that a program has changed. Removes twins that
- * no program will write to.
+ * Sets aside twins (other files with the same bytes) that a program has changed, and returns their
+ * new paths. Removes twins that no program will write to.
  */
 async function setAsideLateTwins(
   folder: ImageFolder,
   fingerprint: Fingerprint,
   paths: readonly string[],
-): Promise<readonly LateImage[]> {
+): Promise<readonly string[]> {
   const { sha256 } = fingerprint;
-  const late: LateImage[] = [];
+  const late: string[] = [];
   for (const twin of paths.filter((path) => folder.isTwin(path, sha256))) {
     if (await isIntact(twin, fingerprint)) {
       useIfNeeded(folder, twin, sha256);
       continue;
     }
-    const file = folder.told(sha256);
-    if (setAside(twin, file)) late.push({ sha256, file, lost: false });
+    const file = folder.late(sha256);
+    if (setAside(twin, file)) late.push(file);
   }
   return late;
 }

@@ -256,8 +256,8 @@ export class MemoryImages implements Images {
   /** Always empty: no other program can write into this memory. */
   async *setAsideLate(): AsyncGenerator<LateImage> {}
 
-  adoptLate(fromPath: string): string {
-    return fromPath;
+  adoptLate(): boolean {
+    return false;
   }
 
   async *list(): AsyncGenerator<KeptImage> {

@@ -187,7 +187,7 @@ export class PostgresImages implements Images {
     return this.#local.setAsideLate(fingerprints);
   }
 
-  adoptLate(fromPath: string, sha256: string): string {
+  adoptLate(fromPath: string, sha256: string): boolean {
     return this.#local.adoptLate(fromPath, sha256);
   }
 

@@ -423,6 +423,14 @@ function recent(store: () => Store): void {
     expect(store().recent(next.cursor).entries).toEqual([]);
   });
 
+  it('`recent` returns the entries of a record for a pending change once, if it settled the change', async () => {
+    const settling = { ifPending: 'c1', settle: ['c1'], entries: [changeEntry('c1', [])] };
+    await store().record({ announce: pendingChange('c1') });
+    await store().record(settling);
+    await store().record(settling);
+    expect(store().recent(0).entries).toMatchObject([{ kind: 'change', change: 'c1' }]);
+  });
+
   it('`recent` returns nothing from an empty store, and finds a manual claim however many entries follow it', async () => {
     expect(store().recent(0).entries).toEqual([]);
     await store().record({ entries: [claim] });

@@ -117,9 +117,9 @@ export class PostgresStore implements Store {
       // Forgetting a sighting gives the session a new version in the store, so the cached version
       // is not certain any more.
       if (losesSightings(writes)) this.#seen.doubt(writes);
-      // The server ignores a record with `ifPending` if another process was faster. So do not add
-      // the entries of such a record here.
-      if (writes.ifPending === undefined) this.#recent.recorded(writes.entries ?? []);
+      // The server returns -1 if it ignored a record with `ifPending`, because another process was
+      // faster.
+      if (number >= 0) this.#recent.recorded(writes.entries ?? []);
     } catch (error) {
       this.#seen.doubt(writes);
       this.#writer.failed(prepared, error);

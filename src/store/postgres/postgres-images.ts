@@ -168,8 +168,9 @@ export class PostgresImages implements Images {
   }
 
   async copyTo(fingerprint: Fingerprint, toPath: string): Promise<void> {
-    if (await this.#local.has(fingerprint.sha256)) return this.#local.copyTo(fingerprint, toPath);
-    const bytes = await this.#fetch(fingerprint);
+    if (fingerprint.size > MAX_SHARED_BYTES && (await this.#local.has(fingerprint.sha256)))
+      return this.#local.copyTo(fingerprint, toPath);
+    const bytes = await this.read(fingerprint);
     try {
       writeFileSync(toPath, bytes, { flag: 'wx', mode: 0o600 });
     } catch (cause) {

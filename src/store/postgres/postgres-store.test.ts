@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { storeConformance } from '../../../test/store/conformance.ts';
@@ -300,6 +300,20 @@ function imageTests(connect: Connect): void {
       await expect(two.read(fingerprintOf(bytes))).rejects.toThrow('on the machine one only');
       expect(Buffer.from(await one.read(fingerprintOf(bytes))).equals(bytes)).toBe(true);
     }
+  });
+
+  it('are restored from the database if a program overwrote the local copy', async () => {
+    const images = await at(await connect(), 'one');
+    const { root } = scratch();
+    const [from, to] = [join(root, 'from'), join(root, 'to')];
+    writeFileSync(from, 'old bytes');
+    const fingerprint = fingerprintOf('old bytes');
+    const late = openSync(from, 'r+');
+    await images.adopt(from, fingerprint);
+    writeSync(late, 'NEW BYTES');
+    closeSync(late);
+    await images.copyTo(fingerprint, to);
+    expect(readFileSync(to, 'utf8')).toBe('old bytes');
   });
 
   it('that are files of this machine are compressed like those of a local store', async () => {

@@ -1,7 +1,9 @@
 import { type Coverage, NOTHING, WHOLE } from '../model/coverage.ts';
 import type { Entry, NewEntry, PendingChange } from '../model/entry.ts';
+import type { Fault } from '../model/fault.ts';
 import type { Fingerprint, Stamp } from '../model/fingerprint.ts';
 import { isBelow, isWithin } from '../model/path.ts';
+import type { SessionRecord } from '../model/session-record.ts';
 import { type How, NO_FLAGS, type Sighting, type SightingFlags } from '../model/sighting.ts';
 import { inCanonicalOrder } from './chain.ts';
 import type { ChainLink, EntryFilter, PendingFilter } from './store.ts';
@@ -98,6 +100,23 @@ function membersOf(text: string): Record<string, unknown> {
     // Not JSON: the text is damaged.
   }
   return {};
+}
+
+/** Parses the JSON of a session. Undefined if it is damaged: the session then counts as unknown. */
+export function sessionFrom(text: string): SessionRecord | undefined {
+  const members = membersOf(text);
+  // The casts are safe, here and below: `record` wrote the text.
+  return typeof members['id'] === 'string' ? (members as unknown as SessionRecord) : undefined;
+}
+
+/**
+ * Parses the JSON of an announced change. Throws the Fault `damaged` if that is impossible: without
+ * the record, a change whose process died cannot be completed or reverted.
+ */
+export function pendingFrom(text: string, damaged: () => Fault): PendingChange {
+  const members = membersOf(text);
+  if (typeof members['change'] !== 'string') throw damaged();
+  return members as unknown as PendingChange;
 }
 
 /**

@@ -250,6 +250,21 @@ function journalTests(server: PostgresServer, connect: Connect): void {
     expect(await one.pending()).toEqual([]);
   });
 
+  it('counts a damaged session as unknown, and names a damaged record of an unfinished change', async () => {
+    const db = await connect();
+    const store = new PostgresStore(db, { names: new Names(), owner: 'o', sharedRoots: [] });
+    for (const id of ['s', 't']) await store.record({ session: sessionRecord(id) });
+    await store.record({ announce: pendingChange('c1') });
+    await db.query(`update ${db.schema}.sessions set record = '{"id"' where id = 's'`);
+    await db.query(`update ${db.schema}.pending set announced = '{"change"'`);
+    expect(await store.session('s')).toBeUndefined();
+    expect((await store.sessions()).map(({ id }) => id)).toEqual(['t']);
+    await expect(store.pending()).rejects.toMatchObject({
+      code: 'STORE_FAILED',
+      message: expect.stringContaining('unfinished change c1 is damaged; delete its row'),
+    });
+  });
+
   it('can be followed without missing entries whose transactions ended out of order', async () => {
     const url = server.url();
     const [db, slow] = [await connect(url), await connect(url)];

@@ -3,7 +3,15 @@ import type { Entry, PendingChange } from '../../model/entry.ts';
 import { Fault } from '../../model/fault.ts';
 import type { SessionRecord } from '../../model/session-record.ts';
 import type { Sighting } from '../../model/sighting.ts';
-import { column, entryFrom, fromColumn, matchesPending, sightingFrom } from '../entry-columns.ts';
+import {
+  column,
+  entryFrom,
+  fromColumn,
+  matchesPending,
+  pendingFrom,
+  sessionFrom,
+  sightingFrom,
+} from '../entry-columns.ts';
 import type {
   AnnouncedImages,
   EntryFilter,
@@ -193,10 +201,11 @@ export class PostgresStore implements Store {
     const where = filter.here === true ? `and (machine = $1 or exists (${within}))` : '';
     const shared = this.#context.sharedRoots.map((root) => column(this.#names.stored(root)));
     const values = filter.here === true ? [this.#names.here, shared] : [];
-    const text = `select announced from ${this.#s}.pending where withdrawn_ms is null ${where} order by n`;
+    const text = `select change, announced from ${this.#s}.pending where withdrawn_ms is null ${where} order by n`;
     const rows = await this.#db.query(text, values);
-    // The cast is safe, here and below: `record` wrote the text.
-    const all = rows.map((row) => this.#names.localIn(JSON.parse(String(row['announced'])) as PendingChange));
+    const all = rows.map((row) =>
+      this.#names.localIn(pendingFrom(String(row['announced']), () => this.#damagedPending(row))),
+    );
     return all.filter(
       (pending) => matchesPending(pending, filter) && !this.#writer.hasAbandoned(pending.change),
     );
@@ -204,7 +213,7 @@ export class PostgresStore implements Store {
 
   async session(id: string): Promise<SessionRecord | undefined> {
     const [row] = await this.#db.query(`select record from ${this.#s}.sessions where id = $1`, [column(id)]);
-    return row === undefined ? undefined : this.#session(row);
+    return row && this.#session(row);
   }
 
   async sessions({ roots }: SessionFilter = {}): Promise<readonly SessionRecord[]> {
@@ -214,7 +223,7 @@ export class PostgresStore implements Store {
       `select record from ${this.#s}.sessions ${where} order by last_ms desc`,
       values,
     );
-    return rows.map((row) => this.#session(row));
+    return rows.flatMap((row) => this.#session(row) ?? []);
   }
 
   state(): Promise<StoreState> {
@@ -316,8 +325,16 @@ export class PostgresStore implements Store {
     }
   }
 
-  #session(row: Row): SessionRecord {
-    return this.#names.localIn(JSON.parse(String(row['record'])) as SessionRecord);
+  #session(row: Row): SessionRecord | undefined {
+    const record = sessionFrom(String(row['record']));
+    return record && this.#names.localIn(record);
+  }
+
+  #damagedPending({ change }: Row): Fault {
+    const message =
+      `the fleet store failed: its record of the unfinished change ${change} is damaged; ` +
+      `delete its row from the table ${this.#s}.pending (the change then stays as it is on the disk)`;
+    return new Fault('STORE_FAILED', message, { reason: 'damaged' });
   }
 
   /**

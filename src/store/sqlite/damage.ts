@@ -110,3 +110,14 @@ export function damageWarning(aside: string): string {
     'every file counts as unread, and earlier changes can no longer be undone'
   );
 }
+
+/** The fault for an announced change whose record in the database cannot be parsed. */
+export function damagedPending(file: string, change: string): Fault {
+  return new Fault(
+    'STORE_FAILED',
+    `the state database ${file} failed: its record of the unfinished change ${change} is damaged; ` +
+      `end all Lookfirst processes, then move ${file}* to another folder ` +
+      '(every file then counts as unread, and earlier changes can no longer be undone)',
+    { path: file, reason: 'damaged' },
+  );
+}

@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { pendingChange, readEntry } from '../../../test/store/samples.ts';
+import { pendingChange, readEntry, sessionRecord } from '../../../test/store/samples.ts';
 import { startChild } from '../../../test/support/child.ts';
 import { scratch } from '../../../test/support/tree.ts';
 import { verifyChain } from '../../journal/verify.ts';
@@ -144,6 +144,37 @@ describe('a database that is damaged at the start', () => {
     await expect(open(file)).rejects.toMatchObject({ code: 'STORE_FAILED' });
     other.close();
     expect(readdirSync(home).filter((name) => name.includes('damaged'))).toEqual([]);
+  });
+});
+
+describe('a single record that is damaged', () => {
+  async function damaged(sql: string): Promise<Store> {
+    const { file } = await filled();
+    const store = await open(file);
+    for (const id of ['s', 't']) await store.record({ session: sessionRecord(id) });
+    await store.record({ announce: pendingChange('c1') });
+    const db = (await loadSqlite())(file);
+    db.exec(sql);
+    db.close();
+    return store;
+  }
+
+  it.each(['{"id"', 'null', '7'])('counts as no session: %s', async (text) => {
+    // With the index, SQLite rejects a text that is not JSON.
+    const store = await damaged(
+      `drop index sessions_of_root; update sessions set record = '${text}' where id = 's'`,
+    );
+    expect(await store.session('s')).toBeUndefined();
+    expect((await store.sessions()).map(({ id }) => id)).toEqual(['t']);
+  });
+
+  it('is a fault that names the change and a remedy, if it is about an unfinished change', async () => {
+    const store = await damaged(`update pending set announced = '{"change"'`);
+    await expect(store.pending()).rejects.toMatchObject({
+      code: 'STORE_FAILED',
+      reason: 'damaged',
+      message: expect.stringMatching(/unfinished change c1 is damaged; end all Lookfirst processes/),
+    });
   });
 });
 

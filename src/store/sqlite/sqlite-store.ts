@@ -7,6 +7,8 @@ import {
   entryFrom,
   fromColumn,
   matchesPending,
+  pendingFrom,
+  sessionFrom,
   sightingFrom,
   sightingText,
 } from '../entry-columns.ts';
@@ -24,7 +26,7 @@ import {
   type Writes,
 } from '../store.ts';
 import { type Connection, type OpenOptions, openConnection } from './connection.ts';
-import { damageWarning } from './damage.ts';
+import { damagedPending, damageWarning } from './damage.ts';
 import { storeFault } from './driver.ts';
 import {
   type Appended,
@@ -267,8 +269,10 @@ class SqliteStore implements Store {
       // next call sees a new version.
       const version = this.#recalled.versionNow();
       if (this.#pending.isEmpty(version)) return [];
-      const rows = this.#db.sql('select announced from pending').all() as { announced: string }[];
-      const all = rows.map((row) => JSON.parse(row.announced) as PendingChange);
+      const rows = this.#db.sql('select * from pending').all() as { change: string; announced: string }[];
+      const all = rows.map(({ change, announced }) =>
+        pendingFrom(announced, () => damagedPending(this.#db.file, fromColumn(change))),
+      );
       this.#pending.read(
         version,
         all.map(({ change }) => change),
@@ -280,17 +284,15 @@ class SqliteStore implements Store {
   async session(id: string): Promise<SessionRecord | undefined> {
     return this.#db.attempt(() => {
       const row = this.#db.sql('select record from sessions where id = ?').get(column(id));
-      return row === undefined
-        ? undefined
-        : (JSON.parse((row as { record: string }).record) as SessionRecord);
+      return row === undefined ? undefined : sessionFrom((row as { record: string }).record);
     });
   }
 
   async sessions({ roots }: SessionFilter = {}): Promise<readonly SessionRecord[]> {
     return this.#db.attempt(() => {
       const rows = this.#db.sql('select record from sessions').all() as { record: string }[];
-      const records = rows.map((row) => JSON.parse(row.record) as SessionRecord);
-      return records
+      return rows
+        .flatMap((row) => sessionFrom(row.record) ?? [])
         .filter(({ root }) => roots === undefined || roots.includes(root))
         .sort((a, b) => b.lastMs - a.lastMs);
     });

@@ -89,7 +89,7 @@ describe('each kind of change can be undone', () => {
         code: 'NOT_FOUND',
         action: 'undo',
         path: 'a',
-        detail: { reason: expect.stringMatching(/not kept/) },
+        detail: { reason: expect.stringMatching(/no copy of its earlier content/) },
       },
     });
   });
@@ -171,7 +171,7 @@ describe('a target selects', () => {
     [
       'a file that a change did not touch',
       { kind: 'change', change: 'c1', key: key('b') },
-      /nothing there that could be undone/,
+      /c1 has nothing left to undo here/,
     ],
     ['a session that did nothing', { kind: 'last', session: 'u' }, /no change left/],
     ['a time after everything', { kind: 'all', sinceMs: 99 }, /no change left/],

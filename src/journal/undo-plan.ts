@@ -165,7 +165,7 @@ function nothingToUndo(history: UndoHistory, target: UndoTarget): Refused {
   const undoer = effect && history.undoerOf(entry, effect.key)?.change;
   if (undoer === undefined)
     return refuse('NOT_FOUND', '', {
-      reason: `change ${target.change} did nothing there that could be undone`,
+      reason: `change ${target.change} has nothing left to undo here`,
     });
   const reason = `change ${target.change} was already undone by ${undoer}`;
   return refuse('NOT_FOUND', '', { reason, undo: { change: undoer } });
@@ -190,7 +190,7 @@ function changedBetween({ older, newer }: Gap, { merged }: UndoOptions): Refused
 }
 
 function notKept({ relative: path }: UndoStep): Refused {
-  const detail = { reason: 'its earlier bytes were not kept' };
+  const detail = { reason: 'Lookfirst has no copy of its earlier content' };
   return refused({ code: 'NOT_FOUND', action: 'undo', path, next: 'use_edit', detail });
 }
 

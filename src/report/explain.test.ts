@@ -37,7 +37,7 @@ const CATALOGUE: readonly [Refusal['code'], Action, NextStep, RefusalDetail?][] 
   ['READ_ONLY', 'delete', 'ask_human', { reason: 'file' }],
   ['NOT_FOUND', 'edit', 'list'],
   ['NOT_FOUND', 'read', 'other_path'],
-  ['NOT_FOUND', 'undo', 'none', { reason: 'its earlier bytes were not kept' }],
+  ['NOT_FOUND', 'undo', 'none', { reason: 'Lookfirst has no copy of its earlier content' }],
   ['NOT_A_FILE', 'read', 'list', { kind: 'directory' }],
   ['NOT_A_FILE', 'list', 'read', { kind: 'file' }],
   ['NOT_A_FILE', 'overwrite', 'other_path', { kind: 'directory' }],

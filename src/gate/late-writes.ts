@@ -141,9 +141,10 @@ function noticeOf(
   const { entry, path, others } = displaced;
   const { root, session, change = '' } = entry;
   const what = describeNotice({ kind: 'late-write', path, retained: file });
-  const or = others.size === 0 ? '' : ` Or it had ${someOf(others)} open, which held the same bytes.`;
+  const or =
+    others.size === 0 ? '' : ` Or it wrote to the replaced ${someOf(others)}, which had the same bytes.`;
   const over = lost
-    ? ` It wrote over what was there before change ${change}, which cannot be brought back.`
+    ? ` It overwrote the only copy of the content before change ${change}, so that content is lost.`
     : '';
   return {
     write: { change, root, path, kept: file, lost },

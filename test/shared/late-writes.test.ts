@@ -69,7 +69,7 @@ describe('a program that had a file open before it was replaced, and writes into
     t.write('LATE\n', 0);
     await t.session.close();
     const notices = await noticesOf(t);
-    expect(notices[0]?.text).not.toContain('cannot be brought back');
+    expect(notices[0]?.text).not.toContain('is lost');
     expect(readFileSync(keptAt(notices[0]), 'utf8')).toBe('LATE\n');
     const later = await t.open({ session: 'later' });
     await ok(later.read('a.txt'));
@@ -83,7 +83,7 @@ describe('a program that had a file open before it was replaced, and writes into
     await t.session.close();
     const notices = await noticesOf(t);
     expect(notices[0]?.text).toContain(
-      `what was there before change ${t.change}, which cannot be brought back`,
+      `the only copy of the content before change ${t.change}, so that content is lost`,
     );
     expect(readFileSync(keptAt(notices[0]), 'utf8')).toBe('LATE\n');
     const later = await t.open({ session: 'later' });
@@ -115,7 +115,7 @@ describe('a program that had a file open before it was replaced, and writes into
     expect(more).toEqual([]);
     expect(readFileSync(keptAt(notice), 'utf8')).toBe('one\nlate\n');
     expect(notice?.text).toMatch(
-      /replaced b\.txt open .* Or it had a\.txt open, which held the same bytes\./,
+      /replaced b\.txt open .* Or it wrote to the replaced a\.txt, which had the same bytes\./,
     );
   });
 

@@ -331,7 +331,7 @@ export class LateNotes implements Store {
     const what =
       seen === undefined
         ? `a read of ${entry?.path} could not be journalled`
-        : `what was read of ${seen.sighting.key} could not be recorded, so it counts as unread`;
+        : `the read of ${seen.sighting.key} could not be recorded, so the file counts as unread`;
     const notice = { kind: 'notice', atMs, session, root: '/', text: `${what}: ${message}` } as const;
     const forget = seen === undefined ? [] : [{ session, key: seen.sighting.key }];
     for (const writes of [{ forget, entries: [notice] }, { forget }]) {

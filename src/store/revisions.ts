@@ -45,7 +45,7 @@ export function revisionsUnder(key: KeyObject): RevisionOf {
 function readKey(file: string): KeyObject {
   const key = unlessMissing(() => readFileSync(file)) ?? makeKey(file);
   if (key.byteLength !== KEY_BYTES)
-    throw new Fault('STORE_FAILED', `the revision key is damaged: delete ${file}, then start again`, {
+    throw new Fault('STORE_FAILED', `the revision key is damaged: delete ${file}, then restart Lookfirst`, {
       path: file,
     });
   return createSecretKey(key);

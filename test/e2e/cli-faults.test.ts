@@ -42,7 +42,7 @@ describe('a state that cannot be used ends every command with 1 and changes noth
         for (const end of ['', '-wal', '-shm']) rmSync(join(home, `lookfirst.db${end}`), { force: true });
         writeFileSync(join(home, 'lookfirst.db'), 'x'.repeat(9000));
       },
-      /it is damaged; the next start of a server sets it aside and begins a new one \[STORE_FAILED\]/,
+      /it is damaged; restart the Lookfirst server, which moves it aside and creates a new one \[STORE_FAILED\]/,
     ],
     [
       'a database of a newer Lookfirst',

@@ -56,7 +56,7 @@ export class FileImages implements Images {
     fingerprint: Fingerprint,
     durability: Durability = this.#durability,
   ): Promise<Kept> {
-    return this.#attempt('keep', fingerprint.sha256, async () => {
+    return this.#attempt('store', fingerprint.sha256, async () => {
       if (await this.#isThere(fingerprint)) return this.#shared(fingerprint, durability);
       const temp = this.#folder.temp();
       if (bytes.byteLength <= SMALL_BYTES) writeNewSmall(temp, bytes, durability);
@@ -70,7 +70,7 @@ export class FileImages implements Images {
     fingerprint: Fingerprint,
     durability: Durability = this.#durability,
   ): Promise<Kept> {
-    return this.#attempt('keep', fingerprint.sha256, async () => {
+    return this.#attempt('store', fingerprint.sha256, async () => {
       const image = this.#folder.image(fingerprint.sha256);
       if (isLinkable(fromPath)) {
         await this.#makeRoom(image, fingerprint);
@@ -94,7 +94,7 @@ export class FileImages implements Images {
     { durability = this.#durability, stats }: Adoption = {},
   ): Promise<Kept> {
     const { sha256 } = fingerprint;
-    return this.#attempt('keep', sha256, async () => {
+    return this.#attempt('store', sha256, async () => {
       const image = this.#folder.image(sha256);
       if (fromPath === image) return this.#retained(image, durability);
       const isNamed = this.#folder.isTwin(fromPath, sha256);
@@ -110,7 +110,7 @@ export class FileImages implements Images {
 
   keepTree(tree: KeptTree): Promise<void> {
     const [first] = tree.files;
-    return this.#attempt('keep', first?.fingerprint.sha256 ?? '', async () => this.#trees.keep(tree));
+    return this.#attempt('store', first?.fingerprint.sha256 ?? '', async () => this.#trees.keep(tree));
   }
 
   holdsTree(folder: string): boolean {
@@ -348,9 +348,10 @@ export class FileImages implements Images {
       return await work();
     } catch (error) {
       if (error instanceof Fault || errnoOf(error) === undefined) throw error;
+      const which = sha256 === '' ? '' : ` (SHA-256 ${sha256.slice(0, 12)})`;
       throw new Fault(
         'STORE_FAILED',
-        `cannot ${what} the bytes ${sha256.slice(0, 12)} in ${this.#folder.path}: ${errnoOf(error)}`,
+        `cannot ${what} earlier content of files${which} in ${this.#folder.path}: ${errnoOf(error)}`,
         { cause: error, path: this.#folder.path, reason: errnoOf(error) ?? '' },
       );
     }

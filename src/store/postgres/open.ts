@@ -249,7 +249,7 @@ function nameWarnings(
   const unnamed = roots.filter((root) => placeAround(places, root) === undefined);
   return unnamed.map(
     (root) =>
-      `the leases of ${root} do not keep other machines out, because the workspace has no name. Give every machine the same --workspace NAME`,
+      `other machines are not locked out of ${root}, because its workspace has no name. Give every machine the same --workspace NAME`,
   );
 }
 

@@ -67,20 +67,26 @@ const MISSING = {
 };
 
 const WORDS: Readonly<Record<string, { readonly reason: string; readonly text: string }>> = {
-  LF001: { reason: 'lease', text: 'another process took over the lease of this file' },
+  LF001: {
+    reason: 'lease',
+    text: 'another process took over the lock of this file: read the file again, then retry',
+  },
   LF002: {
     reason: 'lost',
     text: 'the fleet store was restored from a backup while in use: start Lookfirst again',
   },
   LF003: { reason: 'outdated', text: 'another process has written for this session' },
-  '55P03': { reason: 'busy', text: 'another process holds a lock in the fleet store for too long' },
+  '55P03': {
+    reason: 'busy',
+    text: 'another process has held a lock in the fleet store for too long: try again',
+  },
   '40P01': { reason: 'busy', text: 'two processes blocked each other in the fleet store: try again' },
   '53300': {
     reason: 'busy',
     text: 'the fleet store has no free connection: raise its limit, or put PgBouncer in front of it',
   },
-  '22': { reason: 'rejected', text: 'the fleet store cannot hold a value of this record' },
-  '23': { reason: 'rejected', text: 'the fleet store cannot hold a value of this record' },
+  '22': { reason: 'rejected', text: 'the fleet store rejected a value of this record' },
+  '23': { reason: 'rejected', text: 'the fleet store rejected a value of this record' },
   '54000': { reason: 'too-long', text: 'a session id or the path of a root is too long for the fleet store' },
   '57014': { reason: 'timeout', text: 'the fleet store cancelled a statement: raise its statement_timeout' },
   '42P01': MISSING,

@@ -254,7 +254,7 @@ class FileGuard {
   }
 
   #fault(what: string): Fault {
-    const message = `the state database ${this.#file} ${what}: start again`;
+    const message = `the state database ${this.#file} ${what}: restart Lookfirst`;
     return new Fault('STORE_FAILED', message, { path: this.#file, reason: 'lost' });
   }
 }

@@ -44,7 +44,7 @@ function openReplaced(file: string, load: SqliteLoader): SqliteDatabase {
     throw new Fault(
       'STORE_FAILED',
       `the state database ${file} failed: it is damaged and cannot be set aside while another process uses it; ` +
-        'end all other Lookfirst processes, then start again',
+        'end all other Lookfirst processes, then restart Lookfirst',
       { cause: error, path: file, reason: 'damaged' },
     );
   }

@@ -76,7 +76,7 @@ interface Cause {
   readonly sentence: string;
 }
 
-const DAMAGED = 'it is damaged; the next start of a server sets it aside and begins a new one';
+const DAMAGED = 'it is damaged; restart the Lookfirst server, which moves it aside and creates a new one';
 
 const CAUSES: readonly Cause[] = [
   {

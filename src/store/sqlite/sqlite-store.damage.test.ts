@@ -101,9 +101,11 @@ describe('a database that is damaged at the start', () => {
     await damagePage(file, 'entries');
     const store = await openSqliteStore(file, { damaged: 'set-aside' });
     expect(store.warnings).toEqual([]);
-    await expect(store.record({ entries: [readEntry()] })).rejects.toThrow(/damaged; the next start/);
+    await expect(store.record({ entries: [readEntry()] })).rejects.toThrow(
+      /damaged; restart the Lookfirst server/,
+    );
     await store.close();
-    await expect(open(file, 'fail')).rejects.toThrow(/damaged; the next start/);
+    await expect(open(file, 'fail')).rejects.toThrow(/damaged; restart the Lookfirst server/);
     const next = await open(file);
     expect(next.warnings).toHaveLength(1);
     await next.record({ entries: [readEntry()] });
@@ -204,7 +206,7 @@ describe('every later change fails after a database was damaged while open:', ()
       await expect(store.record({ announce: pendingChange(change) })).rejects.toMatchObject({
         code: 'STORE_FAILED',
         reason: 'lost',
-        message: expect.stringMatching(new RegExp(`${what}.*: start again`)),
+        message: expect.stringMatching(new RegExp(`${what}.*: restart Lookfirst`)),
       });
     expect(existsSync(`${file}-wal`)).toBe(logs);
   });

@@ -86,7 +86,7 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
   ),
   compaction: setting(
     oneOf('clear', 'verify', 'keep'),
-    'what counts as seen after a compaction: nothing (clear), files whose bytes are unchanged (verify), or everything (keep)',
+    'after a compaction: forget everything (clear), allow edits of unchanged files but no overwrites (verify), or forget nothing (keep)',
   ),
   ttlMs: setting(AMOUNT, 'milliseconds after which a read no longer counts (0 = never)'),
   verificationErrors: setting(
@@ -160,7 +160,7 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
   ),
   claimMs: setting(
     POSITIVE,
-    'milliseconds for which a session claims a file that it changed; the claim ends earlier when the next turn begins',
+    'milliseconds for which a session claims a file that it changed; the claim ends earlier with the turn',
   ),
   claimTools: setting(
     oneOf('on', 'off'),
@@ -219,9 +219,12 @@ export const POLICY_FILE: ObjectShape = objectOf({
   $schema: TEXT,
   preset: PRESET,
   proxy: objectOf({
-    unknownTools: oneOf('allow', 'deny', 'ask'),
-    receipts: FLAG,
-    servers: listOf(USER_TABLE),
+    unknownTools: setting(
+      oneOf('allow', 'deny', 'ask'),
+      'tools that may change files and that no table describes: allow them, deny them, or refuse the first call and allow the same call when it is repeated (ask)',
+    ),
+    receipts: setting(FLAG, 'whether every read ends with a line that names its revision'),
+    servers: setting(listOf(USER_TABLE), 'tables that describe the tools of your own servers'),
   }),
   ...POLICY_FIELDS,
 });

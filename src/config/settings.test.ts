@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { PRESET_NAMES, type PresetName } from '../model/policy.ts';
 import { isRecord } from '../model/record.ts';
 import { ANY, type Shape } from '../model/shape.ts';
+import { POLICY_FILE } from './policy-shape.ts';
 import { resolvePolicy } from './resolve-policy.ts';
 import { policySettings, settingShapes } from './settings.ts';
 
@@ -55,12 +56,24 @@ function valueText(value: unknown): string {
     : `\`${JSON.stringify(value)}\``;
 }
 
+/** The defaults of the proxy's settings, which `lookfirst proxy` fills in. */
+const PROXY_DEFAULTS: ReadonlyMap<string, unknown> = new Map<string, unknown>([
+  ['unknownTools', 'allow'],
+  ['receipts', false],
+  ['servers', []],
+]);
+
 describe('docs/policy.md', () => {
   it('is generated from the settings', async () => {
     const shapes = new Map(settingShapes());
     const rows = policySettings({}).map(
       ({ key, value, meaning }) =>
         `| \`${key}\` | ${typeText(shapes.get(key) ?? ANY)} | ${valueText(value)} | ${meaning} |`,
+    );
+    const { proxy = ANY } = POLICY_FILE.properties;
+    const proxyRows = Object.entries(proxy.type === 'object' ? proxy.properties : {}).map(
+      ([name, shape]) =>
+        `| \`proxy.${name}\` | ${typeText(shape)} | ${valueText(PROXY_DEFAULTS.get(name))} | ${shape.description} |`,
     );
     const text = `# Policy
 
@@ -72,6 +85,14 @@ contain \`preset\` and single settings. A setting with a dot is nested: \`journa
 | setting | values | default | meaning |
 |---|---|---|---|
 ${rows.join('\n')}
+
+## The proxy
+
+Only \`lookfirst proxy\` uses these settings. \`lookfirst config\` does not show them. [EXTENDING.md](EXTENDING.md) says what a table contains.
+
+| setting | values | default | meaning |
+|---|---|---|---|
+${proxyRows.join('\n')}
 `;
     await expect(text).toMatchFileSnapshot('../../docs/policy.md');
   });
@@ -80,17 +101,17 @@ ${rows.join('\n')}
 /** A paragraph about each preset for the documentation. */
 const PRESET_TEXTS: Readonly<Record<PresetName, string>> = {
   default:
-    'The rules of Lookfirst itself: a session may change only what it has seen, and only if it has not changed since. An edit is allowed if other programs changed only other lines.',
+    'The rules of Lookfirst itself. Overwriting or deleting a file needs a read of all its lines, and the file must not have changed since. An edit needs a read of any part of the file. It is allowed with a notice if it changes lines that were not shown, and if other programs changed other lines. An append needs no read.',
   strict:
-    'Like `default`, with three differences. Any change by another program refuses the next change. An edit needs a read of the lines that it changes. After a compaction, nothing counts as seen.',
+    'Like `default`, with these differences. Any change by another program refuses the next change. An edit needs a read of the lines that it changes. An append needs a read of the end of the file. A command may change only files that the session has seen. After a compaction, nothing counts as seen.',
   sandbox:
-    'Follows the documents "Read tracker" and "Path containment". Any read of a file permits any change of it. A file that changed since is still written, with a note, and the journal keeps what was replaced. Reads do not expire and are not forgotten. Secrets are masked. Combine it with `--dialect sandbox` for `Read`, `Write`, `Edit`, `Glob`, `Grep` and `Bash`.',
+    'Any read of a file permits any change of it. A file that changed since is still written, with a note, and the journal keeps what was replaced. Reads do not expire and are not forgotten. Secrets are masked. Combine it with `--dialect sandbox` for `Read`, `Write`, `Edit`, `Glob`, `Grep` and `Bash`.',
   'file-time':
-    'Follows the document "File safety tools", which compares modification times. A change is refused if the file has another modification time than when it was read, or other bytes. After the refusal "has been modified since it was last read", only a new read permits the change. If the check itself fails, the write is allowed.',
+    'A change is refused if the file has another modification time than when it was read, or other bytes. After the refusal "has been modified since it was last read", only a new read permits the change. If the check itself fails, the write is allowed.',
   'thread-history':
-    "Follows the document \"Read-before-write protection\". Overwriting, inserting, appending and editing need a read in this conversation since its last compaction; new files do not. Combine it with `--dialect lace`. In the library, `HistoryIndex` answers `hasFileBeenRead` from recorded events alone. With `paths: 'exact'` and `counts: 'reads'` it follows the document exactly.",
+    "Overwriting, inserting, appending and editing need a read in this conversation since its last compaction; new files do not. Combine it with `--dialect lace`. In the library, `HistoryIndex` answers `hasFileBeenRead` from recorded events alone ([history.md](history.md)). With `paths: 'exact'` and `counts: 'reads'` it counts only reads, and only of the same path.",
   staleness:
-    'Follows the document "Staleness and quotes". Unread files may be changed. If another program changed a file, the first change of it is held back with a warning that names both states. The same call, repeated, proceeds. In code files, typographic quotes are replaced by straight ones. If the check itself fails, the change is allowed.',
+    'Unread files may be changed. If another program changed a file, the first change of it is held back with a warning that names both states. The same call, repeated, proceeds. In code files, typographic quotes are replaced by straight ones. If the check itself fails, the change is allowed.',
 };
 
 describe('docs/presets.md', () => {
@@ -110,9 +131,11 @@ describe('docs/presets.md', () => {
     const text = `# Presets
 
 A preset is a complete set of settings. Choose one with \`--preset NAME\`, or with \`"preset"\` in the policy file, which may also change
-single settings. Four presets (\`sandbox\`, \`file-time\`, \`thread-history\` and \`staleness\`) reproduce the rules and the wording of
-earlier systems, each described in a document. They work in the library, the server, the proxy and hooks. \`test/seeds/\` tests each
-requirement of these documents. In every preset, no operation leaves the workspace, and every change can be undone.
+single settings. New users need only \`default\` and \`strict\`. The other four imitate the rules and messages of other tools, for users
+who come from them; \`test/seeds/\` tests these rules one by one.
+
+In every preset, every recorded change can be undone, Lookfirst's own tools cannot leave the workspace, and the proxy refuses paths
+outside it. Hooks do so only with \`hooks.outside: refuse\`; by default they do not check files outside the workspace.
 This page is generated by \`src/config/settings.test.ts\`.
 
 ${texts.join('\n')}
@@ -122,7 +145,8 @@ ${texts.join('\n')}
 |---|${PRESET_NAMES.map(() => '---|').join('')}
 ${rows.join('\n')}
 
-With the proxy and hooks, another program shows and writes the text. There, \`form\`, \`matching\` and \`secrets\` do not apply: that program decides.
+With the proxy and hooks, another program shows and writes the text. There, \`form\` and \`matching\` do not apply, and \`secrets: mask\` masks
+only the diffs that Lookfirst shows. \`secrets: refuse\` refuses reads of secret files in the proxy, but not with hooks.
 `;
     await expect(text).toMatchFileSnapshot('../../docs/presets.md');
   });

@@ -141,7 +141,7 @@ describe('004 Staleness and quotes', () => {
     expect(['plain', 'a\u2014b'].map(hasSuspiciousUnicode)).toEqual([false, true]);
   });
 
-  it('4.19 Docs: each preset says what it does and from which document', () => {
+  it('4.19 Docs: a section about each preset', () => {
     const text = readFileSync(new URL('../../docs/presets.md', import.meta.url), 'utf8');
     for (const preset of PRESET_NAMES) expect(text).toContain(`## \`${preset}\``);
   });

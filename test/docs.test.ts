@@ -270,6 +270,17 @@ describe('docs/operating.md', () => {
   });
 });
 
+describe('docs/library.md', () => {
+  it('names every method of a session', () => {
+    const source = readFileSync(join(project, 'src/model/session.ts'), 'utf8');
+    const [, declared = ''] = /^export interface Session \{\n(.*?)^\}/ms.exec(source) ?? [];
+    const methods = [...declared.matchAll(/^ {2}(\w+)\(/gm)].map(([, name = '']) => name);
+    expect(methods.length).toBeGreaterThan(30);
+    const text = readFileSync(join(project, 'docs/library.md'), 'utf8');
+    expect(methods.filter((name) => !text.includes(`\`${name}(`))).toEqual([]);
+  });
+});
+
 describe('docs/EXTENDING.md', () => {
   it('names only files and folders that exist', () => {
     const text = readFileSync(join(project, 'docs/EXTENDING.md'), 'utf8');

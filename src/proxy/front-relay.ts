@@ -1,4 +1,5 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { pipeline } from 'node:stream';
 import { isRecord, type JsonRecord } from '../model/record.ts';
 import { eventsIn } from '../tools/session-choice.ts';
 import { mediaType, rejectRequest } from '../wire/http.ts';
@@ -76,7 +77,8 @@ export class RelayEndpoint implements Endpoint {
       return;
     }
     res.writeHead(response.statusCode ?? 502, headersBack(response));
-    response.pipe(res);
+    // If either side breaks off, `pipeline` closes the other. Such an end is no fault of ours.
+    pipeline(response, res, () => {});
   }
 
   async #heed(

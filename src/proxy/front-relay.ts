@@ -128,7 +128,8 @@ export class RelayEndpoint implements Endpoint {
     return this.#http.send({
       method,
       url,
-      headers: { ...headers, ...changed, ...this.#options.headers },
+      // The gate reads answers, so the server must not compress them.
+      headers: { ...headers, 'accept-encoding': 'identity', ...changed, ...this.#options.headers },
       ...(body === undefined ? {} : { body }),
     });
   }

@@ -306,7 +306,7 @@ function isIgnored(line: Buffer): boolean {
  */
 class Handshake {
   #held: (() => void)[] | undefined;
-  #onEnd: () => void = () => {};
+  readonly #onEnd: (() => void)[] = [];
 
   begin(): void {
     this.#held ??= [];
@@ -317,7 +317,7 @@ class Handshake {
     const held = this.#held ?? [];
     this.#held = undefined;
     for (const act of held) act();
-    this.#onEnd();
+    for (const act of this.#onEnd.splice(0)) act();
   }
 
   /** Queues the action if the handshake is not over; true if it was queued. */
@@ -331,10 +331,10 @@ class Handshake {
     if (this.#held === undefined || this.#held.length === 0) return;
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, PATIENCE_MS);
-      this.#onEnd = () => {
+      this.#onEnd.push(() => {
         clearTimeout(timer);
         resolve();
-      };
+      });
     });
   }
 }

@@ -1,0 +1,23 @@
+import { afterEach, expect, it, vi } from 'vitest';
+import type { ForeignSession } from '../model/foreign-session.ts';
+import { gateFor } from './intercept-options.ts';
+import { Pump } from './pump.ts';
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+it('stops every wait for the handshake when the server answers it', () => {
+  vi.useFakeTimers();
+  const session = { id: 's', readOnly: false } as ForeignSession;
+  const gate = gateFor({ session, root: '/', command: 'server' }, () => {});
+  const pump = new Pump({ toUpstream: () => {}, toClient: () => true }, gate);
+  const send = (message: object): void => pump.fromClient(Buffer.from(JSON.stringify(message)));
+  send({ jsonrpc: '2.0', id: 1, method: 'initialize', params: {} });
+  send({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 9 } });
+  void pump.idle();
+  void pump.idle();
+  expect(vi.getTimerCount()).toBe(2);
+  pump.fromUpstream(Buffer.from('{"jsonrpc":"2.0","id":1,"result":{}}'));
+  expect(vi.getTimerCount()).toBe(0);
+});

@@ -52,6 +52,18 @@ describe('a call that may ask its user', () => {
     expect(Number.isFinite(first.times.answeredAt)).toBe(ending === 'answered');
     expect(second.times.answeredAt).toBe(Number.POSITIVE_INFINITY);
   });
+
+  it('that a later request continues is noted as answered after the input that has arrived was read', async () => {
+    const [first, second] = [request(), request()];
+    const answeredAt: (number | undefined)[] = [];
+    const held = new HeldCalls(async () => void answeredAt.push(first.times.answeredAt));
+    const asked = await held.run(hostAsking(1), { ...call, context: first.context });
+    if (!('requestState' in asked)) throw new Error('nothing was asked');
+    first.times.showsMore = true;
+    await held.run(hostAsking(1), { ...call, context: second.context, requestState: asked.requestState });
+    expect(answeredAt).toEqual([Number.POSITIVE_INFINITY]);
+    expect(Number.isFinite(first.times.answeredAt)).toBe(true);
+  });
 });
 
 it('no question is sent for a call that was cancelled before', async () => {

@@ -129,6 +129,12 @@ export function askingCall(
  */
 export class HeldCalls {
   readonly #held = new Map<string, HeldCall>();
+  readonly #inputRead: (() => Promise<void>) | undefined;
+
+  /** `inputRead` resolves when the server has read all input that has already arrived. */
+  constructor(inputRead?: () => Promise<void>) {
+    this.#inputRead = inputRead;
+  }
 
   /** Begins or continues a call; returns the host's answer or the next question for the user. */
   run(host: ToolHost, call: AskingCall): ToolAnswer | Promise<ToolAnswer | InputRequired> {
@@ -173,10 +179,12 @@ export class HeldCalls {
     const first = await Promise.race([held.answer, asked]);
     if (!('action' in first)) {
       // The code that sends the answer sets `answeredAt` of the current request. If an earlier
-      // request began the call, set the time of that request here. A cancelled request gets no
-      // answer, so set nothing.
-      if (held.times !== undefined && held.times !== context.times && !context.signal.aborted)
-        held.times.answeredAt = performance.now();
+      // request began the call, set the time of that request here, after reading the input that has
+      // already arrived. A cancelled request gets no answer, so set nothing.
+      if (held.times !== undefined && held.times !== context.times) {
+        if (held.times.showsMore === true) await this.#inputRead?.();
+        if (!context.signal.aborted) held.times.answeredAt = performance.now();
+      }
       return first;
     }
     return this.#hold(held, first);

@@ -52,7 +52,7 @@ export class Calls {
   arrivedAt: number | undefined;
   #tools: ReadonlyMap<string, ToolDefinition> | undefined;
   readonly #questions: Questions;
-  readonly #held = new HeldCalls();
+  readonly #held: HeldCalls;
   #count = 0;
   #waiting: (() => void)[] = [];
 
@@ -62,6 +62,7 @@ export class Calls {
     this.#log = io.log;
     this.#inputRead = io.inputRead;
     this.#questions = new Questions(io.send);
+    this.#held = new HeldCalls(io.inputRead);
   }
 
   /** Runs a `tools/call` request. Undefined if the call was cancelled, because then no answer is sent. */

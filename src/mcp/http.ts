@@ -34,6 +34,7 @@ import { INTERNAL_ERROR, INVALID_PARAMS, SERVER_ERROR, SESSION_NOT_FOUND } from 
 import { HeldCalls } from './approval.ts';
 import { metaOf } from './protocol.ts';
 import { type SdkServerOptions, sdkServer } from './sdk-server.ts';
+import { inputRead } from './stdio-loop.ts';
 
 const METHODS: readonly string[] = ['POST', 'GET', 'DELETE'];
 /**
@@ -155,7 +156,7 @@ class Endpoint {
   readonly #maxBodyBytes: number;
   readonly #hostOk = localhostHostValidation();
   readonly #originOk = localhostOriginValidation();
-  readonly #held = new HeldCalls();
+  readonly #held = new HeldCalls(inputRead);
   /** The request that is being served. Stored here, because the SDK does not pass it on. */
   readonly #arrivals = new AsyncLocalStorage<Arrival>();
   readonly #sessions: HttpSessions;

@@ -87,11 +87,15 @@ const READERS = new Set(
   ),
 );
 const READING_GIT = new Set(['add', 'blame', 'commit', 'diff', 'log', 'ls-files', 'show', 'status']);
-/** By program: the options with which a program of `READERS`, or git, writes a file or runs a program. */
+/**
+ * By program: the options with which a program of `READERS`, or git, writes a file or runs a
+ * program. Most programs accept a long option in abbreviated form.
+ */
 const WRITING_OPTIONS: Readonly<Record<string, RegExp>> = {
+  ag: /^--pag/,
   find: /^-(?:delete|exec|ok|fprint|fls)/,
   git: /^--out/,
-  less: /^-[^-]*o|^--log-file/i,
+  less: /^-[^-]*o|^--log/i,
   rg: /^--(?:pre|hostname-bin)(?:=|$)/,
   tree: /^-[^-]*o/,
 };

@@ -64,6 +64,8 @@ const COMMANDS = [
   'git log --output=HOME/lookfirst.key',
   'tree -o HOME/lookfirst.key',
   'rg --pre rm x HOME/lookfirst.key',
+  'ag --pager rm x HOME/lookfirst.key',
+  'less --log-f=HOME/lookfirst.key a.txt',
 ];
 
 describe('an agent that tries to switch the gate off', () => {

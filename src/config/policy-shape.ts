@@ -95,7 +95,7 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
   ),
   quotes: setting(
     oneOf('code', 'all', 'off'),
-    'typographic quotes written by a model: straighten them in code (code), everywhere (all), or never (off)',
+    'typographic quotes that a model writes into a code file: straighten those that act as code (code), all of them (all), or none (off)',
   ),
   placeholders: setting(
     oneOf('refuse', 'allow'),

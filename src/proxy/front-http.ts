@@ -175,9 +175,9 @@ class ProcessEndpoint implements Endpoint {
     if (body === undefined) return;
     const message = parseLine(body);
     if (!isRecord(message)) {
-      const code = Array.isArray(message) ? INVALID_REQUEST : PARSE_ERROR;
-      rejectRequest(res, { status: 400, code, message: code === PARSE_ERROR ? 'Parse error' : 'no batches' });
-      return;
+      const batch = { code: INVALID_REQUEST, message: 'send one message per request, not a batch' };
+      const problem = Array.isArray(message) ? batch : { code: PARSE_ERROR, message: 'Parse error' };
+      return rejectRequest(res, { status: 400, ...problem });
     }
     const line = onOneLine(body);
     if (isModern(message) || isModernHeader(req))

@@ -392,7 +392,7 @@ async function judgeUnexplained(
     (unknownTools === 'allow' ||
       (unknownTools === 'ask' && shared.asked.again(session.id, call.tool, call.args)));
   const done = through ? 'let through' : 'refused';
-  await session.note(`${done}: ${what} of ${catalogue.serverName}, which no table describes`);
+  await session.note(`${done}: ${what} of ${catalogue.serverName}; its effects on files are unknown`);
   if (through) return undefined;
   return session.readOnly ? readOnlyRefusal(call.tool) : unknownToolRefusal(call.tool, unknownTools);
 }

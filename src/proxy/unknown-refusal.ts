@@ -32,7 +32,7 @@ export function isUnknownTool(refusal: Refusal): boolean {
 
 /** The text of the refusal: what was refused, why, and what to do. */
 export function unknownToolText(refusal: Refusal): string {
-  const first = `refusing to run ${refusal.path}: no table describes what this tool does to files [${refusal.code}]`;
+  const first = `refusing to run ${refusal.path}: Lookfirst does not know what this tool does to files [${refusal.code}]`;
   const next =
     refusal.code === 'UNVERIFIABLE'
       ? 'To run it all the same, repeat the same call. It is then allowed and recorded in the journal.'

@@ -25,7 +25,7 @@ export function stdioOptions(
   { command, args = [], cwd, env, graceMs }: UpstreamChoice,
   { stderr, maxLineBytes }: { readonly stderr: Writable; readonly maxLineBytes: number },
 ): StdioUpstreamOptions {
-  if (command === undefined) throw new Fault('MISUSE', 'the proxy needs a command or an address');
+  if (command === undefined) throw new Fault('MISUSE', 'the proxy needs a command or a URL');
   return {
     command,
     args,

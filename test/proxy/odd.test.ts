@@ -133,7 +133,7 @@ describe('tools that no table describes', () => {
     expect([first.ok, second.ok]).toEqual(through);
     const notices = (await gate.log()).filter((entry) => entry.includes('format_all'));
     expect(notices.map((entry) => entry.includes('let through'))).toEqual(through);
-    if (!first.ok) expect(first.text).toContain('no table describes what this tool does to files');
+    if (!first.ok) expect(first.text).toContain('Lookfirst does not know what this tool does to files');
   });
 
   it.each([

@@ -52,7 +52,7 @@ export class ClientRoots {
       this.#answered = resolve;
     });
     this.#timer ??= setTimeout(() => {
-      const served = this.isKnown ? 'serving the same as before' : 'serving the current one';
+      const served = this.isKnown ? 'serving the same folders as before' : 'serving the current folder';
       this.#options.log(`the client did not say which folders to serve; ${served}`);
       this.none();
     }, ANSWER_MS);

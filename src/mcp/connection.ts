@@ -109,7 +109,7 @@ export class ClientConnection {
   }
 
   #lost(error: unknown): void {
-    this.#log(`a message was lost: ${String(error)}`);
+    this.#log(`a message could not be handled: ${String(error)}`);
   }
 
   /** Answers a line that was too long to be read. */

@@ -265,7 +265,9 @@ class LateWorkspace {
   #closed(sessions: Sessions): Promise<void> {
     const closing = sessions
       .close()
-      .catch((error: unknown) => this.#options.log(`the former roots could not be closed: ${String(error)}`))
+      .catch((error: unknown) =>
+        this.#options.log(`the workspace with the earlier roots could not be closed: ${String(error)}`),
+      )
       .finally(() => this.#closing.delete(closing));
     this.#closing.add(closing);
     return closing;

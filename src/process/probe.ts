@@ -160,15 +160,16 @@ async function attempt(
       { env: { PATH: '/usr/bin:/bin', [COMMAND_VARIABLE]: name }, timeoutMs: TIMEOUT_MS, output: () => {} },
     );
     if (end.kind === 'not-started') return end.reason;
-    if (end.kind === 'ended') return 'a trial command did not end';
-    if (end.code !== 0) return `a trial command ended with ${end.code}`;
+    if (end.kind === 'ended') return 'a test command in the sandbox did not end';
+    if (end.code !== 0) return `a test command in the sandbox ended with ${end.code}`;
     const entries = [...layerEntries(upperFolder(layer, 0), attributes)];
     const found = entries.map((entry) => `${entry.kind} ${entry.relative}`).join(', ');
-    if (found !== 'folder d, file d/f, folder gone') return `the layer of a trial command holds ${found}`;
+    if (found !== 'folder d, file d/f, folder gone')
+      return `a test command in the sandbox left other files than expected: ${found || 'none'}`;
     const gone = entries.at(-1);
     return gone?.kind === 'folder' && gone.opaque
       ? undefined
-      : 'the layer does not say that a folder was replaced';
+      : 'the overlay file system does not mark replaced folders';
   } finally {
     removeLayer({ folder: trial });
   }

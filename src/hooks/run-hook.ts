@@ -239,7 +239,9 @@ async function startResident(around: HookProcess): Promise<void> {
         env: { ...around.env, LOOKFIRST_SESSION: '', LOOKFIRST_RESIDENT_ASKED: '' },
         stdio: 'ignore',
       });
-      child.on('error', (error) => around.tell(`lookfirst: no resident process: ${error.message}`));
+      child.on('error', (error) =>
+        around.tell(`lookfirst: the resident process could not be started: ${error.message}`),
+      );
       child.unref();
       return child.pid;
     });

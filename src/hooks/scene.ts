@@ -216,11 +216,11 @@ export function noticeText({ policy }: Scene, notices: readonly Notice[], path: 
  */
 export async function unjudged({ session }: Scene, event: ToolCall, path?: string): Promise<HookReply> {
   const { tool, call } = event;
-  await session.noteUnjudged(`${tool} passed without being judged`, { path, call });
+  await session.noteUnjudged(`${tool} ran without a check by Lookfirst`, { path, call });
   const what = path === undefined ? `this ${tool}` : `this ${tool} of ${path}`;
   return {
     verdict: 'pass',
-    context: `Lookfirst: ${what} passed without being judged, so it does not count as read and may not be undoable. Ask the user to run \`lookfirst doctor\`.`,
+    context: `Lookfirst: ${what} ran without a check, so it does not count as read and may not be undoable. Ask the user to run \`lookfirst doctor\`.`,
   };
 }
 

@@ -104,9 +104,9 @@ describe('a conversation through hooks', () => {
   it('a change without its before-event is recorded as unjudged and licenses nothing', async () => {
     put('a.txt', 'one\n');
     const { context } = await reported('write', { path: 'a.txt', content: 'one\n' });
-    expect(context).toContain('without being judged');
+    expect(context).toContain('without a check');
     expect(await announced('write', { path: 'a.txt', content: 'two\n' })).toMatchObject({ verdict: 'deny' });
-    expect((await run(['log'])).stdout).toContain('without being judged');
+    expect((await run(['log'])).stdout).toContain('without a check');
   });
 
   it('lines in the output of a command count as read', async () => {

@@ -130,7 +130,7 @@ describe('an after-event that comes before its before-event', () => {
     put('a.txt', 'one\n');
     const write = { action: 'write', input: { path: 'a.txt', content: 'two\n' }, call: 'c1' };
     put('a.txt', 'two\n');
-    expect((await agent.send({ event: 'after', ...write })).context).toContain('without being judged');
+    expect((await agent.send({ event: 'after', ...write })).context).toContain('without a check');
     await agent.send({ event: 'before', ...write });
     await agent.prompt('next');
     expect(await changes()).toEqual([]);

@@ -23,7 +23,7 @@ export interface Cli {
   end(code: number): void;
   /**
    * Runs the proxy, which is a separate entry point. The command `lookfirst proxy` only prepares
-   * its options.
+   * the proxy's options.
    */
   readonly runProxy: RunProxy;
   readonly runViewer: RunViewer;

@@ -23,7 +23,7 @@ export class Progress {
     this.#terminal.overwrite(`${what} ${bar(done, total)}`);
   }
 
-  /** Shows `what` while work without known steps takes longer than a second. */
+  /** For work without known steps: shows `what` if the work takes longer than a second, until it ends. */
   async during<T>(what: string, work: Promise<T>): Promise<T> {
     const show = (): void => {
       this.#shownMs = Date.now();

@@ -149,8 +149,8 @@ function asRecord(value: unknown): JsonRecord {
 export const NO_TOOL = 'the server has no write tool that this check knows';
 
 /**
- * Asks a server to overwrite a file that was not read before (a blind write). Returns the problem,
- * or undefined if the server refused the write.
+ * Starts a server and asks it to overwrite a file that was not read before (a blind write). Returns
+ * what went wrong, or undefined if the server refused the write.
  */
 export async function blindWriteProblem(
   command: readonly string[],

@@ -51,8 +51,8 @@ exec "\${SHELL:-/bin/sh}" -c "$1"
 }
 
 /**
- * Shell lines that pass the script's state folder to the command. They set LOOKFIRST_HOME only if it is not the
- * default folder.
+ * Shell lines that make `lookfirst run` use the state folder `home`. They set LOOKFIRST_HOME only
+ * if `home` is not the default folder and the variable is not set yet.
  */
 function usingHome(home: string): string {
   return `

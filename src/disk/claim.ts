@@ -75,7 +75,7 @@ export function takeOurs(context: DiskContext, place: Place): string | undefined
 
 /**
  * Chooses the temporary name to which a file is about to be renamed, and logs it with the original
- * name. If this process is killed, a later start restores the original name.
+ * name. If this process is killed, a later start of Lookfirst restores the original name.
  */
 export function reserveClaim(context: DiskContext, place: Place): string {
   const dir = dirname(place.path.absolute);
@@ -84,7 +84,7 @@ export function reserveClaim(context: DiskContext, place: Place): string {
   return `${place.dir.prefix}/${name}`;
 }
 
-/** Renames a file, link or folder to the temporary name `claim`. False if it does not exist. */
+/** Renames a file, link or folder to the temporary name `claim`. False if there is nothing at `place`. */
 export function takeName(context: DiskContext, place: Place, claim: string): boolean {
   context.trace?.('claim');
   try {
@@ -97,8 +97,9 @@ export function takeName(context: DiskContext, place: Place, claim: string): boo
 }
 
 /**
- * Renames a file from its temporary name back to its original name. If another file has that name
- * by now, moves the file out of the workspace and returns its new path.
+ * Renames a file from its temporary name (`claim`) back to its original name, and returns an empty
+ * list. If another file has the original name by now, moves the claimed file out of the workspace
+ * instead, and returns its new path.
  */
 export function putBack(context: DiskContext, claim: string, place: Place): string[] {
   return moveIfFree(claim, at(place)) ? [] : [retain(context, claim)];

@@ -92,8 +92,8 @@ const CHUNK_BYTES = 1 << 18;
 const ROOM = Buffer.allocUnsafeSlow(CHUNK_BYTES);
 
 /**
- * True if the open file holds exactly the expected bytes. Compares the bytes: equal times and sizes
- * are no proof.
+ * True if the open file holds exactly the expected bytes. Compares the bytes or their hash: equal
+ * times and sizes are no proof.
  */
 export function holds(fd: number, expected: Expected): boolean {
   return expected.bytes === undefined

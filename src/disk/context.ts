@@ -10,7 +10,10 @@ import { FileSystemClock, FileSystemSync, FolderSyncs } from './file-system.ts';
 import { HeldFiles } from './held-files.ts';
 import { LitterLog, ReadyFiles } from './litter-log.ts';
 
-/** The steps of a commit, in order. A test can make any step fail, or kill the process at any step. */
+/**
+ * The steps of a commit (one change on disk). No commit has all of them. A test can make any step
+ * fail, or kill the process at any step.
+ */
 export type CommitStep =
   | 'temp-open'
   | 'temp-write'
@@ -31,8 +34,8 @@ export interface DiskContext {
   /** Empty files made in advance for the next replacements; undefined if they are switched off. */
   readonly ready: ReadyFiles | undefined;
   /**
-   * Folder for replaced and removed files, outside every workspace. A commit never deletes these
-   * files.
+   * Folder to which changes move the files that they replace or remove. It is outside every
+   * workspace, and no change deletes files in it.
    */
   readonly retained: string;
   /**
@@ -48,20 +51,20 @@ export interface DiskContext {
   readonly sync: FileSystemSync;
   readonly folders: FolderSyncs;
   /**
-   * Returns the path, in the store of old file contents, to which a commit moves a replaced file
-   * with these bytes. If it returns undefined, the file moves into `retained`.
+   * Returns the path, in the store of old file contents, to which `replace` moves an old file with
+   * these bytes. If it returns undefined, the old file moves into `retained`.
    */
   readonly imageName?: (fingerprint: Fingerprint, stats: BigIntStats) => string | undefined;
   /**
    * The native helper (`fs-native-extensions`). Undefined if names cannot be exchanged atomically:
-   * commits then use `publishByClaim`.
+   * `replace` then uses `publishByClaim`.
    */
   readonly native: NativeFiles | undefined;
   /** Called before each step of a commit. */
   readonly trace?: (step: CommitStep) => void;
   /**
-   * Closes the open files and stops making ready files. After it resolves, no new file appears in
-   * the state folder.
+   * Closes the files that this context holds open, and stops making files in advance (`ready`).
+   * After it resolves, this context makes no new file in the state folder.
    */
   close(): Promise<void>;
 }
@@ -137,8 +140,8 @@ export function loadNative(): NativeFiles | undefined {
     // The package has no types; `NativeFiles` declares the part we use.
     return nativeExtensions() as NativeFiles;
   } catch {
-    // Continue without this optional dependency: commits then use `publishByClaim`, and extended
-    // attributes are not copied.
+    // Continue without this optional dependency: `replace` then uses `publishByClaim`, and copies
+    // no extended attributes.
     return undefined;
   }
 }
@@ -246,8 +249,8 @@ export function reserveDescriptors(): () => void {
  * or the handle.
  */
 export function changeFailed(context: DiskContext, error: unknown, path: ResolvedPath): Fault {
-  // Keep the log of temporary names, because the cleanup may have failed too. The next start then
-  // removes the remaining files.
+  // Keep the log of temporary names, because the cleanup may have failed too. The next start of
+  // Lookfirst then removes the remaining files.
   context.litter.doubt();
   if (error instanceof Fault) return error;
   const why = errnoOf(error);

@@ -84,7 +84,7 @@ async function publish(context: DiskContext, created: New): Promise<boolean> {
   }
 }
 
-/** Creates a symbolic link if its name is free. Only undo uses it, to restore a link. */
+/** Creates a symbolic link if its name is free. Used only to restore a link that was removed. */
 export async function makeLink(
   context: DiskContext,
   place: Place,

@@ -11,7 +11,10 @@ const CHANGES = ['replace', 'create', 'remove', 'move'] as const;
 let timer: NodeJS.Immediate | undefined;
 afterEach(() => clearImmediate(timer));
 
-/** Counts turns of the event loop: a turn is when a server would answer other calls. */
+/**
+ * Starts to count the turns of the event loop. Returns a function that returns the count so far. In
+ * each turn, a server could answer other calls.
+ */
 function turns(): () => number {
   let count = 0;
   const next = (): void => {

@@ -70,7 +70,10 @@ async function succeeds(path: string): Promise<boolean> {
   }
 }
 
-/** Makes a folder's entries durable, without blocking other work. */
+/**
+ * Makes a folder's entries durable, without blocking other work. Does nothing on Windows, or if
+ * `durability` is not `full`.
+ */
 export async function syncFolder(
   { durability, folders }: { readonly durability: Durability; readonly folders: FolderSyncs },
   dir: PinnedDirectory,

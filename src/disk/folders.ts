@@ -99,7 +99,7 @@ export function setFolderMode(dir: PinnedDirectory, mode: number): void {
   chmodSync(path, (mode & 0o777) | (lstatSync(path).mode & 0o7000));
 }
 
-/** Removes an empty folder; false if it is not empty. */
+/** Removes an empty folder. False if it is not empty; true also if it no longer exists. */
 export async function removeFolder(context: DiskContext, place: Place): Promise<boolean> {
   try {
     rmdirSync(`${place.dir.prefix}/${place.name}`);

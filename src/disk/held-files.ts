@@ -14,8 +14,8 @@ import type { Fingerprint } from '../model/fingerprint.ts';
 import { readAllSync } from './read.ts';
 
 /**
- * Time for which a file stays open after it was moved out of the workspace. By then, an editor that
- * opened it earlier has usually saved.
+ * Time for which a file stays open after it was copied out of the workspace. Within this time, an
+ * editor that opened the file earlier has usually saved it.
  */
 const GRACE_MS = 60_000;
 const MAX_HELD = 64;

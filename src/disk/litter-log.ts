@@ -41,8 +41,8 @@ interface ClaimRecord {
 
 /**
  * Records where a process may leave temporary names behind if it is killed. Each process has one
- * file in our state folder, with a line per workspace folder it writes to. A later start reads the
- * logs of dead processes.
+ * file in our state folder, with a line per workspace folder it writes to. A later start of
+ * Lookfirst reads the logs of dead processes.
  */
 export class LitterLog {
   readonly #path: string;
@@ -63,7 +63,7 @@ export class LitterLog {
 
   /**
    * Returns a new temporary name for `dir`. Logs the folder before a file with that name exists, so
-   * that a later start finds the file.
+   * that a later start of Lookfirst finds the file.
    */
   tempName(dir: string): string {
     if (!this.#dirs.has(dir)) {
@@ -88,7 +88,10 @@ export class LitterLog {
     this.#append({ dir, claim, name }, durability);
   }
 
-  /** Keeps the log for a later start: a step failed, so a temporary name may remain. */
+  /**
+   * Call this after a failed step, which may leave a temporary name behind: `close` then keeps the
+   * log for a later start of Lookfirst.
+   */
   doubt(): void {
     this.#doubtful = true;
   }
@@ -251,7 +254,7 @@ export class ReadyFiles {
   }
 }
 
-/** Removes a file of our own. If that fails, leaves it to the next start. */
+/** Removes a file of our own. If that fails, leaves the file to the next start of Lookfirst. */
 function removeQuietly(path: string): void {
   unlessErrno(() => unlinkSync(path));
 }

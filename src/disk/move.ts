@@ -33,7 +33,7 @@ export async function move(context: DiskContext, from: Place, to: Place): Promis
 interface Move {
   readonly from: Place;
   readonly to: Place;
-  /** The inode that was checked. Another file that takes its name is not moved. */
+  /** The inode of the checked file. If another file has taken the old name, that file is not moved. */
   readonly ino: bigint;
 }
 
@@ -61,7 +61,10 @@ async function moveFile(context: DiskContext, request: Move): Promise<Moved> {
   return { ok: true };
 }
 
-/** Gives the file its new name; false if that name is taken. On failure, the file gets its old name back. */
+/**
+ * Renames the file from `claim` to its new name; false if that name is taken. On an error, gives
+ * the file its old name back and throws.
+ */
 function isPublished(context: DiskContext, { from, to }: Move, claim: string): boolean {
   try {
     return moveIfFree(claim, at(to));
@@ -71,7 +74,10 @@ function isPublished(context: DiskContext, { from, to }: Move, claim: string): b
   }
 }
 
-/** Removes the old name. Returns false if it no longer exists. On failure, also removes the new name. */
+/**
+ * Renames the file from its old name to the temporary name `claim`; false if the old name no longer
+ * exists. On an error, removes the new name if the file already has it, and throws.
+ */
 function takeOld(
   context: DiskContext,
   request: Move & { readonly claim: string; readonly linked: string },
@@ -86,8 +92,8 @@ function takeOld(
 }
 
 /**
- * Removes the new name after the old one could not be removed. If the file has no other name any
- * more, moves it out of the workspace and returns its path.
+ * Removes the new name after a move failed. If the file has no other name any more, moves the file
+ * out of the workspace instead and returns its new path.
  */
 function takeBack(context: DiskContext, { to, ino }: Move): string[] {
   // Use a temporary name in the folder of the new name: the folder of the old name may be

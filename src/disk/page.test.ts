@@ -141,8 +141,8 @@ describe('readPage', () => {
 });
 
 /**
- * The length and the last four characters of each line. They distinguish these texts, and comparing
- * them is fast.
+ * The length and the last four characters of each line. This is enough to distinguish the lines of
+ * the test above, and fast to compare.
  */
 function shapeOf(lines: readonly string[]): string[] {
   return lines.map((line) => `${line.length} ${line.slice(-4)}`);

@@ -11,7 +11,8 @@ const CHUNK_BYTES = 1 << 18;
 /** Bytes per read call if the bytes are only hashed. */
 const HASHED_BYTES = 1 << 20;
 /**
- * Size of the first, synchronous read. Many pages fit into it, and it takes less time than a trip to the thread pool.
+ * Bytes of the first read. This read is synchronous, which takes less time than a trip to the
+ * thread pool. Many pages need no second read.
  */
 const FIRST_BYTES = 1 << 15;
 const NEWLINE = 10;
@@ -225,8 +226,8 @@ function charsIn(bytes: Uint8Array): number {
 }
 
 /**
- * Hashes a file in bounded memory. Undefined if its stat fields differ from `stamp` before or after
- * reading.
+ * Hashes a file in bounded memory. Undefined if the file cannot be opened, or if its stat fields
+ * differ from `stamp` before or after reading.
  */
 export async function fingerprintIfStill(
   place: Place,

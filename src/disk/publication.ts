@@ -38,7 +38,7 @@ export interface Publication {
   readonly intended: Content;
   /** Set if the replaced file is one that this process has just written. */
   readonly ours?: true;
-  /** Set if the caller syncs the folder after publishing, so that this step need not. */
+  /** Set if the caller syncs the folder after the publication. Then `publishByExchange` does not sync it. */
   readonly folderSync?: 'by caller';
 }
 
@@ -100,7 +100,7 @@ export function keepOurs(context: DiskContext, publication: New): string[] {
 
 /**
  * After a failure, deletes our own file if its bytes are unchanged. Otherwise another process wrote
- * into it: the file stays, and the next start moves it out of the workspace.
+ * into it: the file stays, and the next start of Lookfirst moves it out of the workspace.
  */
 export function discardOurs(context: DiskContext, { temp, intended }: New): void {
   if (lstatSync(temp.path, { bigint: true, throwIfNoEntry: false })?.ino !== temp.stats.ino) return;
@@ -109,8 +109,8 @@ export function discardOurs(context: DiskContext, { temp, intended }: New): void
 }
 
 /**
- * Moves one of this process's own files out of the workspace. If there is no room for the file,
- * deletes it rather than leaving it in the workspace.
+ * Moves one of this process's own files out of the workspace and returns its new path. If that
+ * fails, for example because the disk is full, deletes the file and returns an empty text.
  */
 export function retainOrDrop(context: DiskContext, path: string): string {
   try {

@@ -21,11 +21,11 @@ interface PutBack {
 }
 
 /**
- * Moves a replaced or removed file back to its place after a later step failed. Moves the file
- * without copying its bytes, so a full disk does not matter. `back`: the file has its name again.
- * `taken`: another process has changed the file that we put in its place, and the changed file
- * stays. `unavailable`: the file cannot be moved back, and the caller must write its bytes to a new
- * file.
+ * Moves a replaced or removed file back to its place after a later step failed. On one file system,
+ * this is a rename, so a full disk does not matter. `back`: the file has its name again. `taken`:
+ * meanwhile, another process has changed or deleted our new file, or has created a file with the
+ * name; its change stays. `unavailable`: the file cannot be moved back, and the caller must write
+ * its bytes to a new file.
  */
 export async function putBackFile(
   context: DiskContext,

@@ -198,8 +198,8 @@ export function readSnapshot(place: Place, limits: ReadLimits): Snapshot | Promi
 }
 
 /**
- * Reads a small file. Returns undefined if its stats after the read differ from `seen`; the caller
- * then uses `readSettled`.
+ * Reads a small file. Returns undefined if the file is not small or cannot be read, or if its stats
+ * after the read differ from `seen`. The caller then uses `readSettled`.
  */
 function readUnchanged(place: Place, seen: BigIntStats, limits: ReadLimits): Snapshot | undefined {
   const size = Number(seen.size);
@@ -261,7 +261,10 @@ function snapshotOf(
   return { bytes, fingerprint, stamp, stats, racy };
 }
 
-/** Reads from the beginning to the end of the file. A file of the expected size costs one system call. */
+/**
+ * Reads the first `expected` bytes of the file, or fewer if the file is shorter. If `expected` is
+ * 0, reads to the end of the file. A file of the expected size costs one system call.
+ */
 export function readAllSync(fd: number, expected: number): Buffer {
   let buffer: Buffer = Buffer.allocUnsafe(Math.max(expected, 1));
   let filled = 0;

@@ -31,14 +31,14 @@ export interface Recovered {
    * again.
    */
   readonly restored: readonly string[];
-  /** Temporary files that were moved out of the workspace. */
+  /** Paths that temporary files had in the workspace. They are no longer there. */
   readonly removed: readonly string[];
 }
 
 /**
  * Cleans up after killed processes: restores the original names of renamed files, and moves other
  * temporary files out of the workspace. Several processes may run this concurrently. A file that
- * cannot be cleaned up now stays for a later start.
+ * cannot be cleaned up now stays for a later start of Lookfirst.
  */
 export function recover(context: DiskContext, recovery: Recovery): Recovered {
   const restored: string[] = [];

@@ -74,7 +74,7 @@ async function claimAway(
 
 /**
  * Makes the removal of the temporary name durable. If the name reappeared after a power cut, the
- * next start would restore the removed file.
+ * next start of Lookfirst would restore the removed file.
  */
 async function settle(context: DiskContext, place: Place): Promise<void> {
   try {

@@ -104,7 +104,8 @@ type Replacement = NewContent & {
 /**
  * Replaces a file if it holds the expected bytes, and moves the old file out of the workspace.
  * Keeps mode, owner and attributes; other hard links keep the old bytes. A crash leaves either the
- * old or the new file under the name; `publishByClaim` can leave none until the next start.
+ * old or the new file under the name; `publishByClaim` can leave none until the next start of
+ * Lookfirst.
  */
 export async function replace(
   context: DiskContext,
@@ -277,7 +278,7 @@ async function publishByExchange(
 
 /**
  * Syncs the folder before the old file leaves it: if the sync fails, the caller can still exchange
- * the names back. Does nothing if the folder is synced later.
+ * the names back. Does nothing if `folderSync` is set.
  */
 async function syncBeforeLeaving(
   context: DiskContext,

@@ -5,7 +5,7 @@ import { bench } from '../../test/support/disk.ts';
 import { fingerprintOf } from './read.ts';
 import { dropRetained, fingerprintOfRetained, listRetained, type RetainedFile } from './retained.ts';
 
-/** The entries `listRetained` finds after `make` has filled the folder. */
+/** The entries that `listRetained` finds after `make` has filled the folder `retained`. */
 function retained(make: (folder: string) => void): readonly RetainedFile[] {
   const t = bench([]);
   make(t.context.retained);

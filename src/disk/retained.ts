@@ -19,8 +19,8 @@ export interface RetainedFile {
 }
 
 /**
- * Lists the files that were moved out of a workspace and that no undo needs. Includes files in
- * folders that we took out, except folders that `claimed` accepts. Does not follow links.
+ * Lists the files in `retained`, and the files in the folders that were moved there. Omits folders
+ * that `claimed` accepts. Does not follow links.
  */
 export function listRetained(context: DiskContext, claimed: IsClaimed): RetainedFile[] {
   return namesIn(context.retained).flatMap((name) => {
@@ -59,7 +59,7 @@ export function dropEmptied(folder: string): void {
     }
     rmdirSync(folder);
   } catch (error) {
-    // Ignore a system error: a program has written another file into the folder. The folder stays,
+    // Ignore a system error, such as a folder that still contains a file. The folder then stays,
     // and the next `lookfirst gc` finds the file.
     if (errnoOf(error) === undefined) throw error;
   }

@@ -10,7 +10,10 @@ const CLASS = /\[[!^]?(\]?[^\]]*)\]/g;
 
 /** A glob that selects files below a folder. */
 export interface FileGlob {
-  /** Ripgrep arguments that exclude most or all files that do not match. */
+  /**
+   * Ripgrep arguments that exclude files by their base names; may be empty. `matches` checks the
+   * files that ripgrep then lists.
+   */
   readonly args: readonly string[];
   /**
    * The leading folder names without wildcards, from the searched folder down. Every match is
@@ -118,8 +121,8 @@ const IGNORE_FILES = ['.gitignore', '.ignore', '.rgignore', '.git/info/exclude']
 
 /**
  * Arguments that select the files below a folder: hidden ones included, `.git` and ignored ones
- * excluded. Links are not followed. Global configuration is not used, only ignore files in the
- * folders themselves.
+ * excluded. Links are not followed. Ripgrep's configuration file and Git's global ignore file are
+ * not used.
  */
 export function scopeOf(folder: ResolvedPath): readonly string[] {
   return [

@@ -26,8 +26,9 @@ export interface RipgrepRun {
 
 export interface RipgrepEnd {
   /**
-   * `done`: completed; `partly`: some files could not be read; `enough`: stopped by us; `overrun`:
-   * exceeded RunLimits; `failed`: ripgrep rejected its arguments, or another process killed it.
+   * `done`: completed; `partly`: some files could not be read; `enough`: `onOutput` stopped the
+   * run; `overrun`: exceeded RunLimits; `failed`: ripgrep rejected its arguments, or another
+   * process killed it.
    */
   readonly how: 'done' | 'partly' | 'enough' | 'overrun' | 'failed';
   /** Ripgrep's error output about its arguments. */

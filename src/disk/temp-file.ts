@@ -27,8 +27,8 @@ const SPECIAL_BITS = 0o7000;
 /** File capabilities grant privileges like setuid, so they are not carried over to bytes an agent wrote. */
 const CAPABILITIES = 'security.capability';
 /**
- * Signatures of the old bytes. If they were copied to new bytes, the system would refuse to read
- * the file.
+ * Attributes that contain signatures of the old bytes. If they were copied to a file with other
+ * bytes, the system would refuse to read that file.
  */
 const OF_THE_BYTES = new Set(['security.ima', 'security.evm']);
 
@@ -86,7 +86,7 @@ export async function writeTemp(
 
 /**
  * The mode with which a temporary file is created. A replacement is private until it gets its final
- * mode, so that a 0600 secret is never readable, even briefly.
+ * mode, so that other users cannot read a 0600 secret, even briefly.
  */
 function firstMode({ kind }: Likeness): number {
   return kind === 'replaces' ? 0o600 : 0o666;
@@ -94,8 +94,9 @@ function firstMode({ kind }: Likeness): number {
 
 /**
  * Moves one of the empty files made in advance to `path` and returns its descriptor. Undefined if
- * the new file may have to inherit access rules or a security label from its folder, because then
- * it must be created there. Also undefined for empty content: no write would set the file's time.
+ * no such file is available. Undefined if the new file may have to inherit access rules or a
+ * security label from its folder, because then it must be created there. Undefined for empty
+ * content, because no write would set the file's time.
  */
 function takeReady(
   { ready, native }: DiskContext,
@@ -205,8 +206,8 @@ function removeQuietly(context: DiskContext, path: string): void {
 }
 
 /**
- * Removes our temporary file if the temporary name still belongs to it. After an exchange of the
- * two names, the temporary name belongs to the old file.
+ * Removes our temporary file if the temporary name still belongs to it. After an exchange with the
+ * target's name, the temporary name belongs to the old file.
  */
 export function discard(temp: TempFile): void {
   if (inodeAt(temp.path) === temp.stats.ino) unlinkSync(temp.path);

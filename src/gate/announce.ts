@@ -92,9 +92,10 @@ export interface Settlement {
 }
 
 /**
- * Records the result of a pending change: stores the old file contents, then the journal entries
- * and what the session has seen, in one transaction. Returns false if they could not be written and
- * the policy allows changes without them. The caller must hold the locks of the change.
+ * Records the result of a pending change. First stores the old file contents. Then stores, in one
+ * transaction, the journal entries and what the session has seen. Returns false if the change is
+ * not recorded and the policy allows unrecorded changes. The caller must hold the locks of the
+ * change.
  */
 export async function settle(world: World, ledger: Ledger, settlement: Settlement): Promise<boolean> {
   const { change, announced, entries, images, displaced = [], sightings, tombstones } = settlement;
@@ -222,7 +223,8 @@ async function adoptEach(world: World, displaced: readonly Displaced[]): ReturnT
 }
 
 /**
- * Syncs old file contents that were just stored. One sync covers many files on a local file system.
+ * Makes old file contents durable that were just stored. Syncs many files by one sync of the whole
+ * file system, if this machine can do that and no other machine shares the store.
  */
 async function syncAdopted(world: World, displaced: readonly Displaced[]): Promise<void> {
   const isWhole = displaced.length >= BATCH_FILES && world.images.placeOf === undefined;
@@ -239,7 +241,10 @@ export async function keptContent({ images, policy }: World, fingerprint: Finger
   return { fingerprint, bytes: await images.read(fingerprint) };
 }
 
-/** Makes stored file contents durable. One sync covers many files on a local file system. */
+/**
+ * Makes stored file contents durable. Syncs many files by one sync of the whole file system, if
+ * this machine can do that and no other machine shares the store.
+ */
 export async function syncImages(world: World, kept: readonly Pick<Fingerprint, 'sha256'>[]): Promise<void> {
   const { images } = world;
   const whole = { from: BATCH_FILES, sync: () => isFileSystemSynced(world) };

@@ -39,8 +39,8 @@ export function runWithApprover<T>(approver: Approver, call: () => T): T {
 export type Approved = Map<string, NewEntry>;
 
 /**
- * Maximum number of questions per call and path. A question is repeated if the file changes while
- * the user decides.
+ * Maximum number of approvals that the user is asked for per call and path. A question is repeated
+ * if the file changes while the user decides. Beyond the maximum, the change is refused.
  */
 const MAX_ASKED = 5;
 
@@ -94,7 +94,7 @@ export async function approvalsOf(
   return { entries };
 }
 
-/** True if a glob matches the path or, as for protected paths, a folder that contains it. */
+/** True if an `approve` glob matches the path, or matches a folder that contains the path. */
 function needsApproval({ policy: { approve } }: World, relative: string): boolean {
   if (matchingGlob(approve, relative) !== undefined) return true;
   // A negated glob matches nearly every folder, so it counts for the path alone.
@@ -104,7 +104,7 @@ function needsApproval({ policy: { approve } }: World, relative: string): boolea
   return false;
 }
 
-/** The paths inside moved folders that match the `approve` globs, at their old and new places. */
+/** For each moved folder: the paths inside it, old and new ones, that match the `approve` globs. */
 function movedMembers(world: World, { effects }: ApprovedStep): ApprovedEffect[] {
   const { approve } = world.policy;
   if (approve.length === 0) return [];

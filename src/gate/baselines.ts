@@ -12,7 +12,10 @@ const MAX_FILE_BYTES = 8 << 20;
  */
 const SHARED_AFTER_MS = 200;
 const MAX_UNSHARED_BYTES = 16 << 20;
-/** Number of files whose secret scan result is cached: about 200 bytes each. */
+/**
+ * Maximum number of files whose secret scan result is cached, about 200 bytes each. Beyond it, the
+ * cache is cleared.
+ */
 const MAX_SCANNED = 5000;
 
 /**
@@ -47,8 +50,8 @@ export class Baselines {
 
   /**
    * Like the function `mayHoldSecret`, for the bytes before `end`. `end` must be the end of a line,
-   * because no secret spans two lines. The result is cached, so that each byte of a file is
-   * searched once.
+   * so that no secret is cut: no secret spans two lines. The result is cached, so that each byte of
+   * a file is searched once. After a secret was found in a file, true for every part of that file.
    */
   mayHoldSecret({ sha256 }: Fingerprint, bytes: Uint8Array, end: number = bytes.byteLength): boolean {
     const plain = this.#plainBytes.get(sha256) ?? 0;
@@ -85,9 +88,7 @@ export class Baselines {
     await this.#sharing;
   }
 
-  /**
-   * Stores the bytes for other processes after the answer is sent, so that no call waits for it.
-   */
+  /** Stores the bytes for other processes a moment later, so that the present call does not wait for it. */
   #shareLater(fingerprint: Fingerprint, bytes: Uint8Array): void {
     this.#unshared.set(fingerprint.sha256, { fingerprint, bytes });
     this.#unsharedBytes += bytes.byteLength;

@@ -32,7 +32,7 @@ interface Work {
   };
   /** The undone part, if an undo takes back only a part of a change. */
   readonly undoesPart?: UndonePart;
-  /** The command that made these writes, and the id of the change that records them. */
+  /** Set if the steps commit a command's writes: the command's text, and the id of their change. */
   readonly command?: { readonly change: string; readonly text: string };
 }
 
@@ -119,7 +119,7 @@ async function carryOutAnnounced(
       return { ok: true, dryRun: false, results, ...id };
     }
   } catch (error) {
-    // Once all steps are done, an unanswered call is `settle`, which may have recorded the change.
+    // If all steps are done, the unanswered call is `settle`. It may have recorded the change.
     if (done.length === work.steps.length && isUnanswered(error)) throw keptAsDone(error);
     throw await takenBack(world, { work, done, change: announced ? change : undefined }, error);
   }
@@ -177,7 +177,7 @@ function settledEntry(work: Reserved, done: readonly DoneStep[]): ChangeEntry {
   return Object.assign({ ...entry }, whatWasDone(work, done), noticesOf(done));
 }
 
-/** The effects of the steps. An undo does not count folders that stayed because they are in use. */
+/** The effects of the steps. A folder that an undo left because it is in use does not count as undone. */
 function whatWasDone({ undo }: Work, done: readonly DoneStep[]): Pick<NewEntry, 'effects' | 'undone'> {
   const effects = once(done.flatMap(({ step, outcome }) => outcome.effects ?? step.effects));
   if (undo === undefined) return { effects };
@@ -334,7 +334,7 @@ interface Told {
 
 /**
  * The outcome of the steps, or the reason why nothing is changed. `missing`: the user's approval is
- * missing. `busy`: another session works on a file. `conflict`: a file changed.
+ * missing. `busy`: another session works on a file. `conflict`: a file changed after it was judged.
  */
 type Carried =
   | Outcome<ApplyResult>

@@ -16,10 +16,14 @@ import { matchingGlob } from '../text/glob/glob.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import type { Baselines } from './baselines.ts';
 
-/** A notice names at most this many claims: changes or reservations of a file by other sessions. */
+/**
+ * A notice names at most this many claims (changes or reservations of a file by other sessions). It
+ * leaves out the rest.
+ */
 const MAX_TOLD = 3;
 /**
- * The notice at the beginning of a turn names at most this many claims of other sessions on files.
+ * The notice at the beginning of a turn names at most this many claims of other sessions on files,
+ * and counts the rest.
  */
 const MAX_AT_WORK = 10;
 
@@ -119,7 +123,10 @@ export class Claims {
     return [claimNotice.notice];
   }
 
-  /** Notices about the files that steps change, or a refusal if the policy demands one. */
+  /**
+   * Notices about other sessions' work on the files that a step changes, or a refusal if the policy
+   * demands one.
+   */
   async onChange(
     ledger: Ledger,
     effects: readonly Effect[],
@@ -368,8 +375,9 @@ export class Worktrees {
   }
 
   /**
-   * The corresponding file in the worktree of `folder`, if that is a linked worktree and the file
-   * is in another worktree of the same repository.
+   * For a file in another worktree than `folder`: the file with the same relative path in the
+   * worktree that contains `folder`. Undefined if both are in one worktree, or if the worktree of
+   * `folder` is the main one.
    */
   counterpart(absolute: string, folder: string): Counterpart | undefined {
     const own = this.around(folder);

@@ -26,7 +26,10 @@ import type { World } from './world.ts';
  */
 const MAX_TRIES = 5;
 
-/** Number of times a change is prepared and judged again after another program changed the file during the write. */
+/**
+ * A change is refused when it has met this many conflicts: another program changed the file during
+ * the write. After each earlier conflict, the gate prepares and judges the change again.
+ */
 const MAX_CONFLICTS = 6;
 /** Conflicts that another try may resolve. */
 const MOMENTARY: ReadonlySet<RefusalCode> = new Set(['STALE', 'DELETED', 'ALREADY_EXISTS']);

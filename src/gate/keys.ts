@@ -266,7 +266,7 @@ function heldBy(release: (() => void) | undefined): Held | undefined {
   return release && { release };
 }
 
-/** Locked keys, and the session for which they are locked. */
+/** The session for which keys are locked, and the function that releases the locks. */
 interface LockedFor {
   readonly ledger: Ledger | undefined;
   readonly session: string | undefined;

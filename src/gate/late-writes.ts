@@ -22,8 +22,8 @@ export interface LateWrite {
 }
 
 /**
- * Number of changes that are checked for late writes when this process closes a workspace: about an
- * hour's work.
+ * When this process closes a workspace, it checks at most this many of the newest changes for late
+ * writes: about an hour's work.
  */
 const MAX_LOOKED_AT = 1000;
 /**

@@ -126,7 +126,7 @@ async function viewOf(world: World, session: string, looking: LookTarget<Located
   // Leave the freshness unknown: before a change, an equal stamp does not prove equal bytes.
   if (!mayRead(world, facts, known)) return { ...view, facts: { ...facts, freshness: undefined } };
   const read = await readBytes(world, session, { located, known, request });
-  // The file that the session saw was deleted, and it has not seen the bytes of the new file.
+  // The file that the session saw was deleted. The session has not seen the bytes of the new file.
   if (read.isUnseen && !mayRead(world, facts, undefined))
     return { ...view, facts: { ...facts, freshness: undefined } };
   const seen: Facts = Object.assign(facts, { freshness: undefined }, read.facts);
@@ -272,7 +272,7 @@ export function trusted(known: Sighting | undefined): ReadLimits['known'] {
   return { stamp: known.stamp, fingerprint: known.fingerprint };
 }
 
-/** The session's record, as far as it still fits the present bytes. */
+/** The session's record, as far as it fits the present bytes. Undefined if no part of it fits. */
 function stillSeen(known: Sighting, snapshot: Snapshot): Sighting | undefined {
   if (isAsSeen(known, snapshot)) return known;
   const back = known.seenBefore?.find((each) => sameFingerprint(each, snapshot.fingerprint));
@@ -333,7 +333,7 @@ export async function siblingOf(
   };
 }
 
-/** The word that every entry written by `lookfirst init` contains. */
+/** Every configuration entry that `lookfirst init` writes contains this word. */
 const OWN_NAME = 'lookfirst';
 
 /** A name in a folder, with or without a file of that name. */

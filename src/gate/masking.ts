@@ -7,7 +7,10 @@ import { isPlainAround, isSecretPath, masked, secretSpans, touchesSecret } from 
 import type { LookedFile } from './look.ts';
 import type { World } from './world.ts';
 
-/** The function that masks secrets in a part of this file before a session sees it. */
+/**
+ * Returns the function that masks secrets in a part of the file at `path`. Under the policy
+ * `secrets: show`, that function returns the text unchanged.
+ */
 export function maskFor({ secrets }: Pick<Policy, 'secrets'>, path: string): (text: string) => string {
   if (secrets === 'show') return (text) => text;
   return (text) => masked(text, { secretFile: isSecretPath(path), isPart: true });

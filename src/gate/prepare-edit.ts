@@ -36,7 +36,7 @@ import type { World } from './world.ts';
 
 /** Line numbers as printed by reads; see `landNumbered` in text/tiers/land.ts. */
 const LINE_NUMBERS = /^ *\d{1,7}(?:\t|→|: ?)/gm;
-/** Number of context lines in a diff: as many as in the official filesystem server. */
+/** Number of context lines in a diff: as many as in the official MCP filesystem server. */
 const DIFF_CONTEXT = 4;
 
 type TextIntent = Extract<FileIntent, { kind: 'edit' | 'insert' }>;
@@ -160,8 +160,8 @@ function stale(view: LookedFile): Refusal {
 }
 
 /**
- * Finds the places to edit. If the file changed since it was seen, the match must be exact, except
- * for line endings: a looser match could hit the wrong text.
+ * Computes the new bytes of the file. If the file changed since it was seen, the text to replace
+ * must match exactly, except for line endings: a looser match could hit the wrong text.
  */
 function plan(
   world: World,
@@ -319,8 +319,8 @@ function seenAfter(
   const totalLines = totalBefore(view);
   if (view.snapshot === undefined || view.snapshot.bytes.byteLength === 0)
     return { coverage: WHOLE, totalLines: countLines(planned.bytes), flags: NO_FLAGS, how: 'write' };
-  // If an append adds to text that the session has not seen, record nothing: its next diff must
-  // still start from the bytes that it saw.
+  // If an append adds to text that the session has not seen, record nothing: the session's next
+  // diff must still start from the bytes that the session saw.
   if (isAppend(intent) && credit === undefined && view.facts.freshness !== 'same') return undefined;
   const earlier = view.facts.freshness === 'same' ? view.sighting?.coverage : rangesSeen(view, stillSeen);
   const known = credit?.coverage ?? earlier ?? NOTHING;

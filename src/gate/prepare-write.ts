@@ -55,7 +55,7 @@ function inForm(world: World, authored: Authored, { snapshot }: LookedFile): Aut
   return bytes === undefined ? authored : { ...authored, bytes };
 }
 
-/** The bytes to write, and how the text was adapted. */
+/** The bytes to write, their text if the caller gave text, and notices about replaced quotes. */
 interface Authored {
   readonly bytes: Uint8Array;
   readonly text: string | undefined;
@@ -166,8 +166,8 @@ export interface NewBytes {
   /** Mode of a created file. Default: from the umask. */
   readonly mode?: number;
   /**
-   * The lines of `bytes` that count as seen. Undefined after an append to an unseen file: the
-   * append shows nothing of the old text.
+   * The lines of `bytes` that count as seen. Undefined if nothing is recorded: the session has seen
+   * nothing of a new file, or it appended to text that it has not seen.
    */
   readonly sighting: Pick<Sighting, 'coverage' | 'totalLines' | 'flags' | 'how' | 'pages'> | undefined;
   /** The lines of the old file that count as seen because the answer to this change shows them. */

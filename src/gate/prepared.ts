@@ -39,7 +39,7 @@ const CONTEXT_LINES = 1;
 
 /**
  * Maximum size of a file that is read and hashed only for the journal, because the verdict did not
- * need its bytes.
+ * need its bytes. For a larger file, the journal gets no hash.
  */
 const MAX_HASHED_BYTES = 8 << 20;
 
@@ -163,7 +163,7 @@ export async function cure(
   return notPrepared(refusal, { ...credit, ...content });
 }
 
-/** The lines of the present file that count as seen after the diff was shown. */
+/** The lines of the present file that count as seen after the session was shown the diff in `change`. */
 export function creditFor(
   world: World,
   { sighting, snapshot, change }: { sighting: Sighting; snapshot: Snapshot; change: OutsideChange },
@@ -278,7 +278,10 @@ export class Refusals {
     this.#ledger = ledger;
   }
 
-  /** Returns the refusal with its count. The third in a row carries an explanation (see report/). */
+  /**
+   * Journals a refusal. Returns it with the number of equal refusals in a row: from the third on,
+   * some carry an explanation (see report/).
+   */
   async record(item: {
     readonly refusal: Refusal;
     readonly credit?: Sighting;

@@ -323,8 +323,8 @@ function isGap({ key, before, after }: Effect, current: Side, effects: readonly 
 }
 
 /**
- * True for a parent folder that the change created. Other processes may use it by now, so it is not
- * taken back.
+ * True for a folder that the change created. If it still exists after the change was reverted,
+ * other programs use it. The folder then stays, and the journal does not record it as created.
  */
 function isMadeFolder({ before, after }: Effect): boolean {
   return before.kind === 'absent' && after.kind === 'directory';

@@ -172,7 +172,10 @@ export function closeFolder(world: World, step: UndoStep): void {
   }
 }
 
-/** Removes the present content if it is in the way. A file that is replaced by a file stays until the rename. */
+/**
+ * Removes the present content to make room. A file that another file will replace stays: the rename
+ * of the new file replaces it.
+ */
 async function takeAway(
   world: World,
   located: Located,

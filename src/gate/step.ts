@@ -34,7 +34,10 @@ export interface Step {
   readonly more?: Pick<ChangeResult, 'replaced' | 'tier' | 'inserted' | 'diff'> | undefined;
   /** Notices known before the step runs. They are also part of the result. */
   readonly notices?: readonly Notice[];
-  /** The result on a text file, with a bounded diff, for dry runs. */
+  /**
+   * The expected result, with a bounded diff: for dry runs, and for the question whether the user
+   * approves.
+   */
   preview?(): Pick<ChangeResult, 'diff' | 'sizeBytes' | 'replaced' | 'inserted'>;
   /**
    * Writes new bytes to temporary files before `run`. A batch syncs the files of all steps

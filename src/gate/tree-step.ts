@@ -96,7 +96,7 @@ function removeEachStep(world: World, located: Found, doomed: readonly Doomed[])
   };
 }
 
-/** Removes entries one by one. Returns the conflict of the first that cannot be removed. */
+/** Removes entries one by one and adds them to `removed`. Returns the conflict or error that stops it. */
 async function removeAll(
   world: World,
   doomed: readonly Doomed[],
@@ -325,8 +325,8 @@ function goneResult(path: ResolvedPath, doomed: readonly Doomed[]): Omit<Done, '
 }
 
 /**
- * True if a folder holds exactly the expected entries, by path relative to it ('' for itself). Adds
- * the stats of the files to `stats`.
+ * True if a folder holds exactly the entries of `expected`, unchanged. Their names are relative to
+ * the folder, whose own name is ''. Adds to `stats` the stats of files with unchanged stamps.
  */
 function isTree(
   dir: PinnedDirectory,

@@ -224,7 +224,7 @@ function isRange(value: unknown): boolean {
  */
 type Optioned = 'read' | 'list' | 'find' | 'search' | 'undo' | 'run' | 'call';
 
-/** Options of every operation. */
+/** Options of every operation except `undo`. */
 const CALL = {
   signal: { type: 'tested', is: (value) => value instanceof AbortSignal, must: 'an AbortSignal' },
   cwd: TEXT,

@@ -56,7 +56,7 @@ export interface Facts {
   readonly target: Target;
   readonly nowMs: number;
   readonly isRoot?: boolean | undefined;
-  /** The glob that protects the path. */
+  /** The reason why only the user may change the path, in words. */
   readonly protectedBy?: string | undefined;
   /** The operator's bypass rule that matches, in words. */
   readonly bypassedBy?: string | undefined;

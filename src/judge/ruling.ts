@@ -4,8 +4,9 @@ import type { NextStep, Refusal, RefusalCode, RefusalDetail } from '../model/ver
 import type { Facts } from './facts.ts';
 
 /**
- * The result of one rule: pass, refuse, pass with notices, or `carry`. `carry`: the edit must be
- * merged with a later change of the file. The merge may still fail as STALE.
+ * The result of one rule: pass, refuse, pass with notices, or `carry`. `carry`: the file has
+ * changed since the session saw it, and the edit must be merged with that change. The merge may
+ * still fail as STALE.
  */
 export type Ruling =
   | { readonly kind: 'pass' }

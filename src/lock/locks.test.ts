@@ -109,8 +109,8 @@ describe('locks by files', () => {
     const open = (owner: string, isAlive: () => boolean) =>
       openOwnerLock(folder, owner, (id) => id !== 'dead' || isAlive());
     const [dead, two, three] = ['dead', 'two', 'three'].map((owner) => open(owner, () => false));
-    // The second process takes the lock when the first has found its owner dead. The third tries
-    // after every step of the first.
+    // When the first process finds that the lock's owner is dead, the second process takes the
+    // lock. After every later step of the first process, the third one tries to take the lock.
     const holders = new Set<string>();
     const first = open('one', () => {
       two?.tryAcquire(7);

@@ -24,8 +24,9 @@ const MAX_KNOWN = 10_000;
  */
 export interface Locks {
   /**
-   * Waits for all keys. Undefined if one of them stays locked for `timeoutMs`. That time starts
-   * again whenever an earlier request of this process finishes. Keys are canonical paths.
+   * Waits for all keys, and returns the function that releases them. Undefined if one of the keys
+   * stays locked for `timeoutMs`. That time starts again whenever an earlier request of this
+   * process finishes. Keys are canonical paths.
    */
   acquire(keys: readonly string[], timeoutMs: number): Promise<(() => void) | undefined>;
   /** Throws a Fault if another machine may have taken the keys. Absent if no other machine can. */

@@ -57,9 +57,9 @@ export class KeyedMutex<Key> {
   readonly #doors = new Map<Key, Door>();
 
   /**
-   * Waits for the lock. Resolves to the function that releases it, which must be called exactly
-   * once. Resolves to undefined after waiting for `timeoutMs`; each call of `noteDone` for this key
-   * starts that time again.
+   * Waits for the lock. Resolves to a function that releases the lock and must be called exactly
+   * once. Resolves to undefined if the lock is not granted within `timeoutMs`; without `timeoutMs`,
+   * waits as long as necessary. Each call of `noteDone` for this key starts the time again.
    */
   async acquire(key: Key, sharing: LockMode, timeoutMs?: number): Promise<(() => void) | undefined> {
     if (!this.tryEnter(key, sharing) && !(await this.#doors.get(key)?.wait(sharing, timeoutMs)))
@@ -151,7 +151,7 @@ class Door {
     if (this.#waiting.length > 0) this.doneAt = performance.now();
   }
 
-  /** Releases one holder. True if no holder is left. */
+  /** Releases the lock for one holder. True if the lock has no holder then. */
   leave(): boolean {
     this.#inside -= 1;
     if (this.#waiting.length > 0) this.#admitNext();

@@ -3,8 +3,8 @@ import type { Fingerprint } from './fingerprint.ts';
 
 /**
  * The fields of a journal entry that concern claims. An explicit claim has an `id`, and a key or a
- * glob. A claim made by a change has neither `id` nor `glob`. A release without an `id` ends all
- * claims of its session.
+ * glob. A claim made by a change has neither `id` nor `glob`. A release without a path and without
+ * a glob ends all claims of its session.
  */
 export interface ClaimMark {
   /** Id of an explicit claim. */
@@ -74,7 +74,10 @@ export interface ToldClaim {
   readonly path: string;
   readonly by: Claim['by'];
   readonly reason?: string;
-  /** The lines that the change wrote, numbered as in the current file; absent if they cannot be determined. */
+  /**
+   * The lines that the claiming session wrote, numbered as in the current file. Absent if they
+   * cannot be determined, for example because the file has changed since.
+   */
   readonly lines?: readonly LineRange[];
   /**
    * The worktree in which the file was changed, if the session that gets this report uses another
@@ -86,6 +89,9 @@ export interface ToldClaim {
 export interface ClaimOptions {
   /** Shown to other sessions; cut if it is long. */
   readonly reason?: string | undefined;
-  /** Duration of the claim unless it is released earlier: default one hour, at most one day. */
+  /**
+   * Duration of the claim, unless it is released earlier. Default: one hour. More than one day is
+   * refused.
+   */
   readonly forMs?: number | undefined;
 }

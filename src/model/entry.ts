@@ -164,7 +164,10 @@ export interface NewEntry extends Partial<TurnMark> {
   readonly claim?: ClaimMark;
   /** On the entry that opens a session: the program that the session belongs to. */
   readonly client?: string;
-  /** True if the changing process died after its change, and a later start recorded the change. */
+  /**
+   * True if no program reported the end of the change, for example because its process died.
+   * Lookfirst recorded the change later, from the state on disk.
+   */
   readonly recovered?: boolean;
 }
 

@@ -43,8 +43,8 @@ export interface ForeignSession {
   settle(change: string, ending: ChangeEnding): Promise<Outcome<{ readonly notices: readonly Notice[] }>>;
   /**
    * Records what the other server showed or ran. A read with `content` records that text instead of
-   * the file on disk. If the two differ, later changes of the file are refused as STALE. After a
-   * `GuessedEvent`, the file counts as partly shown instead.
+   * the file on disk. If the two differ, later changes of the file are refused as STALE. Exception:
+   * if they differ and the event is a `GuessedEvent`, the file counts as shown in part.
    */
   witness(
     event: WitnessEvent | ListingEvent | LookEvent | GuessedEvent,

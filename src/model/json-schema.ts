@@ -69,8 +69,9 @@ type Members<P, Required> = {
 };
 
 /**
- * Converts a schema for models that must give every argument: optional arguments become required and may be
- * null, which `checkArguments` treats as absent. Defaults are omitted, because strict modes forbid them.
+ * Converts a schema for models that must give every argument (strict mode): optional arguments
+ * become required and may be null, which `checkArguments` treats as absent. Defaults are omitted,
+ * because strict mode forbids them.
  */
 export function strictSchema(schema: ObjectShape): JsonRecord & { readonly type: 'object' } {
   const { properties, required = [], description } = schema;

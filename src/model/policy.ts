@@ -5,7 +5,7 @@
 export interface Policy {
   /** The preset that this policy is based on. */
   readonly preset: PresetName;
-  /** The preset whose wording refusals use. */
+  /** The preset from which refusals take their wording. */
   readonly wording: PresetName;
   /**
    * `required`: a session may change a file only after it has seen it. `optional`: it may also
@@ -114,8 +114,8 @@ export interface Policy {
   readonly maxDiffLines: number;
   /**
    * Maximum number of files that a session remembers to have seen (0 = no limit). Beyond it, the
-   * session forgets the oldest one. A change of that file is then refused as unread, with this
-   * reason.
+   * session forgets the oldest one. A change of that file is then refused as unread, and the
+   * refusal says why.
    */
   readonly maxSightings: number;
   /** Time to wait for another writer's lock before refusing as BUSY. */

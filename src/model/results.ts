@@ -226,7 +226,10 @@ export interface UndoneFile {
 }
 
 export interface UndoResult {
-  /** Id of the undo itself, which can be undone too. Undefined for a preview. */
+  /**
+   * Id of the undo itself, which can be undone too. Undefined for a preview, and if no file had to
+   * be changed.
+   */
   readonly change?: string;
   readonly undid: readonly string[];
   readonly files: readonly UndoneFile[];

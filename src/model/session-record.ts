@@ -26,7 +26,7 @@ export function invalidSessionText(source: string): string {
   return `${source} is not a session id: use up to ${MAX_SESSION_ID_CHARS} printable characters`;
 }
 
-/** True if a value can be a session id: printable characters on one line. */
+/** True if a value can be a session id: 1 to 200 printable characters on one line. */
 export function isSessionId(value: unknown): value is string {
   return isPrintable(value) && value.length <= MAX_SESSION_ID_CHARS;
 }

@@ -80,8 +80,8 @@ export interface Sighting {
   /** The last change held back under `staleness: confirm`: its hash, and the hash of the file it would have changed. */
   readonly heldBack?: { readonly change: string; readonly bytes: string };
   /**
-   * True if this session deleted the file. Recreating it needs no read, because the journal has its
-   * bytes.
+   * True if this session deleted the file. Recreating it needs no read, because its bytes are kept
+   * as a before-image.
    */
   readonly tombstone?: boolean;
   /**

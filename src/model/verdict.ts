@@ -67,7 +67,7 @@ export type Action =
   | 'run'
   | 'commit';
 
-/** A place in a file that matches the old text of an edit, exactly or nearly. */
+/** A line in a file that matches a searched text, or the old text of an edit, exactly or nearly. */
 export interface MatchPlace {
   readonly line: number;
   /** The text of the line, cut if it is long. */

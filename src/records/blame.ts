@@ -23,8 +23,8 @@ const MAX_BYTES = 8 << 20;
 const MAX_MOVES = 20;
 
 /**
- * The session that wrote a line. Without a session, the line is older than the first recorded
- * change, or another program wrote it.
+ * The session that wrote a line. Without a session, another program wrote the line, or the writer
+ * is not known, for example because the line is older than the first recorded change.
  */
 export interface LineOrigin {
   readonly session?: string;
@@ -286,8 +286,8 @@ export async function agentTrace(
 }
 
 /**
- * The lines of each session. Lines of other programs form one group without a session. Lines that
- * are older than the first recorded change are left out.
+ * The lines of each session. Lines of other programs form one group without a session. Lines whose
+ * writer is not known are left out.
  */
 function conversationsIn(lines: readonly BlamedLine[]): readonly TracedConversation[] {
   const bySession = new Map<string | undefined, number[]>();

@@ -102,7 +102,7 @@ async function pruneReads({ store, policy }: World, nowMs: number): Promise<numb
 /** The number of entries that a clean-up would remove. */
 async function countEntries({ store, policy }: World, plan: GcPlan, nowMs: number): Promise<number> {
   const { readRetentionMs } = policy.journal;
-  // Without `pruneReads`, the numbers of the entries have no gaps.
+  // Without `pruneReads`, the numbers of the entries have no gaps, so the plan's count is exact.
   if (store.pruneReads === undefined) return plan.entries;
   const { throughSeq } = plan;
   let entries = await countMatching(store, { beforeSeq: throughSeq + 1 });

@@ -43,7 +43,8 @@ export interface FolderHealth {
   readonly guarantee: Workspace['guarantee'];
   /**
    * `own`: this machine's clock sets file times, so equal file times can replace hashing.
-   * `foreign`: another machine's clock does. `unreadable`: it is unknown.
+   * `foreign`: another machine's clock sets them. `unreadable`: the folder cannot be opened, so it
+   * is unknown which clock sets them.
    */
   readonly clock: 'own' | 'foreign' | 'unreadable';
 }

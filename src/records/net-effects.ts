@@ -118,7 +118,7 @@ export async function diffOf(
   return { text: [...head, ...(text === '' ? [] : [text])].join('\n'), truncated };
 }
 
-/** True if the bytes can be shown as lines. A NUL occurs only in the text of a UTF-16 file. */
+/** True if the bytes can be shown as lines. Bytes that contain a NUL count as text only in UTF-16. */
 function isText(bytes: Uint8Array): boolean {
   if (hasNoLines(bytes)) return false;
   return !bytes.includes(0) || decodeText(bytes)?.encoding.startsWith('utf-16') === true;

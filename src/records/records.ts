@@ -32,7 +32,7 @@ export interface FleetEntry extends Entry {
 const FOLLOW_MS = 300;
 
 /**
- * Lookfirst's records, opened for reading. All commands and views for users read the records
+ * Lookfirst's records: the store and the images. All commands and views for users read the records
  * through this class.
  */
 export class Records {
@@ -57,7 +57,10 @@ export class Records {
     return new Records(state);
   }
 
-  /** Opens the records, and creates the store if it is missing. For callers that wait for the first entry. */
+  /**
+   * Opens the records, and creates the store if it is missing. For callers that wait for the first
+   * entry or write one.
+   */
   static async openOrCreate(place: RecordsPlace): Promise<Records> {
     return new Records(await openRecordedState(place.store, { ...recordedAt(place), missing: 'make' }));
   }

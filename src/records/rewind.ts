@@ -10,9 +10,9 @@ import { Families, type TurnView } from './turns.ts';
 import type { UndoJob } from './undo-jobs.ts';
 
 /**
- * The undo that returns to the beginning of a turn. `of` selects the changes since then: those of
- * the turn's session and its sub-agents, or those of all sessions in scope. Undefined if there is
- * nothing to undo.
+ * The undo that returns the files to their state at the beginning of a turn. `of` selects the
+ * changes since then: those of the turn's session and its sub-agents, or those of all sessions in
+ * scope. Undefined if there is nothing to undo.
  */
 export async function rewindJob(
   { store }: Records,

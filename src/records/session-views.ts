@@ -29,8 +29,8 @@ export interface PlacedSession extends SessionRecord {
 const MAX_TURNS = 1000;
 
 /**
- * Adds to each session its newest turn. If machines share the store, also adds the machine and
- * workspace of the session's newest entry.
+ * Adds to each session its newest turn. If machines share the store, also adds the machine of the
+ * session's newest entry, and the workspace of the session's root.
  */
 export async function placedSessions(
   { store, fleet }: Pick<Records, 'store' | 'fleet'>,
@@ -64,9 +64,10 @@ const FEW_SESSIONS = 20;
 const AT_ONCE = 64;
 
 /**
- * Sorts sessions by their last use, newest first. Records have only the times of opening and
- * closing, so the newest journal entry of each open session counts as well. Otherwise a list of the
- * newest sessions would lack one that was opened long ago and is in use.
+ * Sorts more than `FEW_SESSIONS` sessions by their last use, newest first. Fewer sessions stay in
+ * the given order. Records have only the times of opening and closing, so the newest journal entry
+ * of each open session counts as well. Otherwise a list of the newest sessions would lack one that
+ * was opened long ago and is in use.
  */
 export async function byLastUse<T extends SessionRecord>(
   { store }: Pick<Records, 'store'>,

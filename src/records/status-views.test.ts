@@ -42,7 +42,7 @@ it('counts and lists every file that a session has seen, however many, but no li
   onTestFinished(() => sessions.close());
   const { world } = sessions;
   const session = sessionRecord('s', { root });
-  // The files do not exist, so that all of them count as deleted since.
+  // The files do not exist, so all of them count as deleted since the session saw them.
   const files = Array.from({ length: 150 }, (_, n) => ({
     ...BARE_SIGHTING,
     key: join(root, `f${n}`),

@@ -102,7 +102,10 @@ async function auditFile(path: string, root: string): Promise<Audit> {
   return auditTranscript(Buffer.concat(parts).toString('utf8'), { root, cwd: project ?? root });
 }
 
-/** An event in a conversation that Lookfirst would have refused, or that its client cannot undo. */
+/**
+ * An event in a conversation that Lookfirst would have refused, or that the conversation's client
+ * cannot undo.
+ */
 interface AuditFinding {
   /**
    * `blind-overwrite`: a whole file was replaced although some of its lines were not shown. `outdated-edit`: the file
@@ -123,7 +126,7 @@ interface Audit {
   readonly findings: readonly AuditFinding[];
 }
 
-/** Number of records after which the format of a transcript must be known. */
+/** The format of a transcript is detected from at most this many records at its beginning. */
 const DECIDING = 200;
 
 /**
@@ -204,7 +207,10 @@ class Auditor implements FoldObserver {
   }
 }
 
-/** True if a write leaves the file unchanged. */
+/**
+ * True if the old text has the written text at the same lines. If both also have the same size, the
+ * write changes nothing.
+ */
 function isSame(
   access: Extract<ObservedChange['access'], { readonly kind: 'write' }>,
   before: ComparedText,
@@ -212,7 +218,7 @@ function isSame(
   return before.rangesShown({ shown: [access.shown] }).length > 0;
 }
 
-/** True if some views together show every line of a text. */
+/** True if the views together show every line of a text. */
 function showAll(latest: readonly SeenEntry[], text: ComparedText): boolean {
   const seen = new Set<number>();
   for (const { view } of latest)

@@ -12,15 +12,15 @@ export function clip(text: string, maxChars: number): string {
   return text.length <= maxChars ? text : `${whole(text.slice(0, maxChars - 1))}…`;
 }
 
-/** A diff or other quotation, cut to the limit with a note that says so. */
+/** A diff or other quotation. If it is longer than `MAX_QUOTED_CHARS`, it is cut, and a note says so. */
 export function quotation(text: string): string {
   if (text.length <= MAX_QUOTED_CHARS) return text.replace(/\n+$/, '');
   return `${whole(text.slice(0, MAX_QUOTED_CHARS))}\n[cut: ${text.length - MAX_QUOTED_CHARS} more characters]`;
 }
 
 /**
- * A path for use in a sentence. Quoted if it contains quotes, unprintable characters, or spaces at
- * its start or end.
+ * A path for use in a sentence. A path of more than 300 characters is cut in the middle. Quoted if
+ * it contains quotes, unprintable characters, or spaces at its start or end.
  */
 export function pathText(path: string): string {
   if (path.length <= MAX_PATH_CHARS && PLAIN_PATH.test(path)) return path;
@@ -43,7 +43,7 @@ export function shellPath(path: string): string {
   return `$'${jsonText(operand).slice(1, -1).replaceAll("'", "\\'")}'`;
 }
 
-/** Text from outside Lookfirst (a reason, an error) on one line. */
+/** Text from outside Lookfirst (a reason, an error) on one line, cut to 500 characters. */
 export function phrase(text: string): string {
   // Shorten the text first, because it may be very long. Keep more than the limit, because runs of
   // spaces become one space.

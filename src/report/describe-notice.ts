@@ -23,8 +23,8 @@ export function noticeTexts(
 }
 
 /**
- * Describes one notice for the agent in one or two sentences of limited length. Empty for a notice
- * that needs no words, such as one about an exact match.
+ * Describes one notice for the agent in a few sentences, with a diff if the notice has one. The
+ * length is limited. Empty for a notice that needs no words, such as one about an exact match.
  */
 export function describeNotice(notice: Notice, options: NoticeOptions = {}): string {
   switch (notice.kind) {

@@ -150,8 +150,8 @@ function batch({ detail }: Refusal): string[] {
 }
 
 /**
- * The time as ISO 8601 in UTC with milliseconds. The preset `file-time` uses it too, although the
- * system that it copies shows local times.
+ * The time as ISO 8601 in UTC with milliseconds. The sentences of the preset `file-time` have UTC
+ * times too, although the system whose rules this preset copies shows local times.
  */
 function isoTime(ms: number | undefined): string | undefined {
   return ms === undefined ? undefined : new Date(ms).toISOString();

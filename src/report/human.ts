@@ -28,7 +28,10 @@ export interface Column {
    * long cell does not widen every row.
    */
   readonly padAtMost?: number;
-  /** Leaves the column out if no row has a cell in it. */
+  /**
+   * Set if `Terminal.printTable` leaves the column out when its cells are empty in all rows.
+   * `table` ignores this field.
+   */
   readonly isOptional?: true;
 }
 

@@ -86,7 +86,10 @@ export function applyOutcome(result: ApplyResult): SuccessOutcome {
   });
 }
 
-/** The outcome of an undo. `changed` is false if every file already was in its earlier state. */
+/**
+ * The outcome of an undo. `changed` is false for a preview, and if every file already was in its
+ * earlier state.
+ */
 export function undoOutcome({ change }: UndoResult): SuccessOutcome {
   return successOutcome({ changed: change !== undefined, ...(change === undefined ? {} : { change }) });
 }

@@ -138,7 +138,7 @@ function hasMask(detail: RefusalDetail | undefined): boolean {
 const MAX_CALL_PATH_CHARS = 1000;
 /** The greatest depth that a listing accepts. It covers nearly every tree. */
 const ALL_LEVELS = 32;
-/** The first lines of a file; few enough to fit into one read under any policy. */
+/** The first lines of a file. Every preset allows this many lines in one read. */
 const FIRST_PAGE = { from: 1, to: 500 } as const;
 
 /**
@@ -285,7 +285,7 @@ function list(refusal: Refusal, tools: ToolNames): string {
   return `Next: ${call} until everything in it is shown, subfolders included, then repeat the call.`;
 }
 
-/** The next step for a path that does not exist: what exists instead, or where the file may be. */
+/** The next step for a path that does not exist: list the folder above it, or search for the right path. */
 function lookAround(refusal: Refusal, tools: ToolNames): string {
   if (tools.list !== undefined) {
     const folder = { [tools.arguments.path]: folderAbove(refusal) };

@@ -58,7 +58,8 @@ export function placesOf(around: ConfigSources, flags: StateFlags): Places {
 
 /**
  * The session that `LOOKFIRST_SESSION` names; undefined if the variable is unset or empty. Throws
- * CONFIG_INVALID if the value is no session id: with another session, other reads would count.
+ * CONFIG_INVALID if the value is no session id. A fallback to another session would be wrong,
+ * because the reads of that session would count.
  */
 export function sessionVariable({ env }: Pick<ConfigSources, 'env'>): string | undefined {
   const id = env['LOOKFIRST_SESSION'] || undefined;
@@ -159,7 +160,10 @@ export async function openForCommand(
   return openAt(around, flags, { roots, ...places, saveAs });
 }
 
-/** Like `openForCommand`, for a command that only reads: the name of the workspace is not saved. */
+/**
+ * Like `openForCommand`, for a command that only reads. A workspace name is not saved: `folders`
+ * get it only for this command, and only if no folder of this machine has it yet.
+ */
 export async function openForReading(
   around: ConfigSources,
   flags: StateFlags,
@@ -203,7 +207,10 @@ export interface UsableRoots {
   readonly leftOut: readonly Fault[];
 }
 
-/** Reasons of a fault that concern one root alone: it is not a folder, or it lies in the state folder. */
+/**
+ * Reasons of a fault that concern one root alone: its path is relative, there is no folder at its
+ * path, or it lies in the state folder.
+ */
 const OF_THE_ROOT: ReadonlySet<string | undefined> = new Set([
   'relative',
   'missing',
@@ -260,7 +267,7 @@ export async function accessibleFolders(
   roots: readonly string[],
   log: (line: string) => void,
 ): Promise<readonly string[]> {
-  // Load the module only here: servers with other tools open their folders later.
+  // Load the module only here: servers that do not call this function need it only after their start.
   const { Workspace } = await import('../workspace/workspace.ts');
   const accessible = roots.filter((root) => {
     try {

@@ -17,7 +17,7 @@ const MAX_TAIL_BYTES = 4 << 20;
 /** Size of the transcript's beginning that is read. Its first record is long: it holds the client's instructions. */
 const MAX_HEAD_BYTES = 1 << 20;
 
-/** Number of a session's earlier turns that are searched for an id. */
+/** Maximum number of a session's newest turns that are searched for a turn id. */
 const MAX_SEARCHED = 1000;
 /**
  * Maximum number of newest entries that are searched for the last event of the conversation. Each

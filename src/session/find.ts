@@ -93,7 +93,10 @@ async function newestIn(world: SearchWorld, folder: Folder, wanted: Wanted): Pro
   return { ok: true, paths: paths.slice(0, wanted.limit), ...completeness({ isCut, how }) };
 }
 
-/** The fields of a result that say if there may be more paths, and why. */
+/**
+ * The fields of a result that say whether the result may be incomplete, and whether unreadable
+ * files are the only reason.
+ */
 export function completeness({
   isCut,
   how,
@@ -222,5 +225,8 @@ export function whyUnusable(what: string, text: unknown): string | undefined {
   return text.length > MAX_TEXT_CHARS ? `the ${what} is longer than ${MAX_TEXT_CHARS} characters` : undefined;
 }
 
-/** The longest text that is passed to ripgrep. Linux limits each process argument to 128 KB. */
+/**
+ * The longest text that is passed to ripgrep. A longer text is refused, because Linux limits each
+ * process argument to 128 KB.
+ */
 const MAX_TEXT_CHARS = 20_000;

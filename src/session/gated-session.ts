@@ -88,7 +88,10 @@ export class GatedSession extends LookingSession implements Session {
     return this.perform({ ...own, kind: 'apply', changes }, call);
   }
 
-  /** A dry run that also shows files that were not read. Lines shown in its diffs count as read. */
+  /**
+   * A dry run of changes that also accepts files that the session has not read. Lines shown in its
+   * diffs count as read.
+   */
   async preview(
     changes: readonly FileIntent[],
     { signal }: SignalOption = {},
@@ -217,8 +220,9 @@ export class GatedSession extends LookingSession implements Session {
   }
 
   /**
-   * Records where an announced command runs: in a sandbox, or directly in the workspace. Called by the program through
-   * which the client starts its shell. Returns false if the command already runs there.
+   * Records where an announced command runs: on a layer, or directly in the workspace. Called by
+   * the program through which the client starts its shell. Returns false if nothing was recorded:
+   * the command is not pending, its record already says `to`, or its lock is not free.
    */
   moveCommand(change: string, to: 'layer' | 'workspace'): Promise<boolean> {
     return this.during((world) => moveCommand(world, change, to));

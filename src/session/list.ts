@@ -108,7 +108,10 @@ const NAMES_STRIDE = 50_000;
 class Listing {
   readonly entries: ListedEntry[] = [];
   readonly sightings: Sighting[] = [];
-  /** Number of entries found but not shown. Undefined once a folder could not be listed. */
+  /**
+   * Number of entries found but not shown. Undefined (unknown) once a folder could not be listed or
+   * was too deep.
+   */
   cut: number | undefined = 0;
   readonly #world: World;
   readonly #bounds: Bounds;

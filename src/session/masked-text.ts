@@ -91,8 +91,8 @@ const MAX_SECRET_BYTES = 64 << 10;
 /** Maximum number of secret files per folder whose values are masked in command output. */
 const MAX_SECRET_FILES = 20;
 /**
- * Minimum length of a secret value that is masked wherever it occurs. A shorter value may be an
- * ordinary word, so it is masked only together with its name.
+ * Minimum length of a secret value that is masked even where it occurs without its name. A shorter
+ * value may be an ordinary word, so it is masked only together with its name.
  */
 const MIN_TELLING_CHARS = 12;
 
@@ -165,8 +165,8 @@ async function secretsOf(
 }
 
 /**
- * The texts to mask in a command's output: each value of a secret file together with its name, and
- * a distinctive value also alone.
+ * The texts to mask in a command's output: each value of a secret file together with its name. A
+ * long value with letters and digits is also masked alone.
  */
 function secretTexts(text: string): { readonly text: string; readonly shown: string }[] {
   return secretSpans(text, { secretFile: true }).flatMap(({ start, end }) => {
@@ -322,7 +322,7 @@ class UndecodedPage implements PageText {
   }
 }
 
-/** Like `clampLines`, but faster. Only for text whose lines are all short enough. */
+/** Like `clampLines`, but faster. Only for text in which no line is so long that it must be cut. */
 function withoutEndings(bytes: Uint8Array): string {
   const text = toLf(utf8Text(bytes));
   return text.endsWith('\n') ? text.slice(0, -1) : text;
@@ -372,7 +372,7 @@ export function fittingLines(
   return range;
 }
 
-/** The size of each line as shown, without its ending and with a long line cut. */
+/** The size in bytes of each line as shown: without its ending, and cut if it is too long. */
 function* shownSizes(text: FileText, range: LineRange, maxLineChars: number): Generator<number> {
   const { body } = text;
   const cutSize = (line: string): number => Buffer.byteLength(clampLine(line, maxLineChars).text);

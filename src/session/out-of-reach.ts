@@ -22,8 +22,9 @@ export function keepStateOutOfReach(roots: readonly string[], given: string): vo
 }
 
 /**
- * Like `keepStateOutOfReach`, for a policy file. A policy file inside a root must lie in the state
- * folder, where it is protected.
+ * Ensures that an agent cannot change the policy file. Throws a Fault CONFIG_INVALID in three
+ * cases: the file's path passes through a link inside a root, the file has a hard link, or it lies
+ * in a root but not in the state folder. In the state folder, the file is protected.
  */
 export function keepPolicyOutOfReach(
   {

@@ -15,8 +15,8 @@ export interface PathNames {
    */
   real(path: string): string;
   /**
-   * Converts a path in a result to the caller's form. With `callNames`, this is the text that the
-   * caller wrote.
+   * Converts a path in a result to the caller's form. A converter from `callNames` returns a path
+   * that the caller gave exactly as the caller wrote it.
    */
   shown(path: string): string;
 }

@@ -105,7 +105,7 @@ function readLocated(
     };
     return andThen(show(reading, sizeBytes), (shown) => {
       if ('code' in shown) return refused(shown);
-      // The text is shown to a program, not to the model, so nothing counts as seen.
+      // With `credit: false`, the text is shown to a program, not to the model, so nothing counts as seen.
       if (options.credit === false)
         return readResult(reading, shown, { ...shown.sighting, coverage: NOTHING });
       // A read destroys nothing, so it succeeds without the store. The file then does not count as
@@ -268,8 +268,9 @@ function showing({ options, world }: OpenRead, range: LineRange | 'all'): PageOp
 }
 
 /**
- * True if the request certainly covers the whole file: a file has no more lines than bytes, so the
- * lines need not be counted. False for small files, because decoding them later saves nothing.
+ * True if the request certainly covers the whole file, because it allows at least as many lines as
+ * the file has bytes. The lines then need not be counted. False for small files, because decoding
+ * them later saves nothing.
  */
 function asksForAll({ options, world, maxAnswerBytes }: OpenRead, snapshot: Snapshot): boolean {
   const { offset = 1, limit = world.policy.maxReadLines, last } = options;

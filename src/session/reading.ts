@@ -66,7 +66,7 @@ export interface Shown {
   readonly sighting: Sighting;
 }
 
-/** The requested range of lines, or a refusal. `totalLines` is undefined if the file is huge and was not counted. */
+/** The requested lines, or a refusal. `totalLines` is undefined for a huge file with uncounted lines. */
 export function rangeOf(reading: OpenRead, totalLines: number | undefined): LineRange | Refusal {
   const { last } = reading.options;
   if (last !== undefined && (reading.options.offset !== undefined || reading.options.limit !== undefined))
@@ -216,8 +216,8 @@ export async function readHuge(reading: OpenRead): Promise<Shown | Refusal> {
 }
 
 /**
- * Reads a page, from the end of the last page if possible. If the file turns out to have changed
- * since then, reads again from the top.
+ * Reads a page, if possible from the end of the page that was shown last. If the file turns out to
+ * have changed since then, reads again from the top.
  */
 async function pageFrom(reading: OpenRead, { from, to }: LineRange): Promise<Page | Unreadable> {
   const { world, options, located } = reading;
@@ -266,7 +266,7 @@ function watched({ watching }: OpenRead): Pick<PageRequest, 'signal' | 'onProgre
   return { ...defined({ signal, onProgress }) };
 }
 
-/** The end of the last page, if it lies before the line `from` and the file is unchanged since. */
+/** The end of the page shown last, if it lies before line `from` and the file is unchanged since. */
 function lastEnd({ pageEnds, located }: OpenRead, from: number): PageEnd | undefined {
   const end = pageEnds.get(located.place.path.key);
   if (end === undefined || end.next.line > from) return undefined;

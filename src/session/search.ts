@@ -257,7 +257,7 @@ function resultOf(search: Search, reader: HitReader, how: RipgrepEnd['how']): Ou
 
 type Hit = SearchResult['hits'][number];
 
-/** Maximum characters in all lines of an answer. Usually only long context lines reach it. */
+/** Maximum number of characters in all lines of an answer. Further lines are left out. */
 const MAX_SHOWN_CHARS = 200_000;
 
 /** Parses ripgrep's output about opened files, until the limit is reached. */

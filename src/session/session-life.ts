@@ -144,8 +144,9 @@ export class SessionLife {
   }
 
   /**
-   * Like `rewound`, to the beginning of the turn that contains the message. For clients whose
-   * message ids ascend.
+   * Forgets what the session has seen since the beginning of the turn that contains this message,
+   * because the client took the conversation back to that point. For clients whose message ids
+   * ascend.
    */
   rewoundBefore(message: string): Promise<void> {
     return this.during(() => this.#conversation.rewoundBefore(message));

@@ -59,7 +59,10 @@ interface Usage extends CommandNames {
   readonly closesWithLast?: boolean;
 }
 
-/** Maximum wait for another process that opens or closes the same session. */
+/**
+ * Maximum wait for another process that opens or closes the same session. After that, this process
+ * goes on anyway.
+ */
 const RECORD_MS = 2000;
 
 /** A workspace open for any number of sessions in this process. */
@@ -199,8 +202,9 @@ export class Sessions implements SessionHost {
   }
 
   /**
-   * Runs `work` while no other process of this machine changes the session's record.
-   * Otherwise, if two processes close a session at once, each records that the other has it open.
+   * Runs `work` when no other process of this machine changes the session's record, at the latest
+   * after `RECORD_MS`. Without this, two processes that close a session at once would each record
+   * that the other has it open.
    */
   async #alone<T>({ id, named }: GatedSession, work: () => Promise<T>): Promise<T> {
     if (!named) return work();

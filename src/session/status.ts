@@ -12,8 +12,8 @@ import type { Outcome } from '../model/verdict.ts';
 const MAX_FILES = 100;
 
 /**
- * Reports the seen lines of a file, or of all files, and whether the files have changed since.
- * `limit`: maximum number of files, if no path is given.
+ * Reports the seen lines of one file, or of all files that the session has seen, and whether the
+ * files have changed since. `limit`: maximum number of files, if no path is given.
  */
 export async function status(
   world: World,

@@ -50,8 +50,8 @@ function cleanParts(parts: readonly string[], kind: 'absolute' | 'relative'): st
 }
 
 /**
- * The parts of `path` below `root`; undefined if it is not below. Compares whole parts, so
- * `/w-evil` is not below `/w`.
+ * The parts of `path` below `root`. Empty if `path` is the root itself, undefined if it is outside.
+ * Compares whole parts, so `/w-evil` is not below `/w`.
  */
 export function partsBelow(root: string, path: string, folding: NameComparison): string[] | undefined {
   const rest = path.startsWith(root) && path[root.length] === '/' ? path.slice(root.length + 1) : '';
@@ -101,9 +101,9 @@ export function foldPath(path: string, folding: NameComparison): string {
 }
 
 /**
- * Names that Windows interprets as something else: a device, a stream, another file. The rules
- * apply to every component of a path on Windows. They need no file system, so tests run on every
- * platform.
+ * The kinds of names that Windows interprets as something else: a device, a stream, another file.
+ * On Windows, every component of a path is checked for them. The check reads no file system, so its
+ * tests run on every platform.
  */
 type WindowsTrap =
   | 'device'

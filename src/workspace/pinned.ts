@@ -129,7 +129,10 @@ export class RecentFolders {
     return undefined;
   }
 
-  /** Holds a walked folder for a moment and returns a shared reference, which the caller closes. */
+  /**
+   * Holds a walked folder for a moment and returns a shared reference. Returns `dir` itself if the
+   * folder cannot be held. The caller closes the result.
+   */
   keep(path: string, dir: PinnedDirectory): PinnedDirectory {
     // Do not hold a folder whose path is not valid UTF-8. Its path contains U+FFFD, and cannot be
     // compared with the path that the kernel reports.

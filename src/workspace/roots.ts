@@ -106,7 +106,8 @@ export function canonicalName(path: string): string {
 }
 
 /**
- * Maximum number of cached paths. Agents name the same files repeatedly, so a small cache suffices.
+ * Maximum number of cached paths. A full cache is emptied. Agents name the same files repeatedly,
+ * so a small cache suffices.
  */
 const MAX_REMEMBERED = 2000;
 const MAX_REMEMBERED_LENGTH = 1024;

@@ -7,7 +7,10 @@ import { type RecentFolders, SharedDirectory } from './pinned.ts';
 
 /** The number of symbolic links that may be followed on one path, as in the Linux kernel. */
 const MAX_LINKS = 40;
-/** Retries for an entry that keeps changing between a link and something else. */
+/**
+ * Maximum number of retries if an entry keeps changing between a link and something else. After the
+ * last retry, the walk fails with EBUSY.
+ */
 const MAX_RETRIES = 64;
 
 const LSTAT = { bigint: true, throwIfNoEntry: false } as const;
@@ -46,7 +49,7 @@ interface Walk {
   readonly recent: RecentFolders;
   readonly root: Root;
   readonly parts: readonly string[];
-  /** Canonical path of the folder that contains the last part. */
+  /** Canonical path of the folder that contains the last part, assuming no link on the path. */
   readonly folder: string;
   /**
    * `all`: links are followed. `parents`: if the last part is a link, it is not followed, because a
@@ -235,7 +238,7 @@ function isNoDirectory(path: string): boolean {
   return stats !== undefined && !stats.isDirectory() && !stats.isSymbolicLink();
 }
 
-/** Replaces a link's name by its target; false if the target is outside every root. */
+/** Replaces a link's name by its target; false if the target is an absolute path outside every root. */
 function splice(state: State, target: string): boolean {
   const rest = state.todo.slice(1);
   const parts = target.split('/').filter((part) => part !== '' && part !== '.');

@@ -21,7 +21,7 @@ export interface WorkspaceSettings {
   readonly annexes?: readonly string[];
   /** Globs of protected paths, such as `.git`, that commands and their undo may change, but no other action. */
   readonly releaseForCommands?: readonly string[];
-  /** Absolute folders that may be read but not changed: inside a root, or roots themselves. */
+  /** Absolute folders that may be read but not changed. A folder that is in no root becomes another root. */
   readonly readOnlyRoots?: readonly string[];
   /** Lets changes open the user's own unreadable files; see Policy.verificationErrors. */
   readonly opensOwn?: boolean;

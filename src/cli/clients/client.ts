@@ -88,10 +88,10 @@ export function inheritedBy(client: Client, env: ClientPlaces['env']): ClientPla
 const WITH_PASSWORD = /^\w+:\/\/[^/?#@]*:[^/?#@]*@|[?&]password=/i;
 
 /**
- * The variables that our entry must contain, because the client does not pass them on: the state
- * folder and the store. Without them, the server and the `lookfirst` command would use different
- * records. If the store's value contains a password, it must not be in the file. The entry then
- * only names the variable (`forwards`).
+ * The variables that our entry in the client's file must contain, because the client does not pass
+ * them to its servers: the state folder and the store. Without them, our server and the `lookfirst`
+ * command would use different records. A store URL with a password must not be in the file. The
+ * entry then only names the variable (`forwards`).
  */
 export function withheldBy(client: Client, places: ClientPlaces): Pick<Launch, 'env' | 'forwards'> {
   const { platform, home: homeFolder, env } = places;

@@ -74,8 +74,8 @@ export const CLIENTS: { readonly [name in ClientName]: Client } = {
     remote: () => undefined,
     next: 'Quit Claude Desktop and start it again.',
   },
-  // Codex reads a project's file only if the project is trusted. It refuses tokens in the file and takes them from the
-  // environment.
+  // Codex reads a project's file only if the project is trusted. Codex accepts no tokens in the
+  // file: it takes them from the environment.
   codex: {
     name: 'codex',
     title: 'Codex',
@@ -187,7 +187,7 @@ export const CLIENTS: { readonly [name in ClientName]: Client } = {
 /** Text that a user can paste into a client's configuration. */
 interface ReadyConfiguration {
   readonly title: string;
-  /** The file, with `~` or `%APPDATA%` for the user's own folders. */
+  /** The path of the client's configuration file, with `~` or `%APPDATA%` for the user's own folders. */
   readonly file: string;
   readonly language: 'json' | 'toml';
   readonly text: string;

@@ -72,7 +72,10 @@ export function missingFolders(path: string): readonly string[] {
   return [folder, ...missingFolders(folder)];
 }
 
-/** Removes a folder if it is empty. Returns true if it is gone. */
+/**
+ * Removes a folder if it is empty. Returns true if the folder is gone afterwards, false if it had
+ * to stay.
+ */
 export function removeEmptyFolder(path: string): boolean {
   try {
     unlessMissing(() => rmdirSync(path));

@@ -159,7 +159,10 @@ export function putTomlEntry(text: string | undefined, place: TomlPlace, entry: 
   });
 }
 
-/** Removes the entry's tables. Removes the file too (undefined text) if `putTomlEntry` created it. */
+/**
+ * Removes the entry's tables. The new text is undefined, which deletes the file, if the file holds
+ * nothing but the entry, as `putTomlEntry` creates it.
+ */
 export function removeTomlEntry(text: string, place: TomlPlace): EditedConfig {
   return withTables(text, (tables) => {
     const own = tables.filter(({ path }) => path[0] === place.servers && path[1] === place.name);
@@ -333,7 +336,10 @@ function commandOf(text: string, table: TomlTable): CommandNodes | undefined {
   return { kind: 'split', command: command.value, args, missing };
 }
 
-/** The end of a table's own lines. Comments below them belong to the next table. */
+/**
+ * The offset of the end of a table: the end of its last key, or of its header. Comments below
+ * belong to the next table.
+ */
 function endOf(table: TomlTable): number {
   return table.keys.at(-1)?.lineEnd ?? table.headerEnd;
 }

@@ -12,7 +12,7 @@ export interface ConfigureRequest {
   readonly action: 'init' | 'remove';
   readonly client: Client;
   readonly places: ClientPlaces;
-  /** The folder to serve or watch: a full path. */
+  /** The full path of the folder that our server serves, or whose files our proxy guards. */
   readonly dir: string;
   /**
    * Selects the user's file or the project's file. Default for `init`: the client's default scope.
@@ -20,8 +20,8 @@ export interface ConfigureRequest {
    */
   readonly scope?: ConfigScope;
   /**
-   * The name of a server in the client's configuration. If given, our proxy is put before this
-   * server, and our own server is not added.
+   * The name of a server in the client's configuration. If given, `init` puts our proxy before this
+   * server and does not add our own server. `remove` then removes only that proxy.
    */
   readonly proxy?: string;
   /** If given, hooks are added to the client's settings; for `remove`, they are removed. */
@@ -173,8 +173,8 @@ function removedHooks(text: string | undefined, pieces: readonly HookPiece[]): E
 /**
  * For each scope, the files to edit. The client's default scope comes first. A client may have
  * several files in a scope, such as `opencode.json` and `opencode.jsonc`. `remove` and `proxy` use
- * all that exist. `init` uses the one with our entry, else the first that exists. If there is none,
- * the result is the file to create.
+ * all that exist. `init` uses the one with our entry, else the first that exists. If none exists,
+ * the result is the first of the possible paths.
  */
 function candidatesOf(request: ConfigureRequest): Candidate[] {
   const { action, client, places, proxy } = request;
@@ -218,8 +218,9 @@ function configureFile(
 }
 
 /**
- * The next step for variables that the client does not pass to the proxied server. `init` does not
- * write them, because the entry's environment belongs to the user.
+ * Tells the user to set variables that the client does not pass to the proxied server; empty if
+ * there are none. `init` does not write them into the server's entry, because the environment of
+ * that entry belongs to the user.
  */
 function withheldNote({ client, places, proxy }: ConfigureRequest): string {
   if (proxy === undefined) return '';
@@ -326,8 +327,9 @@ function attempt(step: () => void): void {
 }
 
 /**
- * The file's content before the first `init`, which `remove` restores. Undefined if the user has
- * changed the file since `init`, or if the request is `init` or removes only one proxy.
+ * The file's content before the first `init`, which `remove` restores. Undefined if there is no
+ * record of it, if the file has changed since `init`, or if the request is `init` or removes only
+ * one proxy.
  */
 function formerOf({ action, proxy, former }: ConfigureRequest, file: ConfigFile): EditedConfig | undefined {
   if (action !== 'remove' || proxy !== undefined) return undefined;

@@ -25,8 +25,8 @@ export function hookFiles(home: string): HookFiles {
 }
 
 /**
- * Writes the scripts and the plugin into the state folder. Replaces each file in one step, because
- * a hook may be running the old script. Throws a Fault on failure.
+ * Writes the scripts that hooks run, and the plugin for opencode, into the state folder. Replaces
+ * each file in one step, because a hook may be running the old script. Throws a Fault on failure.
  */
 export function writeHookFiles(places: Omit<ScriptPlaces, 'uid'>): void {
   const program = realpathSync(places.program);
@@ -87,7 +87,7 @@ function replace(path: string, write: (temporary: string) => void): void {
   }
 }
 
-/** The paths and the user that are written into the script. */
+/** The paths and the user id that `hookScript` writes into the hook script. */
 interface ScriptPlaces {
   readonly home: string;
   /** The Node executable. */

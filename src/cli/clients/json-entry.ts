@@ -80,7 +80,10 @@ interface Document {
   readonly servers: ObjectNode | undefined;
 }
 
-/** Parses the document. Refuses a document that cannot be edited reliably. */
+/**
+ * Parses the document and calls `edit` with it. Refuses a document that is not valid JSON, or in
+ * which the outermost value or the list of servers is not an object.
+ */
 function withDocument(
   text: string,
   { servers: key }: { readonly servers: string },

@@ -38,7 +38,7 @@ export function insertFirst(text: string, object: ObjectNode, member: NewMember)
   return { from: at, to: at, put: `${eolOf(text)}${indent}${key}${member.write(indent)},` };
 }
 
-/** Puts a member's text into an empty object, right after the brace. */
+/** Puts a member's text into an empty object, right after the opening brace. */
 export function fillEmpty(object: ObjectNode, written: string): Splice {
   return { from: object.from + 1, to: object.from + 1, put: written };
 }
@@ -66,8 +66,9 @@ export function removeMember(text: string, object: ObjectNode, member: MemberNod
 
 /**
  * The position from which a member is cut: before the blanks and one line break that precede the
- * member. If that line break ends a line comment, it may have to stay: the comment would otherwise
- * swallow the text after the member. `open`: the end of the previous member or of the brace.
+ * member. The line break stays if it ends a line comment and more text follows on the member's last
+ * line, because the comment would otherwise swallow that text. `open`: the end of the previous
+ * member or of the opening brace.
  */
 function cutFrom(text: string, member: MemberNode, open: number): number {
   const indent = blanksBefore(text, member.from);

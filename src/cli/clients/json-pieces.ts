@@ -25,8 +25,8 @@ export function nameOfPiece({ at, item }: HookPiece): string {
 }
 
 /**
- * True if a settings file already holds a piece that is a string, such as the name of a denied
- * tool.
+ * True if the piece is a string, such as the name of a denied tool, and the settings file already
+ * holds it. False for any other piece.
  */
 export function hasPiece(text: string | undefined, { at, item }: HookPiece): boolean {
   const root = text === undefined ? undefined : rootIfAny(text);

@@ -17,8 +17,8 @@ const SHELL = ['cmd', '/c'];
 const RUN = ['npx', '-y', PACKAGE];
 
 /**
- * The command that starts this program: npx with the published package, or an executable and its first arguments, all
- * absolute.
+ * The command that starts this program: npx with the published package, or the full paths of an
+ * executable and of the program that it runs.
  */
 export type Starter = 'npx' | readonly string[];
 

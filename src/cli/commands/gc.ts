@@ -83,8 +83,9 @@ function someLimit(limit: number): number {
 }
 
 /**
- * Refuses an agent that sets its own limits or purges files: the agent could delete the old file
- * contents that are needed to undo its changes.
+ * Refuses the command if an agent started it and sets its own limits or purges files: the agent
+ * could delete the old file contents that are needed to undo its changes. Returns the exit code of
+ * the refusal, or undefined if the command may continue. A dry run may always continue.
  */
 async function refuseOwnLimits(cli: Cli, flags: GcFlags): Promise<ExitCode | undefined> {
   const { dryRun, purge: purged, olderThan, quota } = flags;

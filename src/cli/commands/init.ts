@@ -158,7 +158,7 @@ async function configure(
  */
 async function shellOf(cli: Cli): Promise<'layer' | 'images'> {
   if (policyOf(cli, {}).hooks.shell === 'images') return 'images';
-  // Try a command in a temporary folder, because a dry run must not create a state folder.
+  // Without a state folder, try the command with a temporary one: a dry run must not create the state folder.
   const stage = new Stage();
   try {
     return (await canRunCommands(cli, {}, stage.state)).ok ? 'layer' : 'images';

@@ -23,10 +23,13 @@ interface Flags extends UndoFlags {
 }
 
 const DEFAULT_LIMIT = 20;
-/** Maximum number of file names in a row of the list; `--json` has them all. */
+/**
+ * Maximum number of file names in a row of the list of turns. Further files are only counted;
+ * `--json` names all.
+ */
 const MAX_NAMED = 5;
 
-/** `lookfirst rewind`: returns the files to the beginning of a turn. */
+/** `lookfirst rewind`: returns the files to their state at the beginning of a turn. */
 export function defineRewind(cli: Cli): Command {
   const command = new Command('lookfirst rewind')
     .description(

@@ -14,7 +14,10 @@ import { type DoctorCheck, fail, ok, warn } from './state.ts';
 
 const SESSION = 'lookfirst-doctor';
 
-/** For each client: the input of its hook for a blind write, which overwrites a file that was never read. */
+/**
+ * For each client: makes the input of its hook for a blind write. A blind write overwrites a file
+ * that was never read.
+ */
 const BLIND_WRITES: Readonly<Partial<Record<ClientName, (path: string, cwd: string) => BlindWrite>>> = {
   'claude-code': (path, cwd) => before(cwd, 'Write', { file_path: path, content: '' }),
   codex: (path, cwd) =>

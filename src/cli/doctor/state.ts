@@ -88,7 +88,10 @@ export async function checkStore(cli: Cli, flags: StateFlags): Promise<DoctorChe
   }
 }
 
-/** If the clocks of machines differ by more than this, their entries are hard to order. */
+/**
+ * `doctor` warns if the clock of this machine differs by more than this from the clock of the
+ * store's server: entries of several machines would then be hard to order.
+ */
 const MAX_CLOCK_MS = 2000;
 /**
  * A longer round trip to a shared store is reported as slow. Each edit waits for two round trips.

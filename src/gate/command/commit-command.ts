@@ -27,7 +27,7 @@ import { readWriteSet, type WriteSet, type Written } from './write-set.ts';
 
 /**
  * Maximum number of tries to commit. If a program changes a file during a try, the next try
- * compares the layer with the workspace again.
+ * compares the layer with the workspace again. After the last try, the commit is refused.
  */
 const MAX_TRIES = 3;
 const MAX_COMMAND_CHARS = 1000;
@@ -353,8 +353,9 @@ function countsOf({ diff }: UnifiedDiff): { readonly added: number; readonly rem
 
 /**
  * The lines of the new file that count as seen: lines seen before, and lines in the diff. Undefined
- * if another program changed the file between the session's last view and the command. The old
- * sighting then stays, so that this change is reported later.
+ * if the session has seen none. Also undefined if another program changed the file between the
+ * session's last view and the command. The old sighting then stays, so that this change is reported
+ * later.
  */
 async function creditOf(
   world: World,

@@ -148,7 +148,10 @@ export async function liveBytes(world: World, path: ResolvedPath): Promise<Buffe
   }
 }
 
-/** UTF-8 text, with its byte order mark. Undefined for content that a merge by lines would damage. */
+/**
+ * The bytes as text, with their byte order mark. Undefined if they are not UTF-8 text: a merge by
+ * lines would damage them.
+ */
 export function plainText(bytes: Uint8Array | undefined): string | undefined {
   const decoded = bytes === undefined ? undefined : decodeText(bytes);
   if (decoded === undefined || decoded.encoding !== 'utf-8') return undefined;

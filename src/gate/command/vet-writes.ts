@@ -23,7 +23,7 @@ import { bytesAfter, bytesBefore, liveBytes, lostDiff, lostUpdate, plainText } f
 import { nameOf, shownNameOf } from './shown-name.ts';
 import type { Written } from './write-set.ts';
 
-/** At most this many refusals are listed; the message counts the rest. */
+/** After this many refusals, the command's remaining writes are not checked. */
 const MAX_REFUSALS = 50;
 
 /** A command's writes that may be committed, merged with concurrent changes by other programs. */
@@ -34,8 +34,9 @@ export interface Vetted {
 }
 
 /**
- * Decides whether a command's writes may be committed: all of them or none. Changes that other programs made while the
- * command ran are merged if they do not conflict. Returns every refusal, or the writes if there is none.
+ * Decides whether a command's writes may be committed: all of them or none. Changes that other
+ * programs made while the command ran are merged if they do not conflict. Returns the refusals (at
+ * most `MAX_REFUSALS`), or the writes if there is none.
  */
 export async function vetWrites(
   world: World,

@@ -300,8 +300,10 @@ function isTakeable({ hasOtherNames, hasAttributes, mode }: Extract<LayerEntry, 
 }
 
 /**
- * The mode to commit, without the command's access list. Such a list turns the group bits into a
- * limit for all listed users. Without the list, these bits would grant too much to the group.
+ * The mode to commit. An access list that the command set or changed is not committed. A list turns
+ * the group bits into a limit for all listed users, so without the list these bits would grant too
+ * much to the group. Then the group bits come from the present file, or from the group's own entry
+ * in the list.
  */
 function modeWithoutList(
   { mode, list }: Extract<LayerEntry, { kind: 'file' | 'folder' }>,

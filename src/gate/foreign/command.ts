@@ -27,14 +27,17 @@ import { keepBefore, type ShownScene } from './shown.ts';
  * runs. The most recently seen files take precedence.
  */
 const MAX_SEEN = 2000;
-/** Maximum number of files without a copy in git whose bytes are stored before a command runs. */
+/**
+ * Maximum number of files without a copy in git whose bytes are stored before a command runs. A
+ * root with more gets no git snapshot.
+ */
 const MAX_LOOSE = 2000;
 const MAX_LOOSE_BYTES = 64 << 20;
 const SNAPSHOT_MS = { auto: 3_000, git: 60_000 };
 
 /**
- * The stored state of the files before a command that runs directly in the workspace, not on a
- * layer (a private copy-on-write view).
+ * The stored state of the files before a host's shell command. It is used only if the command runs
+ * directly in the workspace, not on a layer (a private copy-on-write view).
  */
 export interface BytesBefore {
   /** The files as they are before the command. In each effect, `after` equals `before` until the command has ended. */
@@ -45,9 +48,9 @@ export interface BytesBefore {
 
 /**
  * Stores the bytes that a command may destroy: those of every file that the session has seen, and
- * of `paths`. If the command runs directly in the workspace, also stores the other files of the
- * work tree that git finds within the policy's time limit. In a fleet, the bytes stay on this
- * machine.
+ * of `paths`. Unless the command is expected to run on a layer, also takes git snapshots of the
+ * roots and stores the files that git lacks, within a time limit. In a fleet, the bytes stay on
+ * this machine.
  */
 export async function keepBytesBefore(
   scene: ShownScene,

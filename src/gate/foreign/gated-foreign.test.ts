@@ -18,7 +18,7 @@ import { Sessions } from '../../session/sessions.ts';
 
 const TEXT = 'one\ntwo\nthree\nfour\nfive\n';
 
-/** Opens a workspace with one file. The test itself acts as the other server. */
+/** Opens a workspace with one file. The test acts as another server: it writes the file itself. */
 async function open(options: Partial<WorkspaceOptions> = {}) {
   const base = realpathSync(mkdtempSync(join(tmpdir(), 'lookfirst-foreign-')));
   const root = join(base, 'workspace');
@@ -387,8 +387,8 @@ describe('a change that the host of another session is about to make', () => {
     const { sessions, second } = await announced(() => ms);
     const { store } = sessions.world;
     const announcing = second.announceCommand('cat a.txt');
-    // `announceCommand` has already read the files here. Its entry must have the time of that read:
-    // later changes of other sessions are not in it.
+    // Here `announceCommand` has already read the files. Its entry must have the time of that read,
+    // because the entry lacks changes that other sessions make later.
     ms += 10;
     const change = await announcing;
     expect(await store.pending({ change })).toMatchObject([{ entry: { atMs: 1_000_000 } }]);

@@ -170,7 +170,10 @@ export class GatedForeign implements ForeignSession {
   }
 }
 
-/** The key of a path, if the policy allows this action on it. Opens nothing. */
+/**
+ * The key of a path. Refuses a path that the policy forbids for this action, and a FIFO, socket or
+ * device. Does not open the file.
+ */
 function foreignLocate(world: World, path: string, action: Action): Outcome<{ readonly key: string }> {
   const outcome = world.workspace.locate(path, action);
   if (!outcome.ok) return outcome;
@@ -186,8 +189,8 @@ function foreignLocate(world: World, path: string, action: Action): Outcome<{ re
 }
 
 /**
- * The path with its names as on disk. Names that differ only in Unicode form are equal for the
- * server. If several names on disk match, the path stays unchanged.
+ * The path with its names spelled as on disk. A missing name is replaced by the name on disk that
+ * differs from it only in its Unicode form. If several names on disk match, the missing name stays.
  */
 function pathOnDisk(world: World, path: string): string {
   let found = path;

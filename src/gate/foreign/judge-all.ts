@@ -143,7 +143,7 @@ async function judgeOne(scene: ShownScene, intent: ForeignIntent): Promise<Allow
   return effects === undefined ? judged : { ok: true, effects, writes: unknownWrites(effects) };
 }
 
-/** Writes whose text is known only after the program has answered. */
+/** Writes whose text is known only after the other program has made them. */
 function unknownWrites(effects: readonly Effect[]): readonly ExpectedWrite[] {
   return effects.map(({ key }) => ({ key, text: 'unknown' }));
 }

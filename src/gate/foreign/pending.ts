@@ -73,8 +73,8 @@ function actionOf(intent: ForeignIntent, first: Effect | undefined): Action {
 }
 
 /**
- * The record to store before a shell command runs directly in the workspace, not on a private view
- * of it (a layer).
+ * The record to store before a host runs a shell command. If the command then runs on a layer (a
+ * private view of the workspace), `moveCommand` notes that in the record.
  */
 export function pendingCommand(
   scene: ShownScene,

@@ -8,7 +8,7 @@ import { sideAt } from '../step.ts';
 import { listingFingerprint } from '../tree-step.ts';
 import type { World } from '../world.ts';
 
-/** A message names at most this many files. */
+/** A refusal names at most this many files. The files after them are not checked. */
 const MAX_NAMED = 20;
 
 /** The selected change, and who undoes it. */
@@ -17,8 +17,8 @@ interface Undoer extends Pick<UndoSelection, 'change'> {
 }
 
 /**
- * The file or folder that the session must read or list before it may undo. `folder` is a relative
- * path.
+ * The action that the session must take before it may undo: read the file, or list a folder.
+ * `folder`: the path of that folder, as messages show it.
  */
 interface MissingView {
   readonly next: 'read' | 'list';

@@ -13,8 +13,9 @@ import type { World } from '../world.ts';
 import type { FoundChange } from './found-changes.ts';
 
 /**
- * Files that an undo removes or replaces stay in memory up to this total size, in bytes. Each file
- * counts as at least `HELD_FILE_BYTES`. A single file may be larger.
+ * Files that an undo removes or replaces stay in memory up to this total size, in bytes. The
+ * preview may lack the diffs of the files beyond it. Each file counts as at least
+ * `HELD_FILE_BYTES`. The first file stays in memory even if it is larger than the limit.
  */
 const HELD_BYTES = 16 << 20;
 const HELD_FILE_BYTES = 64 << 10;

@@ -5,7 +5,8 @@ import { bringsWhatIsThere, type Facts, type JudgedAction, knowledgeOf } from '.
 import { type JudgeRule, no, note, PASS, type Ruling } from '../ruling.ts';
 
 /**
- * Refuses every change in a read-only session, and changes to protected paths and to the root itself.
+ * Refuses every change in a read-only session, changes of protected paths, and the deletion or move
+ * of a workspace root.
  */
 export const contain: JudgeRule = (facts, policy) => {
   if (facts.protectedBy !== undefined)

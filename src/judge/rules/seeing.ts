@@ -224,8 +224,8 @@ function lines(facts: Facts, sighting: Sighting, policy: Policy): Ruling {
 }
 
 /**
- * Refuses because the shown lines are no longer in the model's context. Most edits stay allowed,
- * because the gate compares their old text with the file.
+ * The refusal for lines that are no longer in the model's context. Called only if the lines must
+ * have been shown (see `mustSeeLines`).
  */
 function lost(facts: Facts, sighting: Sighting): Ruling {
   const detail = { reason: sighting.lost, seenAtMs: sighting.atMs };

@@ -38,7 +38,10 @@ export interface ViewSources {
   readonly secrets: Policy['secrets'];
 }
 
-/** The number of files of one change that are shown with their diff. */
+/**
+ * The maximum number of files of a change or turn that are shown with their diff. Further files are
+ * only counted.
+ */
 const MAX_FILES = 50;
 const MAX_TEXT_BYTES = 4 << 20;
 /**
@@ -130,8 +133,8 @@ export function viewText({ secrets }: Pick<ViewSources, 'secrets'>, path: string
 type FoundText = { readonly text: string } | { readonly missing: string };
 
 /**
- * The text of a file before or after a change; empty if it did not exist. Undefined for folders and
- * links.
+ * The text of a file before or after a change, or the reason why the text is missing. The text is
+ * empty if the file did not exist. Undefined for folders and links.
  */
 async function textOf(
   { records }: ViewSources,

@@ -59,7 +59,8 @@ describe('a diff', () => {
     const every = (step: number): string =>
       text(before.map((line, i) => (i % step === 0 ? `${line}!` : line)));
     expect(diffGroups(text(before), every(2)).cut).toBe(9000 + 4500 - 2000);
-    // Each group has a removed line, an added line and three unchanged lines on either side, except the first one.
+    // Each group has a removed line, an added line and three unchanged lines on either side. Only
+    // the first group has no unchanged lines before it.
     expect(diffGroups(text(before), every(10)).cut).toBe(900 * 8 - 3 - 2000);
   });
 });

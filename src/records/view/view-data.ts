@@ -64,7 +64,7 @@ export interface TurnRow {
   readonly turn: string;
   readonly session: string;
   readonly atMs: number;
-  /** The label of the turn, or the first words of its prompt. */
+  /** The label of the turn; without a label, its prompt, or else its id. */
   readonly words: string;
   readonly files: readonly string[];
   readonly changes: number;
@@ -137,8 +137,8 @@ export interface RefusalView {
   readonly reason?: string;
   readonly seen: string;
   /**
-   * `right`: the hashes prove that the refusal was justified. `false alarm`: they prove that it was
-   * not. `cannot tell`: they prove neither.
+   * `right`: the journal proves that the refusal was justified. `false alarm`: the journal proves
+   * the opposite. `cannot tell`: the journal proves neither.
    */
   readonly verdict: 'right' | 'false alarm' | 'cannot tell';
   readonly because: string;

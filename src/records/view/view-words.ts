@@ -1,7 +1,7 @@
 import type { Notice } from '../../model/results.ts';
 import type { NextStep, RefusalCode } from '../../model/verdict.ts';
 
-/** The reason for each refusal code, for users who read it later. */
+/** The reason for each refusal code, in words for users of the viewer. */
 export const WHY: Readonly<Record<RefusalCode, string>> = {
   OUTSIDE_WORKSPACE: 'The path leads out of the workspace.',
   PROTECTED: 'The policy protects this path.',

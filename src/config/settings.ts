@@ -34,7 +34,7 @@ export function policySettings(sources: PolicySources): Setting[] {
   });
 }
 
-/** Every setting by its dotted name. */
+/** The dotted name and the shape of every setting. */
 export function settingShapes(): readonly (readonly [string, Shape])[] {
   const fields: Readonly<Record<string, Shape>> = { preset: PRESET, ...POLICY_FIELDS };
   return Object.entries(fields).flatMap(([name, shape]): (readonly [string, Shape])[] =>

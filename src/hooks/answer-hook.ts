@@ -22,7 +22,7 @@ export interface HookCall {
 /** Judges one event. Throws a Fault if it cannot. */
 type Respond = (host: Host, event: HookEvent) => Promise<HookReply>;
 
-/** Events after which the host changes a file or runs a command. Only these can be denied. */
+/** Names of the events that hosts send before a tool call. Only these calls can be denied. */
 const BEFORE_EVENTS = new Set(['PreToolUse', 'BeforeTool', 'preToolUse', 'tool.execute.before', 'before']);
 
 const MAX_REASON = 8_000;
@@ -30,8 +30,8 @@ const MAX_CONTEXT = 8_000;
 
 /**
  * Converts one event to an answer that the host obeys. Never throws. If Lookfirst fails before a
- * change or a command, the answer is a denial; after a failure in any other event, the host
- * continues.
+ * change or a command, the answer is a denial, unless `onFailure` is `pass`. After a failure in any
+ * other event, the host continues.
  */
 export async function answerHook(call: HookCall, respond: Respond): Promise<HookAnswer> {
   const { host } = call;
@@ -71,7 +71,7 @@ function asDeclared({ host, declaredEvent }: HookCall, payload: JsonRecord): Jso
 /** The fields in which hosts name their events. */
 const NAME_FIELDS = ['hook_event_name', 'hookEventName', 'hook', 'event'];
 
-/** The host's own name for the event. */
+/** The host's own name for the event; empty if the payload names none. */
 function eventNameOf(payload: JsonRecord): string {
   return NAME_FIELDS.map((field) => payloadText(payload[field])).find((name) => name !== undefined) ?? '';
 }

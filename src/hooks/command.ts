@@ -40,8 +40,9 @@ export async function beforeCommand(scene: Scene, event: CommandEvent, run: RunT
     if (denial !== undefined) return denial;
     writes.push(...intents.map((intent) => (intent.kind === 'move' ? intent.destination : intent.path)));
   }
-  // This event arrived after the command had ended. If the gate registered the command now, it
-  // would record later changes by other programs as the command's work.
+  // If the call is recorded as unjudged, this event arrived after the command had ended. If the
+  // gate registered the command now, it would record later changes by other programs as the
+  // command's work.
   if (event.call !== undefined && (await scene.session.isUnjudged(event.call))) return { verdict: 'pass' };
   const layer = layerExpectation(scene, run);
   await scene.session.announceCommand(run.command, { call: callId(event), writes, layer });
@@ -103,8 +104,8 @@ async function intentsOf(scene: Scene, run: RunTouch, write: ShellWrite): Promis
 }
 
 /**
- * The change that a shell command makes when it overwrites a file. Without `content`, the command
- * line does not show the new text.
+ * The change that a shell command makes when it overwrites a file. `content` is undefined if the
+ * command line does not show the new text.
  */
 function overwrite(path: string, content: string | undefined): ForeignIntent {
   return content === undefined ? { kind: 'touch', path } : { kind: 'write', path, content };
@@ -133,8 +134,8 @@ export async function afterCommand(
 ): Promise<HookReply> {
   const { session } = scene;
   const change = await session.announcedAs(callId(event));
-  // The event reports only that the background command has started. The program `lookfirst-shell`,
-  // which runs the command, records its changes when it ends.
+  // For a background command, the event reports only its start. The program `lookfirst-shell`,
+  // which runs the command, records the command's changes when the command ends.
   if (change !== undefined && event.kind === 'after' && run.background === true && scene.shell === 'layered')
     return { verdict: 'pass' };
   if (change === undefined && !(await session.isSettled(callId(event)))) {

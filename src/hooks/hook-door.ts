@@ -36,19 +36,22 @@ export interface HookSettings {
 
 /**
  * Maximum number of open workspaces in the background process that answers hook calls. A developer
- * rarely works in more at a time.
+ * rarely works in more at a time. If there are more, the least recently used one is closed.
  */
 const MAX_OPEN = 16;
 
 interface OpenWorkspace {
-  /** The text of the policy file with which it was opened. */
+  /** The text of the policy file with which the workspace was opened. */
   readonly policyText: string | undefined;
-  /** The identity of the folder at each root when it was opened; undefined for a missing one. */
+  /**
+   * The identity of the folder at each root when the workspace was opened; undefined for a missing
+   * folder.
+   */
   readonly folders: readonly (string | undefined)[];
   readonly usable: Promise<UsableRoots>;
-  /** Number of calls that are being answered with it. */
+  /** Number of calls that are being answered with this workspace. */
   calls: number;
-  /** True if no new call may use it. It is closed after the last of its calls. */
+  /** True if no new call may use this workspace. It is closed after the last of its calls. */
   isRetired: boolean;
 }
 
@@ -143,7 +146,8 @@ export class HookDoor {
     const name = roots.join('\0');
     const known = this.#open.get(name);
     if (known !== undefined && isCurrent(known, found)) {
-      // Move the workspace to the end of the map, because the first one is closed first.
+      // Move the workspace to the end of the map: if too many are open, the first one in the map is
+      // closed.
       this.#open.delete(name);
       this.#open.set(name, known);
       return known;
@@ -190,9 +194,9 @@ async function suspend({ usable }: OpenWorkspace): Promise<void> {
 }
 
 /**
- * False if the policy file was changed, or if another folder is at a root, because the former one
- * was deleted and created again. If a folder is missing, the workspace stays open, so that the
- * session can end.
+ * False if the policy file was changed, or if a root is now another folder, for example because the
+ * former folder was deleted and created again. A missing folder does not count: the workspace stays
+ * open, so that the session can end.
  */
 function isCurrent(
   known: OpenWorkspace,

@@ -30,8 +30,9 @@ const IDENTITY =
   /\b(?:LOOKFIRST_(?:SESSION|OPERATOR)|CLAUDECODE|CLAUDE_CODE_SESSION_ID|CODEX_(?:SANDBOX|THREAD_ID)|CURSOR_AGENT|GEMINI_CLI|OPENCODE)\b|\benv\s+(?:-i\b|--ignore-environment\b|-\s)/;
 
 /**
- * The reason to deny a shell command that would switch the gate off; undefined if it would not.
- * This can be evaded: see LIMITS.md.
+ * The reason to deny a shell command that runs one of `OPERATOR_COMMANDS`, or that runs `undo` or
+ * `rewind` and also matches `IDENTITY`. Undefined for any other command. This check can be evaded:
+ * see LIMITS.md.
  */
 export function operatorRefusal(command: string): Refusal | undefined {
   for (const rest of ownCalls(command)) {
@@ -80,7 +81,7 @@ function forTheUser(command: string, reason: string): Refusal {
   };
 }
 
-/** Programs that change no files. */
+/** Programs that change no files, unless they get an option in `WRITING_OPTIONS`. */
 const READERS = new Set(
   'cat head tail less more ls ll stat file wc du grep egrep rg ag find jq diff cmp md5sum sha256sum echo printf cd pwd true false test [ read tree'.split(
     ' ',
@@ -107,9 +108,9 @@ const OWN_FILES = /\.local\/state\/lookfirst|lookfirst-(?:hook|shell|opencode)\b
 const ENDS_PROCESSES = /\b(?:kill|pkill|killall)\b.*(?:lookfirst|--resident)/;
 
 /**
- * The reason to deny a shell command that ends our process, or that may change our own files, the
- * policy file or our entries in a client's configuration. Undefined for any other command. This can
- * be evaded: see LIMITS.md.
+ * The reason to deny a shell command that ends our process, switches off the client's hooks, or may
+ * change our own files, the policy file or our entries in a client's configuration. Undefined for
+ * any other command. This check can be evaded: see LIMITS.md.
  */
 export async function tamperRefusal(scene: Scene, command: string): Promise<Refusal | undefined> {
   if (onlyReads(command)) return undefined;
@@ -134,7 +135,10 @@ function names(command: string, path: string): boolean {
   return false;
 }
 
-/** True for a client's file with our entries, and for a folder with such a file. */
+/**
+ * True for a client's configuration file that contains our entries, and for a client's folder with
+ * such a file.
+ */
 async function holdsOurEntries({ session }: Scene, path: string): Promise<boolean> {
   if (!CLIENT_FILES.test(path) && !CLIENT_FOLDERS.test(path)) return false;
   const found = await session.search('lookfirst', { path, mode: 'files' });
@@ -174,8 +178,9 @@ const CLIENT_FOLDERS = /(^|\/)\.(claude|codex|gemini|cursor|vscode)\/?$/;
 const CONFIGURATIONS = ['settings.json', 'settings.local.json', 'hooks.json', 'config.toml', 'mcp.json'];
 
 /**
- * The denial of a change to a file that only the user may change: a file with our entries, or a
- * file that makes other programs run commands.
+ * The refusal of a change to a file that only the user may change: a file of Lookfirst, a client's
+ * file with our entries, or a file that decides which programs run. Undefined if no intent changes
+ * such a file.
  */
 export async function guardRefusal(
   { session, cwd, policyFile }: Scene,

@@ -185,8 +185,9 @@ function readEvent({
 }
 
 /**
- * Handles a prompt of the user, which begins a turn. If other programs have changed files that the
- * session saw, one line of context names them.
+ * Handles a prompt of the user, which begins a turn. The context of the reply names the files that
+ * the session saw and that other programs have changed since. It also says if other sessions are at
+ * work.
  */
 async function promptSubmitted(
   scene: Scene,

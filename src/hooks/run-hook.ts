@@ -194,7 +194,7 @@ const OWN_VARIABLES = [
 
 /**
  * True if the resident process would give the same answer as this process, and the hook script has
- * not called it yet.
+ * not already called the resident process.
  */
 function isForResident({ env, platform }: HookProcess, { roots, session }: HookSettings): boolean {
   return (

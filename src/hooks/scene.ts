@@ -38,7 +38,8 @@ export interface Scene {
 
 /**
  * In each turn, at most this many calls read the transcript, to find out if the client has cut off
- * a part of the conversation. The first call is not enough: the client may write the prompt later.
+ * a part of the conversation. The first call is not enough: the client may write the new prompt to
+ * the transcript only after that call.
  */
 const MAX_FOLLOWED = 3;
 

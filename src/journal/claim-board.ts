@@ -8,15 +8,15 @@ import type { Store } from '../store/store.ts';
 
 interface ClaimBoardOptions {
   readonly store: Pick<Store, 'recent'>;
-  /** Lifetime, in milliseconds, of a claim that a session gets by changing a file. */
+  /** Lifetime of a claim in milliseconds. An explicit claim may have an end of its own instead. */
   readonly claimMs: number;
   now(): number;
 }
 
 /**
  * Tracks which session works on which file, by reading the journal. A session that changes a file
- * claims it. The claim ends with the session's next turn, by a release, or after `claimMs`. No call
- * waits for the store.
+ * claims it. The claim ends with the session's next turn, by a release, or after `claimMs`. All
+ * methods are synchronous.
  */
 export class ClaimBoard {
   readonly #options: ClaimBoardOptions;
@@ -24,7 +24,7 @@ export class ClaimBoard {
   /** Claims on files that a session has changed, by file key, then by session. */
   readonly #changed = new Map<string, Map<string, Claim>>();
   readonly #byHand = new Map<string, Claim>();
-  /** Sessions that have claimed a file since this board was opened. */
+  /** Sessions for which this board has read a claim in the journal, except those passed to `drop`. */
   readonly #claimants = new Set<string>();
   /**
    * The times at which sessions were last notified of claims, by session, then by file and turn
@@ -52,8 +52,8 @@ export class ClaimBoard {
   }
 
   /**
-   * A quick check that examines no claims. False if no other session has claimed anything since
-   * this board was opened, which is the usual case.
+   * A quick check that examines no claims. False if this board has read no claim of another session
+   * in the journal, which is the usual case. True even if those claims have ended.
    */
   hasOthers(session: string): boolean {
     this.#refresh();
@@ -106,8 +106,8 @@ export class ClaimBoard {
       for (const entry of entries) this.#take(entry);
       if (entries.length > 0) this.#dropEnded();
     } catch (error) {
-      // If the store fails, continue with the claims known so far: claims are only advice. The
-      // change itself is refused later, because it cannot be recorded.
+      // If the store fails, continue with the claims known so far: claims are only advice. If the
+      // session wants to change a file, that change is refused later: the store cannot record it.
       if (!(error instanceof Fault) || error.code !== 'STORE_FAILED') throw error;
     }
   }

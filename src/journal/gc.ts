@@ -24,8 +24,8 @@ const ENTRIES_STEP = 10_000;
 const IMAGES_STEP = 500;
 
 /**
- * Carries out a clean-up plan. First removes entries, then stored file contents ("images"). So an
- * interruption leaves no entry without its contents.
+ * Carries out a clean-up plan. First removes entries, then stored file contents ("images"), then
+ * sessions. In this order, an interruption leaves no entry without its contents.
  */
 export async function collectGarbage(
   { store, images }: GcStores,
@@ -110,7 +110,7 @@ export async function planGc({ store, images }: GcStores, limits: GcLimits, nowM
   const pending = imagesOfPending(await store.pending());
   const uses = await lastUses(store, pending);
   const sorted = await sortImages(images, { uses, seen: await imagesSeen(store), nowMs });
-  // If this user may not remove entries, nothing expires.
+  // If the database user has no right to remove entries, no entries expire.
   const { retentionMs, quotaBytes } = mayPrune === false ? { retentionMs: 0, quotaBytes: 0 } : limits;
   const expired = retentionMs === 0 ? 0 : await lastBefore(store, nowMs - retentionMs, head.seq);
   const room = quotaBytes === 0 ? Infinity : quotaBytes;
@@ -144,9 +144,10 @@ export async function planGc({ store, images }: GcStores, limits: GcLimits, nowM
 }
 
 /**
- * Maps hashes of stored file contents to numbers. Takes only 24 to 48 bytes per hash, because a
- * shared database has millions of contents. Hashes with the same first 52 bits share one number,
- * the largest, so a content may be kept longer than needed.
+ * Maps hashes of stored file contents to numbers, such as the newest entry that needs the content.
+ * Takes only 24 to 48 bytes per hash, because a shared database has millions of contents. Hashes
+ * with the same first 52 bits share the largest of their numbers, so a content may be kept longer
+ * than needed.
  */
 class NumberedImages {
   #keys = new Float64Array(1 << 10);
@@ -225,8 +226,8 @@ async function sortImages(
 }
 
 /**
- * Finds the first entry that is not older than `ms`, and returns the number before it. All later
- * entries stay, even if the clock was set back and their times are older.
+ * Finds the first entry whose time is `ms` or later, and returns the number before it; `headSeq` if
+ * there is none. All later entries stay, even if the clock was set back and their times are older.
  */
 async function lastBefore(store: Store, ms: number, headSeq: number): Promise<number> {
   const [first] = await store.entries({ sinceMs: ms, order: 'oldest', limit: 1 });
@@ -234,8 +235,8 @@ async function lastBefore(store: Store, ms: number, headSeq: number): Promise<nu
 }
 
 /**
- * Returns the number of the last entry to remove, so that the remaining file contents fit into
- * `room`. 0 if nothing must be removed.
+ * The number of the last entry to remove, so that the contents that later changes need fit into
+ * `room` bytes; 0 if they fit already. The newest change stays, even if its contents do not fit.
  */
 function cutForQuota(
   { used, fresh }: SortedImages,
@@ -266,7 +267,7 @@ function usageOf(images: readonly KeptImage[]): ImageUsage {
   return { count: images.length, bytes: sizeOf(images) };
 }
 
-/** The hashes of the file contents that an undo of the entry needs. */
+/** The hashes of the stored file contents that an undo or redo of the entry needs. */
 function imagesOf(entry: NewEntry): string[] {
   const sides = (entry.effects ?? []).flatMap(({ before, after }) => [before, after]);
   return sides.flatMap((side) => (side.kind === 'file' && side.kept ? [side.fingerprint.sha256] : []));
@@ -348,9 +349,9 @@ interface PurgeRequest {
 }
 
 /**
- * Removes all stored contents of a file, so that its changes can no longer be undone. Equal
- * contents of other files are removed with them, because equal bytes are stored once. Contents that
- * a pending change needs stay.
+ * Removes all stored contents of the files that `request.key` selects. Their changes can then no
+ * longer be undone. Equal contents of other files are removed too, because equal bytes are stored
+ * once. Contents that a pending change needs stay.
  */
 export async function purgeImages({ store, images }: GcStores, request: PurgeRequest): Promise<ImageUsage> {
   const hashes = await hashesOf(store, request.key);
@@ -367,7 +368,7 @@ export async function purgeImages({ store, images }: GcStores, request: PurgeReq
   return removed;
 }
 
-/** All known contents of the file: before or after a change, or shown to a session. */
+/** The hashes of all known contents of the purged files: before or after a change, or shown to a session. */
 async function hashesOf(store: Store, purged: string | undefined): Promise<ReadonlySet<string>> {
   const isPurged = (key = ''): boolean => (purged === undefined ? isSecretPath(key) : isWithin(key, purged));
   const hashes = new Set<string>();

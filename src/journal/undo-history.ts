@@ -95,8 +95,8 @@ export function idleKeys(entry: Entry): ReadonlySet<string> {
  * Selects the changes to undo in one workspace (`root`). With `key`, only that file's part of each
  * change is undone. The kinds are:
  * - `change`: the change with this id. If it is an undo, the changes that it undid are redone.
- * - `last`: the newest change still in effect, of one session if given. Undos are skipped, so that
- * a second undo reverts the change before.
+ * - `last`: the newest change still in effect, of one session if given. Undos are skipped, except
+ * rewinds, so that a second undo reverts the next older change.
  * - `all`: every change still in effect, of one session and since a time if given.
  * - `since`: everything that the given sessions did in `roots` after an entry. That includes undos,
  * so that files return to their state at that time.

@@ -29,7 +29,7 @@ function lived(all: readonly (readonly Parameters<SmallWorld['change']>[1][numbe
   return world;
 }
 
-/** Plans and executes an undo; undefined if there was nothing to do. */
+/** Plans and executes an undo. Returns the id of the undo; undefined if there was nothing to do. */
 function undo(world: SmallWorld, target: UndoTarget): string | undefined {
   const outcome = planUndo(world.entries, target);
   if (outcome.ok) return world.follow(outcome.plan, 's');
@@ -164,7 +164,10 @@ describe('after any random changes,', () => {
   });
 });
 
-/** Undoes one of the changes, or redoes it, if that is possible. */
+/**
+ * Undoes the change that `number` selects, if that is possible. If that change is itself an undo,
+ * this redoes the undone changes.
+ */
 function undoSome(world: SmallWorld, number: number): void {
   const change = world.entries[number % Math.max(1, world.entries.length)]?.change;
   if (change === undefined) return;

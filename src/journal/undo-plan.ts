@@ -208,9 +208,10 @@ function refuse(
 
 /**
  * All events in a workspace since the change that `startOf` finds, oldest first, all marked as
- * selected. Events in other roots are included if they are at selected paths. Reversing all events,
- * including undos, takes each folder back through all its earlier states. Undefined if one of the
- * events must stay, or if none is an undo.
+ * selected. Events in other roots are included if they are at selected paths. `withoutIdlePairs`
+ * leaves out events that cancel out. Reversing the others, including undos, takes each folder back
+ * through its earlier states. Undefined if `startOf` finds no change, if one of the events must
+ * stay, or if none is an undo.
  */
 function wholeCourse(
   history: UndoHistory,

@@ -130,8 +130,8 @@ class Whereabouts {
     let now = key;
     for (const { effect, folderTo } of this.#moves) {
       const to = folderTo?.key ?? '';
-      // The path is inside the destination of this move, which did not exist before the move. So
-      // the path has no current path.
+      // Before this move, nothing was at its destination. So a path inside the destination has no
+      // current path.
       if (isWithin(now, to)) return undefined;
       if (isWithin(now, effect.key)) now = to + now.slice(effect.key.length);
     }

@@ -27,7 +27,7 @@ const PROGRESS_STEP = 1000;
 /**
  * Checks the journal from its beginning (or from where a clean-up cut it) to its end. Detects
  * entries that were altered, removed, inserted or reordered. A writer with access to the database
- * could still forge all of it. Ignores entries written during the check.
+ * could still forge the whole journal. Ignores entries written during the check.
  */
 export async function verifyChain(store: Store, options: VerifyOptions = {}): Promise<ChainReport> {
   for (;;) {

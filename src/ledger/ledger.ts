@@ -267,7 +267,7 @@ export class Ledger {
     });
   }
 
-  /** All sightings with a fingerprint, as JSON text. */
+  /** All live sightings that have a fingerprint, as JSON text. */
   async exportJson(): Promise<string> {
     return exportSightings(this.session, await this.all());
   }
@@ -379,9 +379,9 @@ async function confirmed(sightings: readonly Sighting[], check: Check): Promise<
 const arrivals = new AsyncLocalStorage<number>();
 
 /**
- * Runs `work` so that `recall` returns only what was shown before the call arrived. If no other
- * call is being judged, `ledger.judged` holds the arrival time, which costs less than an
- * asynchronous context. Lookups outside this call then use the same time and may miss newer views.
+ * Runs `work`, which judges a call. Meanwhile `recall` returns only what was shown before that call
+ * arrived. If no other call is being judged, `ledger.judged` holds the arrival time, which costs
+ * less than an asynchronous context. Lookups outside `work` then use it too and may miss new views.
  */
 export function asOf<T>(ledger: Ledger, times: CallTimes | undefined, work: () => Promise<T>): Promise<T> {
   if (times === undefined) return work();

@@ -90,9 +90,9 @@ const MAX_KEPT = 1000;
 const FORGETTING: ReadonlySet<string> = new Set(['compacted', 'rewound', 'forgotten', 'expired']);
 
 /**
- * Sightings of whole files and folders that the session's own changes have replaced. If an undo
- * restores such a file, the old sighting counts again. Holds only sightings that this process
- * recorded, up to a limit; other files must be read again.
+ * Complete sightings (of a whole file or folder) that the session's own changes have replaced. If
+ * an undo restores what the session had seen, the old sighting counts again. Holds only the newest
+ * sightings that were replaced in this process; other restored files must be read again.
  */
 export class EarlierSightings {
   readonly #store: Store;
@@ -182,7 +182,7 @@ const MAX_FILES = 256;
  * unanswered.
  */
 const MAX_UNANSWERED = 10_000;
-/** Maximum number of views that are remembered for one file. */
+/** Maximum number of views that are remembered for one file. Beyond it, `leastNeeded` chooses one to drop. */
 const MAX_VIEWS = 8;
 
 /** The kinds of sighting that come from being shown a file, not from changing it. */
@@ -255,8 +255,8 @@ export class RecentViews {
 }
 
 /**
- * The index of the view to forget: an answered one. Avoids the oldest view if possible, because
- * that one holds the sighting from before all recent views.
+ * The index of the view to forget: an answered one, or the second if none is answered. Avoids the
+ * oldest view if possible, because that one holds the sighting from before all recent views.
  */
 function leastNeeded(views: readonly RecentView[]): number {
   const isAnswered = ({ by }: RecentView): boolean => by.answeredAt !== Number.POSITIVE_INFINITY;

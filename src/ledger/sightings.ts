@@ -20,7 +20,7 @@ import {
   showsAll,
 } from '../model/sighting.ts';
 
-/** Maximum number of earlier states that are remembered of one file. */
+/** Maximum number of earlier states that are remembered of one file. Older ones are forgotten. */
 const MAX_SEEN_BEFORE = 8;
 
 /** Maximum number of pages that are remembered of one file: with 2000 lines each, 400,000 lines. */

@@ -79,7 +79,7 @@ export class Questions {
     });
   }
 
-  /** Handles an answer of the client; ignores answers to other requests. */
+  /** Passes the client's answer to the open question with this id. Ignores an answer with any other id. */
   answered(id: unknown, result: unknown): void {
     this.#open.get(id)?.(approvalOf(result));
   }

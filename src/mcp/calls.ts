@@ -122,7 +122,7 @@ export class Calls {
     if (isRequestId(id)) this.#running.get(id)?.cancel(new Error(reason));
   }
 
-  /** Takes the client's answer to a request of ours; answers to other requests are ignored. */
+  /** Passes the client's answer to the open question with this id. Ignores an answer with any other id. */
   answered(id: unknown, result: unknown): void {
     this.#questions.answered(id, result);
   }

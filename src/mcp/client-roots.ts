@@ -28,7 +28,7 @@ export class ClientRoots {
     this.#options = options;
   }
 
-  /** True after the client has answered, or is known to have no roots. */
+  /** True after the client has answered, or after a call of `none`. */
   get isKnown(): boolean {
     return this.#roots !== undefined;
   }
@@ -39,8 +39,8 @@ export class ClientRoots {
   }
 
   /**
-   * Resolves when the client has answered the open request for its roots; undefined if no request
-   * is open.
+   * Resolves when the client has answered the open request for its roots, or after `ANSWER_MS`.
+   * Undefined if no request is open.
    */
   get pending(): Promise<void> | undefined {
     return this.#pending;
@@ -59,8 +59,8 @@ export class ClientRoots {
   }
 
   /**
-   * Stops waiting for the client's roots. Uses the roots that it named earlier, or else the default
-   * roots.
+   * Stops waiting for the client's roots. Uses the roots that the client named earlier, or else
+   * those in `fallback`.
    */
   none(): void {
     this.#settle(this.#roots ?? this.#options.fallback);

@@ -43,7 +43,7 @@ const METHODS: readonly string[] = ['POST', 'GET', 'DELETE'];
  */
 const ANSWER_TYPES: readonly string[] = ['application/json', 'text/event-stream'];
 const MAX_BODY_BYTES = 64 << 20;
-/** Time limit for a client to send one request. */
+/** If a client takes longer to send one request, the server closes the connection. */
 const REQUEST_MS = 60_000;
 
 export interface HttpOptions {
@@ -59,7 +59,7 @@ export interface HttpOptions {
    * checks Host and Origin before it calls the viewer.
    */
   readonly other?: RequestListener;
-  /** The largest request body; default 64 MiB. */
+  /** The largest request body that is accepted; larger ones are rejected. Default 64 MiB. */
   readonly maxBodyBytes?: number;
   /** Time limit for a client to send one request before its connection is closed; default 60 s. */
   readonly requestMs?: number;
@@ -90,7 +90,7 @@ type Address =
 interface SessionLimits {
   /** A session without open requests is dropped after this time. */
   readonly idleMs: number;
-  /** At this limit, a new session replaces the one idle the longest. */
+  /** At this limit, a new session replaces the one idle the longest, or is rejected if none is idle. */
   readonly maxSessions: number;
   /** The current time in milliseconds. Only differences between two values are used. */
   readonly now: () => number;
@@ -139,7 +139,7 @@ export async function listenHttp(options: HttpOptions): Promise<HttpServer> {
   };
   const server = createServer(limits, (req, res) => {
     endpoint.serve(req, res).catch((error: unknown) => {
-      // The client has disconnected in the middle of its request.
+      // Ignore the error if the client has disconnected in the middle of its request.
       if (req.destroyed && !req.complete) return;
       options.log(`${req.method} ${MCP_PATH} failed: ${String(error)}`);
       if (!res.headersSent)
@@ -157,7 +157,7 @@ class Endpoint {
   readonly #hostOk = localhostHostValidation();
   readonly #originOk = localhostOriginValidation();
   readonly #held = new HeldCalls(inputRead);
-  /** The request that is being served. Stored here, because the SDK does not pass it on. */
+  /** Arrival time and response of the request being served. The SDK does not pass them to the tools. */
   readonly #arrivals = new AsyncLocalStorage<Arrival>();
   readonly #sessions: HttpSessions;
   readonly #modern: ReturnType<typeof createMcpHandler>;
@@ -294,7 +294,7 @@ function inSession(body: unknown, session: string | undefined): unknown {
 
 /**
  * Applies the session events (a compaction, a new turn) in messages other than tool calls, because
- * the SDK ignores them. Returns the rejection of a malformed event.
+ * the SDK does not report these events. Returns the rejection if an event is malformed.
  */
 async function reportEvents(
   body: unknown,
@@ -339,7 +339,7 @@ class HttpSessions {
     return this.#sessions.has(id);
   }
 
-  /** Serves a request that names an existing session. */
+  /** Serves a request that names a session. Rejects it if there is no such session. */
   async resume(id: string, exchange: Exchange): Promise<void> {
     const session = this.#sessions.get(id);
     if (session === undefined) rejectRequest(exchange.res, NOT_FOUND);

@@ -90,8 +90,9 @@ export function sdkServer(host: ToolHost, era: Era, options: SdkServerOptions): 
 }
 
 /**
- * Records the time at which an answer is about to be sent. A cancelled call gets no answer, and a
- * client that has disconnected receives none, so what the answer shows does not count as seen.
+ * Records the time at which an answer is about to be sent. Records none if the call was cancelled
+ * or the client has disconnected: the client then gets no answer, so what the answer shows does not
+ * count as seen.
  */
 async function beforeAnswer(times: CallTimes, isLost: () => boolean): Promise<void> {
   // Before taking the time, read the input that has already arrived. The client sent it before it

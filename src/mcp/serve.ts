@@ -42,8 +42,8 @@ export interface ServeOptions {
 }
 
 /**
- * The workspace is opened after this time even if the client has not listed the tools, so that the
- * client's first call need not wait for it.
+ * The workspace is opened at the latest this long after the start, even if the client has not
+ * listed the tools. Then the first call need not wait for the opening.
  */
 const OPEN_AT_LATEST_MS = 250;
 

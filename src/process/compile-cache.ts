@@ -97,8 +97,8 @@ const MAX_AGE_MS = 30 * 24 * 3_600_000;
 const LONG_S = 5;
 const NOTABLY = 1.1;
 /**
- * Multiple of bytes at which the code of each source begins in the cache file. V8 would copy code
- * that begins elsewhere.
+ * The code of each source begins in the cache file at a multiple of this number of bytes. V8 would
+ * copy code that begins elsewhere.
  */
 const ALIGNMENT = 8;
 

@@ -85,7 +85,10 @@ async function beginIndex(
   });
 }
 
-/** Creates an empty index: in the repository around the folder, or in `repository`, which is created if missing. */
+/**
+ * Creates an empty index file at `index` with git. Git uses the repository around the folder, or
+ * `repository`, which is created if missing.
+ */
 async function emptyIndex(
   root: string,
   index: string,
@@ -203,12 +206,15 @@ export function dropSnapshot({ index }: Pick<TreeSnapshot, 'index'>): void {
 }
 
 /**
- * An older snapshot counts as expired. The changes of a command are recorded within minutes, so no
- * command still needs it.
+ * A snapshot older than this counts as expired. The changes of a command are recorded within
+ * minutes, so no command still needs it.
  */
 const MAX_SNAPSHOT_AGE_MS = 24 * 3_600_000;
 
-/** Snapshots that no command needs any more, because the process that took them was killed. */
+/**
+ * The paths of snapshots that are older than `MAX_SNAPSHOT_AGE_MS`. The process that took them was
+ * killed before it could remove them.
+ */
 export function expiredSnapshots(home: string, nowMs: number): readonly string[] {
   const folder = join(home, 'snapshots');
   if (!existsSync(folder)) return [];

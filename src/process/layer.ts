@@ -256,8 +256,8 @@ function removeFolder(folder: string): void {
 }
 
 /**
- * The ids of layers whose process died while it ran their command. An id is returned only once,
- * because its owner link is then removed.
+ * The ids of layers whose process died while it ran their command. Removes the owner links of these
+ * layers, so that each id is returned only once.
  */
 export function abandonedLayers(home: string, isAlive: (owner: string) => boolean): readonly string[] {
   return namesIn(join(home, 'layers')).filter((id) => {

@@ -34,8 +34,8 @@ const OVERLAY_MAGIC = 0x794c7630;
 const TIMEOUT_MS = 20_000;
 
 /**
- * Builds a sandbox over a temporary folder and lets a command create, change and remove files in
- * it. Then reads the writes that the sandbox collected.
+ * Tests whether commands can run here. Builds a sandbox over a temporary folder, lets a command
+ * create, change and remove files in it, and reads the writes that the sandbox collected.
  */
 export async function probe(options: ProbeOptions): Promise<Probe> {
   if (options.platform !== 'linux') {

@@ -90,11 +90,14 @@ export interface CommandRun {
 
 /** Delay between the end of the last command and the removal of discarded layers. */
 const TIDY_MS = 1000;
-/** The longest time for the first snapshot of a watched work tree. */
+/** If the first snapshot of a watched work tree takes longer than this, it is given up. */
 const WARM_UP_MS = 120_000;
 const LATE: Unavailable = { unavailable: 'the first comparison of the work tree is not finished yet' };
 
-/** Matches the variables that a confined command gets. All others may hold a token. */
+/**
+ * Matches the variables that every confined command gets. Any other may hold a token, so the policy
+ * must name it.
+ */
 const PASSED = /^(PATH|HOME|USER|LOGNAME|SHELL|LANG|LANGUAGE|LC_[A-Z]+|TERM|COLORTERM|NO_COLOR|TZ|CI)$/;
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -112,7 +115,10 @@ export interface ExpiredWork {
 export class Processes {
   readonly #options: ProcessesOptions;
   #probe: Promise<Probe> | undefined;
-  /** Watched work trees by root; undefined: none are watched. */
+  /**
+   * Watched work trees by root. Undefined before `keepWarm` and after `close`: then no work tree is
+   * watched.
+   */
   #warm: Map<string, WarmTree> | undefined;
   /** The first snapshots that are being taken now, by the root of their work tree. */
   readonly #warming = new Map<string, Promise<TreeSnapshot | Unavailable>>();
@@ -217,9 +223,9 @@ export class Processes {
   }
 
   /**
-   * The first snapshot of a work tree, which is watched from then on. If the caller's deadline
-   * passes, the snapshot continues in the background. Otherwise no command in a slow work tree
-   * would ever get one.
+   * Takes the first snapshot of a work tree. If the tree is large, it is watched from then on. If
+   * the caller's deadline passes, the snapshot continues in the background. Otherwise no command in
+   * a slow work tree would ever get a snapshot.
    */
   async #firstSnapshot(root: string, name: string, signal: AbortSignal): Promise<TreeSnapshot | Unavailable> {
     const earlier = this.#warming.get(root);
@@ -354,8 +360,8 @@ export function probeAt(homes: readonly string[], options: Omit<ProcessesOptions
 }
 
 /**
- * The environment of a confined command: the variables that match `PASSED`, and those that the
- * policy names.
+ * The environment of a confined command: the variables that match `PASSED`, those that the policy
+ * names, and `TMPDIR`.
  */
 function confinedEnvironment(env: Environment, named: readonly string[]): Environment {
   const passed = Object.entries(env).filter(([name]) => PASSED.test(name) || named.includes(name));

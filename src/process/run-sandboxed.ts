@@ -29,7 +29,7 @@ interface SandboxOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** The value of `COMMAND_VARIABLE` in the environment of the command's processes. */
   readonly id?: string;
-  /** Undefined means no limit. */
+  /** The command is killed after this time. Undefined means no limit. */
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   /**
@@ -53,14 +53,15 @@ type SandboxRun = Omit<SandboxPlan, 'layer' | 'locale'> & {
  */
 const MOUNT = 'm';
 const START = '.';
-/** Interval at which ending a command is retried. */
+/** Interval at which Lookfirst tries again to kill the processes of a command that must end. */
 const END_AGAIN_MS = 500;
 /** The maximum length of error text kept from bubblewrap and mount, which report a failure in one line. */
 const MAX_REASON_CHARS = 2000;
 
 /**
- * Runs a plan to its end. When this resolves, no process of the command is left that could write to
- * its layer: they all live in a namespace that ends with its first process.
+ * Runs a plan until its command has ended. When the promise resolves, no process of the command is
+ * left that could write to the layer: all of them live in one namespace, which ends with its first
+ * process.
  */
 export async function runSandboxed(
   tools: SandboxTools,
@@ -115,7 +116,8 @@ export async function runSandboxed(
     begin(start, layer.make, perl);
     const code = await Promise.race([done, closed(child)]);
     if (why !== undefined) return { kind: 'ended', why };
-    // A signal ended the sandbox, so the command may have done only a part of its work.
+    // If a signal ended the sandbox, the command may have done only a part of its work, so it
+    // counts as cancelled.
     if (code === null) return { kind: 'ended', why: 'cancelled' };
     // Without an exit code in the status, the sandbox failed before it started the command.
     if (!/exit-code|^done /m.test(status)) return { kind: 'not-started', reason: reasonOf(reason, code) };

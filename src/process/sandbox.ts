@@ -134,7 +134,7 @@ export function bubblewrapArgv(tools: SandboxTools, plan: SandboxPlan): readonly
 /**
  * The words before a confined command that give it an empty keyring. Otherwise it would inherit a
  * keyring of the kernel, which may hold passwords and tickets. Needs Perl, because no other usual
- * program can make a keyring.
+ * program can make a keyring. Without Perl, the list is empty.
  */
 function withoutKeys({ perl }: SandboxTools, profile: Profile): readonly string[] {
   if (profile.kind === 'undo' || perl === undefined) return [];

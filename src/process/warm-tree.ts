@@ -40,7 +40,7 @@ const MODE_AT = 24;
 const HASH_AT = 40;
 const NAME_AT = 62;
 const HASH_BYTES = 20;
-/** The extension of an index whose other entries are in another file. */
+/** The name of the extension that marks a split index, which has its other entries in another file. */
 const SPLIT_INDEX = 'link';
 
 type Tracked = ReturnType<typeof trackedAs>;

@@ -41,19 +41,19 @@ export class Aftermath {
     this.#wire = wire;
   }
 
-  /** True if the answer to this call must be processed. */
+  /** True if the proxy must record the answer to this call. Any other answer is only forwarded. */
   awaits({ meaning }: ProxyCall): boolean {
     return changes(meaning) || isWorthNoting(meaning);
   }
 
-  /** True if the client must not get the answer before it is processed. */
+  /** True if the client must not get the answer before the proxy has recorded it or added text to it. */
   holds({ meaning, leftOut }: ProxyCall): boolean {
     if (leftOut.size > 0) return true;
     if (this.#options.receipts && reads(meaning)) return true;
     return changes(meaning) || !showsItself(meaning);
   }
 
-  /** Processes an answer. Returns undefined if it was sent at once and is recorded later. */
+  /** Sends and records an answer. Returns undefined if it was sent at once and will be recorded later. */
   of(call: ProxyCall, received: Received): Promise<void> | undefined {
     const { meaning } = call;
     if (changes(meaning)) return this.#changed(call, received.line);
@@ -134,7 +134,7 @@ export class Aftermath {
     else this.#send(call, received.line);
   }
 
-  /** Sends an answer. If the client does not get it, what it shows does not count as seen. */
+  /** Sends an answer. If the client does not get it, the lines in it do not count as seen. */
   #send(call: ProxyCall, line: Buffer): void {
     if (this.#wire.toClient(line)) call.times.answeredAt = performance.now();
   }

@@ -131,8 +131,8 @@ const LOOK_MS = 60_000;
 const MAX_CLIENTS = 64;
 
 /**
- * Serves clients if the server is a command. Starts one server process for each client with a
- * session, and one for all other clients.
+ * Serves clients if the server behind the gate is a command. Starts one process of the command for
+ * each client with a session, and one for all other clients.
  */
 class ProcessEndpoint implements Endpoint {
   readonly #options: ProcessEndpointOptions;
@@ -253,8 +253,8 @@ interface Post {
 }
 
 /**
- * Adds the session name from the URL path `/mcp/NAME` to a message. Clients without a session share
- * one connection to the server, so the connection alone does not identify the session.
+ * Adds the session name from the URL path `/mcp/NAME` to a message. Clients of MCP revision
+ * 2026-07-28 share one connection to the server, so the connection does not identify the session.
  */
 function inSessionOf(req: IncomingMessage, post: Post): Post {
   const named = namedIn(req);
@@ -281,8 +281,9 @@ interface OpenPost {
 /**
  * One client of an MCP revision with sessions. It has its own server process, so that ids and
  * tokens need no translation. An answer or progress message goes to the request that it belongs to.
- * A request from the server goes to the newest open request. Other messages go to the client's
- * event stream (see `listen`) or, if there is none, to the newest open request.
+ * A request from the server goes to the newest open request, or else to the client's event stream
+ * (see `listen`). Any other message goes to the event stream, or else to the newest open request.
+ * With neither, a message waits for the event stream.
  */
 class LegacyClient {
   readonly id: string;

@@ -184,7 +184,7 @@ class RelayedPost {
     await this.#pump.idle();
     await this.#sent;
     await this.#pump.close();
-    // Nothing was forwarded, because the message concerned only the gate. Answer 202 (accepted).
+    // If nothing was forwarded, the message concerned only the gate. Answer 202 (accepted).
     if (!res.headersSent && this.#exchange === undefined) res.statusCode = 202;
     if (!res.writableEnded) res.end();
   }
@@ -195,7 +195,7 @@ class RelayedPost {
     if (this.#exchange === undefined) this.#options.res.end();
   }
 
-  /** Aborts the exchange after the client has disconnected. */
+  /** Called when the client has disconnected or the proxy ends. Aborts the exchange. */
   async close(): Promise<void> {
     this.#exchange?.abort();
     await this.#pump.close();

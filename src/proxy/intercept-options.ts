@@ -29,7 +29,7 @@ export interface InterceptOptions {
   /** The session of a request, by its `_meta`. */
   session(meta: JsonRecord): ForeignSession | Promise<ForeignSession>;
   readonly catalogue: Catalogue;
-  /** The wording of refusals. */
+  /** The preset whose sentences refusals use. */
   readonly wording: PresetName;
   readonly unknownTools: UnknownTools;
   /** The typographic quotes that are straightened in forwarded texts. */
@@ -150,7 +150,7 @@ export interface GateOptions {
    * `_meta` must give the same session.
    */
   readonly session: ForeignSession | ((meta: JsonRecord) => ForeignSession | Promise<ForeignSession>);
-  /** The wording of refusals; default `default`. */
+  /** The preset whose sentences refusals use; default `default`. */
   readonly wording?: PresetName;
   /** The user's own descriptions of servers, tried before the built-in ones. */
   readonly tables?: readonly ServerTable[];
@@ -174,7 +174,7 @@ export interface GateOptions {
 
 type Choice = (meta: JsonRecord) => ForeignSession | Promise<ForeignSession>;
 
-/** The maximum number of sessions in the cache of `remembered`. */
+/** The maximum number of sessions in the cache of `remembered`; beyond it the oldest is removed. */
 const KEPT = 100;
 
 /** Completes the caller's options with defaults and with the state that all connections share. */

@@ -114,7 +114,7 @@ export class Intercept {
     }
   }
 
-  /** Handles a cancellation. A call that was not forwarded yet is dropped. */
+  /** Drops a cancelled call that was not forwarded yet. The outcome of a forwarded one counts as unknown. */
   cancelled(key: string): void {
     const call = this.#calls.get(key);
     if (call === undefined) return;
@@ -176,7 +176,8 @@ export class Intercept {
   }
 
   /**
-   * Waits until the call may use its files. Reserves the call's place in the queue synchronously.
+   * Waits until the call may use its files, or returns the reason why it may not. Reserves the
+   * call's place in the queue synchronously.
    */
   async #admit(call: ProxyCall): Promise<Refusal | undefined> {
     this.#arriving++;
@@ -196,7 +197,7 @@ export class Intercept {
     return refusal;
   }
 
-  /** Finds the call's session and files, and queues for them. */
+  /** Finds the call's session and files, and joins the queues of the files. Or returns a refusal. */
   async #arrive(
     call: ProxyCall,
   ): Promise<{ readonly refusal?: Refusal | undefined; readonly turn?: Promise<() => void> }> {
@@ -236,7 +237,7 @@ export class Intercept {
       await this.#settleUnsent(call);
       return this.#refuse(call, movedRefusal(call));
     }
-    // The call was cancelled while it was judged, so do not forward it.
+    // If the call was cancelled while it was judged, do not forward it.
     if (call.stage === 'over') {
       await this.#settleUnsent(call);
       return this.#finish(call);
@@ -310,8 +311,8 @@ function locate(
 }
 
 /**
- * Finds the files of a call. Removes a refused file from the call's list of files to read, if there
- * is such a list. Otherwise returns the refusal.
+ * Finds the files of a call. Removes refused files from the call's list of files to read. Returns a
+ * refusal if there is no such list, or if no file would be left.
  */
 async function locateAll(call: ProxyCall, session: ForeignSession): Promise<Refusal | undefined> {
   const { meaning } = call;

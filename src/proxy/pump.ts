@@ -109,12 +109,12 @@ export class Pump {
     else if (!message.forwarded) this.#ends.toClient(message.line);
   }
 
-  /** True if an answer is awaited. */
+  /** True if the gate waits for an answer of the server. */
   get listens(): boolean {
     return this.#waiting.size > 0;
   }
 
-  /** True if an awaited answer must not reach the client before it is processed. */
+  /** True if the client must not get an awaited answer before the gate has recorded or changed it. */
   get holds(): boolean {
     return this.#holding > 0;
   }

@@ -29,9 +29,9 @@ interface Open {
   readonly modern: boolean;
 }
 
-/** Time that open requests may continue after the client has disconnected. */
+/** Time that open requests may continue after the client has disconnected; then they are aborted. */
 const FAREWELL_MS = 10_000;
-/** Time that the request to end the server's session may take. */
+/** Time that the request to end the server's session may take; then it is aborted. */
 const GOODBYE_MS = 1_000;
 
 interface ServerStreamOptions {
@@ -223,7 +223,8 @@ export class HttpUpstream implements Upstream {
   }
 
   /**
-   * Cancels a call by aborting its request, as MCP revision 2026-07-28 requires. Returns false for earlier revisions.
+   * Cancels a call by aborting its request, as MCP revision 2026-07-28 requires. Returns false if
+   * no open call of this revision has the id.
    */
   #aborted(message: JsonRecord): boolean {
     const open = this.#open.get(idKey(paramsOf(message)['requestId']) ?? '');

@@ -35,7 +35,10 @@ export function stdioOptions(
   };
 }
 
-/** Time that a server with unanswered requests may continue after the end of its input. */
+/**
+ * After the end of its input, a server with unanswered requests gets this much time before the
+ * first signal.
+ */
 const BUSY_LIMIT_MS = 10_000;
 const LADDER: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGKILL'];
 

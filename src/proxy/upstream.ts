@@ -44,6 +44,6 @@ export interface UpstreamChoice {
   readonly headers?: Readonly<Record<string, string>>;
   readonly cwd?: string;
   readonly env?: NodeJS.ProcessEnv;
-  /** Time for the server to end by itself; default 1 s. */
+  /** Time for the server to end by itself before it gets a signal; default 1 s. */
   readonly graceMs?: number;
 }

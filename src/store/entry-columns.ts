@@ -30,7 +30,7 @@ interface EntryRow {
   readonly hash: string;
 }
 
-/** The values of one row, in the order of {@link EntryRow}. The entry must be in canonical order. */
+/** The values of one row, in the order of {@link EntryRow}. The entry's keys must be sorted. */
 export function entryValues(entry: NewEntry, { seq, hash }: ChainLink): (string | number | null)[] {
   const { atMs, kind, session, root, path, change, ...rest } = entry;
   return [

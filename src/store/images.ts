@@ -175,8 +175,8 @@ export interface TreeFile {
 export type Kept = 'linked' | 'copied' | 'shared';
 
 /**
- * `intact`: the file holds the original bytes. `appended`: it begins with them. `changed`: it does
- * not. `missing`: there is no file.
+ * `intact`: the file holds the original bytes. `appended`: it begins with them and is longer.
+ * `changed`: it does not begin with them. `missing`: there is no file.
  */
 export type ImageHealth = 'intact' | 'appended' | 'changed' | 'missing';
 

@@ -17,7 +17,7 @@ import type {
 
 /** Notes of reads are collected for this time before they are written in one transaction. */
 const WITHIN_MS = 10;
-/** Maximum number of waiting notes of reads. Writing more at once would delay all other work. */
+/** When this many notes of reads wait, they are written. Writing more at once would delay all other work. */
 const AT_MOST = 128;
 
 interface LateNotesOptions {
@@ -325,7 +325,10 @@ export class LateNotes implements Store {
     }
   }
 
-  /** Adds a journal entry: a read could not be noted. Its file then counts as unread. */
+  /**
+   * Adds a journal entry that says which read could not be recorded. If the rejected note is a
+   * sighting, its file then counts as unread.
+   */
   async #leaveOut({ sightings: [seen], entries: [entry] }: Notes, { message }: Fault): Promise<void> {
     const { session = '', atMs = 0 } = entry ?? { ...seen, atMs: seen?.sighting.atMs };
     const what =

@@ -12,7 +12,8 @@ const KEY_BYTES = 32;
 const SHOWN_DIGITS = 12;
 
 /**
- * Maximum number of cached revisions. The cache saves 5 to 20 µs for each repeated read of a file.
+ * Maximum number of cached revisions; a full cache is cleared. The cache saves 5 to 20 µs for each
+ * repeated read of a file.
  */
 const MAX_KEPT = 1000;
 

@@ -34,9 +34,10 @@ export interface Store {
   /** Writes all of `writes` or nothing. Numbers the entries and chains them by their hashes. */
   record(writes: Writes): Promise<void>;
   /**
-   * Records what a session was shown, without waiting. Queries of this store include the notes at
-   * once; other processes see them within milliseconds. If the process dies before that, the notes
-   * are lost. Returns undefined if there is nothing to wait for.
+   * Records what a session was shown, usually without waiting until it is stored. Queries of this
+   * store include the notes at once; other processes see them within milliseconds. If the process
+   * dies before that, the notes are lost. Returns a promise if the caller must wait, for example
+   * because too many notes are not stored yet; otherwise undefined.
    */
   note(notes: Notes): Promise<void> | undefined;
   /** Matching entries, newest first unless `order` differs. */
@@ -137,8 +138,8 @@ export interface StoreState {
    */
   readonly head: ChainLink;
   /**
-   * The newest entry according to a file outside the store, or undefined if there is none. It may be older than `head`.
-   * If it is newer, entries were lost or removed.
+   * The newest entry according to a file outside the store; undefined if there is no such file. The
+   * witness may be older than `head`. If it is newer, entries were lost or removed.
    */
   readonly witness: ChainLink | undefined;
   /** Size on disk; 0 for a store in memory. */
@@ -160,8 +161,8 @@ export interface Writes {
    */
   readonly ifPending?: string;
   /**
-   * Write nothing and fail with the reason `outdated` if the session has changed since this basis,
-   * or if a change in progress concerns a key of the basis.
+   * Write nothing and fail with the reason `outdated` if the session's version in the store is not
+   * the version of this basis, or if a change in progress concerns a key of the basis.
    */
   readonly basis?: Basis;
   readonly sightings?: readonly { readonly session: string; readonly sighting: Sighting }[];

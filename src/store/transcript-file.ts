@@ -122,8 +122,8 @@ const MAX_DEPTH = 5;
 
 /**
  * The transcripts that this user's clients have stored, by client, then by path. Of Claude Code's
- * transcripts, lists only those of projects that contain `root` or are inside it. Skips unreadable
- * folders.
+ * transcripts, lists only those of projects that may contain `root` or be inside it, judged by
+ * their folder names. Skips unreadable folders.
  */
 export function findTranscripts({ home, env }: Places, root: string): readonly FoundTranscript[] {
   const claude = join(env['CLAUDE_CONFIG_DIR'] || join(home, '.claude'), 'projects');

@@ -156,8 +156,8 @@ export async function readJson(
 }
 
 /**
- * Maximum depth of nesting, more than any tool needs. Validation and printing are recursive, and deeper values would
- * overflow the stack.
+ * Maximum depth of nesting in a JSON body, more than any tool needs. A deeper body is rejected,
+ * because validation and printing are recursive and would overflow the stack.
  */
 const MAX_DEPTH = 200;
 
@@ -171,8 +171,8 @@ function isDeep(value: unknown): boolean {
 }
 
 /**
- * The token in `LOOKFIRST_TOKEN`, if it is set. It must be printable ASCII, because a header
- * carries no other characters unchanged.
+ * The token in `LOOKFIRST_TOKEN`; undefined if it is not set. Throws a Fault for a token that is
+ * not printable ASCII, because a header carries no other characters unchanged.
  */
 export function givenToken(env: Readonly<Record<string, string | undefined>>): string | undefined {
   const token = env['LOOKFIRST_TOKEN'] || undefined;

@@ -9,7 +9,10 @@ let places: Scratch;
 let root: string;
 let home: string;
 
-/** Runs a command. Sets `LOOKFIRST_STORE`, so that hook calls start no background process. */
+/**
+ * Runs `lookfirst` with these arguments. Sets `LOOKFIRST_STORE`, so that hook calls start no
+ * background process.
+ */
 function run(args: readonly string[], input = ''): Promise<Ran> {
   const env = { LOOKFIRST_STORE: `sqlite:${join(home, 'lookfirst.db')}` };
   return lookfirst(places, args, { env, input });

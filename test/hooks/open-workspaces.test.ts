@@ -9,7 +9,10 @@ import { type Scratch, scratch } from '../support/tree.ts';
 let places: Scratch;
 let door: HookDoor;
 
-/** Sends one event to a process that answers many calls. `roots`: the workspace of the event. */
+/**
+ * Sends one event to `door`, which answers many calls like a resident process. `roots`: the
+ * workspace of the event.
+ */
 function send(roots: readonly string[], event: Partial<HookEvent> & object): Promise<HookReply> {
   const [cwd = '/'] = roots;
   const settings = { host: HOOK_HOSTS.generic, cwd, roots: [], state: {} };

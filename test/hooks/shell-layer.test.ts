@@ -20,8 +20,8 @@ interface Ended {
 }
 
 /**
- * Environment variables for a hook. `LOOKFIRST_STORE` gives it a store of its own, so that it works
- * without a background process.
+ * Environment variables for a hook. Because `LOOKFIRST_STORE` names a store, the hook works without
+ * a background process.
  */
 function around(): Record<string, string> {
   const store = `sqlite:${join(places.home, 'lookfirst.db')}`;
@@ -50,7 +50,7 @@ function start(
   });
 }
 
-/** Sends one event of Claude Code to the program, without a background process. */
+/** Sends one event of Claude Code to `lookfirst hook`, without a background process. */
 async function send(hook_event_name: string, more: object): Promise<Record<string, string>> {
   const payload = { session_id: 's', cwd: places.root, prompt_id: 'turn-1', hook_event_name, ...more };
   const env = { ...around(), CLAUDE_CODE_SHELL_PREFIX: shell, CLAUDE_PROJECT_DIR: places.root };

@@ -36,7 +36,7 @@ async function hostOfOneFile() {
   return { host, path };
 }
 
-/** The server over a pair of streams. */
+/** Starts the MCP server over a pair of streams, and connects a client to it. */
 async function serve() {
   const { host, path } = await hostOfOneFile();
   const [input, output] = [new PassThrough(), new PassThrough()];
@@ -153,7 +153,7 @@ describe('a call that arrived before an answer', () => {
   });
 });
 
-/** Sends two calls over HTTP in one moment, each on a connection that is already open. */
+/** Sends calls over HTTP at the same moment, each on a connection that is already open. */
 async function overHttp(server: { readonly port: number }, ...calls: readonly [string, object][]) {
   const sockets = calls.map(() => connect(server.port, '127.0.0.1'));
   await Promise.all(sockets.map((socket) => once(socket, 'connect')));

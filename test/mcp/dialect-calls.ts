@@ -69,7 +69,7 @@ export interface Opened {
   readonly dialect: Dialect;
   call(call: Call): Promise<{ text: string; code: string | undefined }>;
   put(file: string, content: string | Uint8Array): void;
-  /** Lets time pass. */
+  /** Moves the session's clock forward. */
   later(ms: number): void;
   readonly say: Spelling;
 }

@@ -42,8 +42,8 @@ function serverProcess(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
 }
 
 /**
- * Starts the server on a port that was free a moment ago, because the server cannot choose one.
- * Tries again if the port is taken by then.
+ * Starts the official server `everything` on a port that was free a moment ago, because that server
+ * cannot choose a free port itself. Tries again if the port is taken by then.
  */
 async function everythingServer(
   tries = 5,

@@ -39,8 +39,8 @@ function oddServer(): string {
 }
 
 /**
- * Starts the proxy in front of the official server, which may use our root and the other folder.
- * The server resolves relative paths in the other folder.
+ * Starts the proxy in front of a server. By default, this is the official server, which may use our
+ * root and the other folder, and resolves relative paths in the other folder.
  */
 async function astray(
   launch: (places: { root: string; other: string }) => Partial<ProxyOptions> = ({ root, other }) => ({

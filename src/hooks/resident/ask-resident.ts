@@ -87,7 +87,10 @@ const START_MS = 10_000;
  */
 const STARTING = 'starting';
 
-/** Starts a resident process, unless another caller is doing so. `start` returns the process id. */
+/**
+ * Starts a resident process by calling `start`, unless another caller is doing so. `start` returns
+ * the process id.
+ */
 export function startOnce({ folder }: ResidentPlace, start: () => number | undefined): void {
   const path = join(folder, STARTING);
   makeStateSubfolder(folder);
@@ -154,7 +157,10 @@ interface Message {
   readonly timeoutMs: number;
 }
 
-/** The whole answer, or undefined if none came in time. */
+/**
+ * Sends a message and returns the whole answer. Undefined if no answer came in time, or if the
+ * request failed.
+ */
 function send(
   pointer: string,
   { path, headers, body, timeoutMs }: Message,

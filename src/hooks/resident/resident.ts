@@ -24,7 +24,7 @@ interface ResidentOptions {
    */
   readonly program: string;
   readonly idleMs: number;
-  /** The interval at which the resident process checks that no other one has replaced it. */
+  /** The interval at which the resident process checks whether it must end; see `runResident`. */
   readonly checkMs: number;
   answer(call: ResidentCall): Promise<HookAnswer>;
 }
@@ -43,9 +43,9 @@ export interface ResidentCall {
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
 /**
- * Answers hook calls over a Unix socket. Ends when no calls come, when another process replaces it,
- * or when the program file changes. Returns immediately if another resident process of the same
- * program is alive. Changes the working directory of the process.
+ * Answers hook calls over a Unix socket. Ends when no call has come for `idleMs`, when another
+ * process replaces this one, or when the program file changes. Returns immediately if another
+ * resident process of the same program is alive. Changes the working directory of the process.
  */
 export async function runResident(options: ResidentOptions): Promise<'yielded' | 'ended'> {
   const { place, program } = options;
@@ -229,8 +229,8 @@ function removeIfThere(path: string): void {
 }
 
 /**
- * Resolves when the resident was idle for long, when another resident replaced it, or when its
- * program file changed.
+ * Resolves when the resident has been idle for `idleMs`, when another resident has replaced it, or
+ * when its program file has changed.
  */
 function untilOver(
   { place, program, idleMs, checkMs }: ResidentOptions,

@@ -39,7 +39,7 @@ const PRINT = fingerprintOf(OLD);
 interface Setting {
   readonly images: Images;
   readonly root: string;
-  /** A workspace file with the old bytes. */
+  /** A workspace file with the content `OLD`. */
   readonly file: string;
   /** Path at which the bytes of `file` are stored. */
   readonly image: string;
@@ -133,7 +133,7 @@ describe('a retained inode', () => {
     async (way) => {
       const { images, file, image, root } = setting();
       await images.adopt(file, PRINT);
-      // Overwrite the stored copy with other bytes of the same length.
+      // Overwrite the stored file with other bytes of the same length.
       writeFileSync(image, LATE);
       writeFileSync(join(root, 'again'), OLD);
       if (way === 'keepBytes') await images.keepBytes(Buffer.from(OLD), PRINT);
@@ -160,7 +160,7 @@ describe('a retained inode', () => {
 });
 
 describe('of several inodes with the same bytes', () => {
-  /** Stores `count` equal files. A program that has the first one open writes `text` at `at`. */
+  /** Stores `count` equal files. A program that has the first one open then writes `text` at offset `at`. */
   async function afterLateWrite(count: number, text: string, at: number): Promise<Setting> {
     const t = setting();
     const late = openSync(t.file, 'r+');

@@ -302,7 +302,7 @@ export class FileImages implements Images {
     return isCopy(this.#folder.image(fingerprint.sha256), fingerprint) || this.#holds(fingerprint);
   }
 
-  /** True if the bytes are stored intact. Sets aside a stored file that a program has changed. */
+  /** True if the bytes are stored, perhaps with more after them. Sets aside a file that lost them. */
   async #holds(fingerprint: Fingerprint): Promise<boolean> {
     const image = this.#folder.image(fingerprint.sha256);
     // A compressed file that is being removed does not count, because it may be deleted now.

@@ -44,12 +44,12 @@ const UNLINKABLE: ReadonlySet<string | undefined> = new Set([
 ]);
 
 /**
- * A file's bytes are compared at most this many milliseconds before it moves to the images (stored
- * files). So if the last write was longer than that before the move, the file still holds the
- * compared bytes. Files in `KeptTrees` are compared again before they become images.
+ * A file's bytes are compared with its fingerprint at most this many milliseconds before the file
+ * moves to the images (stored files). So if the last write was longer than that before the move,
+ * the bytes still match. Files in `KeptTrees` are compared again before they become images.
  */
 const MOMENT_MS = 2000;
-/** Maximum number of synced files to remember. Each takes about 200 bytes. */
+/** Maximum number of synced files to remember; beyond it, all are forgotten. Each takes about 200 bytes. */
 const MAX_DURABLE = 10_000;
 /**
  * Maximum number of twins (other files with the same bytes) per stored file and process. A new twin replaces the

@@ -19,9 +19,9 @@ import {
 import { packedFile } from './packed.ts';
 
 /**
- * Moves changed images (stored old contents of files) to separate names. A program can change an
- * image if it opened the file before the file was replaced. Yields an image again in a later call if
- * the caller stops at it, for example because it could not record it.
+ * Moves changed images (stored old contents of files) to separate names, and yields them. A program
+ * can change an image if it opened the file before the file was replaced. If the caller stops at an
+ * image, for example because it could not record the change, a later call yields that image again.
  */
 export async function* setAsideLate(
   folder: ImageFolder,

@@ -87,7 +87,7 @@ export class KeptTrees {
     removeIfThere(this.#listOf(folder));
   }
 
-  /** A file with these bytes, preferably one that no program has written to. */
+  /** A file that is listed with this hash, preferably one that no program has written to since. */
   find(sha256: string): TreeImage | undefined {
     const known = firstOf(this.#known.values(), sha256);
     return known === undefined && this.#isReadAgain() ? firstOf(this.#known.values(), sha256) : known;

@@ -13,7 +13,7 @@ const BEAT_MS = 5000;
  */
 const SAFE_MS = 20_000;
 
-/** The number of a lease. No number is used twice. */
+/** A lock number (`slot`) that a lease covers, and the number of the lease, which is never used twice. */
 export interface Fence {
   readonly slot: number;
   readonly fence: number;

@@ -5,7 +5,7 @@ import type { Row } from './driver.ts';
 import { CHAIN_IDLE_MS } from './record-writer.ts';
 import { dayOf } from './schema.ts';
 
-/** Number of entries pruned per transaction. */
+/** Maximum number of entries that one transaction deletes as rows. Tables of whole days are dropped too. */
 const PRUNE_STEP = 20_000;
 
 /** The journal's hash chains, its size, and whether this database user may delete entries. */

@@ -171,7 +171,7 @@ function placesOf({
   });
 }
 
-/** Adds a name to the set and returns it. If the set has the name already, adds a number to it. */
+/** Adds a name to the set and returns it. If the set has the name already, the name gets a number first. */
 function addedTo(names: Set<string>, wanted: string): string {
   let name = wanted;
   for (let n = 2; names.has(name); n++) name = `${wanted}+${n}`;

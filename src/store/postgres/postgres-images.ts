@@ -105,8 +105,8 @@ export class PostgresImages implements Images {
   }
 
   /**
-   * Sends the bytes to the database, unless they were sent with the announced change. Then stores
-   * the file on this machine.
+   * Sends the bytes to the database, unless the database already has them or they must stay on this
+   * machine. Then stores the file on this machine.
    */
   async adopt(fromPath: string, fingerprint: Fingerprint, how: Adoption = {}): Promise<Kept> {
     const { sha256 } = fingerprint;

@@ -139,7 +139,10 @@ export class PostgresStore implements Store {
     this.#makeRoomForTomorrow();
   }
 
-  /** Calls the server function and returns the number of the last entry. */
+  /**
+   * Calls the server function `lf_record`. Returns the number of the record's last entry in the
+   * hash chain: 0 if there is none, -1 if the server ignored the record.
+   */
   async #send(record: string, images: AnnouncedImages['shared']): Promise<number> {
     const s = this.#s;
     if (images.length === 0) {
@@ -245,8 +248,8 @@ export class PostgresStore implements Store {
     if (this.#closed) return;
     clearInterval(this.#poll);
     // Withdraw changes whose announcement the server never confirmed, and mark this hash chain as
-    // ended. Ignore failures: other processes will withdraw the changes, and the mark only informs
-    // users.
+    // ended. Ignore failures: other processes will withdraw the changes, and a clean-up removes an
+    // unmarked chain too, but later.
     if (this.#writer.hasAbandoned()) await this.record({}).catch(() => undefined);
     if (this.#writer.acknowledged > 0)
       await this.#db.query(`select ${this.#s}.lf_close($1)`, [this.chain]).catch(() => undefined);

@@ -100,8 +100,9 @@ export class RecordWriter {
   }
 
   /**
-   * True if this process has abandoned the change and the server has not withdrawn it yet. Without
-   * an id: true if there is any such change.
+   * True if this process, or another one with the same state folder, has abandoned the change, and
+   * the server has not confirmed its withdrawal yet. Without an id: true if there is any such
+   * change.
    */
   hasAbandoned(change?: string): boolean {
     return change === undefined ? this.#abandoned.all.length > 0 : this.#abandoned.has(change);
@@ -173,7 +174,7 @@ export class RecordWriter {
     return { writes, text: JSON.stringify(record), renewsOwner, summarised, withdrawn };
   }
 
-  /** Adds the conditions that the server checks before it writes anything. */
+  /** Adds the conditions that the server checks. If one of them is not met, the server writes nothing. */
   #addConditions(record: Record<string, unknown>, writes: Writes): void {
     const { ifPending, basis } = writes;
     const fences = this.#fencesFor(writes);

@@ -148,7 +148,7 @@ export class SeenCache {
 
   /**
    * Marks the sessions that still have these versions as checked. Drops the other sessions, because
-   * another process has written for them.
+   * another process may have written for them.
    */
   keepOnly(versions: ReadonlyMap<string, number>): void {
     const now = performance.now();

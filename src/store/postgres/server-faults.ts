@@ -102,7 +102,7 @@ const WORDS: Readonly<Record<string, { readonly reason: string; readonly text: s
   [READ_ONLY]: { reason: 'read-only', text: 'the fleet store is read-only: connect to its primary server' },
 };
 
-/** Errors without a code: of the driver, and of the server before it accepts a connection. */
+/** Errors that are recognised by their messages: they occur while a connection is being opened. */
 const MESSAGES: readonly (readonly [RegExp, { readonly reason: string; readonly text: string }])[] = [
   [
     /client password must be a (?:non-empty )?string/,

@@ -45,7 +45,7 @@ export function entriesQuery(
   return { sql: `${select}${where} order by seq ${order} limit ?`, values };
 }
 
-/** Kinds of entries for which the database has an index of its own. */
+/** Kinds of entries with an index of their own that `addKinds` lets SQLite use. */
 const OWN_INDEX: ReadonlySet<string> = new Set([
   'change',
   'refusal',

@@ -13,14 +13,15 @@ const SELECT_RECENT =
   `${SELECT_ENTRY} where seq > ? and kind in (${KINDS}) ` +
   "and (kind <> 'change' or at_ms >= ?) order by seq";
 /**
- * Selects all claims (reservations of files by a session) up to an entry number. `SELECT_RECENT`
- * selects the newer entries.
+ * Selects all entries about explicit claims, up to an entry number. `SELECT_RECENT` selects the
+ * newer entries.
  */
 const SELECT_CLAIMS = `${SELECT_ENTRY} where kind = 'claim' and seq <= ? order by seq`;
 
 /**
- * `MAX_OWN`: maximum number of entries that `RecentRows` keeps in memory. `MAX_EFFECTS`: maximum
- * number of effects of each entry. A command's entry may have megabytes of effects.
+ * `RecentRows` keeps at most `MAX_OWN` entries in memory, each with at most `MAX_EFFECTS` effects:
+ * a command's entry may have megabytes of effects. Beyond these limits, it drops all entries from
+ * memory and queries the database.
  */
 const [MAX_OWN, MAX_EFFECTS] = [64, 100];
 

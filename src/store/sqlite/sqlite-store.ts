@@ -178,8 +178,8 @@ class SqliteStore implements Store {
     const { announce, settle } = writes;
     const appended = this.#write(writes);
     if (settle !== undefined) this.#db.noteInPlace('always');
-    // For an announced change, remember the log's size only if none is remembered yet: the record
-    // that settles the change remembers it again.
+    // For an announced change, remember the size of the write-ahead log only if no size is
+    // remembered yet: the record that settles the change remembers the size again.
     else if (announce !== undefined) this.#db.noteInPlace('first');
     if (appended === 'not pending') return;
     this.#pending.recorded(writes);

@@ -65,8 +65,8 @@ export class Users {
   }
 
   /**
-   * Takes the exclusive lock. The caller must have released its shared lock: otherwise two waiting
-   * users would block each other.
+   * Takes the exclusive lock. Returns false if another user still has a lock after `ALONE_MS`. The
+   * caller must have released its shared lock: otherwise two waiting users would block each other.
    */
   async #isAlone(): Promise<boolean> {
     for (let waited = 0; !this.#lock.tryAcquire(DATABASE, 'alone'); waited += STEP_MS) {

@@ -200,7 +200,7 @@ export function leaveOut(call: ProxyCall, list: string, leftOut: ReadonlyMap<str
   if (left.length === 0) return false;
   const touches = meaning.touches.filter((touch) => pathsOfTouch(touch).every((path) => !leftOut.has(path)));
   const params = { ...paramsOf(message), arguments: { ...call.args, [list]: left } };
-  call.line = Buffer.from(`${JSON.stringify({ ...message, params })}\n`);
+  call.line = Buffer.from(JSON.stringify({ ...message, params }));
   call.meaning = { ...meaning, touches };
   call.leftOut = leftOut;
   return true;

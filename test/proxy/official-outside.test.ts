@@ -96,6 +96,19 @@ describe('the official server with a wider root than the gate', () => {
       expect((await client.call('write_file', { path, content: 'x\n' })).ok).toBe(true);
   });
 
+  it('sends the rest of such a call as one line', async () => {
+    const base = scratch();
+    const [root, log] = [join(base, 'inside'), join(base, 'log')];
+    mkdirSync(root);
+    writeFileSync(join(root, 'a.txt'), 'a\n');
+    const args = ['-c', `tee ${log} | ${process.execPath} ${OFFICIAL} ${base}`];
+    const { client } = await official(root, { command: 'sh', args });
+    await client.call('read_multiple_files', { paths: [join(root, 'a.txt'), log] });
+    const lines = read(log).split('\n');
+    expect(lines.at(-2)).toContain('read_multiple_files');
+    expect(lines.slice(0, -1)).not.toContain('');
+  });
+
   it('resolves relative paths from the root, as the server does', async () => {
     const root = scratch();
     writeFileSync(join(root, 'a.txt'), 'old\n');

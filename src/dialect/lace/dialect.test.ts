@@ -109,10 +109,19 @@ describe('ripgrep_search', () => {
       'Found 3 matches:\n\na:\n 9\tx\n10\txx\n\nb:\n1\tx\n',
     );
     expect(laceSearchText('x', { mode: 'lines', hits: [], truncated: true, matches: 0 })).toBe(
-      'No matches found for pattern: x in what could be searched',
+      'No matches found for pattern: x in the part that was searched',
     );
     expect(laceSearchText('x', { mode: 'lines', hits: [], truncated: false, matches: 0 })).toBe(
       'No matches found for pattern: x',
+    );
+  });
+
+  it('says if files could not be searched, which more results would not change', () => {
+    const hits = [{ path: 'a', line: 9, text: 'x' }];
+    const part = { mode: 'lines', hits, truncated: true, matches: 1 } as const;
+    expect(laceSearchText('x', part)).toContain('Use maxResults parameter');
+    expect(laceSearchText('x', { ...part, unreadable: true })).toBe(
+      'Found 1 match:\n\nSome files or folders could not be searched.\n\na:\n9\tx\n',
     );
   });
 });
@@ -147,7 +156,13 @@ describe('file_find', () => {
     const part = { ...result, cut };
     expect(laceFindText(query, part, W)).toMatch(/\n\nSome folders could not be searched\./);
     expect(laceFindText({ ...query, pattern: '*.go' }, part, W)).toBe(
-      'No files found matching pattern: *.go in what could be searched',
+      'No files found matching pattern: *.go in the part that was searched',
+    );
+  });
+
+  it('says if not everything was searched, also if there are more results than it shows', () => {
+    expect(laceFindText({ ...query, maxResults: 1 }, { ...result, cut: undefined }, W)).toMatch(
+      /\n\nResults limited to 1\. .*\n\nSome folders could not be searched\./,
     );
   });
 
@@ -180,7 +195,14 @@ describe('file_list', () => {
     { path: 'src/deep', kind: 'directory' },
     { path: 'src/deep/c.ts', kind: 'file', sizeBytes: 4 },
   ];
-  const options = { name: 'root', includeHidden: false, depth: 3, summaryThreshold: 50, maxResults: 50 };
+  const options = {
+    name: 'root',
+    includeHidden: false,
+    depth: 3,
+    summaryThreshold: 50,
+    maxResults: 50,
+    isCut: false,
+  };
 
   it('draws a tree, folders first, and only counts generated folders', () => {
     expect(treeText(entries, options)).toBe(
@@ -209,6 +231,17 @@ describe('file_list', () => {
     expect(treeText(entries, { ...options, maxResults: 2 })).toMatch(/\n\nResults limited to 2\./);
     expect(treeText(entries, { ...options, summaryThreshold: 1 })).toContain('src/ (2 files; 1 dirs)');
     expect(treeText([], options)).toBe('No files found');
+  });
+
+  it.each<[string, ListedEntry[]]>([
+    ['some entries', entries],
+    ['nothing', []],
+  ])('that shows %s says if the listing is not complete', (_what, listed) => {
+    const asked = call('file_list', { path: 'root' });
+    if (asked.kind !== 'list') throw new Error(asked.kind);
+    const result = { path: 'root', entries: listed, cut: undefined, complete: false, more: false };
+    expect(asked.render(result, W)).toMatch(/\n\nSome entries could not be listed\./);
+    expect(asked.render({ ...result, cut: 0 }, W)).not.toContain('could not be listed');
   });
 });
 

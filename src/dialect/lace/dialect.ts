@@ -159,7 +159,7 @@ const fileList = tool({
       // If `recursive`, also list levels that are not shown, because the label of a summarised
       // folder counts everything below it.
       operation: { path, as: 'entries', limit: MAX_ENTRIES, depth: recursive ? 32 : 1 },
-      render: (result) => treeText(result.entries, tree),
+      render: ({ entries, cut }) => treeText(entries, { ...tree, isCut: cut !== 0 }),
     };
   },
 });

@@ -34,7 +34,7 @@ export function laceFindText(query: FindQuery, result: ListResult, context: Rend
   // file matches.
   const isCut = result.cut !== 0;
   if (found.length === 0)
-    return `No files found matching pattern: ${query.pattern}${isCut ? ' in what could be searched' : ''}`;
+    return `No files found matching pattern: ${query.pattern}${isCut ? ' in the part that was searched' : ''}`;
   const folder = query.path === '.' ? '' : `${query.path.replace(/\/+$/, '')}/`;
   const rows = found.slice(0, query.maxResults).map(({ path, kind, sizeBytes, mtimeMs }) => {
     const name = pathText(`${folder}${path}`);
@@ -44,17 +44,18 @@ export function laceFindText(query: FindQuery, result: ListResult, context: Rend
   });
   if (found.length > query.maxResults)
     rows.push(`\nResults limited to ${query.maxResults}. Use maxResults parameter to see more.`);
-  else if (isCut) rows.push('\nSome folders could not be searched. Name a folder to search in.');
+  if (isCut) rows.push('\nSome folders could not be searched. Name a folder to search in.');
   return rows.join('\n');
 }
 
 /** The text for a search in files: matches grouped by file, with numbered lines. */
 export function laceSearchText(pattern: string, result: SearchResult): string {
   if (result.hits.length === 0)
-    return `No matches found for pattern: ${pattern}${result.truncated ? ' in what could be searched' : ''}`;
+    return `No matches found for pattern: ${pattern}${result.truncated ? ' in the part that was searched' : ''}`;
   const { matches } = result;
   const rows = [`Found ${countOf(matches, 'match')}:\n`];
-  if (result.truncated) rows.push('Results limited. Use maxResults parameter to see more.\n');
+  if (result.unreadable === true) rows.push('Some files or folders could not be searched.\n');
+  else if (result.truncated) rows.push('Results limited. Use maxResults parameter to see more.\n');
   for (const [path, hits] of byFile(result)) {
     const width = String(hits.at(-1)?.line ?? 1).length;
     rows.push(
@@ -99,6 +100,8 @@ interface TreeOptions {
   readonly depth: number;
   readonly summaryThreshold: number;
   readonly maxResults: number;
+  /** True if the listing does not have all entries. */
+  readonly isCut: boolean;
 }
 
 interface Node {
@@ -117,9 +120,10 @@ export function treeText(entries: readonly ListedEntry[], options: TreeOptions):
   const budget = { left: options.maxResults, cut: false };
   const matches = options.pattern === undefined ? () => true : wildcardMatcher(options.pattern);
   const rows = childRows(root, { options, matches, budget, depth: 1, indent: '' });
-  if (rows.length === 0) return 'No files found';
+  const tree = rows.length === 0 ? 'No files found' : [`${root.name}/`, ...rows].join('\n');
   const limited = `\n\nResults limited to ${options.maxResults}. Use maxResults parameter to see more.`;
-  return [`${root.name}/`, ...rows].join('\n') + (budget.cut ? limited : '');
+  const missing = '\n\nSome entries could not be listed. Name a folder to list.';
+  return tree + (budget.cut ? limited : '') + (options.isCut ? missing : '');
 }
 
 function treeOf(name: string, entries: readonly ListedEntry[]): Node {

@@ -115,7 +115,8 @@ describe('nearest for text that only looks equal', () => {
   it('says that a byte order mark is not part of the text', () => {
     expect(nearest('first line\nsecond\n', '\ufefffirst line')).toEqual({
       shown: '1: first line',
-      difference: 'without the byte order mark U+FEFF, which is not part of the text',
+      difference:
+        "the text to replace begins with a byte order mark (U+FEFF), which is not part of the file's text",
       anchor: 'first line',
     });
   });

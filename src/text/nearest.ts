@@ -81,7 +81,8 @@ function lookAlikesOf(anchor: string): { readonly anchor: string; readonly diffe
   return [
     {
       anchor: anchor.replace(/^\ufeff/, ''),
-      difference: 'without the byte order mark U+FEFF, which is not part of the text',
+      difference:
+        "the text to replace begins with a byte order mark (U+FEFF), which is not part of the file's text",
     },
     { anchor: anchor.normalize('NFC'), difference: `${accents} composed (NFC)` },
     { anchor: anchor.normalize('NFD'), difference: `${accents} decomposed (NFD)` },

@@ -75,7 +75,9 @@ function sectionsOf(lines: readonly string[]): Section[] | string {
 
 function changeOf({ kind, path, lines }: Section): FileIntent | string {
   if (kind === 'Delete')
-    return lines.length === 0 ? { kind: 'delete', path, only: 'file' } : 'a deletion has no lines';
+    return lines.length === 0
+      ? { kind: 'delete', path, only: 'file' }
+      : 'no lines may follow "*** Delete File"';
   if (kind === 'Add') {
     const added = lines.map(hunkLine);
     if (added.some((line) => line?.sign !== '+')) return 'every line of a new file begins with +';
@@ -97,7 +99,7 @@ function updateOf(path: string, lines: readonly string[]): FileIntent | string {
   if (hunks.length === 1 && only?.lines.every(({ sign }) => sign === '+') === true)
     return { kind: 'insert', path, content: contentOf(only.lines), ...moveTo };
   if (hunks.some((hunk) => hunk.lines.every(({ sign }) => sign === '+')))
-    return 'a hunk with only added lines appends, and must be the only hunk';
+    return 'each of several hunks needs at least one unchanged or removed line';
   return { kind: 'edit', path, edits: hunks.map(asEdit), ...moveTo };
 }
 

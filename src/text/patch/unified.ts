@@ -20,7 +20,7 @@ const UNSUPPORTED: readonly [RegExp, string][] = [
   [/^@@@ /, 'a combined diff'],
   [/^(?:new|deleted) file mode 120000|^(?:old|new) mode 120000/, 'a symbolic link'],
   [/^(?:new|deleted) file mode 160000/, 'a submodule'],
-  [/^(?:old|new|new file) mode (?!100(?:644|755)$)/, 'such a change of permissions'],
+  [/^(?:old|new|new file) mode (?!100(?:644|755)$)/, 'a file mode other than 100644 and 100755'],
 ];
 
 /** Parses a unified diff as written by `git diff` and `diff -u`. Wrong line counts make the whole patch invalid. */
@@ -73,7 +73,7 @@ function filesOf(lines: readonly string[]): PatchedFile[] | string {
     if (problem !== undefined) return problem;
   }
   const short = files.some(({ hunks }) => hunks.some(({ oldLeft, newLeft }) => oldLeft + newLeft > 0));
-  return short ? 'a hunk has fewer lines than it says' : files;
+  return short ? 'a hunk has fewer lines than its @@ row says' : files;
 }
 
 function takeRow(files: PatchedFile[], line: string): string | undefined {
@@ -106,7 +106,7 @@ function takeHeader(file: PatchedFile | undefined, line: string): string | undef
   else if (line.startsWith('rename to ') && file !== undefined) file.renamed.to = unquoted(line.slice(10));
   else if (line.startsWith('@@')) return takeHunk(file, line);
   else if (/^[-+ ]/.test(line) && file !== undefined && file.hunks.length > 0)
-    return 'a hunk has more lines than it says';
+    return 'a hunk has more lines than its @@ row says';
   return undefined;
 }
 
@@ -118,8 +118,10 @@ function takeMode(file: PatchedFile, line: string): void {
 
 function takeHunk(file: PatchedFile | undefined, line: string): string | undefined {
   const [, from, oldCount = '1', , newCount = '1'] = HUNK.exec(line) ?? [];
-  if (from === undefined) return `not the head of a hunk: ${line.slice(0, 80)}`;
-  if (file?.after === undefined || file.before === undefined) return 'a hunk comes before any file';
+  if (from === undefined)
+    return `a hunk begins with "@@ -LINE,COUNT +LINE,COUNT @@", not with: ${line.slice(0, 80)}`;
+  if (file?.after === undefined || file.before === undefined)
+    return 'a hunk comes before the --- and +++ rows of its file';
   file.hunks.push({
     from: Number(from),
     lines: [],
@@ -135,11 +137,11 @@ function takeHunkLine(hunk: UnifiedHunk, line: string): string | undefined {
   if (line === NO_NEWLINE) return void markUnended(hunk);
   if (/^[-+]Subproject commit /.test(line)) return 'a submodule is not supported';
   const parsed = hunkLine(line);
-  if (parsed === undefined) return 'a hunk has fewer lines than it says';
+  if (parsed === undefined) return 'a hunk has fewer lines than its @@ row says';
   const { sign } = parsed;
   if (sign !== '+') hunk.oldLeft -= 1;
   if (sign !== '-') hunk.newLeft -= 1;
-  if (hunk.oldLeft < 0 || hunk.newLeft < 0) return 'a hunk has more lines than it says';
+  if (hunk.oldLeft < 0 || hunk.newLeft < 0) return 'a hunk has more lines than its @@ row says';
   hunk.lines.push(parsed);
   return undefined;
 }
@@ -210,13 +212,14 @@ function patchedChange(file: PatchedFile): FileIntent | string {
   if (before === undefined || after === undefined) return NO_ROWS;
   if (after === '/dev/null') return { kind: 'delete', path: before, only: 'file' };
   if (before === '/dev/null') return newFile(file, after);
-  if (before !== after) return `${before} and ${after} are two names: a rename needs its "rename from" rows`;
-  if (hunks.length === 0) return `${after}: no hunk`;
+  if (before !== after)
+    return `the --- and +++ rows name different files (${before}, ${after}); a rename needs "rename from" and "rename to" rows`;
+  if (hunks.length === 0) return `${after} has no hunk`;
   const edits = editsOf(file, after);
   return typeof edits === 'string' ? edits : { kind: 'edit', path: after, edits, ...executableOf(file) };
 }
 
-const NO_ROWS = 'a file without --- and +++ rows';
+const NO_ROWS = 'a file has no --- and +++ rows';
 
 /** The change of a file about which git wrote only header rows: an empty file, or a change of mode. */
 function withoutHunks(file: PatchedFile, path: string): FileIntent | string {
@@ -248,5 +251,7 @@ function editsOf({ hunks }: PatchedFile, path: string): Edit[] | string {
     for (const { sign } of hunk.lines) moved += sign === '+' ? 1 : sign === '-' ? -1 : 0;
     return edit;
   });
-  return edits.some(({ oldString }) => oldString === '') ? `${path}: a hunk needs lines around it` : edits;
+  return edits.some(({ oldString }) => oldString === '')
+    ? `${path}: a hunk needs at least one unchanged or removed line`
+    : edits;
 }

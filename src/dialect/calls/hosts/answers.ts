@@ -69,7 +69,8 @@ const CONTEXT = /^<untrusted_context>\n([\s\S]*?)\n<\/untrusted_context>$/;
 
 /**
  * Reads an answer of Gemini CLI: `{llmContent, returnDisplay, error}`. Gemini CLI wraps content of
- * other programs in `<untrusted_context>` lines, which are removed here. A failed command also gets
+ * other programs in `<untrusted_context>` lines. They are removed from the texts of MCP servers and
+ * from `output`; nothing compares the other wrapped texts exactly. A failed command also gets
  * `ok: true` and keeps its output: hooks compare the output with the files, so the exit code does
  * not matter.
  */

@@ -125,7 +125,7 @@ const SANDBOX_TOOLS: readonly Tool[] = [
         },
         head_limit: {
           type: 'number',
-          description: 'How many lines to return; 0 or absent: the default bound.',
+          description: 'How many lines to return; 0 or absent: the default limit.',
         },
       },
       ['pattern'],

@@ -78,6 +78,6 @@ describe('the next step of a refused undo_change', () => {
     t.put('d/other.txt', 'other\n');
     const { text, code } = await t.call(['undo_change', {}]);
     expect(code).toBeUndefined();
-    expect(text).toContain('kept, because it is not empty, d');
+    expect(text).toContain('kept d, because it is not empty');
   });
 });

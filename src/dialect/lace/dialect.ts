@@ -42,7 +42,7 @@ const fileRead = tool({
   name: 'file_read',
   title: 'Read a file',
   description:
-    'Read a file with line numbers. Up to 64 KB at once; of larger files ask for ranges of up to 2000 lines with startLine and endLine.',
+    'Read a file with line numbers. Up to 64 KB at once; read larger files in ranges of up to 2000 lines, with startLine and endLine.',
   inputSchema: objectOf(
     {
       path: FILE,

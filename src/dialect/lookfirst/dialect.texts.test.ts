@@ -135,10 +135,34 @@ describe('a change', () => {
   });
 
   it('in a dry run shows what it would do', () => {
-    const results = [{ ...CHANGE, diff: '-a\n+b' }];
-    const text = applyText([{ kind: 'write', path: 'a.txt', content: '' }], { dryRun: true, results }, W);
-    expect(text).toMatch(/^dry run, nothing was changed; 1 file would be:\n/);
-    expect(text).toContain('-a\n+b');
+    const changes = [
+      { kind: 'write', path: 'a.txt', content: '' },
+      { kind: 'write', path: 'n.txt', content: '' },
+      { kind: 'edit', path: 'e.txt', edits: [], moveTo: 'f.txt' },
+      { kind: 'delete', path: 'b.txt' },
+      { kind: 'move', source: 'c.txt', destination: 'd.txt' },
+      { kind: 'write', path: 'same.txt', content: '' },
+    ] as const;
+    const { revision: _, change: __, ...would } = CHANGE;
+    const results = [
+      { ...would, diff: '-a\n+b' },
+      { ...would, path: 'n.txt', created: true },
+      { ...would, path: 'f.txt', replaced: 2 },
+      { ...would, path: 'b.txt' },
+      { ...would, path: 'd.txt' },
+      { ...would, path: 'same.txt', changed: false },
+    ];
+    expect(applyText(changes, { dryRun: true, results }, W)).toBe(
+      [
+        'dry run, nothing was changed; this would change 6 files:',
+        '- would change a.txt\n-a\n+b',
+        '- would create n.txt',
+        '- would replace 2 occurrence(s) in f.txt, moved from e.txt',
+        '- would delete b.txt',
+        '- would move c.txt to d.txt',
+        '- would not change same.txt',
+      ].join('\n'),
+    );
   });
 
   it('of many files names the first 50 and counts the others', () => {
@@ -153,9 +177,10 @@ describe('a change', () => {
       { path: 'a', did: 'restored' },
       { path: 'b', did: 'removed' },
       { path: 'c', did: 'recreated' },
+      { path: 'd', did: 'kept' },
     ] as const;
     expect(undoText({ change: 'c2', undid: ['c1'], files })).toBe(
-      'undid change c1:\n- restored a\n- removed b\n- brought back c\n[change c2, which can be undone too]',
+      'undid change c1:\n- restored a\n- removed b\n- brought back c\n- kept d, because it is not empty\n[change c2, which can be undone too]',
     );
   });
 });

@@ -36,7 +36,7 @@ const CHANGING_TOOLS: readonly Tool[] = [
     title: 'Write a file',
     description:
       'Create a file, or replace all of an existing one. An existing file must have been read in full and be unchanged since, ' +
-      'or be proven with expected_revision. Missing folders are created. To change a part, use edit_file.',
+      'or expected_revision must match it. Missing folders are created. To change a part, use edit_file.',
     inputSchema: objectOf(
       {
         path: PATH,
@@ -57,7 +57,7 @@ const CHANGING_TOOLS: readonly Tool[] = [
     title: 'Edit a file',
     description:
       'Replace old_string by new_string in a file that was read. old_string must be in the file exactly once, or set replace_all. ' +
-      'If the file changed elsewhere since, the edit is made all the same and the change is shown.',
+      'If the file changed elsewhere since, the edit is still made, and the answer shows that other change.',
     inputSchema: objectOf(
       {
         path: PATH,
@@ -315,12 +315,12 @@ export function applyText(
   context: RenderContext,
 ): string {
   const rows = result.results.map((one, index) => {
-    const row = `- ${rowFor(changes[index], one)}`;
+    const row = `- ${rowFor(changes[index], one, result.dryRun)}`;
     const diff = result.dryRun && one.diff !== undefined && one.diff !== '' ? [one.diff] : [];
     return [row, ...diff, ...noticeTexts(one.notices, one.path, context)].join('\n');
   });
   const head = result.dryRun
-    ? `dry run, nothing was changed; ${countOf(rows.length, 'file')} would be`
+    ? `dry run, nothing was changed; this would change ${countOf(rows.length, 'file')}`
     : `changed ${countOf(rows.length, 'file')}`;
   const change = result.change === undefined ? [] : [`[change ${result.change}]`];
   return [`${head}:`, ...rows, ...change].join('\n');
@@ -334,7 +334,7 @@ export function undoText(result: UndoResult): string {
   const head = `undid change ${undid.join(', ')}`;
   const rows = restored
     .slice(0, MAX_UNDONE_ROWS)
-    .map((file) => `- ${UNDONE[file.did]} ${pathText(file.path)}`);
+    .map(({ did, path }) => `- ${UNDONE[did]} ${pathText(path)}${did === 'kept' ? NOT_EMPTY : ''}`);
   const more = restored.length - rows.length;
   if (more > 0) rows.push(`- and ${countOf(more, 'more file')}`);
   const receipt = change === undefined ? [] : [`[change ${change}, which can be undone too]`];
@@ -347,8 +347,9 @@ const UNDONE: Readonly<Record<UndoneFile['did'], string>> = {
   recreated: 'brought back',
   'moved-back': 'moved back',
   merged: 'restored, keeping later changes, in',
-  kept: 'kept, because it is not empty,',
+  kept: 'kept',
 };
+const NOT_EMPTY = ', because it is not empty';
 
 function proof({ revision, change }: ChangeResult): string[] {
   const parts = [
@@ -358,15 +359,18 @@ function proof({ revision, change }: ChangeResult): string[] {
   return parts.length === 0 ? [] : [`[${parts.join(' ')}]`];
 }
 
-function rowFor(intent: FileIntent | undefined, result: ChangeResult): string {
+function rowFor(intent: FileIntent | undefined, result: ChangeResult, dryRun: boolean): string {
   const path = pathText(result.path);
+  const verb = (done: string, infinitive: string): string => (dryRun ? `would ${infinitive}` : done);
   const revision = result.revision === undefined ? '' : `, revision ${result.revision}`;
-  if (intent?.kind === 'move') return `moved ${pathText(intent.source)} to ${pathText(intent.destination)}`;
-  if (intent?.kind === 'delete') return `deleted ${path}`;
-  if (!result.changed) return `unchanged ${path}${revision}`;
+  if (intent?.kind === 'move')
+    return `${verb('moved', 'move')} ${pathText(intent.source)} to ${pathText(intent.destination)}`;
+  if (intent?.kind === 'delete') return `${verb('deleted', 'delete')} ${path}`;
+  if (!result.changed) return `${verb('unchanged', 'not change')} ${path}${revision}`;
   const isMoved = (intent?.kind === 'edit' || intent?.kind === 'insert') && intent.moveTo !== undefined;
   const moved = isMoved ? `, moved from ${pathText(intent.path)}` : '';
   if (intent?.kind === 'edit' && result.replaced !== undefined)
-    return `replaced ${result.replaced} occurrence(s) in ${path}${moved}${revision}`;
-  return `${result.created ? 'created' : 'changed'} ${path}${moved}${revision}`;
+    return `${verb('replaced', 'replace')} ${result.replaced} occurrence(s) in ${path}${moved}${revision}`;
+  const wrote = result.created ? verb('created', 'create') : verb('changed', 'change');
+  return `${wrote} ${path}${moved}${revision}`;
 }

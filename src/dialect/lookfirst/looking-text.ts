@@ -50,7 +50,7 @@ function nextPage({ path, entries, cut }: ListResult, tools: ToolNames, depth: n
 /** The note for an incomplete search. Without it, the model would assume that nothing matches. */
 function unfinished({ truncated, unreadable }: Pick<FindResult, 'truncated' | 'unreadable'>): string {
   if (!truncated) return '';
-  return ` in what could be searched; ${unreadable === true ? UNREADABLE : 'the rest was not searched: name a folder'}`;
+  return ` in the part that was searched; ${unreadable === true ? UNREADABLE : 'the rest was not searched: name a folder'}`;
 }
 
 function moreText({ unreadable }: Pick<FindResult, 'unreadable'>, cure: string): string {

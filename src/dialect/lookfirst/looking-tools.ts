@@ -57,7 +57,7 @@ export const LOOKING_TOOLS: readonly Tool[] = [
     name: 'list_directory',
     title: 'List a folder',
     description:
-      'List what is in a folder, with kinds and sizes. A folder listed in full may be deleted afterwards. Says so if not everything is shown.',
+      'List what is in a folder, with kinds and sizes. A folder listed in full may be deleted afterwards. The answer says if entries are missing.',
     inputSchema: objectOf({
       path: { type: 'string', description: FOLDER },
       depth: { type: 'integer', description: 'How many levels of folders to show; default 1.' },

@@ -1,8 +1,8 @@
 // Measures the cost of calling a tool through an adapter for an agent framework. The base is a
 // plain tool of the same framework that only calls `session.read` or `session.edit`, so the
-// framework's time cancels out. A row is the median of 1 + (adapter − plain tool) ÷ session; the
-// limit is 1.05. Every framework runs in its own process, because one framework may slow down all
-// promises of a process.
+// framework's time cancels out. A row is the median of 1 + (time of the adapter's tool − time of
+// the plain tool) ÷ time of a direct call of the session. Its limit is 1.05. Every framework runs
+// in its own process, because one framework may slow down all promises of a process.
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -125,8 +125,8 @@ async function toolsetDoors(_session, work) {
 }
 
 /**
- * Measures a program that numbers the lines of `session.read` itself, for comparison. These rows
- * have no pass limit.
+ * Measures, for comparison, a program that calls `session.read` and numbers the lines with its own
+ * code. These rows have no pass limit.
  */
 async function handDoors(session) {
   const call = async (name, args) =>
@@ -226,7 +226,7 @@ async function claudeDoors(session, work) {
   };
 }
 
-/** Connects to an MCP server in this process. Returns the function that sends it a request. */
+/** Connects to an MCP server in this process. Returns a function that sends requests to the server. */
 async function connected(server) {
   const waiting = new Map();
   let last = 0;

@@ -1,4 +1,5 @@
-// Measures the cost of the journal: a first `log`, a recorded read, a journalled write, and the space on disk.
+// Measures the cost of the journal: `lookfirst log` in a new process, a recorded read, a journalled
+// write, and the space on disk.
 import { execFileSync } from 'node:child_process';
 import {
   closeSync,

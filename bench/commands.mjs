@@ -1,7 +1,7 @@
-// Measures the cost of running a command on a layer, an overlay file system that holds its writes
-// until they are committed. Compares the command with the same command without a layer, and its
-// commit with plain writes.
-//   node bench/commands.mjs        prints the rows; without a sandbox there are none
+// Measures the cost of running a command on a layer, an overlay file system that holds the
+// command's writes until they are committed. Compares the command with the same command without a
+// layer, and the commit of its writes with plain writes.
+//   node bench/commands.mjs        prints the rows; none on a machine without a sandbox
 import { execFileSync, spawn } from 'node:child_process';
 import {
   closeSync,

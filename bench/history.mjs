@@ -1,4 +1,5 @@
-// Measures reading a transcript against parsing every line of it.
+// Compares finding out what a model has seen, from its transcript, with parsing every line of the
+// transcript.
 //   node bench/history.mjs [LINES] [ROUNDS]
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -114,7 +114,10 @@ async function changeFiles({ root, home }, name) {
   await session.close();
 }
 
-/** The median processor time of a new process, in seconds. It writes the time to a file when it ends. */
+/**
+ * The median processor time of a new process, in seconds. The process writes its time to a file
+ * when it ends.
+ */
 function cpuSeconds({ root, home }, args, times) {
   const file = join(home, 'cpu');
   const at = `import{writeFileSync as w}from'node:fs';process.on('exit',()=>{const u=process.cpuUsage();w(${JSON.stringify(file)},String((u.user+u.system)/1e6))})`;

@@ -1,5 +1,5 @@
-// Compares three tasks with plain file operations: resolving paths inside the workspace, hashing,
-// and careful commits.
+// Compares reads, careful commits and listings inside a workspace with plain file operations. Also
+// measures the memory of reading the end of a huge file.
 import { execFileSync } from 'node:child_process';
 import { hash } from 'node:crypto';
 import {

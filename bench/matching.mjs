@@ -48,9 +48,10 @@ function byLines(text, oldString, newString, key) {
 }
 
 /**
- * One row per engine. `right`, `damaged` and `refused` count the results of the edits with a
- * mistake. `wrong` counts the edits that changed a wrong place. It also counts the edits that the
- * engine made although every engine should refuse them.
+ * One row per engine: the number of edits with a mistake, by their result. `right`: as intended.
+ * `damaged`: at the right place, but with other spacing, quotes or escapes. `refused`: not made.
+ * `wrong`: anything else. `wrong` also counts edits that were made although every engine should
+ * refuse them.
  */
 export function measure() {
   const { kinds, refusals } = corpus();

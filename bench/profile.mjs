@@ -28,7 +28,7 @@ async function profile(writes) {
   }
 }
 
-/** One server that overwrites one file repeatedly, with different bytes each time. */
+/** Starts a server and lets it overwrite one file repeatedly, with different bytes each time. */
 async function serve(node, base, writes) {
   const root = join(base, 'root');
   mkdirSync(root, { recursive: true });

@@ -1,4 +1,5 @@
-// A minimal client: writes lines, reads lines, and finds an answer by its id without parsing the rest.
+// A minimal MCP client over stdio: writes requests as lines, reads lines, and finds the answer to a
+// request by its id without parsing the rest.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';

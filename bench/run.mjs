@@ -63,10 +63,11 @@ function table(rows) {
     row.ratio === undefined ? String(row.value ?? '') : row.ratio.toFixed(2),
     row.bar === undefined ? '' : `${barOf(row).sign} ${barOf(row).limit}`,
     { true: 'met', false: 'MISSED' }[String(isMet(row))] ?? '',
-    // Processor time of our server ÷ that of the other server: steadier than elapsed time on a busy machine.
+    // Only in rows that compare our server with the official one: our processor time ÷ that of the
+    // official server. It is steadier than elapsed time on a busy machine.
     row.cpu === undefined ? '' : row.cpu.ratio.toFixed(2),
-    // The lower limit on this machine: the time of a server that makes only the system calls ÷ that of the other
-    // server.
+    // Only in rows that also measure a minimal server: the time of this server, which makes only
+    // the system calls, ÷ that of the official server. It is the lower limit of the row's ratio.
     row.least === undefined ? '' : row.least.toFixed(2),
   ]);
   const lines = [['module', 'measure', 'ratio', 'bar', '', 'CPU', 'least'], ...cells];

@@ -24,7 +24,7 @@ const LAYERS: readonly (readonly string[])[] = [
 ];
 const PURE = new Set(['model', 'judge', 'text', 'dialect', 'report']);
 const TOUCHES_DISK = new Set(['workspace', 'disk', 'lock', 'store', 'process']);
-/** Files that may import `node:fs`: they touch the user's own files or a temporary folder, outside every workspace. */
+/** Files that may import `node:fs`, because they use it only for files outside every workspace. */
 const FS_EXCEPTIONS = new Set<string>([
   'cli/clients/config-file.ts',
   'cli/stage.ts',
@@ -241,7 +241,7 @@ const STATE_EXCEPTIONS: Readonly<Record<string, string>> = {
   'viewer/page/state.ts': 'the state of the page',
   'viewer/page/feed.ts': 'the timer of the search field',
 };
-/** Functions whose signature a framework prescribes. */
+/** Functions that may have a boolean parameter, because a framework prescribes their signature. */
 const BOOLEAN_EXCEPTIONS = new Set(['adapters/langchain.ts: replaceAll']);
 /**
  * Names that several modules may export: several adapters offer a function of this name, or an

@@ -24,7 +24,7 @@ function section(text: string, heading: string): string {
   return rest.split(new RegExp(`^#{1,${marks.length}} `, 'm'))[0] ?? '';
 }
 
-/** The cells of each row of the tables in a text, without the rows that begin a table. */
+/** The cells of each table row whose first cell begins with a backtick. This leaves out the header rows. */
 function rowsOf(text: string): string[][] {
   const rows = [...text.matchAll(/^\| (.+) \|$/gm)].map(([, row = '']) => row.split(' | '));
   return rows.filter(([first = '']) => first.startsWith('`'));
@@ -109,7 +109,10 @@ describe('docs/tools.md', () => {
   });
 });
 
-/** A server whose tools read, write, edit and delete files. No table but that of the page describes it. */
+/**
+ * A server whose tools read, write, edit and delete files. Lookfirst has no table for this server;
+ * docs/proxy.md contains one.
+ */
 const NOTES = `
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';

@@ -336,7 +336,10 @@ child.on('close', (code) => process.exit(isUp ? 0 : (code ?? 1)));`;
   return bin;
 }
 
-/** Replaces the example's assert by a function that prints to stdout. Other output of the example is ignored. */
+/**
+ * A program that runs an example. It prints failed calls of `console.assert`, and drops all output
+ * of `console.log`.
+ */
 function watched(file: string): string {
   return `console.log = () => {};
 console.assert = (holds) => { if (!holds) process.stdout.write(new Error('assertion failed').stack); };

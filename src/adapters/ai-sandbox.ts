@@ -97,8 +97,8 @@ const SANDBOX_METHODS: ToolNames = {
 const ALL_LINES = 2 ** 31;
 
 /**
- * A sandbox for `experimental_sandbox`. Tools can overwrite only files that were read through this
- * sandbox. A refusal is thrown as a `RefusedError`; reading a missing file returns null. Commands
+ * A sandbox for `experimental_sandbox`. Through it, tools can overwrite only files that the session
+ * has read. A refusal is thrown as a `RefusedError`; reading a missing file returns null. Commands
  * run in `inner` if it is given, else in Lookfirst's own sandbox.
  */
 export function lookfirstSandbox(session: Session | (() => Session), inner?: SandboxCommands): Sandbox {

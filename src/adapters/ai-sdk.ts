@@ -82,8 +82,8 @@ function schemaOf(schema: JsonRecord): AiSchema {
     '~standard': {
       version: 1,
       vendor: 'lookfirst',
-      // Accept everything here. If the model sends no object, the tool refuses it with a text that
-      // the model can act on.
+      // Accept everything here. If the model sends a value that is not an object, the tool refuses
+      // the call with a text that the model can act on.
       validate: (value) => ({ value: value as JsonRecord }),
       jsonSchema: { input: json, output: json },
     },

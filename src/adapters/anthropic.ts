@@ -189,9 +189,9 @@ export interface AnthropicRequest {
 }
 
 /**
- * Makes a session forget results the model no longer gets, because they were cleared, summarised or
- * left out. Call it with each message before its tools run: `for await (const message of runner)
- * await seen(message, runner.params)`.
+ * Returns a function that makes a session forget results the model no longer gets: results that
+ * were cleared, summarised or left out. Call the function with each message before the tools of
+ * that message run: `for await (const message of runner) await seen(message, runner.params)`.
  */
 export function seenFrom(
   session: Session | (() => Session),
@@ -212,7 +212,10 @@ function afterCompaction(messages: readonly unknown[]): readonly unknown[] {
   return last < 0 ? messages : messages.slice(last);
 }
 
-/** The number of tool uses that the server has cleared. It clears the oldest ones first. */
+/**
+ * The number of tool uses that Anthropic's server has cleared, as the message reports. The server
+ * clears the oldest ones first.
+ */
 function clearedUses(message: object): number {
   const management = isRecord(message) ? objectIn(message, 'context_management') : undefined;
   const edits = management === undefined ? [] : objectsIn(management, 'applied_edits');
@@ -220,7 +223,7 @@ function clearedUses(message: object): number {
   return Math.max(0, ...counts);
 }
 
-/** Tools whose results the server never clears. */
+/** The tools whose results Anthropic's server must not clear, according to the request. */
 function excludedTools({ context_management: management }: AnthropicRequest): ReadonlySet<unknown> {
   const edits = isRecord(management) ? objectsIn(management, 'edits') : [];
   return new Set(edits.flatMap(({ exclude_tools: names }) => (Array.isArray(names) ? names : [])));

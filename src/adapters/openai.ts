@@ -238,7 +238,10 @@ export interface OpenAiShellResult {
 /** The exit code that shells report for a command they may not run. */
 const NOT_PERMITTED = 126;
 
-/** Wraps a shell: judges each command before it runs and records its changes afterwards. */
+/**
+ * Wraps a shell: judges all commands of a call together before they run, and records their changes
+ * afterwards.
+ */
 export function guardedShell(shell: OpenAiShell, judge: CommandJudge): OpenAiShell {
   return {
     async run(action) {
@@ -275,7 +278,7 @@ function joined(text: string, note: string): string {
   return text === '' ? note : `${text}\n${note}`;
 }
 
-/** The parts of the Agents SDK's `SandboxSession` that are replaced here. */
+/** The parts of the Agents SDK's `SandboxSession` that `guardedSandbox` uses or replaces. */
 export interface OpenAiSandbox {
   state: { manifest: { root: string } };
   createEditor?: ((runAs?: string) => unknown) | undefined;

@@ -31,8 +31,8 @@ export interface RecordedCall {
 type Locate = (given: string, cwd: string | undefined) => string | undefined;
 
 /**
- * The reads, writes, edits and searches of files that a call makes if it succeeds. Empty for tools
- * that show no file, and for calls whose effect is uncertain.
+ * The reads, writes, edits and searches of files that a call makes if it succeeds. Empty for
+ * unknown tools, and for calls whose effect is uncertain.
  */
 export function accessesOf(call: RecordedCall, cwd: string | undefined, locate: Locate): readonly Access[] {
   const rules = usualRules(call.name);
@@ -68,7 +68,8 @@ function accessesBy(touch: Touch, scene: Scene, all: readonly Touch[]): readonly
 }
 
 /**
- * Parses the arguments of a call as an object. A patch in plain text becomes the argument `input`.
+ * The arguments of a call as an object; undefined if they have another form. A patch in plain text
+ * becomes the argument `input`.
  */
 function argumentsOf(args: unknown, rules: readonly Rule[]): JsonRecord | undefined {
   if (isRecord(args)) return args;
@@ -178,7 +179,10 @@ interface SearchAccess {
 const DONE =
   /^(?:wrote \d|replaced \d|inserted|applied|created|updated|deleted|success|the file .{1,4096} has been|file (?:created|written|saved))/i;
 
-/** Maximum number of matching lines of one search that count as seen. Most searches show fewer. */
+/**
+ * Maximum number of lines that are read of one search result. Later lines do not count as seen.
+ * Most results have fewer.
+ */
 const MAX_HITS = 2000;
 const HIT = /^(.+?):(\d{1,9}):(.*)$/;
 /** A result line without a file name (`12:text`), from a search in a single file. */
@@ -255,7 +259,7 @@ function revisionOf(access: WriteAccess | EditAccess, result: RecordedResult): {
 
 /**
  * The matching lines that a search showed, by file. Only result lines of the form `path:line:text`
- * count: other forms may not show the whole line.
+ * count, or `line:text` for a search in one file. Other forms may not show the whole line.
  */
 function searchViews(access: SearchAccess, result: RecordedResult, locate: Locate): readonly View[] {
   const files = new Map<string, Hit[]>();

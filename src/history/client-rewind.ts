@@ -109,8 +109,8 @@ interface KeptPart {
 }
 
 /**
- * The part of the old file that this transcript continues, according to its first record. Undefined
- * if the transcript is not a Codex file after a rewind.
+ * For a Codex file that begins after a rewind: the part of the older file that still counts, as the
+ * first record of the new file says. Undefined for any other transcript.
  */
 export function keptPart(head: string): KeptPart | undefined {
   const [record] = recordOf(head.slice(0, Math.max(0, head.indexOf('\n'))));
@@ -184,8 +184,8 @@ class GeminiMessages {
   }
 
   /**
-   * Removes the message with the id `first` and all later ones. `rest`: the record of the rewind
-   * and all records after it.
+   * Removes the message with the id `first` and all later ones, and sets `cut`. `rest`: the record
+   * of the rewind and all records after it. The first time in `rest` is the end of the cut.
    */
   rewind(first: unknown, rest: readonly JsonRecord[]): void {
     this.settle();

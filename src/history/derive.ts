@@ -99,8 +99,8 @@ function addBytes(index: HistoryIndex, bytes: Buffer): void {
 }
 
 /**
- * True if the bytes may be one JSON document over many lines. The first line of such a document is
- * no complete JSON object.
+ * True if the bytes may be a single JSON document. If such a document has several lines, its first
+ * line is not a complete JSON object. Otherwise the transcript has one record per line.
  */
 function mayBeDocument(bytes: Buffer): boolean {
   const newline = bytes.indexOf('\n');

@@ -142,8 +142,9 @@ function carriedLines(seen: readonly LineRange[], changes: readonly ChangedLines
 }
 
 /**
- * Maps each seen range to its new position; a change that lies inside the range stays part of it.
- * If a change touches both seen and unseen lines, cuts its lines off the range.
+ * Maps each seen range to its new position. The new lines of a change that lies inside the range
+ * are part of the new range. If a change touches both seen and unseen lines, the lines that it
+ * touches are cut off the range.
  */
 function* moved(seen: readonly LineRange[], { changes, shifts }: Shifted): Iterable<LineRange> {
   let before = 0;

@@ -27,7 +27,7 @@ const GIVEN_UP = 1000;
 /** Maximum number of earlier views of a file whose lines still count as seen after an edit. */
 const MAX_CARRIED = 8;
 
-/** Notified of each call, and of each successful change before the fold adds its view. */
+/** Notified of each call, and of each successful change before the fold adds the change's view. */
 export interface FoldObserver {
   called(call: RecordedCall): void;
   changed(change: ObservedChange): void;
@@ -40,7 +40,7 @@ export interface ObservedChange {
   readonly latest: readonly SeenEntry[];
 }
 
-/** Removed entries are deleted from the list once they are more than this number and half of the list. */
+/** Removed entries are deleted once they are more than this number and more than half of the list. */
 const MAX_GONE = 1000;
 
 /**
@@ -220,7 +220,7 @@ export class Fold {
     }
   }
 
-  /** Removes the views of a call if the host has written its result again, emptied or shortened. */
+  /** Removes the views of a call if the host has recorded its result a second time, emptied or shortened. */
   #blankLater(result: RecordedResult): void {
     const { id, text } = result;
     if (text !== undefined && isBlanked(text)) this.#seen.removeCall(id);
@@ -284,8 +284,8 @@ function differs(twin: WaitingCall, call: WaitingCall): boolean {
 }
 
 /**
- * Entries in order of arrival, indexed by path, call and message. The cost of a removal depends only on the number of
- * removed entries.
+ * Entries in order of arrival, indexed by path, call and message, so that a removal need not search
+ * the whole list.
  */
 class SeenList {
   /** All entries, oldest first, including the removed ones in `#gone`. */

@@ -87,7 +87,10 @@ export class HistoryIndex {
     return this.#format;
   }
 
-  /** The byte up to which the index has read the transcript: the end of the last complete line. */
+  /**
+   * The byte up to which the index has read the transcript: the end of the last complete line.
+   * While the format is unknown, this is the byte at which the index began.
+   */
   get offset(): number {
     return this.#base + (this.#reader === undefined ? 0 : this.#scanner.offset);
   }
@@ -128,7 +131,11 @@ export class HistoryIndex {
     this.#decide();
   }
 
-  /** True if the model has read or written any of this file since its context was last cleared. */
+  /**
+   * True if the model has read this file, or a write of it has succeeded, since the model's context
+   * was last cleared. With the option `counts: 'reads'`, writes do not count. Edits and searches
+   * never count.
+   */
   hasFileBeenRead(path: string): boolean {
     const known = this.#fold.options.paths === 'exact' ? path : this.#place(path);
     return (

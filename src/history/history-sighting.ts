@@ -104,7 +104,10 @@ export function shownView(path: string, lines: ShownLines): View {
   return { ...view, shown: [shown], ...(isWhole ? { fingerprint: { sha256, size } } : {}) };
 }
 
-/** A view without text: the transcript shows that the file was seen, and perhaps which lines. */
+/**
+ * Makes a view that says only that the file was read, not which lines. `extra` adds fields or
+ * replaces them.
+ */
 export function bareView(path: string, extra: Partial<View>): View {
   return { path, coverage: NOTHING, how: 'read', clamped: false, redacted: false, ...extra };
 }

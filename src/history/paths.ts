@@ -13,8 +13,9 @@ const TIDY = sep === '/' ? /^(?:\/(?!\.{0,2}(?:\/|$))[^/]+)+$/ : /(?!)/;
 const MAX_TIDY = 4096;
 
 /**
- * Resolves a path of the transcript lexically, without following links. Undefined for a relative path without a
- * working directory.
+ * Resolves a path of the transcript lexically, without following links. With `paths: 'exact'`,
+ * returns it as it is. Undefined for an empty path, a path with a zero byte, and a relative path
+ * without an absolute working directory.
  */
 export function locate(
   given: string,
@@ -29,7 +30,7 @@ export function locate(
 
 /**
  * Resolves a working directory as hosts write it: a `file:` URL, or a path, which may be relative
- * to `cwd`.
+ * to `cwd`. Returns `cwd` if `given` is missing.
  */
 export function enterDirectory(cwd: string | undefined, given: string | undefined): string | undefined {
   if (given === undefined || given === '') return cwd;

@@ -40,12 +40,15 @@ export interface PerformOptions {
   readonly form: 'bytes' | 'text';
 }
 
-/** Interval of progress notes: short enough for a user who watches, long enough to cost nothing. */
+/**
+ * Minimum time between two progress notes: short enough for a user who watches, long enough to cost
+ * nothing.
+ */
 const PACE_MS = 100;
 
 type Progress = ToolContext['progress'];
 
-/** Interval at which a client is notified while a command prints nothing. */
+/** Interval of the progress notes that are sent even if a command prints nothing. */
 const SILENCE_MS = 1000;
 
 const [NEWLINE, RETURN] = [10, 13];
@@ -298,9 +301,9 @@ export function paced(progress: Progress, now: () => number = () => performance.
 }
 
 /**
- * Progress notes for a command. It may print nothing for minutes, so the progress value is the
- * elapsed time in milliseconds. Sends a note immediately, then on output and every second without
- * output, until `stop`.
+ * Progress notes for a command. A command may print nothing for minutes, so the progress value is
+ * the elapsed time in milliseconds. Sends a note immediately, then on output and every second,
+ * until `stop` is called.
  */
 function running(progress: Progress): {
   readonly onProgress: (bytes: number) => void;
@@ -335,7 +338,7 @@ export function searching(
   return (files) => progress(Math.round(now() - startMs), undefined, `searching: ${files} files so far`);
 }
 
-/** Renders a file in its dialect's style, as text. */
+/** Renders the result of a read as text, in the style of a dialect. */
 function showText(result: ReadResult, style: ReadStyle, context: RenderContext): Rendered {
   return result.media === undefined ? styledText(result, style, context) : style.other(result, context);
 }

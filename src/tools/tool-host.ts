@@ -73,8 +73,8 @@ interface ToolHostOptions extends ChoiceOptions {
   readonly open: () => Promise<Sessions>;
   readonly dialect: Dialect;
   /**
-   * Offer only tools that change nothing. The workspace's policy refuses changes regardless of the
-   * offered tools.
+   * Offer only tools that change nothing. This option refuses no change: only the policy of the
+   * workspace does.
    */
   readonly readOnly: boolean;
   /** Offer the tool that runs commands; default: no. */
@@ -307,7 +307,7 @@ export function refuseArguments(tool: string, reason: string, context: RenderCon
   return { ok: false, text: explain({ ...refusal, path: tool }, context), outcome: refusalOutcome(refusal) };
 }
 
-/** The message for an unknown tool; suggests the nearest known name. */
+/** The message for an unknown tool. Suggests a known name if one is similar. */
 export function unknownTool(name: string, known: readonly string[]): string {
   const near = nearestName(name, known);
   return `Tool ${name} not found${near === undefined ? '' : `; did you mean ${JSON.stringify(near)}?`}`;
@@ -332,7 +332,7 @@ export function withPaths(call: Call, map: (path: string) => string): Call {
   return { ...call, operation } as Call;
 }
 
-/** Makes a glob that begins with the virtual root relative to that root. */
+/** If the glob of a call begins with the virtual root, makes the glob relative to that root. */
 export function withVirtualGlobs(call: Call, virtualRoot: string): Call {
   const start = virtualRoot.endsWith('/') ? virtualRoot : `${virtualRoot}/`;
   const isVirtual = (glob: string | undefined): glob is string => glob?.startsWith(start) === true;

@@ -270,7 +270,10 @@ const OPTIONS = objectOf({
   },
 } satisfies Record<keyof ToolsetOptions, Shape>);
 
-/** Throws a Fault for an unknown option: ignoring a misspelt one could offer tools that should be left out. */
+/**
+ * Throws a Fault for invalid options. If a misspelt option were ignored, tools could be offered by
+ * mistake.
+ */
 function checkOptions(options: ToolsetOptions): void {
   const [mismatch] = checkShape(OPTIONS, options);
   if (mismatch !== undefined)
@@ -337,8 +340,8 @@ const DIALECTS: Readonly<Record<DialectName, Dialect>> = {
 
 /**
  * Runs a tool for a framework. A refusal or a Fault becomes an answer with `ok: false`, which the
- * adapter marks as an error of its framework. An abort is thrown. A small read is answered without
- * a promise, which would make it a tenth slower.
+ * adapter marks as an error in the framework's way. An abort is thrown. A small read is answered
+ * without a promise: a promise would make the read a tenth slower.
  */
 export function answered(
   tool: AdapterTool,

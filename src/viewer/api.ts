@@ -25,7 +25,8 @@ import type { Sessions } from '../session/sessions.ts';
 /** The number of rows on one page of the feed. */
 const PAGE = 200;
 /**
- * The maximum number of new rows in one answer, for a page that was not updated for a long time.
+ * The maximum number of new rows in one answer. If there are more, the answer says so, and the page
+ * loads its whole list again.
  */
 const MAX_LIVE = 500;
 
@@ -203,7 +204,7 @@ export class Api {
     );
   }
 
-  /** Runs an undo. If it is refused, answers with 409 and the changes that prevent the undo. */
+  /** Runs an undo. If the undo is refused, answers with status 409 and the reason. */
   async #takeBack(
     { roots }: UndoJob,
     act: (sessions: OpenWorkspace) => Promise<Outcome<{ readonly taken: TakenBack }>>,
@@ -274,7 +275,7 @@ function takenView(sources: ViewSources, { result, root }: TakenBack): UndoView 
   };
 }
 
-/** A refused undo, with the changes that prevent it. */
+/** A refused undo: the reason and, if later changes of the file prevent the undo, their diff. */
 function conflictView(sources: ViewSources, refusal: Refusal, root: string): UndoView {
   const { code, path, detail } = refusal;
   const reason = detail?.reason ?? WHY[code];

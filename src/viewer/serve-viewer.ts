@@ -53,7 +53,7 @@ class Entrance {
     return this.#code;
   }
 
-  /** True if this is the current code. Any attempt invalidates the code. */
+  /** True if this is the current code and it has not expired. Any attempt invalidates the current code. */
   enter(code: unknown): boolean {
     const open = this.#code;
     this.#code = undefined;
@@ -72,9 +72,9 @@ export interface ViewerOptions extends ApiOptions {
 }
 
 /**
- * Answers the requests of the viewer's page. Everything except the page's own files needs the
- * token. Requests that name another host or come from another site get 403, so that a foreign page
- * cannot reach the viewer.
+ * Answers the requests of the viewer's page. The page's own files need no token; a one-time code
+ * can be exchanged for the token; every other request needs the token. Requests that name another
+ * host or come from another site get 403, so that a foreign page cannot reach the viewer.
  */
 function viewerListener(options: ViewerOptions): RequestListener {
   const api = new Api(options);

@@ -10,7 +10,10 @@ await prepare();
 /** Packages that must not be loaded before an agent uses them. */
 const HEAVY = /^@modelcontextprotocol|^@photostructure\/sqlite|^@vscode\/ripgrep/;
 
-/** Runs a program, then prints which modules of packages Node has loaded, with `import` or `require`. */
+/**
+ * A script that runs a program, then prints which modules of packages Node has loaded with `import`
+ * or `require`.
+ */
 const WATCHED = `
 import Module, { register } from 'node:module';
 import { MessageChannel } from 'node:worker_threads';

@@ -26,7 +26,8 @@ describe('the types of the adapters', () => {
 
 /**
  * The compiler skips declaration files (`skipLibCheck`), because those of the frameworks contain
- * errors. To check ours, this copies them as source files.
+ * errors. This function copies our declaration files as source files, so that the compiler checks
+ * them.
  */
 function copyTypes(): void {
   rmSync(checked, { recursive: true, force: true });

@@ -48,7 +48,7 @@ describe('files of 2 GB and more (issue 14, point 32)', { timeout: 600_000 }, ()
   });
 });
 
-/** The bytes of a file before its first zero byte. */
+/** The text at the start of a file, up to the first zero byte. Reads only the first 100 bytes. */
 function openedStart(path: string): string {
   const start = Buffer.alloc(100);
   const fd = openSync(path, 'r');

@@ -1,5 +1,5 @@
-// Makes changes one after the other and sends how each ended. The test runs it under a tool that
-// makes system calls fail.
+// Makes changes one after the other and sends how each ended. The test runs this program under a
+// tool that makes system calls fail.
 import { type DiskOptions, openDisk } from '../../src/disk/context.ts';
 import { Fault } from '../../src/model/fault.ts';
 import { Workspace } from '../../src/workspace/workspace.ts';

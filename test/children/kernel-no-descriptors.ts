@@ -1,5 +1,6 @@
-// Retains a file that a writer still has open, and lets the writer append to it. Then closes the
-// retained file while no descriptor is free, and sends the bytes that were kept.
+// Retains a file (keeps it in the state folder) while a writer still has it open, and lets the
+// writer append to it. Then closes Lookfirst's own handles while no descriptor is free, and sends
+// the bytes that were kept.
 import { closeSync, openSync, readdirSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { openDisk } from '../../src/disk/context.ts';

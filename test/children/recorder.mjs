@@ -1,5 +1,5 @@
-// Usage: `recorder.mjs FILE COMMAND ARGS...`. Starts COMMAND and passes its own input on to it.
-// Also writes that input into FILE.
+// Usage: `recorder.mjs FILE COMMAND ARGS...`. Starts COMMAND and passes everything from standard
+// input on to COMMAND. Also writes the input into FILE.
 import { spawn } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
 

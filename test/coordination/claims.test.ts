@@ -21,8 +21,8 @@ function claimed(notices: readonly Notice[]): readonly Notice[] {
 }
 
 /**
- * Waits until one session knows which files another works on. A shared database reports this up to
- * a second late.
+ * Waits until `other` knows which files `session` works on. A shared database reports this up to a
+ * second late.
  */
 const caughtUp = (other: GatedSession, session: GatedSession): Promise<void> =>
   vi.waitFor(async () => expect(await other.claims()).toEqual(await session.claims()), 100_000);

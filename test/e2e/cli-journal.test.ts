@@ -274,7 +274,10 @@ describe('lookfirst sessions', () => {
 describe('lookfirst gc', () => {
   const OLD = Date.now() - 90 * 86_400_000;
 
-  /** A journal with entries from ninety days ago and from today, and leftover files of both ages. */
+  /**
+   * A journal with entries from ninety days ago and from today, and a session that has been idle
+   * for ninety days.
+   */
   async function oldDesk(): Promise<Desk> {
     const places = scratch();
     const store = await openStore(`sqlite:${join(places.home, 'lookfirst.db')}`);

@@ -66,7 +66,7 @@ describe('a change in a folder that the user may not write', () => {
     expect(serve(call)).toContain(`could not change ${path}: permission denied in its folder`);
   });
 
-  /** The answer of a server to one call. */
+  /** Everything that a server prints when it gets one call. */
   function serve(call: object): string {
     const [program = '', ...first] = PROGRAM;
     const params = {

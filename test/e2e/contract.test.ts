@@ -214,7 +214,7 @@ it('every success has its text, its outcome and no structured content', async ()
   }
 });
 
-/** A call and the first sentence of its refusal. */
+/** Refused calls, each with the first line of the refusal, or only with the code at the end of that line. */
 const REFUSALS: readonly (readonly [tool: string, args: object, first: string])[] = [
   ['write_file', { path: 'a.txt', content: 'x' }, 'refusing to overwrite a.txt: read it first [NOT_READ]'],
   [

@@ -26,8 +26,8 @@ async function machine(store: string, { root, home }: Scratch, shared = {}): Pro
 }
 
 /**
- * Calls `then` as soon as the store has recorded that a change is about to happen. At that moment,
- * no file has been touched yet.
+ * Calls `then` once, as soon as the store has recorded that a change is about to happen. At that
+ * moment, no file has been touched yet.
  */
 function afterAnnouncing({ world: { store } }: Sessions, then: () => Promise<void> | void): void {
   const record = store.record.bind(store);

@@ -25,7 +25,7 @@ async function through(server: PostgresServer, url: string): Promise<{ relay: Re
   return { relay, url: `postgres://lookfirst@127.0.0.1:${relay.port}/postgres?schema=${schema}` };
 }
 
-/** Returns the fault of a call, and fails if the call hangs. */
+/** Returns the fault of a call. Fails if the call succeeds or hangs. */
 async function faultOf(call: Promise<unknown>): Promise<Fault> {
   const late = setTimeout(ANSWERED_MS, undefined, { ref: false });
   const ended = await Promise.race([call.catch((error: unknown) => error), late]);

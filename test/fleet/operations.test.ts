@@ -16,7 +16,10 @@ import { printedOn } from './machine.ts';
 
 const run = promisify(execFile);
 
-/** Edits a file in a session of its own process, and returns the change. */
+/**
+ * Opens the workspace as another process would, edits a file and closes the workspace. Returns the
+ * id of the change.
+ */
 async function edited({
   root,
   home,

@@ -16,8 +16,8 @@ const WORKSPACE = 'project';
 type Answer = StartView;
 
 /**
- * Starts the viewer on one of several machines that share a store, as a user does, and calls its
- * API.
+ * Starts the viewer on one of several machines that share a store, as a user does. Returns a
+ * function that calls the viewer's API.
  */
 async function view({ root, home }: Scratch, store: string, ...flags: string[]) {
   const env = { ...process.env, LOOKFIRST_HOME: home, LOOKFIRST_STORE: store };

@@ -146,7 +146,10 @@ describe('36. hostile input', () => {
     expect(objects({ code: 0, stdout, stderr: '' }).map(({ path }) => path)).toContain(`a${STEERING}b.txt`);
   });
 
-  /** A server over HTTP, its port, and a way to send it anything. */
+  /**
+   * Starts a server over HTTP. `send` sends any request to the server and returns the status of the
+   * answer.
+   */
   async function overHttp(env: Readonly<Record<string, string>> = {}) {
     const t = prepared();
     const server = Served.launch(t, ['serve', t.root, '--http', '0'], { LOOKFIRST_TOKEN: 'secret', ...env });

@@ -201,7 +201,7 @@ describe('24. a fault names its cause', () => {
     expect(text).toMatch(/the disk of the state folder is full/);
     expect(text).toMatch(/nothing was changed/i);
     expect(t.text('a.txt')).toBe('one\n');
-    // The message may arrive after the answer.
+    // The server's message on standard error may arrive after the answer.
     await expect.poll(() => server.client.errors).toMatch(/full/);
     // Read until a read cannot be recorded: SQLite may still have room in its own files for the
     // first records.

@@ -20,7 +20,7 @@ const BIG = 40 << 20;
 const TERMINAL = 'script';
 const hasTerminal = spawnSync(TERMINAL, ['--version']).status === 0;
 
-/** A transcript that takes a moment to read: real records, and lines without content. */
+/** A transcript that takes a moment to read: real records, and many lines that show no file. */
 function bigTranscript(places: Scratch): string {
   const file = join(places.root, 'big.jsonl');
   copyFileSync(join(FIXTURES, 'claude-code-agent.jsonl'), file);

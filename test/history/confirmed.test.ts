@@ -52,7 +52,7 @@ const VIEWS: readonly (readonly [string, Step[]])[] = [
 
 /**
  * The line ranges that a conversation has shown and that are still the same in the file's present
- * content.
+ * content, or `nothing`. Undefined if the host has no record for one of the steps.
  */
 function confirmedBy(kind: ScribeKind, steps: readonly Step[], content: string): string | undefined {
   const scribe = kind.open();

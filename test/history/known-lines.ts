@@ -1,9 +1,9 @@
 import { splitLines } from '../../src/text/lines.ts';
 
 /**
- * A model's knowledge of one file, computed character by character, independently of the code that
- * it checks. `sure`: the present lines that the model certainly knows. `told`: all lines, as number
- * and text, that the model was ever shown or has written.
+ * A model's knowledge of one file, computed character by character, independently of the code under
+ * test. `sure`: the present lines that the model certainly knows. `told`: all lines, as number and
+ * text, that the model was ever shown or has written.
  */
 export class KnownLines {
   #lines: readonly string[];
@@ -120,7 +120,7 @@ function grouped(made: readonly MadeLine[]): readonly (readonly number[])[] {
   });
 }
 
-/** A line, counted from 0, as `NUMBER TEXT`. */
+/** A line as `NUMBER TEXT`. `at` counts lines from 0, NUMBER from 1. */
 export function named(line: string, at: number): string {
   return `${at + 1} ${line.replace(/\r?\n?$/, '')}`;
 }

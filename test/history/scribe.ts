@@ -17,7 +17,7 @@ export interface Scribe {
 
 export interface ScribeKind {
   readonly format: FormatName;
-  /** The fixture's name, for formats that have several fixtures. */
+  /** The name in test titles, different for each kind, even if several kinds write the same format. */
   readonly name: string;
   open(): Scribe;
 }

@@ -183,7 +183,10 @@ class Model {
     );
   }
 
-  /** Undo restores the exact bytes, or refuses and changes nothing. */
+  /**
+   * Undoes the last change of a session. A refused undo must change nothing. After an undo, the
+   * session may know a whole file only if it had seen this content before.
+   */
   async #undo(name: string): Promise<void> {
     const before = FILES.map((file) => this.#text(file));
     const outcome = await this.#session(name).undo({});

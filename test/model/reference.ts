@@ -39,7 +39,8 @@ export class ReferenceSession {
 
   /**
    * True if the file has returned to bytes that the session has seen whole. A real session
-   * remembers fewer earlier states, so the gate may say no where this says yes.
+   * remembers fewer earlier states, so the gate may refuse a change although this function returns
+   * true.
    */
   cameBack(file: string, content: readonly string[] | undefined): boolean {
     if (content === undefined || same(this.known.get(file)?.base, content)) return false;

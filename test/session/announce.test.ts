@@ -43,7 +43,10 @@ interface Announcing {
   readonly program: 'writes' | 'waits';
 }
 
-/** Starts a process that announces a change, makes it as another program would, and is killed. */
+/**
+ * Starts a process that announces a change and is killed. With `program: 'writes'`, the process
+ * first makes the change, as another program would. Returns the id of the announced change.
+ */
 async function killedAnnouncer(
   t: Desk,
   { path = 'a.txt', content, options = {}, program }: Announcing,

@@ -241,7 +241,7 @@ describe.skipIf(here === undefined)('a command that makes a folder of many files
   });
 });
 
-/** Mode, owner and extended attributes of every file of a folder. */
+/** Mode, owner, number of hard links and extended attributes of every file of a folder. */
 function marksOf(folder: string): Readonly<Record<string, string>> {
   const native = loadNative();
   const marks = readdirSync(folder).map((name) => {

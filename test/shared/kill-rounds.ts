@@ -115,7 +115,10 @@ async function killedWriters(
   return told;
 }
 
-/** Spins for some microseconds: without it, every kill would hit the same point of a writer's work. */
+/**
+ * Waits for some microseconds. Without this pause, every kill would hit the same point of a
+ * writer's work.
+ */
 async function delay(us: number): Promise<void> {
   const end = performance.now() + us / 1000;
   while (performance.now() < end) await new Promise((resolve) => setImmediate(resolve));

@@ -17,7 +17,10 @@ const WRITES: ReadonlySet<string> = new Set(['record', 'note', 'prune']);
 /** Names of the calls that a store received, in order. */
 type Calls = string[];
 
-/** A store that logs its calls. A store behind a network needs a round trip for each of them. */
+/**
+ * A store that logs its calls, except those in `FREE`. A store behind a network needs a round trip
+ * for each logged call.
+ */
 function counted(store: Store, calls: Calls): Store {
   return new Proxy(store, {
     get: (target, name) => {

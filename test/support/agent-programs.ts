@@ -38,9 +38,9 @@ export interface AgentProgram {
 }
 
 /**
- * This machine's part in package names. Some programs have a package with an executable for each
- * platform. An install script would link the executable into `.bin`, but the tests run no install
- * scripts.
+ * This machine's platform, as package names contain it. Some programs have a package with an
+ * executable for each platform. An install script would link the executable into `.bin`, but the
+ * tests run no install scripts.
  */
 const PLATFORM = `${process.platform}-${process.arch}`;
 

@@ -65,9 +65,10 @@ export async function refusedRun(command: string, options?: RunOptions): Promise
 }
 
 /**
- * Runs a command. Another program writes after the command's own writes and before the command
- * ends. It first waits 20 ms, longer than a tick of the clock that stamps files. Otherwise its
- * write could have the time of the command's start, and would count as a conflict.
+ * Runs a command. Another program (`write`) writes after the command's own writes and before the
+ * command ends. The other program first waits 20 ms, longer than a tick of the clock that stamps
+ * files. Otherwise its write could have the time of the command's start, and would count as a
+ * conflict.
  */
 export function runBeside(command: string, write: () => unknown): ReturnType<GatedSession['run']> {
   const go = join(base, 'go');

@@ -72,7 +72,10 @@ export async function failMany(count: number): Promise<{ before: number; after: 
   return { before, after: openDescriptors(), failed };
 }
 
-/** Operations that fail. Each returns true if it failed. */
+/**
+ * Returns a function that runs one of several failing operations; `turn` chooses it. The function
+ * returns true if the operation failed.
+ */
 function operationsOf(
   disk: Bench,
   workspace: Workspace,

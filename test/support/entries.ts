@@ -1,6 +1,6 @@
 import type { Entry, Side } from '../../src/model/entry.ts';
 
-/** A file with these bytes, as the state before or after a change. */
+/** A file whose bytes have this hash, as the state before or after a change. */
 export const fileSide = (sha256: string, size = 10): Side => ({
   kind: 'file',
   fingerprint: { sha256, size },

@@ -173,8 +173,8 @@ class Run {
   }
 
   /**
-   * Another program changes the file before the agent does. It makes a part of the agent's change,
-   * or changes the same lines.
+   * Another program may change the file before the agent does. It makes a part of the agent's
+   * change, or changes the same lines.
    */
   #meanwhile(path: string, live: string, next: string): void {
     const file = join(this.#replay.root, path);
@@ -401,7 +401,7 @@ function isAgentWork({ mode, status }: FileChange, bytes: Buffer | undefined): b
   return mode.startsWith('100') && bytes?.equals(Buffer.from(bytes.toString('utf8'))) === true;
 }
 
-/** The last hunk between two texts as an edit, with as many lines around it as make it unique. */
+/** The last hunk as an edit, with enough lines around it to be unique; undefined if 40 are not enough. */
 function lastHunk(before: string, after: string): Edit | undefined {
   const hunk = diffLines(before, after).hunks.at(-1);
   if (hunk === undefined) return undefined;
@@ -477,7 +477,7 @@ function countOf(text: string, part: string): number {
   return part === '' ? 0 : text.split(part).length - 1;
 }
 
-/** A generator of numbers from 0 to 1 that is the same on every machine. */
+/** A generator of numbers from 0 to below 1. For the same seed, the numbers are the same on every machine. */
 export function seeded(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

@@ -17,7 +17,10 @@ interface ToolUse {
   readonly input: JsonRecord;
 }
 
-/** The tools of one client and the shapes of their results, as in the captures and the client's documentation. */
+/**
+ * The tools of one client and the shapes of their results, as in test/fixtures/hooks and in the
+ * client's documentation.
+ */
 interface Tools {
   /** Absent for a client without a read tool, which reads through its shell. */
   readonly read?: (path: string, text: string) => ToolUse & { readonly response: unknown };

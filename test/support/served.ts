@@ -67,7 +67,7 @@ export class Served {
     return new Served(new RawClient(args, { program, ...options }));
   }
 
-  /** Starts the program with any arguments. */
+  /** Starts the built program with these arguments, as a process. */
   static launch(
     places: Scratch,
     args: readonly string[],
@@ -102,7 +102,7 @@ export class Served {
     return (result?.['tools'] ?? []) as Record<string, unknown>[];
   }
 
-  /** Ends the input and waits for the process. */
+  /** Ends the input, waits until the process has ended, and returns its exit code. */
   async stop(): Promise<unknown> {
     this.client.child.stdin.end();
     return (await this.client.exit()).code;

@@ -20,7 +20,7 @@ export interface Viewed {
   post<T>(path: string, body: object): Promise<{ readonly status: number; readonly body: T }>;
 }
 
-/** Writes entries into the journal without changing any file. */
+/** Writes `count` notices into the journal, without changing any file. */
 export async function recordNotices(
   { root, home }: { readonly root: string; readonly home: string },
   count: number,

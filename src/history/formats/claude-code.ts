@@ -264,7 +264,7 @@ function isQuiet(detail: JsonRecord): boolean {
   return (detail['stderr'] ?? '') === '' && detail['interrupted'] !== true && !('backgroundTaskId' in detail);
 }
 
-/** The text of the file before a write; null if the write created the file. */
+/** The file's text before a write; null if the write created the file, undefined if it is not recorded. */
 function beforeIn(detail: JsonRecord): string | null | undefined {
   const before = detail['originalFile'];
   return typeof before === 'string' || before === null ? before : undefined;

@@ -1,6 +1,9 @@
 import { keyAt, type LinkKind, type NameKey } from './record-chain.ts';
 
-/** A line that may be skipped: a record without a uuid, or a record of which only the position in the tree matters. */
+/**
+ * A line that need not be parsed. `nameless`: a record without a uuid. Otherwise a record of which
+ * only the position in the tree matters.
+ */
 type SkippedLine = 'nameless' | LinkedLine;
 
 interface LinkedLine {
@@ -138,7 +141,10 @@ function plainLine(
   return holdsCalls(rest, waiting) ? undefined : { parent, key, side, kind: 'message' };
 }
 
-/** True if a message contains more than one call, or a call that may show a file. */
+/**
+ * False only if a message contains no result and at most one call, and that call certainly shows no
+ * file. If true, the message must be parsed.
+ */
 function holdsCalls(message: Buffer, waiting: WaitingCalls): boolean {
   if (!message.includes(CALL)) return false;
   const first = message.indexOf(CALL_START);

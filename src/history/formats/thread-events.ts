@@ -3,7 +3,7 @@ import type { Fold } from '../fold.ts';
 import type { Format, Reader } from '../format.ts';
 
 const TYPES = new Set(['TOOL_CALL', 'TOOL_RESULT', 'COMPACTION', 'USER_MESSAGE', 'AGENT_MESSAGE']);
-/** A compaction's events may contain another compaction, up to this depth. */
+/** Maximum depth of compactions inside compactions. The events of a deeper compaction are ignored. */
 const MAX_DEPTH = 4;
 
 /**

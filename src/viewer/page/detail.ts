@@ -73,7 +73,10 @@ function Head({ row, children }: { readonly row: FeedRow; readonly children?: un
     }</p></div><div class="actions">${children}</div></header>`;
 }
 
-/** The program that the session belongs to, and the machine if it is not this one. */
+/**
+ * The program that the session belongs to, and the machine of the entry if it is not the viewer's
+ * machine.
+ */
 function clientWords({ session, machine }: FeedRow): string {
   const client = sessions.value.find(({ id }) => id === session)?.client;
   return [client, machine].map((each) => (each === undefined ? '' : ` · ${safe(each)}`)).join('');

@@ -68,7 +68,7 @@ function Row({
   </a></li>`;
 }
 
-/** Moves the focus in a list with the arrow keys. */
+/** Moves the focus in a list with the arrow keys, or with `j` and `k`. */
 function moveFocus(event: KeyboardEvent): void {
   const step =
     event.key === 'ArrowDown' || event.key === 'j'
@@ -155,7 +155,7 @@ export function Files(): VNode {
   )}</ol>`;
 }
 
-/** Handles keys: `/` focuses the filter, Escape closes the open view. */
+/** Handles keys: `/` focuses the search field, Escape leaves a field. */
 export function keys(event: KeyboardEvent): void {
   const isTyping = (event.target as HTMLElement).matches('input, select, textarea');
   if (event.key === '/' && !isTyping) {

@@ -108,7 +108,7 @@ export async function ask<T>(path: string, body?: object): Promise<T> {
     headers: { ...init.headers, authorization: `Bearer ${token}` },
   });
   const value: unknown = await answer.json();
-  // Status 409 is an answer: an undo that was refused, with the changes that prevent it.
+  // Status 409 is an answer too: an undo that was refused, with the reason.
   if (answer.ok || answer.status === 409) return value as T;
   if (answer.status === 401) problemText.value = 'no-token';
   const { error } = value as { readonly error?: string };
@@ -164,8 +164,8 @@ async function follow(cursor: string): Promise<void> {
 }
 
 /**
- * Adds new rows that match the filter. `matching`: the rows that the server has found for the path
- * `asked`.
+ * Adds new rows that match the filter. `matching`: the numbers of the rows that concern the path
+ * `asked`, as the server has found.
  */
 function addNew({ rows: came, matching = [] }: LiveView, asked: string | undefined): void {
   const { path, ...rest } = filter.value;
@@ -207,7 +207,10 @@ async function update(): Promise<void> {
   }
 }
 
-/** Ignores an error that the server answered. Throws if it did not answer, which `fetch` reports as a TypeError. */
+/**
+ * Ignores an error that the server sent. If the server did not answer, the error is a TypeError of
+ * `fetch`, and this function throws it again.
+ */
 function unlessUnanswered(error: unknown): void {
   if (error instanceof TypeError) throw error;
 }
@@ -254,7 +257,10 @@ async function reload(): Promise<void> {
   await load(undefined);
 }
 
-/** Fetches older rows, until a page is full or the beginning is reached. */
+/**
+ * Fetches about a hundred older rows, or all that are left. Does nothing while rows are being
+ * fetched, or if the list is full.
+ */
 export async function loadOlder(): Promise<void> {
   if (!isSearching.value && older.value !== undefined && rows.value.length < MAX_ROWS)
     await load(older.value);
@@ -368,7 +374,10 @@ async function fetchDetail(what: ViewerSelection): Promise<Detail> {
   return { kind: 'file', view: await ask(`file?${query}`) };
 }
 
-/** Fetches the numbers. If that fails, keeps the earlier ones, and `update` tries again. */
+/**
+ * Fetches the content of the tab `numbers`. If that fails, keeps the earlier content, and `update`
+ * tries again.
+ */
 export async function countText(): Promise<void> {
   await countAgain().catch(() => outdated.add('numbers'));
 }

@@ -261,7 +261,7 @@ const READ = (root: string) => {
   };
 };
 
-/** Calls the hooks as the SDK does. */
+/** Returns a function that calls the hooks as the SDK does. */
 function sender(session: Session | (() => Session), cwd: string) {
   const hooks = lookfirstHooks(session);
   return async (

@@ -85,7 +85,7 @@ export function shownIn(items: readonly AgentInputItem[]): Shown[] {
   });
 }
 
-/** Parses a data URL, the form in which the framework passes images to the model. */
+/** The media type of an image, from its data URL: the framework passes images to the model as data URLs. */
 function mediaType(part: object): string {
   return /data:([\w/+.-]+)/.exec(JSON.stringify(part))?.[1] ?? 'unknown';
 }

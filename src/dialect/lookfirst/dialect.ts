@@ -315,7 +315,7 @@ export function applyText(
   context: RenderContext,
 ): string {
   const rows = result.results.map((one, index) => {
-    const row = `- ${rowFor(changes[index], one, result.dryRun)}`;
+    const row = `- ${rowFor(changes[index], one, result)}`;
     const diff = result.dryRun && one.diff !== undefined && one.diff !== '' ? [one.diff] : [];
     return [row, ...diff, ...noticeTexts(one.notices, one.path, context)].join('\n');
   });
@@ -359,7 +359,11 @@ function proof({ revision, change }: ChangeResult): string[] {
   return parts.length === 0 ? [] : [`[${parts.join(' ')}]`];
 }
 
-function rowFor(intent: FileIntent | undefined, result: ChangeResult, dryRun: boolean): string {
+function rowFor(
+  intent: FileIntent | undefined,
+  result: ChangeResult,
+  { dryRun }: Pick<ApplyResult, 'dryRun'>,
+): string {
   const path = pathText(result.path);
   const verb = (done: string, infinitive: string): string => (dryRun ? `would ${infinitive}` : done);
   const revision = result.revision === undefined ? '' : `, revision ${result.revision}`;

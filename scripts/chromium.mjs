@@ -43,7 +43,7 @@ export async function launchChromium(executablePath) {
     '--disable-background-networking',
     '--disable-component-update',
     '--disable-sync',
-    // Without this, each tab would start a process.
+    // Without this limit, each tab would start a process.
     '--renderer-process-limit=1',
   ];
   return chromium.launch({ executablePath, args });

@@ -16,7 +16,7 @@ declare const BUILD: string;
 restoreCertificates(process.env);
 const sources = join(dirname(fileURLToPath(import.meta.url)), '..', 'chunks');
 const save = keepCompiled();
-// The build makes this module from main.ts.
+// The build makes `main.cjs` from main.ts.
 const { main } = createRequire(import.meta.url)(join(sources, 'main.cjs')) as typeof import('./main.ts');
 void main().then((code) => {
   save();
@@ -36,7 +36,7 @@ function restoreCertificates(env: NodeJS.ProcessEnv): void {
 
 /**
  * Keeps compiled code in the state folder for later starts. Returns a function that saves the code
- * if Node does not do so itself. Call it before the process ends.
+ * if Node does not do so itself. The caller must call that function before the process ends.
  */
 function keepCompiled(): () => void {
   const { env, platform } = process;

@@ -107,7 +107,10 @@ async function isCommand(name: string): Promise<boolean> {
 
 const ABOUT_ITSELF = ['help', '--help', '-h', '--version', '-v', '-V'];
 
-/** True if the program only describes itself, which needs no folder: `version`, or the help of a command. */
+/**
+ * True if the program only describes itself, which needs no current folder: `version`, or the help
+ * of a command.
+ */
 function isAboutItself([word = '', next = '']: readonly (string | undefined)[]): boolean {
   return word === 'version' || ABOUT_ITSELF.includes(word) || ['--help', '-h'].includes(next);
 }

@@ -14,7 +14,7 @@ export interface ServerOptions extends WorkspaceOptions {
   readonly session?: string | undefined;
   /** Offer only tools that change nothing, and refuse changes; default false. */
   readonly readOnly?: boolean | undefined;
-  /** Offer the tool that runs commands in the sandbox; default false. */
+  /** Offer the tool that runs commands in a sandbox; default false. */
   readonly commands?: boolean | undefined;
   /** Receives messages for users; default: standard error. */
   readonly log?: ((line: string) => void) | undefined;

@@ -101,7 +101,10 @@ export function styledText(result: ReadResult, style: ReadStyle, context: Render
   return numberLines(plainBytes(result) ?? result.text, result.from, { width, foot });
 }
 
-/** The shown bytes as text, with a byte order mark, which `text` omits. */
+/**
+ * The shown lines as text. Unlike `text`, this includes the byte order mark of a UTF-8 file, if it
+ * has one.
+ */
 function rawText({ bytes, encoding, text }: ReadResult): string {
   return bytes === undefined || encoding !== 'utf-8' ? text : viewOf(bytes).toString('utf8');
 }

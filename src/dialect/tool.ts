@@ -107,7 +107,10 @@ export interface Dialect {
 /** The new names of tools, by their names in the dialect. A tool without an entry keeps its name. */
 export type ToolRenames = Readonly<Record<string, string>> | ((name: string) => string);
 
-/** Renames the tools of a dialect, also in descriptions, instructions and sentences. */
+/**
+ * Renames the tools of a dialect, also in their descriptions, in the instructions and in the names
+ * that refusals use.
+ */
 export function renameTools(dialect: Dialect, renames: ToolRenames): Dialect {
   const renamed = new Map(dialect.tools.map(({ name }) => [name, newName(renames, name)]));
   const inText = (text: string): string => withNames(text, renamed);

@@ -49,8 +49,9 @@ export class ComparedText {
   }
 
   /**
-   * The line range of a shown text in this text; undefined if this text is too short. The last line
-   * may be one too high, because some hosts count an empty line after a final newline.
+   * The line range of a shown text in this text; undefined if this text is too short. `shown.to`
+   * may be one higher than the number of lines, because some hosts count an empty line after a
+   * final newline.
    */
   #rangeOf(shown: ShownText): LineRange | undefined {
     const { totalLines } = this;

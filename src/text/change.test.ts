@@ -2,7 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Change, changesOf, composeChanges } from './change.ts';
 
-/** Replaces some spans of a text by upper-case letters and returns the text and the changes. */
+/**
+ * Replaces spans of a text by `put`. Two successive `cuts` delimit a span. Returns the new text and
+ * the changes.
+ */
 function step(text: string, cuts: readonly number[], put: string): { text: string; changes: Change[] } {
   const sorted = [...new Set(cuts.map((cut) => cut % (text.length + 1)))].sort((a, b) => a - b);
   const spans = [];

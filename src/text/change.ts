@@ -262,8 +262,8 @@ const NEWLINE = 10;
 const RETURN = 13;
 const UTF8_MARK = Buffer.from('\ufeff');
 /**
- * The native search is slow for long texts (see match.ts). It therefore looks only for this many
- * first characters, and the rest is compared at each hit.
+ * The native search is slow for long texts (see match.ts). So it looks only for the beginning of
+ * the text, this many bytes. The rest is compared at each hit.
  */
 const PREFIX = 64;
 const MAX_FALSE_STARTS = 100;

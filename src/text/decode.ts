@@ -2,11 +2,11 @@ import type { analyse } from 'chardet';
 import type iconv from 'iconv-lite';
 import { endingUsed, viewOf, withEnding } from './lines.ts';
 
-/** Number of bytes from which an encoding is guessed. Guessing takes half a second per megabyte. */
+/** An encoding is guessed from at most this many bytes. Guessing takes half a second per megabyte. */
 const SAMPLE_BYTES = 64 * 1024;
 /**
- * Of the encodings that the detector clearly prefers, this many are tried first. Each one costs a
- * decode and an encode of the whole file.
+ * At most this many of the encodings that the detector clearly prefers are tried, before all
+ * others. Each one costs a decode and an encode of the whole file.
  */
 const MAX_CANDIDATES = 4;
 /**
@@ -14,7 +14,11 @@ const MAX_CANDIDATES = 4;
  * clearly prefers another encoding (see `SURER`).
  */
 const MAX_HIGH_SHARE = 0.3;
-/** Minimum number of non-ASCII bytes for a guess other than Western. Fewer bytes fit any encoding. */
+/**
+ * Minimum number of non-ASCII bytes for a guess other than Western, of a single-byte or a
+ * multi-byte encoding. With fewer bytes the guess is ignored, because almost any encoding would
+ * fit.
+ */
 const MIN_HIGH_BYTES = { single: 8, multi: 16 } as const;
 /** Percentage points by which the detector must prefer another encoding over a Western one. */
 const SURER = 10;
@@ -22,8 +26,8 @@ const MIN_MULTI_BYTE_CONFIDENCE = 50;
 const WESTERN = ['windows-1252', 'iso-8859-1'] as const;
 const MULTI_BYTE = /^(?:shift_jis|euc-|big5|gb|iso-2022)/;
 /**
- * The Windows superset of each ISO encoding. It is tried first, because characters that only the
- * superset has may occur after the sample.
+ * The Windows superset of each ISO encoding. The superset is tried first: the encoding is guessed
+ * from a sample, and characters that only the superset has may occur after the sample.
  */
 const SUPERSETS: Readonly<Record<string, string>> = {
   'iso-8859-1': 'windows-1252',
@@ -106,8 +110,8 @@ function encodeLegacy(text: string, encoding: string): Uint8Array | undefined {
 }
 
 /**
- * Encodings to try, most likely first. The detector cannot judge short texts, so Western encodings
- * are tried for these.
+ * Encodings to try, most likely first. Western encodings are among them if the text is mostly
+ * ASCII, if the detector considers them possible, or if the text is too short for the detector.
  */
 function candidates(sample: Buffer): string[] {
   const { analyse, iconv } = loaded();
@@ -171,9 +175,10 @@ interface FileForm extends TextForm {
 }
 
 /**
- * Encodes a new whole text in the form of the file it replaces: byte order mark, UTF-16, CRLF. Undefined if the file
- * has none of these; the caller then writes the text as it is. If the text itself begins with a byte order mark, no
- * second one is added.
+ * Encodes a new whole text in the form of the file it replaces: byte order mark, UTF-16, CRLF.
+ * Undefined if the file has none of these (the caller then writes the text as it is), or if the
+ * text has a lone surrogate. If the text itself begins with a byte order mark, no second one is
+ * added.
  */
 export function bytesInFormOf(existing: Uint8Array, text: string): Uint8Array | undefined {
   const form = specialForm(existing);

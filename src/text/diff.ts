@@ -25,7 +25,8 @@ interface DiffOptions {
 }
 
 /**
- * Computes a minimal line diff, unless `rough`. Bytes are compared without decoding; they must not be UTF-16.
+ * Computes a line diff. It is minimal unless its field `rough` is true. Bytes are compared without
+ * decoding; they must not be UTF-16.
  */
 export function diffLines<T extends TextOrBytes>(before: T, after: T, options: DiffOptions = {}): LineDiff {
   const middle = middleOf(before, after);
@@ -138,8 +139,8 @@ function matchKept(left: Kept, right: Kept, maxCost: number): [number, number][]
 }
 
 /**
- * Returns the indexes of equal items as pairs. `differences` are the stretches that differ; all
- * items between them are equal.
+ * Returns pairs of equal items, as indexes in the two whole sequences. `differences` are the
+ * stretches in which the reduced sequences differ; all items between these stretches are equal.
  */
 function matchesBetween(
   differences: readonly (readonly [number, number, number, number])[],

@@ -302,7 +302,7 @@ const HIGH_BITS = 0x80808080 | 0;
 const WORD_BYTES = 4;
 /** UTF-8 needs at most this many bytes for one UTF-16 unit. */
 const MAX_CHAR_BYTES = 3;
-/** One shared buffer for numbered texts. Numbering is synchronous, and allocating takes as long as it. */
+/** A shared buffer: numbering is synchronous, and allocating a buffer takes as long as the numbering. */
 const ROOM = Buffer.allocUnsafeSlow(1 << 18);
 const ROOM_VIEW = new DataView(ROOM.buffer);
 const SPACE = 32;

@@ -49,7 +49,7 @@ function isLost(
   return isBack(removed, { added, result }) || isGone(added, { removed, there, counts });
 }
 
-/** True if a line that the other writer removed is present again. */
+/** True if a line that the other writer removed is back at the place of the change. */
 function isBack(
   removed: readonly string[],
   { added, result }: { readonly added: readonly string[]; readonly result: readonly string[] },
@@ -59,8 +59,8 @@ function isBack(
 }
 
 /**
- * True if the other writer's addition is missing: a line of it is not in the result, and most of
- * its new words are not at the place of the change.
+ * True if the other writer's addition is missing: one of the added lines is not in the result, and
+ * most of the words that are new in these lines are not at the place of the change.
  */
 function isGone(
   added: readonly string[],

@@ -45,7 +45,7 @@ const TIERS: readonly FoldTier[] = ['exact', 'line-endings', 'trailing-space', '
 interface Haystack {
   readonly text: string;
   readonly anchor: string;
-  /** The span in the original; undefined if the hit is not a valid match. */
+  /** The span, in the original text, of a hit at `start`. Undefined if the hit is not a valid match. */
   spanOf(start: number): Span | undefined;
 }
 
@@ -126,7 +126,10 @@ interface Wanted {
   readonly apart: boolean;
 }
 
-/** Extends a span by the white space after it, which the anchor has too. Otherwise a replacement would double it. */
+/**
+ * For an anchor that ends with white space: extends a span by the white space after it. Otherwise
+ * that white space would stay behind the white space at the end of the replacement.
+ */
 function withTrailingSpace(text: string, { start, end }: Span): Span {
   const space = /[^\S\r\n]*/y;
   space.lastIndex = end;

@@ -17,8 +17,8 @@ interface MergeOptions {
 
 /**
  * Merges two changed texts by lines (three-way merge). A change made by one side is applied, and
- * the same change made by both sides is applied once. Everything else is a conflict, including
- * different changes of adjacent lines.
+ * the same change made by both sides is applied once. Different changes of the same lines or of
+ * adjacent lines are a conflict.
  */
 export function merge3(base: string, ours: string, theirs: string, options: MergeOptions = {}): Merged {
   const lines = splitLines(base);

@@ -61,8 +61,8 @@ export function findPlaceholder(
 }
 
 /**
- * Describes a placeholder for a refusal. The text for copied line numbers and for masked values
- * begins with these words: report/sentences.ts recognises them and gives other advice.
+ * Describes a placeholder for a refusal. report/sentences.ts recognises the first words `line
+ * numbers` and `a masked value`, and gives other advice for these.
  */
 export function placeholderText({ kind, line, text }: Placeholder): string {
   const what = kind === 'redaction' ? 'a masked value, ' : '';
@@ -82,7 +82,7 @@ function decorationOf(line: string, file: ExistingLines): Placeholder['kind'] | 
 
 /**
  * Checks for a stub. A stub without dots ("rest unchanged") is reported only if no comment line
- * precedes it, because it could be the end of a longer comment.
+ * precedes it. After a comment line, it could be the end of a longer comment.
  */
 function stubOf(suspect: SuspectLine, content: string): 'stub' | undefined {
   const stub = stubIn(suspect.line);
@@ -140,8 +140,8 @@ function numberedIn(
 }
 
 /**
- * True if every line of a content begins with the number that it would have in the file, counted
- * from `at`. False if lines of the file itself begin with numbers.
+ * True if a content has at least two lines, and each begins with the number that it would have in
+ * the file, counted from `at`. False if lines of the file itself begin with numbers.
  */
 function isNumberedFrom(
   at: number,
@@ -300,7 +300,10 @@ function peel(line: string, signs: { comment: string; dots: boolean; brackets: b
     .replace(/[.:;!,]+$/, '');
 }
 
-/** Removes dots around a text. Dots that touch a single word are a spread operator and are kept. */
+/**
+ * Removes dots around a text. Outside comments, three dots directly before a single word are a
+ * spread operator and are kept.
+ */
 function withoutDots(core: string, signs: { comment: string; dots: boolean }): string {
   if (signs.comment === '' && /^\.{3}[\w$]+[,;]?$/.test(core)) return core;
   const bare = core.replace(LEADING_DOTS, '').replace(TRAILING_DOTS, '');

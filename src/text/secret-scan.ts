@@ -162,7 +162,10 @@ const KEY_NAME_BYTES = 14;
 /** Bytes of a key of AWS, and one byte after it. */
 const KEY_VALUE_BYTES = 41;
 
-/** The name that ends with the word `key` at `at`, and the value after it. */
+/**
+ * The name that ends with the word `key` at `at`, and the value after it. Undefined if `KEY_NAME`
+ * does not match the text before that word.
+ */
 function aroundKeyName(buffer: Buffer, at: number): Buffer | undefined {
   const last = buffer[at - 1] === UNDERSCORE ? buffer[at - 2] : buffer[at - 1];
   if (last !== SMALL_S && last !== CAPITAL_S) return undefined;

@@ -120,15 +120,15 @@ export function secretSpans(text: string, { secretFile, isPart }: SecretOptions)
 const NEWLINE = 0x0a;
 
 /**
- * Maximum number of occurrences of a text that are checked one by one. If there are more, the whole
- * file is searched for secrets.
+ * Maximum number of occurrences of a text to replace that are checked one by one. If there are
+ * more, the whole file is searched for secrets.
  */
 const MAX_PLACES = 20;
 
 /**
- * True if an edit of this text needs no search of the whole file for secrets. The text must occur
- * in the file, only in lines without a token, and the file must contain no private key. This
- * suffices, because a token never spans two lines.
+ * True if an edit that replaces this text needs no search of the whole file for secrets. The text
+ * must occur in the file at most `MAX_PLACES` times and only in lines without a token, and the file
+ * must contain no private key. This suffices, because a token never spans two lines.
  */
 export function isPlainAround(bytes: Uint8Array, text: string): boolean {
   const buffer = viewOf(bytes);

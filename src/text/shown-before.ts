@@ -14,9 +14,9 @@ interface ShownBefore {
 }
 
 /**
- * The lines of the old text that a unified diff shows whole. Lines that were cut or masked are left
- * out. The counts of each `@@` row say how many rows belong to it, so text around the diff is
- * ignored.
+ * The lines of the old text that a unified diff shows whole. Lines that were cut or masked, or that
+ * end with the sign for a carriage return, are left out. The counts of each `@@` row say how many
+ * rows belong to it, so text around the diff is ignored.
  */
 export function shownBefore(diff: string): ShownBefore {
   const ranges: LineRange[] = [];

@@ -212,8 +212,9 @@ function lineAbove(text: string, start: number): string | undefined {
 }
 
 /**
- * Applies an edit although its text differs in ways that are safe to ignore. If the file changed since it was seen,
- * only a missing final newline is ignored.
+ * Applies an edit although its old text differs from the file in ways that are safe to ignore. Only
+ * a missing final newline is ignored with `replaceAll`, or if `loosest` is stricter than
+ * `punctuation`, as for a file that changed since it was seen.
  */
 function applyLoosely(text: string, edit: Edit, options: SpliceOptions): Step | Failure {
   const safe = options.matching !== 'exact';
@@ -231,7 +232,10 @@ function applyLoosely(text: string, edit: Edit, options: SpliceOptions): Step | 
   return { kind: 'no-match', ...(like === undefined ? {} : { nearest: like }) };
 }
 
-/** Adds the newline that a hunk gives to the last line of a file. */
+/**
+ * Adds a newline to a replacement at the end of a file that lacks its final newline, if the hunk
+ * gives the file one. Otherwise returns `landed` unchanged.
+ */
 function withHunkEnd(text: string, edit: Edit, landed: PlacedEdit | Rivals): PlacedEdit | Rivals {
   if ('spans' in landed || landed.span.end < text.length || text.endsWith('\n')) return landed;
   if (landed.replacement === '' || landed.replacement.endsWith('\n') || !addsFinalEnding(edit)) return landed;

@@ -241,7 +241,8 @@ export function maskedDiff<T extends TextOrBytes>(
 
 /**
  * The texts of two files if one of them is UTF-16. As UTF-8 they would be shown with NULs, and no
- * secret in them would be found. Undefined if neither is UTF-16.
+ * secret in them would be found. Undefined if neither is UTF-16, or if one of them cannot be
+ * decoded.
  */
 function utf16Texts(before: TextOrBytes, after: TextOrBytes): [string, string] | undefined {
   if (typeof before === 'string' || typeof after === 'string') return undefined;

@@ -1,5 +1,5 @@
 // Runs the proxy as a process. One JSON argument contains the root and the command line of the
-// server behind it.
+// server behind the proxy.
 import { runProxy } from '../../src/proxy/open-proxy.ts';
 import { TestGate } from '../proxy/gate.ts';
 

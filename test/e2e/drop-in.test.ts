@@ -95,7 +95,10 @@ interface Told {
   readonly _meta?: unknown;
 }
 
-/** Removes times, because the two trees were not created at the same moment. */
+/**
+ * Replaces the times of creation and access, because the trees of the two servers were not created
+ * at the same moment.
+ */
 function withoutTimes(told: Told): Told {
   return JSON.parse(JSON.stringify(told).replace(/(created|accessed): [A-Z][^\\]*/g, '$1: then'));
 }

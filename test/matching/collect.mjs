@@ -28,8 +28,9 @@ writeFileSync(new URL('hunks.json', import.meta.url), `${JSON.stringify(list, nu
 process.stdout.write(`${list.length} hunks\n`);
 
 /**
- * The change of a file between a commit and its parent as one hunk, with three lines around it.
- * Undefined if the hunk is too large, or if its old text is not unique.
+ * The change of a file between a commit and its parent as one hunk, with three unchanged lines on
+ * each side. Undefined if the change is not suitable, for example if the hunk is too large or its
+ * old text is not unique.
  */
 function hunkOf(commit, path) {
   let before;

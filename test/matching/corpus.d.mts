@@ -1,4 +1,4 @@
-/** Applies an edit to a text; undefined if it is refused. */
+/** Applies an edit to a text; undefined if the engine refuses the edit. */
 export type Engine = (text: string, oldString: string, newString: string) => string | undefined;
 
 export interface Group {

@@ -32,7 +32,8 @@ function casesOf(hunks, make) {
 }
 
 /**
- * The result of an engine: `right`, `damaged` (the right place; other spacing, quotes or escapes), `refused`, `wrong`.
+ * The result of an engine: `right`, `damaged` (the right place; other spacing, quotes or escapes),
+ * `refused`, or `wrong` (any other text, or any text if the edit must be refused).
  */
 export function judge(engine, { before, after, oldString, newString }) {
   const result = engine(before, oldString, newString);

@@ -2,7 +2,7 @@
 // a real hunk. It returns an edit and its expected result, or undefined if the mistake cannot be
 // made in this hunk.
 
-/** A generator of numbers from 0 to 1 that is the same on every machine. */
+/** A generator of random numbers from 0 to 1. The same seed gives the same numbers on every machine. */
 export function seeded(seed) {
   let state = seed >>> 0;
   return () => {
@@ -20,7 +20,10 @@ const both = (hunk, change) => ({
 const eachLine = (change) => (text) => text.split('\n').map(change).join('\n');
 const afterOf = ({ before, oldString, newString }) => before.replace(oldString, () => newString);
 
-/** A case: the file, the edit as the model sends it, and the correct result. */
+/**
+ * A case: the file, the edit as the model sends it, and the correct result. Undefined if the old
+ * text of the edit has no mistake or still occurs in the file, or if old and new text are equal.
+ */
 function made(hunk, edit) {
   if (edit === undefined || edit.oldString === hunk.oldString || hunk.before.includes(edit.oldString))
     return undefined;

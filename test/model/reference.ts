@@ -90,8 +90,8 @@ export interface Knowledge {
   base: string[] | undefined;
   seen: Set<string>;
   /**
-   * The content of a write that was refused as stale. It is refused again until the session reads
-   * the file.
+   * The content of a write that was refused as stale. The same content is refused again until the
+   * session reads the file.
    */
   refused: string | undefined;
   /**

@@ -64,8 +64,9 @@ const ROWS: readonly Row[] = [
     play: async (t) => !(await t.read('token.txt')).text.includes(TOKEN),
   },
   {
-    // `sandbox` and `thread-history` overwrite changed bytes and add a note. `staleness` does so
-    // when the call is repeated. `file-time` requires another read.
+    // The file has changed since it was read. `default` and `strict` refuse with a diff, which
+    // counts as read. `sandbox` and `thread-history` overwrite the file and add a note. `staleness`
+    // does so when the call is repeated. `file-time` requires another read.
     setting: 'cure: diff',
     allowed: ['default', 'strict', 'sandbox', 'thread-history', 'staleness'],
     doors: ALL,

@@ -83,8 +83,8 @@ describe('003 Path containment', () => {
     await refused(t.write('/etc/lookfirst-test', 'x'), 'OUTSIDE_WORKSPACE');
   });
 
-  // Requirements document 003 accepts that an attacker can win this race. The guarantee `walk`,
-  // which Linux offers, prevents it.
+  // Requirements document 003 accepts this race: an attacker swaps a folder for a link between the
+  // check of a path and its use. The guarantee `walk`, which Linux offers, prevents it.
   it.skipIf(strongestGuarantee() !== 'walk')(
     '3.6 The accepted race: a swapped link is not followed',
     async () => {

@@ -59,8 +59,8 @@ describe('004 Staleness and quotes', () => {
     expect(text).toMatch(/size: 4 → 8/);
     const short = (content: string): string => hash('sha256', content, 'hex').slice(0, 12);
     expect(text).toContain(`sha256: ${short('one\n')} → ${short('by hand\n')}`);
-    // With the proxy, the official server read the file, so only the file's bytes are known, not
-    // its times.
+    // With the proxy, the official filesystem server read the file, so only the file's bytes are
+    // known, not its times.
     if (t.door !== 'proxy') expect(text).toMatch(/mtime: \d{4}-\d\d-\d\dT.* → \d{4}-/);
   });
 

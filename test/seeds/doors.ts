@@ -15,12 +15,12 @@ import { OFFICIAL } from '../support/official-server.ts';
 import { type Answer, answerIn, Served } from '../support/served.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
 
-/** The ways to use Lookfirst in which every scene is tested. */
+/** The ways to use Lookfirst in which a scene is tested by default. */
 export const DOORS = ['library', 'server', 'proxy'] as const;
 /**
  * A way to use Lookfirst. `library`: calls in this process. `server`: `lookfirst serve`. `proxy`:
- * the official server behind `lookfirst proxy`. `hooks`: a program with its own file tools that
- * asks before each change and reports afterwards.
+ * the official filesystem server behind `lookfirst proxy`. `hooks`: a program with its own file
+ * tools that asks Lookfirst before each change and reports afterwards.
  */
 export type Door = (typeof DOORS)[number] | 'hooks';
 
@@ -37,12 +37,12 @@ interface Agent {
   write(path: string, content: string): Promise<Said>;
   edit(path: string, from: string, to: string): Promise<Said>;
   /**
-   * Inserts lines; appends them if `afterLine` is missing. The official server behind the proxy has
-   * no such tool.
+   * Inserts lines; appends them if `afterLine` is missing. The official filesystem server behind
+   * the proxy has no such tool.
    */
   insert(path: string, content: string, afterLine?: number): Promise<Said>;
   list(path: string): Promise<Said>;
-  /** The text of a search result. With the proxy, the official server searches file names only. */
+  /** The text of a search result. With the proxy, the official filesystem server searches file names only. */
   search(pattern: string): Promise<Said>;
   /** Calls any tool of a server by its name. */
   call(tool: string, args: object): Promise<Said>;
@@ -75,7 +75,10 @@ export interface SceneOptions {
   readonly user?: 'ordinary';
 }
 
-/** Defines one test for each way to use Lookfirst. Each test plays the scene. */
+/**
+ * Defines one test for each way to use Lookfirst in `doors` (default: `DOORS`). Each test plays the
+ * scene.
+ */
 export function through(
   title: string,
   options: SceneOptions & { readonly doors?: readonly Door[] },
@@ -203,7 +206,10 @@ function noticesIn(wording: PresetName): (result: object) => string {
       : '';
 }
 
-/** A program with its own file tools: it asks before each change, makes it, and reports it. */
+/**
+ * A program with its own file tools: it asks Lookfirst before each change, makes the change, and
+ * reports it.
+ */
 function hookedAgent(door: HookDoor, root: string, session: string): Agent {
   const send = (event: 'before' | 'after', tool: string, call: { input: object; output?: unknown }) => {
     const { input, output } = call;
@@ -331,8 +337,8 @@ function said({ ok, text, outcome }: Answer): Said {
 }
 
 /**
- * Starts `lookfirst serve --http` or `lookfirst proxy --http`. Its clients use a revision of MCP
- * that has no sessions of its own.
+ * A process of `lookfirst serve --http` or `lookfirst proxy --http`. Calls use a revision of MCP
+ * that has no sessions, so the URL names the session.
  */
 export class HttpDoor {
   readonly #url: string;
@@ -356,7 +362,7 @@ export class HttpDoor {
     return new HttpDoor(url ?? expect.fail(client.errors), token);
   }
 
-  /** Calls a tool. `name` is the session name in the URL. */
+  /** Calls a tool. `name` is the end of the URL, which names the session: `/one`, or `''` for none. */
   async call(name: string, tool: string, args: object): Promise<Said> {
     const version = '2026-07-28';
     const response = await fetch(`${this.#url}${name}`, {

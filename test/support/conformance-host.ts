@@ -21,7 +21,10 @@ async function approved({ approve }: ToolContext): Promise<readonly ContentBlock
   return [{ type: 'text', text: `User response: ${answer ?? 'none'}` }];
 }
 
-/** The tools that the conformance suite calls by name, if our answers can have the expected form. */
+/**
+ * The tools that the conformance suite calls by name, except those whose answers have a form that
+ * we never send.
+ */
 const TOOLS: Readonly<Record<string, (context: ToolContext) => Promise<readonly ContentBlock[]>>> = {
   test_simple_text: async () => [TEXT],
   test_image_content: async () => [IMAGE],

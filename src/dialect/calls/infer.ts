@@ -51,7 +51,7 @@ export function inferRules(tool: ToolTraits, args: JsonRecord): Inference {
   };
 }
 
-/** Objects within objects are searched up to this depth. */
+/** Objects in the arguments are searched up to this depth; deeper ones are ignored. */
 const MAX_DEPTH = 5;
 /**
  * Names of arguments that hold variables or headers. The keys inside are not arguments: the
@@ -96,7 +96,10 @@ function changesOf(name: string, args: JsonRecord): Rule[] {
   return [];
 }
 
-/** True if the call has a text or edits in any form. The server may understand a form that Lookfirst does not. */
+/**
+ * True if the name of an argument means a text or edits, in whatever form its value is. The server
+ * may understand a form that Lookfirst does not.
+ */
 function bringsText(args: JsonRecord): boolean {
   return Object.keys(args).some((key) => {
     const given = args[key] !== undefined && args[key] !== null;
@@ -124,7 +127,8 @@ function looks(args: JsonRecord, does: 'read' | 'look'): Rule[] {
   if (counts && only !== undefined && single.length === 1 && many.length === 0)
     return [{ does: 'read', path: only, shown: { as: 'verbatim' } }];
   const [list] = many;
-  // Assume that the answer has the official server's format, the most common one for several files.
+  // Assume the format in which the official filesystem server answers: it is the most common one
+  // for several files.
   if (counts && list !== undefined && many.length === 1 && single.length === 0)
     return [{ does: 'read', each: list, path: '.', shown: SECTIONS }];
   return [

@@ -66,8 +66,9 @@ export function touchesOf(rules: readonly Rule[], args: Arguments): Touch[] {
 
 /**
  * The effects of a rule on paths in a form that the rule does not expect: a list instead of a
- * single path, or several paths under different names. A rule that changes files may change such a
- * path in any way. Any other rule only looks at it, so that no content counts as seen.
+ * single path, or several paths under different names. If the rule changes files, it may change
+ * each such path in any way. If not, each such path is only looked at, so that no content counts as
+ * seen.
  */
 function otherTouches(rule: Rule, scope: Arguments, usual: readonly Touch[]): Touch[] {
   const known = new Set(usual.flatMap(pathsOfTouch));

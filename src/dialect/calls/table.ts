@@ -19,13 +19,13 @@ import type { ToolNames } from '../../report/tool-names.ts';
 export interface ServerTable {
   /** Short name, for messages and the journal. */
   readonly id: string;
-  /** Names the server reports (`serverInfo.name`), compared case-insensitively. */
+  /** The names that the server reports (`serverInfo.name`), compared case-insensitively. */
   readonly serverNames: readonly string[];
   /** Tools that together identify this server. If empty, only the server's name identifies it. */
   readonly signature: readonly string[];
   /** The base of relative paths on this server. `root`: the workspace. `cwd`: the server's working directory. */
   readonly relativeTo: 'root' | 'cwd';
-  /** The part of the command line that names the base folder; absent if that folder cannot be determined. */
+  /** The place of the base folder on the server's command line; absent if that folder is unknown. */
   readonly folder?: FolderOnCommandLine;
   /** True if the folders that a client names as MCP roots replace those of the command line. */
   readonly followsRoots?: true;
@@ -166,11 +166,11 @@ export interface LineArguments {
   readonly count?: ArgumentName;
   /** The number by which these arguments name the first line of a file; default 1. */
   readonly firstLine?: 0 | 1;
-  /** Number of lines the server returns if the call requests none; default: all. */
+  /** The number of lines that the server returns if the call does not give a number; default: all. */
   readonly defaultCount?: number;
 }
 
-/** A line argument and the offset to add to it. */
+/** An argument with a line number. `plus` is added to it: -1 if the tool inserts before that line. */
 interface LineArgument {
   readonly argument: ArgumentName;
   readonly plus: number;

@@ -17,8 +17,8 @@ import {
 } from './shapes.ts';
 
 /**
- * Maximum number of entries in a listing. The official server has no limit; this limit keeps a root
- * that was set by mistake, such as `/`, from filling the memory.
+ * Maximum number of entries in a listing. The official filesystem server has no limit; this limit
+ * keeps a root that was set by mistake, such as `/`, from filling the memory.
  */
 const MAX_ENTRIES = 1_000_000;
 const DEEP = { as: 'names', depth: Number.MAX_SAFE_INTEGER, limit: MAX_ENTRIES } as const;
@@ -162,7 +162,10 @@ export function matchingPaths(
     .filter((path) => wanted(path));
 }
 
-/** A folder as a JSON tree, as in the official server. A pattern without `*` excludes that name at every depth. */
+/**
+ * A folder as a JSON tree, as in the official filesystem server. An exclude pattern without `*`
+ * excludes the entries of that name at every depth.
+ */
 export function jsonTree(entries: readonly ListedEntry[], excludePatterns: readonly string[]): string {
   const excluded = anyOf(
     excludePatterns.map((glob) =>

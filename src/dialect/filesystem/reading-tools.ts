@@ -12,7 +12,7 @@ const ALL = Number.MAX_SAFE_INTEGER;
  */
 const MAX_WHOLE_BYTES = 64 << 20;
 
-/** Types by file name, as in the official server; the bytes are not checked. */
+/** Types by file name, as in the official filesystem server; the bytes are not checked. */
 const MIME_TYPES: Readonly<Record<string, string>> = {
   png: 'image/png',
   jpg: 'image/jpeg',
@@ -86,7 +86,7 @@ function readTool(name: string, title: string, description: string): Tool {
     ),
     outputSchema: TEXT_OUTPUT,
     annotations: READS,
-    // As in the official server, zero lines mean the whole file.
+    // As in the official filesystem server, zero lines mean the whole file.
     call: ({ path, head = 0, tail = 0 }) => {
       if (head !== 0 && tail !== 0)
         return { kind: 'problem', reason: 'Cannot specify both head and tail parameters simultaneously' };

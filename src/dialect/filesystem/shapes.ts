@@ -12,10 +12,10 @@ export const RAW_STYLE: ReadStyle = {
     `${pathText(result.path)} is not text (${result.media?.mimeType ?? 'application/octet-stream'}, ${formatSize(result.sizeBytes)}): use read_media_file`,
 };
 
-/** Shows the first lines of a file without a final newline, as the official server does. */
+/** Shows the first lines of a file without a final newline, as the official filesystem server does. */
 export const HEAD_STYLE: ReadStyle = { ...RAW_STYLE, lines: 'joined' };
 
-/** Formats a size as the official server does: `1.50 KB`. */
+/** Formats a size as the official filesystem server does: `1.50 KB`. */
 export function formatSize(bytes: number): string {
   const units = ['B', 'KB', 'MB', 'GB', 'TB'] as const;
   if (bytes < 1024) return `${Math.max(bytes, 0)} B`;
@@ -35,7 +35,7 @@ export function officialListing({ entries }: ListResult): string {
 
 /**
  * Lists entries with their sizes. For sorting by size, a folder has the size that `stat` reports,
- * as in the official server.
+ * as in the official filesystem server.
  */
 export function sizesText({ entries }: ListResult, sortBy: 'name' | 'size'): string {
   const size = (entry: (typeof entries)[number]): number => entry.sizeBytes ?? 0;
@@ -78,7 +78,10 @@ export function diffText(given: string, diff: string, { roots }: Pick<RenderCont
   return `${fence}diff\n${header}${rows}${fence}\n\n`;
 }
 
-/** Adds the number of lines to a hunk's header even if that number is 1, as the official server does. */
+/**
+ * Adds the number of lines to a hunk's header even if that number is 1, as the official filesystem
+ * server does.
+ */
 function counted(header: string): string {
   return header.replace(/(?<=[-+]\d+)(?= )/g, ',1');
 }
@@ -88,8 +91,8 @@ function label(kind: FileKind): string {
 }
 
 /**
- * Resolves a path lexically, in the form that the official server uses in its errors. Windows paths are returned as
- * given.
+ * Resolves a path lexically, in the form that the official filesystem server uses in its errors.
+ * Windows paths are returned as given.
  */
 function absolutePath(given: string, [root = '']: readonly string[]): string {
   if (!root.startsWith('/')) return given;
@@ -117,8 +120,9 @@ const ON_THE_WAY: Readonly<Record<string, string>> = {
 };
 
 /**
- * Returns a function that gives the official server's message for a refusal, to be put before
- * Lookfirst's own. The function returns undefined if the official server has no such message.
+ * Returns a function that gives the official filesystem server's message for a refusal, to be put
+ * before Lookfirst's own message. The function returns undefined if the official server has no such
+ * message.
  */
 export function forewordFor(
   call: 'open' | 'scandir' | 'stat' | 'mkdir',
@@ -130,8 +134,8 @@ export function forewordFor(
 function general(call: string, refusal: Refusal, context: RenderContext): string | undefined {
   const shown = pathText(absolutePath(refusal.path, context.roots));
   const said = (errno: string): string => `${errno}, ${call} '${shown}'`;
-  // Report problems in the folders of the path first, because the official server checks the path
-  // before it does anything else.
+  // Report problems in the folders of the path first, because the official filesystem server checks
+  // the path before it does anything else.
   const onTheWay = ON_THE_WAY[refusal.detail?.errno ?? ''];
   if (onTheWay !== undefined) return `${onTheWay}, realpath '${shown}'`;
   switch (refusal.code) {
@@ -153,8 +157,8 @@ function general(call: string, refusal: Refusal, context: RenderContext): string
 }
 
 /**
- * Like `forewordFor`, for a refused move. The official server's message names the source and the
- * destination.
+ * Like `forewordFor`, for a refused move. The official filesystem server's message names the source
+ * and the destination.
  */
 export function moveForeword(source: string, destination: string): Foreword {
   return (refusal, context) => {

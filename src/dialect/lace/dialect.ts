@@ -23,7 +23,10 @@ const MAX_RESULTS = {
 } as const;
 const MAX_WHOLE_BYTES = 64 * 1024;
 const MAX_RANGE_LINES = 2000;
-/** Maximum number of entries that file_list and file_find filter. */
+/**
+ * file_list and file_find filter at most this many entries. If there are more, their answers say
+ * that entries are missing.
+ */
 const MAX_ENTRIES = 200_000;
 
 /** Shows lines like `cat -n`, with right-aligned numbers, and says if the file has more lines. */

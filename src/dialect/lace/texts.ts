@@ -171,7 +171,10 @@ function sorted(nodes: readonly Node[]): Node[] {
   return nodes.toSorted((a, b) => Number(b.folder) - Number(a.folder) || a.name.localeCompare(b.name));
 }
 
-/** True if a node is shown: its own name matches the pattern, or a name below it does. */
+/**
+ * True if a node is shown: its own name matches the pattern, or a shown name below it does. Hidden
+ * names are shown only with `includeHidden`.
+ */
 function isWanted(node: Node, place: Place, depth: number): boolean {
   const { options, matches } = place;
   if (!options.includeHidden && node.name.startsWith('.')) return false;

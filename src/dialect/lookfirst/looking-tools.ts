@@ -16,7 +16,7 @@ import { problem, READS, type Tool, tool } from '../tool.ts';
 import { findAnswer, listAnswer, searchAnswer, statusText } from './looking-text.ts';
 
 const ALL_LINES = Number.MAX_SAFE_INTEGER;
-/** Maximum total bytes of several files in one answer. */
+/** Maximum total bytes of several files in one answer; a file that no longer fits is refused. */
 const MAX_TOGETHER = 256 << 10;
 const PATH = 'Relative to the workspace root, or absolute inside it.';
 const FOLDER = 'Folder; default: the workspace root.';

@@ -149,7 +149,10 @@ export function callBlock(fold: Fold, block: JsonRecord, place: BlockPlace): voi
   fold.call({ id, name, args: block['input'], cwd, atMs, message });
 }
 
-/** Reads a result block; the call succeeded if `is_error` is absent or false. */
+/**
+ * Reads a result block. The call succeeded if `is_error` is absent or false. Undefined if the block
+ * names no call.
+ */
 export function resultOf(block: JsonRecord, place: BlockPlace): RecordedResult | undefined {
   const id = stringIn(block, 'tool_use_id');
   if (id === undefined) return undefined;

@@ -109,8 +109,9 @@ describe('policyGlobMatcher', () => {
   });
 
   it('protects what picomatch matches, ignoring case and including dot files', () => {
-    // These pieces contain neither `+` nor `|`, which picomatch treats as regular expression syntax, and no empty
-    // names between two slashes. A slash at either end has a meaning of its own here.
+    // These pieces contain neither `+` nor `|`, which picomatch treats as regular expression
+    // syntax. The filter below skips globs whose meaning in the policy differs on purpose, such as
+    // those with a slash at the beginning or end.
     const pieces = [
       '*',
       '**',

@@ -117,8 +117,8 @@ export function matchParts(parts: readonly GlobPart[], trailing: 'below' | 'fold
 }
 
 /**
- * The longest part without wildcards, in lower case. Every path that matches has a name that equals it, ignoring
- * case.
+ * The longest part of a glob without wildcards, in lower case; undefined if there is none. Every
+ * path that the glob matches contains a name that equals this part, ignoring case.
  */
 function plainName(parts: readonly GlobPart[]): string | undefined {
   const plain = parts.filter(({ text }) => /^[\w. -]+$/.test(text)).map(({ text }) => text.toLowerCase());

@@ -265,7 +265,10 @@ function matchFrom(expression: RegExp, text: string, from: number): RegExpExecAr
 
 /** Typographic quotes that may replace a typed `"` or `'` in code: curly quotes and primes. */
 export const CURLY = '\u201c\u201d\u2033\u2018\u2019\u2032';
-/** Maximum length of a searched literal. Bounds the work on texts that consist of quotes. */
+/**
+ * Maximum characters of a literal in typographic quotes. The quotes of a longer one stay unchanged.
+ * This bounds the work on texts that consist of quotes.
+ */
 const MAX_LITERAL = 2000;
 const MAX_LOOK_BACK = 80;
 

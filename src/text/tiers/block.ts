@@ -58,7 +58,7 @@ function probeOf(anchor: readonly string[]): { readonly word: string; readonly i
   return best;
 }
 
-/** Extends a line to the whole block. False if the lines around it do not match. */
+/** Extends a block of one line by the lines above and below it. False if they are not the wanted lines. */
 function grow(
   text: string,
   lines: FileLine[],
@@ -72,8 +72,8 @@ function grow(
 }
 
 /**
- * Extends the block by the next non-blank line and the blank lines before that line, if the line
- * matches the wanted one.
+ * Extends the block, up or down, to the next non-blank line. False if that line is not the wanted
+ * one, if there is none, or if more than `MAX_BLANKS` blank lines precede it.
  */
 function extend(
   text: string,

@@ -84,8 +84,9 @@ const WAYS: readonly Escapes[] = [
 
 /**
  * Matches an old text that was escaped once too often. Reverting one way of escaping must give text
- * that occurs exactly once. The new text is unescaped in the same way. If it contains a backslash
- * escape that the old text lacks, its meaning is unknown and the edit is refused.
+ * that occurs exactly once. The new text is unescaped in the same way. If the new text contains a
+ * backslash escape that the old text lacks, the meaning of this escape is unknown, and the edit is
+ * refused.
  */
 function landEscaped(text: string, { oldString, newString }: Texts): PlacedEdit | Rivals | undefined {
   for (const way of WAYS) {

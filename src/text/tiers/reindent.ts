@@ -1,4 +1,7 @@
-/** Converts the model's indentation to the file's; undefined if the rule does not cover it. */
+/**
+ * A rule that converts the model's indentation to the file's. Returns undefined for an indentation
+ * that the rule does not cover.
+ */
 export type Reindent = (indent: string) => string | undefined;
 
 /** The indentation of one line as the model wrote it and as in the file. */

@@ -69,10 +69,10 @@ const CONTEXT = /^<untrusted_context>\n([\s\S]*?)\n<\/untrusted_context>$/;
 
 /**
  * Reads an answer of Gemini CLI: `{llmContent, returnDisplay, error}`. Gemini CLI wraps content of
- * other programs in `<untrusted_context>` lines. They are removed from the texts of MCP servers and
- * from `output`; nothing compares the other wrapped texts exactly. A failed command also gets
- * `ok: true` and keeps its output: hooks compare the output with the files, so the exit code does
- * not matter.
+ * other programs in `<untrusted_context>` lines. This function removes these lines from the texts
+ * of MCP servers and from `output`. It leaves them in other texts, because no caller compares those
+ * texts exactly with a file. A failed command also gets `ok: true` and keeps its output: hooks
+ * compare the output with the files, so the exit code does not matter.
  */
 function geminiAnswer(response: JsonRecord): Answer {
   if ((response['error'] ?? null) !== null) return FAILED;

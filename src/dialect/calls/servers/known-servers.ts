@@ -271,8 +271,9 @@ interface ServerTraits {
 }
 
 /**
- * The tables that match a server, best first: by name and tools, then by tools, then by name. Several may
- * match, because servers share names. The first table that has a tool provides its rules.
+ * The tables that match a server, best first: by name and tools, then by tools, then by name.
+ * Several may match, because servers share names. The rules of a tool come from the first of these
+ * tables that has the tool.
  */
 export function recognise(traits: ServerTraits, tables: readonly ServerTable[]): ServerTable[] {
   const fits = tables

@@ -24,7 +24,7 @@ export interface SimpleCommand {
   readonly home: string | undefined;
 }
 
-/** Longer lines are not parsed. */
+/** Lines with more characters than this are not parsed. */
 export const MAX_LENGTH = 100_000;
 const MAX_DEPTH = 3;
 const SHELL = /^(?:ba|z|da)?sh$/;
@@ -109,7 +109,7 @@ interface Scope {
 
 interface Walked {
   readonly commands: readonly SimpleCommand[];
-  /** The folder in which the next command runs. */
+  /** The folder in which the next command runs; undefined if it is unknown. */
   readonly folder: string | undefined;
   /** Set if the shell has ended: no later command of the line runs. */
   readonly ended?: true;
@@ -288,8 +288,9 @@ function entered(folder: string | undefined, args: readonly (string | undefined)
   if (target === undefined || operands.length > 1 || target === '' || target.startsWith('-'))
     return undefined;
   const isReal = options.some((option) => option?.includes('P'));
-  // `cd -P` replaces links by their targets. In its own argument, and in a `cd` from the folder
-  // that it entered, `..` therefore leads to an unknown folder.
+  // `cd -P` enters the folder to which the links in its argument lead. The parent of that folder is
+  // unknown. So `..` leads to an unknown folder, both in the argument of `cd -P` and in a later
+  // `cd`.
   if ((isReal || `${folder ?? ''}/`.includes(`${REAL}/`)) && target.split('/').includes('..'))
     return undefined;
   return inFolder(folder, isReal ? `${target}${REAL}` : target);

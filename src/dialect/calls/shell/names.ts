@@ -11,7 +11,7 @@ import {
 
 /** Maximum number of names per command; further ones are ignored. */
 const MAX_NAMES = 200;
-/** Longer words with spaces or quotes do not count as names of files. */
+/** Words with spaces or quotes do not count as names of files if they have more characters than this. */
 const MAX_NAME = 1024;
 /**
  * Matches possible paths in a script or quoted text: words with a slash or an extension. A match

@@ -17,7 +17,8 @@ const DEFAULT_LINES = 10;
 const PLAIN = /[A-Za-z0-9_./@%+=:,-]/;
 const ALL_PLAIN = /^[A-Za-z0-9_./@%+=:,-]+(?: [A-Za-z0-9_./@%+=:,-]+)*$/;
 /**
- * Longer commands are not matched with `ALL_PLAIN`: its repeated group overflows the stack on millions of characters.
+ * Commands with more characters than this are not matched with `ALL_PLAIN`: its repeated group
+ * overflows the stack on millions of characters.
  */
 const MAX_PLAIN = 4096;
 

@@ -87,8 +87,8 @@ function onlyFor(descriptor: number, redirects: readonly Redirection[]): Redirec
 }
 
 /**
- * The only redirection of the standard output. Undefined for `<>`, which neither empties a file nor
- * appends to it.
+ * The only redirection of the standard output. Undefined if there are several, and for `<>`, which
+ * neither empties a file nor appends to it.
  */
 function outputOf(redirects: readonly Redirection[]): Redirection | undefined {
   const only = onlyFor(STDOUT, redirects);
@@ -96,7 +96,10 @@ function outputOf(redirects: readonly Redirection[]): Redirection | undefined {
 }
 
 const WRITING = new Set(['>', '>>', '>|', '&>', '&>>', '>&', '<>']);
-/** Devices are not files, and writing to them loses nothing. `/dev/shm` contains ordinary files. */
+/**
+ * Matches the path of a device: a write to it destroys no file. `/dev/shm` contains ordinary files,
+ * so it is excluded.
+ */
 const DEVICE = /^\/dev\/(?!shm\/|.*\.\.)/;
 
 /** The file that a redirection certainly writes. */

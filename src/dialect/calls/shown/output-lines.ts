@@ -1,6 +1,6 @@
 import { type LineRange, mergeRanges } from '../../../model/coverage.ts';
 
-/** Only this many lines of an output or file are compared. */
+/** At most this many lines of an output or file are compared; further ones are ignored. */
 const MAX_LINES = 200_000;
 /** Matches a numbered line: `12<TAB>text` of `cat -n`, `12:text` and `12-text` of `grep -n`, or `12→text`. */
 const NUMBERED = /^ {0,12}(\d{1,9})(\t|→|:|-)/;
@@ -181,8 +181,9 @@ export function searchedLines(output: string, searched: string | undefined): Rea
 const UNNUMBERED_HIT = /^([^:]+):(.*)$/;
 
 /**
- * The lines that a search program's output shows, by file: `path:12:text`, `path-12-text` and `path:text`. Callers
- * compare every line with the file.
+ * The lines that a search program's output shows, by file. Each line of the output has the form
+ * `path:12:text`, `path-12-text` or `path:text`; the path is removed. Callers compare every line
+ * with the file.
  */
 export function foundLines(output: string): ReadonlyMap<string, string> {
   const numbered = searchedLines(output, undefined);

@@ -184,7 +184,7 @@ function isExact(touch: ReadTouch, content: string): boolean {
   return touch.shown.as !== 'output' || content.endsWith('\n');
 }
 
-/** Detects the messages that hosts return for an empty file. */
+/** Detects the message that a host returns for an empty file. Undefined for any other text. */
 function emptyShown({ path }: ReadTouch, body: string): ShownLines | undefined {
   const isEmpty = /\bfile exists but the contents are empty\b/.test(body.slice(0, 200));
   return isEmpty ? { path, totalLines: 0 } : undefined;

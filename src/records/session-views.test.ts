@@ -6,12 +6,12 @@ import { Scope } from './scope.ts';
 import { sessionViews } from './session-views.ts';
 import { surroundings } from './status-views.ts';
 
-it('lists a session first that was opened long ago and is in use', async () => {
+it.each([30, 4])('lists a session first that was opened long ago and is in use, among %i', async (count) => {
   const { home } = scratch();
   const records = await Records.openOrCreate({ home, store: `sqlite:${home}/lookfirst.db` });
   onTestFinished(() => records.close());
   const { store } = records;
-  for (let i = 0; i < 30; i += 1)
+  for (let i = 0; i < count; i += 1)
     await store.record({ session: sessionRecord(`s${i}`, { lastMs: 100 + i, closedMs: 100 + i }) });
   await store.record({ session: sessionRecord('idle', { lastMs: 2 }) });
   await store.record({ session: sessionRecord('busy', { lastMs: 1 }) });
@@ -19,7 +19,8 @@ it('lists a session first that was opened long ago and is in use', async () => {
   const scope = new Scope({ cwd: ROOT });
   const listed: string[] = [];
   for await (const { id } of sessionViews(records, { scope, limit: 3 })) listed.push(id);
-  expect(listed).toEqual(['busy', 's29', 's28']);
+  expect(listed).toEqual(['busy', `s${count - 1}`, `s${count - 2}`]);
   const { sessions } = await surroundings(records, scope);
-  expect([sessions.length, sessions[0]?.id, sessions.at(-1)?.id]).toEqual([32, 'busy', 'idle']);
+  expect(sessions).toHaveLength(count + 2);
+  if (count > 20) expect([sessions[0]?.id, sessions.at(-1)?.id]).toEqual(['busy', 'idle']);
 });

@@ -55,7 +55,7 @@ export async function placedSessions(
   });
 }
 
-/** Up to this number, all sessions are listed anyway, so their order is not worth further queries. */
+/** Up to this number, sessions are not sorted by their last use, which would take a query for each. */
 const FEW_SESSIONS = 20;
 /**
  * Maximum number of concurrent queries. A fleet may have thousands of sessions, with one query for
@@ -64,16 +64,17 @@ const FEW_SESSIONS = 20;
 const AT_ONCE = 64;
 
 /**
- * Sorts more than `FEW_SESSIONS` sessions by their last use, newest first. Fewer sessions stay in
- * the given order. Records have only the times of opening and closing, so the newest journal entry
- * of each open session counts as well. Otherwise a list of the newest sessions would lack one that
- * was opened long ago and is in use.
+ * Sorts sessions by their last use, newest first. If there are at most `FEW_SESSIONS` and the caller
+ * lists all of them, leaves them in the given order. Records have only the times of opening and
+ * closing, so the newest journal entry of each open session counts as well. Otherwise a list of the
+ * newest sessions would lack one that was opened long ago and is in use.
  */
 export async function byLastUse<T extends SessionRecord>(
   { store }: Pick<Records, 'store'>,
   records: readonly T[],
+  { listed = FEW_SESSIONS }: { readonly listed?: number } = {},
 ): Promise<readonly T[]> {
-  if (records.length <= FEW_SESSIONS) return records;
+  if (records.length <= Math.min(FEW_SESSIONS, listed)) return records;
   const open = records.filter(({ closedMs }) => closedMs === undefined);
   const used = new Map<string, number>();
   for (let at = 0; at < open.length; at += AT_ONCE)
@@ -112,7 +113,8 @@ export async function* sessionViews(
   const known = (await store.sessions()).filter(
     (record) => scope.includes(record.root) && record.id === (session ?? record.id),
   );
-  const records = (await byLastUse(journal, known)).slice(0, limit === 0 ? undefined : limit);
+  const listed = limit === 0 ? known.length : limit;
+  const records = (await byLastUse(journal, known, { listed })).slice(0, listed);
   const placed = await placedSessions(journal, scope, records);
   for await (const { record, sightings } of withSightings(store, placed))
     yield {

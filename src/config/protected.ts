@@ -35,8 +35,8 @@ export const DEFAULT_PROTECTED: readonly string[] = [
 ];
 
 /**
- * The protected files of the preset `staleness`: the default ones, and those that the copied system
- * (seed D) protects.
+ * The protected files of the preset `staleness`, which imitates another tool (seed D in the tests):
+ * the default ones, and those that this tool protects.
  */
 export const SEED_D_PROTECTED: readonly string[] = [
   ...DEFAULT_PROTECTED,

@@ -76,7 +76,7 @@ function byFolder(lines: readonly LitterLine[]): ReadonlyMap<string, readonly Li
 interface Litter {
   readonly dir: string;
   readonly owner: string;
-  /** The lines about this folder. */
+  /** The lines about this folder in the log that the dead process (`owner`) left. */
   readonly lines: readonly LitterLine[];
 }
 

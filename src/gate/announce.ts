@@ -194,8 +194,8 @@ async function keepTrees(world: World, displaced: readonly Displaced[]): Promise
   }
   for (const [folder, members] of trees) {
     if (members.length < TREE_FILES) continue;
-    // Under full durability, sync the file system before `keepTree` lists the files. A batch has
-    // already synced everything after its last step.
+    // Under full durability, sync the file system before `keepTree` lists the files. A batch needs
+    // no sync here: after its last step, it has already synced everything.
     const isSynced = world.policy.durability !== 'full' || disk.batch !== undefined;
     if (!isSynced && !(await isFileSystemSynced(world))) continue;
     await images.keepTree({ folder, files: members.flatMap(treeFileOf) });

@@ -32,7 +32,7 @@ interface Work {
   };
   /** The undone part, if an undo takes back only a part of a change. */
   readonly undoesPart?: UndonePart;
-  /** Set if the steps commit a command's writes: the command's text, and the id of their change. */
+  /** Set if the steps commit a command's writes: the command's text, and the id of the change that they make. */
   readonly command?: { readonly change: string; readonly text: string };
 }
 

@@ -267,7 +267,7 @@ const MAX_PATH_CHARS = 4096;
  */
 const MAX_STREAKS = 1000;
 
-/** Counts successive refusals per path and journals each, with the lines it showed. */
+/** Counts successive refusals per path. Journals each with the lines that the refusal showed. */
 export class Refusals {
   readonly #world: World;
   readonly #ledger: Ledger;

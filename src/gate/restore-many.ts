@@ -29,7 +29,7 @@ const WHOLE_ITEMS = 8;
 export interface RestorePlace extends Restoration {
   /** Stat fields of the present file. Set only if unchanged fields prove unchanged bytes. */
   readonly stamp?: Stamp | undefined;
-  /** The mode of the present file, if the caller has just read it. */
+  /** The mode of the present file. Set only if the caller has just read the mode. */
   readonly mode?: number | undefined;
 }
 

@@ -359,8 +359,8 @@ export async function purgeImages({ store, images }: GcStores, request: PurgeReq
   const removed = await images.remove([...hashes], async () => imagesOfPending(await store.pending()));
   const whose = request.key === undefined ? ' of secret files' : '';
   const text = `purged ${countOf(removed.count, 'kept image')}${whose}: earlier changes cannot be undone`;
-  // Record the purge under `/`: that root contains every workspace, so that each log about the file
-  // shows it.
+  // Record the purge with the root `/`, which contains every workspace. A query of the journal in
+  // any workspace then finds the entry.
   const about =
     request.key === undefined ? { root: '/' } : { root: '/', path: request.key.replace(/^\//, '') };
   const entry = { kind: 'notice', atMs: request.nowMs, session: 'lookfirst', ...about, text } as const;

@@ -31,9 +31,9 @@ export function eventsSince(history: UndoHistory, selection: readonly Selected[]
     history.undoerOf(entry, effect.key) !== undefined ||
     takenBackBy(entry).changes.some((change) => keysOf(change).has(effect.key));
   const keys = new Set([...selected].map((effect) => effect.key));
-  // An undo may also have made or removed folders. `goesAlong` selects these effects too, if they
-  // are at selected paths. Exception: the undo reverted a change from before `start`, which must
-  // stay undone.
+  // An undo also makes or removes the parent folders of the files that it restores. `goesAlong`
+  // selects such a folder if it is at a selected path, unless the undo reverted a change from before
+  // `start`: that change must stay undone.
   const earlier = keysByChange(history.changes.filter((entry) => entry.seq < start));
   const tookBackEarlier = (entry: Entry, { key }: Effect): boolean =>
     takenBackBy(entry).changes.some(

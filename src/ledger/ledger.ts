@@ -375,7 +375,7 @@ async function confirmed(sightings: readonly Sighting[], check: Check): Promise<
   return kept;
 }
 
-/** Arrival times of calls that are judged while another call of the same session is being judged. */
+/** The arrival time of the call that is judged, if another call of its session is judged meanwhile. See `asOf`. */
 const arrivals = new AsyncLocalStorage<number>();
 
 /**

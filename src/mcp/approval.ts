@@ -123,9 +123,9 @@ export function askingCall(
 
 /**
  * Tool calls that wait for the user's approval, for clients of revision 2026-07-28. The server
- * answers such a call with a question, and the client repeats the call with the user's answer. The
- * first call stays in progress until then, so the answer applies to exactly the change that was
- * shown.
+ * responds to such a call with a question, and the client sends the call again with the user's
+ * decision. Meanwhile the server keeps the first call paused, and then continues it. So the decision
+ * applies to exactly the change that was shown.
  */
 export class HeldCalls {
   readonly #held = new Map<string, HeldCall>();

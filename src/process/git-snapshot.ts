@@ -27,7 +27,7 @@ interface SnapshotOptions {
   readonly folder: string;
   readonly name: string;
   readonly signal: AbortSignal;
-  /** Called with the copied index, before any file is compared. */
+  /** Called with the path of the copied index, before git compares files with it. */
   readonly copied?: (index: string) => Promise<void>;
 }
 

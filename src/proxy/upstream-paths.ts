@@ -51,8 +51,8 @@ export class UpstreamPaths {
   }
 
   /**
-   * Counts the reasons why relative paths may start at another folder than at first: the client's
-   * roots, and a call to a tool that changes the folder.
+   * Increases when the folder at which the server's relative paths start may have changed: once when
+   * the client names or may name its roots, and once when a tool that changes the folder is called.
    */
   get version(): number {
     return Number(this.#rootsGiven) + Number(this.#moved);

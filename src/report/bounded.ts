@@ -90,7 +90,7 @@ function escaped(char: string): string {
   return text;
 }
 
-/** Removes half of a surrogate pair from the end of a text. */
+/** Removes a high surrogate at the end of a text: a cut has separated it from its other half. */
 function whole(text: string): string {
   const last = text.charCodeAt(text.length - 1);
   return last >= 0xd800 && last <= 0xdbff ? text.slice(0, -1) : text;

@@ -267,7 +267,8 @@ export async function accessibleFolders(
   roots: readonly string[],
   log: (line: string) => void,
 ): Promise<readonly string[]> {
-  // Load the module only here: servers that do not call this function need it only after their start.
+  // Import the module here, not at the top of the file: servers that do not call this function then
+  // start without loading it.
   const { Workspace } = await import('../workspace/workspace.ts');
   const accessible = roots.filter((root) => {
     try {

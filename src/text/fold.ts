@@ -96,8 +96,8 @@ export function foldedOffset(fold: Folded, offset: number): number {
 }
 
 /**
- * Builds a folded text. The caller passes the pieces of the source that folding does not drop to
- * `keep`, in ascending order. Merges adjacent pieces.
+ * Builds a folded text. The caller calls `keep`, in ascending order, for each piece of the source
+ * that folding does not drop. The builder merges adjacent pieces.
  */
 class FoldBuilder {
   readonly #text: string;

@@ -107,7 +107,8 @@ function folded(text: string, anchor: string, tier: TolerantTier): Haystack | un
   // Find nothing for a pattern of only white space, which would match everywhere.
   if (tier !== 'line-endings' && pattern.trim() === '') return undefined;
   const whole = fold(text, tier);
-  // Folding also dropped white space at the end of the anchor. That is allowed only if the match ends at a line end.
+  // If the anchor ends with white space, folding has removed that too. Then accept only matches at
+  // the end of a line.
   const lineEnd = tier !== 'line-endings' && /[^\S\n]$/.test(anchor) ? '\n' : '';
   return {
     text: whole.text + lineEnd,

@@ -253,7 +253,10 @@ function landOrRefuse(text: string, landed: PlacedEdit | Rivals): Step | Failure
   };
 }
 
-/** Matches an anchor (old text) that ends with a newline at the end of a file that lacks its final newline. */
+/**
+ * For a file without a final newline: finds an anchor (old text) at the end of the file, although
+ * the anchor ends with a newline.
+ */
 function atUnendedEnd(text: string, edit: Edit): { edit: Edit; found: FoundAnchor } | undefined {
   if (text.endsWith('\n') || !edit.oldString.endsWith('\n')) return undefined;
   const unended = withoutFinalEnding(edit);

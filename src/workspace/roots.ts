@@ -213,8 +213,9 @@ export class WorkspacePaths {
   }
 
   /**
-   * The number of levels below a folder on which protection can depend on the folder's own path. A
-   * move of the folder must search these levels, because it may change which files are protected.
+   * A move of a folder changes the paths of the files in it, so that other files may match the globs
+   * of protected files. Returns the number of levels below the folder on which this can happen. A
+   * move must check the files on these levels.
    */
   reach({ relative, key }: ResolvedPath): number {
     return this.#roots.length > 1 ? Number.POSITIVE_INFINITY : this.#protection.reach(relative, key);
@@ -277,8 +278,9 @@ export class Protection {
   }
 
   /**
-   * The number of levels below a folder on which protection can depend on the folder's own path. A
-   * move of the folder must search these levels, because it may change which files are protected.
+   * A move of a folder changes the paths of the files in it, so that other files may match the globs
+   * of protected files. Returns the number of levels below the folder on which this can happen. A
+   * move must check the files on these levels.
    */
   reach(relative: string, key: string): number {
     if (this.#folders.some(({ path }) => isBelow(path, key))) return Number.POSITIVE_INFINITY;

@@ -285,7 +285,7 @@ function atRoot(state: State): Walked {
 }
 
 function missing(state: State): Walked {
-  // A `..` is left only if a link's target has it after a missing folder. Fail then, because
+  // `todo` still has a `..` only if a link's target has one after a missing folder. Fail then, because
   // `missing` must contain only names that can be created.
   if (state.todo.includes('..')) return fail(state, 'ENOENT');
   return {

@@ -249,8 +249,9 @@ export class Workspace {
   }
 
   /**
-   * The number of levels below a folder on which protection can depend on the folder's own path. A
-   * move of the folder must search these levels, because it may change which files are protected.
+   * A move of a folder changes the paths of the files in it, so that other files may match the globs
+   * of protected files. Returns the number of levels below the folder on which this can happen. A
+   * move must check the files on these levels.
    */
   protectionReach(path: ResolvedPath): number {
     return this.#paths.reach(path);

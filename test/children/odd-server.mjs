@@ -58,7 +58,7 @@ const tools = {
     writeFileSync(path, 'inspected');
     return text('fine');
   },
-  // Accepts edits in any form.
+  // Accepts edits as a list, or as the JSON text of a list.
   edit_text: ({ path, edits }) => {
     const [{ old_string: from, new_string: to }] = typeof edits === 'string' ? JSON.parse(edits) : edits;
     writeFileSync(path, readFileSync(path, 'utf8').replace(from, to));

@@ -43,7 +43,8 @@ const ROWS: readonly (readonly [ChangeName, Kind, readonly (readonly [CommitStep
       ...TEMP,
       ['compare', 'old'],
       ['claim', 'old'],
-      // The name is absent at this step; the next start restores it.
+      // From here on until `publish`, the file has only a temporary name. The next start of Lookfirst
+      // renames it back.
       ['verify', 'old'],
       ['publish', 'old'],
       ['folder-sync', 'new'],

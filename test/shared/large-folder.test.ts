@@ -40,8 +40,8 @@ interface Taken extends Scratch {
 }
 
 /**
- * Deletes a folder of many files and undoes the deletion. That undo (`undoing`) is a change that
- * made a large folder.
+ * Produces a change that makes a large folder: deletes a folder of many files and undoes the
+ * deletion. `undoing` is the id of that undo.
  */
 async function made(): Promise<Omit<Taken, 'change'> & { readonly undoing: string }> {
   const places = scratch();

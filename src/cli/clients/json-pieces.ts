@@ -143,8 +143,8 @@ function contentOf({ kind, item }: HookPiece): JsonValue {
 
 /**
  * The text change that adds a piece (a hook or setting) to its list. Creates missing lists and
- * members. Returns `set` if the user has already set the member, and undefined if another value in
- * the file prevents the addition.
+ * members. Returns `set` if the user has already set the member, and undefined if the file has a
+ * value of another kind where a list or an object is needed.
  */
 function addition(text: string, root: ObjectNode, piece: HookPiece): Splice | 'set' | undefined {
   const { at, item, kind } = piece;

@@ -5,9 +5,9 @@ import { nearestName } from '../../model/nearest-name.ts';
 export interface Launch {
   readonly command: string;
   readonly args: readonly string[];
-  /** Variables that the entry sets. */
+  /** Variables that the server's entry in the client's configuration file sets. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Variables that the entry only names. The client passes its own values, so they are not in the file. */
+  /** Variables that this entry only names. The client passes its own values, so they are not in the file. */
   readonly forwards?: readonly string[];
 }
 

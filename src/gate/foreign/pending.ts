@@ -58,8 +58,9 @@ export function pendingOf(
 }
 
 /**
- * True if a hook event is sent twice for one call, for example because two settings files of the
- * client name the hook. If the changes differ, the events belong to two calls with the same id.
+ * Compares a pending change with the intents of a later hook event that has the same call id. True
+ * if they are equal: the client sent the event twice, for example because two of its settings files
+ * name the hook. False if two calls have the same id.
  */
 export function isRepeated({ foreign }: PendingChange, intents: readonly ForeignIntent[]): boolean {
   return foreign?.intents === undefined || foreign.intents === hashOf(intents);

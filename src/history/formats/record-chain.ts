@@ -232,8 +232,8 @@ export type NameKey = number;
 type Flat = readonly number[];
 
 /**
- * Positions of the last few thousand named records. It forgets the oldest, so that memory does not grow with the
- * transcript.
+ * A table of the positions of the last few thousand named records. Drops the oldest, so that memory
+ * does not grow with the transcript.
  */
 class NameTable {
   #newer = new Generation();

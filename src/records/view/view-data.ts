@@ -5,7 +5,7 @@ import type { RefusalCode } from '../../model/verdict.ts';
 
 /** The journal's data for users as plain JSON. The viewer's page and `--json` answers have these shapes. */
 
-/** One line of the feed. */
+/** One journal entry, as a row in the viewer's list of events (the feed). */
 export interface FeedRow {
   readonly seq: number;
   readonly atMs: number;

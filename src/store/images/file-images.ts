@@ -297,7 +297,7 @@ export class FileImages implements Images {
     return 'shared';
   }
 
-  /** Like `#holds`, but does not read the bytes of copies that only Lookfirst has written. */
+  /** Like `#holds`, but trusts a stored file that Lookfirst wrote as a copy, without reading its bytes. */
   async #isThere(fingerprint: Fingerprint): Promise<boolean> {
     return isCopy(this.#folder.image(fingerprint.sha256), fingerprint) || this.#holds(fingerprint);
   }

@@ -174,8 +174,9 @@ export class KeptTrees {
   }
 
   /**
-   * Moves a file that a program has changed into the image folder, under a separate name. Before
-   * that, stores a copy of the listed bytes if the file still begins with them.
+   * Moves a file that a program has changed since it was listed into the image folder, under the
+   * name for late changes. If the file still begins with the listed content (the program only
+   * appended), and that content is not stored yet, first stores a copy of it.
    */
   async #setAside({ path, file: { fingerprint } }: TreeImage): Promise<void> {
     const { sha256 } = fingerprint;

@@ -78,7 +78,7 @@ const openHere = new Map<string, Set<LateNotes>>();
 
 /**
  * All stores that this process has open on a database file. They are peers: each also returns reads
- * that another one has noted and not yet written.
+ * that another one holds in memory and has not yet written to the file.
  */
 function peersOn(file: string): Set<LateNotes> {
   const peers = openHere.get(file) ?? new Set();

@@ -56,8 +56,8 @@ interface PatchedFile {
   /** The new file mode, as git writes it. */
   mode?: string;
   /**
-   * `after`: git says that the file is new. `before`: git says that it was deleted. If the file is
-   * empty, git writes only header rows about it.
+   * What git's header rows say. `after`: the file is new. `before`: the file was deleted. Needed for
+   * empty files, for which git writes no other rows.
    */
   exists?: 'after' | 'before';
   before: string | undefined;

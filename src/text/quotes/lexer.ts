@@ -92,7 +92,10 @@ export class QuoteLexer {
     return { name, kind: 'empty', next: this.#end };
   }
 
-  /** The handler of each mark outside strings. Later handlers replace earlier ones of the same mark. */
+  /**
+   * The handlers of marks (characters that begin a string, a comment or the like) in code outside
+   * strings. Later handlers replace earlier ones of the same mark.
+   */
   #handlersOf(syntax: Syntax): [string, Handler][] {
     const handlers: [string, Handler][] = [...CURLY].map((mark) => [mark, (at) => this.#curly(at)]);
     if (syntax.charEscape !== undefined) handlers.push([syntax.charEscape, (at) => at + 2]);

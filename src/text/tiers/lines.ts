@@ -8,9 +8,10 @@ const MAX_EDGE_BLANKS = 2;
 const BLANK_END = /\n[ \t]*$/;
 
 /**
- * Places an edit on the only block of lines similar to its old text. One kind of mistake must explain every
- * difference: one indentation rule, one blank line, or the width of spaces inside lines. Unchanged lines stay as in
- * the file. New lines are corrected by the same rule.
+ * Places an edit on a block of lines that is similar to its old text. Undefined unless a single kind
+ * of mistake by the model explains all differences: the indentation, blank lines, spaces inside
+ * lines, or spaces at line ends. Lines that the edit keeps stay as they are in the file. In its new
+ * lines, the mistake is corrected.
  */
 export function landOnBlock(text: string, texts: Texts, block: Block): PlacedEdit | undefined {
   const { oldString, newString } = withoutBlankEnds(texts);

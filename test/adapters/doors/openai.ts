@@ -56,7 +56,7 @@ export class ScriptedModel implements Model {
 
 /** A function call, or a call of a tool that is built into the framework. */
 function itemOf({ tool, args }: Call, callId: string): AgentOutputItem {
-  // The casts are safe: the test's script has the framework's own calls in their exact form.
+  // The casts are safe: the test writes calls of the framework's own tools in their exact form.
   if (tool === 'apply_patch')
     return { type: 'apply_patch_call', callId, status: 'completed', operation: args } as AgentOutputItem;
   if (tool === 'shell')

@@ -33,7 +33,7 @@ const WORDS: ListWords = {
   knowsDirectories: true,
 };
 
-/** Writes conversations as messages of the Anthropic API with its text editor. */
+/** Writes conversations as messages of the Anthropic API. The model calls Anthropic's text editor and bash tools. */
 export const ANTHROPIC_MESSAGES: ScribeKind = {
   format: 'anthropic-messages',
   name: 'anthropic-messages',

@@ -114,7 +114,7 @@ function receiptShown(touch: ReadTouch, receipt: Receipt, body: string): ShownLi
   return { ...pageShown(path, { content: numbered?.text ?? body, ...range, ...known, exact }), ...proof };
 }
 
-/** True if the text contains every line that the receipt names. */
+/** True if the text has exactly the lines that the receipt (the row `[read PATH lines A-B …]`) names. */
 function showsAll(range: LineRange, numbered: NumberedText | undefined, body: string): boolean {
   if (numbered !== undefined) return numbered.from === range.from && numbered.to === range.to;
   return lineCount(body) === (range.to === 0 ? 0 : range.to - range.from + 1);

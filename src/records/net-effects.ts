@@ -61,7 +61,7 @@ export function withoutImplied(effects: readonly NetEffect[]): NetEffect[] {
  * The root that contains a path: the key of the path without its relative part. Computed for each
  * path, because one change may reach into several roots.
  */
-function rootOf(key: string, relative: string): string | undefined {
+export function rootOf(key: string, relative: string): string | undefined {
   if (!key.endsWith(`/${relative}`)) return undefined;
   return key.slice(0, -relative.length - 1) || '/';
 }
@@ -124,7 +124,10 @@ function isText(bytes: Uint8Array): boolean {
   return !bytes.includes(0) || decodeText(bytes)?.encoding.startsWith('utf-16') === true;
 }
 
-/** The line for a folder that was created, removed or given other permissions. */
+/**
+ * The text shown instead of a diff for a folder that was created, removed or given other
+ * permissions. Undefined for any other change.
+ */
 function folderLine({ relative, before, after }: NetEffect): string | undefined {
   const path = pathText(relative);
   if (before.kind === 'absent' && after.kind === 'directory') return `new folder ${path}`;

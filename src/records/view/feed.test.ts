@@ -29,4 +29,14 @@ describe('the feed', () => {
       { root: '/w', path: 'b.ts', changes: 0, refusals: 1, lastMs: 3, writers: [] },
     ]);
   });
+
+  it('lists a file of a change that reaches into a second root under that root', () => {
+    const change = changed('a.ts', ['1', '2']);
+    const other = { key: '/v/a.ts', relative: 'a.ts', before: fileSide('1'), after: fileSide('2') };
+    const rows = fileRows([{ ...change, effects: [...(change.effects ?? []), other] }]);
+    expect(rows.map(({ root, path }) => [root, path])).toEqual([
+      ['/w', 'a.ts'],
+      ['/v', 'a.ts'],
+    ]);
+  });
 });

@@ -2,6 +2,7 @@ import type { Entry } from '../../model/entry.ts';
 import { defined } from '../../model/record.ts';
 import type { EntryFilter, Store } from '../../store/store.ts';
 import { whatOf } from '../entry-words.ts';
+import { rootOf } from '../net-effects.ts';
 import type { FeedFilter, FeedPage, FeedRow, FileRow } from './view-data.ts';
 
 /**
@@ -12,7 +13,7 @@ const MAX_LOOKED_AT = 4000;
 
 const BATCH = 1000;
 
-/** An entry as one line of the feed. */
+/** An entry as one row of the viewer's list of events (the feed). */
 export function feedRow(entry: Entry): FeedRow {
   const { seq, atMs, session, kind, path, code, change, turn, machine } = entry;
   return {
@@ -46,8 +47,9 @@ interface FeedRequest {
 }
 
 /**
- * A page of the feed. It searches a bounded number of entries. If few of them match the filter, the
- * page may be short or empty although more entries follow.
+ * Returns a page of the feed (the viewer's list of events). Stops after about `MAX_LOOKED_AT`
+ * entries. If few of them match the filter, the page may be short or empty although more entries
+ * follow.
  */
 export async function feedPage(store: Store, request: FeedRequest): Promise<FeedPage> {
   const { filter, limit } = request;
@@ -103,10 +105,11 @@ export function fileRows(entries: readonly Entry[]): FileRow[] {
 function filesOf({ kind, root, path, effects = [] }: Entry): { root: string; path: string }[] {
   if (kind === 'refusal') return path === undefined || isElsewhere(path) ? [] : [{ root, path }];
   const files = effects.filter(({ before, after }) => before.kind === 'file' || after.kind === 'file');
-  return [...new Set(files.map(({ relative }) => relative))].map((relative) => ({ root, path: relative }));
+  const byKey = new Map(files.map(({ key, relative }) => [key, relative]));
+  return [...byKey].map(([key, relative]) => ({ root: rootOf(key, relative) ?? root, path: relative }));
 }
 
-/** True for a path outside the root. The entry of a refusal may have such a path. */
+/** True for an empty path, or a path outside the root. The entry of a refusal may have such a path. */
 function isElsewhere(path: string): boolean {
   return path === '' || path.startsWith('/') || path.startsWith('..');
 }

@@ -93,7 +93,7 @@ const SANDBOX_METHODS: ToolNames = {
   arguments: { path: 'path', from: 'startLine', to: 'endLine' },
 };
 
-/** More lines than any file can have. */
+/** A limit that leaves nothing out: no file has so many lines, and no folder so many entries. */
 const ALL_LINES = 2 ** 31;
 
 /**

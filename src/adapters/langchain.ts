@@ -77,8 +77,8 @@ function blockType(mimeType: string): string {
 
 /**
  * A middleware for `createAgent` with the tools of a session. After tool messages were removed or
- * shortened, only the contents of the remaining messages count as seen. Put it last, so that it
- * gets the same messages as the model.
+ * shortened, only the contents of the remaining messages count as seen. Put the middleware last in
+ * the agent's list, so that it gets the same messages as the model.
  */
 export function lookfirstMiddleware(
   session: Session | (() => Session),
@@ -105,7 +105,10 @@ function* resultsIn(messages: readonly unknown[]): Generator<ShownResult> {
   }
 }
 
-/** The tools that deepagents builds from a backend. */
+/**
+ * The names of the tools that deepagents builds from a backend, for messages that suggest the next
+ * call.
+ */
 const DEEPAGENTS_TOOLS: ToolNames = {
   read: 'read_file',
   write: 'write_file',
@@ -128,12 +131,15 @@ const DEFAULT_LINES = 500;
  * say so.
  */
 const MAX_ENTRIES = 2 ** 31;
-/** The highest limit of a search. The result of `grep` says if it was reached. */
+/**
+ * Maximum number of matches that a caller of `grep` can request. A higher `maxCount` is lowered to
+ * it. If matches are left out, the result has `truncated: true`.
+ */
 const MAX_MATCHES = 10_000;
 /**
- * Minimum number of bytes that must remain for the text of a read, after `LINE_NUMBER_CHARS` are
- * reserved for each requested line. If fewer remain, `readCounted` counts the real lines of the
- * file, because most files have fewer lines than requested.
+ * A read shows at most `MAX_SHOWN_CHARS`, of which `LINE_NUMBER_CHARS` are reserved for each
+ * requested line. If that leaves less than `MIN_ROOM_BYTES` for the text, `readCounted` counts the
+ * real lines of the file, because most files have fewer lines than requested.
  */
 const MIN_ROOM_BYTES = 40_000;
 

@@ -89,7 +89,7 @@ function upper(text: string): string {
   return text.toUpperCase();
 }
 
-/** A description followed by its choices and its default. */
+/** The description of an option or argument in the help, followed by its choices and its default. */
 function described(
   { description }: { readonly description: string },
   choices: readonly string[] | undefined,

@@ -89,7 +89,7 @@ export function entryPath(entry: Pick<Entry, 'root' | 'path'>, cwd: string): str
   return absolute === undefined ? '' : typeable(absolute, cwd);
 }
 
-/** The old and the new path of a move. */
+/** The old and the new path of a move; undefined for any other change. */
 function movedPaths({ action, root, effects = [] }: Entry, cwd: string): string | undefined {
   const source = action === 'move' ? effects.find(({ movedTo }) => movedTo !== undefined) : undefined;
   const target = effects.find(({ key }) => key === source?.movedTo);

@@ -144,7 +144,7 @@ async function serve(
   });
 }
 
-/** The reason why the viewer may not undo; undefined if it may. */
+/** The reason why the viewer may not undo changes; undefined if it may. */
 function whyReadOnly(
   { world: { policy, store } }: Sessions,
   allowUndo: ServeRequest['allowUndo'],

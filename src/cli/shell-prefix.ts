@@ -99,8 +99,9 @@ interface Prepared {
 
 /**
  * Opens a session that can run a shell line on a layer (a copy-on-write view of the workspace). For
- * a background command, returns the hook's record of the command. Otherwise undefined: the line
- * must run without a layer.
+ * a background command, returns the hook's record of the command instead. Undefined if the line
+ * must run without a layer: the policy says so, there is no sandbox, or `MAX_CLAIMS` attempts
+ * failed.
  */
 async function prepare(
   cli: Cli,

@@ -237,8 +237,8 @@ class Pager {
   }
 
   /**
-   * Resolves when the user has left the pager. Without an installed pager, the answer is printed
-   * directly.
+   * Shows the collected answer. If the answer is long, resolves when the user has left the pager.
+   * Prints a short answer directly, and every answer if the pager is not installed.
    */
   async show(): Promise<void> {
     const text = this.#text;

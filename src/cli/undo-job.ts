@@ -25,7 +25,7 @@ export interface UndoFlags extends StateFlags {
 
 /** The properties in which the commands `undo` and `rewind` differ. */
 interface UndoManner {
-  /** The user must confirm if at least this many changes would be undone. */
+  /** At a terminal, the user must confirm if at least this many changes would be undone. */
   readonly askFrom: number;
   /** Additional fields of the answer with `--json`. */
   readonly fields?: Readonly<Record<string, string>>;
@@ -33,7 +33,10 @@ interface UndoManner {
   text(taken: TakenBack): string;
 }
 
-/** Shows the preview, asks at a terminal, undoes the changes and prints the result. */
+/**
+ * Undoes the changes of a job and prints the result. For at least `askFrom` changes at a terminal,
+ * first shows a preview and asks the user. A dry run only prints the preview.
+ */
 export async function runUndoJob(
   cli: Cli,
   job: UndoJob,

@@ -4,7 +4,10 @@ import { DEFAULT_PROTECTED, SEED_D_PROTECTED } from './protected.ts';
 const MEBIBYTE = 1024 * 1024;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Folders whose content can be generated again by tools. Commands change them without a layer and a journal entry. */
+/**
+ * Folders whose content can be generated again by tools. Commands change them directly: without a
+ * layer, and without a journal entry.
+ */
 const SCRATCH = [
   '**/node_modules',
   '**/target',

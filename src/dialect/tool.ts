@@ -81,7 +81,7 @@ export function tool<const S extends ObjectShape>(
   return { ...definition, call: (args) => call(args as ValueOf<S>) };
 }
 
-/** The tools and wording of one host. */
+/** One family of tools: the tools, their names in messages, and the instructions for the model. */
 export interface Dialect {
   readonly name: DialectName;
   /** The tools, in the order in which they are listed to clients. */

@@ -39,8 +39,8 @@ export interface DiskContext {
    */
   readonly retained: string;
   /**
-   * Replaced or removed files on other file systems, which could only be copied into `retained`.
-   * They stay open for a while, so that late writes to them are noticed.
+   * Replaced or removed files that are not on the file system of `retained`, and so could only be
+   * copied there. The originals stay open for a while, so that late writes to them are noticed.
    */
   readonly held: HeldFiles;
   readonly durability: Durability;
@@ -56,8 +56,8 @@ export interface DiskContext {
    */
   readonly imageName?: (fingerprint: Fingerprint, stats: BigIntStats) => string | undefined;
   /**
-   * The native helper (`fs-native-extensions`). Undefined if names cannot be exchanged atomically:
-   * `replace` then uses `publishByClaim`.
+   * The native helper (`fs-native-extensions`). Undefined if it does not work on this machine, or
+   * if `DiskOptions.commit` is `claim`: `replace` then uses `publishByClaim`.
    */
   readonly native: NativeFiles | undefined;
   /** Called before each step of a commit. */

@@ -65,7 +65,7 @@ async function succeeds(path: string): Promise<boolean> {
     await promisify(execFile)('sync', ['-f', path]);
     return true;
   } catch {
-    // The `sync` program is missing or does not support the option, or the device failed.
+    // The `sync` program is missing or does not support `-f`, or the device failed.
     return false;
   }
 }

@@ -22,7 +22,10 @@ const MAX_HELD = 64;
 const CHUNK_BYTES = 1 << 18;
 const IN_MEMORY_BYTES = 64 << 20;
 
-/** A copy of an open file: its path and the hash of the bytes copied. The copy may have been moved since. */
+/**
+ * A copy of an open file: the path at which the copy was made, and the hash of the copied bytes.
+ * The copy may have been moved since.
+ */
 export interface Copied {
   readonly path: string;
   readonly sha256: string;

@@ -92,8 +92,9 @@ function takeOld(
 }
 
 /**
- * Removes the new name after a move failed. If the file has no other name any more, moves the file
- * out of the workspace instead and returns its new path.
+ * Removes the new name after a move failed. If the moved file has no other name any more, moves it
+ * out of the workspace instead. If another file has taken the new name, that file keeps it. Returns
+ * the paths of files that are now outside the workspace.
  */
 function takeBack(context: DiskContext, { to, ino }: Move): string[] {
   // Use a temporary name in the folder of the new name: the folder of the old name may be

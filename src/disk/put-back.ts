@@ -32,8 +32,8 @@ export async function putBackFile(
   place: Place,
   { displaced, ours }: PutBack,
 ): Promise<'back' | 'taken' | 'unavailable'> {
-  // Outside `retained`, the old file is in the store of old contents, where another process may
-  // already use it. Leave it there.
+  // If the old file is not in `retained`, it is in the store of old contents, where another process
+  // may already use it. Leave it there.
   if (dirname(displaced) !== context.retained) return 'unavailable';
   try {
     if (ours !== undefined) return await exchangeBack(context, place, { displaced, ours });

@@ -65,8 +65,8 @@ export interface Snapshot {
 }
 
 /**
- * The reason a place could not be opened for reading. If it is `swapped`, a link has taken the name
- * since the path was resolved, and the caller must resolve it again.
+ * The reason a place could not be opened for reading. `swapped`: a link has taken the name since
+ * the path was resolved, and the caller must resolve the path again.
  */
 export type Unreadable =
   | { readonly problem: 'missing' }
@@ -78,7 +78,7 @@ export type Unreadable =
 export interface ReadLimits {
   /**
    * Checks whether a file's stat fields (stamp) prove its bytes. Undefined if no caller relies on
-   * that; the snapshot is then marked racy without a check.
+   * the stamp; the snapshot is then marked racy without a check.
    */
   readonly clock: FileSystemClock | undefined;
   /** Larger files are refused. Default: the most bytes that one read call accepts. */
@@ -86,8 +86,8 @@ export interface ReadLimits {
   /** The caller's lstat result. Saves two stat calls for small unchanged files. */
   readonly seen?: BigIntStats;
   /**
-   * Stat fields (stamp) and fingerprint from an earlier read, if that stamp can be trusted. If it
-   * still matches, the fingerprint is reused instead of hashing.
+   * Stat fields (stamp) and fingerprint from an earlier read, if that stamp can be trusted. If the
+   * file still has this stamp, the fingerprint is reused instead of hashing the file again.
    */
   readonly known?: { readonly stamp: Stamp; readonly fingerprint: Fingerprint } | undefined;
   /**

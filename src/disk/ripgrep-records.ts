@@ -63,7 +63,10 @@ export type RipgrepEvent =
       readonly line: number;
       readonly text: string;
       readonly context: boolean;
-      /** Byte offset after the line, in the text as ripgrep decoded it. */
+      /**
+       * The offset of the line's end from the start of the file, in bytes of the text that ripgrep
+       * decoded.
+       */
       readonly end: number;
     }
   | { readonly kind: 'end'; readonly file: string; readonly binaryOffset: number | undefined };
@@ -169,7 +172,7 @@ export class NewestFiles {
     this.#keep = wanted + spare;
   }
 
-  /** Adds files by their paths relative to the folder. */
+  /** Adds files. The paths are relative to the folder that the constructor got. */
   add(paths: readonly string[]): void {
     const prefix = this.#dir.prefix;
     for (const path of paths) {

@@ -47,7 +47,10 @@ export interface TempFile {
   readonly notices: readonly Notice[];
 }
 
-/** The source of a new file's owner, mode and attributes: the file it replaces, an explicit mode, or both. */
+/**
+ * The source of a new file's owner, mode and attributes: the file that it replaces, if there is
+ * one. `mode`, if given, has priority over that file's mode.
+ */
 type Likeness =
   | { readonly kind: 'replaces'; readonly stats: BigIntStats; readonly fd: number; readonly mode?: number }
   | { readonly kind: 'new'; readonly mode?: number };
@@ -252,7 +255,11 @@ function copyOwner({ fd, stats: own }: Made, like: BigIntStats): Notice[] {
   }
 }
 
-/** Copies extended attributes and access lists. Without the native helper we cannot detect them. */
+/**
+ * Copies extended attributes and access lists. `lost`: at least one could not be copied.
+ * `privileges`: attributes that are never copied, because they grant privileges. Without the native
+ * helper, copies nothing, because Node cannot read attributes.
+ */
 function copyAttributes(
   context: DiskContext,
   from: number,

@@ -97,7 +97,8 @@ export async function approvalsOf(
 /** True if an `approve` glob matches the path, or matches a folder that contains the path. */
 function needsApproval({ policy: { approve } }: World, relative: string): boolean {
   if (matchingGlob(approve, relative) !== undefined) return true;
-  // A negated glob matches nearly every folder, so it counts for the path alone.
+  // Compare negated globs only with the path itself, not with the folders above it: a negated glob
+  // matches nearly every folder.
   const plain = approve.filter((glob) => !glob.startsWith('!'));
   for (let end = relative.lastIndexOf('/'); end > 0; end = relative.lastIndexOf('/', end - 1))
     if (matchingGlob(plain, relative.slice(0, end)) !== undefined) return true;
@@ -216,8 +217,8 @@ export async function askUser({ request, results }: MissingApproval, approved: A
 }
 
 /**
- * The refusal that the agent gets. It does not say how to approve a change. Only the journal and
- * the server's output say so, because users read them and agents do not.
+ * The refusal that the agent gets. It does not say how the user can approve the change. Only the
+ * journal and the server's output say how, because users read them and agents do not.
  */
 export function approvalRefusal({ request: { path, action } }: MissingApproval, answer?: Approval): Refusal {
   const reason = answer === 'declined' ? answer : 'approval';

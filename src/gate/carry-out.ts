@@ -93,7 +93,7 @@ async function carryOutReserved(world: World, ledger: Ledger, work: Reserved): P
 interface Announced extends Reserved {
   /** False if the journal could not be written and the policy allows changes without it. */
   readonly announced: boolean;
-  /** Resolves when the new bytes are synced in temporary files. Undefined if none was written yet. */
+  /** Resolves when the new bytes are synced in temporary files. Undefined if no file was written yet. */
   readonly staged: Promise<void> | undefined;
 }
 
@@ -177,7 +177,7 @@ function settledEntry(work: Reserved, done: readonly DoneStep[]): ChangeEntry {
   return Object.assign({ ...entry }, whatWasDone(work, done), noticesOf(done));
 }
 
-/** The effects of the steps. A folder that an undo left because it is in use does not count as undone. */
+/** The effects of the steps. A folder that an undo kept because it is in use does not count as undone. */
 function whatWasDone({ undo }: Work, done: readonly DoneStep[]): Pick<NewEntry, 'effects' | 'undone'> {
   const effects = once(done.flatMap(({ step, outcome }) => outcome.effects ?? step.effects));
   if (undo === undefined) return { effects };
@@ -375,7 +375,7 @@ function approvable(step: Step): ApprovedStep {
   return { action, root: path.root, effects, diff: () => step.preview?.().diff };
 }
 
-/** The notices about other sessions' work on each step's files, or the first refusal due to it. */
+/** The notices about other sessions' work on each step's files, or the first refusal because of such work. */
 async function claimsOn(
   { claims }: World,
   ledger: Ledger,

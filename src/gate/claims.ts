@@ -105,7 +105,10 @@ export class Claims {
     return this.#tellingOf(ledger, { notice, file, of: first.session });
   }
 
-  /** Notices for a session to which another program showed a file. They are recorded as delivered. */
+  /**
+   * For a session to which another program showed a file: notices about other sessions' work on
+   * that file. They are recorded as delivered.
+   */
   async onRead(
     ledger: Ledger,
     resolve: () => Outcome<{ readonly path: ClaimedFile }>,
@@ -157,8 +160,8 @@ export class Claims {
   }
 
   /**
-   * Lists the other sessions at work, for the beginning of a turn. The files it names cause no further notice in this
-   * turn.
+   * The notice at the beginning of a turn, which lists the other sessions' claims on files. A file
+   * that it names causes no further notice in this turn. Undefined if there are no such claims.
    */
   async atWork(
     ledger: Ledger,
@@ -382,8 +385,8 @@ export class Worktrees {
   counterpart(absolute: string, folder: string): Counterpart | undefined {
     const own = this.around(folder);
     const other = this.around(absolute);
-    // An agent in the main checkout has no counterpart: a path in another worktree is what it
-    // intended.
+    // Return nothing for an agent in the main checkout: such an agent names a path in another
+    // worktree on purpose.
     if (own === undefined || other === undefined || own === other || isMainWorktree(own)) return undefined;
     return { own, meant: own + absolute.slice(other.length) };
   }

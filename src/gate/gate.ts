@@ -22,7 +22,8 @@ import type { World } from './world.ts';
 
 /**
  * Maximum number of tries of a change. A try may find that it needs more locks, because links or
- * folders changed before they were locked. The next try takes these locks too.
+ * folders changed before they were locked. The next try takes these locks too. After the last try,
+ * the change is refused.
  */
 const MAX_TRIES = 5;
 

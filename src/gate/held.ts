@@ -7,7 +7,7 @@ import type { Step } from './step.ts';
 import type { World } from './world.ts';
 
 /**
- * Number of levels below a moved folder that are searched for entries which must stay. With 4
+ * At least this many levels below a moved folder are searched for entries that must stay. With 4
  * levels, a move of `packages` finds `packages/one/.claude/settings.json`.
  */
 const PROJECT_LEVELS = 4;

@@ -223,7 +223,7 @@ export async function lockForHost(
 
 /**
  * Held locks. `basis`: this process's memory of what the session has seen. The store must confirm
- * it when it stores the planned change.
+ * that memory when the planned change is stored.
  */
 export interface Held {
   readonly basis?: Basis;

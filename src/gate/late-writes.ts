@@ -27,8 +27,8 @@ export interface LateWrite {
  */
 const MAX_LOOKED_AT = 1000;
 /**
- * If this many of the newest changes are all older than this process, the process has made no
- * change.
+ * When this process closes a workspace, it first looks at this many of the newest changes. If all
+ * were made before it opened the workspace, it has made no change itself and checks none.
  */
 const FEW = 20;
 

@@ -126,7 +126,7 @@ async function viewOf(world: World, session: string, looking: LookTarget<Located
   // Leave the freshness unknown: before a change, an equal stamp does not prove equal bytes.
   if (!mayRead(world, facts, known)) return { ...view, facts: { ...facts, freshness: undefined } };
   const read = await readBytes(world, session, { located, known, request });
-  // The file that the session saw was deleted. The session has not seen the bytes of the new file.
+  // `isUnseen`: the file that the session saw was deleted. A new file has bytes it has not seen.
   if (read.isUnseen && !mayRead(world, facts, undefined))
     return { ...view, facts: { ...facts, freshness: undefined } };
   const seen: Facts = Object.assign(facts, { freshness: undefined }, read.facts);

@@ -17,8 +17,8 @@ export function maskFor({ secrets }: Pick<Policy, 'secrets'>, path: string): (te
 }
 
 /**
- * True if the text that an edit replaces touches a value that reads show masked. Such an edit is
- * refused, even if it guesses the value.
+ * True if the text that an edit replaces overlaps a secret value, which reads show only in masked
+ * form. Such an edit is refused, even if it guesses the value.
  */
 export function touchesMasked(
   { policy, baselines }: World,

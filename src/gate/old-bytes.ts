@@ -63,7 +63,7 @@ export function imagesToSettle(
   const { images } = world;
   return imagesToSend(world, effects, async (fingerprint) => {
     if ((await images.hasHere?.(fingerprint.sha256)) !== true) return undefined;
-    // The result is recorded even if the stored bytes are damaged.
+    // If the stored bytes are damaged, send none: the command's result must still be recorded.
     return unlessStoreFails<Uint8Array | undefined>(
       () => images.read(fingerprint),
       () => undefined,

@@ -31,8 +31,8 @@ const PATIENCE_MS = 250;
 const STEP_MS = 10;
 
 /**
- * Refusals of files that the session has not seen. They become invalid if another process records
- * that the session has seen the file.
+ * Refusals of a change because the session has not seen the file. They become invalid if another
+ * process records that the session has seen it.
  */
 const FOR_LACK: ReadonlySet<RefusalCode> = new Set<RefusalCode>(['NOT_READ', 'PARTIALLY_READ']);
 

@@ -262,12 +262,12 @@ function seenAfter(sighting: Sighting, hunks: readonly Hunk[], totalBefore: numb
 const MAX_PATH_CHARS = 4096;
 
 /**
- * Maximum number of paths for which successive refusals are counted. Forgetting the count of a path
- * only delays the explanation that repeated refusals get.
+ * Maximum number of paths for which successive refusals are counted. Beyond it, the path that was
+ * refused longest ago loses its count. That only delays the explanation that repeated refusals get.
  */
 const MAX_STREAKS = 1000;
 
-/** Counts successive refusals per path. Journals each with the lines that the refusal showed. */
+/** Journals refusals, and records the lines that they show as seen. Counts successive refusals per path. */
 export class Refusals {
   readonly #world: World;
   readonly #ledger: Ledger;

@@ -45,7 +45,7 @@ const FORGOTTEN_MS = 24 * 60 * 60_000;
  */
 export async function recoverWorld(world: World): Promise<void> {
   // Collect the changes of dead processes before `cleanUp`. If a process dies after this, the next
-  // start handles its changes.
+  // start of Lookfirst handles its changes.
   const orphans: PendingChange[] = [];
   for (const pending of await world.store.pending({ here: true }))
     if (await isOrphan(world, pending)) orphans.push(pending);
@@ -54,8 +54,8 @@ export async function recoverWorld(world: World): Promise<void> {
 }
 
 /**
- * True if no process will record this change's result any more. Without a lock, the client may make
- * the change after the process that stored it has ended. Then the age of the change decides.
+ * True if no process will record this change's result any more. For a change that was announced
+ * without a lock, its age decides: the client may make it after the announcing process has ended.
  */
 async function isOrphan(world: World, { owner, foreign, entry }: PendingChange): Promise<boolean> {
   if (foreign?.hold === 'none') return world.now() - entry.atMs > ABANDONED_MS;
@@ -267,7 +267,10 @@ export async function recoverChange(
 /** The effects that were begun, in order; undefined if the state of one cannot be read. */
 async function lookAt({ sideOf }: RecoveryOptions, effects: readonly Effect[]): Promise<Begun[] | undefined> {
   const begun: Begun[] = [];
-  /** The first effect not begun. Effects run in order, so later ones were not begun either. */
+  /**
+   * The first effect that was not begun. Effects run in order, so a later effect counts as begun
+   * only if its path has the planned content, or was emptied for the move that is `stopped`.
+   */
   let stopped: Effect | undefined;
   for (const effect of effects) {
     let current: Side;

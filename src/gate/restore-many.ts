@@ -149,7 +149,7 @@ function stepIn(world: World, { root, inside }: WholeFolder): Step | undefined {
   }
 }
 
-/** The step that removes a whole folder, or undefined if the folder holds other or protected entries. */
+/** The step that removes a whole folder, or undefined if it must be removed entry by entry. */
 function stepOut(world: World, { root, inside }: WholeFolder): Step | undefined {
   const { path } = root.context;
   if (inside.some(({ context }) => world.workspace.isRoot(context.path))) return undefined;

@@ -335,7 +335,7 @@ export async function stage(
 
 /**
  * Removes a temporary file that was not renamed to its final name. If its folder cannot be opened,
- * the next start removes the file.
+ * the next start of Lookfirst removes the file.
  */
 export function unstage(world: World, step: UndoStep, staged: Staged): void {
   const outcome = locateRecorded(world, step);

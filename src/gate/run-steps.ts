@@ -60,8 +60,8 @@ async function runBatch(
 
 /**
  * Removes the temporary files that were not renamed to their final names. Starts with the last
- * step, because an earlier step may have made the folder of a later one. The next start removes a
- * file that cannot be removed now.
+ * step, because an earlier step may have made the folder of a later one. A file that cannot be
+ * removed now is removed at the next start of Lookfirst.
  */
 async function unstageAll({ disk }: StepWorld, steps: readonly Step[]): Promise<void> {
   for (const step of steps.toReversed())

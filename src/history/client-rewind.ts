@@ -14,7 +14,7 @@ import {
  * conversation. The model no longer has this part in its context.
  */
 interface CutOff {
-  /** The last moment that is still part of the conversation. */
+  /** The last moment before the part that was cut off. What the model saw until then still counts. */
   readonly afterMs: number;
   /** The time at which the conversation continued after the cut. */
   readonly untilMs: number;
@@ -57,7 +57,7 @@ function claudeCut(all: readonly JsonRecord[]): CutOff | undefined {
   const parentAt = records.findIndex((record) => record['uuid'] === prompt['parentUuid']);
   const between = records.slice(parentAt + 1, at);
   if (!between.some(isSpoken)) return undefined;
-  // If the parent is not in the tail, the cut is older than the whole tail, so `afterMs` is 0.
+  // If the parent is not in the tail, the cut-off part began before the tail, so `afterMs` is 0.
   return { afterMs: timeOf(records[parentAt]) ?? 0, untilMs };
 }
 

@@ -201,8 +201,8 @@ function stretchAt({ before, spans, put }: Edited, first: number): Stretch {
   let now = 0;
   let next = first;
   /**
-   * True if the new text of the last span does not end with a newline. Old text then continues its
-   * last line.
+   * True if the last new line so far has no end yet, so that the old text after the last span
+   * continues this line.
    */
   let isOpen = false;
   for (let span = spans[next]; span !== undefined; span = spans[next]) {

@@ -40,7 +40,7 @@ export interface ObservedChange {
   readonly latest: readonly SeenEntry[];
 }
 
-/** Removed entries are deleted once they are more than this number and more than half of the list. */
+/** Entries marked as removed are deleted when they exceed both this number and half of the list. */
 const MAX_GONE = 1000;
 
 /**
@@ -164,7 +164,7 @@ export class Fold {
     for (const [id, call] of this.#waiting) if (call.message === message) this.#waiting.delete(id);
   }
 
-  /** Removes the entries at this position and after it, because the conversation was cut back to it. */
+  /** Removes entries and waiting calls from this position on: the conversation was cut back to it. */
   forgetFrom(place: number): void {
     this.#seen.retain((entry) => entry.place < place);
     for (const [id, call] of this.#waiting) if (call.place >= place) this.#waiting.delete(id);
@@ -238,8 +238,8 @@ export class Fold {
   }
 
   /**
-   * The entry, but without content if it depends on a removed view. An edit's view depends on the
-   * views that showed the unchanged lines.
+   * Returns the entry unchanged, or without its lines if it depends on a removed view. An edit's
+   * view depends on the views that showed the unchanged lines.
    */
   readonly #rooted = (entry: SeenEntry): SeenEntry => {
     const { roots, view } = entry;

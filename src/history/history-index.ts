@@ -111,7 +111,7 @@ export class HistoryIndex {
     this.#scanner.scan(viewOf(chunk));
   }
 
-  /** Adds one parsed record. */
+  /** Adds one parsed record, or all records of a list. */
   add(record: unknown): void {
     if (Array.isArray(record)) for (const one of record) this.#add(one);
     else this.#add(record);

@@ -22,7 +22,10 @@ export interface HookCall {
 /** Judges one event. Throws a Fault if it cannot. */
 type Respond = (host: Host, event: HookEvent) => Promise<HookReply>;
 
-/** Names of the events that hosts send before a tool call. Only these calls can be denied. */
+/**
+ * Names of the events that hosts send before a tool call. Only the answer to such an event can deny
+ * the call.
+ */
 const BEFORE_EVENTS = new Set(['PreToolUse', 'BeforeTool', 'preToolUse', 'tool.execute.before', 'before']);
 
 const MAX_REASON = 8_000;

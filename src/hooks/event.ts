@@ -56,7 +56,7 @@ export type HookEvent = EventContext &
     | { readonly kind: 'other' }
   );
 
-/** The gate's reply to an event. Only an event before a call can be denied. */
+/** The gate's reply to an event. It can deny a call only if the event comes before the call. */
 export type HookReply =
   | { readonly verdict: 'pass'; readonly context?: string }
   | { readonly verdict: 'deny'; readonly reason: string };

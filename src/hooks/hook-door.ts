@@ -195,8 +195,8 @@ async function suspend({ usable }: OpenWorkspace): Promise<void> {
 
 /**
  * False if the policy file was changed, or if a root is now another folder, for example because the
- * former folder was deleted and created again. A missing folder does not count: the workspace stays
- * open, so that the session can end.
+ * former folder was deleted and created again. A missing root does not make the result false: the
+ * workspace stays open, so that the session can end.
  */
 function isCurrent(
   known: OpenWorkspace,

@@ -18,8 +18,8 @@ export function oldestSeq(selection: readonly Selected[]): number {
 
 /**
  * All events since the oldest selected change, oldest first. Omits effects that changed nothing,
- * and each undone effect together with its undo. If an undo did not restore the old state exactly,
- * for example because it merged, executing the plan finds unexpected bytes.
+ * and each undone effect together with its undo. This is safe even for an undo that did not restore
+ * the old state exactly, for example because it merged: the executor of the plan checks the bytes.
  */
 export function eventsSince(history: UndoHistory, selection: readonly Selected[]): UndoEvent[] {
   const selected = new Set(selection.flatMap((each) => each.effects));

@@ -145,8 +145,8 @@ function isRemainder(history: UndoHistory, entry: Entry, effects: readonly Effec
 }
 
 /**
- * True if the selection leaves out an effect of its change. That effect stays in place, or another
- * undo has already reverted it. That other undo may itself be undone later.
+ * True if the selection leaves out an effect of its change. This also counts an effect that another
+ * undo has already reverted, because that undo may itself be undone later.
  */
 export function isPartial({ entry, effects }: Selected): boolean {
   const selected = new Set(effects.map(({ key }) => key));
@@ -214,7 +214,7 @@ function ofKey(entry: Entry, standing: readonly Effect[], key: string | undefine
 
 const FIRST_PAGE = 100;
 
-/** The entries that planUndo() needs for a target: all sessions' changes since the oldest one it may select. */
+/** The entries for planUndo(): the changes of all sessions, from the oldest that the target may select. */
 export async function entriesForUndo(store: Store, target: UndoTarget): Promise<readonly Entry[]> {
   if (target.kind === 'since') return store.entries({ kinds: ['change'], afterSeq: target.afterSeq });
   if (target.kind === 'last') {
@@ -229,7 +229,8 @@ export async function entriesForUndo(store: Store, target: UndoTarget): Promise<
   }
   const [oldest] = await store.entries(firstOf(target));
   if (oldest === undefined) return [];
-  // Do not fetch the first entry again: the entry of a command may take megabytes.
+  // Fetch only the entries after `oldest`, not `oldest` again: an entry of a command may take
+  // megabytes.
   return [oldest, ...(await store.entries({ kinds: ['change'], afterSeq: oldest.seq }))];
 }
 

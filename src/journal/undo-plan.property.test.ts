@@ -41,8 +41,8 @@ function undo(world: SmallWorld, target: UndoTarget): string | undefined {
 }
 
 /**
- * Executes a plan. The plan may fail because a folder to remove is not empty, or because a parent
- * is no folder: the journal does not record everything on disk.
+ * Executes a plan. Accepts two failures: a folder to remove is not empty, or a parent is no folder.
+ * They can happen because the journal does not record everything on disk.
  */
 function followUnlessFull(world: SmallWorld, plan: UndoPlan): void {
   try {

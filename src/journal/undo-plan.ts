@@ -329,8 +329,8 @@ class PathUse {
   }
 
   #hasOther(entries: Entry[], own: ReadonlySet<Entry>, start: number): boolean {
-    // Drop entries passed to `forget` from the end of the list, so that later searches need not
-    // skip them.
+    // If entries at the end of the list were passed to `forget`, remove them from the list. Later
+    // searches then need not skip them.
     for (let last = entries.at(-1); last !== undefined && this.#forgotten.has(last); last = entries.at(-1))
       entries.pop();
     const other = entries.findLast(

@@ -70,7 +70,7 @@ export class Ledger {
   readonly earlier: EarlierSightings;
   readonly #store: Store;
   readonly #policy: LedgerOptions['policy'];
-  /** The number of live sightings in the store, as far as this ledger knows; undefined: count again. */
+  /** Last known number of sightings in the store, without stubs and tombstones; undefined: count again. */
   #live: number | undefined;
   /** Number of new sightings recorded while the count `#live` was undefined. */
   #uncounted = 0;
@@ -146,7 +146,7 @@ export class Ledger {
 
   /**
    * Adds a view and its journal entry without waiting for the store; see `Store.note`. `earlier` is
-   * the caller's last `recall`. Returns the merged sighting.
+   * the result of the caller's last `recall` of this file. Returns the merged sighting.
    */
   note(next: Sighting, earlier: Sighting | undefined, entry: NewEntry): Awaitable<Sighting> {
     if (this.#isLast(next.key, earlier) && this.#hasRoom(next, earlier))
@@ -283,7 +283,7 @@ export class Ledger {
     return { kept: kept.length, dropped: offered.length - kept.length };
   }
 
-  /** True if nothing was changed through this ledger since it returned `recalled`. */
+  /** True if this ledger has not changed the key since it returned `recalled`, and no change is running. */
   #isLast(key: string, recalled: Sighting | undefined): boolean {
     return this.#turns === 0 && this.fetched.isLast(key, recalled);
   }

@@ -60,9 +60,9 @@ const LISTS = 8;
 const WHOLE = 2 ** 48;
 
 /**
- * Like `openRangeLock`, spread over several files. Earlier versions lock single bytes of the file
- * `locks`. To exclude them, this process holds a shared lock on that whole file while it holds any
- * slot.
+ * Like `openRangeLock`, spread over several files. Earlier versions of Lookfirst lock single bytes
+ * of the file `locks`. To exclude them, this process holds a shared lock on that whole file while
+ * it holds any slot.
  */
 export function openSpreadLock(home: string): ProcessLock | undefined {
   const native = process.platform === 'linux' ? loadNative() : undefined;
@@ -107,9 +107,9 @@ function loadNative(): NativeLocks | undefined {
 }
 
 interface ProcessLockOptions {
-  /** The file for kernel locks, if available. */
+  /** The file for kernel locks, used if they are available. */
   readonly file: string;
-  /** The folder with one file per lock, if kernel locks are not available. */
+  /** The folder with one file per lock, used if kernel locks are not available. */
   readonly folder: string;
   readonly owner: string;
   isAlive(owner: string): boolean;
@@ -123,7 +123,7 @@ export function openProcessLock({ file, folder, owner, isAlive }: ProcessLockOpt
 /**
  * Locks by files, for systems without kernel locks. An exclusive lock is one file per slot. A
  * shared lock is one file per slot and owner. Owners include the process start time, because
- * process ids are reused. A file that is missing counts as released.
+ * process ids are reused. A lock whose file is missing counts as released.
  */
 export function openOwnerLock(
   folder: string,

@@ -112,7 +112,8 @@ interface AskingCall {
 }
 
 /**
- * Adds the parameters that continue an earlier call: the user's answer and the state of that call.
+ * Adds to a call the parameters of its request that continue an earlier call: the user's answer and
+ * the state of the earlier call.
  */
 export function askingCall(
   { inputResponses, requestState }: JsonRecord,
@@ -154,8 +155,9 @@ export class HeldCalls {
   }
 
   /**
-   * Passes the user's answer to the call in progress that this request continues, and returns that
-   * call. Undefined if there is none.
+   * Passes the user's answer to the paused call that this request continues, and returns that call.
+   * Undefined if there is none. If the request has another tool or other arguments than the paused
+   * call, refuses the paused call and returns undefined.
    */
   #taken({ name, args, inputResponses, requestState }: AskingCall): HeldCall | undefined {
     if (typeof requestState !== 'string') return undefined;

@@ -207,7 +207,10 @@ class LateWorkspace {
   readonly #options: LateOptions;
   #fail: (error: unknown) => void = () => {};
   #opening: Promise<Sessions> | undefined;
-  /** Workspaces with former roots that are being closed. Calls may still run in them. */
+  /**
+   * One promise for each workspace with former roots, until that workspace is closed. Calls may
+   * still run in it.
+   */
   readonly #closing = new Set<Promise<void>>();
 
   constructor(options: LateOptions) {

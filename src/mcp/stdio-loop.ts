@@ -39,8 +39,9 @@ interface StdioOptions {
 }
 
 /**
- * Reading pauses while this much output is waiting. Large enough for clients that send all their
- * requests before they read.
+ * If more than this many bytes of output wait for the client, the server stops reading input until
+ * the client has read the output. Large enough for clients that send all their requests before they
+ * read.
  */
 const MAX_WAITING_BYTES = 16 << 20;
 
@@ -169,7 +170,7 @@ export class Output {
     this.#stream = stream;
   }
 
-  /** Bytes passed to `send` that the reader has not accepted yet. */
+  /** The number of bytes that were passed to `send` and are not written to the stream's target yet. */
   get waitingBytes(): number {
     return this.#stream.writableLength + (this.#filling?.length ?? 0);
   }

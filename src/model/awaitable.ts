@@ -110,7 +110,10 @@ interface LockRequest {
 
 /** The lock of one key. Grants waiting requests in order; consecutive shared requests are granted together. */
 class Door {
-  /** Time of the last `noteDone`, from `performance.now`, because the machine's clock can be set back. */
+  /**
+   * Time of the last `noteDone` while a request was waiting. From `performance.now`, because the
+   * machine's clock can be set back.
+   */
   doneAt: number = Number.NEGATIVE_INFINITY;
   #waiting: readonly LockRequest[] = [];
   #inside = 0;

@@ -2,14 +2,14 @@ import type { LineRange } from './coverage.ts';
 import type { Fingerprint } from './fingerprint.ts';
 
 /**
- * The fields of a journal entry that concern claims. An explicit claim has an `id`, and a key or a
- * glob. A claim made by a change has neither `id` nor `glob`. A release without a path and without
- * a glob ends all claims of its session.
+ * The fields of a journal entry that concern claims. An entry that makes an explicit claim has an
+ * `id`. It names one path in its own field `path`, or has a `glob` here. An entry that releases
+ * claims, and has neither `path` nor `glob`, ends all claims of its session.
  */
 export interface ClaimMark {
   /** Id of an explicit claim. */
   readonly id?: string;
-  /** A glob inside the root. Absent if the claim is on one path, which the entry's `key` names. */
+  /** A glob inside the root. Absent if the claim is on one path, which the entry's `path` names. */
   readonly glob?: string;
   readonly reason?: string;
   /** Expiry time of an explicit claim. */
@@ -25,7 +25,10 @@ export interface ClaimMark {
   readonly of?: string;
 }
 
-/** Says that a session is changing a file, or has announced that it will. */
+/**
+ * A session's mark on a file that it has changed in this turn, or on a path or glob that it has
+ * claimed explicitly.
+ */
 export interface Claim {
   readonly session: string;
   /** The program that the session belongs to, if it is known. */

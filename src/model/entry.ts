@@ -184,7 +184,7 @@ export interface Grant {
 export interface Undone {
   /** Ids of changes, newest first. */
   readonly changes: readonly string[];
-  /** Canonical paths of the reverted files; absent if the undo reverted everything. */
+  /** Canonical paths of the reverted files; absent if the undo reverted every file of these changes. */
   readonly keys?: readonly string[];
 }
 
@@ -203,8 +203,8 @@ export interface SeenFile {
   /** Absent if the session saw only pages of a huge file. */
   readonly fingerprint?: Fingerprint;
   /**
-   * The seen lines, in the format of `NewEntry.lines`. `none` if the session's context was
-   * summarised after it saw the file.
+   * The seen lines, in the format of `NewEntry.lines`. `none` if no line counts as seen any more,
+   * for example because the session's context was summarised.
    */
   readonly lines: string;
   readonly atMs: number;
@@ -297,10 +297,13 @@ export interface AnnouncedCommand {
  */
 export type LayerExpectation = 'expected' | 'possible' | 'never';
 
-/** The state of a git work tree before a command. Paths are relative to the root. */
+/**
+ * The state of a git work tree before a command. The paths in `loose` and `uncovered` are relative
+ * to `root`.
+ */
 export interface TreeSnapshot {
   readonly root: string;
-  /** A private copy of the index, which names the blob of every tracked file. */
+  /** A private copy of git's index. An index names the blob of every tracked file. */
   readonly index: string;
   /** Set if the root is in no git repository: an empty repository in the state folder, used instead. */
   readonly repository?: string;
@@ -316,9 +319,9 @@ export interface TreeSnapshot {
 }
 
 /**
- * A file, and the part of its new text that the caller supplied: all, some lines, or none.
- * `command`: a shell command may write the file, and the session has not seen the text that it
- * writes.
+ * A file, and the part of its new text that the caller supplied: all of it (`whole`), some lines
+ * (`parts`) or nothing (`unknown`). `command`: a shell command may write the file, and the session
+ * has not seen the text that the command writes.
  */
 export interface ForeignWrite {
   readonly key: string;

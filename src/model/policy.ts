@@ -110,7 +110,7 @@ export interface Policy {
    * results so far.
    */
   readonly maxReadMs: number;
-  /** Maximum lines of diffs and other quotations in refusals and notices. */
+  /** Maximum lines of diffs and other quotations in refusals and notices. Longer ones are cut. */
   readonly maxDiffLines: number;
   /**
    * Maximum number of files that a session remembers to have seen (0 = no limit). Beyond it, the
@@ -150,7 +150,8 @@ export interface Policy {
   readonly claims: 'notice' | 'refuse' | 'off';
   /**
    * Time for which a session claims a file that it has changed. Meanwhile, other sessions get
-   * notices about the file. The claim ends earlier when the session's next turn begins.
+   * notices about the file. The claim ends earlier when the session's turn ends or its next turn
+   * begins.
    */
   readonly claimMs: number;
   /** Offer the tools that claim and release paths, or not. */
@@ -203,7 +204,7 @@ export interface CommandPolicy {
    * the session saw every changed file. `discard`: shown, but not committed.
    */
   readonly writes: 'judged' | 'apply' | 'seen-only' | 'discard';
-  /** Network access of a confined command. */
+  /** Network access of a confined command (one that runs with the profile `confine`). */
   readonly network: 'off' | 'on';
   /**
    * Globs of folders that commands change directly, without overlay layer and journal entry. Only

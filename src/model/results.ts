@@ -42,13 +42,16 @@ export type Notice =
   | { readonly kind: 'not-recorded' }
   /** The store failed, so the shown lines do not count as seen. */
   | { readonly kind: 'not-noted' }
-  /** Another session changed the file between the announcement of this change and its end. */
+  /**
+   * While this session's change was under way, another session (`session`) changed the file too.
+   * `change`: the id of the other session's change.
+   */
   | { readonly kind: 'overtaken'; readonly path: string; readonly change: string; readonly session: string }
   /** The file again has bytes that it had earlier and that this session has seen. */
   | { readonly kind: 'came-back' }
   /**
-   * A command overwrote another writer's change that the session had not seen. Undoing `change`
-   * restores it.
+   * A command overwrote another writer's change that the session had not seen. `change`: the id of
+   * the command's change. Undoing the command restores the other writer's change.
    */
   | { readonly kind: 'lost-change'; readonly path: string; readonly change: string; readonly diff: string }
   /** Other sessions are changing the file. Sent once per file and turn. */

@@ -176,7 +176,10 @@ export interface AnnounceOptions extends CallOptions {
   readonly hold?: 'lock' | 'none' | undefined;
   /** Name of the tool that makes the change, for bypass rules that name tools. */
   readonly tool?: string | undefined;
-  /** The caller's id of the call. A second announcement with the same id returns the same change. */
+  /**
+   * The caller's id of the call. If the same changes are announced again with this id before they
+   * are settled, `announce` returns the same change id again.
+   */
   readonly call?: string | undefined;
   /**
    * When the caller shows notices to the model. Default `now`: `announce` returns them. `settled`: `settle` returns

@@ -343,7 +343,10 @@ export function mismatchText(mismatch: Mismatch, { noun, whole }: MismatchWords)
   }
 }
 
-/** Quotes short values. Long values are only named, because they may be content and the sentence must stay short. */
+/**
+ * Quotes short values. For a long string, an array or an object, only says its type: it may be
+ * content, and the sentence must stay short.
+ */
 function describeValue(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (Array.isArray(value)) return value.length === 0 ? 'an empty array' : 'an array';

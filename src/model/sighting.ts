@@ -73,8 +73,8 @@ export interface Sighting {
    */
   readonly seenBefore?: readonly Fingerprint[];
   /**
-   * Hash of content that was refused as STALE. The same content is refused again until the session
-   * reads the whole file, because it was composed without knowing the current bytes.
+   * Hash of content that was refused as STALE. The session composed this content without knowing
+   * the current bytes, so the same content is refused again until the session reads the whole file.
    */
   readonly refusedContent?: string;
   /** The last change held back under `staleness: confirm`: its hash, and the hash of the file it would have changed. */

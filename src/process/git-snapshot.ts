@@ -279,8 +279,8 @@ async function changedTracked(
 }
 
 /**
- * False for a name that is not valid UTF-8. Node decodes it to another name, at which nothing is, so the file would
- * look removed.
+ * False for a name that is not valid UTF-8. Node decodes such a name to another one. No file has
+ * that other name, so the file would look removed.
  */
 function isNameable(root: string, path: string): boolean {
   return !path.includes('\ufffd') || existsSync(join(root, path));

@@ -116,7 +116,7 @@ export type LayerEntry =
    */
   | { readonly kind: 'unnameable'; readonly relative: string; readonly reason: string };
 
-/** The longest path that Linux accepts, with the byte that ends it. */
+/** The maximum size of a path on Linux in bytes, including the zero byte that ends it. */
 const PATH_MAX = 4096;
 const TOO_LONG = 'its path is too long';
 /** The message for an entry whose name Node decodes incorrectly, so that no path leads to the entry. */

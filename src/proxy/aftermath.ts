@@ -203,7 +203,7 @@ async function witnessLooks(
     await session.witness({ kind: 'look', path: place(path), shown: texts.join('\n') });
 }
 
-/** The path of the whole file that the call reads, if the server shows its text verbatim. */
+/** The path, if the call reads one whole file whose text the server shows verbatim. Otherwise undefined. */
 function wholeFileOf({ meaning }: ProxyCall): string | undefined {
   const [touch, ...more] = meaning.touches;
   if (touch?.does !== 'read' || more.length > 0 || meaning.guessed || touch.asked !== undefined)
@@ -256,8 +256,9 @@ function linesOf(range: { readonly from: number; readonly to: number }, total: n
 }
 
 /**
- * Adds receipts (a line about each file read) after the text of a result. If `structuredContent`
- * only repeats the text, adds them there too, because some clients show nothing else.
+ * Adds lines after the text of a result: receipts (a line about each file read), or the refusals of
+ * files that were left out. If `structuredContent` only repeats the text, adds the lines there too,
+ * because some clients show nothing else.
  */
 function withReceipts(id: string, result: JsonRecord, receipts: string): Buffer {
   const content = Array.isArray(result['content']) ? result['content'] : [];

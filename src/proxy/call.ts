@@ -15,7 +15,7 @@ export interface ProxyCall extends Answerable {
   readonly tool: string;
   readonly args: Arguments;
   meaning: CallMeaning;
-  /** The revision (a token for a file's bytes) in the call's arguments, if receipts are on. */
+  /** The revision (a token for a file's bytes) in the call's arguments, if the option `receipts` is on. */
   readonly revision: string | undefined;
   /**
    * The value of `UpstreamPaths.version` when the call was read. If it has increased since, the

@@ -53,7 +53,7 @@ interface Front {
   /** The URL of the gate: `http://127.0.0.1:PORT/mcp` */
   readonly url: string;
   readonly port: number;
-  /** Stops listening and ends every server it started. */
+  /** Stops listening, and ends every server process that the gate started. */
   close(): Promise<void>;
 }
 

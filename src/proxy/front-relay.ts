@@ -285,7 +285,7 @@ class RelayedPost {
   }
 }
 
-/** Headers that concern one connection, not the message. */
+/** Headers that concern only one connection, not the message. The gate does not forward them. */
 const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'connection',
   'keep-alive',

@@ -4,7 +4,8 @@ import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
 import { paramsOf } from '../wire/rpc.ts';
 
 /**
- * The argument in which the agent repeats the revision from a receipt, to prove what it has read.
+ * The argument in which the agent repeats the revision from a receipt (the line that the proxy adds
+ * to the answer of a read), to prove what it has read.
  */
 const REVISION_ARGUMENT = 'expected_revision';
 

@@ -183,7 +183,7 @@ export class HttpUpstream implements Upstream {
     if (!answered && !this.#over) this.#failed(key, 'the stream ended without an answer');
   }
 
-  /** Opens the stream for the server's own messages. Not every server offers one. */
+  /** Opens the stream for messages of the server that answer no request. Not every server offers one. */
   #listen(): void {
     const stream = new ServerStream({
       maxBytes: this.#options.maxBytes,

@@ -202,7 +202,7 @@ function isFileAddress(path: string): boolean {
   return /^file:/i.test(path);
 }
 
-/** True for a path relative to the home folder, for servers that expand it. */
+/** True for `~` and for paths that begin with `~/`. Some servers replace the `~` by the home folder. */
 function isHomePath(path: string): boolean {
   return path === '~' || path.startsWith('~/');
 }

@@ -4,7 +4,7 @@ import { clip, phrase } from '../report/bounded.ts';
 import { isFleetUrl } from '../store/open-state.ts';
 import type { RecordsPlace } from './records.ts';
 
-/** The maximum length of a command in one row of a table. */
+/** In the summary of an entry, longer commands, globs and reasons are cut to this many characters. */
 const MAX_COMMAND = 40;
 
 /** An entry for programs: the journal's fields, with its time as ISO 8601. */

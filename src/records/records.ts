@@ -9,7 +9,7 @@ import type { EntryChoice } from './entry-choice.ts';
 import { diffOf, type NetEffect, type PathDiff, type PathDiffOptions } from './net-effects.ts';
 import { canonicalPath } from './scope.ts';
 
-/** The location of the state. */
+/** Where Lookfirst keeps its data: the state folder and the store. */
 export interface RecordsPlace {
   readonly home: string;
   /** URL of the store. */
@@ -52,7 +52,7 @@ export class Records {
     return new Records(await openRecordedState(place.store, { ...recordedAt(place), missing: 'empty' }));
   }
 
-  /** Reads the state of an open workspace. Do not close the result: the workspace closes its own state. */
+  /** The records of an open workspace. Do not close them: the workspace closes its own state. */
   static over(state: RecordedState): Records {
     return new Records(state);
   }
@@ -131,7 +131,7 @@ export class Records {
     snapshot: () => Promise<string>,
     afterSeq: number,
   ): AsyncGenerator<FleetEntry> {
-    // The mark '0' is before every commit.
+    // The first query begins at '0', a position before every commit.
     for (let [from, numbers] = ['0', { afterSeq }]; ; ) {
       const to = await snapshot();
       const filter = { ...numbers, committed: { from, to }, order: 'oldest' } as const;

@@ -218,7 +218,7 @@ function isSame(
   return before.rangesShown({ shown: [access.shown] }).length > 0;
 }
 
-/** True if the views together show every line of a text. */
+/** True if the parts of a file that the model was shown (`latest`) contain every line of a text. */
 function showAll(latest: readonly SeenEntry[], text: ComparedText): boolean {
   const seen = new Set<number>();
   for (const { view } of latest)
@@ -227,7 +227,10 @@ function showAll(latest: readonly SeenEntry[], text: ComparedText): boolean {
   return seen.size >= text.totalLines;
 }
 
-/** True if the newest view shows text that the file no longer contains. False without a view. */
+/**
+ * True if the part of a file that the model was shown last contains text that the file no longer
+ * has. False if the model was not shown the file.
+ */
 function isOutdated([newest]: readonly SeenEntry[], text: ComparedText): boolean {
   const shown = newest?.view.shown ?? [];
   return newest !== undefined && text.rangesShown(newest.view).length < shown.length;

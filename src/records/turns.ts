@@ -102,7 +102,7 @@ async function marksFor({ store }: Records, request: TurnRequest, families: Fami
   return marks;
 }
 
-/** How many entries of a turn are expected. If turns have more, further entries are fetched. */
+/** The first query asks for this many entries per turn. If turns have more, a larger query follows. */
 const MARKS_PER_TURN = 4;
 
 async function newestMarks(

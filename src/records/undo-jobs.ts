@@ -25,7 +25,10 @@ export interface UndoJob {
 interface TakeBackRequest
   extends Pick<EntryRequest, 'cwd' | 'root' | 'all' | 'path' | 'session' | 'sinceMs'> {
   readonly change?: string | undefined;
-  /** The session whose newest change is undone if the user names nothing. */
+  /**
+   * If the user names no change, session or time, the newest change of this session is undone.
+   * Undefined: the newest change of any session in scope.
+   */
   readonly newestOf?: string | undefined;
 }
 

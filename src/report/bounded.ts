@@ -53,8 +53,8 @@ export function phrase(text: string): string {
 }
 
 /**
- * File text for a terminal, with its lines unchanged. Characters that would control the terminal or reorder a line are
- * escaped.
+ * File text for a terminal, with the same line breaks. Characters that would control the terminal
+ * or reorder a line are escaped.
  */
 export function harmless(text: string): string {
   return text.replace(STEERING, escaped);

@@ -183,8 +183,8 @@ async function openAt(
   // file.
   policyOf(around, flags);
   const policyFile = policyTextOf(around, flags);
-  // Load the module only here: a server reads its configuration before its first answer, and opens
-  // a workspace later.
+  // Import the module here, not at the top of the file: a server loads this file before its first
+  // answer, but opens a workspace only later.
   const { Sessions } = await import('./sessions.ts');
   const options = {
     ...places,
@@ -194,7 +194,7 @@ async function openAt(
   return Sessions.open(options, { saveAs, readAs });
 }
 
-/** The identity of the folder at each root; undefined for a missing one. */
+/** The device and inode number of the folder at each root; undefined for a root that cannot be found. */
 export function foldersAt(roots: readonly string[]): readonly (string | undefined)[] {
   return roots.map(folderIdentity);
 }
@@ -203,7 +203,7 @@ export function foldersAt(roots: readonly string[]): readonly (string | undefine
 export interface UsableRoots {
   /** Undefined if no root could be opened. */
   readonly sessions: Sessions | undefined;
-  /** The reasons why the missing roots could not be opened. */
+  /** One fault for each root that could not be opened. */
   readonly leftOut: readonly Fault[];
 }
 

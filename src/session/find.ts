@@ -110,7 +110,10 @@ export function completeness({
 
 type Folder = Extract<SearchTarget, { kind: 'folder' }>;
 
-/** The path to show, if the file is inside the workspace, not reached through a link to outside, and not protected. */
+/**
+ * The path to show for a file that ripgrep found. Undefined if the file is gone or not a regular
+ * file, is protected, or is reached through a link to outside the workspace.
+ */
 function foundAgain(workspace: Workspace, folder: Folder, path: string): string | undefined {
   const outcome = workspace.locate(`${folder.path.absolute}/${path}`, 'search', 'parents');
   if (!outcome.ok) return undefined;

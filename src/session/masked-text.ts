@@ -88,7 +88,7 @@ function endOf(body: Buffer, page: PageText | undefined): number {
 
 /** Maximum size of a secret file whose values are masked in command output. Larger ones are skipped. */
 const MAX_SECRET_BYTES = 64 << 10;
-/** Maximum number of secret files per folder whose values are masked in command output. */
+/** Maximum number of secret files per folder whose values are masked in command output. More are skipped. */
 const MAX_SECRET_FILES = 20;
 /**
  * Minimum length of a secret value that is masked even where it occurs without its name. A shorter
@@ -139,8 +139,8 @@ async function secretsIn(
 }
 
 /**
- * Errors of a folder that is gone by now, or that this user may not list. The command cannot show
- * its files either.
+ * System errors for a folder that is gone by now, or that this user may not list. A folder with
+ * such an error is skipped: a command of this user cannot find the secret files in it either.
  */
 const UNLISTABLE: ReadonlySet<string | undefined> = new Set(['EACCES', 'EPERM', 'ENOENT', 'ENOTDIR']);
 

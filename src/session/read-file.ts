@@ -293,8 +293,8 @@ function showAll(
 ): Shown {
   const { text } = visible;
   const lines = shownPage(text, showing(reading, 'all'));
-  // A tool (`memory`) shows the number of lines, so count them now. The next read of the same bytes
-  // reuses the number from the sighting.
+  // With `memory`, the caller is a tool, which shows the number of lines. So count them now, and
+  // store the number in the sighting: the next read of the same bytes reuses it.
   const noted = reading.from === 'memory' ? (known ?? countOf(text, snapshot)) : known;
   const totalLines = lazily(() => noted ?? countOf(text, snapshot));
   return {

@@ -202,7 +202,8 @@ export async function readHuge(reading: OpenRead): Promise<Shown | Refusal> {
   if ('code' in range) return range;
   const page = await pageFrom(reading, range);
   if ('problem' in page) return unreadableRefusal(reading.path, page);
-  // A raw answer has no line numbers, so it would not show that lines are missing.
+  // If the time ran out, refuse a raw read even if lines were found: a raw answer has no line
+  // numbers, so it would not show that lines are missing.
   if (page.gaveUp && (page.lines.length === 0 || reading.options.raw === true)) return outOfTime(reading);
   if (page.lines.length === 0) {
     return invalidArgument(

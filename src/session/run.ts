@@ -132,7 +132,7 @@ async function endOf(world: World, ledger: Ledger, ended: Ended): Promise<Outcom
     committed = await commitCommand(world, ledger, { ...commit, times: ended.times });
   } catch (error) {
     const isKept = keepLayer(layer, record);
-    // Writes that cannot be kept are removed: they may be the reason why the disk is full.
+    // If the writes cannot be kept, for example because the disk is full, remove them to free room.
     if (!isKept) removeLayer(layer);
     throw notCommitted(error, isKept ? layer.id : undefined);
   }

@@ -53,7 +53,10 @@ async function attacked(): Promise<{ root: string; workspace: Workspace }> {
   return { root, workspace };
 }
 
-/** The number of outside files that ripgrep alone shows. Runs until there is at least one. */
+/**
+ * Runs ripgrep alone until it shows text of an outside file. Returns the number of runs that this
+ * took; 0 if it did not happen in `MAX_CONTROL_ROUNDS` runs.
+ */
 async function leaksOfRipgrep(root: string, args: readonly string[]): Promise<number> {
   for (let round = 1; round <= MAX_CONTROL_ROUNDS; round += 1) {
     const { stdout } = await run(rgPath, [...args, './'], { cwd: root }).catch((error) => error);

@@ -208,7 +208,7 @@ export class Sessions implements SessionHost {
    */
   async #alone<T>({ id, named }: GatedSession, work: () => Promise<T>): Promise<T> {
     if (!named) return work();
-    // A lock key is a path: with a slash, the folder above would be locked, too.
+    // Replace slashes in the id: a lock key counts as a path, so `A/B` would lock `A`, too.
     const key = `session:${id.replaceAll('/', ' ')}`;
     const release = await this.world.locks.acquire([key], RECORD_MS);
     try {

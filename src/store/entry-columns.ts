@@ -133,8 +133,8 @@ export function touchedKeys(entry: NewEntry): readonly string[] {
 }
 
 /**
- * True for an entry about one file whose key is its root and path joined. Nearly every entry is
- * like this, and needs no row in the table `touches`.
+ * True for an entry about one file whose key is its root and path joined; false for every change
+ * and grant. Nearly every entry is like this, and needs no row in the table `touches`.
  */
 function isPlainRead({ kind, effects, key, path }: NewEntry, plain: string | undefined): boolean {
   const alone = !INDEXED.has(kind) && effects === undefined && (key === undefined || key === plain);

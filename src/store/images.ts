@@ -45,7 +45,7 @@ export interface Images {
   keepLink(fromPath: string, fingerprint: Fingerprint, durability?: Durability): Promise<Kept>;
   /**
    * Like `keepLink`, but moves the file instead of linking it. For a file that has already left the
-   * workspace, this saves a step.
+   * workspace: the caller then need not remove it.
    */
   adopt(fromPath: string, fingerprint: Fingerprint, how?: Adoption): Promise<Kept>;
   /**
@@ -61,8 +61,8 @@ export interface Images {
   dropTree?(folder: string): void;
   /**
    * Returns a free name in the folder of stored contents. The caller may rename a file with these
-   * bytes to it, and then calls `adopt`. Undefined if no name is free, or if the file has other
-   * hard links. Absent if contents are not local files.
+   * bytes to it, and then calls `adopt`. Undefined if no name is free, or if the file must be
+   * copied, for example because it has other hard links. Absent if contents are not local files.
    */
   freeName?(fingerprint: Fingerprint, stats: BigIntStats): string | undefined;
   /**
@@ -83,7 +83,8 @@ export interface Images {
   /** Like `keepBytes`, for this machine only. Absent if no other machine shares the store. */
   keepHere?(bytes: Uint8Array, fingerprint: Fingerprint, durability?: Durability): Promise<Kept>;
   /**
-   * The other machine that has this content in its state folder. Call it if `has` returns false.
+   * The name of another machine that has this content in its state folder; undefined if there is
+   * none. For a content that `has` does not find. Absent if no other machine shares the store.
    */
   keeper?(sha256: string): Promise<string | undefined>;
   /**
@@ -196,7 +197,7 @@ export interface LateImage {
 export interface KeptImage {
   readonly sha256: string;
   readonly bytes: number;
-  /** Time when the content was last stored or touched. */
+  /** Time when the content was stored, or when its file or database row was last updated. */
   readonly sinceMs: number;
 }
 

@@ -239,7 +239,7 @@ export class LateNotes implements Store {
     return noted;
   }
 
-  /** Resolves when every note of a read in this process is in the store. */
+  /** Resolves when the notes of reads of this instance and of all its peers are in the store. */
   #allWritten(): Promise<unknown> {
     if (this.#peers.size === 1) return this.#written();
     return Promise.all([...this.#peers].map((peer) => peer.#written()));
@@ -341,8 +341,8 @@ export class LateNotes implements Store {
       try {
         return await this.#store.record(writes);
       } catch (error) {
-        // After a rejection, try again without the notice, then give up: a store that rejects the
-        // session id or the path has no earlier read to forget.
+        // After a rejection, try once more without the notice. If the store rejects that too, give
+        // up: it does not accept this session id or path, so it has no earlier read to forget.
         if (!isRejection(error)) throw error;
       }
     }

@@ -23,7 +23,7 @@ export function localOwner(): Owner {
   const id = ownerOfThisProcess();
   return {
     id,
-    // Colons are not allowed in file names on every system.
+    // Replace the colon: some systems do not allow colons in file names.
     tag: `${id.replace(':', '+')}+${randomBytes(3).toString('hex')}`,
     isAlive,
     isTagAlive: (tag) => isAlive(tag.split('+').slice(0, 2).join(':')),

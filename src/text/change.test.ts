@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { type Change, changesOf, composeChanges } from './change.ts';
 
 /**
- * Replaces spans of a text by `put`. Two successive `cuts` delimit a span. Returns the new text and
- * the changes.
+ * Replaces spans of a text by `put`. The `cuts` are offsets. After sorting, the first and second cut
+ * delimit one span, the third and fourth the next, and so on. Returns the new text and the changes.
  */
 function step(text: string, cuts: readonly number[], put: string): { text: string; changes: Change[] } {
   const sorted = [...new Set(cuts.map((cut) => cut % (text.length + 1)))].sort((a, b) => a - b);

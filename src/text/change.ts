@@ -262,8 +262,8 @@ const NEWLINE = 10;
 const RETURN = 13;
 const UTF8_MARK = Buffer.from('\ufeff');
 /**
- * The native search is slow for long texts (see match.ts). So it looks only for the beginning of
- * the text, this many bytes. The rest is compared at each hit.
+ * The native search for a long needle can be slow (see match.ts). So only this many bytes, the
+ * beginning of the needle, are searched natively. The rest of the needle is compared at each hit.
  */
 const PREFIX = 64;
 const MAX_FALSE_STARTS = 100;
@@ -340,7 +340,7 @@ function cutsInto(bytes: Buffer, at: number, encoding: Encoding): boolean {
 
 /**
  * The offset of the needle, or -1 if the bytes do not contain it. Undefined if more than
- * `MAX_FALSE_STARTS` places match only the first characters of the needle.
+ * `MAX_FALSE_STARTS` places match only the first `PREFIX` bytes of the needle.
  */
 function find(bytes: Buffer, needle: Buffer, from: number): number | undefined {
   if (needle.length <= PREFIX) return bytes.indexOf(needle, from);

@@ -15,9 +15,9 @@ const MAX_CANDIDATES = 4;
  */
 const MAX_HIGH_SHARE = 0.3;
 /**
- * Minimum number of non-ASCII bytes for a guess other than Western, of a single-byte or a
- * multi-byte encoding. With fewer bytes the guess is ignored, because almost any encoding would
- * fit.
+ * The detector's guess of an encoding counts only if the text has at least this many non-ASCII
+ * bytes: `single` for a single-byte encoding, `multi` for a multi-byte one. With fewer bytes, almost
+ * any encoding would fit. Western encodings may be tried without such a guess.
  */
 const MIN_HIGH_BYTES = { single: 8, multi: 16 } as const;
 /** Percentage points by which the detector must prefer another encoding over a Western one. */

@@ -229,8 +229,8 @@ function roomFor(source: Uint8Array, prefixBytes: number, footBytes: number): Bu
 }
 
 /**
- * Returns a word (four bytes) in which the high bit marks the byte of the first newline in `word`. Bits in higher
- * bytes may be wrong.
+ * Marks the first newline in a word of four bytes: in the result, the high bit of that byte is set. The bits of
+ * higher bytes may be wrong. Returns 0 if the word has no newline.
  */
 function newlineMarks(word: number): number {
   const others = word ^ FOUR_NEWLINES;

@@ -50,8 +50,9 @@ interface Haystack {
 }
 
 /**
- * Length of the prefix that is searched natively; the rest is compared. On periodic input the native search takes time
- * pattern × text (two minutes for 5 MB of one letter), but only for long patterns.
+ * Of a longer pattern, only this many characters, its prefix, are searched natively. The rest is
+ * compared at each hit. In a text that repeats itself, the native search for a long pattern takes
+ * time proportional to pattern × text: two minutes for 5 MB of one letter.
  */
 const PREFIX = 64;
 /**

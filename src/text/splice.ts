@@ -212,9 +212,10 @@ function lineAbove(text: string, start: number): string | undefined {
 }
 
 /**
- * Applies an edit although its old text differs from the file in ways that are safe to ignore. Only
- * a missing final newline is ignored with `replaceAll`, or if `loosest` is stricter than
- * `punctuation`, as for a file that changed since it was seen.
+ * Applies an edit although its old text differs from the file in ways that are safe to ignore. In
+ * two cases, the only such difference is that the file lacks its final newline: with `replaceAll`,
+ * and if `loosest` is stricter than `punctuation`, as for a file that changed since it was seen.
+ * With `exact` matching, there is no such difference, and the edit fails.
  */
 function applyLoosely(text: string, edit: Edit, options: SpliceOptions): Step | Failure {
   const safe = options.matching !== 'exact';

@@ -26,8 +26,8 @@ interface UnifiedOptions {
 
 export interface UnifiedDiff {
   /**
-   * The rows of the diff; empty if nothing changed. It has no `---`/`+++` rows, because only the caller knows the
-   * names.
+   * The rows of the diff; empty if nothing changed. There are no `---` and `+++` rows, because only the caller knows
+   * the names of the files.
    */
   readonly text: string;
   readonly truncated: boolean;

@@ -88,7 +88,10 @@ function choiceOfServer(flag: string | undefined, variable: string | undefined):
   return { kind: 'invalid', reason: invalidSessionText(source) };
 }
 
-/** Claude Code's id of a tool call; its hooks report the same id. */
+/**
+ * The `_meta` key in which Claude Code sends its id of a tool call. Claude Code's hooks report the
+ * same id.
+ */
 const TOOL_USE_KEY = 'claudecode/toolUseId';
 
 /**
@@ -210,8 +213,8 @@ export class SessionPool {
   }
 
   /**
-   * Applies an event (a compaction, a new turn) to a session before all later calls. Does nothing
-   * for a session that lasts for one call.
+   * Applies an event (a compaction, a new turn) to a session. Later calls in the session wait until
+   * that is done. Does nothing for a session that lasts for one call.
    */
   async before(choice: Chosen, event: (session: GatedSession) => Promise<unknown>): Promise<void> {
     if (choice.kind === 'call') return;

@@ -22,7 +22,10 @@ import type { FeedFilter, FileDiff, LiveView, StartView, UndoView } from '../rec
 import { WHY } from '../records/view/view-words.ts';
 import type { Sessions } from '../session/sessions.ts';
 
-/** The number of rows on one page of the feed. */
+/**
+ * Maximum number of rows in one answer about the feed, the page's list of journal entries. The
+ * answer to the page's first request has up to twice as many.
+ */
 const PAGE = 200;
 /**
  * The maximum number of new rows in one answer. If there are more, the answer says so, and the page
@@ -204,7 +207,7 @@ export class Api {
     );
   }
 
-  /** Runs an undo. If the undo is refused, answers with status 409 and the reason. */
+  /** Runs an undo or its preview. If it is refused, answers with status 409 and the reason. */
   async #takeBack(
     { roots }: UndoJob,
     act: (sessions: OpenWorkspace) => Promise<Outcome<{ readonly taken: TakenBack }>>,

@@ -318,7 +318,10 @@ export class JsonText {
   }
 }
 
-/** A buffer size for the text with some escapes, plus the worst case for its last block. */
+/**
+ * A buffer size for a text of this many bytes. It has room for some escapes, and for the worst case
+ * in the last block.
+ */
 function roomFor(bytes: number): number {
   return bytes + (bytes >> 3) + blockFor(bytes) * (WORST + 2);
 }

@@ -8,7 +8,7 @@ const O_PATH = 0o10000000;
 /** O_NOFOLLOW with O_DIRECTORY: a link in place of the directory fails with ENOTDIR and is never followed. */
 const DIRECTORY = O_PATH | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
-/** A directory held open by a descriptor; used for the `walk` guarantee. */
+/** A directory held open by a descriptor; used for the guarantee `walk` (see `GUARANTEES`). */
 export class HeldDirectory implements PinnedDirectory {
   readonly #prefix: string;
   #fd: number;
@@ -56,8 +56,8 @@ export class HeldDirectory implements PinnedDirectory {
 }
 
 /**
- * A directory known only by its path; used for the `best-effort` guarantee. `enter` checks that the
- * name is a directory and not a link.
+ * A directory known only by its path; used for the guarantee `best-effort` (see `GUARANTEES`).
+ * `enter` checks that the name is a directory and not a link.
  */
 export class NamedDirectory implements PinnedDirectory {
   readonly prefix: string;
@@ -161,9 +161,10 @@ export function whereIs(held: HeldDirectory): string | undefined {
 }
 
 /**
- * The ways to enforce containment, strongest first. `walk`: every step goes through a pinned
- * directory handle; a swapped component cannot redirect it. `best-effort`: the path is checked,
- * then used; a process that swaps components in between can redirect it.
+ * The ways to keep file access inside the workspace, strongest first. `walk`: every step goes
+ * through an open directory handle, so a process that replaces a folder by a link cannot redirect
+ * the access. `best-effort`: the path is checked, then used. A process that replaces a folder by a
+ * link in between can redirect the access.
  */
 export const GUARANTEES = ['walk', 'best-effort'] as const;
 export type Guarantee = (typeof GUARANTEES)[number];
@@ -172,8 +173,8 @@ const PROC_SUPER_MAGIC = 0x9fa0;
 
 /**
  * The strongest guarantee of this machine, found by a probe. `LOOKFIRST_GUARANTEE=best-effort`
- * forces the weaker one, so that the code for other platforms can be tested on Linux. `doctor`
- * reports the one in force.
+ * forces the weaker one, so that the code for other platforms can be tested on Linux. `lookfirst
+ * doctor` reports the guarantee in force.
  */
 export function strongestGuarantee(): Guarantee {
   const isForced = process.env['LOOKFIRST_GUARANTEE'] === 'best-effort';

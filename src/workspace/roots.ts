@@ -213,9 +213,9 @@ export class WorkspacePaths {
   }
 
   /**
-   * A move of a folder changes the paths of the files in it, so that other files may match the globs
-   * of protected files. Returns the number of levels below the folder on which this can happen. A
-   * move must check the files on these levels.
+   * A move of a folder changes the paths of the files in it. So a file that is not protected may
+   * become protected, or the other way round. Returns the number of levels below the folder on
+   * which this can happen. A move must check the files on these levels.
    */
   reach({ relative, key }: ResolvedPath): number {
     return this.#roots.length > 1 ? Number.POSITIVE_INFINITY : this.#protection.reach(relative, key);
@@ -278,9 +278,9 @@ export class Protection {
   }
 
   /**
-   * A move of a folder changes the paths of the files in it, so that other files may match the globs
-   * of protected files. Returns the number of levels below the folder on which this can happen. A
-   * move must check the files on these levels.
+   * A move of a folder changes the paths of the files in it. So a file that is not protected may
+   * become protected, or the other way round. Returns the number of levels below the folder on
+   * which this can happen. A move must check the files on these levels.
    */
   reach(relative: string, key: string): number {
     if (this.#folders.some(({ path }) => isBelow(path, key))) return Number.POSITIVE_INFINITY;
@@ -288,8 +288,8 @@ export class Protection {
   }
 
   /**
-   * The cached answer. It never expires, because the globs never change. A glob that protects a
-   * folder is also the answer for everything in it.
+   * The glob that protects this path, or NONE. Answers are cached and never expire, because the
+   * globs never change. A glob that protects a folder is also the answer for everything in it.
    */
   #remembered(relative: string): string | typeof NONE {
     const known = this.#answers.get(relative);

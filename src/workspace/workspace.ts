@@ -249,9 +249,9 @@ export class Workspace {
   }
 
   /**
-   * A move of a folder changes the paths of the files in it, so that other files may match the globs
-   * of protected files. Returns the number of levels below the folder on which this can happen. A
-   * move must check the files on these levels.
+   * A move of a folder changes the paths of the files in it. So a file that is not protected may
+   * become protected, or the other way round. Returns the number of levels below the folder on
+   * which this can happen. A move must check the files on these levels.
    */
   protectionReach(path: ResolvedPath): number {
     return this.#paths.reach(path);

@@ -145,7 +145,10 @@ export function xdgDir(places: ClientPlaces): string {
   return places.env['XDG_CONFIG_HOME'] || joined(places, places.home, '.config');
 }
 
-/** The header with the token, in the form that all clients but Codex expect. */
+/**
+ * The HTTP header with which a client sends the token of our server. All clients but Codex expect
+ * this form.
+ */
 export function bearer(token: string): JsonEntry {
   return { Authorization: `Bearer ${token}` };
 }

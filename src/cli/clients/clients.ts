@@ -148,7 +148,7 @@ export const CLIENTS: { readonly [name in ClientName]: Client } = {
     remote: ({ url, token }) => ({ type: 'http', url, headers: bearer(token) }),
     next: 'Start the server from the file itself or with "MCP: List Servers".',
   },
-  // Zed's file holds all settings of the editor, with comments. An edit keeps them.
+  // Zed's file holds all settings of the editor, with comments. An edit by `init` keeps both.
   zed: {
     name: 'zed',
     title: 'Zed',

@@ -86,7 +86,7 @@ export function removeEmptyFolder(path: string): boolean {
   }
 }
 
-/** Errors of `rmdir` for a folder that is not empty or was replaced by something else. */
+/** Error codes of `rmdir` for a folder that stays: it is not empty, is in use, or was replaced by a file. */
 const KEPT: ReadonlySet<string> = new Set(['ENOTEMPTY', 'EEXIST', 'ENOTDIR', 'EBUSY']);
 
 function failure(what: 'read' | 'write', path: string, error: unknown): Fault {

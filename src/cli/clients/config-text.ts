@@ -26,10 +26,13 @@ import { type ConfigNode, memberOf, ScanProblem, stringsOf } from './node.ts';
 import { scanToml, type TomlTable } from './toml-scan.ts';
 import { type CommandNodes, isOurs, unwrapCommand, wordsOf, wrapCommand } from './wrap.ts';
 
-/** The name our entry has in every client. */
+/** The name of our server's entry in the configuration file of every client. */
 const SERVER_NAME = 'lookfirst';
 
-/** Adds our entry to a client's file, or updates it; `text` is undefined if there is no file. */
+/**
+ * Adds our server's entry to the text of a client's file, or updates the entry. `text` is undefined
+ * if there is no file.
+ */
 export function addServer(client: Client, text: string | undefined, entry: JsonEntry): EditedConfig {
   const place = { servers: client.servers, name: SERVER_NAME };
   return client.format === 'json'
@@ -37,7 +40,10 @@ export function addServer(client: Client, text: string | undefined, entry: JsonE
     : putTomlEntry(text, place, tomlEntry(entry));
 }
 
-/** Removes our entry, and our proxy from other entries. The exact reverse of `addServer` and `wrapServer`. */
+/**
+ * Removes our server's entry from the text of a client's file, and our proxy from the entries of
+ * other servers. The exact reverse of `addServer` and `wrapServer`.
+ */
 export function removeServer(client: Client, text: string): EditedConfig {
   const place = { servers: client.servers, name: SERVER_NAME };
   const unwrapped = unwrapServer(client, text, undefined);
@@ -48,8 +54,8 @@ export function removeServer(client: Client, text: string): EditedConfig {
 }
 
 /**
- * The command line of our entry; undefined if the text has none. Throws a ScanProblem for a text
- * that cannot be parsed.
+ * The command line in our server's entry of a client's file; undefined if there is none. Throws a
+ * ScanProblem if the text cannot be parsed.
  */
 export function ownCommand(client: Client, text: string): readonly string[] | undefined {
   const place = { servers: client.servers, name: SERVER_NAME };
@@ -73,7 +79,7 @@ export function proxiedServers(client: Client, text: string): readonly ProxiedSe
   });
 }
 
-/** The environment variables of the entry `name`, which is our own entry by default. */
+/** The environment variables in the entry of the server `name`; default: the entry of our own server. */
 export function entryEnvironment(client: Client, text: string, name: string = SERVER_NAME): EntryEnvironment {
   const place = { servers: client.servers, name };
   return client.format === 'json' ? jsonEnvironment(text, place) : tomlEnvironment(text, place);
@@ -97,7 +103,7 @@ export function unwrapServer(client: Client, text: string, name: string | undefi
   return client.format === 'json' ? unwrapJsonEntries(text, place) : unwrapTomlEntries(text, place);
 }
 
-/** A whole file with our entry and nothing else. */
+/** The text of a client's file that holds our server's entry and nothing else. */
 export function newFile(client: Client, entry: JsonEntry): string {
   const place = { servers: client.servers, name: SERVER_NAME };
   return client.format === 'json' ? newJsonFile(place, entry) : newTomlFile(place, tomlEntry(entry));

@@ -353,8 +353,8 @@ function editOf(request: ConfigureRequest, candidate: Candidate, text: string | 
 }
 
 /**
- * The folder as written in the file. The project's folder is written as `.` or as a placeholder, if
- * the client supports that. The file then works in every checkout.
+ * The text that names the folder `dir` in the client's file. For the project's folder it is `.` or
+ * a placeholder, if the client supports that. The file then works in every checkout.
  */
 function dirOf({ client, dir, places }: ConfigureRequest, scope: ConfigScope): string {
   if (dir !== places.project) return dir;
@@ -372,7 +372,7 @@ function didOf(
 
 const DONE = { create: 'created', change: 'changed', delete: 'deleted' } as const;
 
-/** A report for the terminal. */
+/** The text that `init` and `remove` print for a report. */
 export function reportText(
   report: ConfigureReport,
   request: Pick<ConfigureRequest, 'action' | 'dryRun'>,

@@ -45,7 +45,10 @@ export function writeHookFiles(places: Omit<ScriptPlaces, 'uid'>): void {
   });
 }
 
-/** True if the hook script exists and calls this program. */
+/**
+ * True if the hook script calls this program. For a program in npx's cache, checks the file from
+ * which the script reads the program's path.
+ */
 export function isCurrent({ home, program }: Pick<ScriptPlaces, 'home' | 'program'>): boolean {
   const real = realpathSync(program);
   const file = isCached(real) ? cachedProgramFile(home) : hookFiles(home).script;

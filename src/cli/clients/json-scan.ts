@@ -23,7 +23,7 @@ export function scanJson(text: string): ConfigNode | undefined {
   return node;
 }
 
-/** The first place at or after `from` that is neither white space nor a comment. */
+/** The first position at or after `from` that is neither white space nor in a comment. */
 export function skipJsonBlanks(text: string, from: number): number {
   const scanner = new JsonScanner(text);
   scanner.at = from;

@@ -70,7 +70,7 @@ function playOf(cast: Pick<Play, 'stage' | 'agent' | 'second'>, lines: DemoLine[
   };
 }
 
-/** The first line of an answer, and the lines of a diff in it. */
+/** The first line of an answer, and the lines of a diff in it; at most 6 lines in all. */
 function wordsOf({ text, ok }: ServerAnswer): string {
   const lines = text.split('\n').filter((line) => line !== '');
   const shown = lines.filter((line, i) => i === 0 || /^(@@|[-+][^-+])/.test(line)).slice(0, 6);

@@ -158,7 +158,8 @@ async function configure(
  */
 async function shellOf(cli: Cli): Promise<'layer' | 'images'> {
   if (policyOf(cli, {}).hooks.shell === 'images') return 'images';
-  // Without a state folder, try the command with a temporary one: a dry run must not create the state folder.
+  // If there is no state folder yet, test the sandbox with a temporary one: a dry run must not
+  // create the state folder.
   const stage = new Stage();
   try {
     return (await canRunCommands(cli, {}, stage.state)).ok ? 'layer' : 'images';

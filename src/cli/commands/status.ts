@@ -58,7 +58,7 @@ const STATES: Readonly<Record<Freshness, string>> = {
   unverifiable: 'cannot be checked',
 };
 
-/** Descriptions for users of the ways in which a session has seen a file. */
+/** For each way in which a session may have seen a file: the words that users read. */
 const HOW: Readonly<Record<string, string>> = {
   cure: 'shown diff',
   history: 'transcript',

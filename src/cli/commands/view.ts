@@ -61,7 +61,7 @@ async function view(cli: Cli, dir: string, flags: Flags): Promise<ExitCode> {
   return EXIT.done;
 }
 
-/** The reason why this page may not undo; undefined if it may. */
+/** The reason why the viewer may not undo changes; undefined if it may. */
 function whyReadOnly(cli: Cli, { readOnly, allowUndo }: Flags, store: string): string | undefined {
   if (readOnly === true) return 'the viewer was started with --read-only';
   const agent = startedByAgent(cli);

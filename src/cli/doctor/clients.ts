@@ -192,7 +192,7 @@ function expanded(word: string, project: string, env: ClientPlaces['env']): stri
     );
 }
 
-/** The environment that the client gives to the server of the entry `name`, which is our own entry by default. */
+/** The environment that the client gives to the server with the entry `name`; default: our own server. */
 function serverEnvironment(
   client: Client,
   text: string,
@@ -230,8 +230,8 @@ function stateOf({ platform, home, project }: ClientPlaces, env: ClientPlaces['e
 }
 
 /**
- * The folder that our entry serves, if it is an absolute path and does not exist. Other paths are
- * not checked, because only the client knows which folders they mean.
+ * The folder in our server's command in the client's file, if its path is absolute and the folder
+ * does not exist; otherwise undefined. Only the client knows which folders other paths mean.
  */
 function missingFolder(client: Client, text: string): string | undefined {
   const folder = servedFolder(ownCommand(client, text) ?? []);
@@ -260,7 +260,10 @@ function checkTrust(name: ClientName, scope: ConfigScope, places: ClientPlaces):
   return reason === undefined ? [] : [warn(name, reason)];
 }
 
-/** Per client, the reason why the entry of a project is not in force; undefined if it is. */
+/**
+ * For each client, a function that returns the reason why the client ignores our entry in a
+ * project's file; undefined if the client uses the entry.
+ */
 const UNTRUSTED: Readonly<Partial<Record<ClientName, (places: ClientPlaces) => string | undefined>>> = {
   'claude-code': claudePending,
   codex: codexUntrusted,

@@ -297,8 +297,8 @@ function fromFirstLine(names: LineArguments, scope: Arguments): AskedLines | und
 }
 
 /**
- * The number of lines that a call requests. A number below 1 counts as absent, because the tools
- * with such an argument ignore it too.
+ * The number of lines that a call requests, or the tool's default (`defaultCount`). A number below 1
+ * counts as absent, because the tools ignore such a number too.
  */
 function countIn(names: LineArguments, scope: Arguments): number | undefined {
   const count = numberAt(scope, names.count);

@@ -86,7 +86,7 @@ export function argumentIn(scope: Arguments, name: ArgumentName | undefined): un
   return given === undefined ? undefined : lookUp(scope, given);
 }
 
-/** The text of an argument: the value of the first of its names that has a string as its value. */
+/** The text of an argument: the first string among the values under its names. Undefined if there is none. */
 export function textIn(scope: Arguments, name: ArgumentName): string | undefined {
   for (const one of typeof name === 'string' ? [name] : name) {
     const value = lookUp(scope, one);

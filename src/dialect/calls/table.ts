@@ -59,8 +59,8 @@ export interface HostTable {
 }
 
 /**
- * The place of the server's folder on its command line. `after`: the argument that follows this
- * server name. `option`: the value of this option.
+ * The place of the server's folder on its command line. `after`: the name of the server's package or
+ * program; the folder is the next argument. `option`: an option; the folder is its value.
  */
 type FolderOnCommandLine = { readonly after: string } | { readonly option: string };
 
@@ -170,7 +170,7 @@ export interface LineArguments {
   readonly defaultCount?: number;
 }
 
-/** An argument with a line number. `plus` is added to it: -1 if the tool inserts before that line. */
+/** An argument with a line number. That number plus `plus` is the line after which the tool inserts. */
 interface LineArgument {
   readonly argument: ArgumentName;
   readonly plus: number;

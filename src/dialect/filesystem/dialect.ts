@@ -17,8 +17,9 @@ import {
 } from './shapes.ts';
 
 /**
- * Maximum number of entries in a listing. The official filesystem server has no limit; this limit
- * keeps a root that was set by mistake, such as `/`, from filling the memory.
+ * Maximum number of entries in a listing; further ones are left out. The official filesystem server
+ * has no limit. This limit keeps a root that was set by mistake, such as `/`, from filling the
+ * memory.
  */
 const MAX_ENTRIES = 1_000_000;
 const DEEP = { as: 'names', depth: Number.MAX_SAFE_INTEGER, limit: MAX_ENTRIES } as const;

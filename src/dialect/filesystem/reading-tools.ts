@@ -7,8 +7,8 @@ import { forewordFor, HEAD_STYLE, RAW_STYLE, TEXT_OUTPUT } from './shapes.ts';
 
 const ALL = Number.MAX_SAFE_INTEGER;
 /**
- * Maximum size of a file that is read whole. The answer contains the content twice, so larger files
- * would make it too long.
+ * Maximum size of a file that is read whole; a larger one is refused. The answer contains the
+ * content twice, so a larger file would make the answer too long.
  */
 const MAX_WHOLE_BYTES = 64 << 20;
 

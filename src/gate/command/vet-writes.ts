@@ -91,8 +91,8 @@ function refusal(written: Written, code: RefusalCode, detail?: RefusalDetail): R
 }
 
 /**
- * The refusal for writes in read-only sessions, folders and files. Files in `.git` are exempt: git makes and removes
- * read-only files all the time.
+ * The refusal for a write in a read-only session or root, or to a read-only file. Read-only files
+ * in `.git` may be written, because git makes and removes such files all the time.
  */
 function forbiddenWrite(world: World, written: Written): Refusal | undefined {
   if (world.policy.readOnly) return refusal(written, 'READ_ONLY', { reason: 'session' });

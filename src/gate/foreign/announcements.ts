@@ -42,7 +42,7 @@ const SETTLED_LATER: ReadonlySet<RefusalCode> = new Set([
 ]);
 /**
  * Maximum number of tries to announce a change. Links and folders may change before they are
- * locked. Then the next try locks more keys.
+ * locked. Then the next try locks more keys. After the last try, the change is refused.
  */
 const MAX_TRIES = 5;
 
@@ -133,7 +133,10 @@ export class Announcements {
     await keepBefore(world, pending.entry.effects ?? []);
   }
 
-  /** Records which sub-agent makes a call, for our MCP server: the client tells it only the call's id. */
+  /**
+   * Records which sub-agent makes a call to our MCP server. The client tells the server only the
+   * call's id.
+   */
   async announceOwnCall(call: string): Promise<void> {
     const { world, ledger } = this.#scene;
     const change = newChangeId();
@@ -193,8 +196,8 @@ export class Announcements {
   }
 
   /**
-   * Returns a refusal, or notices about other sessions' work on the files. Other programs' changes
-   * can be approved only by `lookfirst allow`.
+   * Returns notices about other sessions' work on the files. Returns a refusal if that work forbids
+   * the changes, or if the user's approval is missing. Here, only `lookfirst allow` approves.
    */
   async #othersOn({ effects }: AllowedChanges): Promise<OnOthers> {
     const { world, ledger } = this.#scene;
@@ -318,7 +321,7 @@ export class Announcements {
       if (world.policy.auditFailure === 'allow' && error instanceof Fault)
         return { pending, ...shown, announced: false };
       // Remove the planned change from the store, because it is not made. If this fails, the next
-      // start does it.
+      // start of Lookfirst removes it.
       await world.store.record({ settle: [change] }).catch(() => undefined);
       throw error;
     }

@@ -305,9 +305,9 @@ function modeBefore({ mode = 0o644 }: Candidate, now: Side): number {
 }
 
 /**
- * The state, before the command, of a file that the command may have changed. Stores the bytes for
- * an undo if git has exactly the file's bytes (`raw`), for example without converted line endings.
- * The caller must sync the stored bytes.
+ * The state, before the command, of a file that the command may have changed. `bytes`: the content
+ * that git stores. `raw`: git stores the file's bytes without a conversion, for example of line
+ * endings. If `raw` is true, keeps the bytes for an undo. The caller must sync the kept bytes.
  */
 async function sideBefore(
   world: World,

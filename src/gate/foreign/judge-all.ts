@@ -49,8 +49,8 @@ interface AllowedTouch {
 
 /**
  * Joins an edit or an append of a file with later changes of the same file, so that they are judged
- * as one change. A patch, for example, edits a file and then moves it. Appended text is left out,
- * because an append destroys nothing.
+ * as one change. A patch, for example, edits a file and then moves it. The joined change leaves
+ * out appended text, because an append destroys nothing.
  */
 export function joinedChanges(intents: readonly ForeignIntent[]): readonly ForeignIntent[] {
   const joined: ForeignIntent[] = [];

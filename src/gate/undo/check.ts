@@ -66,7 +66,7 @@ function check(
     const snapshot = rehearsal.held(state.snapshot);
     if (!sameContent(side, step.expect))
       return checkOther(rehearsal.world, { step, snapshot }, { state, selection });
-    // Only a preview needs this check: a real undo detects a read-only file when it replaces it.
+    // Only a preview needs this check: a real undo detects a read-only file at the replacement.
     if (selection.preview === true && isLocked(side, step)) return refused(readOnly(rehearsal.world, step));
     return { ok: true, step, snapshot, stamp, mode };
   });

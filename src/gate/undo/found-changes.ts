@@ -128,8 +128,8 @@ export function renameMoved(found: readonly FoundChange[], maxBytes: number): re
     if (expect.kind !== 'file' || !sameSide(expect, coming.step.restore)) continue;
     const isPlain = isSmall && coming.step.movedTo !== undefined && (expect.mode & 0o222) !== 0;
     if (!isPlain && expect.fingerprint.size <= maxBytes) continue;
-    // If the undo only creates folders, rename at `coming`, after the new folder is created. If
-    // not, rename at `going`, before the old folder is removed.
+    // If the undo creates folders and removes none, rename at `coming`, after the new folder is
+    // created. Otherwise rename at `going`, before an old folder is removed.
     const [at, other] = comes && !goes ? [coming, going] : [going, coming];
     renames.set(at, { step: { ...coming.step, from: { key, relative } }, stamp: going.stamp });
     merged.add(other);

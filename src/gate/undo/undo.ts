@@ -219,7 +219,8 @@ async function undoLocked(
   const filesWith = (kept: ReadonlySet<string>): UndoneFile[] =>
     found.map((each) => fileOf(world, each, kept));
   if (selection.preview === true) {
-    // Refuse if a folder that is in use has a path that another entry needs.
+    // Refuse if the undo would put a file or link in the place of a folder in which other entries
+    // stay.
     const kept = foldersInUse(world, plan.steps);
     const taken = found.find(({ step }) => kept.has(step.key) && step.restore.kind !== 'absent');
     if (taken !== undefined) return refused(inUse(world.workspace.shownAt(taken.step)));

@@ -21,8 +21,8 @@ import { skimClaude } from './claude-skim.ts';
 import { keyOf, type LinkKind, type NameKey, RecordChain, type RecordChainState } from './record-chain.ts';
 
 /**
- * Types of records that have no uuid. If the first records have such a type, the transcript is in
- * this format.
+ * Types of records that have no uuid. A record with such a type and a `sessionId` shows that the
+ * transcript is one of Claude Code.
  */
 const OTHER_TYPES = new Set(['queue-operation', 'last-prompt', 'file-history-snapshot', 'summary', 'mode']);
 
@@ -88,8 +88,8 @@ class ClaudeReader implements Reader {
     const place = { atMs, message: uuid };
     if (record['type'] === 'attachment') this.#attached(record, place);
     for (const block of blocks) {
-      // Calls get no message id. Only results need it, because a compaction names the results it
-      // keeps by message.
+      // Calls get no message id. Only results need one: a compaction names the messages that it
+      // keeps, and with them their results.
       if (isCall(block)) callBlock(this.#fold, block, { atMs, cwd: stringIn(record, 'cwd') });
       else if (isResult(block)) this.#result(block, record, place);
     }

@@ -35,8 +35,8 @@ const QUOTE = 34;
 const BRACE = 123;
 const LETTER_T = 116;
 /**
- * Keys that may come directly before the first nested object of a line. Message texts are inside
- * that object, so a match cannot lie in such a text.
+ * Keys that are compared only with the bytes directly before the first nested object of a line.
+ * Message texts are inside that object, so the same bytes in a message text do no harm.
  */
 const PROGRESS = Buffer.from('"type":"progress","data":');
 const USER = Buffer.from('"type":"user","message":');

@@ -59,7 +59,10 @@ function understand(payload: JsonRecord): HookEvent | Malformed {
   }
 }
 
-/** The error message of a failed call, which Gemini reports without a separate event. */
+/**
+ * The error message in the response to a failed call; undefined if the call succeeded. Gemini has
+ * no separate event for failures.
+ */
 function errorOf(response: unknown): string | undefined {
   if (!isRecord(response) || !isRecord(response['error'])) return undefined;
   return payloadText(response['error']['message']) ?? 'the tool failed';

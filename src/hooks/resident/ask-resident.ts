@@ -28,7 +28,10 @@ interface Question {
   readonly headers: Readonly<Record<string, string | undefined>>;
 }
 
-/** After this time the caller answers the call itself. The hook script waits for the same time. */
+/**
+ * If the resident process has not answered after this time, the caller answers the call itself. The
+ * hook script waits for the same time.
+ */
 const ANSWER_MS = 6_000;
 const PROBE_MS = 2_000;
 
@@ -117,7 +120,8 @@ function isRunning(pid: string): boolean {
     process.kill(Number(pid), 0);
     return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'));
   } catch (error) {
-    // Only /proc/PID/stat can be missing, as on macOS. `kill` has then found the process.
+    // A missing file can only be /proc/PID/stat, which macOS does not have. `kill` has then found
+    // the process, so it runs.
     return isMissing(error);
   }
 }

@@ -28,8 +28,9 @@ const ASKS_FOR_A_NEW_NAME: ReadonlySet<JudgedAction> = new Set(['create', 'mkdir
 
 /**
  * Refuses changes because of the kind of file. FIFOs, sockets and devices: opening one may hang.
- * Files without any write bit: they may not be deleted either. Files with several hard links, if
- * the policy says so: after a write, the other names would keep the old content.
+ * Folders and links: text cannot be written to them. Files without any write bit: they may not be
+ * deleted either. Files with several hard links, if the policy says so: after a write, the other
+ * names would keep the old content.
  */
 export const kind: JudgeRule = (facts, policy) => {
   const { action, target } = facts;

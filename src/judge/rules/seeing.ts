@@ -146,10 +146,10 @@ function seenMtimeMs(sighting: Sighting): number | undefined {
 }
 
 /**
- * Requires that the destroyed lines were shown. An overwrite needs every line, uncut and unmasked.
- * A delete needs every line, but none of a file that is not text, and only some of a file too large
- * to load. An insert needs the lines next to it. An edit needs the lines that it touches, or any
- * view if the policy says so.
+ * Requires that the destroyed lines were shown, unless the policy requires less. An overwrite needs
+ * every line, uncut and unmasked. A delete needs every line. But of a file that is not text it
+ * needs none, and of a file too large to load only some. An insert needs the lines next to it. An
+ * edit needs the lines that it touches.
  */
 export const covered: JudgeRule = (facts, policy) => {
   const knowledge = knowledgeOf(facts);

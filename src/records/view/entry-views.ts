@@ -45,8 +45,8 @@ export interface ViewSources {
 const MAX_FILES = 50;
 const MAX_TEXT_BYTES = 4 << 20;
 /**
- * Related entries of the same session are searched only within this distance of the entry, counted
- * in entry numbers.
+ * The viewer searches for earlier and later entries of the same session only among this many entry
+ * numbers before and after the entry that it shows.
  */
 const MAX_DISTANCE = 20_000;
 const MAX_SEARCHED = 500;

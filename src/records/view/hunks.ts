@@ -3,7 +3,7 @@ import { splitLines, withoutEnding } from '../../text/lines.ts';
 import { grouped } from '../../text/unified.ts';
 import type { DiffRow, FileDiff } from './view-data.ts';
 
-/** The number of unchanged lines around a hunk. */
+/** The number of unchanged lines that are shown before and after a hunk. */
 const CONTEXT = 3;
 const MAX_ROWS = 2000;
 const MAX_ROW_CHARS = 2000;

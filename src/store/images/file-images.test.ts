@@ -390,7 +390,7 @@ describe('the folder of images', () => {
   });
 });
 
-/** A folder on another file system than the one the tests run on. */
+/** A folder on another file system than the one the tests run on; undefined if none is known. */
 function mountedElsewhere(): string | undefined {
   if (!existsSync('/dev/shm')) return undefined;
   const TMPFS_MAGIC = 0x01021994;

@@ -378,9 +378,9 @@ async function lookFor<T>(look: () => Awaitable<T | undefined>): Promise<T | und
 }
 
 /**
- * True if the store may link or move the file instead of copying it. Another hard link would let
- * programs change the stored file. A file with the mode of our own copies would be trusted without
- * reading its bytes.
+ * False if the store must copy the file instead of linking or moving it. Reasons: the file has
+ * another hard link, through which programs could change the stored file. Or it has the mode of our
+ * own copies, and would be trusted without reading its bytes.
  */
 function isLinkable(fromPath: string): boolean {
   const stats = statsOf(fromPath);

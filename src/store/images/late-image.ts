@@ -58,8 +58,8 @@ export async function* setAsideLate(
 
 /**
  * Moves a stored file that a program has changed to a separate name. If it still begins with the
- * original bytes, a copy of these bytes gets the old name. Returns the new path. If several
- * processes find the file at the same moment, only one of them moves it.
+ * original bytes, a copy of these bytes gets the old name. Returns a list with the new path. The
+ * list is empty if the file is unchanged, or if another process has moved it at the same moment.
  */
 async function splitOff(folder: ImageFolder, fingerprint: Fingerprint): Promise<readonly string[]> {
   const { sha256, size } = fingerprint;
@@ -147,7 +147,7 @@ async function freeTwin(folder: ImageFolder, fingerprint: Fingerprint): Promise<
 
 /**
  * Sets aside twins (other files with the same bytes) that a program has changed, and returns their
- * new paths. Removes twins that no program will write to.
+ * new paths. Calls `useIfNeeded` for unchanged twins, which may rename or remove them.
  */
 async function setAsideLateTwins(
   folder: ImageFolder,

@@ -320,8 +320,8 @@ export class PostgresConnection {
     const client = this.#client;
     this.#client = undefined;
     const ended = Promise.resolve(client?.then((each) => each.end()));
-    // The connection is given up, whether or not the server answers. Without an answer, its socket
-    // would keep this process running.
+    // If the server does not confirm the end of the connection in time, destroy the socket:
+    // otherwise it would keep this process running.
     await within(ended, this.#deadlineMs).catch(() =>
       client?.then(
         (each) => each.connection?.stream?.destroy?.(),

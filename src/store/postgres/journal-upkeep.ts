@@ -5,7 +5,10 @@ import type { Row } from './driver.ts';
 import { CHAIN_IDLE_MS } from './record-writer.ts';
 import { dayOf } from './schema.ts';
 
-/** Maximum number of entries that one transaction deletes as rows. Tables of whole days are dropped too. */
+/**
+ * Maximum number of entries that one transaction deletes row by row. In addition, it may drop the
+ * tables of whole days, without a limit.
+ */
 const PRUNE_STEP = 20_000;
 
 /** The journal's hash chains, its size, and whether this database user may delete entries. */

@@ -12,7 +12,7 @@ const PATH_FIELDS: ReadonlySet<string> = new Set(['root', 'key', 'keys', 'movedT
 export interface MachinePlace {
   readonly root: string;
   readonly workspace: string;
-  /** True if several machines write to the folder. */
+  /** True if several machines write to this root. */
   readonly isShared: boolean;
 }
 

@@ -53,7 +53,7 @@ export class PostgresImages implements Images {
   readonly #db: PostgresConnection;
   readonly #machine: string;
   readonly #secrets: ImageOptions['secrets'];
-  /** Hashes of bytes that stay here because a file that held them was secret. */
+  /** Hashes of bytes that must stay on this machine, because a file that held them was secret. */
   readonly #onlyHere = new Set<string>();
   /**
    * Hashes of bytes that were sent with an announced change, each with the number of the connection
@@ -154,7 +154,8 @@ export class PostgresImages implements Images {
     try {
       return await this.#local.read(fingerprint);
     } catch (error) {
-      // A program has overwritten the local copy, but the database may have the original bytes.
+      // The local copy cannot be read, for example because a program has overwritten it. Use the
+      // copy in the database, if there is one.
       if (error instanceof Fault && (await this.#isShared(fingerprint.sha256)))
         return this.#fetch(fingerprint);
       throw error;

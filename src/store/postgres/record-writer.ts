@@ -37,8 +37,8 @@ export interface StoreContext {
    */
   readonly heart?: Heart;
   /**
-   * `full`: announced changes survive a power cut of the server. Otherwise only finished changes
-   * survive it.
+   * `full`: announced changes survive a power cut of the server. With the other values, only
+   * finished changes are certain to survive it.
    */
   readonly durability?: Durability;
   /**

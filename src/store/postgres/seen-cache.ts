@@ -49,8 +49,9 @@ export class SeenCache {
   readonly #loading = new Map<string, Writes[]>();
 
   /**
-   * The cached sighting (what a session has read of a file), or undefined if the session is not
-   * cached. `stale` also accepts unchecked data, for when the server does not answer.
+   * The cached sighting (what a session has read of a file). Undefined if the session is not
+   * cached, or with `checked`, if the last check of the session is too old. `stale` accepts data of
+   * any age, for when the server does not answer.
    */
   recall(
     session: string,

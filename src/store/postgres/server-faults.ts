@@ -50,8 +50,8 @@ export const STATEMENT_NAMES: ReadonlySet<string> = new Set(['26000', '42P05']);
 export const READ_ONLY = '25006';
 
 /**
- * True for error codes that end a connection. 57P: the server is shutting down, or ended it. 08: a
- * pooler has lost its own connection to the server, and the statement may have run.
+ * True for error codes that end a connection. 57P: the server is shutting down, or has ended the
+ * connection. 08: a pooler has lost its own connection to the server; the statement may have run.
  */
 function isEnd(code: string): boolean {
   return code.startsWith('57P') || code.startsWith('08');

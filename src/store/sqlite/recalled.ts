@@ -57,7 +57,7 @@ export class Recalled {
     this.#size = 0;
   }
 
-  /** The version number, read once for calls that arrive together. */
+  /** The version number of the database, read once for calls that arrive together. */
   version(): number {
     return this.#asked ? this.#latest : this.versionNow();
   }

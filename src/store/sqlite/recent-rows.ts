@@ -45,8 +45,8 @@ export class RecentRows {
   }
 
   /**
-   * Adds entries that this connection appended. A connection's own writes do not change the
-   * database version.
+   * Adds entries that this connection appended. `#version` stays valid, because a connection's own
+   * writes do not change the database version.
    */
   appended({ after, head, recent }: Appended): void {
     this.#newest = head.seq;

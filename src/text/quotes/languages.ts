@@ -58,7 +58,7 @@ export type Language =
  * - `strings`: a mark, or both marks joined with `…`, then `:` and flags. `%q*` means `%q`
  *   with each kind of bracket.
  * - Flags for escapes: `n` and `r` none, `s` and `d` the doubled mark; default: a backslash.
- * - Flags for several lines: `m`, `r` and `d`.
+ * - Flags for strings that may extend over several lines: `m`, `r` and `d`.
  * - Flags for holes: `$` for `${}`, `#` for `#{}`, `(` for `\()`, `c` for `$()`.
  * - Flag `o`: the mark is an operator of letters.
  */

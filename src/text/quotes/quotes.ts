@@ -74,8 +74,8 @@ export function detectCurlyQuotes(text: string): {
 }
 
 /**
- * True if a text contains characters that look like typed ones: the eight quotes, no-break space, dashes, ellipsis, ×
- * and −.
+ * True if a text contains characters that look like typed ones: the eight quotes of `STRAIGHT`,
+ * no-break space, dashes, ellipsis, × and −.
  */
 export function hasSuspiciousUnicode(text: string): boolean {
   return SUSPICIOUS.test(text);

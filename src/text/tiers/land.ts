@@ -134,8 +134,8 @@ const FORMS: readonly RegExp[] = [/^ *(\d{1,7})\t/, /^ *(\d{1,7})→/, /^(\d{1,7
 
 /**
  * Matches an old text that was copied with the line numbers of a read. Every line must have a
- * number in one format, and the numbers must be correct for the only place of the remaining text.
- * The numbers never choose between two places.
+ * number in one format. Without the numbers, the text must match at one place only, and the numbers
+ * must be those of the lines there. The numbers never choose between two places.
  */
 function landNumbered(text: string, { oldString, newString }: Texts): PlacedEdit | Rivals | undefined {
   for (const form of FORMS) {

@@ -10,7 +10,7 @@ const LANE = 26;
 const TOP = 8;
 const FOOT = 20;
 const MAX_LANES = 12;
-/** Only the newest marks are drawn. More could not be distinguished on any screen. */
+/** Only this many entries are drawn, the newest ones. More could not be distinguished on any screen. */
 const MAX_MARKS = 1000;
 const HIT = 12;
 

@@ -74,8 +74,8 @@ const app = document.getElementById('app');
 if (app !== null) {
   render(html`<${App} />`, app);
   addEventListener('hashchange', () => {
-    // The user has pasted a new address, which contains a new token. The page must start again to
-    // use it.
+    // If the user has pasted an address with a new token or one-time code, the page must start
+    // again to use it.
     if (/^#(open-)?[\w-]{43}$/.test(location.hash)) location.reload();
     else void followAddress();
   });

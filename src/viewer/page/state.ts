@@ -181,7 +181,7 @@ function addNew({ rows: came, matching = [] }: LiveView, asked: string | undefin
 
 type Part = 'sessions' | 'turns' | 'files' | 'numbers' | 'detail';
 
-/** The parts of the page that do not show the newest entries yet. A part stays here until it was fetched. */
+/** The parts of the page that `update` must fetch again. A part stays here if the server does not answer. */
 const outdated = new Set<Part>();
 
 /** Notes the parts of the page that new entries concern. */
@@ -258,7 +258,7 @@ async function reload(): Promise<void> {
 }
 
 /**
- * Fetches about a hundred older rows, or all that are left. Does nothing while rows are being
+ * Fetches at least a hundred older rows, or all that are left. Does nothing while rows are being
  * fetched, or if the list is full.
  */
 export async function loadOlder(): Promise<void> {

@@ -16,7 +16,7 @@ const COMPOSE: readonly Rule[] = [
   { does: 'look', path: 'path', when: { argument: 'outputPath' } },
   { does: 'touch', path: 'outputPath' },
   { does: 'touch', path: 'path', unless: { argument: 'outputPath' } },
-  // Pages of another PDF are copied into the document.
+  // The tool may copy pages of another PDF into the document. It does not change that PDF.
   {
     does: 'look',
     each: 'content',

@@ -102,7 +102,7 @@ function wordsOf({ name, args }: Command): readonly (string | undefined)[] {
 }
 
 interface Scope {
-  /** The number of nested `sh -c` or `eval` commands that contain the line. */
+  /** The number of `sh -c`, `eval` and substitutions (`$(…)`), one inside the other, around the commands. */
   readonly depth: number;
   readonly home: string | undefined;
 }

@@ -109,7 +109,7 @@ function targetOf(redirect: Redirect, { folder, home }: SimpleCommand): string |
   if (target === undefined || target === '' || !WRITING.has(operator)) return undefined;
   // `2>&1` and `>&-` name descriptors, not files.
   if (operator === '>&' && /^(?:\d+|-|\d+-)$/.test(target)) return undefined;
-  // Shells reject `2>&FILE`. A file opened with `3<>FILE` may be only read.
+  // Shells reject `2>&FILE`. A command may open a file with `3<>FILE` and then only read it.
   if ((operator === '>&' || operator === '<>') && descriptorOf(redirect) !== STDOUT) return undefined;
   return fileAt(folder, target);
 }

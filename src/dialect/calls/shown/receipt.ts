@@ -22,14 +22,14 @@ interface Receipted {
 }
 
 /**
- * Matches a receipt. Earlier versions wrote revisions of 32 digits. Such a revision is parsed, but
- * it never equals the 12 digits of a current one.
+ * Matches a receipt. Earlier versions of Lookfirst wrote revisions of 32 digits. Such a revision is
+ * parsed, but it never equals the 12 digits of a current one.
  */
 const RECEIPT =
   /^\[read (.+?)(?: lines (\d{1,15})-(\d{1,15}) of (?:(\d{1,15})|a [^\]]{1,40} file))?(?: revision ([0-9a-f]{12}(?:[0-9a-f]{20})?))?\]$/;
 const NOTE = /^\((?:the file is |lines? \d).*\)$/;
 const CLAMPED = /: only the beginning is shown\b/;
-/** Maximum number of lines of a result that are searched for receipts or revisions. */
+/** At most this many lines of a result are searched for receipts or revisions; the others are ignored. */
 const MAX_LINES = 1000;
 const CHANGED = /^\[revision ([0-9a-f]{12}(?:[0-9a-f]{20})?)[ \]]/;
 

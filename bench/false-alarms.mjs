@@ -1,6 +1,7 @@
-// Counts wrong decisions of Lookfirst and of three simpler rules from earlier tools. A wrong
-// decision refuses a harmless change, or allows a change that overwrites unseen text. The rules
-// compare mtime, compare mtime and size, or keep a set of files that were read.
+// Counts wrong decisions of Lookfirst and of four simpler rules from earlier tools. A wrong
+// decision refuses a harmless change, or allows a change that overwrites unseen text. Two rules
+// compare mtime, or mtime and size. The other two keep a set of files that were read; one of them
+// clears this set at a compaction.
 //   node bench/false-alarms.mjs [--json] [--repeats N]
 import {
   copyFileSync,

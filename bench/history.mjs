@@ -121,8 +121,8 @@ async function growing(HistoryIndex, lines, folder) {
 }
 
 /**
- * Compares `hasFileBeenRead` with the simplest way to answer it: go through the events, and for
- * every call search for its result.
+ * Compares `hasFileBeenRead` with the simplest code that gives the same answer. That code goes
+ * through the events, and for every call searches for its result.
  */
 async function scanned(HistoryIndex) {
   const count = 15_000;

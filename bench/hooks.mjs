@@ -63,8 +63,9 @@ class Client {
       tool_response: { stdout: '', stderr: '' },
       tool_use_id: `call-${call}`,
     };
-    // Pass on the environment, which `node -e 0` below inherits too. Variables such as
-    // NODE_EXTRA_CA_CERTS slow down every start of Node, so a difference would distort the ratio.
+    // Pass this process's environment on to the hook, because `node -e 0` below inherits it too.
+    // Variables such as NODE_EXTRA_CA_CERTS slow down every start of Node. If only one of the two
+    // programs had them, the ratio would be wrong.
     const around = { ...process.env, LOOKFIRST_HOME: this.home, CLAUDE_PROJECT_DIR: root, ...env };
     const args = ['claude-code', '--event', event];
     const ran = spawnSync(this.script, args, { cwd: root, env: around, input: JSON.stringify(payload) });

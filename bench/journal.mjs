@@ -91,7 +91,7 @@ async function fill(home, { root, from, to }) {
   await store.close();
 }
 
-/** Three of four entries are reads, one is a change. */
+/** Makes the journal entry with the number `n`: a change for every fourth number, otherwise a read. */
 function sampleEntry(root, n) {
   const path = `src/file-${n % FILES}.ts`;
   const base = { atMs: Date.now(), session: `agent-${Math.floor(n / 50) % SESSIONS}`, root, path };

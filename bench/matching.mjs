@@ -10,7 +10,7 @@ const ENGINES = {
     const applied = applyEdits(text, [{ oldString, newString }]);
     return applied.ok ? applied.text : undefined;
   },
-  /** The exact text must occur once. */
+  /** Finds the exact text. Refuses the edit if the text does not occur exactly once. */
   'exact and unique': (text, oldString, newString) =>
     text.split(oldString).length === 2 ? text.replace(oldString, () => newString) : undefined,
   /**
@@ -24,7 +24,10 @@ const ENGINES = {
   /** Finds lines that are equal without any whitespace. Edits the first of several matches. */
   'whitespace-insensitive': (text, oldString, newString) =>
     byLines(text, oldString, newString, (line) => line.replace(/\s+/g, '')),
-  /** Finds a block of at least three lines by its first and last line, trimmed. */
+  /**
+   * Finds the exact text, else a block of at least three lines whose first and last lines are equal
+   * to those of the old text when trimmed. Edits the first of several matches.
+   */
   'block anchors': (text, oldString, newString) => {
     if (text.includes(oldString)) return text.replace(oldString, () => newString);
     const wanted = oldString.split('\n').map((line) => line.trim());

@@ -36,7 +36,10 @@ export async function rows() {
   ];
 }
 
-/** Spans that masking would hide. Tests of masking itself, and files that are secret by their name, are left out. */
+/**
+ * Finds the parts of the text files in these folders that masking would hide. Leaves out the tests
+ * of masking itself, and files that are secret by their name.
+ */
 function falseMasks(folders) {
   const found = [];
   let [files, bytes] = [0, 0];

@@ -298,8 +298,8 @@ function importsOf(file) {
 }
 
 /**
- * The compiled modules that loading `roots` also loads: by import statements, not by `import()`
- * calls.
+ * The paths of the compiled modules `roots`, and of all modules that Node loads together with them:
+ * through import and export statements, not through `import()` calls.
  */
 function loadedBy(...roots) {
   const found = new Set();

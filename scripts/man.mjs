@@ -44,7 +44,10 @@ async function helpText(runCli, words) {
   return String(stdout.read() ?? '');
 }
 
-/** The parts of one help text: the description, the lists, and everything after them. */
+/**
+ * The parts of one help text: the description, the lists (of arguments, options and commands), and
+ * the text after these lists.
+ */
 function sectionsOf(text) {
   const [, description = '', ...rest] = text.trim().split('\n\n');
   const lists = [];

@@ -1,4 +1,4 @@
-// Checks everything, sets the version and builds the packages: `npm run release -- VERSION`. It stops before publishing.
+// Sets the version, checks everything and builds the packages: `npm run release -- VERSION`. It stops before publishing.
 // `--dry-run` changes no file and runs no check: it shows what would be done.
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';

@@ -84,7 +84,7 @@ process.once('message', async () => {
     try {
       unlinkSync(`${settings.target}.outside`);
     } catch {
-      // Ignore the error: this file exists only if the last rename failed.
+      // Ignore the error: the writer's temporary file exists only if its last rename failed.
     }
   }
   process.send?.(acknowledged);

@@ -1,5 +1,6 @@
-// Writes the log of temporary files until its tiny disk is full, makes room and continues. Sends
-// the folders whose log calls succeeded, and the folders that the log contains at the end.
+// Writes names of folders into the log of temporary files until its tiny disk is full, makes room
+// and continues. Sends the folders that it could log, and the folders that the log contains at the
+// end.
 import { appendFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { LitterLog, logFolder, readLitter } from '../../src/disk/litter-log.ts';

@@ -1,5 +1,5 @@
-// Keeps the output of a command that is longer than any file that this process may write. Sends
-// what would be shown of the output, and the names of the files that were kept.
+// Keeps the output of a command. The output is longer than the largest file that this process may
+// write. Sends what would be shown of the output, and the names of the files that were kept.
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { KeptOutput } from '../../src/process/kept-output.ts';

@@ -1,5 +1,5 @@
-// Announces a write of another program, and in the mode `writes` also makes it. Then this process
-// is killed, before it can record the outcome.
+// Announces a write of another program. In the mode `writes`, then makes this write itself, as the
+// other program would. At the end, kills itself without recording the outcome.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AnnounceOptions } from '../../src/model/session.ts';

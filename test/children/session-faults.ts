@@ -86,8 +86,9 @@ async function endOf(change: () => Promise<Outcome<object>> | undefined): Promis
 
 /**
  * Moves each file in a new session and undoes the move, so that the gate records the outcome of
- * unfinished changes. Then undoes the agent's change. Reports how many changes are still
- * unfinished, and whether all files are restored.
+ * unfinished changes. Counts the changes that are still unfinished. Then undoes the change that was
+ * made on the full disk, if the journal has it. Reports the count, whether the journal has the
+ * change, and whether all files are as in `before`.
  */
 async function afterwards(before: readonly string[]): Promise<object> {
   const sessions = await Sessions.open({ roots: [root], home });

@@ -5,7 +5,7 @@ import { BARE_SIGHTING, changeEntry, effect, file } from '../store/samples.ts';
 interface Settings {
   readonly file: string;
   readonly name: string;
-  /** Number of records to make; 0: until it is killed. */
+  /** Number of records to make. 0: the process makes records until it is killed. */
   readonly records: number;
   readonly announce: boolean;
   /** The process reports only each n-th acknowledged record. This is n. */

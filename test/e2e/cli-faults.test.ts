@@ -92,7 +92,7 @@ describe('a state that cannot be used ends every command with 1 and changes noth
     };
     const hook = await lookfirst(work, ['hook', 'claude-code'], { env, input: JSON.stringify(event) });
     expect([hook.code, hook.stderr]).toEqual([2, expect.stringMatching(/state folder cannot be used/)]);
-    // Commands that only read create nothing, so nothing can fail.
+    // `log` only reads, so it does not try to create the state folder, and succeeds.
     expect((await lookfirst(work, ['log'], { env })).code).toBe(0);
   });
 });

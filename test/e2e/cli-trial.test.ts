@@ -16,7 +16,7 @@ import { environment, lookfirst, objects, PROGRAM } from '../support/command-lin
 import { OFFICIAL } from '../support/official-server.ts';
 import { scratch } from '../support/tree.ts';
 
-/** Installs a copy of the package in `modules` as npm does, and returns the linked program. */
+/** Installs a copy of the package in `modules` as npm does. Returns the path of the link to its program. */
 function linkedIn(modules: string): string {
   const project = join(PROGRAM[1] ?? '', '../../..');
   const copy = join(modules, 'lookfirst');

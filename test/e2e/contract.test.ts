@@ -182,7 +182,7 @@ const SUCCESSES: readonly Row[] = [
   ['undo_change', { path: 'a.txt' }, /a\.txt/, ['ok', 'change']],
 ];
 
-/** The text with each revision and change replaced by one letter, and the folder by `ROOT`. */
+/** The text with each revision replaced by `R`, each change id by `C`, and the root's path by `ROOT`. */
 function plain(text: string, root: string): string {
   return text
     .replaceAll(root, 'ROOT')

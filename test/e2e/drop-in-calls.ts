@@ -22,7 +22,10 @@ export const REASONS = {
   protocol: 'a tool that is not there is a protocol error in later revisions of the protocol',
 } as const;
 
-/** A tool, its arguments (with `ROOT` for the folder), and the reason for a different answer. */
+/**
+ * A tool, its arguments, and the reason why our answer differs from the official server's. Without
+ * a reason, the answers must be equal. `ROOT` in the arguments stands for the path of the root.
+ */
 export type DropInCall = readonly [tool: string, args: object, differs?: keyof typeof REASONS];
 
 const r = (name: string): string => `ROOT/${name}`;

@@ -168,7 +168,10 @@ function plain({ $schema: _, ...schema }: { readonly $schema?: string }): object
   return schema;
 }
 
-/** Removes the parts of a schema that differ: our tools refuse unknown arguments, and have their own descriptions. */
+/**
+ * Removes the parts of a schema that may differ between our tools and the official ones: the
+ * descriptions, and the rule for unknown arguments.
+ */
 function withoutDescriptions(schema: object | undefined): unknown {
   return JSON.parse(JSON.stringify(schema ?? {}), (key, value: unknown) =>
     key === 'description' || key === '$schema' || key === 'additionalProperties' ? undefined : value,

@@ -180,7 +180,8 @@ await describePostgres('a fleet store that refuses', (server) => {
     const other = await connected(url);
     await other.query('begin');
     await other.query(`select pg_advisory_xact_lock(${MIGRATION_LOCK})`);
-    // If this start waited for the lock, it would fail after its deadline.
+    // `other` now holds the lock for updates of the schema. If `opened` waited for this lock, it
+    // would fail after its deadline.
     await opened(url, scratch());
     await other.query('commit');
   });

@@ -68,7 +68,7 @@ describe('2. a save that a refused edit displaces is kept, journalled and named 
     done(await server.call('read_file', { path: 'a.txt' }));
     const edit = { path: 'a.txt', old_string: 'one', new_string: 'mine' };
     const { text } = refused(await server.call('edit_file', edit), 'STALE');
-    // Control: the race happened. The live file does not contain both saves.
+    // Control: the race happened, so the file does not contain both saves of the other program.
     expect(t.text('a.txt')).not.toContain('theirs 1\ntheirs 2');
     const kept = entriesBelow(t.home).filter(({ path, entry }) => {
       const isKept = /\/(images|retained)\//.test(path) && entry.isFile();

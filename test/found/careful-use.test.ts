@@ -177,7 +177,8 @@ describe('36. hostile input', () => {
     expect(await send('POST', '['.repeat(100_000) + ']'.repeat(100_000))).toBe(400);
   });
 
-  // src/mcp/http.test.ts shows with a shorter limit that the connection is closed.
+  // This test checks only the limit. src/mcp/http.test.ts sets a shorter limit, and tests that the
+  // server then closes the connection.
   it('an HTTP client has at most a minute to send a request', async () => {
     const { server } = await overHttp(moment('request limit'));
     const limits = [...server.client.errors.matchAll(/request limit: (\d+) ms/g)].map(([, ms]) => Number(ms));

@@ -43,7 +43,7 @@ it('16. an edit is prepared again when a program appends at the moment of writin
   const server = await Served.start(t, [], moment('appending', t.path('a.txt')));
   done(await server.call('read_file', { path: 'a.txt' }));
   done(await server.call('edit_file', { path: 'a.txt', old_string: 'line 2', new_string: 'LINE 2' }));
-  // Control: the program appended once in the first attempt and once in the repeated one.
+  // Control: the other program appended a line at the first try to commit, and one at the second.
   expect(t.text('a.txt')).toBe(`${numbered(5).replace('line 2', 'LINE 2')}appended\nappended\n`);
 });
 

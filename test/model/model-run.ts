@@ -184,8 +184,8 @@ class Model {
   }
 
   /**
-   * Undoes the last change of a session. A refused undo must change nothing. After an undo, the
-   * session may know a whole file only if it had seen this content before.
+   * Undoes the last change of a session. A refused undo must change nothing. After an undo, a file
+   * may count as seen whole only if the session had seen the restored content before.
    */
   async #undo(name: string): Promise<void> {
     const before = FILES.map((file) => this.#text(file));

@@ -32,7 +32,7 @@ export class ReferenceSession {
     this.known.set(file, { base: [...content], seen: new Set(content), refused: undefined, partial: false });
   }
 
-  /** True if the session had seen the whole file when it had this content. */
+  /** True if the session has seen the whole file at a time when the file had this content. */
   hadSeen(file: string, content: readonly string[]): boolean {
     return this.#whole.has(wholeName(file, content));
   }

@@ -7,7 +7,7 @@ export interface PostgresServer {
   url(schema?: string): string;
   /** Ends the server at once, as a power cut would, without waiting for clients. */
   kill(): Promise<void>;
-  /** Starts it again after {@link kill}. */
+  /** Starts the server again after {@link kill}. */
   start(): Promise<void>;
   stop(): Promise<void>;
 }

@@ -87,8 +87,8 @@ describe('kill -9 before any step, and the next start', () => {
     '%s by %s: the old or the new state, no bytes lost, no files left over',
     async (name, commit, rows) => {
       expect(await stepsOf(name, commit)).toEqual(rows.map(([step]) => step));
-      // `exchange` and `claim` take the same steps until the new bytes are in place. So these steps
-      // are tested for `exchange` only.
+      // `exchange` and `claim` write the temporary file in the same steps. So these steps are
+      // tested for `exchange` only.
       const told = commit === 'claim' ? rows.filter((row) => !TEMP.includes(row)) : rows;
       const states = await Promise.all(told.map(([step]) => killAt(step, { name, commit })));
       expect(told.map(([step], index) => [step, states[index]])).toEqual(told);
@@ -124,7 +124,10 @@ interface Killing {
   readonly commit: Kind;
 }
 
-/** Kills a child at a step, starts again, and returns the state of the tree. */
+/**
+ * Kills a child just before a step, and cleans up as the next start of Lookfirst does. Returns the
+ * state of the tree.
+ */
 async function killAt(step: CommitStep, killing: Killing): Promise<State> {
   const disk = bench(BEFORE, { commit: killing.commit }, scratch(IN_MEMORY));
   await killIn(disk, step, killing);

@@ -107,7 +107,8 @@ describe('overwrite', () => {
     await t.put('a', numbered(100));
     await ok(t.session.read('a', { limit: 40 }));
     await t.put('a', numbered(100).replace('line 7\n', 'LINE 7\n'));
-    // The file's time is trusted only after the clock has moved on.
+    // Wait: the gate trusts a file's time only after the clock has moved on since the file was
+    // written.
     await setTimeout(50);
     await ok(t.session.read('a', { offset: 41, limit: 30 }));
     expect((await ok(t.session.read('a', { offset: 71 }))).complete).toBe(false);

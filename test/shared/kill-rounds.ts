@@ -24,9 +24,9 @@ export interface KillTally {
 type Told = { readonly change: string } | { readonly fault: string };
 
 /**
- * Kills writers on one tree at random moments, round after round. After every round, a new start
- * must find everything in order. Returns the counts and a description of everything that was not in
- * order.
+ * Kills writers on one tree at random moments, round after round. After every round, opens the
+ * workspace again and checks the files, the journal and the stored images. Returns the counts, and
+ * a description of each fault that was found.
  */
 export async function killRounds(run: {
   readonly rounds: number;
@@ -79,8 +79,8 @@ async function headOf(places: Scratch): Promise<number> {
 }
 
 /**
- * Kills writers one after the other, while the others continue. Each kill waits for some reports of
- * the next writer, not for a fixed time.
+ * Kills writers one after the other, while the others continue. Before it kills a writer, it waits
+ * for a random number of reports from the writer after that one, instead of for a fixed time.
  */
 async function killedWriters(
   places: Scratch,

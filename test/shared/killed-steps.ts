@@ -14,9 +14,10 @@ export interface Killings {
 }
 
 /**
- * Plays a scene several times, each time in a new process that is killed before a certain step. The
- * distance between these steps is `strideOf(steps)`. After each kill, the next start must find all
- * of the change or nothing of it.
+ * Plays a scene several times, each time in a new process that is killed before another step:
+ * before the first one, and then before every n-th one. `strideOf` returns n for the number of all
+ * steps. When Lookfirst opens the workspace after a kill, all of the change must be there, or
+ * nothing of it.
  */
 export async function killEverywhere(name: string, strideOf: (steps: number) => number): Promise<Killings> {
   let steps = 0;

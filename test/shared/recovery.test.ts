@@ -20,7 +20,7 @@ async function killAt(places: Scratch, scene: string, step: number): Promise<voi
 
 /**
  * Plays a scene (a series of changes) and calls `isSo` before each step. Returns the number of the
- * first step for which it is true, or 0.
+ * first step for which `isSo` returns true, or 0 if there is none.
  */
 async function stepWhen(scene: string, isSo: (root: string) => boolean): Promise<number> {
   const places = prepared();

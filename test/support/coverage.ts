@@ -10,7 +10,7 @@ export interface Coverage {
   mutations: number;
   /** Files changed by a call that a hook has allowed. */
   judged: number;
-  /** Files for which the call's journal entry names the bytes that they have now. */
+  /** Files that the journal entries of the call name. Their recorded bytes are not compared. */
   recorded: number;
   /** Files whose former state is restored when the call's journal entry is undone. */
   undone: number;

@@ -25,9 +25,10 @@ export interface KillRounds {
 }
 
 /**
- * Runs a command in each round and kills it a bit later than before. Checks that the workspace then
- * has all of the command's writes or none. The moments are fractions of the time of a whole run,
- * because that time depends on the load.
+ * In each round, starts `lookfirst run` with the command, and kills it a bit later than in the
+ * round before. After the next start of Lookfirst, the workspace must have all of the command's
+ * writes or none. The moments of the kills are fractions of the time of a whole run, because that
+ * time depends on the load.
  */
 export async function killRuns(
   places: Scratch,

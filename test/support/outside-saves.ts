@@ -49,7 +49,8 @@ const AGENTS = 3;
 const NOTED_MS = 10_000;
 
 /**
- * Three agents edit their own lines in files that two outside programs read, modify and save in a loop: one by rename,
+ * Agents edit their own lines in six files: three agents with `gated`, one with `naive`. Meanwhile,
+ * two outside programs read, modify and save three of these files each, in a loop: one by rename,
  * one by truncating. Counts what happened to the saves.
  */
 export async function attackOutsideSaves({ agents, pauseMs, forMs }: OutsideSaves): Promise<SavesTally> {

@@ -421,7 +421,7 @@ function lastHunk(before: string, after: string): Edit | undefined {
 /**
  * The edit that an agent would make from the outdated text `seen`: its old text is what `seen` has
  * at the place of `edit`. Undefined if `seen` contains the old text of `edit`, or if the outdated
- * text is not unique.
+ * text is not unique or equals the new text.
  */
 function staleAnchor(seen: string, live: string, edit: Edit): Edit | undefined {
   if (countOf(seen, edit.oldString) > 0) return undefined;

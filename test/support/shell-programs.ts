@@ -97,8 +97,8 @@ export async function openStage(): Promise<Stage> {
 }
 
 /**
- * Runs a program in a sandbox and, for comparison, on a copy. Both trees must be equal after the commit, and the
- * workspace must be restored after the undo.
+ * Runs the shell program of this seed in a session and, for comparison, without Lookfirst on a copy
+ * of the workspace. Both trees must be equal afterwards. An undo must restore the workspace.
  */
 export async function compareProgram({ base, root, sessions }: Stage, seed: number): Promise<void> {
   const program = shellProgram(seed);

@@ -33,8 +33,9 @@ export interface SwapAttack {
   readonly code: 'ours' | 'naive';
   readonly tries: number;
   /**
-   * The attack continues until this many tries were served and this many were refused. With
-   * `naive`, also this many must have escaped. `PATIENCE` limits the number of tries.
+   * The attack continues until this many tries were served and this many were refused. With the
+   * variant `root`, none need be refused. With `naive`, also this many must have escaped. `PATIENCE`
+   * limits the number of tries.
    */
   readonly atLeast?: number;
 }

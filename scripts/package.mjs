@@ -44,7 +44,7 @@ function npmPackage() {
   const targets = Object.values(exports).flatMap((target) =>
     typeof target === 'string' ? [target] : Object.values(target),
   );
-  for (const path of [bin.lookfirst, man, ...targets])
+  for (const path of [bin.lookfirst, ...man, ...targets])
     check(packed.has(path.replace('./', '')), `the package lacks ${path}`);
   process.stdout.write(`npm package: ${size} bytes, ${files.length} files\n`);
 }

@@ -40,3 +40,10 @@ it('the package installs without scripts into an empty folder and runs there', (
     'true',
   );
 });
+
+it('every package is built and checked by the script for releases', () => {
+  const script = join(import.meta.dirname, '../../scripts/package.mjs');
+  const out = execFileSync(process.execPath, [script], { env: npmEnvironment(), encoding: 'utf8' });
+  for (const built of ['.tgz', '.mcpb', 'claude-code-plugin', 'gemini-extension', 'server.json'])
+    expect(out).toContain(built);
+});

@@ -66,7 +66,7 @@ export async function runHook(process: HookProcess): Promise<number> {
   }
 }
 
-/** Answers the call in this process, without the background process. */
+/** Answers the call in this process, without the resident process. */
 function answerHere(process: HookProcess, call: HookCall, settings: HookSettings): Promise<HookAnswer> {
   return answerHook(call, async (_host, event) => {
     // Load this module only here, because the resident process answers most calls. An error while

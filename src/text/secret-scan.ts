@@ -222,8 +222,9 @@ function isWord(bytes: Uint8Array, at: number): boolean {
 }
 
 /**
- * True if a run may contain a token. A token begins at the start of the run or after a `-` in it. Tokens with a dot
- * and webhooks begin shortly before the run.
+ * True if a run of word characters may contain a token, or the end of one. A token begins at the
+ * start of the run or after a `-` in it. Two kinds begin before the run: tokens that contain a dot
+ * (`SG.…`), and addresses of webhooks.
  */
 function mayBeToken(bytes: Uint8Array, start: number, end: number): boolean {
   if (bytes[start - 1] === DOT && BEFORE_DOT.has(codeAt(bytes, start - 4) & 0xffffff)) return true;

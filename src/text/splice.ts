@@ -361,7 +361,7 @@ function lineTextAt(text: string, offset: number): string {
   const start = offset === 0 ? 0 : text.lastIndexOf('\n', offset - 1) + 1;
   const end = text.indexOf('\n', offset);
   const line = text.slice(start, end === -1 ? text.length : end).replace(/\r$/, '');
-  // In a very long line, show the text from the place on instead of the line's beginning.
+  // If the offset is far into a very long line, show the line from the offset, not from its start.
   if (line.length <= MAX_LINE_CHARS || offset - start < MAX_LINE_CHARS / 2)
     return clampLine(line, MAX_LINE_CHARS).text;
   return `…${clampLine(line.slice(offset - start), MAX_LINE_CHARS).text}`;

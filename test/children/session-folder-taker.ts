@@ -1,6 +1,6 @@
-// `undo`: undoes a change that made a folder. `take-in`: stores the files of a removed folder.
-// `naive`: removes a folder without Lookfirst. Sends its parent a message at the beginning and at
-// the end.
+// A process that does one of three things, which the setting `work` chooses. `undo`: undoes a change
+// that made a folder. `take-in`: stores the files of a removed folder. `naive`: removes a folder
+// without Lookfirst. The process sends its parent a message at the beginning and at the end.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Sessions } from '../../src/session/sessions.ts';

@@ -149,8 +149,8 @@ await describePostgres('a PostgreSQL that fails', (server) => {
     }
     clearInterval(cutting);
     expect(done).toBeGreaterThan(0);
-    // Check every 600 ms: if a cut interrupted connecting, the store waits half a second before it
-    // connects again.
+    // Check every 600 ms: if a cut interrupted connecting, the store refuses every call for half a
+    // second.
     await vi.waitFor(() => agrees(sessions, places, 'a.txt'), { timeout: ANSWERED_MS, interval: 600 });
   });
 

@@ -73,8 +73,8 @@ export async function isResidentAlive(asked: Asked): Promise<boolean> {
 }
 
 /**
- * True if a resident of the same program answers through `pointer`, a link to its socket in the
- * current folder.
+ * True if a resident of the same program answers through `pointer`, a link in the current folder
+ * that leads to its socket.
  */
 export async function isAliveHere(pointer: string, program: string): Promise<boolean> {
   const headers = { 'x-lookfirst-program': program };

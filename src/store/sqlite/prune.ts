@@ -4,9 +4,9 @@ import type { Connection } from './connection.ts';
 import { SELECT_ENTRY } from './entry-rows.ts';
 
 /**
- * Limits of one transaction: so little work that other processes do not wait long for the lock. The
- * entry of a command that changed many files takes megabytes, and has a row in `touches` for each
- * file.
+ * Limits of one transaction, so that other processes do not wait long for the lock. A limit of
+ * entries alone is not enough: the entry of a command that changed many files takes megabytes, and
+ * has a row in `touches` for each file.
  */
 const [MAX_ENTRIES, MAX_BYTES] = [2000, 4 << 20];
 

@@ -297,8 +297,8 @@ function entered(folder: string | undefined, args: readonly (string | undefined)
 }
 
 /**
- * Suffix of a folder that was entered by `cd -P`. The path means the same folder with or without
- * this suffix.
+ * Marks the path of a folder that the command entered by `cd -P`, so that a later `cd` with `..` is
+ * recognised as unknown. The mark is appended to the path, which still names the same folder.
  */
 const REAL = '/./.';
 

@@ -16,10 +16,7 @@ import { matchingGlob } from '../text/glob/glob.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import type { Baselines } from './baselines.ts';
 
-/**
- * A notice names at most this many claims (changes or reservations of a file by other sessions). It
- * leaves out the rest.
- */
+/** A notice names at most this many claims of other sessions. It leaves out the rest. */
 const MAX_TOLD = 3;
 /**
  * The notice at the beginning of a turn names at most this many claims of other sessions on files,

@@ -389,7 +389,10 @@ function guardOutside({ home, policy }: World, path: string): string | undefined
   return isOurs ? `${path}, because it holds the configuration of Lookfirst` : undefined;
 }
 
-/** The first line of the new text that is a placeholder ("rest unchanged") or a copied line number. */
+/**
+ * Describes the first line of the new text that is a placeholder ("rest unchanged"), or was copied
+ * from a read together with its line number.
+ */
 export function placeholderIn(text: string | undefined, view: LookedFile, at?: number): string | undefined {
   // A new file has no old text that a placeholder could leave out.
   if (text === undefined || !view.located.exists) return undefined;

@@ -304,9 +304,9 @@ async function contentFor(world: World, { bytes }: RestoreHow, fingerprint: Fing
 }
 
 /**
- * Makes a temporary file with the bytes to restore next to the target. Undefined if none is needed,
- * or if the target or its folder does not have its expected state yet. `file`: a file of our own
- * with these bytes, which is linked instead of copied.
+ * Makes a temporary file next to the target, with the bytes to restore. Undefined if none is needed,
+ * or if the target or its folder does not have its expected state yet. `file`: a file of Lookfirst
+ * with these bytes. The temporary file is then a link to it, not a copy.
  */
 export async function stage(
   world: World,

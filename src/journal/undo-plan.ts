@@ -230,8 +230,9 @@ function wholeCourse(
     wanted || isUndo(entry) || history.undoerOf(entry, effect.key) !== undefined;
   const since = history.changes.filter(({ seq }) => seq >= start);
   if (!since.some(isUndo)) return undefined;
-  // Check all events before `withoutIdlePairs` drops pairs of a change and its undo. The change of
-  // such a pair may have been redone later, and must then stay.
+  // Check all events before `withoutIdlePairs` drops pairs of a change and its undo. If the undo of
+  // such a pair was itself undone later, the change is in effect again. If the user did not select
+  // it, it must not be undone.
   if (!eventsIn(since).every(goes)) return undefined;
   const course = withoutIdlePairs(since);
   if (!course.some(isUndo)) return undefined;

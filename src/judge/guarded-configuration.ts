@@ -74,7 +74,10 @@ export function isGitLink(relative: string): boolean {
   return GIT_LINK.test(relative);
 }
 
-/** True for a file that names another folder of git. Judge its text with `leadsOutOfGit`. */
+/**
+ * True for a file whose text is the path of a folder of git, such as `.git` in a worktree. Judge the
+ * text with `leadsOutOfGit`.
+ */
 export function isGitPointer(relative: string): boolean {
   return GIT_POINTER.test(relative);
 }

@@ -42,8 +42,8 @@ export interface Place {
   /** One path component, never `..`, never empty (`.` for a root itself). */
   readonly name: string;
   /**
-   * Set to open a file of this user even without read permission, to save the bytes that a change
-   * replaces.
+   * If set, a file that this user owns is opened even if its mode denies reading. A change needs
+   * this to save the bytes that it replaces.
    */
   readonly opensOwn?: true;
 }

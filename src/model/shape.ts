@@ -9,8 +9,9 @@ interface Described {
 }
 
 /**
- * The form that a value must have, as data. The first five kinds are written as in JSON Schema. The
- * others are for settings and programs; `toJsonSchema` converts them.
+ * The form that a value must have, as data. The kinds from `string` to `object` are written as in
+ * JSON Schema. The others are for settings, and for values that only a program can pass, such as
+ * functions. `toJsonSchema` converts all of them.
  */
 export type Shape =
   | ({

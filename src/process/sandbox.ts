@@ -82,8 +82,9 @@ export interface SandboxPlan {
 }
 
 /**
- * The descriptor on which the sandbox reports the exit code of its command. Perl writes `done CODE`
- * when no process of the command is left. Bubblewrap writes `exit-code` while some may still run.
+ * The descriptor on which the program that builds the sandbox (Perl or bubblewrap) reports the exit
+ * code of the command. Perl writes `done CODE` when no process of the command is left. Bubblewrap
+ * writes `exit-code` when some of these processes may still run.
  */
 export const STATUS_FD = 3;
 /**

@@ -126,8 +126,8 @@ export interface ChainState {
 
 export interface StoreState {
   /**
-   * Present if every writer has its own chain. `head` and `checkpoint` of the store are then no
-   * links, but only give the range of entry numbers.
+   * The hash chains, if every writer has its own. In that case, `head` and `checkpoint` below belong
+   * to no chain and only give the range of entry numbers.
    */
   readonly chains?: readonly ChainState[];
   /** The last pruned entry; number 0 and 64 zeros if none was pruned. */

@@ -108,8 +108,8 @@ function folded(text: string, anchor: string, tier: TolerantTier): Haystack | un
   // Find nothing for a pattern of only white space, which would match everywhere.
   if (tier !== 'line-endings' && pattern.trim() === '') return undefined;
   const whole = fold(text, tier);
-  // If the anchor ends with white space, folding has removed that too. Then accept only matches at
-  // the end of a line.
+  // Folding removes white space at line ends, in the file and at the end of the anchor. If the anchor
+  // ended with white space, accept only matches at the end of a line: `foo ` must not match `foobar`.
   const lineEnd = tier !== 'line-endings' && /[^\S\n]$/.test(anchor) ? '\n' : '';
   return {
     text: whole.text + lineEnd,

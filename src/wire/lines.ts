@@ -268,9 +268,10 @@ export class JsonText {
   }
 
   /**
-   * Escapes four bytes at a time. `special` marks, by its high bit, each byte that is below 0x20, a
-   * quote or a backslash. A borrow may wrongly mark the bytes above a marked one, so only the
-   * lowest mark counts. Writes the word unchanged, then overwrites it from the marked byte on.
+   * Escapes words of four bytes. In `special`, the high bit of a byte is set if that byte of the word
+   * is below 0x20, a quote or a backslash. The subtraction may also mark the bytes after a marked
+   * one, by its borrow, so only the lowest mark counts. Writes each word unchanged, then overwrites
+   * it from the marked byte on.
    */
   #block(input: DataView, from: number, to: number): void {
     const out = this.#out;

@@ -37,8 +37,9 @@ export function isOurs(nodes: CommandNodes): boolean {
 }
 
 /**
- * Puts a command before an entry's own command, which moves unchanged into the arguments. The added
- * text ends right before the old command, so that `unwrapCommand` can restore the former text.
+ * Puts the command `prefix` before the command of a server in a client's configuration file. The old
+ * command moves unchanged into the arguments of `prefix`. The added text ends right before the old
+ * command, so that `unwrapCommand` can restore the former text.
  */
 export function wrapCommand(
   text: string,

@@ -123,8 +123,8 @@ export class RecordChain {
 }
 
 /**
- * Consecutive records of a transcript. A new branch begins wherever the conversation goes back.
- * Plain JSON.
+ * A run of consecutive records of a transcript. A new branch begins when a record continues an
+ * earlier record than the last one. Contains only JSON values, because it is part of a saved state.
  */
 interface Branch {
   /** Position of the branch's first record. */

@@ -343,9 +343,10 @@ function tripled(text: string, at: number, syntax: Syntax): CurlyUse | undefined
 }
 
 /**
- * Finds the end of the literal that the quote at `at` opens: the next quote of the same kind. A
- * typed quote (`"` or `'`) may instead open another string. So it closes the literal only if an even
- * number of such quotes follows in the line.
+ * Finds the end of the literal that the typographic quote at `at` opens: the next typographic quote
+ * of the same kind (double or single). A typed quote (`"` or `'`) may close the literal too, or may
+ * open another string. It closes the literal only if an even number of the same typed quotes follows
+ * in the line.
  */
 function literalUse(text: string, at: number, kind: Kind, syntax: Syntax): CurlyUse {
   const rule = syntax.strings.find((one) => one.open === kind.typed);

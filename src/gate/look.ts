@@ -389,10 +389,7 @@ function guardOutside({ home, policy }: World, path: string): string | undefined
   return isOurs ? `${path}, because it holds the configuration of Lookfirst` : undefined;
 }
 
-/**
- * Describes the first line of the new text that is a placeholder ("rest unchanged"), or was copied
- * from a read together with its line number.
- */
+/** Describes the first line of the new text that is a placeholder, or was copied with its line number. */
 export function placeholderIn(text: string | undefined, view: LookedFile, at?: number): string | undefined {
   // A new file has no old text that a placeholder could leave out.
   if (text === undefined || !view.located.exists) return undefined;

@@ -34,7 +34,7 @@ export function netEffects(changes: readonly Entry[]): NetEffect[] {
     for (const { key, relative, before, after } of entry.effects ?? []) {
       const known = net.get(key);
       const ids = (known?.ids ?? new Set<string>()).add(entry.change ?? '');
-      const root = known?.effect.root ?? rootOf(key, relative) ?? entry.root;
+      const root = known?.effect.root ?? rootOfPath(key, relative) ?? entry.root;
       const first = known?.effect.before ?? before;
       net.set(key, { effect: { root, key, relative, before: first, after, changes: [] }, ids });
     }
@@ -61,7 +61,7 @@ export function withoutImplied(effects: readonly NetEffect[]): NetEffect[] {
  * The root that contains a path: the key of the path without its relative part. Computed for each
  * path, because one change may reach into several roots.
  */
-export function rootOf(key: string, relative: string): string | undefined {
+export function rootOfPath(key: string, relative: string): string | undefined {
   if (!key.endsWith(`/${relative}`)) return undefined;
   return key.slice(0, -relative.length - 1) || '/';
 }

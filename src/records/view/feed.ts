@@ -2,7 +2,7 @@ import type { Entry } from '../../model/entry.ts';
 import { defined } from '../../model/record.ts';
 import type { EntryFilter, Store } from '../../store/store.ts';
 import { whatOf } from '../entry-words.ts';
-import { rootOf } from '../net-effects.ts';
+import { rootOfPath } from '../net-effects.ts';
 import type { FeedFilter, FeedPage, FeedRow, FileRow } from './view-data.ts';
 
 /**
@@ -106,7 +106,7 @@ function filesOf({ kind, root, path, effects = [] }: Entry): { root: string; pat
   if (kind === 'refusal') return path === undefined || isElsewhere(path) ? [] : [{ root, path }];
   const files = effects.filter(({ before, after }) => before.kind === 'file' || after.kind === 'file');
   const byKey = new Map(files.map(({ key, relative }) => [key, relative]));
-  return [...byKey].map(([key, relative]) => ({ root: rootOf(key, relative) ?? root, path: relative }));
+  return [...byKey].map(([key, relative]) => ({ root: rootOfPath(key, relative) ?? root, path: relative }));
 }
 
 /** True for an empty path, or a path outside the root. The entry of a refusal may have such a path. */

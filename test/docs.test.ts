@@ -78,6 +78,7 @@ describe('code blocks in the documents', () => {
         "docs/containment.md: needs Docker",
         "docs/fleet.md: needs Docker; test/fleet/documents.test.ts runs the commands on another server",
         "docs/fleet.md: needs the owner of a PostgreSQL server; test/fleet/documents.test.ts runs it",
+        "docs/proxy.md: it needs a client; the tests in test/proxy run this server behind the proxy",
         "docs/proxy.md: test/docs-reference.test.ts runs it",
       ]
     `);

@@ -88,7 +88,7 @@ ${rows.join('\n')}
 
 ## The proxy
 
-Only \`lookfirst proxy\` uses these settings. \`lookfirst config\` does not show them. [EXTENDING.md](EXTENDING.md) says what a table contains.
+Only \`lookfirst proxy\` uses these settings. \`lookfirst config\` does not show them. [proxy.md](proxy.md#a-table-for-your-own-server) describes the tables.
 
 | setting | values | default | meaning |
 |---|---|---|---|

@@ -15,8 +15,8 @@ const UNITS_MS: Readonly<Record<string, number>> = {
   w: 604_800_000,
 };
 
-/** Flags that every command accepts, so that scripts can pass them to each. Few commands use them. */
-type RareFlag = 'workspace' | 'shared-workspace' | 'preset' | 'dialect' | 'read-only';
+/** A flag that every command accepts, so that scripts can pass it to each, and that few commands use. */
+type RareFlag = 'workspace' | 'preset' | 'read-only';
 
 /**
  * Adds the flags that every command has: the location of the state and the form of the answer. The
@@ -28,14 +28,15 @@ export function addCommonFlags(command: Command, ...shown: readonly RareFlag[]):
     .addOption(dateOption())
     .option('--store <url>', 'memory:, sqlite:/absolute/file.db or postgres://… (LOOKFIRST_STORE)')
     .option('--policy <file>', 'policy file (default: lookfirst.json in the state folder)');
-  const rare: readonly (readonly [RareFlag, Option])[] = [
-    ['workspace', new Option('--workspace <name>', 'with postgres: the workspace of this name')],
-    ['shared-workspace', new Option('--shared-workspace', 'other machines write to this workspace too')],
-    ['preset', new Option('--preset <name>', 'start from this preset').choices(PRESET_NAMES)],
-    ['dialect', new Option('--dialect <name>', 'dialect of the tools').choices(DIALECT_NAMES)],
-    ['read-only', new Option('--read-only', 'change nothing')],
+  const rare: readonly Option[] = [
+    new Option('--workspace <name>', 'with postgres: the workspace of this name'),
+    new Option('--shared-workspace', 'other machines write to this workspace too'),
+    new Option('--preset <name>', 'start from this preset').choices(PRESET_NAMES),
+    new Option('--dialect <name>', 'dialect of the tools').choices(DIALECT_NAMES),
+    new Option('--read-only', 'change nothing'),
   ];
-  for (const [name, option] of rare) command.addOption(option.hideHelp(!shown.includes(name)));
+  for (const option of rare)
+    command.addOption(option.hideHelp(!shown.some((name) => name === option.name())));
   return command;
 }
 

@@ -80,7 +80,7 @@ function readPattern(glob: string): Pattern | string {
  * a type.
  */
 function preselection(patterns: readonly Pattern[]): string[] {
-  // Replace `?` by `*`: for ripgrep, `?` stands for a byte; for us, it stands for a character.
+  // Replace `?` by `*`, because ripgrep's `?` matches one byte, and ours one character.
   const names = new Set(patterns.map(({ parts }) => (parts.at(-1)?.text ?? '*').replace(/[*?]+/g, '*')));
   if ([...names].some((name) => name === '*' || !/^[^:\\[\]{}]+$/.test(name))) return [];
   return [...[...names].flatMap((name) => ['--type-add', `lookfirst:${name}`]), '--type', 'lookfirst'];

@@ -39,8 +39,8 @@ export function runWithApprover<T>(approver: Approver, call: () => T): T {
 export type Approved = Map<string, NewEntry>;
 
 /**
- * Maximum number of approvals that the user is asked for per call and path. A question is repeated
- * if the file changes while the user decides. Beyond the maximum, the change is refused.
+ * Lookfirst asks the user at most this often per call and path. It repeats the question if the file
+ * changes while the user decides. After the last question, the change is refused.
  */
 const MAX_ASKED = 5;
 

@@ -19,10 +19,10 @@ export interface Policy {
   /** Edits of lines that the session was not shown. `file`: allowed with a notice; `lines`: refused. */
   readonly partial: 'lines' | 'file';
   /**
-   * What happens to a session's change if the file has changed since the session saw it. `refuse`:
-   * it is refused. `merge`: edits and inserts are applied to the present file, and everything else
-   * is refused. `confirm` (preset `staleness`): it is held back until the session repeats it.
-   * `warn`: it is made, with a warning. `off`: there is no check.
+   * The rule for changing a file that has changed since the session saw it. `refuse`: the change is
+   * refused. `merge`: edits and inserts are applied to the present file, and other changes are
+   * refused. `confirm` (preset `staleness`): the session must repeat the change. `warn`: the change
+   * is made, with a warning. `off`: there is no check.
    */
   readonly staleness: 'refuse' | 'merge' | 'confirm' | 'warn' | 'off';
   /**

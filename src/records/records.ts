@@ -9,7 +9,7 @@ import type { EntryChoice } from './entry-choice.ts';
 import { diffOf, type NetEffect, type PathDiff, type PathDiffOptions } from './net-effects.ts';
 import { canonicalPath } from './scope.ts';
 
-/** Where Lookfirst keeps its data: the state folder and the store. */
+/** The state folder and the store, which contain all data of Lookfirst. */
 export interface RecordsPlace {
   readonly home: string;
   /** URL of the store. */

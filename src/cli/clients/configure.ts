@@ -47,7 +47,7 @@ interface HookRequest {
   readonly shell: 'layer' | 'images';
 }
 
-/** What happened to one file. In a dry run: what would happen to it. */
+/** The change of one configuration file. In a dry run, the file was not changed. */
 export type ConfigureReport =
   | {
       readonly ok: true;

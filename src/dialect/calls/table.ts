@@ -108,7 +108,7 @@ export type Rule = RuleScope &
         readonly destination: ArgumentName;
         /**
          * For a tool that never replaces an existing destination: the server's message in that
-         * case. The word PATH in the message stands for the destination's path.
+         * case. In the message, PATH is replaced by the destination's path.
          */
         readonly taken?: string;
       }

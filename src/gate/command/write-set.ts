@@ -335,7 +335,7 @@ const NOTHING_THERE: There = { side: ABSENT, ctimeNs: 0n, readOnly: false };
 const HELD_FILE_BYTES = 64 << 10;
 const HELD_BYTES = 16 << 20;
 
-/** What the workspace has below a folder that exists only in the layer: nothing. */
+/** The state of a path below a folder that the workspace does not have: nothing is there. */
 function stateBelow({ copied }: Extract<LayerEntry, { kind: 'folder' }>, { list, ctimeNs }: There): There {
   return { ...NOTHING_THERE, list, ctimeNs: copied ? ctimeNs : 0n };
 }

@@ -56,7 +56,7 @@ interface PatchedFile {
   /** The new file mode, as git writes it. */
   mode?: string;
   /**
-   * What git's header rows say. `after`: the file is new. `before`: the file was deleted. Needed for
+   * The report of git's header rows. `after`: the file is new. `before`: the file was deleted. Needed for
    * empty files, for which git writes no other rows.
    */
   exists?: 'after' | 'before';

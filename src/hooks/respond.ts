@@ -14,16 +14,17 @@ import type { GatedSession } from '../session/gated-session.ts';
 import { afterCommand, beforeCommand } from './command.ts';
 import type { HookEvent, HookReply, HostName, ToolCall } from './event.ts';
 import { HOOK_HOSTS } from './hosts/hook-hosts.ts';
+import { insideAndOutside } from './inside-and-outside.ts';
 import { guardRefusal } from './operator.ts';
 import {
   callId,
+  type Denial,
   denied,
   deniedByUser,
   intentPaths,
   isOwnTool,
   meaningOf,
   noticeText,
-  outsideRefusal,
   pathOf,
   type Scene,
   TurnNotes,
@@ -100,16 +101,34 @@ async function after(scene: Scene, event: AfterEvent): Promise<HookReply> {
   const [first] = changes;
   if (first === undefined) return told(scene, claims, '');
   const path = first.kind === 'move' ? first.destination : first.path;
-  const change = await scene.session.announcedAs(callId(event));
-  if (change === undefined) {
+  const settled = await settleCall(scene, event, changes);
+  if (settled === undefined) {
     const isOurs = event.kind === 'after' && (await scene.session.resolve(path)).ok;
     return isOurs && !(await scene.session.isSettled(callId(event)))
       ? unjudged(scene, event, path)
       : { verdict: 'pass' };
   }
-  const settled = await scene.session.settle(change, event.kind === 'after' ? 'done' : 'failed');
   const stray = scene.host.contextBefore ? [] : await strayWrites(scene, changes);
-  return told(scene, [...claims, ...stray, ...(settled.ok ? settled.notices : [])], path);
+  return told(scene, [...claims, ...stray, ...settled], path);
+}
+
+/** Records the results of all changes that were announced for a call. Undefined if there are none. */
+async function settleCall(
+  { session }: Scene,
+  event: AfterEvent,
+  changes: readonly ForeignIntent[],
+): Promise<readonly Notice[] | undefined> {
+  const mayLeave = changes.some(({ kind }) => kind === 'move');
+  const notices: Notice[] = [];
+  let isFound = false;
+  for (const id of mayLeave ? [callId(event), leavingId(event)] : [callId(event)]) {
+    const change = await session.announcedAs(id);
+    if (change === undefined) continue;
+    isFound = true;
+    const settled = await session.settle(change, event.kind === 'after' ? 'done' : 'failed');
+    if (settled.ok) notices.push(...settled.notices);
+  }
+  return isFound ? notices : undefined;
 }
 
 function told(scene: Scene, notices: readonly Notice[], path: string): HookReply {
@@ -273,27 +292,40 @@ async function before(scene: Scene, event: Extract<HookEvent, { kind: 'before' }
   if (run !== undefined) return beforeCommand(scene, event, run);
   const intents = meaning.touches.flatMap((touch) => (touch.does === 'change' ? [touch.intent] : []));
   if (intents.length === 0) return meaning.unexplained ? incomprehensible(scene, event, 'overwrite') : PASS;
-  const { inside, leaving, outside } = await sorted(scene, intents);
+  const { inside, leaving, outside } = await insideAndOutside(scene, intents);
   const forbidden = await forbiddenBy(scene, intents, outside);
   if (forbidden !== undefined) return forbidden;
   const stray = scene.host.contextBefore ? await strayWrites(scene, intents) : [];
-  if (inside.length === 0) {
-    await recordLeaving(scene, event, leaving);
-    return withContext(noticeText(scene, stray, ''));
-  }
-  const told = scene.host.contextBefore ? 'now' : 'settled';
-  const announced = await scene.session.announce(inside, { hold: 'none', call: callId(event), tell: told });
-  if (!announced.ok) return denied(scene, announced.refusal) ?? observed(scene, event, inside);
-  return withContext(noticeText(scene, [...stray, ...announced.notices], pathOfIntent(inside[0])));
+  const announced = inside.length === 0 ? [] : await announceInside(scene, event, inside);
+  if ('verdict' in announced) return announced;
+  if (leaving.length > 0) await scene.session.announceObserved(leaving, leavingId(event));
+  return withContext(noticeText(scene, [...stray, ...announced], pathOfIntent(inside[0])));
 }
 
-/** Saves the bytes of files that a call moves out of the workspace, so that the move can be undone. */
-async function recordLeaving(
-  { session }: Scene,
+/**
+ * Judges the changes inside the workspace and saves the bytes that they would destroy. Returns the
+ * notices for the model, or the denial. If the policy only observes, refused changes pass too.
+ */
+async function announceInside(
+  scene: Scene,
   event: ToolCall,
-  leaving: readonly ForeignIntent[],
-): Promise<void> {
-  if (leaving.length > 0) await session.announceObserved(leaving, callId(event));
+  inside: readonly ForeignIntent[],
+): Promise<readonly Notice[] | Denial> {
+  const { host, session } = scene;
+  const tell = host.contextBefore ? 'now' : 'settled';
+  const announced = await session.announce(inside, { hold: 'none', call: callId(event), tell });
+  if (announced.ok) return announced.notices;
+  const denial = denied(scene, announced.refusal);
+  if (denial === undefined) await session.announceObserved(inside, callId(event));
+  return denial ?? [];
+}
+
+/**
+ * The id under which the files that a call moves out of the workspace are announced. They are a
+ * change of their own, because the other changes of the call are judged and these are not.
+ */
+function leavingId(event: ToolCall): string {
+  return `${callId(event)} (moved out)`;
 }
 
 function withContext(context: string | undefined): HookReply {
@@ -336,19 +368,6 @@ async function forbiddenBy(
 }
 
 /**
- * Lets a call pass although the rules refuse its changes, because the policy only observes. Saves
- * the bytes that the call would destroy.
- */
-async function observed(
-  { session }: Scene,
-  event: ToolCall,
-  intents: readonly ForeignIntent[],
-): Promise<HookReply> {
-  await session.announceObserved(intents, callId(event));
-  return PASS;
-}
-
-/**
  * Denies a call whose arguments do not name the file that its tool changes, or the command that its
  * tool runs.
  */
@@ -356,38 +375,6 @@ function incomprehensible(scene: Scene, { tool }: ToolCall, action: 'overwrite' 
   const what = action === 'run' ? 'which command it runs' : 'which file it changes';
   const reason = `the input of ${tool} does not say ${what}`;
   return denied(scene, invalidArgument(action, tool, reason)) ?? PASS;
-}
-
-interface Sorted {
-  readonly inside: readonly ForeignIntent[];
-  /**
-   * The files that moves take out of the workspace. A move keeps their bytes, so it is recorded
-   * without being judged.
-   */
-  readonly leaving: readonly ForeignIntent[];
-  /** The refusal for a file outside the workspace, if there is one. */
-  readonly outside?: Refusal;
-}
-
-/**
- * Separates the changes inside the workspace from those outside. A move into the workspace counts as
- * a change of its destination.
- */
-async function sorted(scene: Scene, intents: readonly ForeignIntent[]): Promise<Sorted> {
-  const inside: ForeignIntent[] = [];
-  const leaving: ForeignIntent[] = [];
-  let outside: Refusal | undefined;
-  for (const intent of intents) {
-    const refusal = await outsideRefusal(scene, intent);
-    if (refusal === undefined) inside.push(intent);
-    else outside ??= refusal;
-    if (refusal === undefined || intent.kind !== 'move') continue;
-    const source = { kind: 'touch', path: intent.source } as const;
-    const destination = { kind: 'touch', path: intent.destination } as const;
-    if ((await outsideRefusal(scene, source)) === undefined) leaving.push(source);
-    if ((await outsideRefusal(scene, destination)) === undefined) inside.push(destination);
-  }
-  return outside === undefined ? { inside, leaving } : { inside, leaving, outside };
 }
 
 function pathOfIntent(intent: ForeignIntent | undefined): string {

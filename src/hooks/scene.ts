@@ -179,7 +179,7 @@ export async function deniedByUser(scene: Scene, refusal: Refusal): Promise<Deni
   return denied(scene, refusal);
 }
 
-type Denial = Extract<HookReply, { verdict: 'deny' }>;
+export type Denial = Extract<HookReply, { verdict: 'deny' }>;
 
 /** The denial of a call; undefined if the policy only observes. */
 export function denied(scene: Scene, refusal: Refusal): Denial | undefined {

@@ -174,6 +174,27 @@ describe('a move between the workspace and another folder', () => {
     await lookfirst(places, ['undo']);
     expect(readFileSync(join(places.root, 'a.txt'), 'utf8')).toBe('one\n');
   });
+
+  it('out of the workspace, beside a change of another file: both can be undone', async () => {
+    const [moved, other] = [join(places.root, 'a.txt'), join(places.root, 'b.txt')];
+    const destination = join(places.outside, 'o.txt');
+    writeFileSync(other, 'two\n');
+    await agent.read('b.txt', 'two\n');
+    const patch = [
+      '*** Begin Patch',
+      '*** Update File: b.txt\n@@\n-two\n+three',
+      `*** Update File: a.txt\n*** Move to: ${destination}`,
+      '*** End Patch\n',
+    ].join('\n');
+    const answer = await agent.change('patch', { patch }, () => {
+      writeFileSync(other, 'three\n');
+      renameSync(moved, destination);
+    });
+    expect(answer.verdict).toBe('pass');
+    await lookfirst(places, ['undo']);
+    await lookfirst(places, ['undo']);
+    expect([readFileSync(moved, 'utf8'), readFileSync(other, 'utf8')]).toEqual(['one\n', 'two\n']);
+  });
 });
 
 describe('a state that cannot be opened', () => {

@@ -206,6 +206,8 @@ const MIGRATIONS: readonly string[] = [
   `create index unjudged_entries on entries (kind) where kind = 'unjudged';`,
   // This index finds a session's rare entries: all except reads, looks and changes.
   `create index rare_entries on entries (session) where ${IS_RARE};`,
+  // No query uses this index, and with it SQLite refuses to replace a session whose JSON is damaged.
+  `drop index sessions_of_root;`,
 ];
 
 /** Opens a database file, creates it (0600) if missing, and migrates it. Throws SQLite's own errors. */

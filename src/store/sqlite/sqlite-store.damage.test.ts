@@ -162,12 +162,27 @@ describe('a single record that is damaged', () => {
   }
 
   it.each(['{"id"', 'null', '7'])('counts as no session: %s', async (text) => {
-    // With the index, SQLite rejects a text that is not JSON.
-    const store = await damaged(
-      `drop index sessions_of_root; update sessions set record = '${text}' where id = 's'`,
-    );
+    const store = await damaged(`update sessions set record = '${text}' where id = 's'`);
     expect(await store.session('s')).toBeUndefined();
     expect((await store.sessions()).map(({ id }) => id)).toEqual(['t']);
+  });
+
+  it('can be replaced, also in a database of an earlier version that indexes the roots of sessions', async () => {
+    const { file } = await filled();
+    const store = await openSqliteStore(file);
+    await store.record({ session: sessionRecord('damaged') });
+    await store.close();
+    const db = (await loadSqlite())(file);
+    db.exec(`create index if not exists sessions_of_root on sessions (json_extract(record, '$.root'));
+      pragma user_version = 6; pragma wal_checkpoint(truncate)`);
+    db.close();
+    const bytes = readFileSync(file);
+    bytes.write('!', bytes.indexOf('{"id":"damaged"'));
+    writeFileSync(file, bytes);
+    const next = await open(file);
+    expect(await next.session('damaged')).toBeUndefined();
+    await next.record({ session: sessionRecord('damaged') });
+    expect(await next.session('damaged')).toMatchObject({ id: 'damaged' });
   });
 
   it('is a fault that names the change and a remedy, if it is about an unfinished change', async () => {

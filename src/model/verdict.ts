@@ -157,6 +157,8 @@ export interface RefusalDetail {
   readonly undo?: UndoCall;
   /** One refusal per refused file of a batch. */
   readonly refusals?: readonly Refusal[];
+  /** Number of paths that were not checked, because enough others were refused. Absent if all were checked. */
+  readonly unchecked?: number;
   /** Index of the edit or change that was refused. */
   readonly index?: number;
 }

@@ -1,5 +1,6 @@
 import type { PresetName } from '../model/policy.ts';
 import type { Refusal, RefusalCode } from '../model/verdict.ts';
+import { countOf } from './amounts.ts';
 import { pathText } from './bounded.ts';
 import { evidence, quoted, whatDiffers } from './evidence.ts';
 import { firstSentence, nextStep } from './sentences.ts';
@@ -146,7 +147,12 @@ function batch({ detail }: Refusal): string[] {
   if (refusals.length === 0) return [];
   const lines = refusals.slice(0, MAX_BATCH).map((refusal) => `- ${firstSentence(refusal)}`);
   const more = refusals.length - lines.length;
-  return ['Nothing was changed. Refused:', ...lines, ...(more > 0 ? [`- and ${more} more`] : [])];
+  const unchecked = detail?.unchecked ?? 0;
+  const rest = [
+    ...(more > 0 ? [`and ${more} more`] : []),
+    ...(unchecked > 0 ? [`${countOf(unchecked, 'other path')} not checked`] : []),
+  ];
+  return ['Nothing was changed. Refused:', ...lines, ...(rest.length > 0 ? [`- ${rest.join('; ')}`] : [])];
 }
 
 /**

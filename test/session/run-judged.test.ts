@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { explain } from '../../src/report/explain.ts';
 import type { GatedSession } from '../../src/session/gated-session.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 import {
@@ -322,6 +323,14 @@ describe.skipIf(here === undefined)('a change of another writer', () => {
     await session.read('a');
     await ran('echo x > a; echo y > new');
     expect(text('a')).toBe('x\n');
+  });
+
+  it('names at most 50 refused files under `seen-only`, and counts the files that were not checked', async () => {
+    await open({ commands: { writes: 'seen-only' } });
+    for (let at = 0; at < 60; at += 1) put(`f${at}`, LINES);
+    const refusal = await refusedRun('for each in *; do echo x > $each; done');
+    expect(refusal.detail?.refusals).toHaveLength(50);
+    expect(explain(refusal, { nowMs: 0 })).toContain('- and 30 more; 10 other paths not checked');
   });
 
   it('is overwritten under `apply`', async () => {

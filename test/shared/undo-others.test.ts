@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { explain } from '../../src/report/explain.ts';
 import type { GatedSession } from '../../src/session/gated-session.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
 
@@ -47,6 +48,17 @@ describe("a session that undoes another session's change by its id", () => {
     expect(detail?.refusals?.map(({ path }) => path)).toEqual(['a.txt', 'b.txt']);
     for (const path of ['a.txt', 'b.txt']) await ok(t.bob.read(path));
     await ok(t.bob.undo({ change }));
+  });
+
+  it('gets a refusal that names at most 20 files and counts those that were not checked', async () => {
+    const t = await two();
+    const paths = Array.from({ length: 23 }, (_, at) => `f${at}.txt`);
+    const { change = '' } = await ok(
+      t.session.apply(paths.map((path) => ({ kind: 'write', path, content: 'new\n' }))),
+    );
+    const refused = await refusal(t.bob.undo({ change }), 'NOT_READ');
+    expect(refused.detail?.refusals).toHaveLength(20);
+    expect(explain(refused, { nowMs: 0 })).toContain('\n- 3 other paths not checked');
   });
 
   it('must have listed the folder of a deleted file after the deletion, or have deleted the file itself', async () => {

@@ -22,7 +22,7 @@ import type { World } from '../world.ts';
 import { type LayerContent, layerKeys, readLayer, restoreLayer } from './layer-content.ts';
 import { bytesAfter, bytesBefore, plainText } from './lost-update.ts';
 import { shownNameOf } from './shown-name.ts';
-import { type Vetted, vetWrites } from './vet-writes.ts';
+import { type RefusedWrites, type Vetted, vetWrites } from './vet-writes.ts';
 import { readWriteSet, type WriteSet, type Written } from './write-set.ts';
 
 /**
@@ -154,7 +154,7 @@ async function commitLocked(
     vetWrites(world, ledger, { written: set.written, writes, meanwhile, beganNs }),
   );
   const [first] = vetted.refusals;
-  if (first !== undefined) return combined(first, vetted.refusals);
+  if (first !== undefined) return combined(first, vetted);
   const shown = await showWrites(world, ledger, vetted.written, commit.answer);
   if (commit.times !== undefined) await ledger.willShow([...shown.sightings.values()], commit.times);
   const several = await worldFor(world, vetted.written.length);
@@ -238,9 +238,10 @@ async function rememberResults(world: World, ledger: Ledger, { written }: Vetted
 }
 
 /** Combines the refusals into one that names every refused file. */
-function combined(first: Refusal, refusals: readonly Refusal[]): Refused {
+function combined(first: Refusal, { refusals, unchecked }: RefusedWrites): Refused {
   if (refusals.length === 1) return refused(first);
-  return refused({ ...first, detail: { ...first.detail, refusals } });
+  const rest = unchecked === 0 ? {} : { unchecked };
+  return refused({ ...first, detail: { ...first.detail, refusals, ...rest } });
 }
 
 function asConflict({ path, detail }: Refusal): Refusal {

@@ -33,28 +33,37 @@ export interface Vetted {
   readonly merged: readonly string[];
 }
 
+/** The refused writes of a command; if there is none, all its writes may be committed. */
+export interface RefusedWrites {
+  /** At most `MAX_REFUSALS`. */
+  readonly refusals: readonly Refusal[];
+  /** Number of writes that were not checked, because enough others were refused. */
+  readonly unchecked: number;
+}
+
 /**
  * Decides whether a command's writes may be committed: all of them or none. Changes that other
- * programs made while the command ran are merged if they do not conflict. Returns the refusals (at
- * most `MAX_REFUSALS`), or the writes if there is none.
+ * programs made while the command ran are merged if they do not conflict.
  */
 export async function vetWrites(
   world: World,
   ledger: Ledger,
   { written, ...how }: Omit<Judged, 'written'> & { readonly written: readonly Written[] },
-): Promise<Vetted & { readonly refusals: readonly Refusal[] }> {
+): Promise<Vetted & RefusedWrites> {
   const refusals: Refusal[] = [];
   const vetted: Written[] = [];
   const merged: string[] = [];
+  let unchecked = written.length;
   for (const each of written) {
     if (refusals.length >= MAX_REFUSALS) break;
+    unchecked -= 1;
     const outcome = await vetOne(world, ledger, { written: each, ...how });
     if (outcome === undefined) continue;
     if ('code' in outcome) refusals.push({ ...outcome, path: shownNameOf(world, each.path) });
     else vetted.push(outcome);
     if (outcome !== each && !('code' in outcome)) merged.push(shownNameOf(world, each.path));
   }
-  return { written: vetted, merged, refusals };
+  return { written: vetted, merged, refusals, unchecked };
 }
 
 interface Judged {

@@ -8,7 +8,7 @@ import { sideAt } from '../step.ts';
 import { listingFingerprint } from '../tree-step.ts';
 import type { World } from '../world.ts';
 
-/** A refusal names at most this many files. The files after them are not checked. */
+/** A refusal names at most this many files. The files after them are not checked, only counted. */
 const MAX_NAMED = 20;
 
 /** The selected change, and who undoes it. */
@@ -51,7 +51,9 @@ async function whyUnseen(
   steps: readonly UndoStep[],
 ): Promise<Refusal | undefined> {
   const refusals: Refusal[] = [];
+  let unchecked = steps.length;
   for (const step of steps) {
+    unchecked -= 1;
     const { lookAt } = step;
     const view = lookAt === undefined ? undefined : await missingView(world, ledger, lookAt);
     if (view !== undefined)
@@ -65,7 +67,7 @@ async function whyUnseen(
   }
   const [first] = refusals;
   if (first === undefined || refusals.length === 1) return first;
-  return { ...first, detail: { refusals } };
+  return { ...first, detail: { refusals, ...(unchecked === 0 ? {} : { unchecked }) } };
 }
 
 async function missingView(world: World, ledger: Ledger, key: string): Promise<MissingView | undefined> {

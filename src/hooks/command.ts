@@ -16,6 +16,7 @@ import {
   locatedIntent,
   noticeText,
   outsideRefusal,
+  passing,
   pathOf,
   type Scene,
   unjudged,
@@ -149,8 +150,8 @@ export async function afterCommand(
   // shows the files as the command left them.
   await noteOutput(scene, run, outputOf(scene, event));
   await noteWritten(scene, run);
-  const context = settled?.ok === true ? noticeText(scene, settled.notices, '') : undefined;
-  return context === undefined ? { verdict: 'pass' } : { verdict: 'pass', context };
+  const notices = settled?.ok === true ? settled.notices : [];
+  return passing(noticeText(scene, event, { notices, path: '' }));
 }
 
 function outputOf(scene: Scene, event: Extract<HookEvent, { kind: 'after' | 'failed' }>): string {

@@ -25,6 +25,7 @@ import {
   isOwnTool,
   meaningOf,
   noticeText,
+  passing,
   pathOf,
   type Scene,
   TurnNotes,
@@ -99,7 +100,7 @@ async function after(scene: Scene, event: AfterEvent): Promise<HookReply> {
   if (event.kind === 'after') await noteHits(scene, event, meaning.touches);
   const changes = meaning.touches.flatMap((touch) => (touch.does === 'change' ? [touch.intent] : []));
   const [first] = changes;
-  if (first === undefined) return told(scene, claims, '');
+  if (first === undefined) return passing(noticeText(scene, event, { notices: claims, path: '' }));
   const path = first.kind === 'move' ? first.destination : first.path;
   const settled = await settleCall(scene, event, changes);
   if (settled === undefined) {
@@ -109,7 +110,7 @@ async function after(scene: Scene, event: AfterEvent): Promise<HookReply> {
       : { verdict: 'pass' };
   }
   const stray = scene.host.contextBefore ? [] : await strayWrites(scene, changes);
-  return told(scene, [...claims, ...stray, ...settled], path);
+  return passing(noticeText(scene, event, { notices: [...claims, ...stray, ...settled], path }));
 }
 
 /** Records the results of all changes that were announced for a call. Undefined if there are none. */
@@ -129,11 +130,6 @@ async function settleCall(
     if (settled.ok) notices.push(...settled.notices);
   }
   return isFound ? notices : undefined;
-}
-
-function told(scene: Scene, notices: readonly Notice[], path: string): HookReply {
-  const context = noticeText(scene, notices, path);
-  return context === undefined ? { verdict: 'pass' } : { verdict: 'pass', context };
 }
 
 /**
@@ -225,15 +221,14 @@ async function promptSubmitted(
   const changed = await session.outsideChangesOfTurn();
   const turn = event.turn ?? `t${randomBytes(5).toString('hex')}`;
   await session.beginTurn({ turn, prompt: event.prompt });
-  turns.begin(session);
+  turns.begin(session, turn);
   const atWork = await session.othersAtWork();
   const lines = [
     ...(changed.length === 0 ? [] : [`changed by others since you read it: ${namesOf(changed)}.`]),
     ...(atWork === undefined ? [] : [describeNotice(atWork)]),
   ];
-  return lines.length === 0
-    ? { verdict: 'pass' }
-    : { verdict: 'pass', context: `Lookfirst: ${lines.join('\n')}` };
+  const untold = turns.untold(session, turn, lines);
+  return passing(untold.length === 0 ? undefined : `Lookfirst: ${untold.join('\n')}`);
 }
 
 function namesOf(changed: readonly string[]): string {
@@ -299,7 +294,8 @@ async function before(scene: Scene, event: Extract<HookEvent, { kind: 'before' }
   const announced = inside.length === 0 ? [] : await announceInside(scene, event, inside);
   if ('verdict' in announced) return announced;
   if (leaving.length > 0) await scene.session.announceObserved(leaving, leavingId(event));
-  return withContext(noticeText(scene, [...stray, ...announced], pathOfIntent(inside[0])));
+  const notices = [...stray, ...announced];
+  return passing(noticeText(scene, event, { notices, path: pathOfIntent(inside[0]) }));
 }
 
 /**
@@ -326,10 +322,6 @@ async function announceInside(
  */
 function leavingId(event: ToolCall): string {
   return `${callId(event)} (moved out)`;
-}
-
-function withContext(context: string | undefined): HookReply {
-  return context === undefined ? PASS : { verdict: 'pass', context };
 }
 
 /**

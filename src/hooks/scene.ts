@@ -43,13 +43,33 @@ export interface Scene {
  */
 const MAX_FOLLOWED = 3;
 
+/** Number of a session's newest notices to keep, so that each call gets a notice only once. */
+const MAX_TOLD = 50;
+
 /** Facts about the running turn of each session, kept while the process runs. */
 export class TurnNotes {
+  readonly #begun = new WeakMap<GatedSession, string>();
   readonly #followed = new WeakMap<GatedSession, number>();
   readonly #continued = new WeakMap<GatedSession, string>();
+  readonly #told = new WeakMap<GatedSession, readonly string[]>();
 
-  begin(session: GatedSession): void {
+  begin(session: GatedSession, turn: string): void {
+    if (this.#begun.get(session) === turn) return;
+    this.#begun.set(session, turn);
     this.#followed.delete(session);
+    this.#told.delete(session);
+  }
+
+  /**
+   * The texts that no answer about this call (or prompt) has contained in this turn. Records them as
+   * told. If two settings files of a host name the hook, two events report one call.
+   */
+  untold(session: GatedSession, call: string | undefined, texts: readonly string[]): readonly string[] {
+    if (call === undefined) return texts;
+    const told = this.#told.get(session) ?? [];
+    const untold = texts.filter((text) => !told.includes(`${call} ${text}`));
+    this.#told.set(session, [...told, ...untold.map((text) => `${call} ${text}`)].slice(-MAX_TOLD));
+    return untold;
   }
 
   /** Counts a call that wants to read the transcript. False if enough calls of this turn have read it. */
@@ -205,24 +225,36 @@ function refusalText(scene: Scene, refusal: Refusal): string {
     : [first, ...rest].join('\n');
 }
 
-/** Notices as one text for the model; undefined if there is nothing to say. */
-export function noticeText({ policy }: Scene, notices: readonly Notice[], path: string): string | undefined {
-  const texts = noticeTexts(notices, path, policy);
+/** The notices for a call as one text for the model; undefined if there is nothing new to say. */
+export function noticeText(
+  { policy, session, turns }: Scene,
+  { call }: ToolCall,
+  { notices, path }: { readonly notices: readonly Notice[]; readonly path: string },
+): string | undefined {
+  const texts = turns.untold(session, call, noticeTexts(notices, path, policy));
   return texts.length === 0 ? undefined : `Lookfirst: ${texts.join('\n')}`;
+}
+
+/** Lets a call pass, with a text for the model if there is one. */
+export function passing(context: string | undefined): HookReply {
+  return context === undefined ? { verdict: 'pass' } : { verdict: 'pass', context };
 }
 
 /**
  * Records a call that the host made without a before-event: its hooks were off, not trusted, or
  * failed open.
  */
-export async function unjudged({ session }: Scene, event: ToolCall, path?: string): Promise<HookReply> {
+export async function unjudged(
+  { session, turns }: Scene,
+  event: ToolCall,
+  path?: string,
+): Promise<HookReply> {
   const { tool, call } = event;
   await session.noteUnjudged(`${tool} ran without a check by Lookfirst`, { path, call });
   const what = path === undefined ? `this ${tool}` : `this ${tool} of ${path}`;
-  return {
-    verdict: 'pass',
-    context: `Lookfirst: ${what} ran without a check, so it does not count as read and may not be undoable. Ask the user to run \`lookfirst doctor\`.`,
-  };
+  const text = `Lookfirst: ${what} ran without a check, so it does not count as read and may not be undoable. Ask the user to run \`lookfirst doctor\`.`;
+  const [context] = turns.untold(session, call, [text]);
+  return passing(context);
 }
 
 /** True for a tool of our own MCP server, under the name that `init` or the plugin gives it. */

@@ -116,6 +116,49 @@ describe('an event that a client sends twice at the same time', () => {
     expect(await changes()).toHaveLength(1);
   });
 
+  it('after a read: the notice about another session is given once', async () => {
+    put('a.txt', 'one\n');
+    await agent.read('a.txt', 'one\n');
+    const other = agent.other('t');
+    await other.read('a.txt', 'one\n');
+    await other.change('edit', edit('a.txt', 'one', 'ONE').input, () => put('a.txt', 'ONE\n'));
+    const read = { event: 'after', action: 'read', input: { path: 'a.txt' }, output: 'ONE\n' };
+    const told = await twice({ ...read, call: 'c1' });
+    expect(told.filter(({ context }) => context?.includes('Session t'))).toHaveLength(1);
+  });
+
+  it('at a prompt: the notice about another session is given once', async () => {
+    put('a.txt', 'one\n');
+    const other = agent.other('t');
+    await other.read('a.txt', 'one\n');
+    await other.change('edit', edit('a.txt', 'one', 'ONE').input, () => put('a.txt', 'ONE\n'));
+    for (const turn of ['t1', 't2']) {
+      const told = await twice({ event: 'prompt', prompt: 'go on', turn });
+      expect(told.filter(({ context }) => context?.includes('Session t'))).toHaveLength(1);
+    }
+  });
+
+  it('after a write without a check: the notice is given once for each call', async () => {
+    put('a.txt', 'one\n');
+    const write = { event: 'after', action: 'write', input: { path: 'a.txt', content: 'one\n' } };
+    const told = [...(await twice({ ...write, call: 'c1' })), await agent.send({ ...write, call: 'c1' })];
+    expect(told.filter(({ context }) => context?.includes('without a check'))).toHaveLength(1);
+    expect((await agent.send({ ...write, call: 'c2' })).context).toContain('without a check');
+    await agent.prompt('next');
+    expect((await agent.send({ ...write, call: 'c1' })).context).toContain('without a check');
+  });
+
+  it('before a write that is refused: every answer denies it', async () => {
+    put('a.txt', 'one\n');
+    const told = await twice({
+      event: 'before',
+      action: 'write',
+      input: { path: 'a.txt', content: 'x' },
+      call: 'c1',
+    });
+    expect(told.map(({ verdict }) => verdict)).toEqual(['deny', 'deny']);
+  });
+
   it('at the end of a turn: a command whose end was not reported is recorded once', async () => {
     writeFileSync(join(places.home, 'lookfirst.json'), '{"hooks": {"snapshot": "git"}}');
     await agent.send({ event: 'before', action: 'run', input: { command: 'make' }, call: 'c1' });

@@ -101,7 +101,10 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
     oneOf('refuse', 'allow'),
     'new text that contains copied line numbers or a placeholder such as "rest unchanged": refuse or allow it',
   ),
-  protected: setting(GLOBS, 'globs that no session may change. Lookfirst’s own tools and the proxy also refuse to read them; hooks and commands do not. Your globs are added to those of the preset'),
+  protected: setting(
+    GLOBS,
+    'globs that no session may change. Lookfirst’s own tools and the proxy also refuse to read them; hooks and commands do not. Your globs are added to those of the preset; `!GLOB` removes one',
+  ),
   approve: setting(GLOBS, 'globs of paths; the user must approve each change of them'),
   readOnly: setting(FLAG, 'whether every change is refused'),
   hardLinks: setting(
@@ -172,12 +175,18 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
       "a command's writes: refuse those that drop another writer's change (judged), commit without a check (apply), refuse changes of unseen files (seen-only), or commit nothing (discard)",
     ),
     network: setting(oneOf('off', 'on'), 'whether a confined command may use the network'),
-    scratch: setting(GLOBS, 'folders that commands change directly, without a layer, journal or undo. Your list replaces the default'),
+    scratch: setting(
+      GLOBS,
+      'folders that commands change directly, without a layer, journal or undo. Your list replaces the default',
+    ),
     trust: setting(
       GLOBS,
       'globs of paths that may be changed although they are protected: by commands any protected path, by tools only client and shell configuration',
     ),
-    hide: setting(GLOBS, 'paths that a confined command does not see. Your list replaces the default'),
+    hide: setting(
+      GLOBS,
+      'paths that a confined command does not see. Your paths are added to the default; `!PATH` removes one',
+    ),
     env: setting(
       GLOBS,
       'environment variables that a confined command gets in addition to the harmless ones',

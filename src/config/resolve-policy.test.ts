@@ -70,7 +70,17 @@ describe('resolvePolicy', () => {
 
   it('reports a glob to be removed that the preset does not have', () => {
     expect(() => resolvePolicy({ file: file({ protected: ['!**/*.pm'] }) })).toThrow(
-      'protected: "!**/*.pm" removes a glob that the preset does not have; did you mean "!**/*.pem"?',
+      'protected: "!**/*.pm" removes an entry that the preset does not have; did you mean "!**/*.pem"?',
+    );
+  });
+
+  it('adds to the paths that commands do not see, and removes one only if it is named', () => {
+    const { hide } = resolvePolicy({ file: file({ commands: { hide: ['~/notes', '!~/.npmrc'] } }) }).commands;
+    expect(hide).toContain('~/notes');
+    expect(hide).toContain('~/.ssh');
+    expect(hide).not.toContain('~/.npmrc');
+    expect(() => resolvePolicy({ flags: { commands: { hide: ['!~/.npmr'] } } })).toThrow(
+      'commands.hide: "!~/.npmr" removes an entry that the preset does not have; did you mean "!~/.npmrc"?',
     );
   });
 

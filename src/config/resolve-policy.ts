@@ -16,8 +16,8 @@ export interface PolicySources {
 
 /**
  * Resolves one complete policy: flags override the file's fields, and these override the preset. A
- * `protected` list adds to the preset's list, so that a user who protects one more path does not
- * unprotect the private keys. `!GLOB` removes one of the preset's globs.
+ * list in `protected` or `commands.hide` adds to the preset's list, so that a user who protects one
+ * more path does not unprotect the private keys. `!ENTRY` removes one of the preset's entries.
  */
 export function resolvePolicy(sources: PolicySources = {}): Policy {
   const preset = presetOf(sources.preset ?? sources.file?.preset ?? 'default');
@@ -43,29 +43,38 @@ function override(policy: Policy, overrides: PolicyOverrides | undefined): Polic
   return {
     ...policy,
     ...fields,
-    protected: globs === undefined ? policy.protected : adjustGlobs(policy.protected, globs),
+    protected: adjusted('protected', policy.protected, globs),
     journal: { ...policy.journal, ...journal },
     images: { ...policy.images, ...images },
-    commands: { ...policy.commands, ...commands },
+    commands: {
+      ...policy.commands,
+      ...commands,
+      hide: adjusted('commands.hide', policy.commands.hide, commands?.hide),
+    },
     hooks: { ...policy.hooks, ...hooks },
   };
 }
 
-function adjustGlobs(base: readonly string[], changes: readonly string[]): readonly string[] {
-  const globs = new Set(base);
+/** The list of a setting with entries added, or removed by `!ENTRY`. */
+function adjusted(
+  setting: string,
+  base: readonly string[],
+  changes: readonly string[] = [],
+): readonly string[] {
+  const list = new Set(base);
   for (const change of changes) {
-    if (!change.startsWith('!')) globs.add(change);
-    else if (!globs.delete(change.slice(1))) throw nothingTaken(change, base);
+    if (!change.startsWith('!')) list.add(change);
+    else if (!list.delete(change.slice(1))) throw nothingTaken(setting, change, base);
   }
-  return [...globs];
+  return [...list];
 }
 
-function nothingTaken(change: string, base: readonly string[]): Fault {
+function nothingTaken(setting: string, change: string, base: readonly string[]): Fault {
   const known = nearestName(change.slice(1), base);
   const hint = known === undefined ? '' : `; did you mean "!${known}"?`;
   return new Fault(
     'CONFIG_INVALID',
-    `protected: "${change}" removes a glob that the preset does not have${hint}`,
+    `${setting}: "${change}" removes an entry that the preset does not have${hint}`,
   );
 }
 

@@ -1,4 +1,4 @@
-import { existsSync, linkSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { type Bench, bench } from '../../test/support/disk.ts';
@@ -104,6 +104,20 @@ describe('recover', () => {
     killed(disk, 'dead', (log) => writeFileSync(join(disk.outside, log.tempName(disk.outside)), 'half'));
     again(disk);
     expect([readdirSync(disk.outside), logs(disk)]).toEqual([['.lookfirst-dead-1'], ['dead.log']]);
+  });
+
+  it.each([
+    ['forgets', 'a deleted', 31, 'gone', []],
+    ['remembers', 'a recently deleted', 29, 'gone', ['dead.log']],
+    ['remembers', 'an existing', 31, 'there', ['dead.log']],
+  ] as const)('%s %s folder of another workspace (%i days)', (_does, _what, days, folder, left) => {
+    const disk = bench([]);
+    mkdirSync(join(disk.outside, 'there'));
+    killed(disk, 'dead', (log) => log.tempName(join(disk.outside, folder)));
+    const atMs = Date.now() - days * 24 * 3_600_000;
+    utimesSync(join(disk.home, 'writers/dead.log'), atMs / 1000, atMs / 1000);
+    again(disk);
+    expect(logs(disk)).toEqual(left);
   });
 
   it('drops folders that no longer exist', () => {

@@ -1,6 +1,6 @@
 import { lstatSync, readdirSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { errnoOf, unlessMissing } from '../model/fault.ts';
+import { errnoOf, unlessErrno, unlessMissing } from '../model/fault.ts';
 import type { PinnedDirectory } from '../model/path.ts';
 import type { DiskContext } from './context.ts';
 import { moveIfFree } from './free-name.ts';
@@ -49,7 +49,7 @@ export function recover(context: DiskContext, recovery: Recovery): Recovered {
     const path = join(logFolder(recovery.home), file);
     let left = false;
     for (const [dir, lines] of byFolder(readLitter(path))) {
-      const cleaned = cleanFolder(context, recovery, { dir, owner, lines });
+      const cleaned = cleanFolder(context, recovery, { dir, owner, lines, log: path });
       if (cleaned === 'left') left = true;
       else {
         restored.push(...cleaned.restored);
@@ -78,13 +78,30 @@ interface Litter {
   readonly owner: string;
   /** The lines about this folder in the log that the dead process (`owner`) left. */
   readonly lines: readonly LitterLine[];
+  /** The path of that log. */
+  readonly log: string;
+}
+
+/**
+ * The age of a log from which on its missing folders count as deleted. A folder that is missing for
+ * a shorter time may be on a disk that is not mounted now.
+ */
+const FORGOTTEN_MS = 30 * 24 * 3_600_000;
+
+/** True for a folder of another workspace that no longer exists, so that no start would clean it up. */
+function isForgotten({ dir, log }: Litter): boolean {
+  const isDeleted = unlessErrno(() => {
+    const isOld = Date.now() - lstatSync(log).mtimeMs > FORGOTTEN_MS;
+    return isOld && lstatSync(dir, { throwIfNoEntry: false }) === undefined;
+  });
+  return isDeleted === true;
 }
 
 function cleanFolder(context: DiskContext, recovery: Recovery, litter: Litter): Recovered | 'left' {
   const { dir, owner } = litter;
   const entered = recovery.enter(dir);
-  if (entered === 'elsewhere') return 'left';
-  if (entered === 'gone') return { restored: [], removed: [] };
+  if (entered === 'elsewhere' && !isForgotten(litter)) return 'left';
+  if (entered === 'gone' || entered === 'elsewhere') return { restored: [], removed: [] };
   try {
     const restored = restoreClaims(entered, litter.lines).map((name) => join(dir, name));
     const removed = removeTemps(context, entered, owner).map((name) => join(dir, name));

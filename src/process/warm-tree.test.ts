@@ -110,6 +110,19 @@ it('a watched work tree names the same changed files as a full comparison', asyn
   expect(readdirSync(join(home, 'snapshots'))).toEqual([]);
 });
 
+it('a watched work tree answers several snapshots at the same time', async () => {
+  const { root, home } = scratch();
+  const run = largeRepository(root);
+  mkdirSync(join(home, 'snapshots'));
+  const tree = await WarmTree.begin(root, { index: join(root, '.git/index'), home, tag: 't' });
+  run('echo x > d1/f1');
+  const taken = await Promise.all(
+    ['a', 'b', 'c'].map((name) => tree?.snapshot(join(home, 'snapshots', name))),
+  );
+  expect(taken.map((snapshot) => snapshot?.loose)).toEqual([['d1/f1'], ['d1/f1'], ['d1/f1']]);
+  tree?.close();
+});
+
 it.each([
   ['sha1', true],
   ['sha256', false],

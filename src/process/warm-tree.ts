@@ -65,6 +65,7 @@ export class WarmTree {
   readonly #marks = new Map<string, Set<string>>();
   readonly #sentinel: string;
   #flushed: (() => void) | undefined;
+  #settling: Promise<boolean> = Promise.resolve(true);
   #turn = 0;
   #events = 0;
   #isBroken = false;
@@ -159,11 +160,20 @@ export class WarmTree {
   }
 
   /**
-   * Waits until every event before this moment has arrived. False if some may be lost. Writes a
-   * marker file and waits for its event: all watches of a process share one queue, so earlier
-   * events arrive first.
+   * Waits until every event before this moment has arrived. False if some may be lost. Calls wait
+   * for each other, because there is one marker at a time.
    */
-  async #settled(): Promise<boolean> {
+  #settled(): Promise<boolean> {
+    // If an earlier call failed, its caller has the error.
+    this.#settling = this.#settling.catch(() => false).then(() => this.#settle());
+    return this.#settling;
+  }
+
+  /**
+   * Writes a marker file and waits for its event: all watches of a process share one queue, so
+   * earlier events arrive first.
+   */
+  async #settle(): Promise<boolean> {
     if (this.#isBroken) return false;
     const arrived = new Promise<boolean>((resolve) => {
       const timer = setTimeout(() => resolve(false), FLUSH_MS);

@@ -2,7 +2,6 @@ import { setTimeout } from 'node:timers/promises';
 import { fingerprintOfRetained, listRetained } from '../disk/retained.ts';
 import type { UndoStep } from '../journal/undo-steps.ts';
 import { Ledger } from '../ledger/ledger.ts';
-import { outermostKeys } from '../lock/locks.ts';
 import {
   type Effect,
   type NewEntry,
@@ -14,7 +13,7 @@ import {
 import { errnoOf, Fault } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { Store } from '../store/store.ts';
-import { settleByBytes } from './foreign/settle.ts';
+import { keysToSettle, settleByBytes } from './foreign/settle.ts';
 import { claimedFolders } from './late-writes.ts';
 import { placeOf } from './old-bytes.ts';
 import { restoreStep } from './restore-step.ts';
@@ -95,8 +94,7 @@ async function untilGone(world: World, owner: string): Promise<void> {
 
 async function recoverOne(world: World, pending: PendingChange): Promise<void> {
   const effects = pending.entry.effects ?? [];
-  const keys = outermostKeys([...(pending.locked ?? []), ...effects.map(({ key }) => key)]);
-  const release = await world.locks.acquire(keys, world.policy.lockTimeoutMs);
+  const release = await world.locks.acquire(keysToSettle(world, pending), world.policy.lockTimeoutMs);
   // Stop if another process holds the lock: it has recorded the change's result, or will.
   if (release === undefined) return;
   try {

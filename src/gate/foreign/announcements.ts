@@ -30,7 +30,7 @@ import {
   pendingObserved,
   pendingOf,
 } from './pending.ts';
-import { ranWithoutLayer, settleByBytes, settleForeign } from './settle.ts';
+import { keysToSettle, ranWithoutLayer, settleByBytes, settleForeign } from './settle.ts';
 import { keepBefore, type ShownScene } from './shown.ts';
 
 /** Refusal codes to ignore for a command that edits in place: its result is checked afterwards. */
@@ -360,12 +360,10 @@ export class Announcements {
     );
   }
 
-  async #locked<T>({ change, entry }: PendingChange, work: () => Promise<T>): Promise<T | [] | undefined> {
+  async #locked<T>(pending: PendingChange, work: () => Promise<T>): Promise<T | [] | undefined> {
     const { world } = this.#scene;
-    const keys = (entry.effects ?? []).map(({ key }) => key);
-    // The files that a command changes may all be unknown, so lock the change itself.
-    if (keys.length === 0) keys.push(`${world.home}/settling/${change}`);
-    const release = await lockToSettle(world, keys, entry.session);
+    const { change, entry } = pending;
+    const release = await lockToSettle(world, keysToSettle(world, pending), entry.session);
     if (release === undefined) return undefined;
     try {
       // Do nothing if another call or process has recorded the result first.

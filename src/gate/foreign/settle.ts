@@ -1,3 +1,4 @@
+import { outermostKeys } from '../../lock/locks.ts';
 import {
   type Effect,
   type ForeignWrite,
@@ -35,6 +36,18 @@ export interface Ended {
   readonly credits: readonly Sighting[];
   /** When the call that makes the change arrived and was answered. */
   readonly times?: CallTimes | undefined;
+}
+
+/**
+ * The keys to lock while a change's result is recorded. A change without known files has a key of
+ * its own. Otherwise two processes could record the result at the same time.
+ */
+export function keysToSettle(
+  { home }: World,
+  { change, entry, locked = [] }: PendingChange,
+): readonly string[] {
+  const keys = outermostKeys([...locked, ...(entry.effects ?? []).map(({ key }) => key)]);
+  return keys.length === 0 ? [`${home}/settling/${change}`] : keys;
 }
 
 /**

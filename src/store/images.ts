@@ -77,9 +77,10 @@ export interface Images {
    * `mode`: the file's present mode, if known.
    */
   makePrivate(images: readonly { readonly sha256: string; readonly mode?: bigint | undefined }[]): void;
-  has(sha256: string): Promise<boolean>;
+  /** True if the content is stored. Default purpose: `read`. */
+  has(sha256: string, purpose?: ImagePurpose): Promise<boolean>;
   /** Like `has`, for this machine only. Absent if no other machine shares the store. */
-  hasHere?(sha256: string): Promise<boolean>;
+  hasHere?(sha256: string, purpose?: ImagePurpose): Promise<boolean>;
   /** Like `keepBytes`, for this machine only. Absent if no other machine shares the store. */
   keepHere?(bytes: Uint8Array, fingerprint: Fingerprint, durability?: Durability): Promise<Kept>;
   /**
@@ -131,6 +132,13 @@ export interface Images {
    */
   remove(hashes: readonly string[], needed: () => Promise<ReadonlySet<string>>): Promise<ImageUsage>;
 }
+
+/**
+ * Why a caller checks for a stored content. `read`: to read it now. `rely`: an announced change
+ * needs it. For `rely`, a content that a clean-up has hidden is missing: the clean-up may have
+ * listed the needed contents before the announcement.
+ */
+export type ImagePurpose = 'read' | 'rely';
 
 export interface PackRequest {
   readonly nowMs: number;

@@ -251,8 +251,8 @@ async function storeBefore(
   if (before.kind !== 'file' || movedTo !== undefined) return undefined;
   const { images } = world;
   const { sha256 } = before.fingerprint;
-  const isHere = where === 'here' ? images.hasHere?.(sha256) : undefined;
-  if (await (isHere ?? images.has(sha256))) return before.fingerprint;
+  const isHere = where === 'here' ? images.hasHere?.(sha256, 'rely') : undefined;
+  if (await (isHere ?? images.has(sha256, 'rely'))) return before.fingerprint;
   const snapshot = await snapshotAt(world, key);
   if (snapshot === undefined)
     throw new Fault('IO_FAILED', `cannot keep the present bytes of ${key}`, { path: key });

@@ -11,6 +11,7 @@ import {
   changedWhileKept,
   damagedImage,
   type ImageHealth,
+  type ImagePurpose,
   type Images,
   type ImageUsage,
   type Kept,
@@ -129,9 +130,9 @@ export class FileImages implements Images {
     for (const { sha256, mode } of images) this.#folder.makePrivate(sha256, mode);
   }
 
-  async has(sha256: string): Promise<boolean> {
+  async has(sha256: string, purpose?: ImagePurpose): Promise<boolean> {
     const look = (): unknown =>
-      this.#find(sha256) ?? packedFile(this.#folder, sha256) ?? this.#trees.find(sha256);
+      this.#find(sha256, purpose) ?? packedFile(this.#folder, sha256, purpose) ?? this.#trees.find(sha256);
     return this.#attempt('look for', sha256, async () => (await lookFor(look)) !== undefined);
   }
 
@@ -313,11 +314,10 @@ export class FileImages implements Images {
     return false;
   }
 
-  /** Path of a stored file (image). A file that is being removed counts: it may be put back. */
-  #find(sha256: string): string | undefined {
-    return [this.#folder.image(sha256), this.#folder.gone(sha256)].find(
-      (file) => statsOf(file) !== undefined,
-    );
+  /** Path of a stored file (image). For reading, a file that is being removed counts: it may be put back. */
+  #find(sha256: string, purpose: ImagePurpose = 'read'): string | undefined {
+    const names = [this.#folder.image(sha256), ...(purpose === 'read' ? [this.#folder.gone(sha256)] : [])];
+    return names.find((file) => statsOf(file) !== undefined);
   }
 
   /** The bytes of a small stored file (image), compressed or not; undefined if there is none. */

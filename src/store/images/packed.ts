@@ -5,7 +5,7 @@ import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { isMissing, unlessErrno } from '../../model/fault.ts';
 import type { Fingerprint } from '../../model/fingerprint.ts';
 import type { Durability } from '../../model/policy.ts';
-import { damagedImage, type ImageUsage, type PackRequest } from '../images.ts';
+import { damagedImage, type ImagePurpose, type ImageUsage, type PackRequest } from '../images.ts';
 import { readStart, SMALL_BYTES } from './bytes.ts';
 import {
   COPY_MODE,
@@ -51,11 +51,16 @@ export function readPacked(folder: ImageFolder, { sha256, size }: Fingerprint): 
 }
 
 /**
- * Path of the compressed form of a stored file, also while it is being removed. Undefined if there
- * is none.
+ * Path of the compressed form of a stored file; for reading, also while it is being removed.
+ * Undefined if there is none.
  */
-export function packedFile(folder: ImageFolder, sha256: string): string | undefined {
-  return [folder.packed(sha256), folder.packedGone(sha256)].find((file) => statsOf(file) !== undefined);
+export function packedFile(
+  folder: ImageFolder,
+  sha256: string,
+  purpose: ImagePurpose = 'read',
+): string | undefined {
+  const names = [folder.packed(sha256), ...(purpose === 'read' ? [folder.packedGone(sha256)] : [])];
+  return names.find((file) => statsOf(file) !== undefined);
 }
 
 /**

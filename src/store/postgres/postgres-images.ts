@@ -8,6 +8,7 @@ import {
   changedWhileKept,
   damagedImage,
   type ImageHealth,
+  type ImagePurpose,
   type Images,
   type ImageUsage,
   type Kept,
@@ -130,12 +131,12 @@ export class PostgresImages implements Images {
     this.#local.makePrivate(images);
   }
 
-  async has(sha256: string): Promise<boolean> {
-    return (await this.#local.has(sha256)) || this.#isShared(sha256);
+  async has(sha256: string, purpose?: ImagePurpose): Promise<boolean> {
+    return (await this.#local.has(sha256, purpose)) || this.#isShared(sha256);
   }
 
-  hasHere(sha256: string): Promise<boolean> {
-    return this.#local.has(sha256);
+  hasHere(sha256: string, purpose?: ImagePurpose): Promise<boolean> {
+    return this.#local.has(sha256, purpose);
   }
 
   keepHere(bytes: Uint8Array, fingerprint: Fingerprint, durability?: Durability): Promise<Kept> {

@@ -1,8 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import type { Intent } from '../model/intent.ts';
 import type { Policy } from '../model/policy.ts';
+import type { ReadResult } from '../model/results.ts';
 import type { Refusal } from '../model/verdict.ts';
-import { decodeText } from '../text/decode.ts';
+import { decodeText, encodeText } from '../text/decode.ts';
 import { isPlainAround, isSecretPath, masked, secretSpans, touchesSecret } from '../text/secrets.ts';
 import type { LookedFile } from './look.ts';
 import type { World } from './world.ts';
@@ -14,6 +15,21 @@ import type { World } from './world.ts';
 export function maskFor({ secrets }: Pick<Policy, 'secrets'>, path: string): (text: string) => string {
   if (secrets === 'show') return (text) => text;
   return (text) => masked(text, { secretFile: isSecretPath(path), isPart: true });
+}
+
+/**
+ * A part of the file at `path` with secrets masked, in the encoding of the file. Bytes that are not
+ * text stay as they are, because masking would damage them. Their encoding `binary` makes tools
+ * show the masked text instead of the bytes.
+ */
+export function maskedBytes(
+  policy: Pick<Policy, 'secrets'>,
+  path: string,
+  bytes: Uint8Array,
+): Required<Pick<ReadResult, 'bytes' | 'encoding'>> {
+  const decoded = decodeText(bytes);
+  const shown = decoded && encodeText(maskFor(policy, path)(decoded.text), decoded);
+  return shown === undefined ? { bytes, encoding: 'binary' } : { bytes: shown, encoding: 'utf-8' };
 }
 
 /**

@@ -1,6 +1,6 @@
 import { fingerprintIfStill, type LineStart, type Page, type PageRequest, readPage } from '../disk/page.ts';
 import type { Unreadable } from '../disk/read.ts';
-import { maskFor } from '../gate/masking.ts';
+import { maskedBytes, maskFor } from '../gate/masking.ts';
 import type { World } from '../gate/world.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Awaitable } from '../model/awaitable.ts';
@@ -293,15 +293,15 @@ async function shownPage(reading: OpenRead, page: Page): Promise<Shown> {
   const raw = options.raw === true;
   const plain = raw ? rawLines(bytes) : clampedLines(page, world.policy.maxLineChars);
   const lines = maskedPage(reading, bytes, plain);
+  const { relative } = located.place.path;
+  const sent =
+    raw && lines.redacted ? maskedBytes(world.policy, relative, bytes) : { bytes, encoding: 'utf-8' };
   const known = await confirmed(reading, page);
   const same = known !== undefined || (earlier?.stamp !== undefined && sameStamp(earlier.stamp, page.stamp));
   const totalLines = page.totalLines ?? (same ? earlier?.totalLines : undefined);
-  const shown: Coverage = linesCoverage([{ from: page.from, to }], totalLines ?? Number.POSITIVE_INFINITY);
-  const together = unionCoverage(
-    (same ? earlier?.coverage : undefined) ?? NOTHING,
-    shown,
-    totalLines ?? Number.POSITIVE_INFINITY,
-  );
+  const end = totalLines ?? Number.POSITIVE_INFINITY;
+  const shown: Coverage = linesCoverage([{ from: page.from, to }], end);
+  const together = unionCoverage((same ? earlier?.coverage : undefined) ?? NOTHING, shown, end);
   const isWhole = together.kind === 'whole';
   const fingerprint =
     known ??
@@ -311,12 +311,12 @@ async function shownPage(reading: OpenRead, page: Page): Promise<Shown> {
       get text() {
         return lines.text;
       },
-      ...(raw ? { bytes: lines.redacted ? Buffer.from(lines.text, 'utf8') : bytes } : {}),
+      ...(raw ? { bytes: sent.bytes } : {}),
       from: page.from,
       to,
       totalLines,
       sizeBytes: page.sizeBytes,
-      encoding: 'utf-8',
+      encoding: sent.encoding,
       clamped: lines.clamped,
     },
     sighting: {

@@ -204,3 +204,33 @@ it('the prompt of a turn is journalled without its tokens', async () => {
   expect(labels).toHaveLength(1);
   expect(labels.join()).not.toContain('ghp_');
 });
+
+describe('a raw read of a file over `hugeBytes`', () => {
+  const token = `ghp_${'abcdefghijklmnopqrstuvwxyz0123456789'}`;
+  const readRaw = async (content: Uint8Array) => {
+    await session.close();
+    session = await openSession({ roots: [root], home, store: 'memory:', policy: { hugeBytes: 1000 } });
+    writeFileSync(join(root, 'a.bin'), content);
+    const read = await session.read('a.bin', { raw: true, limit: Number.MAX_SAFE_INTEGER });
+    if (!read.ok) throw new Error(read.refusal.code);
+    return read;
+  };
+
+  it('returns the bytes of a binary file unchanged, as for a smaller file', async () => {
+    const noise = Buffer.from(Array.from({ length: 2048 }, (_, index) => index % 256));
+    const content = Buffer.concat([noise, Buffer.from(`\n${token}\n`), noise]);
+    const { bytes = [], text, encoding } = await readRaw(content);
+    expect(Buffer.from(bytes).equals(content)).toBe(true);
+    // Tools show the text of such a file, never its bytes.
+    expect([encoding, text.includes(token)]).toEqual(['binary', false]);
+  });
+
+  it.each(['utf8', 'latin1'] as const)(
+    'masks the secrets of a text and nothing else: %s',
+    async (encoding) => {
+      const text = `${'déjà vu, café, élève, été\n'.repeat(50)}key ${token}\n`;
+      const { bytes = [] } = await readRaw(Buffer.from(text, encoding));
+      expect(Buffer.from(bytes).toString(encoding)).toBe(text.replace(token, '[masked]'));
+    },
+  );
+});

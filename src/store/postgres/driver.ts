@@ -64,9 +64,9 @@ interface PgDriver {
 /** Type id of bigint columns. They are read as numbers, because our values stay far below 2^53. */
 const INT8 = 20;
 
-/** Loads `pg`, which only users of this store install. */
-export async function loadPostgres(): Promise<(options: Omit<PgOptions, 'types'>) => PgClient> {
-  const { Client, Query, types } = await installedDriver();
+/** Loads `pg`, which only users of this store install. Throws a Fault if the package is missing. */
+export async function loadPostgres(driver = 'pg'): Promise<(options: Omit<PgOptions, 'types'>) => PgClient> {
+  const { Client, Query, types } = await installedDriver(driver);
   class AskingClient extends Client {
     /**
      * Sends a query. Builds the query object itself: letting the client build it from a plain
@@ -88,17 +88,16 @@ export async function loadPostgres(): Promise<(options: Omit<PgOptions, 'types'>
   return (options) => new AskingClient({ ...options, types: parsers });
 }
 
-async function installedDriver(): Promise<PgDriver> {
-  // A literal name would fail: the package has no type declarations, and bundlers would try to
-  // resolve it.
-  const name: string = 'pg';
+const DRIVER_MISSING =
+  'a postgres: store needs the package pg: run "npm install pg" where lookfirst is installed, or start it with "npx -y -p lookfirst -p pg lookfirst ..."';
+
+// The name is a parameter, because a literal would fail: the package has no type declarations, and
+// bundlers would try to resolve it.
+async function installedDriver(name: string): Promise<PgDriver> {
   try {
     const loaded = (await import(name)) as { readonly default: PgDriver };
     return loaded.default;
   } catch (cause) {
-    throw new Fault('CONFIG_INVALID', 'a postgres: store needs the package pg: run "npm install pg"', {
-      cause,
-      reason: 'driver',
-    });
+    throw new Fault('CONFIG_INVALID', DRIVER_MISSING, { cause, reason: 'driver' });
   }
 }

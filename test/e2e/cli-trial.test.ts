@@ -44,6 +44,18 @@ describe('lookfirst init and remove', () => {
     expect(stdout).not.toContain('\u0007');
   });
 
+  it.each([
+    ['win32', ['claude-code', '--hooks'], /^warning: .*Windows.*lookfirst doctor.*\n$/],
+    ['win32', ['claude-code'], /^$/],
+    ['win32', ['claude-desktop', '--hooks'], /^cannot edit Claude Desktop.*\n$/],
+    ['linux', ['claude-code', '--hooks'], /^$/],
+  ] as const)('on %s, init %j warns only of hooks that were not tried', async (platform, args, warning) => {
+    const env = { LOOKFIRST_HOME: 'C:/state', USERPROFILE: 'C:/Users/u' };
+    const options = platform === 'win32' ? { platform, env } : { platform };
+    const ran = await lookfirst(scratch(), ['init', ...args, '--dry-run'], options);
+    expect(ran.stderr).toMatch(warning);
+  });
+
   it('show the change first, then make it, and restore the exact bytes on remove', async () => {
     const places = scratch();
     const file = join(places.root, '.mcp.json');

@@ -34,6 +34,8 @@ export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** The text on stdin; default: none. */
   readonly input?: string;
+  /** The platform that a command in this process is told; default: the real one. */
+  readonly platform?: NodeJS.Platform;
 }
 
 /** The text for users, without ids, elapsed time and column widths, which differ between runs. */
@@ -66,7 +68,7 @@ export async function lookfirst(
   const shared = {
     env: environment(places, options.env),
     cwd: options.cwd ?? places.root,
-    platform: process.platform,
+    platform: options.platform ?? process.platform,
     self: [process.execPath, PROGRAM[1] ?? ''] as const,
   };
   const folder = process.cwd();

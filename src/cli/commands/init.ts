@@ -148,8 +148,13 @@ async function configure(
   const hooks = { files: hookFiles(home), gate: addsHooks, only: flags.only === true, shell };
   const reports = configureClient(wantsSettings ? { ...request, hooks } : request);
   for (const report of reports) await print(cli, { report, request, json: flags.json });
-  return reports.every((report) => report.ok) ? EXIT.done : EXIT.refused;
+  if (!reports.every((report) => report.ok)) return EXIT.refused;
+  if (addsHooks && platform === 'win32') cli.terminal.tell(UNTRIED_ON_WINDOWS);
+  return EXIT.done;
 }
+
+const UNTRIED_ON_WINDOWS =
+  'warning: hooks run an sh script, which was not tried on Windows: check with "lookfirst doctor" that a blind write is denied';
 
 /**
  * Decides how changes by the client's shell are recorded. `layer`: the shell runs on a copy-on-write view of the

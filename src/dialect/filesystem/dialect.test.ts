@@ -234,6 +234,24 @@ describe('folders', () => {
     expect(matchingPaths(entries, pattern, excludes)).toEqual(paths);
   });
 
+  it.each([
+    ['list_directory', {}],
+    ['list_directory_with_sizes', {}],
+    ['directory_tree', {}],
+    ['search_files', { pattern: '**' }],
+    ['search_files', { pattern: '*.none' }],
+  ])('that %s %j shows only in part are marked as incomplete', (name, args) => {
+    const asked = call(name, { path: '.', ...args });
+    if (asked.kind !== 'list') throw new Error('not a list');
+    const whole = asked.render(listed, W);
+    expect(asked.render({ ...listed, cut: 7 }, W)).toBe(
+      `${whole}\n[incomplete: 7 or more entries are not shown; name a folder below]`,
+    );
+    expect(asked.render({ ...listed, cut: undefined }, W)).toBe(
+      `${whole}\n[incomplete: some folders could not be listed]`,
+    );
+  });
+
   it('are a tree of names, kinds and children', () => {
     expect(JSON.parse(jsonTree(entries, []))).toEqual([
       { name: 'b.txt', type: 'file' },

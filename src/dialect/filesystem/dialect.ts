@@ -14,12 +14,13 @@ import {
   officialListing,
   sizesText,
   TEXT_OUTPUT,
+  withCutNote,
 } from './shapes.ts';
 
 /**
- * Maximum number of entries in a listing; further ones are left out. The official filesystem server
- * has no limit. This limit keeps a root that was set by mistake, such as `/`, from filling the
- * memory.
+ * Maximum number of entries in a listing; a note says that further ones are left out. The official
+ * filesystem server has no limit. This limit keeps a root that was set by mistake, such as `/`, from
+ * filling the memory.
  */
 const MAX_ENTRIES = 1_000_000;
 const DEEP = { as: 'names', depth: Number.MAX_SAFE_INTEGER, limit: MAX_ENTRIES } as const;
@@ -37,7 +38,7 @@ const LISTING_TOOLS: readonly Tool[] = [
     call: ({ path }) => ({
       kind: 'list',
       operation: { path, as: 'names', limit: MAX_ENTRIES },
-      render: officialListing,
+      render: (result) => withCutNote(officialListing(result), result),
       foreword: forewordFor('scandir'),
     }),
   }),
@@ -62,7 +63,7 @@ const LISTING_TOOLS: readonly Tool[] = [
     call: ({ path, sortBy = 'name' }) => ({
       kind: 'list',
       operation: { path, as: 'entries', limit: MAX_ENTRIES },
-      render: (result) => sizesText(result, sortBy),
+      render: (result) => withCutNote(sizesText(result, sortBy), result),
       foreword: forewordFor('scandir'),
     }),
   }),
@@ -78,7 +79,7 @@ const LISTING_TOOLS: readonly Tool[] = [
       problemOf(excludePatterns) ?? {
         kind: 'list',
         operation: { path, ...DEEP },
-        render: ({ entries }) => jsonTree(entries, excludePatterns),
+        render: (result) => withCutNote(jsonTree(result.entries, excludePatterns), result),
         foreword: forewordFor('scandir'),
       },
   }),
@@ -97,12 +98,11 @@ const LISTING_TOOLS: readonly Tool[] = [
       problemOf([pattern, ...excludePatterns]) ?? {
         kind: 'list',
         operation: { path, ...DEEP, links: 'inside' },
-        render: ({ entries, absolute = path }) => {
-          const found = matchingPaths(entries, pattern, excludePatterns);
-          const folder = absolute.replace(/\/+$/, '');
-          return found.length === 0
-            ? 'No matches found'
-            : found.map((name) => `${folder}/${name}`).join('\n');
+        render: (result) => {
+          const found = matchingPaths(result.entries, pattern, excludePatterns);
+          const folder = (result.absolute ?? path).replace(/\/+$/, '');
+          const rows = found.map((name) => `${folder}/${name}`);
+          return withCutNote(rows.length === 0 ? 'No matches found' : rows.join('\n'), result);
         },
         foreword: forewordFor('scandir'),
       },

@@ -56,6 +56,19 @@ export function sizesText({ entries }: ListResult, sortBy: 'name' | 'size'): str
   ].join('\n');
 }
 
+/**
+ * Adds a note to a text about an incomplete listing. Without the note, the model would assume that
+ * nothing else is there.
+ */
+export function withCutNote(text: string, { cut }: Pick<ListResult, 'cut'>): string {
+  if (cut === 0) return text;
+  const why =
+    cut === undefined
+      ? 'some folders could not be listed'
+      : `${cut} or more entries are not shown; name a folder below`;
+  return `${text}\n[incomplete: ${why}]`;
+}
+
 export function infoText(info: InfoResult): string {
   return [
     `size: ${info.sizeBytes}`,

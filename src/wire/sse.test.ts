@@ -30,6 +30,22 @@ describe('EventParser', () => {
     expect(retries).toEqual([250]);
   });
 
+  it.each(['\n', '\r', '\r\n'].flatMap((end) => [1, 2, 3, 1000].map((size) => [end, size] as const)))(
+    'accepts lines that end in %j, in pieces of %i bytes',
+    (end, size) => {
+      const lines = ['\ufeffid: 1', 'data: {"a":', 'data: 1}', '', ': ping', '', 'data: 2', '', ''];
+      expect(parse(lines.join(end), size).events).toEqual([
+        { id: '1', type: '', data: '{"a": 1}' },
+        { id: '1', type: '', data: '2' },
+      ]);
+    },
+  );
+
+  it('accepts different line ends in one stream', () => {
+    const { events } = parse('data: 1\r\rdata: 2\n\rdata: 3\r\n\r\ndata: 4\r\n\n');
+    expect(events.map(({ data }) => data)).toEqual(['1', '2', '3', '4']);
+  });
+
   it('joins data of several lines into one line', () => {
     expect(parse('data: {"a":\ndata: 1}\n\n').events[0]?.data).toBe('{"a": 1}');
   });

@@ -5,6 +5,7 @@ import { LineScanner, NEWLINE } from './lines.ts';
 export const EVENT_STREAM = 'text/event-stream';
 
 const CARRIAGE_RETURN = 13;
+const LINE_END = Buffer.from([NEWLINE]);
 const BYTE_ORDER_MARK = Buffer.from('\ufeff');
 
 /** One server-sent event. */
@@ -27,7 +28,10 @@ interface EventSink {
   onTooLong(): void;
 }
 
-/** Parses an event stream in linear time, regardless of how it is chunked. */
+/**
+ * Parses an event stream in linear time, regardless of how it is chunked. Lines may end in CR, LF or
+ * CRLF.
+ */
 export class EventParser {
   readonly #sink: EventSink;
   readonly #lines: LineScanner;
@@ -39,22 +43,29 @@ export class EventParser {
   #isNamed = false;
   #isTooLong = false;
   #isFirst = true;
+  /** True if the last chunk ended in a carriage return. A newline after it does not end another line. */
+  #endsInReturn = false;
 
   constructor(sink: EventSink) {
     this.#sink = sink;
     this.#lines = new LineScanner({
       maxBytes: sink.maxBytes,
       chunks: 'kept',
-      onLine: (bytes, start, end) => {
-        const isWindows = end > start && bytes[end - 1] === CARRIAGE_RETURN;
-        this.#line(this.#withoutMark(bytes.subarray(start, isWindows ? end - 1 : end)));
-      },
+      onLine: (bytes, start, end) => this.#line(this.#withoutMark(bytes.subarray(start, end))),
       onTooLong: () => this.#drop(),
     });
   }
 
   push(chunk: Buffer): void {
-    this.#lines.scan(chunk);
+    if (chunk.length === 0) return;
+    let start = this.#endsInReturn && chunk[0] === NEWLINE ? 1 : 0;
+    this.#endsInReturn = chunk.at(-1) === CARRIAGE_RETURN;
+    for (let at = chunk.indexOf(CARRIAGE_RETURN); at !== -1; at = chunk.indexOf(CARRIAGE_RETURN, start)) {
+      this.#lines.scan(chunk.subarray(start, at));
+      this.#lines.scan(LINE_END);
+      start = chunk[at + 1] === NEWLINE ? at + 2 : at + 1;
+    }
+    this.#lines.scan(start === 0 ? chunk : chunk.subarray(start));
   }
 
   #line(line: Buffer): void {

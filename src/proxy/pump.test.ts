@@ -21,3 +21,24 @@ it('stops every wait for the handshake when the server answers it', () => {
   pump.fromUpstream(Buffer.from('{"jsonrpc":"2.0","id":1,"result":{}}'));
   expect(vi.getTimerCount()).toBe(0);
 });
+
+/** A pump with receipts, and the lines that it has sent. */
+function withReceipts() {
+  const session = { id: 's', readOnly: false } as ForeignSession;
+  const gate = gateFor({ session, root: '/', command: 'server', receipts: true }, () => {});
+  const [upstream, client]: [string[], string[]] = [[], []];
+  const ends = {
+    toUpstream: (line: Buffer) => void upstream.push(line.toString()),
+    toClient: (line: Buffer) => client.push(line.toString()) > 0,
+  };
+  return { pump: new Pump(ends, gate), upstream, client };
+}
+
+it('does not wait for an answer to a tools/list without an id', () => {
+  const { pump, upstream, client } = withReceipts();
+  const line = '{"jsonrpc":"2.0","method":"tools/list"}';
+  pump.fromClient(Buffer.from(line));
+  expect(upstream).toEqual([line]);
+  expect(client).toEqual([]);
+  expect(pump).toMatchObject({ listens: false, holds: false });
+});

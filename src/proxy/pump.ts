@@ -219,6 +219,8 @@ export class Pump {
    * reads. Called only if receipts are on.
    */
   #rewriteTools(message: JsonRecord): void {
+    const key = idKey(message['id']);
+    if (key === undefined) return;
     const { catalogue } = this.#options;
     const take = (received: Received): void => {
       const response = received.parse();
@@ -229,7 +231,7 @@ export class Pump {
         isRecord(result) ? Buffer.from(JSON.stringify({ ...response, result: tools })) : received.line,
       );
     };
-    this.#expect(idKey(message['id']) ?? '', { holds: true, take });
+    this.#expect(key, { holds: true, take });
   }
 
   /**

@@ -42,3 +42,10 @@ it('does not wait for an answer to a tools/list without an id', () => {
   expect(client).toEqual([]);
   expect(pump).toMatchObject({ listens: false, holds: false });
 });
+
+it('returns a tool list with an id that JavaScript cannot represent exactly', () => {
+  const { pump, client } = withReceipts();
+  pump.fromClient(Buffer.from('{"jsonrpc":"2.0","id":9007199254740993,"method":"tools/list"}'));
+  pump.fromUpstream(Buffer.from('{"jsonrpc":"2.0","id":9007199254740993,"result":{"tools":[]}}'));
+  expect(client).toEqual(['{"jsonrpc":"2.0","result":{"tools":[]},"id":9007199254740993}']);
+});

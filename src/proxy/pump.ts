@@ -12,6 +12,7 @@ import {
   PARSE_ERROR,
   paramsOf,
   parseLine,
+  rewrittenLine,
   rpcMeta,
 } from '../wire/rpc.ts';
 import { idOfRequest } from './call.ts';
@@ -228,7 +229,7 @@ export class Pump {
       catalogue.sawTools(result);
       const tools = isRecord(result) ? withReceiptTools(result, (tool) => catalogue.rulesOf(tool)) : result;
       this.#ends.toClient(
-        isRecord(result) ? Buffer.from(JSON.stringify({ ...response, result: tools })) : received.line,
+        isRecord(result) ? rewrittenLine(received.line, { ...response, result: tools }) : received.line,
       );
     };
     this.#expect(key, { holds: true, take });

@@ -1,7 +1,7 @@
 import type { Rule } from '../dialect/calls/table.ts';
 import type { ForeignIntent } from '../model/intent.ts';
 import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
-import { paramsOf } from '../wire/rpc.ts';
+import { paramsOf, rewrittenLine } from '../wire/rpc.ts';
 
 /**
  * The argument in which the agent repeats the revision from a receipt (the line that the proxy adds
@@ -61,7 +61,7 @@ export function withoutRevision(
     return { line, message };
   const { [REVISION_ARGUMENT]: _taken, ...rest } = args;
   const stripped = { ...message, params: { ...paramsOf(message), arguments: rest } };
-  return { line: Buffer.from(JSON.stringify(stripped)), message: stripped, revision };
+  return { line: rewrittenLine(line, stripped), message: stripped, revision };
 }
 
 /**

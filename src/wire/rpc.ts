@@ -142,6 +142,17 @@ export function idIn(line: Buffer): string | undefined {
   return idBetween(head, line.toString('latin1', Math.max(0, line.length - WINDOW)));
 }
 
+/**
+ * Serialises a message that was rewritten. `line` is the original: an id that JavaScript cannot
+ * represent exactly stays as it is written there.
+ */
+export function rewrittenLine(line: Buffer, message: JsonRecord): Buffer {
+  const { id, ...rest } = message;
+  const text = typeof id === 'number' && !Number.isSafeInteger(id) ? idIn(line) : undefined;
+  if (text === undefined) return Buffer.from(JSON.stringify(message));
+  return Buffer.from(`${JSON.stringify(rest).slice(0, -1)},"id":${text}}`);
+}
+
 /** Like `idIn`, for a message of which only the beginning and the end are available. */
 export function idBetween(head: string, tail: string): string | undefined {
   return HEAD.exec(head)?.[1] ?? TAIL.exec(tail)?.[1];

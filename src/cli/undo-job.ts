@@ -3,8 +3,7 @@ import type { Entry } from '../model/entry.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { changeOfPath } from '../records/entry-words.ts';
 import { Scope } from '../records/scope.ts';
-import type { UndoJob } from '../records/undo-jobs.ts';
-import { type TakenBack, takeBack } from '../records/undo-jobs.ts';
+import { couldMerge, type TakenBack, takeBack, type UndoJob } from '../records/undo-jobs.ts';
 import { countOf } from '../report/amounts.ts';
 import { harmless, jsonText, pathText, phrase } from '../report/bounded.ts';
 import { paintDiff } from '../report/human.ts';
@@ -56,12 +55,8 @@ export async function runUndoJob(
     return EXIT.done;
   };
   const refuse = async (refusal: Refusal): Promise<ExitCode> => {
-    // Recommend `--merge` only if it would succeed. The next steps `list` and `ask_human` show that
-    // the refusal concerns a folder, a link or another special case, which cannot be merged.
-    const isFile = refusal.next !== 'list' && refusal.next !== 'ask_human';
-    const mayMerge = refusal.code === 'STALE' && isFile && flags.merge !== true && flags.json !== true;
-    const merged = mayMerge && (await takeBack(sessions, { ...selection, merge: true, preview: true }));
-    return refuseUndo(cli, refusal, { json: flags.json, canMerge: merged !== false && merged.ok });
+    const canMerge = flags.json !== true && (await couldMerge(sessions, refusal, selection));
+    return refuseUndo(cli, refusal, { json: flags.json, canMerge });
   };
   try {
     const preview = await progress.during(

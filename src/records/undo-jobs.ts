@@ -6,7 +6,7 @@ import { Ledger } from '../ledger/ledger.ts';
 import { COMMAND_LINE, type Entry } from '../model/entry.ts';
 import { defined } from '../model/record.ts';
 import type { UndoResult } from '../model/results.ts';
-import type { Outcome } from '../model/verdict.ts';
+import type { Outcome, Refusal } from '../model/verdict.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { Store } from '../store/store.ts';
 import { EntryChoice, type EntryRequest } from './entry-choice.ts';
@@ -144,6 +144,19 @@ export function takeBack(
   who: string = COMMAND_LINE,
 ): Promise<Outcome<{ readonly taken: TakenBack }>> {
   return asPerson(sessions, who, (world, ledger) => undo(world, ledger, selection));
+}
+
+/**
+ * True if an undo that was refused would succeed as a merge. The next steps `list` and `ask_human`
+ * show that the refusal concerns a folder, a link or another special case, which cannot be merged.
+ */
+export async function couldMerge(
+  sessions: Pick<Sessions, 'world'>,
+  { code, next }: Refusal,
+  selection: UndoRequest,
+): Promise<boolean> {
+  if (code !== 'STALE' || next === 'list' || next === 'ask_human' || selection.merge === true) return false;
+  return (await takeBack(sessions, { ...selection, merge: true, preview: true })).ok;
 }
 
 /** Undoes one hunk of a change for the user. */

@@ -1,10 +1,17 @@
 import { ENTRY_KINDS, type EntryKind } from '../model/entry.ts';
-import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
+import { type Refusal, refused } from '../model/verdict.ts';
 import { stateSize } from '../records/clean-up.ts';
 import { Foreground } from '../records/records.ts';
 import { rewindJob } from '../records/rewind.ts';
 import { type TurnView, turnViews } from '../records/turns.ts';
-import { type TakenBack, takeBack, takeBackPart, type UndoJob, undoJobs } from '../records/undo-jobs.ts';
+import {
+  couldMerge,
+  type TakenBack,
+  takeBack,
+  takeBackPart,
+  type UndoJob,
+  undoJobs,
+} from '../records/undo-jobs.ts';
 import {
   entryView,
   numbers,
@@ -185,11 +192,8 @@ export class Api {
     if (job === undefined) return NOT_FOUND;
     const preview = body['preview'] === true;
     const merge = body['merge'] === true ? { merge: true } : {};
-    return this.#takeBack(job, (sessions) => {
-      const { who } = this.#options;
-      if (typeof hunk !== 'number') return takeBack(sessions, { ...job.selection, ...merge, preview }, who);
-      return takeBackPart(sessions, { change, key: job.selection.path ?? '', hunk, preview }, who);
-    });
+    if (typeof hunk !== 'number') return this.#takeBack(job.roots, { ...job.selection, ...merge, preview });
+    return this.#takeBack(job.roots, { change, key: job.selection.path ?? '', hunk, preview });
   }
 
   async #rewind(body: Body): Promise<ApiAnswer> {
@@ -202,21 +206,24 @@ export class Api {
     if (job === undefined) return ok({ ok: true, files: [], diffs: [] } satisfies UndoView);
     const preview = body['preview'] === true;
     const merge = body['merge'] === true ? { merge: true } : {};
-    return this.#takeBack(job, (sessions) =>
-      takeBack(sessions, { ...job.selection, ...merge, preview }, this.#options.who),
-    );
+    return this.#takeBack(job.roots, { ...job.selection, ...merge, preview });
   }
 
   /** Runs an undo or its preview. If it is refused, answers with status 409 and the reason. */
   async #takeBack(
-    { roots }: UndoJob,
-    act: (sessions: OpenWorkspace) => Promise<Outcome<{ readonly taken: TakenBack }>>,
+    roots: readonly string[],
+    request: UndoJob['selection'] | Parameters<typeof takeBackPart>[1],
   ): Promise<ApiAnswer> {
-    const sessions = await this.#options.openWorkspace(roots);
+    const { openWorkspace, who } = this.#options;
+    const sessions = await openWorkspace(roots);
+    const isPart = 'hunk' in request;
+    const take = () => (isPart ? takeBackPart(sessions, request, who) : takeBack(sessions, request, who));
     try {
-      const outcome = sessions.world.policy.readOnly ? refused(READ_ONLY) : await act(sessions);
+      const outcome = sessions.world.policy.readOnly ? refused(READ_ONLY) : await take();
       if (outcome.ok) return ok(takenView(this.#sources, outcome.taken));
-      return { status: 409, body: conflictView(this.#sources, outcome.refusal, roots[0] ?? '') };
+      const { refusal } = outcome;
+      const canMerge = !isPart && (await couldMerge(sessions, refusal, request));
+      return { status: 409, body: conflictView(this.#sources, refusal, { root: roots[0] ?? '', canMerge }) };
     } finally {
       await sessions.close();
     }
@@ -279,7 +286,11 @@ function takenView(sources: ViewSources, { result, root }: TakenBack): UndoView 
 }
 
 /** A refused undo: the reason and, if later changes of the file prevent the undo, their diff. */
-function conflictView(sources: ViewSources, refusal: Refusal, root: string): UndoView {
+function conflictView(
+  sources: ViewSources,
+  refusal: Refusal,
+  { root, canMerge }: { readonly root: string; readonly canMerge: boolean },
+): UndoView {
   const { code, path, detail } = refusal;
   const reason = detail?.reason ?? WHY[code];
   const isChanged = code === 'STALE' && detail?.diff !== undefined;
@@ -288,7 +299,7 @@ function conflictView(sources: ViewSources, refusal: Refusal, root: string): Und
     code,
     path,
     reason,
-    canMerge: code === 'STALE',
+    canMerge,
     diffs: isChanged ? [section(sources, { root, path, text: detail.diff ?? '' })] : [],
   };
 }

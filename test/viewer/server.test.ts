@@ -323,6 +323,15 @@ describe('the viewer undoes', () => {
     expect(t.text('a.txt')).toBe(text({ 9: 'nine' }));
   });
 
+  it('nothing if a later change is to the same line, and then offers no merge, which would fail too', async () => {
+    const t = await scene();
+    const v = await viewed(t);
+    await t.put('a.txt', text({ 3: 'drei', 15: 'FIFTEEN' }));
+    const refused = await v.post<UndoView>('undo', { change: t.change });
+    expect(refused).toMatchObject({ status: 409, body: { ok: false, code: 'STALE', canMerge: false } });
+    expect((await v.post('undo', { change: t.change, merge: true })).status).toBe(409);
+  });
+
   it('nothing if it is read-only, the change is unknown, or the request is malformed', async () => {
     const t = await scene();
     const readOnly = await viewed(t, { readOnly: 'several machines share this store' });

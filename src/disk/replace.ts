@@ -1,4 +1,4 @@
-import { closeSync, fchmodSync, fstatSync, lstatSync } from 'node:fs';
+import { closeSync, fchmodSync, lstatSync } from 'node:fs';
 import { errnoOf, isMissing } from '../model/fault.ts';
 import { at, type FileKind, type Place } from '../model/path.ts';
 import type { Notice } from '../model/results.ts';
@@ -21,15 +21,8 @@ import {
   retainBytes,
   retainOrDrop,
 } from './publication.ts';
-import {
-  isReadOnly,
-  modeOf,
-  type Opened,
-  openLooked,
-  openRegular,
-  readAllSync,
-  type Unreadable,
-} from './read.ts';
+import { isReadOnly, modeOf, type Opened, openLooked, openRegular, type Unreadable } from './read.ts';
+import { bytesOf, settledBytes } from './settled-bytes.ts';
 import {
   canBeStaged,
   discard,
@@ -63,11 +56,6 @@ export const NO_EXCHANGE: ReadonlySet<string> = new Set(['EINVAL', 'ENOSYS', 'EN
  * file that is still under the temporary name moves out of the workspace.
  */
 const MAX_SWAPS = 16;
-/**
- * A file of another process above this size gets its name back without a copy of its bytes. Reading
- * the bytes first would leave our file under the target's name for too long.
- */
-const COPY_BYTES = 64 << 20;
 
 interface Returned {
   /**
@@ -323,7 +311,7 @@ function returnStranger(context: DiskContext, native: NativeFiles, publication: 
   const stranger = openRegular({ ...place, name: temp.name });
   if ('problem' in stranger) return { how: swapOrMove(native, temp.path, at(place)), kept: [] };
   try {
-    const before = bytesOf(stranger.fd);
+    const before = settledBytes(stranger.fd);
     const how = swapOrMove(native, temp.path, at(place));
     const after = bytesOf(stranger.fd);
     if (before === undefined || after === undefined) return { how, kept: [] };
@@ -334,11 +322,6 @@ function returnStranger(context: DiskContext, native: NativeFiles, publication: 
   } finally {
     closeSync(stranger.fd);
   }
-}
-
-function bytesOf(fd: number): Buffer | undefined {
-  const { size } = fstatSync(fd);
-  return size > COPY_BYTES ? undefined : readAllSync(fd, size);
 }
 
 function swapOrMove(native: NativeFiles, from: string, to: string): Returned['how'] {

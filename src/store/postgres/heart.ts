@@ -256,8 +256,9 @@ begin
   perform set_config('synchronous_commit', 'off', true);
   for x in select f.slot, f.sharing from jsonb_to_recordset(w->'slots') as f(slot bigint, sharing text) order by f.slot loop
     perform pg_advisory_xact_lock(7710232, (x.slot % 2147483647)::int);
-    -- Its holder does not know a lease if the answer that granted it was lost, or if its release was. The holder's
-    -- local locks exclude a second request for the same slot.
+    -- Deletes leases that have run out, and those that this holder does not know: the answer that granted one, or the
+    -- request that released it, was lost. The holder's local locks allow only one request for a slot at a time, so
+    -- none of its own requests is being answered now.
     delete from leases where slot = x.slot and (until < clock_timestamp() or holder = w->>'holder'
       and (x.sharing = 'alone' or sharing = 'alone') and not w->'held' @> to_jsonb(fence));
     if exists (select 1 from leases l where l.slot = x.slot and (x.sharing = 'alone' or l.sharing = 'alone')) then

@@ -150,7 +150,7 @@ export async function migratePostgres(db: PostgresConnection): Promise<void> {
   const script = `do $migration$ declare at int := 0; had int; begin
     perform set_config('lock_timeout', '${LOCK_S}s', true);
     perform pg_advisory_xact_lock(${MIGRATION_LOCK});
-    -- Not with "if not exists", which demands the right to create schemas even if this one is there.
+    -- "create schema if not exists" would need the right to create schemas even if this one exists.
     if to_regnamespace('${s}') is null then create schema ${s}; end if;
     if to_regclass('${s}.meta') is not null then select version into at from ${s}.meta; end if;
     had := at;

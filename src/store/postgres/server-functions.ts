@@ -19,6 +19,8 @@ const CHAINS_LOCK = 7_710_234;
  */
 export function serverFunctions(s: string): string {
   return `
+-- Begins a hash chain. Its first hash covers the ends of up to 64 other chains, so that a check notices if one of
+-- those is missing later.
 create or replace function ${s}.lf_chain_start(this text, at_machine text) returns void language plpgsql as $f$
 declare ends text; start text;
 begin
@@ -30,6 +32,7 @@ begin
     values (this, at_machine, 0, start, 0, 0, 0, start, 0, ends, 0, 0) on conflict (chain) do nothing;
 end $f$;
 
+-- Fails unless the writer still holds all the leases that it names.
 create or replace function ${s}.lf_check_fences(w jsonb) returns void language plpgsql as $f$
 declare held int;
 begin
@@ -41,7 +44,8 @@ begin
   end if;
 end $f$;
 
--- Appends a list of entries to one chain. Returns its last number, negative if the record was appended before.
+-- Appends entries to a chain and returns the number of its last entry. Returns that number as a negative one if the
+-- entries are already there.
 create or replace function ${s}.lf_append(this text, w jsonb, list jsonb, acknowledged bigint) returns bigint language plpgsql as $f$
 declare
   head bigint; before bigint; last text; number bigint; seqs bigint[]; hashes text[]; known bigint;
@@ -55,7 +59,7 @@ begin
     perform lf_chain_start(this, w->>'machine');
     select n, hash, record into before, last, known from chains where chain = this for update;
   end if;
-  -- Sent again because its answer was lost.
+  -- The writer sent this record again, because the first answer was lost.
   if known >= this_record then return -before; end if;
   head := before;
   for i in 1 .. jsonb_array_length(list) loop
@@ -78,7 +82,8 @@ begin
   return head;
 end $f$;
 
--- A change was judged by what its process remembers: that is still so, and no announced change is in the way.
+-- The writer judged a change by what it remembers of the session. Fails if another process has written for the session
+-- since then, or if another announced change is not finished and concerns the same files.
 create or replace function ${s}.lf_check_basis(w jsonb) returns void language plpgsql as $f$
 declare b jsonb := w->'basis';
 begin
@@ -94,6 +99,8 @@ begin
   end if;
 end $f$;
 
+-- Writes one record: journal entries and everything that belongs to them, in one transaction. \`w\` has a field for each
+-- part. Returns the number of the last entry.
 create or replace function ${s}.lf_record(w jsonb, hashes text[] default null, bodies bytea[] default null) returns bigint language plpgsql
   security definer set search_path = ${s}, pg_temp set plan_cache_mode = force_generic_plan as $f$
 declare
@@ -112,7 +119,7 @@ begin
     end if;
     if w ? 'reads' and lf_append(this || '/reads', w, w->'reads', 0) < 0 then return 0; end if;
   end if;
-  -- Each condition costs as much as a small query: rare fields are tested together.
+  -- Each condition takes as long as a small query, so one condition tests all rare fields together.
   if w ?| array['withdraw', 'basis', 'fences', 'dropSession', 'forget'] then
     if w ? 'withdraw' then
       insert into pending (change, machine, roots, keys, announced, withdrawn_ms)
@@ -131,13 +138,14 @@ begin
     end if;
   end if;
   if w ? 'sightings' then
-    -- The writer has sorted them: two records that lock the same rows in different orders would block each other.
+    -- The writer has sorted the rows. Two records that lock the same rows in different orders would block each other.
     insert into sightings select x.s, x.k, x.v, here from jsonb_to_recordset(w->'sightings') as x(s text, k text, v text)
       on conflict (session, key) do update set seen = excluded.seen, machine = excluded.machine;
   end if;
   if w ? 'seenBy' then
     for i in 0 .. jsonb_array_length(w->'seenBy') - 1 loop
-      -- A loss also locks the row: another process that begins to write for the session waits, and then sees the loss.
+      -- If the session loses what it had seen of a file, the row is updated even if this process wrote it last. The
+      -- update locks the row, so another process that begins to write for the session waits and then sees the loss.
       update sessions set writer = this, version = nextval('versions')
         where id = w->'seenBy'->>i and (writer <> this or w ? 'loses');
     end loop;
@@ -184,7 +192,7 @@ $f$;
 create or replace function ${s}.lf_place(w jsonb) returns void language plpgsql
   security definer set search_path = ${s}, pg_temp as $f$
 begin
-  -- Every row of a shared workspace says so, because a machine may give its folder another name.
+  -- If one row says that the workspace is shared, all its rows say so: machines may have it in different folders.
   insert into places
     select w->>'machine', x.r, x.n, x.s or exists (select from places p where p.workspace = x.n and p.shared)
     from jsonb_to_recordset(w->'places') as x(r text, n text, s boolean) order by 2
@@ -198,8 +206,9 @@ create or replace function ${s}.lf_partitions(from_day bigint, days int) returns
   security definer set search_path = ${s}, pg_temp as $f$
 declare d bigint; name text; part text;
 begin
-  -- Most starts find all tables, and must not wait for a process that updates the schema. Not by to_regclass: the
-  -- server would remember that a table is missing until after the lock, when another process has made it.
+  -- At most starts all tables exist. Such a start must not wait for a process that updates the schema, so this look-up
+  -- takes no lock. It does not use to_regclass, because the server would remember the answer: after the lock below, a
+  -- table that another process has just made would still seem to be missing.
   perform from generate_series(from_day, from_day + days - 1) day, unnest(array['entries_', 'touches_']) part_name
     where not exists (select from pg_class where relnamespace = '${s}'::regnamespace and relname = part_name || day);
   if not found then return; end if;
@@ -209,17 +218,18 @@ begin
       name := part || '_' || d;
       continue when to_regclass('${s}.' || quote_ident(name)) is not null;
       begin
-        -- Attached, not created in place: that would lock everybody out of the journal for a moment.
+        -- "create table … partition of" would make all readers and writers of the journal wait. Attaching does not.
         execute format('create table %I (like %I including defaults)', name, part);
         execute format('alter table %I attach partition %I for values from (%s) to (%s)', part, name, d * ${DAY_MS}, (d + 1) * ${DAY_MS});
       exception when check_violation then
-        -- Entries of that day are in the table for all other days already, and stay there.
+        -- The default partition already has entries of that day. They stay there.
       end;
     end loop;
   end loop;
 end $f$;
 
--- Clean-ups lock chains in the order of their names, as writers do.
+-- Drops the tables of one day and returns how many entries were in them. Locks the chains in the order of their names, as
+-- writers do, so that neither blocks the other for ever.
 create or replace function ${s}.lf_drop_day(d bigint) returns bigint language plpgsql
   set search_path = ${s}, pg_temp as $f$
 declare gone bigint;
@@ -232,23 +242,24 @@ begin
       update chains c set checkpoint_n = last.n, checkpoint_hash = last.hash, checkpoint_seq = last.seq
       from last where c.chain = last.chain)
     select coalesce(sum(n - checkpoint_n), 0) from last', 'entries_' || d) into gone;
-  -- Writers wait while this waits for readers of the table.
+  -- While this waits for readers of the table, writers wait too. So it waits for 2 s at most.
   perform set_config('lock_timeout', '2s', true);
   execute format('drop table %I', 'entries_' || d);
   execute format('drop table if exists %I', 'touches_' || d);
   return gone;
 exception when lock_not_available then
-  -- Its entries are deleted row by row.
+  -- lf_prune then deletes the entries of that day row by row.
   return 0;
 end $f$;
 
+-- Deletes the oldest entries, up to the number \`through\`: whole days if possible, and at most \`step\` single entries.
 create or replace function ${s}.lf_prune(through bigint, today bigint, step int) returns bigint language plpgsql
   set search_path = ${s}, pg_temp as $f$
 declare d bigint; gone bigint := 0; newest bigint; cut bigint;
 begin
   perform pg_advisory_xact_lock(${CLEAN_UP_LOCK});
   delete from pending where withdrawn_ms < ${SERVER_CLOCK} - ${DAY_MS};
-  -- A process without a heartbeat counts as ended, with a row or without.
+  -- A process counts as ended if its heartbeat is old or has no row. So old rows need not be kept.
   delete from owners where until < clock_timestamp() - interval '1 day';
   delete from leases where until < clock_timestamp() - interval '1 day';
   for d in select substr(c.relname, 9)::bigint from pg_inherits i join pg_class c on c.oid = i.inhrelid
@@ -272,7 +283,8 @@ begin
   return gone + newest;
 end $f$;
 
--- Goes on after a chain, because one call deletes at most so many entries. \`last\` is null at the end.
+-- Deletes old entries about reads, at most \`step\` in one call. Begins after the chain \`after\`; the next call begins after
+-- \`last\`, which is null if nothing is left to delete.
 create or replace function ${s}.lf_prune_reads(before_ms bigint, step int, after text, out gone bigint, out last text) language plpgsql
   set search_path = ${s}, pg_temp as $f$
 declare c record; cut bigint; end_hash text; part bigint;
@@ -297,8 +309,9 @@ begin
   last := null;
 end $f$;
 
--- Removes ended chains without entries. A chain that another one names stays, because a check would miss it; a chain
--- without entries names none, because no hash covers its beginning any more. The newest numbers stay known.
+-- Removes ended chains that have no entries any more. Keeps a chain whose end is part of another chain's first hash,
+-- because a check would report it as missing. A chain without entries no longer counts for this, because all hashes that
+-- were made from its first one are gone. Also keeps the chains with the highest numbers, because readers need these.
 create or replace function ${s}.lf_drop_chains(idle_ms bigint) returns bigint language plpgsql
   set search_path = ${s}, pg_temp as $f$
 declare gone bigint;
@@ -315,6 +328,6 @@ begin
   return gone;
 end $f$;
 
--- PostgreSQL lets everybody call a new function, so a reader could write.
+-- PostgreSQL lets every user call a new function. Without this, a user who may only read could write.
 revoke execute on all functions in schema ${s} from public;`;
 }

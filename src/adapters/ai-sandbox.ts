@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Fault } from '../model/fault.ts';
 import type { FileKind } from '../model/path.ts';
-import type { RunResult } from '../model/results.ts';
+import type { ReadResult, RunResult } from '../model/results.ts';
 import type { Session } from '../model/session.ts';
 import type { Outcome, Refusal } from '../model/verdict.ts';
 import { explain } from '../report/explain.ts';
@@ -113,7 +113,8 @@ export function lookfirstSandbox(session: Session | (() => Session), inner?: San
     readTextFile: async (options) => {
       const read = await readLines(current(), options, options);
       if (read === null) return null;
-      return options.encoding === undefined
+      // Secrets are masked in the bytes of text files only.
+      return options.encoding === undefined || read.encoding === 'binary'
         ? read.text
         : new TextDecoder(options.encoding).decode(read.bytes);
     },
@@ -145,7 +146,7 @@ async function readLines(
   session: GatedSession,
   { path, abortSignal }: PathOptions,
   { startLine = 1, endLine = ALL_LINES }: { startLine?: number; endLine?: number },
-): Promise<{ readonly text: string; readonly bytes: Uint8Array } | null> {
+): Promise<Required<Pick<ReadResult, 'text' | 'bytes' | 'encoding'>> | null> {
   const page = startLine === 1 ? {} : { offset: startLine };
   const signal = abortSignal === undefined ? {} : { signal: abortSignal };
   const limit = endLine - startLine + 1;
@@ -156,7 +157,7 @@ async function readLines(
   // The interface cannot report a partial result, so throw.
   if (encoding !== 'binary' && to < Math.min(endLine, totalLines ?? endLine))
     throw new Fault('IO_FAILED', `${path} is too large to be read at once; give startLine and endLine`);
-  return { text: encoding === 'binary' ? new TextDecoder().decode(bytes) : text, bytes };
+  return { text, bytes, encoding };
 }
 
 async function write(

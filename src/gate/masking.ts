@@ -19,8 +19,8 @@ export function maskFor({ secrets }: Pick<Policy, 'secrets'>, path: string): (te
 
 /**
  * A part of the file at `path` with secrets masked, in the encoding of the file. Bytes that are not
- * text stay as they are, because masking would damage them. Their encoding `binary` makes tools
- * show the masked text instead of the bytes.
+ * text stay as they are, because masking would damage them; their encoding is `binary`. Returns
+ * `bytes` itself if nothing is masked.
  */
 export function maskedBytes(
   policy: Pick<Policy, 'secrets'>,
@@ -28,8 +28,10 @@ export function maskedBytes(
   bytes: Uint8Array,
 ): Required<Pick<ReadResult, 'bytes' | 'encoding'>> {
   const decoded = decodeText(bytes);
-  const shown = decoded && encodeText(maskFor(policy, path)(decoded.text), decoded);
-  return shown === undefined ? { bytes, encoding: 'binary' } : { bytes: shown, encoding: 'utf-8' };
+  if (decoded === undefined) return { bytes, encoding: 'binary' };
+  const { text, encoding } = decoded;
+  const shown = maskFor(policy, path)(text);
+  return { bytes: (shown === text ? undefined : encodeText(shown, decoded)) ?? bytes, encoding };
 }
 
 /**

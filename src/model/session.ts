@@ -270,7 +270,7 @@ export interface ReadOptions extends CallOptions {
   readonly credit?: boolean | undefined;
   /**
    * Always returns `bytes`, and cuts no lines. For a file that is not text, `bytes` is the whole
-   * file.
+   * file, and `text` is what can be shown of it, with secrets masked.
    */
   readonly raw?: boolean | undefined;
   readonly onProgress?: ((done: number, total: number | undefined) => void) | undefined;

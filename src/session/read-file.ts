@@ -1,6 +1,6 @@
 import { kindOf, readSnapshot, type Snapshot, type Unreadable } from '../disk/read.ts';
 import { rememberedSnapshot, trusted } from '../gate/look.ts';
-import { secretRefusal } from '../gate/masking.ts';
+import { maskFor, secretRefusal } from '../gate/masking.ts';
 import type { World } from '../gate/world.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { sawAll } from '../ledger/memory.ts';
@@ -331,16 +331,21 @@ function countOf(text: FileText, snapshot: Snapshot): number {
 function describe(reading: OpenRead, snapshot: Snapshot, media: string | undefined): Shown {
   const mimeType = media ?? 'application/octet-stream';
   const small = media !== undefined && snapshot.bytes.byteLength <= MAX_MEDIA_BYTES;
+  const raw = reading.options.raw === true;
+  const show = maskFor(reading.world.policy, reading.located.place.path.relative);
+  const text = lazily(() => (raw ? show(snapshot.bytes.toString('utf8')) : ''));
   return {
     result: {
-      text: '',
+      get text() {
+        return text();
+      },
       from: 0,
       to: 0,
       totalLines: undefined,
       sizeBytes: snapshot.fingerprint.size,
       encoding: 'binary',
       clamped: [],
-      ...(reading.options.raw === true ? { bytes: snapshot.bytes } : {}),
+      ...(raw ? { bytes: snapshot.bytes } : {}),
       media: { mimeType, ...(small ? { base64: snapshot.bytes.toString('base64') } : {}) },
     },
     sighting: sightingOf(reading, snapshot, {

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { fingerprintIfStill, type LineStart, type Page, type PageRequest, readPage } from '../disk/page.ts';
 import type { Unreadable } from '../disk/read.ts';
 import { maskedBytes, maskFor } from '../gate/masking.ts';
@@ -256,10 +257,8 @@ function deadlineOf({ world }: OpenRead): number {
 }
 
 function outOfTime({ path, world }: OpenRead): Refusal {
-  const detail = {
-    reason: `the requested lines could not be read within ${world.policy.maxReadMs} ms (maxReadMs)`,
-  };
-  return { code: 'UNVERIFIABLE', action: 'read', path, next: 'ask_human', detail };
+  const reason = `the requested lines could not be read within ${world.policy.maxReadMs} ms (maxReadMs)`;
+  return { code: 'UNVERIFIABLE', action: 'read', path, next: 'ask_human', detail: { reason } };
 }
 
 function watched({ watching }: OpenRead): Pick<PageRequest, 'signal' | 'onProgress'> {
@@ -293,9 +292,10 @@ async function shownPage(reading: OpenRead, page: Page): Promise<Shown> {
   const raw = options.raw === true;
   const plain = raw ? rawLines(bytes) : clampedLines(page, world.policy.maxLineChars);
   const lines = maskedPage(reading, bytes, plain);
-  const { relative } = located.place.path;
   const sent =
-    raw && lines.redacted ? maskedBytes(world.policy, relative, bytes) : { bytes, encoding: 'utf-8' };
+    raw && (lines.redacted || !isUtf8(bytes))
+      ? maskedBytes(world.policy, located.place.path.relative, bytes)
+      : { bytes, encoding: 'utf-8' };
   const known = await confirmed(reading, page);
   const same = known !== undefined || (earlier?.stamp !== undefined && sameStamp(earlier.stamp, page.stamp));
   const totalLines = page.totalLines ?? (same ? earlier?.totalLines : undefined);
@@ -329,7 +329,7 @@ async function shownPage(reading: OpenRead, page: Page): Promise<Shown> {
       flags: {
         ...NO_FLAGS,
         clamped: lines.clamped.length > 0,
-        redacted: lines.redacted,
+        redacted: lines.redacted || sent.bytes !== bytes,
         notText: hasNul(bytes),
       },
       how: 'read',

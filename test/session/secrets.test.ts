@@ -221,8 +221,7 @@ describe('a raw read of a file over `hugeBytes`', () => {
     const content = Buffer.concat([noise, Buffer.from(`\n${token}\n`), noise]);
     const { bytes = [], text, encoding } = await readRaw(content);
     expect(Buffer.from(bytes).equals(content)).toBe(true);
-    // Tools show the text of such a file, never its bytes.
-    expect([encoding, text.includes(token)]).toEqual(['binary', false]);
+    expect([encoding, text.includes(token), text.includes('[masked]')]).toEqual(['binary', false, true]);
   });
 
   it.each(['utf8', 'latin1'] as const)(
@@ -233,4 +232,17 @@ describe('a raw read of a file over `hugeBytes`', () => {
       expect(Buffer.from(bytes).toString(encoding)).toBe(text.replace(token, '[masked]'));
     },
   );
+
+  it.each([
+    ['utf8', 'utf-8'],
+    ['latin1', 'windows-1252'],
+    ['utf16le', 'utf-16le'],
+  ] as const)('names the encoding of its bytes: %s', async (encoding, name) => {
+    const text = 'déjà vu, café, élève, été\n'.repeat(50);
+    expect((await readRaw(Buffer.from(text, encoding))).encoding).toBe(name);
+    const secret = await readRaw(Buffer.from(`${text}key ${token}\n`, encoding));
+    expect(Buffer.from(secret.bytes ?? []).toString(encoding)).toBe(`${text}key [masked]\n`);
+    const overwrite = await session.write('a.bin', 'x');
+    expect(overwrite.ok).toBe(false);
+  });
 });

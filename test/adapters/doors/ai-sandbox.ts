@@ -69,6 +69,19 @@ export function sandboxSuite(): void {
       });
     });
 
+    it.each([100, 9_000_000])('masks secrets in the text of a binary file of %i bytes', async (size) => {
+      const { session, put } = await workspace();
+      const sandbox = lookfirstSandbox(session);
+      const token = `ghp_${'abcdefghijklmnopqrstuvwxyz0123456789'}`;
+      put('a.log', `${`\0\n${'x'.repeat(99)}\n`.repeat(Math.ceil(size / 102))}key ${token}\n`);
+      for (const encoding of [undefined, 'utf-8']) {
+        const text = await sandbox.readTextFile({ path: 'a.log', ...(encoding ? { encoding } : {}) });
+        expect(text?.slice(-200)).toMatch(/x\nkey \[masked\]\n$/);
+      }
+      const bytes = await sandbox.readBinaryFile({ path: 'a.log' });
+      expect(Buffer.from(bytes ?? []).includes(token)).toBe(true);
+    });
+
     it('reads and writes bytes, lines and streams whole', async () => {
       const { session, root, put } = await workspace();
       const sandbox = lookfirstSandbox(session);

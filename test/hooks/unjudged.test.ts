@@ -175,25 +175,45 @@ describe('a move between the workspace and another folder', () => {
     expect(readFileSync(join(places.root, 'a.txt'), 'utf8')).toBe('one\n');
   });
 
-  it('out of the workspace, beside a change of another file: both can be undone', async () => {
-    const [moved, other] = [join(places.root, 'a.txt'), join(places.root, 'b.txt')];
-    const destination = join(places.outside, 'o.txt');
-    writeFileSync(other, 'two\n');
-    await agent.read('b.txt', 'two\n');
-    const patch = [
-      '*** Begin Patch',
-      '*** Update File: b.txt\n@@\n-two\n+three',
-      `*** Update File: a.txt\n*** Move to: ${destination}`,
-      '*** End Patch\n',
-    ].join('\n');
-    const answer = await agent.change('patch', { patch }, () => {
-      writeFileSync(other, 'three\n');
-      renameSync(moved, destination);
+  describe('beside a change of another file', () => {
+    let moved: string;
+    let other: string;
+    let patch: string;
+    let make: () => void;
+
+    beforeEach(async () => {
+      moved = join(places.root, 'a.txt');
+      other = join(places.root, 'b.txt');
+      const destination = join(places.outside, 'o.txt');
+      writeFileSync(other, 'two\n');
+      await agent.read('b.txt', 'two\n');
+      patch = [
+        '*** Begin Patch',
+        '*** Update File: b.txt\n@@\n-two\n+three',
+        `*** Update File: a.txt\n*** Move to: ${destination}`,
+        '*** End Patch\n',
+      ].join('\n');
+      make = () => {
+        writeFileSync(other, 'three\n');
+        renameSync(moved, destination);
+      };
     });
-    expect(answer.verdict).toBe('pass');
-    await lookfirst(places, ['undo']);
-    await lookfirst(places, ['undo']);
-    expect([readFileSync(moved, 'utf8'), readFileSync(other, 'utf8')]).toEqual(['one\n', 'two\n']);
+
+    it('can be undone with it', async () => {
+      expect((await agent.change('patch', { patch }, make)).verdict).toBe('pass');
+      await lookfirst(places, ['undo']);
+      await lookfirst(places, ['undo']);
+      expect([readFileSync(moved, 'utf8'), readFileSync(other, 'utf8')]).toEqual(['one\n', 'two\n']);
+    });
+
+    it('is recorded once, without notices, if each event comes twice', async () => {
+      const call = { action: 'patch', input: { patch }, call: 'c1' };
+      for (const _ of [1, 2]) await agent.send({ event: 'before', ...call });
+      make();
+      for (const _ of [1, 2])
+        expect(await agent.send({ event: 'after', ...call })).not.toHaveProperty('context');
+      expect(objects(await lookfirst(places, ['log', '--kind', 'change', '--json']))).toHaveLength(2);
+    });
   });
 });
 

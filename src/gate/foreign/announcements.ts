@@ -126,6 +126,7 @@ export class Announcements {
 
   /** Stores refused changes as pending: under `mode: observe` they are made all the same. */
   async announceObserved(intents: readonly ForeignIntent[], call: string | undefined): Promise<void> {
+    if (call !== undefined && (await this.#announcedAs(call)) !== undefined) return;
     const { world } = this.#scene;
     const pending = await pendingObserved(this.#scene, { intents, call });
     if (pending === undefined) return;

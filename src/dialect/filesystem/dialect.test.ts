@@ -237,7 +237,6 @@ describe('folders', () => {
   it.each([
     ['list_directory', {}],
     ['list_directory_with_sizes', {}],
-    ['directory_tree', {}],
     ['search_files', { pattern: '**' }],
     ['search_files', { pattern: '*.none' }],
   ])('that %s %j shows only in part are marked as incomplete', (name, args) => {
@@ -245,7 +244,7 @@ describe('folders', () => {
     if (asked.kind !== 'list') throw new Error('not a list');
     const whole = asked.render(listed, W);
     expect(asked.render({ ...listed, cut: 7 }, W)).toBe(
-      `${whole}\n[incomplete: 7 or more entries are not shown; name a folder below]`,
+      `${whole}\n[incomplete: 7 or more entries are not shown]`,
     );
     expect(asked.render({ ...listed, cut: undefined }, W)).toBe(
       `${whole}\n[incomplete: some folders could not be listed]`,
@@ -253,7 +252,7 @@ describe('folders', () => {
   });
 
   it('are a tree of names, kinds and children', () => {
-    expect(JSON.parse(jsonTree(entries, []))).toEqual([
+    expect(JSON.parse(jsonTree({ entries, cut: 0 }, []))).toEqual([
       { name: 'b.txt', type: 'file' },
       {
         name: 'dir',
@@ -265,11 +264,15 @@ describe('folders', () => {
       },
       { name: 'l', type: 'file' },
     ]);
-    expect(JSON.parse(jsonTree(entries, ['sub', '*.txt']))).toEqual([
+    expect(JSON.parse(jsonTree({ entries, cut: 0 }, ['sub', '*.txt']))).toEqual([
       { name: 'dir', type: 'directory', children: [{ name: '.x.txt', type: 'file' }] },
       { name: 'l', type: 'file' },
     ]);
-    expect(jsonTree(entries, [])).toMatch(/^\[\n {2}\{/);
+    expect(jsonTree({ entries, cut: 0 }, [])).toMatch(/^\[\n {2}\{/);
+    expect(JSON.parse(jsonTree({ entries, cut: undefined }, [])).at(-1)).toEqual({
+      name: '[incomplete: some folders could not be listed]',
+      type: 'note',
+    });
   });
 });
 

@@ -1,5 +1,5 @@
 import type { Edit } from '../../model/intent.ts';
-import type { ListedEntry, Notice } from '../../model/results.ts';
+import type { ListedEntry, ListResult, Notice } from '../../model/results.ts';
 import { objectOf } from '../../model/shape.ts';
 import { noticeTexts } from '../../report/describe-notice.ts';
 import { globMatcher, globProblem, type PathMatch } from '../../text/glob/glob.ts';
@@ -7,6 +7,7 @@ import type { RenderContext } from '../render.ts';
 import { ADDS, DESTROYS, type Dialect, type Problem, READS, type Tool, tool } from '../tool.ts';
 import { READING_TOOLS } from './reading-tools.ts';
 import {
+  cutNote,
   diffText,
   forewordFor,
   infoText,
@@ -79,7 +80,7 @@ const LISTING_TOOLS: readonly Tool[] = [
       problemOf(excludePatterns) ?? {
         kind: 'list',
         operation: { path, ...DEEP },
-        render: (result) => withCutNote(jsonTree(result.entries, excludePatterns), result),
+        render: (result) => jsonTree(result, excludePatterns),
         foreword: forewordFor('scandir'),
       },
   }),
@@ -138,7 +139,7 @@ const LISTING_TOOLS: readonly Tool[] = [
 
 interface TreeEntry {
   readonly name: string;
-  readonly type: 'file' | 'directory';
+  readonly type: 'file' | 'directory' | 'note';
   readonly children?: TreeEntry[];
 }
 
@@ -165,9 +166,13 @@ export function matchingPaths(
 
 /**
  * A folder as a JSON tree, as in the official filesystem server. An exclude pattern without `*`
- * excludes the entries of that name at every depth.
+ * excludes the entries of that name at every depth. A note about an incomplete listing is an entry
+ * of the tree, so that the text stays JSON.
  */
-export function jsonTree(entries: readonly ListedEntry[], excludePatterns: readonly string[]): string {
+export function jsonTree(
+  result: Pick<ListResult, 'entries' | 'cut'>,
+  excludePatterns: readonly string[],
+): string {
   const excluded = anyOf(
     excludePatterns.map((glob) =>
       glob.includes('*') ? globMatcher(glob) : anyOf([glob, `**/${glob}`, `**/${glob}/**`].map(globMatcher)),
@@ -175,7 +180,7 @@ export function jsonTree(entries: readonly ListedEntry[], excludePatterns: reado
   );
   const top: TreeEntry[] = [];
   const folders = new Map<string, TreeEntry[]>([['', top]]);
-  for (const { path, kind } of pruned(entries, excluded)) {
+  for (const { path, kind } of pruned(result.entries, excluded)) {
     const slash = path.lastIndexOf('/');
     const name = path.slice(slash + 1);
     const siblings = folders.get(path.slice(0, Math.max(slash, 0)));
@@ -186,6 +191,8 @@ export function jsonTree(entries: readonly ListedEntry[], excludePatterns: reado
       siblings?.push({ name, type: 'directory', children });
     }
   }
+  const note = cutNote(result);
+  if (note !== undefined) top.push({ name: note, type: 'note' });
   return JSON.stringify(top, null, 2);
 }
 

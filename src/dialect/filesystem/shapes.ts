@@ -57,16 +57,18 @@ export function sizesText({ entries }: ListResult, sortBy: 'name' | 'size'): str
 }
 
 /**
- * Adds a note to a text about an incomplete listing. Without the note, the model would assume that
- * nothing else is there.
+ * A note about an incomplete listing; undefined if the listing is complete. Without the note, the
+ * model would assume that nothing else is there.
  */
-export function withCutNote(text: string, { cut }: Pick<ListResult, 'cut'>): string {
-  if (cut === 0) return text;
-  const why =
-    cut === undefined
-      ? 'some folders could not be listed'
-      : `${cut} or more entries are not shown; name a folder below`;
-  return `${text}\n[incomplete: ${why}]`;
+export function cutNote({ cut }: Pick<ListResult, 'cut'>): string | undefined {
+  if (cut === 0) return undefined;
+  const why = cut === undefined ? 'some folders could not be listed' : `${cut} or more entries are not shown`;
+  return `[incomplete: ${why}]`;
+}
+
+export function withCutNote(text: string, result: Pick<ListResult, 'cut'>): string {
+  const note = cutNote(result);
+  return note === undefined ? text : `${text}\n${note}`;
 }
 
 export function infoText(info: InfoResult): string {

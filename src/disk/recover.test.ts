@@ -120,6 +120,17 @@ describe('recover', () => {
     expect(logs(disk)).toEqual(left);
   });
 
+  it('remembers a file that lost its name, even if its folder is missing for long', () => {
+    const disk = bench([]);
+    const dir = join(disk.outside, 'unmounted');
+    killed(disk, 'dead', (log) => {
+      log.claiming(dir, { claim: log.tempName(dir), name: 'a.txt', durability: 'none' });
+    });
+    utimesSync(join(disk.home, 'writers/dead.log'), 1, 1);
+    again(disk);
+    expect(logs(disk)).toEqual(['dead.log']);
+  });
+
   it('drops folders that no longer exist', () => {
     const disk = bench([]);
     killed(disk, 'dead', (log) => log.tempName(join(disk.root, 'gone/deep')));

@@ -83,13 +83,17 @@ interface Litter {
 }
 
 /**
- * The age of a log from which on its missing folders count as deleted. A folder that is missing for
- * a shorter time may be on a disk that is not mounted now.
+ * The age of a log from which on its missing folders count as deleted. Before that, they may be on a
+ * disk that is not mounted now.
  */
 const FORGOTTEN_MS = 30 * 24 * 3_600_000;
 
-/** True for a folder of another workspace that no longer exists, so that no start would clean it up. */
-function isForgotten({ dir, log }: Litter): boolean {
+/**
+ * True for a folder of another workspace that no longer exists, so that no start would clean it up.
+ * False if a file in it may have lost its name: if the folder exists again, the file gets it back.
+ */
+function isForgotten({ dir, log, lines }: Litter): boolean {
+  if (lines.some((line) => 'claim' in line)) return false;
   const isDeleted = unlessErrno(() => {
     const isOld = Date.now() - lstatSync(log).mtimeMs > FORGOTTEN_MS;
     return isOld && lstatSync(dir, { throwIfNoEntry: false }) === undefined;

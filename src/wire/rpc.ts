@@ -144,7 +144,7 @@ export function idIn(line: Buffer): string | undefined {
 
 /**
  * Serialises a message that was rewritten. `line` is the original: an id that JavaScript cannot
- * represent exactly stays as it is written there.
+ * represent exactly stays as it is written there, if `idIn` finds it.
  */
 export function rewrittenLine(line: Buffer, message: JsonRecord): Buffer {
   const { id, ...rest } = message;

@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { lookfirst } from '../support/command-line.ts';
 import { Hooked } from '../support/hooked.ts';
 import { REPLAYED, type Replayed, ReplayedClient, type Replied } from '../support/replayed-client.ts';
 import { scratch } from '../support/tree.ts';
@@ -55,6 +56,35 @@ it('a read that counts from the end and has a limit does not make the file look 
   await agent.send({ event: 'after', ...read, output: lines.slice(20, 25).join('') });
   const write = { action: 'write', input: { path: 'a.txt', content: 'new\n' }, call: 'w' };
   expect(await agent.send({ event: 'before', ...write })).toEqual({ verdict: 'pass' });
+});
+
+describe('a command that writes a file that is not text', () => {
+  const png = Buffer.from('\x89PNG\r\n\x1a\n\0\0\0\rIHDR', 'latin1');
+  let agent: Hooked;
+
+  beforeEach(() => {
+    const places = scratch();
+    agent = new Hooked(places);
+    for (const name of ['p.png', 'q.png']) writeFileSync(join(places.root, name), png);
+  });
+
+  it.each(['cp q.png p.png', 'cat q.png > p.png', 'mv q.png p.png', 'echo x > p.png'])(
+    '%s: passes after a read of the file, and is refused before it',
+    async (command) => {
+      expect((await agent.shell(command)).reason).toContain('[NOT_READ]');
+      await agent.read('p.png', png.toString('utf8'));
+      expect((await agent.shell(command)).verdict).toBe('pass');
+    },
+  );
+
+  it('cp: passes if the user allows the change', async () => {
+    await lookfirst(agent.places, ['allow', 'p.png', '--once']);
+    expect((await agent.shell('cp q.png p.png')).verdict).toBe('pass');
+  });
+
+  it.each(['cat q.png >> p.png', 'echo x | tee -a p.png'])('%s: passes, as for text', async (command) => {
+    expect((await agent.shell(command)).verdict).toBe('pass');
+  });
 });
 
 async function play(

@@ -39,6 +39,7 @@ const SETTLED_LATER: ReadonlySet<RefusalCode> = new Set([
   'PARTIALLY_READ',
   'READ_EXPIRED',
   'DELETED',
+  'NOT_TEXT',
 ]);
 /**
  * Maximum number of tries to announce a change. Links and folders may change before they are
@@ -150,7 +151,8 @@ export class Announcements {
   /**
    * Judges whether a shell command may write this file. `edit`: the session must have seen some of
    * the file; the command's result is checked later. `replace`: the session must have seen all of
-   * the file, or written its present content.
+   * the file, or written its present content. For a file that is not text it is enough that the
+   * session could delete it, because a command can write such a file.
    */
   async vetCommandWrite(intent: ForeignIntent, how: 'edit' | 'replace'): Promise<Outcome<object>> {
     const judged = await judgeAll(this.#scene, [intent]);
@@ -163,6 +165,8 @@ export class Announcements {
     if (how === 'edit' && SETTLED_LATER.has(denied.refusal.code)) return { ok: true };
     const path = intent.kind === 'move' ? intent.destination : intent.path;
     if (how === 'replace' && (await isOwnWork(this.#scene, path))) return { ok: true };
+    if (denied.refusal.code === 'NOT_TEXT' && (await judgeAll(this.#scene, [{ kind: 'delete', path }])).ok)
+      return { ok: true };
     return this.#refuse(judged.denied, { hold: 'none' });
   }
 

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { DialectName } from '../../src/dialect/tool.ts';
 import { HookDoor } from '../../src/hooks/hook-door.ts';
-import { GENERIC } from '../../src/hooks/hosts/hook-hosts.ts';
+import { GENERIC } from '../../src/hooks/hosts/generic.ts';
 import type { Policy, PresetName } from '../../src/model/policy.ts';
 import type { Outcome } from '../../src/model/verdict.ts';
 import { noticeTexts } from '../../src/report/describe-notice.ts';

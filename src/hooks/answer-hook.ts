@@ -44,7 +44,8 @@ export async function answerHook(call: HookCall, respond: Respond): Promise<Hook
   const eventName = eventNameOf(payload);
   const event = host.understand(payload);
   if (eventName === '') return failed(call, 'the event has no name');
-  if (event.kind === 'malformed') return failed(call, event.reason, eventName);
+  if (event.kind === 'malformed')
+    return failed(call, event.reason, event.isUnknownEvent ? undefined : eventName);
   try {
     const reply = bounded(await respond(host, event));
     return host.answer(reply, { eventName, kind: event.kind });
@@ -66,8 +67,9 @@ function ignored(reason: string): HookAnswer {
  */
 function asDeclared({ host, declaredEvent }: HookCall, payload: JsonRecord): JsonRecord {
   if (declaredEvent === undefined) return payload;
-  const isIgnored = BEFORE_EVENTS.has(declaredEvent) && host.understand(payload).kind === 'other';
-  if (eventNameOf(payload) !== '' && !isIgnored) return payload;
+  const event = host.understand(payload);
+  const isUnknown = event.kind === 'other' || (event.kind === 'malformed' && event.isUnknownEvent);
+  if (eventNameOf(payload) !== '' && !(BEFORE_EVENTS.has(declaredEvent) && isUnknown)) return payload;
   return { ...payload, ...Object.fromEntries(NAME_FIELDS.map((field) => [field, declaredEvent])) };
 }
 

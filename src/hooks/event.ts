@@ -74,6 +74,8 @@ export const SILENT: HookAnswer = { stdout: '', stderr: '', exitCode: 0 };
 export interface Malformed {
   readonly kind: 'malformed';
   readonly reason: string;
+  /** Set if the event's name is unknown. The event may precede a change, so it is denied. */
+  readonly isUnknownEvent?: true;
 }
 
 /** One agent program: the form of its events, and the answers that it obeys. */

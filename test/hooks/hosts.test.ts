@@ -141,6 +141,30 @@ describe('input that is not an event', () => {
     expect(answer.stderr).toContain('unchecked');
   });
 
+  it.each([
+    [{ event: 'befor' }, 'unknown event "befor"; known are before, after,'],
+    [{ event: 'PreToolUse' }, 'unknown event "PreToolUse"; known are before,'],
+    [{ event: 'before', action: 'Write', input: {} }, 'unknown action "Write"; known are read, write,'],
+    [
+      { event: 'before', action: 'overwrite', input: { path: 'a', content: '' } },
+      'unknown action "overwrite"',
+    ],
+    [
+      { event: 'before', action: 'write', input: {}, cwd: 'repo' },
+      'cwd must be an absolute path, not "repo"',
+    ],
+  ])('a generic event with a wrong word is denied: %j', async (event, reason) => {
+    const text = JSON.stringify({ session: 's', ...event });
+    const answer = await answerHook({ host: HOOK_HOSTS.generic, text, onFailure: 'deny' }, pass);
+    expect([answer.exitCode, answer.stderr]).toEqual([2, expect.stringContaining(reason)]);
+  });
+
+  it.each(['web_search', 'mcp__files__write_file'])('a generic call of %s passes', async (action) => {
+    const text = JSON.stringify({ session: 's', event: 'before', action, input: { query: 'x' } });
+    const answer = await answerHook({ host: HOOK_HOSTS.generic, text, onFailure: 'deny' }, pass);
+    expect(answer.exitCode).toBe(0);
+  });
+
   it('a before-event without a tool name is denied', async () => {
     const text = JSON.stringify({ session_id: 's', hook_event_name: 'PreToolUse' });
     expect(await answerHook({ host, text, onFailure: 'deny' }, pass)).toMatchObject({ exitCode: 2 });

@@ -1,4 +1,6 @@
-import type { JsonRecord } from '../../model/record.ts';
+import { isAbsolute } from 'node:path';
+import { HOSTS } from '../../dialect/calls/hosts/hosts.ts';
+import { isRecord, type JsonRecord } from '../../model/record.ts';
 import { type HookAnswer, type HookEvent, type Host, type Malformed, SILENT } from '../event.ts';
 import { optionalText, payloadText, workspaceRoots } from './payload.ts';
 
@@ -18,10 +20,14 @@ export const GENERIC: Host = {
 };
 
 const PLAIN = ['compacted', 'agent-start', 'agent-stop', 'turn-end', 'end'] as const;
+const EVENTS = ['before', 'after', 'failed', 'prompt', 'start', ...PLAIN];
+const ACTIONS = Object.keys(HOSTS.find(({ id }) => id === 'generic')?.tools ?? {});
+/** The arguments of actions. A call with one of them concerns files. */
+const ARGUMENTS = ['path', 'content', 'old_string', 'source', 'destination', 'patch', 'command'];
 
 function understand(payload: JsonRecord): HookEvent | Malformed {
   const id = payloadText(payload['session']);
-  if (id === undefined) return { kind: 'malformed', reason: 'the event has no session' };
+  if (id === undefined) return malformed('the event has no session');
   const agent = payloadText(payload['agent']);
   const context = {
     session: agent === undefined ? id : `${id}/${agent}`,
@@ -30,25 +36,55 @@ function understand(payload: JsonRecord): HookEvent | Malformed {
     ...optionalText('transcript', payload['transcript']),
     ...workspaceRoots(payload['roots']),
   };
+  if (context.cwd !== undefined && !isAbsolute(context.cwd))
+    return malformed(`cwd must be an absolute path, not "${context.cwd}"`);
   const event = payloadText(payload['event']);
   const plain = PLAIN.find((kind) => kind === event);
   if (plain !== undefined) return { ...context, kind: plain };
   switch (event) {
     case 'before':
     case 'after':
-    case 'failed': {
-      const tool = payloadText(payload['action']);
-      if (tool === undefined) return { kind: 'malformed', reason: 'the event has no action' };
-      const call = { tool, input: payload['input'], ...optionalText('call', payload['call']) };
-      if (event === 'before') return { ...context, ...call, kind: 'before' };
-      if (event === 'after') return { ...context, ...call, kind: 'after', response: payload['output'] };
-      return { ...context, ...call, kind: 'failed', error: payloadText(payload['error']) ?? '' };
-    }
+    case 'failed':
+      return toolEvent(payload, context, event);
     case 'prompt':
       return { ...context, kind: 'prompt', prompt: payloadText(payload['prompt']) ?? '' };
     case 'start':
       return { ...context, kind: 'start', source: payload['resumed'] === true ? 'resumed' : 'new' };
-    default:
+    case undefined:
       return { ...context, kind: 'other' };
+    default:
+      return { ...malformed(unknownWord('event', event, EVENTS)), isUnknownEvent: true };
   }
+}
+
+function toolEvent(
+  payload: JsonRecord,
+  context: Pick<HookEvent, 'session'>,
+  kind: 'before' | 'after' | 'failed',
+): HookEvent | Malformed {
+  const tool = payloadText(payload['action']);
+  if (tool === undefined) return malformed('the event has no action');
+  if (isMistaken(tool, payload['input'])) return malformed(unknownWord('action', tool, ACTIONS));
+  const call = { ...context, tool, input: payload['input'], ...optionalText('call', payload['call']) };
+  if (kind === 'before') return { ...call, kind };
+  if (kind === 'after') return { ...call, kind, response: payload['output'] };
+  return { ...call, kind, error: payloadText(payload['error']) ?? '' };
+}
+
+function malformed(reason: string): Malformed {
+  return { kind: 'malformed', reason };
+}
+
+/**
+ * True if an action is unknown but concerns files: its arguments say so, or its name is a known one
+ * in capitals. Other tools, for example of MCP servers, need no check.
+ */
+function isMistaken(action: string, input: unknown): boolean {
+  if (ACTIONS.includes(action) || action.startsWith('mcp__')) return false;
+  const concernsFiles = isRecord(input) && ARGUMENTS.some((name) => Object.hasOwn(input, name));
+  return concernsFiles || ACTIONS.includes(action.toLowerCase());
+}
+
+function unknownWord(what: string, word: string, known: readonly string[]): string {
+  return `unknown ${what} "${word}"; known are ${known.join(', ')}`;
 }

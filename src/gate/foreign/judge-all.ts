@@ -107,6 +107,7 @@ export async function judgeAll(
     bypassed,
     notices: [
       ...bypassed.flatMap(({ notices }) => notices),
+      ...allowed.flatMap(({ unseen = [] }) => unseen),
       ...warned.flatMap(({ notices }) => notices),
       ...elsewhere.map(({ notice }) => notice),
     ],
@@ -132,6 +133,7 @@ interface Allowed {
   readonly effects: readonly Effect[];
   readonly writes: readonly ExpectedWrite[];
   readonly bypassed?: Bypassed;
+  readonly unseen?: readonly Notice[];
   /** Set if the file has changed since it was seen but the policy still allows the change. */
   readonly warned?: { readonly key: string; readonly notices: readonly Notice[] };
 }
@@ -154,7 +156,7 @@ async function judgeFile({ world, ledger }: ShownScene, intent: FileIntent): Pro
   const { step } = prepared;
   step.close();
   const write = expectedWrite(intent, step);
-  const by = { ...bypassedBy(step), ...warnedBy(step) };
+  const by = { ...bypassedBy(step), ...warnedBy(step), unseen: unseenBy(step) };
   const effects = step.effects.map((effect) =>
     effect.key === write?.key ? { ...effect, after: expectedSide(effect.after, write) } : effect,
   );
@@ -208,6 +210,13 @@ function bypassedBy({ action, path, notices = [] }: Step): { readonly bypassed?:
 function warnedBy({ path, notices = [] }: Step): Pick<Allowed, 'warned'> {
   const warnings = notices.filter(({ kind }) => kind === 'stale-warning');
   return warnings.length === 0 ? {} : { warned: { key: path.key, notices: warnings } };
+}
+
+/** Notices that the change concerns something that the session has not seen. */
+function unseenBy({ notices = [] }: Step): readonly Notice[] {
+  return notices.filter(
+    ({ kind }) => kind === 'unseen-lines' || kind === 'unseen-append' || kind === 'recreated',
+  );
 }
 
 /**

@@ -3,7 +3,7 @@ import { inspect, linkTarget } from '../disk/list.ts';
 import { fingerprintIfStill } from '../disk/page.ts';
 import { modeOf, readSnapshot, type Snapshot, stampOf, type Unreadable } from '../disk/read.ts';
 import { type Conflict, conflict } from '../disk/replace.ts';
-import { type Awaitable, andThen } from '../model/awaitable.ts';
+import { type Awaitable, andThen, MAX_TIMER_MS } from '../model/awaitable.ts';
 import type { Effect, Side } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
 import type { Fingerprint, Stamp } from '../model/fingerprint.ts';
@@ -268,7 +268,8 @@ async function largeFileAt(world: World, place: Place): Promise<FoundSide | Unkn
   const racy = world.disk.clock.isRacy(stats, at(place));
   const stamp = stampOf(stats);
   try {
-    const fingerprint = await fingerprintIfStill(place, stamp, AbortSignal.timeout(world.policy.maxReadMs));
+    const limitMs = Math.min(world.policy.maxReadMs, MAX_TIMER_MS);
+    const fingerprint = await fingerprintIfStill(place, stamp, AbortSignal.timeout(limitMs));
     if (fingerprint === undefined) return { problem: 'changing' };
     return { side: fileSide(fingerprint, modeOf(stats), 'kept'), ...(racy ? {} : { stamp }) };
   } catch (error) {

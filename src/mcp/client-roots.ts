@@ -66,11 +66,15 @@ export class ClientRoots {
     this.#settle(this.#roots ?? this.#options.fallback);
   }
 
-  /** Accepts the result of `roots/list`. An empty list counts as no roots. */
+  /**
+   * Accepts the result of `roots/list`. An empty list counts as no roots. If none of the listed
+   * roots is a local folder, the earlier roots stay.
+   */
   take(result: unknown): void {
     const listed = isRecord(result) && Array.isArray(result['roots']) ? result['roots'] : [];
     const folders = listed.filter(isRecord).flatMap((root) => this.#folderOf(root));
-    this.#settle(folders.length === 0 ? this.#options.fallback : folders);
+    if (listed.length > 0 && folders.length === 0) this.none();
+    else this.#settle(folders.length === 0 ? this.#options.fallback : folders);
   }
 
   #folderOf({ uri }: JsonRecord): string[] {

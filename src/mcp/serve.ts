@@ -207,6 +207,8 @@ class LateWorkspace {
   readonly #options: LateOptions;
   #fail: (error: unknown) => void = () => {};
   #opening: Promise<Sessions> | undefined;
+  /** The client's roots with which the workspace was opened last. */
+  #served: readonly string[] | undefined;
   /**
    * One promise for each workspace with former roots, until that workspace is closed. Calls may
    * still run in it.
@@ -287,7 +289,8 @@ class LateWorkspace {
       const usable = await openUsable(roots, open);
       for (const { message, code } of usable.leftOut)
         log(`ignoring a root of the client: ${message} [${code}]`);
-      sessions = usable.sessions;
+      sessions = usable.sessions ?? (await this.#openEarlier(open));
+      if (usable.sessions !== undefined) this.#served = roots;
     }
     sessions ??= await Sessions.open(workspace);
     try {
@@ -297,6 +300,13 @@ class LateWorkspace {
       await sessions.close();
       throw error;
     }
+  }
+
+  /** Opens the folders that were served before, if the client named others and none can be used. */
+  async #openEarlier(open: (roots: readonly string[]) => Promise<Sessions>): Promise<Sessions | undefined> {
+    if (this.#served === undefined) return undefined;
+    this.#options.log('no root of the client can be used; serving the same folders as before');
+    return open(this.#served);
   }
 }
 

@@ -304,7 +304,6 @@ class LegacyClient {
     return this.#connection;
   }
 
-  /** Handles a posted message. */
   post(line: Buffer, message: JsonRecord, response: ServerResponse): void {
     this.lastUsedMs = Date.now();
     const key = typeof message['method'] === 'string' ? idKey(message['id']) : undefined;
@@ -317,9 +316,10 @@ class LegacyClient {
     const reply = new Reply(response, { headers: this.#headers, modern: false, streams });
     const token = idKey(rpcMeta(message)['progressToken']);
     this.#posts.set(key, { reply, token });
-    // In MCP revisions with sessions, a disconnect does not cancel the request. Its answer is
-    // dropped.
-    reply.onGone(() => this.#posts.delete(key));
+    // In MCP revisions with sessions, a disconnect does not cancel the request; its answer is dropped.
+    reply.onGone(() => {
+      if (this.#posts.get(key)?.reply === reply) this.#posts.delete(key);
+    });
     this.connection.send(line);
   }
 

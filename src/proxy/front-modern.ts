@@ -57,7 +57,9 @@ export class ModernClients {
   post(line: Buffer, message: JsonRecord, response: ServerResponse): void {
     const connection = this.#connection ?? this.#start();
     if (idKey(message['id']) === undefined) {
-      connection.send(line);
+      // Drop a cancellation: it names the client's id, but the server knows ours, so it could cancel
+      // another client's call. In this revision a client cancels by disconnecting.
+      if (message['method'] !== 'notifications/cancelled') connection.send(line);
       response.writeHead(202).end();
       return;
     }

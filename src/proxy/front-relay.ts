@@ -2,8 +2,17 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:
 import { pipeline } from 'node:stream';
 import { isRecord, type JsonRecord } from '../model/record.ts';
 import { eventsIn } from '../tools/session-choice.ts';
-import { mediaType, rejectRequest } from '../wire/http.ts';
-import { INTERNAL_ERROR, idKey, isModern, paramsOf, parseLine, rpcMeta } from '../wire/rpc.ts';
+import { mediaType, type Rejection, rejectRequest } from '../wire/http.ts';
+import {
+  INTERNAL_ERROR,
+  INVALID_REQUEST,
+  idKey,
+  isModern,
+  PARSE_ERROR,
+  paramsOf,
+  parseLine,
+  rpcMeta,
+} from '../wire/rpc.ts';
 import {
   EVENT_STREAM,
   EventParser,
@@ -52,6 +61,8 @@ export class RelayEndpoint implements Endpoint {
     const body = await receivedBody(req, res, this.#options.maxBytes);
     if (body === undefined) return;
     const message = parseLine(body);
+    const unreadable = problemWith(req, message);
+    if (unreadable !== undefined) return rejectRequest(res, unreadable);
     const method = isRecord(message) ? message['method'] : undefined;
     if (isRecord(message) && method === 'notifications/cancelled') this.#cancelled(req, message);
     const events = isRecord(message) ? eventsIn(rpcMeta(message)).kind : 'none';
@@ -133,6 +144,19 @@ export class RelayEndpoint implements Endpoint {
       ...(body === undefined ? {} : { body }),
     });
   }
+}
+
+/**
+ * The reason to reject a body that the gate cannot read. A server that is less strict could find a
+ * call in it.
+ */
+function problemWith({ headers }: IncomingMessage, message: unknown): Rejection | undefined {
+  const coding = headers['content-encoding'] ?? 'identity';
+  const charset = /charset\s*=\s*"?([^\s";]+)/i.exec(headers['content-type'] ?? '')?.[1] ?? 'utf-8';
+  if (coding.toLowerCase() !== 'identity' || !/^utf-?8$/i.test(charset))
+    return { status: 415, code: INVALID_REQUEST, message: 'the body must be UTF-8 and not compressed' };
+  if (isRecord(message) || Array.isArray(message)) return undefined;
+  return { status: 400, code: PARSE_ERROR, message: 'Parse error' };
 }
 
 function openKey(req: IncomingMessage, id: unknown): string | undefined {

@@ -49,3 +49,15 @@ it('returns a tool list with an id that JavaScript cannot represent exactly', ()
   pump.fromUpstream(Buffer.from('{"jsonrpc":"2.0","id":9007199254740993,"result":{"tools":[]}}'));
   expect(client).toEqual(['{"jsonrpc":"2.0","result":{"tools":[]},"id":9007199254740993}']);
 });
+
+it.each([
+  ['a carriage return', '\r', ' '],
+  ['U+2028', '\u2028', '\\u2028'],
+  ['U+2029', '\u2029', '\\u2029'],
+])('forwards a message with %s as one line in every reader', (_what, end, sent) => {
+  const { pump, upstream } = withReceipts();
+  const line = (x: string): string => `{"jsonrpc":"2.0","method":"x","params":{"a":"${x}"}}`;
+  const given = end === '\r' ? line('é').replace('"params"', '\r"params"') : line(`é${end}`);
+  pump.fromClient(Buffer.from(given));
+  expect(upstream).toEqual([given.replace(end, sent)]);
+});

@@ -112,6 +112,19 @@ it('keeps what the session has seen if the client adds a final slash to its root
   expect(isError).not.toBe(true);
 });
 
+it.each(['missing', 'https://example.org/'])(
+  'keeps its folders if the client later names only %s',
+  async (name) => {
+    const roots = { list: ['one'] };
+    const { client, read, base } = await connect('legacy', roots);
+    expect(await read()).toContain('1\tone');
+    roots.list = [name];
+    await client.sendRootsListChanged();
+    expect(await read(join(base, 'cwd/where.txt'))).toContain('OUTSIDE_WORKSPACE');
+    expect(await read()).toContain('1\tone');
+  },
+);
+
 it('ignores a root whose name no file system can hold', async () => {
   const { read } = await connect('legacy', { list: ['file:///%00', 'one'] });
   expect(await read()).toContain('1\tone');

@@ -336,6 +336,40 @@ describe('an address offered over HTTP', () => {
   });
 });
 
+it('a cancellation by one client of the new era does not end the call of another', async () => {
+  const stderr = new PassThrough();
+  let said = '';
+  const hears = new Promise<void>((resolve) => {
+    stderr.on('data', (chunk) => {
+      said += String(chunk);
+      if (said.includes('holding')) resolve();
+    });
+  });
+  const server = { command: process.execPath, args: [MODERN, 'stdio'], stderr };
+  const { connect, url } = await front(scratch(), server);
+  const { client } = await connect(PIN);
+  const hangUp = new AbortController();
+  const held = client.callTool({ name: 'hold', arguments: {} }, { signal: hangUp.signal });
+  await hears;
+  const method = 'notifications/cancelled';
+  const headers = {
+    Authorization: 'Bearer sesame',
+    Accept: 'application/json, text/event-stream',
+    'Content-Type': 'application/json',
+    'MCP-Protocol-Version': '2026-07-28',
+    'MCP-Method': method,
+  };
+  for (const requestId of [1, 2, 3, 4]) {
+    const params = { requestId, _meta: ENVELOPE };
+    expect(await post(url, headers, { jsonrpc: '2.0', method, params })).toBe(202);
+  }
+  const counted = await client.callTool({ name: 'count', arguments: { to: 1 } });
+  expect(counted).toMatchObject({ content: [{ text: 'counted to 1' }] });
+  expect(said).not.toContain('aborted');
+  hangUp.abort();
+  await expect(held).rejects.toThrow();
+});
+
 describe('a server behind an address gets relative paths resolved as they were judged', () => {
   it.each([
     ['over stdio', PIN],

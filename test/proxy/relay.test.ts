@@ -9,6 +9,8 @@ import { serveProxy } from '../../src/proxy/front-http.ts';
 import { listenLocally } from '../../src/wire/http.ts';
 import { openGate, scratch } from './harness.ts';
 
+const CALL = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'write_file' } });
+
 /** The proxy as an HTTP server, in front of a server in this process. Returns the proxy's URL. */
 async function relay(root: string, answer: RequestListener): Promise<string> {
   const server = createServer(answer);
@@ -60,4 +62,19 @@ it('a server that compresses on request is gated, though the client can decompre
   expect((await call('read_text_file', { path })).content[0].text).toBe('old\n');
   expect((await call('write_file', { path, content: 'new\n' })).isError).toBeUndefined();
   expect(readFileSync(path, 'utf8')).toBe('new\n');
+});
+
+it.each<[string, Uint8Array | string, Record<string, string>, number]>([
+  ['a byte order mark', `\ufeff${CALL}`, {}, 400],
+  ['compression', gzipSync(CALL), { 'content-encoding': 'gzip' }, 415],
+  ['UTF-16', Buffer.from(CALL, 'utf16le'), { 'content-type': 'application/json; charset=utf-16le' }, 415],
+  ['no JSON', 'call', {}, 400],
+])('a body that the gate cannot read is not forwarded: %s', async (_what, body, headers, status) => {
+  let received = 0;
+  const url = await relay(scratch(), (_req, res) => {
+    received += 1;
+    res.end('{}');
+  });
+  const response = await fetch(url, { method: 'POST', body, headers });
+  expect([response.status, received]).toEqual([status, 0]);
 });

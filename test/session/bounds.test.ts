@@ -64,6 +64,13 @@ it('numbers the lines of a huge file from its top if it changed since the last p
 });
 
 describe('maxReadMs', () => {
+  it.each([2 ** 31, 2 ** 33])('of %i ms, more than a timer can wait, is no limit', async (maxReadMs) => {
+    const t = await desk({ policy: { maxReadMs, maxEditBytes: 10, hugeBytes: 10 } });
+    await t.put('a.txt', 'one\ntwo\nthree\n');
+    await ok(t.session.read('a.txt'));
+    await ok(t.session.move('a.txt', 'b.txt'));
+  });
+
   it('ends the read of a sparse file of 1 TB', async () => {
     const t = await desk({ policy: { maxReadMs: 200 } });
     const path = join(t.root, 'sparse');

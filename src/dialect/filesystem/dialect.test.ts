@@ -288,6 +288,13 @@ describe('a file', () => {
       },
     ],
     [
+      'file:///a/d.constructor',
+      {
+        type: 'resource',
+        resource: { uri: 'file:///a/d.constructor', mimeType: 'application/octet-stream', blob: 'AA' },
+      },
+    ],
+    [
       'file:///a.d/none',
       {
         type: 'resource',

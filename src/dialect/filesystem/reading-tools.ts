@@ -165,7 +165,8 @@ export const READING_TOOLS: readonly Tool[] = [
 /** A file as an image, as audio, or as an embedded resource. */
 export function mediaBlock({ uri, base64 }: MediaResult): ContentBlock {
   const extension = /\.([^./\\]+)$/.exec(uri)?.[1]?.toLowerCase() ?? '';
-  const mimeType = MIME_TYPES[extension] ?? 'application/octet-stream';
+  const known = Object.hasOwn(MIME_TYPES, extension) ? MIME_TYPES[extension] : undefined;
+  const mimeType = known ?? 'application/octet-stream';
   if (mimeType.startsWith('image/')) return { type: 'image', data: base64, mimeType };
   if (mimeType.startsWith('audio/')) return { type: 'audio', data: base64, mimeType };
   return { type: 'resource', resource: { uri, mimeType, blob: base64 } };

@@ -121,15 +121,15 @@ export function folderEffects(located: Located): Effect[] {
 /**
  * The effects to record for the parent folders that this process made. `folders.made` is their
  * number. They are the innermost of the missing folders: another program may have made the outer
- * ones meanwhile.
+ * ones meanwhile. `outerMode`: the mode of all but the innermost; default: the same.
  */
 export function madeEffects(
   located: Located,
-  folders: Pick<MadeFolders, 'made' | 'mode'> | undefined,
+  folders: (Pick<MadeFolders, 'made' | 'mode'> & { readonly outerMode?: number }) | undefined,
 ): Effect[] {
   if (folders === undefined || folders.made <= 0) return [];
-  const after = { kind: 'directory', mode: folders.mode() } as const;
-  return folderEffects(located)
-    .slice(-folders.made)
-    .map((effect) => ({ ...effect, after }));
+  const mode = folders.mode();
+  const made = folderEffects(located).slice(-folders.made);
+  const modeAt = (index: number): number => (index < made.length - 1 ? (folders.outerMode ?? mode) : mode);
+  return made.map((effect, index) => ({ ...effect, after: { kind: 'directory', mode: modeAt(index) } }));
 }

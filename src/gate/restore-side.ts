@@ -246,19 +246,22 @@ async function put(world: World, located: Located, step: RestoreRequest): Promis
   const names = located.exists ? [located.place.name] : located.missing;
   const above = step.restore.kind === 'directory' ? names : names.slice(0, -1);
   const folders = makeFolders(world.disk, located.place, above);
-  const { made, mode } = folders;
+  const { made } = folders;
   try {
     await folders.sync();
+    // Read the mode of the new folders before the innermost one gets another.
+    const outerMode = made > 0 ? folders.mode() : 0;
     if (step.restore.kind === 'directory') {
       setFolderMode(folders.dir, step.open ? step.restore.mode | OWNER : step.restore.mode);
-      return { ...RESTORED, made: madeEffects(located, { made: made - 1, mode }) };
+      return { ...RESTORED, made: madeEffects(located, { made: made - 1, mode: () => outerMode }) };
     }
     if (made > 0 && step.folderMode !== undefined) setFolderMode(folders.dir, step.folderMode);
     const name = names.at(-1) ?? located.place.name;
     const place = { ...located.place, dir: folders.dir, name };
     const outcome = await putFile(world, place, step);
     if (!outcome.ok) folders.undo();
-    return outcome.ok ? { ...outcome, made: madeEffects(located, folders) } : outcome;
+    if (!outcome.ok) return outcome;
+    return { ...outcome, made: madeEffects(located, { made, outerMode, mode: () => folders.mode() }) };
   } catch (error) {
     folders.undo();
     throw error;

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import {
+  chmodSync,
   lstatSync,
   mkdirSync,
   readFileSync,
@@ -212,4 +213,21 @@ it('a link whose target is not text is neither deleted nor moved, because an und
   await ok(t.session.move('d', 'm'));
   await ok(t.session.undo({}));
   expect(readlinkSync(join(t.root, 'd/link'), 'buffer')).toEqual(Buffer.from([0x61, 0xff]));
+});
+
+it('undo of an undo gives each of several new folders its own mode', async () => {
+  const t = await desk({ session: 'ann' });
+  await t.put('outer/inner/f.txt', 'f\n');
+  chmodSync(join(t.root, 'outer/inner'), 0o777);
+  const modes = (): string[] =>
+    ['outer', 'outer/inner'].map((path) => (lstatSync(join(t.root, path)).mode & 0o777).toString(8));
+  const before = modes();
+  await ok(t.session.read('outer/inner/f.txt'));
+  const { change } = await ok(t.session.delete('outer/inner/f.txt'));
+  await ok(t.session.list('outer', { depth: 3 }));
+  await ok(t.session.delete('outer', { recursive: true }));
+  const back = await ok(t.session.undo({ change }));
+  const away = await ok(t.session.undo({ change: back.change ?? '' }));
+  await ok(t.session.undo({ change: away.change ?? '' }));
+  expect(modes()).toEqual(before);
 });

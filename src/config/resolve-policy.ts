@@ -40,6 +40,8 @@ function presetOf(name: string): Policy {
 function override(policy: Policy, overrides: PolicyOverrides | undefined): Policy {
   if (overrides === undefined) return policy;
   const { journal, images, commands, hooks, protected: globs, ...fields } = overrides;
+  mustBeRelative('protected', globs);
+  mustBeRelative('approve', fields.approve);
   return {
     ...policy,
     ...fields,
@@ -53,6 +55,14 @@ function override(policy: Policy, overrides: PolicyOverrides | undefined): Polic
     },
     hooks: { ...policy.hooks, ...hooks },
   };
+}
+
+/** Throws a Fault for a glob that would match no path, because paths are relative to their root. */
+function mustBeRelative(setting: string, globs: readonly string[] = []): void {
+  const wrong = globs.find((glob) => /^!?(?:[/~\\]|[a-z]:)|(?:^|[/\\])\.\.(?:$|[/\\])/i.test(glob));
+  if (wrong === undefined) return;
+  const reason = `${setting}: "${wrong}" must be relative to the workspace folder, such as "src/a.ts" or "**/*.pem"`;
+  throw new Fault('CONFIG_INVALID', reason);
 }
 
 /** The list of a setting with entries added, or removed by `!ENTRY`. */

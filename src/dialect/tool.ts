@@ -90,6 +90,8 @@ export interface Dialect {
   readonly names: ToolNames;
   /** True if `~` in a path means the user's home folder; default: it is an ordinary name. */
   readonly expandsHome?: boolean;
+  /** Set if one of the tools lists the roots. Answers then need not name them. */
+  readonly listsRoots?: true;
   /** Treatment of arguments that the schema does not name. */
   readonly unknownArguments: UnknownArguments;
   /**

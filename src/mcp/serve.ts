@@ -4,6 +4,7 @@ import type { Readable, Writable } from 'node:stream';
 import { setTimeout as after, setImmediate as nextTurn } from 'node:timers/promises';
 import type { Dialect, DialectName } from '../dialect/tool.ts';
 import { Fault, nothingChanged } from '../model/fault.ts';
+import { isWithin } from '../model/path.ts';
 import type { Sessions, WorkspaceOptions } from '../session/sessions.ts';
 import type { ChoiceOptions } from '../tools/session-choice.ts';
 import { createToolHost, type ToolHost } from '../tools/tool-host.ts';
@@ -80,7 +81,8 @@ export async function serveStdio(options: ServeStdioOptions): Promise<StdioEnd> 
     roots: roots === undefined ? undefined : () => roots.known(),
   });
   // Copy the environment: every call reads it, and `process.env` is slow.
-  const host = await hostFor(options, { env: { ...env }, nameless: 'process' }, workspace);
+  const setting = { env: { ...env }, nameless: 'process', roots: options.rootsFrom } as const;
+  const host = await hostFor(options, setting, workspace);
   const renew = (): void => {
     workspace.renew();
     host.renew?.();
@@ -93,7 +95,14 @@ export async function serveStdio(options: ServeStdioOptions): Promise<StdioEnd> 
   const latest = setTimeout(() => workspace.begin(), OPEN_AT_LATEST_MS);
   try {
     const { called } = options;
-    const served = serveStreams({ host: { ...host, tools }, input, output, signals, log, roots, called });
+    const watched: ToolHost = {
+      ...host,
+      get instructions() {
+        return host.instructions;
+      },
+      tools,
+    };
+    const served = serveStreams({ host: watched, input, output, signals, log, roots, called });
     const end = await Promise.race([served, onceAnswered(workspace.failed)]);
     roots?.none();
     // Open the workspace if no call has opened it, to report an error in its options.
@@ -155,7 +164,7 @@ export async function serveHttp(options: ServeHttpOptions): Promise<EndSignal> {
   try {
     const sessions = await workspace.open();
     const viewer = await options.viewer?.(sessions);
-    const host = await hostFor(options, { env, nameless: 'call' }, workspace);
+    const host = await hostFor(options, { env, nameless: 'call', roots: 'workspace' }, workspace);
     // Imported on demand: it loads the protocol's SDK, which stdio does not need.
     const { listenHttp: listen } = await import('./http.ts');
     const token = options.token ?? newToken();
@@ -179,14 +188,17 @@ export async function serveHttp(options: ServeHttpOptions): Promise<EndSignal> {
 
 async function hostFor(
   options: ServeOptions,
-  choice: Required<Pick<ChoiceOptions, 'env' | 'nameless'>>,
+  setting: Required<Pick<ChoiceOptions, 'env' | 'nameless'>> & { readonly roots: ServeOptions['rootsFrom'] },
   workspace: LateWorkspace,
 ): Promise<ToolHost> {
+  const { roots: rootsFrom, ...choice } = setting;
   const { session, version, log, readOnly, commands, claims } = options;
   const dialect = await loadDialect(options.dialect);
   return createToolHost({
     open: () => workspace.open(),
     dialect,
+    roots: rootsFrom === 'client' ? 'client' : configuredRoots(options.workspace),
+    cwd: options.workspace.cwd,
     readOnly,
     commands,
     claims,
@@ -195,6 +207,17 @@ async function hostFor(
     version,
     log,
   });
+}
+
+/**
+ * The roots that the workspace will have, before it is opened. A read-only folder outside the other
+ * roots is a root as well.
+ */
+function configuredRoots({ roots, readOnlyRoots = [] }: WorkspaceOptions): readonly string[] {
+  // Accept an invalid value here: opening the workspace reports it.
+  if (!Array.isArray(roots) || !Array.isArray(readOnlyRoots)) return [];
+  const outside = readOnlyRoots.filter((folder) => !roots.some((root) => isWithin(folder, root)));
+  return [...new Set([...roots, ...outside])];
 }
 
 /**

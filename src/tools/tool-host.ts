@@ -17,6 +17,7 @@ import { inTermsOf } from '../report/tool-names.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { Store } from '../store/store.ts';
 import { type PerformOptions, performCall } from './perform-call.ts';
+import { rootsNews, rootsText } from './roots-text.ts';
 import {
   type ChoiceOptions,
   type Chosen,
@@ -51,6 +52,7 @@ export interface ToolDefinition {
 export interface ToolHost {
   /** The server's name and version for clients. */
   readonly info: { readonly name: string; readonly title?: string; readonly version: string };
+  /** The instructions for the model. They change if the client changes the roots. */
   readonly instructions: string;
   /** The tools, in a fixed order, the same for every client. */
   tools(): readonly ToolDefinition[];
@@ -72,6 +74,13 @@ interface ToolHostOptions extends ChoiceOptions {
   /** Opens the workspace. Called by the first tool call, so that listing tools does not wait for it. */
   readonly open: () => Promise<Sessions>;
   readonly dialect: Dialect;
+  /**
+   * The roots that the instructions name if there are several. `client`: the client chooses the roots
+   * after it has received the instructions, so an answer names them. Default: none are named.
+   */
+  readonly roots?: readonly string[] | 'client' | undefined;
+  /** The folder where relative paths start. Default: the first root. */
+  readonly cwd?: string | undefined;
   /**
    * Offer only tools that change nothing. This option refuses no change: only the policy of the
    * workspace does.
@@ -105,11 +114,19 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
   const selectSession = sessionSelector(options);
   let served: Awaitable<Served> | undefined;
   let unsaid: readonly string[] = [];
+  let knownRoots = options.roots === 'client' ? undefined : options.roots;
+  /** The message about roots that the client has chosen or changed since it received the instructions. */
+  const newRoots = (roots: readonly string[]): readonly string[] => {
+    if (options.roots !== 'client') return [];
+    const news = rootsNews({ roots, cwd: options.cwd }, knownRoots);
+    knownRoots = roots;
+    return news === '' || dialect.listsRoots ? [] : [news];
+  };
   const open = (): Promise<Served> => {
     const opening: Promise<Served> = serve(options).then(
       (opened) => {
         if (served === opening) served = opened;
-        unsaid = opened.warnings;
+        unsaid = [...opened.warnings, ...newRoots(opened.context.roots)];
         return opened;
       },
       (error: unknown) => {
@@ -120,7 +137,7 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
     );
     return opening;
   };
-  /** Adds the warnings from opening the workspace to the first answer, once. */
+  /** Adds the messages from opening the workspace to the first answer, once. */
   const withWarnings = (answer: ToolAnswer): ToolAnswer => {
     if (unsaid.length === 0) return answer;
     const said = unsaid.map((warning) => `[lookfirst: ${warning}]`).join('\n');
@@ -164,7 +181,9 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
   };
   return {
     info: { name: 'lookfirst', title: 'Lookfirst', version },
-    instructions: dialect.instructions,
+    get instructions() {
+      return `${rootsText({ roots: knownRoots ?? [], cwd: options.cwd })} ${dialect.instructions}`.trimStart();
+    },
     tools: () => definitions,
     call: (name, args, surroundings) => {
       const tool = byName.get(name);

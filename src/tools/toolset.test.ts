@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { scratch } from '../../test/support/tree.ts';
@@ -108,6 +108,21 @@ describe('a toolset', () => {
       expect(inputSchema).toMatchObject({ type: 'object' });
       expect(strictSchema['required']).toEqual(Object.keys(inputSchema['properties'] ?? {}));
     }
+  });
+
+  it('names several roots in its instructions, and where relative paths start', async () => {
+    const { root, base, home } = scratch();
+    const roots = [root, join(base, 'second')];
+    mkdirSync(join(base, 'second'));
+    const instructionsFor = async (cwd?: string) => {
+      const session = await openSession({ roots, home, store: 'memory:', cwd });
+      onTestFinished(() => session.close());
+      return toolset(session).instructions;
+    };
+    expect(await instructionsFor()).toContain(
+      `${roots.join(', ')}. Relative paths, and calls without a path, begin in the first;`,
+    );
+    expect(await instructionsFor(join(base, 'second'))).toContain(`begin in ${join(base, 'second')};`);
   });
 
   it('makes optional arguments nullable in the strict schema, and treats null as absent', async () => {

@@ -28,6 +28,7 @@ import type { ToolNames } from '../report/tool-names.ts';
 import { GatedSession } from '../session/gated-session.ts';
 import { callNames, type PathForm, pathForm } from '../session/path-names.ts';
 import { failureAnswer } from './failure.ts';
+import { rootsText } from './roots-text.ts';
 import type { FaultOutcome, ToolAnswer } from './tool-answer.ts';
 import {
   callTool,
@@ -138,8 +139,10 @@ export function adapterToolset(
   const current = typeof session === 'function' ? () => gated(session()) : always(gated(session));
   const settingFor = settings(dialect, virtualRoot);
   const paths = virtualRoot === undefined ? '' : ` Absolute paths begin with ${virtualRoot}.`;
+  // With a function, the roots are not known yet: each call may use another session.
+  const roots = virtualRoot === undefined && typeof session !== 'function' ? rootsText(current()) : '';
   return {
-    instructions: `${dialect.instructions}${paths}`,
+    instructions: `${roots} ${dialect.instructions}${paths}`.trimStart(),
     tools: dialect.tools.map((tool) => toolOf(tool, { dialect, current, virtualRoot, settingFor })),
   };
 }

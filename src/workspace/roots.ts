@@ -222,7 +222,7 @@ export class WorkspacePaths {
   }
 
   #read(input: string): Named {
-    const lexical: Lexical = process.platform === 'win32' ? readWindowsPath(input) : readPath(input);
+    const lexical = this.#lexical(input);
     if (lexical.kind === 'invalid') return lexical;
     if (lexical.kind === 'climbs') return { kind: 'escapes' };
     const home = this.#home(lexical);
@@ -230,6 +230,18 @@ export class WorkspacePaths {
     const { root, parts } = home;
     const path = this.resolved(root, parts, input);
     return { kind: 'inside', root, parts, path, folder: folderOf(path) };
+  }
+
+  /**
+   * With several roots, a relative path may climb out of the first root, because it may lead into
+   * another one.
+   */
+  #lexical(input: string): Lexical {
+    const read = process.platform === 'win32' ? readWindowsPath : readPath;
+    const lexical = read(input);
+    const [first, second] = this.#roots;
+    if (lexical.kind !== 'climbs' || first === undefined || second === undefined) return lexical;
+    return read(`${first.canonical}/${input}`);
   }
 
   #home(

@@ -143,6 +143,20 @@ describe('several roots', () => {
     expect(workspace.resolve('x')).toMatchObject({ ok: false, refusal: { code: 'OUTSIDE_WORKSPACE' } });
   });
 
+  it('are reached by relative paths that climb out of the first', () => {
+    const places = scratch();
+    makeTree(places, ['one/', 'two/f', 'three/f']);
+    const [one, two] = [join(places.root, 'one'), join(places.root, 'two')];
+    const workspace = opened([one, two]);
+    for (const path of ['../two/f', 'a/../../two/./f'])
+      expect(workspace.resolve(path)).toMatchObject({
+        ok: true,
+        path: { absolute: join(two, 'f'), root: two },
+      });
+    for (const path of ['../three/f', '..', '../..', '../two/../three/f'])
+      expect(workspace.resolve(path)).toMatchObject({ ok: false, refusal: { code: 'OUTSIDE_WORKSPACE' } });
+  });
+
   it('that are nested count as one: a link may climb from the inner into the outer root', () => {
     const places = scratch();
     makeTree(places, ['in/l => ../f', 'in/out => ../../outside/f', 'f', 'OUTSIDE/f']);

@@ -84,6 +84,15 @@ describe.each<Era>(['legacy', 'modern'])('a server without folders, for a %s cli
     expect(await read()).toContain('1\tcwd');
   });
 
+  it('names several roots of the client in the first answer, and a single root never', async () => {
+    const several = await connect(era, { list: ['one', 'two'] });
+    const folders = `The workspace has 2 folders: ${join(several.base, 'one')}, ${join(several.base, 'two')}.`;
+    expect(await several.read()).toContain(folders);
+    expect(await several.read()).not.toContain('The workspace has');
+    const single = await connect(era, { list: ['one'] });
+    expect(await single.read()).not.toContain('The workspace');
+  });
+
   it('does not ask for roots if a folder was given', async () => {
     const { read } = await connect(era, { list: ['one'] }, ['.']);
     expect(await read()).toContain('1\tcwd');
@@ -97,6 +106,35 @@ it('judges a call after the notice of changed roots by the new roots', async () 
   roots.list = ['two'];
   await client.sendRootsListChanged();
   expect(await read()).toContain('1\ttwo');
+});
+
+it('names changed roots in the next answer', async () => {
+  const roots = { list: ['one'] };
+  const { client, read, base } = await connect('legacy', roots);
+  await read();
+  roots.list = ['two', 'one'];
+  await client.sendRootsListChanged();
+  const both = await read();
+  expect(both).toContain(`2 folders: ${join(base, 'two')}, ${join(base, 'one')}.`);
+  expect(both).toContain('Relative paths, and calls without a path, begin in the first');
+  roots.list = ['two'];
+  await client.sendRootsListChanged();
+  expect(await read()).toContain(`The workspace is now ${join(base, 'two')}.`);
+});
+
+it('names several given folders in its instructions, and accepts relative paths between them', async () => {
+  const { client, read, base } = await connect('legacy', undefined, ['../one', '../two']);
+  const folders = `The workspace has 2 folders: ${join(base, 'one')}, ${join(base, 'two')}. `;
+  expect(client.getInstructions()).toMatch(/^The workspace has .* the others\. Files here change only after/);
+  expect(client.getInstructions()).toContain(folders);
+  const shown = await read('../two/where.txt');
+  expect(shown).toContain('1\ttwo');
+  expect(shown).not.toContain('The workspace has');
+});
+
+it('keeps its instructions unchanged for a single folder', async () => {
+  const { client } = await connect('legacy', undefined, ['../one', '--read-only-root', '../one']);
+  expect(client.getInstructions()).toMatch(/^Files here change only after/);
 });
 
 it('keeps what the session has seen if the client adds a final slash to its roots', async () => {

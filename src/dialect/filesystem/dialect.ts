@@ -347,6 +347,7 @@ export const FILESYSTEM: Dialect = {
   },
   unknownArguments: 'ignore',
   expandsHome: true,
+  listsRoots: true,
   terms: { old_string: 'oldText', new_string: 'newText', limit: 'head' },
   instructions:
     'Files here change only after you have looked. Call read_text_file on all of a file before write_file replaces it, and on any part of it before edit_file; ' +

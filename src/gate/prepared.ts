@@ -1,7 +1,5 @@
-import { relative, resolve, sep } from 'node:path';
 import { fingerprintOf, readSnapshot, type Snapshot } from '../disk/read.ts';
 import { isStub } from '../judge/facts.ts';
-import type { Ledger } from '../ledger/ledger.ts';
 import {
   type Coverage,
   covers,
@@ -11,15 +9,11 @@ import {
   rangesOf,
 } from '../model/coverage.ts';
 import type { NewEntry, SeenFile } from '../model/entry.ts';
-import { nothingChanged } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
-import type { CallTimes } from '../model/foreign-session.ts';
 import type { FileIntent } from '../model/intent.ts';
-import { isWithin } from '../model/path.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Action, Refusal } from '../model/verdict.ts';
-import { clip, MAX_QUOTED_CHARS } from '../report/bounded.ts';
-import { keptWords } from '../report/evidence.ts';
+import { MAX_QUOTED_CHARS } from '../report/bounded.ts';
 import { carryLine, carryRanges } from '../text/change.ts';
 import { decodeText } from '../text/decode.ts';
 import { diffLines, type Hunk } from '../text/diff.ts';
@@ -44,7 +38,7 @@ const CONTEXT_LINES = 1;
 const MAX_HASHED_BYTES = 8 << 20;
 
 /** Facts about the file that the journal keeps with a refusal, so that users can check it later. */
-type Evidence = Pick<NewEntry, 'sha256' | 'sizeBytes' | 'seen' | 'content'>;
+export type Evidence = Pick<NewEntry, 'sha256' | 'sizeBytes' | 'seen' | 'content'>;
 
 /**
  * An allowed change with its step, or a refusal. `credit`: the lines that the refusal itself shows,
@@ -256,120 +250,6 @@ function beginningOf(before: string, now: string, bounds: MaskedDiffOptions): Un
 
 function seenAfter(sighting: Sighting, hunks: readonly Hunk[], totalBefore: number): LineRange[] {
   return mergeRanges(carryRanges(rangesOf(sighting.coverage, totalBefore), hunks));
-}
-
-/** A refused path is cut to this length. No system has longer paths, but callers may send anything. */
-const MAX_PATH_CHARS = 4096;
-
-/**
- * Maximum number of paths for which successive refusals are counted. Beyond it, the path that was
- * refused longest ago loses its count. That only delays the explanation that repeated refusals get.
- */
-const MAX_STREAKS = 1000;
-
-/** Journals refusals, and records the lines that they show as seen. Counts successive refusals per path. */
-export class Refusals {
-  readonly #world: World;
-  readonly #ledger: Ledger;
-  readonly #streaks = new Map<string, { readonly code: string; readonly count: number }>();
-
-  constructor(world: World, ledger: Ledger) {
-    this.#world = world;
-    this.#ledger = ledger;
-  }
-
-  /**
-   * Journals a refusal. Returns it with the number of equal refusals in a row: from the third on,
-   * some carry an explanation (see report/).
-   */
-  async record(item: {
-    readonly refusal: Refusal;
-    readonly credit?: Sighting;
-    readonly evidence?: Evidence;
-    /** Set under `mode: observe`: the refusal is recorded, but the call is not stopped. */
-    readonly observed?: true;
-    /**
-     * Times at which the refused call arrived and was answered. The lines that the refusal shows
-     * count as seen only for later calls. Absent if the client waits for each answer before its
-     * next call.
-     */
-    readonly times?: CallTimes | undefined;
-  }): Promise<{ readonly refusal: Refusal }> {
-    const refusal = this.#counted(item.refusal);
-    const entry = {
-      kind: 'refusal' as const,
-      atMs: this.#world.now(),
-      ...this.#ledger.author,
-      ...refusedPlace(this.#world.workspace.roots, refusal.path),
-      action: refusal.action,
-      code: refusal.code,
-      next: refusal.next,
-      ...textOf(refusal),
-      ...diffBytesOf(refusal),
-      ...item.evidence,
-      ...(item.observed === undefined ? {} : { observed: item.observed }),
-    };
-    const { credit, times } = item;
-    if (credit !== undefined && times !== undefined) await this.#ledger.willShow([credit], times);
-    try {
-      await this.#ledger.record(credit === undefined ? [] : [credit], { entries: [entry] });
-    } catch (error) {
-      throw nothingChanged(error);
-    }
-    return { refusal };
-  }
-
-  /** Resets the count of a path, after a successful read or change. */
-  reset(path: string): void {
-    this.#streaks.delete(clip(path, MAX_PATH_CHARS));
-  }
-
-  resetAll(paths: readonly string[]): void {
-    for (const path of paths) this.reset(path);
-  }
-
-  #counted(refusal: Refusal): Refusal {
-    const key = clip(refusal.path, MAX_PATH_CHARS);
-    const last = this.#streaks.get(key);
-    const count = last?.code === refusal.code ? last.count + 1 : 1;
-    this.#streaks.delete(key);
-    this.#streaks.set(key, { code: refusal.code, count });
-    for (const path of this.#streaks.keys()) {
-      if (this.#streaks.size <= MAX_STREAKS) break;
-      this.#streaks.delete(path);
-    }
-    return { ...refusal, detail: { ...refusal.detail, repeated: count } };
-  }
-}
-
-/**
- * The root and path of a refused call, for the journal. A path outside all roots stays as the
- * caller wrote it.
- */
-function refusedPlace(
-  roots: readonly string[],
-  given: string,
-): { readonly root: string; readonly path: string } {
-  const [first = ''] = roots;
-  const full = resolve(first, given);
-  const root = roots.find((each) => isWithin(full, each));
-  if (root === undefined) return { root: first, path: clip(given, MAX_PATH_CHARS) };
-  return { root, path: clip(relative(root, full).replaceAll(sep, '/'), MAX_PATH_CHARS) };
-}
-
-/** Size in bytes of the diff in the refusal, which spares the session another read. */
-function diffBytesOf({ detail }: Refusal): { readonly diffBytes?: number } {
-  return detail?.diff === undefined ? {} : { diffBytes: Buffer.byteLength(detail.diff) };
-}
-
-/** The journal's text for a refusal, besides its code. */
-function textOf({ path, detail: { reason, kept = [] } = {} }: Refusal): { readonly text?: string } {
-  if (reason === 'declined') return { text: 'the user declined it' };
-  // Only the journal, which users read, says how to approve. The answer to the agent does not.
-  if (reason === 'approval')
-    return { text: `needs approval: lookfirst allow ${JSON.stringify(clip(path, MAX_PATH_CHARS))} --once` };
-  if (kept.length === 0) return reason === undefined ? {} : { text: reason };
-  return { text: `${reason === undefined ? '' : `${reason}. `}${keptWords(kept)}` };
 }
 
 /** The refusal to delete or move a link whose target is not text. An undo could not restore it. */

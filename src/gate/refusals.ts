@@ -19,11 +19,17 @@ const MAX_PATH_CHARS = 4096;
  */
 const MAX_STREAKS = 1000;
 
+/** Equal refusals of one path in a row. */
+interface Streak extends Pick<Refusal, 'code' | 'action'> {
+  readonly reason: string | undefined;
+  readonly count: number;
+}
+
 /** Journals refusals, and records the lines that they show as seen. Counts successive refusals per path. */
 export class Refusals {
   readonly #world: World;
   readonly #ledger: Ledger;
-  readonly #streaks = new Map<string, { readonly code: string; readonly count: number }>();
+  readonly #streaks = new Map<string, Streak>();
 
   constructor(world: World, ledger: Ledger) {
     this.#world = world;
@@ -71,9 +77,17 @@ export class Refusals {
     return { refusal };
   }
 
-  /** Resets the count of a path, after a successful read or change. */
+  /** Resets the count of a path, after a successful read, listing or change. */
   reset(path: string): void {
     this.#streaks.delete(clip(path, MAX_PATH_CHARS));
+  }
+
+  /**
+   * Resets the count of refused searches of a path, after a successful one. Keeps the count of other
+   * refusals, because a search does not replace a read.
+   */
+  resetSearches(path: string): void {
+    if (this.#streaks.get(clip(path, MAX_PATH_CHARS))?.action === 'search') this.reset(path);
   }
 
   resetAll(paths: readonly string[]): void {
@@ -83,15 +97,26 @@ export class Refusals {
   #counted(refusal: Refusal): Refusal {
     const key = clip(refusal.path, MAX_PATH_CHARS);
     const last = this.#streaks.get(key);
-    const count = last?.code === refusal.code ? last.count + 1 : 1;
+    const count = last !== undefined && repeats(refusal, last) ? last.count + 1 : 1;
+    const { code, action, detail } = refusal;
     this.#streaks.delete(key);
-    this.#streaks.set(key, { code: refusal.code, count });
+    this.#streaks.set(key, { code, action, reason: detail?.reason, count });
     for (const path of this.#streaks.keys()) {
       if (this.#streaks.size <= MAX_STREAKS) break;
       this.#streaks.delete(path);
     }
     return { ...refusal, detail: { ...refusal.detail, repeated: count } };
   }
+}
+
+/**
+ * True if a refusal continues the streak of its path: it has the same code. If the call itself is
+ * wrong, and not the state of the file, the action and the reason must be the same too.
+ */
+function repeats({ code, action, detail }: Refusal, last: Streak): boolean {
+  if (code !== last.code) return false;
+  if (code !== 'INVALID_ARGUMENT' && action !== 'undo') return true;
+  return action === last.action && detail?.reason === last.reason;
 }
 
 /**

@@ -127,7 +127,9 @@ export class LookingSession extends SessionLife {
       const request = { path: meant, options, times };
       const outcome = wrong ? refused(wrong) : await listFolder(world, this.ledger, request);
       const looked = await this.noted(outcome);
-      if (looked.ok) await this.#looked(listed(meant, looked));
+      if (!looked.ok) return looked;
+      this.gate.refusals.reset(meant);
+      await this.#looked(listed(meant, looked));
       return looked;
     });
   }
@@ -139,6 +141,7 @@ export class LookingSession extends SessionLife {
       const found = await this.noted(wrong ? refused(wrong) : await findFiles(world, pattern, asked));
       if (found.ok) {
         const { paths } = found;
+        this.gate.refusals.resetSearches(asked.path ?? '.');
         const text = countOf(paths.length, 'file');
         await this.#looked({ action: 'search', path: asked.path ?? '.', text, shown: paths.join('\n') });
       }
@@ -153,6 +156,7 @@ export class LookingSession extends SessionLife {
       const found = await this.noted(wrong ? refused(wrong) : await searchText(world, pattern, asked));
       if (found.ok) {
         const { hits } = found;
+        this.gate.refusals.resetSearches(asked.path ?? '.');
         const text = countOf(found.matches, 'match');
         await this.#looked({ action: 'search', path: asked.path ?? '.', text, shown: JSON.stringify(hits) });
       }

@@ -68,6 +68,48 @@ describe('staleness', () => {
   });
 });
 
+describe('refusals of wrong calls', () => {
+  const repeated = async (outcome: Parameters<typeof refusal>[0], code: Parameters<typeof refusal>[1]) =>
+    (await refusal(outcome, code)).detail?.repeated;
+
+  it('are in a row only if action and reason are the same', async () => {
+    const { session } = await desk();
+    expect(await repeated(session.list('.', { depth: 0 }), 'INVALID_ARGUMENT')).toBe(1);
+    expect(await repeated(session.search('(', { path: '.' }), 'INVALID_ARGUMENT')).toBe(1);
+    expect(await repeated(session.find('', { path: '.' }), 'INVALID_ARGUMENT')).toBe(1);
+    expect(await repeated(session.find('', { path: '.' }), 'INVALID_ARGUMENT')).toBe(2);
+    expect(await repeated(session.find('', { path: '.' }), 'INVALID_ARGUMENT')).toBe(3);
+  });
+
+  it('are not in a row if the same action succeeds between them', async () => {
+    const { session } = await desk();
+    await refusal(session.list('.', { depth: 0 }), 'INVALID_ARGUMENT');
+    await ok(session.list('.'));
+    expect(await repeated(session.list('.', { depth: 0 }), 'INVALID_ARGUMENT')).toBe(1);
+    for (const count of [1, 2]) {
+      expect(await repeated(session.find('', { path: '.' }), 'INVALID_ARGUMENT')).toBe(count);
+    }
+    await ok(session.find('*', { path: '.' }));
+    expect(await repeated(session.find('', { path: '.' }), 'INVALID_ARGUMENT')).toBe(1);
+  });
+
+  it('of an undo are in a row only if they name the same change', async () => {
+    const { session } = await desk();
+    expect(await repeated(session.undo({ change: 'aaa' }), 'NOT_FOUND')).toBe(1);
+    expect(await repeated(session.undo({ change: 'bbb' }), 'NOT_FOUND')).toBe(1);
+    expect(await repeated(session.undo({ change: 'bbb' }), 'NOT_FOUND')).toBe(2);
+  });
+
+  it('of a file stay in a row, whatever the action, and although a search succeeds between them', async () => {
+    const t = await desk();
+    await t.put('a', 'one\n');
+    await refusal(t.session.write('a', 'x'), 'NOT_READ');
+    await ok(t.session.find('a'));
+    await ok(t.session.search('two', { path: 'a' }));
+    expect(await repeated(t.session.edit('a', [{ oldString: 'one', newString: '1' }]), 'NOT_READ')).toBe(2);
+  });
+});
+
 describe('earlier bytes that return', () => {
   it('count as seen after git stash and pop, or checkout and back', async () => {
     const t = await desk();

@@ -3,7 +3,8 @@ import type { Refusal, RefusalCode } from '../model/verdict.ts';
 import { countOf } from './amounts.ts';
 import { pathText } from './bounded.ts';
 import { evidence, quoted, whatDiffers } from './evidence.ts';
-import { firstSentence, nextStep } from './sentences.ts';
+import { nextStep } from './next-step.ts';
+import { firstSentence } from './sentences.ts';
 import { LOOKFIRST_TOOLS, type ToolNames } from './tool-names.ts';
 import { fill, templateFor } from './wordings.ts';
 

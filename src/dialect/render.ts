@@ -87,6 +87,8 @@ export interface ReadStyle {
   readonly lines: 'numbered' | 'padded' | 'raw' | 'joined';
   /** The text after the lines, including a newline before it if needed. */
   foot(result: ReadResult, context: RenderContext): string;
+  /** Set if the tool shows only text, and refuses other files. */
+  readonly textOnly?: true;
   /** The rendering of a file that is not text. */
   other(result: ReadResult, context: RenderContext): Rendered;
 }

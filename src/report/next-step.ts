@@ -200,7 +200,10 @@ function otherPath(refusal: Refusal, tools: ToolNames): string {
   return 'Next: use another path; this one cannot be used for that.';
 }
 
-function otherTool({ code }: Refusal, tools: ToolNames): string {
+function otherTool(refusal: Refusal, tools: ToolNames): string {
+  const { code, action } = refusal;
+  if (code === 'NOT_TEXT' && action === 'read' && tools.media !== undefined)
+    return `Next: ${callOf(tools, 'media', { [tools.arguments.path]: pathOf(refusal) })} shows it.`;
   if (code === 'DELETED') return `Next: ${tools.write} creates it again.`;
   if (code === 'NOT_TEXT' && tools.delete !== undefined)
     return `Next: to replace it with text, ${tools.delete} it first, then ${tools.write} it; parts of it cannot be edited.`;

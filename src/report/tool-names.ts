@@ -8,6 +8,8 @@ import { jsonText, shellPath } from './bounded.ts';
  */
 export interface ToolNames {
   readonly read: string;
+  /** The tool that reads files that are not text. Absent if `read` shows them too. */
+  readonly media?: string;
   readonly write: string;
   readonly edit: string;
   readonly insert?: string;
@@ -105,7 +107,7 @@ function shellRead(path: string, range: LineRange | undefined): string {
 /** Formats any call as the model would write it. */
 export function callOf(
   tools: ToolNames,
-  use: 'read' | 'list' | 'mkdir' | 'delete',
+  use: 'read' | 'media' | 'list' | 'mkdir' | 'delete',
   args: Readonly<Record<string, unknown>>,
 ): string {
   const { command, [use]: name } = tools;

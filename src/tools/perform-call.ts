@@ -8,7 +8,8 @@ import { nothingChanged } from '../model/fault.ts';
 import type { CallTimes } from '../model/foreign-session.ts';
 import type { FileStatus, ReadResult, RunResult } from '../model/results.ts';
 import type { FindOptions } from '../model/session.ts';
-import type { Outcome } from '../model/verdict.ts';
+import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
+import { byteSize } from '../report/amounts.ts';
 import { noticeTexts } from '../report/describe-notice.ts';
 import { refusalOutcome, type SuccessOutcome, successOutcome } from '../report/json.ts';
 import type { GatedSession } from '../session/gated-session.ts';
@@ -93,12 +94,19 @@ function perform(call: Call, performing: PerformOptions): Awaitable<Performed> {
     const { context, form, names } = performing;
     const outcome = names === undefined ? given : withShownPaths(given, names);
     if (!outcome.ok) return outcome;
+    if (outcome.media !== undefined && call.style.textOnly) return refused(notText(outcome));
     const shown = (form === 'bytes' ? showRead : showText)(outcome, call.style, context);
     const performed = { ok: true, shown, outcome: successOutcome(outcome) } as const;
     if (outcome.notices === undefined) return performed;
     const notices = noticeTexts(outcome.notices, outcome.path, context);
     return notices.length === 0 ? performed : withText(performed, notices.join('\n'));
   });
+}
+
+/** The refusal of a read by a tool that shows only text. */
+function notText({ path, media, sizeBytes }: ReadResult): Refusal {
+  const reason = `its type is ${media?.mimeType} (${byteSize(sizeBytes)})`;
+  return { code: 'NOT_TEXT', action: 'read', path, next: 'other_tool', detail: { reason } };
 }
 
 async function performView(

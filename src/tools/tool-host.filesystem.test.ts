@@ -49,6 +49,29 @@ describe('the filesystem dialect', () => {
   });
 });
 
+describe('a binary file', () => {
+  it('is an error of the tools that read text, which names the tool for it', async () => {
+    const { call, put } = await setUp({ dialect: 'filesystem' });
+    put('a.bin', Buffer.from([0, 1, 2, 3]));
+    for (const [name, args] of [
+      ['read_text_file', {}],
+      ['read_text_file', { head: 1 }],
+      ['read_file', { tail: 1 }],
+    ] as const) {
+      const read = await call(name, { path: 'a.bin', ...args });
+      expect(read).toMatchObject({ isError: true, outcome: { ok: false, code: 'NOT_TEXT' } });
+      expect(read.text).toBe(
+        'refusing to read a.bin: it is not text [NOT_TEXT]\n' +
+          'Its type is application/octet-stream (4 B).\n' +
+          'Next: read_media_file {"path":"a.bin"} shows it.',
+      );
+    }
+    expect((await call('read_media_file', { path: 'a.bin' })).isError).toBe(false);
+    const many = await call('read_multiple_files', { paths: ['a.bin'] });
+    expect(many.text).toMatch(/^a\.bin: Error - a\.bin is not text/);
+  });
+});
+
 describe('the filesystem dialect accepts what the official server accepts', () => {
   it('an edit that changes nothing, and unknown arguments', async () => {
     const { call, put, text } = await setUp({ dialect: 'filesystem' });

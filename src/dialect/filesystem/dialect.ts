@@ -338,6 +338,7 @@ export const FILESYSTEM: Dialect = {
   tools: [...READING_TOOLS, ...FILESYSTEM_CHANGES, ...LISTING_TOOLS],
   names: {
     read: 'read_text_file',
+    media: 'read_media_file',
     write: 'write_file',
     edit: 'edit_file',
     list: 'list_directory',

@@ -7,6 +7,7 @@ import type { ReadStyle, RenderContext } from '../render.ts';
 /** Shows only the file's own text. */
 export const RAW_STYLE: ReadStyle = {
   lines: 'raw',
+  textOnly: true,
   foot: () => '',
   other: (result: ReadResult) =>
     `${pathText(result.path)} is not text (${result.media?.mimeType ?? 'application/octet-stream'}, ${formatSize(result.sizeBytes)}): use read_media_file`,

@@ -5,6 +5,7 @@ describe('validateOptions', () => {
   it.each([
     ['find', { path: 'd', limit: 10_000 }],
     ['list', { depth: 3, limit: 1, after: 'a', as: 'names', links: 'inside' }],
+    ['list', { as: 'entries', links: 'followed' }],
     ['search', { mode: 'count', context: 20, limit: 1, glob: '*.ts', signal: AbortSignal.abort() }],
     ['run', { timeoutMs: 0.5, network: 'off' }],
     ['undo', { sinceMs: Number.POSITIVE_INFINITY, preview: true }],

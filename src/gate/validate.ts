@@ -263,7 +263,7 @@ const OPTIONS: Readonly<Record<Optioned, ObjectShape>> = {
     limit: COUNT,
     after: TEXT,
     as: oneOf('listing', 'entries', 'names'),
-    links: oneOf('all', 'inside'),
+    links: oneOf('all', 'inside', 'followed'),
   }),
   find: objectOf({ ...WATCHED, path: ANY, limit: HITS }),
   search: objectOf({

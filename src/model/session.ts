@@ -328,9 +328,10 @@ export interface ListOptions extends CallOptions {
   readonly as?: 'listing' | 'entries' | 'names' | undefined;
   /**
    * Default `all`. `inside`: omits links that point outside the workspace or to nothing; not allowed with `as:
-   * 'listing'`.
+   * 'listing'`. `followed`: a link that points inside the workspace has the size of its target; only
+   * with `as: 'entries'`.
    */
-  readonly links?: 'all' | 'inside' | undefined;
+  readonly links?: 'all' | 'inside' | 'followed' | undefined;
   /** Called periodically with the number of entries found so far. */
   readonly onProgress?: ((entries: number) => void) | undefined;
 }

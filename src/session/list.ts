@@ -135,7 +135,7 @@ class Listing {
     let next = 0;
     while (next < visible.length && this.entries.length < limit - at.kept) {
       if (this.entries.length >= this.#pauseAt) await this.#pause();
-      next = this.#show(dir, { visible, from: next, at });
+      next = this.#show(dir, { folder: path, visible, from: next, at });
       const entry = visible[next - 1];
       if (entry !== undefined && this.#goesInto(entry, at))
         await this.#descend(dir, entry.name, path, { ...at, kept: at.kept + visible.length - next });
@@ -154,19 +154,35 @@ class Listing {
    */
   #show(
     dir: PinnedDirectory,
-    { visible, from, at }: { visible: readonly DirectoryEntry[]; from: number; at: Level },
+    {
+      folder,
+      visible,
+      from,
+      at,
+    }: { folder: ResolvedPath; visible: readonly DirectoryEntry[]; from: number; at: Level },
   ): number {
-    const { as, limit } = this.#bounds;
+    const { as, limit, options } = this.#bounds;
     const { entries } = this;
+    const follows = options.links === 'followed';
     const end = Math.min(visible.length, from + Math.min(limit - at.kept, this.#pauseAt) - entries.length);
     for (let next = from; next < end; next++) {
       const entry = visible[next];
       if (entry === undefined) break;
       const name = `${at.prefix}${entry.name}`;
-      entries.push(as === 'names' ? { path: name, kind: entry.kind } : describe(dir, entry, name, as));
+      const shown = as === 'names' ? { path: name, kind: entry.kind } : describe(dir, entry, name, as);
+      entries.push(follows && entry.kind === 'link' ? this.#followed(folder, entry.name, shown) : shown);
       if (this.#goesInto(entry, at)) return next + 1;
     }
     return end;
+  }
+
+  /** A link with the size of its target. A link out of the workspace, or to nothing, has no size. */
+  #followed(folder: ResolvedPath, name: string, link: ListedEntry): ListedEntry {
+    const outcome = this.#world.workspace.locate(`${folder.absolute}/${name}`, 'list');
+    if (!outcome.ok) return link;
+    const { located } = outcome;
+    located.place.dir.close();
+    return located.exists ? { ...link, sizeBytes: Number(located.stats.size) } : link;
   }
 
   #goesInto({ kind }: DirectoryEntry, at: Level): boolean {
@@ -278,6 +294,8 @@ function whyContradictory({ depth, after, links, as = 'listing' }: ListOptions):
     return 'the option after continues the listing of one folder: leave depth out';
   if (links === 'inside' && as === 'listing')
     return 'the option links: "inside" is only for names, not for a listing';
+  if (links === 'followed' && as !== 'entries')
+    return 'the option links: "followed" is only for entries, which have sizes';
   return after !== undefined && as === 'names'
     ? 'the option after needs a sorted listing, but names are not sorted'
     : undefined;

@@ -1,7 +1,8 @@
-import { mkdirSync, symlinkSync } from 'node:fs';
+import { mkdirSync, statSync, symlinkSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { setUp } from '../../test/support/tool-calls.ts';
+import { formatSize } from '../dialect/filesystem/shapes.ts';
 
 describe('the filesystem dialect', () => {
   it('returns text twice, and refusals once, after the official message', async () => {
@@ -69,6 +70,24 @@ describe('a binary file', () => {
     expect((await call('read_media_file', { path: 'a.bin' })).isError).toBe(false);
     const many = await call('read_multiple_files', { paths: ['a.bin'] });
     expect(many.text).toMatch(/^a\.bin: Error - a\.bin is not text/);
+  });
+});
+
+describe('list_directory_with_sizes', () => {
+  it('shows the size of a link by its target, unless the target is outside or missing', async () => {
+    const { call, put, root } = await setUp({ dialect: 'filesystem' });
+    put('a.txt', 'fourteen bytes');
+    mkdirSync(join(root, 'sub'));
+    symlinkSync('a.txt', join(root, 'file-link'));
+    symlinkSync('sub', join(root, 'folder-link'));
+    symlinkSync('/etc/passwd', join(root, 'outside-link'));
+    symlinkSync('missing', join(root, 'dangling-link'));
+    const { text } = await call('list_directory_with_sizes', { path: '.' });
+    const sizeOf = (name: string) => new RegExp(`\\[FILE\\] ${name} +(.*)`).exec(text)?.[1];
+    expect(sizeOf('file-link')).toBe('14 B');
+    expect(sizeOf('folder-link')).toBe(formatSize(statSync(join(root, 'sub')).size));
+    expect(sizeOf('outside-link')).toBe('0 B');
+    expect(sizeOf('dangling-link')).toBe('0 B');
   });
 });
 

@@ -63,7 +63,7 @@ const LISTING_TOOLS: readonly Tool[] = [
     annotations: READS,
     call: ({ path, sortBy = 'name' }) => ({
       kind: 'list',
-      operation: { path, as: 'entries', limit: MAX_ENTRIES },
+      operation: { path, as: 'entries', links: 'followed', limit: MAX_ENTRIES },
       render: (result) => withCutNote(sizesText(result, sortBy), result),
       foreword: forewordFor('scandir'),
     }),

@@ -126,7 +126,8 @@ async function arrivalOf(
     if (blocked !== undefined) return notPrepared(blocked);
     const { path, located } = view;
     if (!located.exists) return { path, overwrites: undefined, notices: [] };
-    const verdict = traffic.left.has(path.key) ? undefined : judge(view.facts, world.policy);
+    const facts = { ...view.facts, ...(change.kind === 'move' ? { contentKind: 'bytes' as const } : {}) };
+    const verdict = traffic.left.has(path.key) ? undefined : judge(facts, world.policy);
     if (verdict?.outcome === 'refuse')
       return verdict.refusal.code === 'STALE'
         ? cure(world, view, { refusal: verdict.refusal })

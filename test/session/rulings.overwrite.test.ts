@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, rmSync, statSync, utimesSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
@@ -299,6 +299,30 @@ describe('a file that is not text', () => {
     await refusal(t.session.edit('b.bin', [{ oldString: 'x', newString: 'y' }]), 'NOT_TEXT');
     await refusal(t.session.write('b.bin', 'text'), 'NOT_TEXT');
     await ok(t.session.delete('b.bin'));
+  });
+
+  it('may be replaced by a moved or copied file after it was read, if it is unchanged since', async () => {
+    const t = await desk();
+    const [one, two] = [Buffer.from([0, 1, 2]), Buffer.from([0, 9, 9])];
+    for (const name of ['p.bin', 'q.bin']) await t.put(name, one);
+    for (const name of ['new', 'new2']) await t.put(name, two);
+    await refusal(t.session.move('new', 'p.bin'), 'NOT_READ');
+    await ok(t.session.read('p.bin'));
+    await t.put('p.bin', Buffer.from([0, 5]));
+    await refusal(t.session.move('new', 'p.bin'), 'STALE');
+    await ok(t.session.read('p.bin'));
+    await ok(t.session.move('new', 'p.bin'));
+    expect(readFileSync(join(t.root, 'p.bin'))).toEqual(two);
+    await ok(t.session.undo());
+    expect(readFileSync(join(t.root, 'p.bin'))).toEqual(Buffer.from([0, 5]));
+    await ok(t.session.read('q.bin'));
+    await ok(t.session.copy('new2', 'q.bin'));
+    await ok(t.session.read('p.bin'));
+    const swap = [
+      { kind: 'move', source: 'p.bin', destination: 'q.bin' },
+      { kind: 'move', source: 'q.bin', destination: 'p.bin' },
+    ] as const;
+    await ok(t.session.apply(swap));
   });
 
   it('is refused as NOT_A_FILE if it is a folder', async () => {

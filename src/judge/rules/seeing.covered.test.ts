@@ -27,6 +27,13 @@ describe('covered', () => {
     ['overwrite', 'of cut lines', view(WHOLE, { clamped: true }), {}, 'PARTIALLY_READ'],
     ['overwrite', 'of redacted text', view(WHOLE, { redacted: true }), {}, 'REDACTED_READ'],
     ['overwrite', 'of a described binary', view(NOTHING, { notText: true }), {}, 'NOT_TEXT'],
+    [
+      'overwrite',
+      'of a described binary by a moved file',
+      { ...view(NOTHING, { notText: true }), contentKind: 'bytes' },
+      {},
+      'pass',
+    ],
     ['delete', 'of a file seen whole', view(WHOLE), {}, 'pass'],
     ['delete', 'of a partly seen file', view(HEAD), {}, 'PARTIALLY_READ'],
     ['delete', 'of a described binary', view(NOTHING, { notText: true }), {}, 'pass'],

@@ -59,7 +59,7 @@ export function touchesMasked(
  */
 export function secretRefusal({ policy }: World, path: string, relative: string): Refusal | undefined {
   if (policy.secrets !== 'refuse' || !isSecretPath(relative)) return undefined;
-  const detail = { reason: 'the policy refuses files that hold secrets' };
+  const detail = { reason: 'files that hold secrets' };
   return { code: 'PROTECTED', action: 'read', path, next: 'ask_human', detail };
 }
 

@@ -11,7 +11,7 @@ import { type Effect, microseconds, type Side } from '../model/entry.ts';
 import type { FileIntent } from '../model/intent.ts';
 import { isWithin, type Place } from '../model/path.ts';
 import type { Sighting } from '../model/sighting.ts';
-import type { Refusal } from '../model/verdict.ts';
+import { invalidArgument, type Refusal } from '../model/verdict.ts';
 import type { Found, Located } from '../workspace/workspace.ts';
 import { folderEffects, madeEffects, makeFolderStep, nothingStep } from './folder-step.ts';
 import { type DepartingFolder, heldInside, heldRefusal, told } from './held.ts';
@@ -19,6 +19,7 @@ import { type LookedFile, look } from './look.ts';
 import {
   closedUnlessOk,
   cure,
+  destinationRefusal,
   notPrepared,
   type Prepared,
   unreadableLink,
@@ -130,18 +131,18 @@ function whyBlocked({ intent, source, destination }: LookedMove): Refusal | unde
   const to = destination.path.key;
   if (isWithin(to, from)) {
     const reason = to === from ? 'source and destination are the same' : 'it cannot be moved into itself';
-    return refusal('INVALID_ARGUMENT', intent.source, reason);
+    return invalidArgument('move', intent.source, reason);
   }
   if (intent.makeParents === false && !destination.located.exists && destination.located.missing.length > 1) {
-    return refusal('NOT_FOUND', intent.destination, 'the folder it would go into does not exist');
+    return destinationRefusal('NOT_FOUND', intent, 'the folder it would go into does not exist');
   }
   if (!destination.located.exists) return undefined;
   if (intent.overwrite === false)
-    return refusal('ALREADY_EXISTS', intent.destination, 'this call does not allow replacing it');
+    return destinationRefusal('ALREADY_EXISTS', intent, 'this call does not allow replacing it');
   const both = source.located.exists && source.located.stats.isFile() && destination.located.stats.isFile();
   return both
     ? undefined
-    : refusal('ALREADY_EXISTS', intent.destination, 'only a file may take the place of a file');
+    : destinationRefusal('ALREADY_EXISTS', intent, 'only a file may take the place of a file');
 }
 
 /**
@@ -161,16 +162,6 @@ function whyHeld(
   } finally {
     dir.close();
   }
-}
-
-function refusal(code: Refusal['code'], path: string, reason: string): Refusal {
-  return {
-    code,
-    action: 'move',
-    path,
-    next: code === 'INVALID_ARGUMENT' ? 'fix_argument' : 'other_path',
-    detail: { reason },
-  };
 }
 
 async function sideOfSource(world: World, source: Found): Promise<Side | UnknownFile> {

@@ -11,7 +11,7 @@ import { invalidArgument, type Refusal } from '../model/verdict.ts';
 import { type Relocation, routeOf, type Traffic } from './keys.ts';
 import { type LookedFile, look } from './look.ts';
 import { prepareText } from './prepare-edit.ts';
-import { cure, notPrepared, type Prepared, unverifiable } from './prepared.ts';
+import { cure, destinationRefusal, notPrepared, type Prepared, unverifiable } from './prepared.ts';
 import { restoreStep } from './restore-step.ts';
 import { ABSENT, type Done, fileSide, type Step, sideOf } from './step.ts';
 import type { World } from './world.ts';
@@ -152,12 +152,12 @@ function whyBlocked(
   if (isBelow(path.key, content.path.key))
     return invalidArgument('move', to, 'the source is a file, so nothing can be inside it');
   const makesParents = change.kind !== 'move' || change.makeParents !== false;
+  if (!located.exists && (makesParents || located.missing.length === 1)) return undefined;
+  const ends = { source: content.path.given, destination: to };
   if (!located.exists)
-    return makesParents || located.missing.length === 1
-      ? undefined
-      : { code: 'NOT_FOUND', action: 'move', path: to, next: 'other_path' };
+    return destinationRefusal('NOT_FOUND', ends, 'the folder it would go into does not exist');
   if (change.kind === 'move' && change.overwrite === false)
-    return { code: 'ALREADY_EXISTS', action: 'move', path: to, next: 'other_path' };
+    return destinationRefusal('ALREADY_EXISTS', ends, 'this call does not allow replacing it');
   return located.stats.isFile() ? undefined : invalidArgument('move', to, ONLY_FILES);
 }
 

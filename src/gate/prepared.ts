@@ -258,6 +258,15 @@ export function unreadableLink(action: Action, path: string): Refusal {
   return { code: 'UNVERIFIABLE', action, path, next: 'ask_human', detail };
 }
 
+/** The refusal of a move because of its destination. */
+export function destinationRefusal(
+  code: 'NOT_FOUND' | 'ALREADY_EXISTS',
+  { source, destination: path }: { readonly source: string; readonly destination: string },
+  reason: string,
+): Refusal {
+  return { code, action: 'move', path, next: 'other_path', detail: { source, reason } };
+}
+
 /** The refusal for a file whose bytes could not be read, so that nothing about them is known. */
 export function unverifiable(action: Action, path: string, errno?: string): Refusal {
   const refusal: Refusal = { code: 'UNVERIFIABLE', action, path, next: 'read_again' };

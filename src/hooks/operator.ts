@@ -39,10 +39,10 @@ export function operatorRefusal(command: string): Refusal | undefined {
     const found = OPERATOR_COMMANDS.find((operator) =>
       operator.every((word) => rest.some((each) => each?.split('=', 1)[0] === word)),
     );
-    if (found !== undefined) return forTheUser(found.join(' '), 'commands that only the user may run');
+    if (found !== undefined) return forTheUser(found.join(' '), 'only the user may run it');
     const own = rest.find((word) => OWN_SESSION_COMMANDS.has(word));
     if (own !== undefined && IDENTITY.test(command))
-      return forTheUser(own, 'it, because an agent may run it only for its own session');
+      return forTheUser(own, 'an agent may run it only for its own session');
   }
   return undefined;
 }
@@ -114,8 +114,8 @@ const ENDS_PROCESSES = /\b(?:kill|pkill|killall)\b.*(?:lookfirst|--resident)/;
  */
 export async function tamperRefusal(scene: Scene, command: string): Promise<Refusal | undefined> {
   if (onlyReads(command)) return undefined;
-  if (ENDS_PROCESSES.test(command)) return tampering('the process of Lookfirst');
-  if (command.includes('disableAllHooks')) return tampering('the hooks of the client');
+  if (ENDS_PROCESSES.test(command)) return tampering('the process of Lookfirst', 'end');
+  if (command.includes('disableAllHooks')) return tampering('the hooks of the client', 'switch off');
   if (names(command, scene.home) || OWN_FILES.test(command)) return tampering('the state of Lookfirst');
   const { policyFile } = scene;
   if (policyFile !== undefined && names(command, policyFile)) return tampering(policyFile);
@@ -168,8 +168,8 @@ function isHarmless(redirect: SimpleCommand['redirects'][number]): boolean {
   return operator === '<' || text === '/dev/null' || (operator === '>&' && /^\d+$/.test(text));
 }
 
-function tampering(path: string): Refusal {
-  const detail = { reason: 'it, because only the user may change it' };
+function tampering(path: string, does: 'change' | 'end' | 'switch off' = 'change'): Refusal {
+  const detail = { reason: `it may ${does} ${path}, which only the user may do` };
   return { code: 'PROTECTED', action: 'run', path, next: 'ask_human', detail };
 }
 

@@ -96,6 +96,8 @@ export interface RefusalDetail {
   /** The reason in a few words, if the refusal's code does not make it clear. */
   readonly reason?: string;
   readonly kind?: FileKind;
+  /** The source of a refused move. Present if the refusal's path is the destination. */
+  readonly source?: string;
   readonly missing?: readonly LineRange[];
   /**
    * Number of names at the end of the path that do not exist. Present if a folder above the file is

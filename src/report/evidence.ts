@@ -61,12 +61,14 @@ const TELLS: Readonly<Partial<Record<RefusalCode, (told: Told) => string[]>>> = 
     ...writer(detail, nowMs),
     ...(detail.reason === undefined ? [] : [sentence(detail.reason)]),
   ],
-  DELETED: ({ detail, when }) =>
-    detail.reason === 'by this session'
-      ? [`It was deleted by this session, ${when ?? 'earlier'}.`]
-      : seen(when),
-  PROTECTED: ({ detail }) => {
-    if (detail.reason === undefined || ['root', 'approval', 'declined'].includes(detail.reason)) return [];
+  DELETED: ({ detail, when }) => {
+    if (detail.reason !== 'by this session') return seen(when);
+    return when === undefined ? [] : [`That was ${when}.`];
+  },
+  PROTECTED: ({ refusal, detail }) => {
+    // For a command, the first sentence already contains the reason.
+    if (refusal.action === 'run' || detail.reason === undefined) return [];
+    if (['root', 'approval', 'declined'].includes(detail.reason)) return [];
     // For a folder, the reason is already a sentence. For a file, the reason only names what the
     // policy protects.
     return [
@@ -82,10 +84,12 @@ const TELLS: Readonly<Partial<Record<RefusalCode, (told: Told) => string[]>>> = 
   ],
   PLACEHOLDER_CONTENT: ({ detail }) =>
     detail.reason === undefined ? [] : [`It contains ${phrase(detail.reason)}.`],
-  NOT_FOUND: (told) => (told.refusal.action === 'undo' ? [] : otherwise(told)),
   UNVERIFIABLE: (told) => (told.refusal.action === 'commit' ? [] : otherwise(told)),
   COMMAND_CONFLICT: ({ detail, when }) => [...seen(when), ...keptLayer(detail)],
   // For the codes from here on, the first sentence already contains the reason.
+  OUTSIDE_WORKSPACE: nothing,
+  NOT_FOUND: nothing,
+  NOT_A_FILE: nothing,
   NO_SANDBOX: nothing,
   READ_ONLY: nothing,
   INVALID_ARGUMENT: nothing,

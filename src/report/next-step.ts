@@ -204,6 +204,8 @@ function otherTool(refusal: Refusal, tools: ToolNames): string {
   const { code, action } = refusal;
   if (code === 'NOT_TEXT' && action === 'read' && tools.media !== undefined)
     return `Next: ${callOf(tools, 'media', { [tools.arguments.path]: pathOf(refusal) })} shows it.`;
+  if (code === 'DELETED' && action === 'delete') return 'There is nothing left to delete.';
+  if (code === 'DELETED' && action === 'move') return lookAround(refusal, tools);
   if (code === 'DELETED') return `Next: ${tools.write} creates it again.`;
   if (code === 'NOT_TEXT' && tools.delete !== undefined)
     return `Next: to replace it with text, ${tools.delete} it first, then ${tools.write} it; parts of it cannot be edited.`;
@@ -241,6 +243,7 @@ function useEdit(refusal: Refusal, tools: ToolNames): string {
     return `Next: send the full text, or change only the affected lines with ${tools.edit}.`;
   if (refusal.code === 'REDACTED_READ' && refusal.action !== 'overwrite')
     return 'Next: leave masked values out of the text to replace; ask the user to change the value itself.';
+  if (refusal.code === 'TOO_LARGE') return 'Next: replace less text in one call.';
   return `Next: change only the affected lines with ${tools.edit}, which needs no full read.`;
 }
 
@@ -255,7 +258,7 @@ function fixArgument(refusal: Refusal, tools: ToolNames): string {
   return tools.list === undefined ? `Next: ${call}` : `Next: ${tools.list} it in full, then ${call}`;
 }
 
-function askHuman({ code, detail }: Refusal): string {
+function askHuman({ code, action, detail }: Refusal): string {
   const none = 'There is no way around this with these tools: ask the user';
   const isFile = detail?.reason !== 'session' && detail?.reason !== 'root';
   if (code === 'READ_ONLY' && isFile) return `${none} to make the file writable.`;
@@ -264,6 +267,9 @@ function askHuman({ code, detail }: Refusal): string {
   if (code === 'PROTECTED' && detail?.reason === 'declined')
     return 'Next: ask the user what to do instead; do not repeat the call.';
   if (code === 'NO_SANDBOX') return `${none} to make commands possible here.`;
-  if (code === 'TOO_LARGE') return `${none} to change it, or to raise maxEditBytes in the policy.`;
+  if (code === 'TOO_LARGE' && action === 'commit' && detail?.limitBytes !== undefined)
+    return `${none} to raise commands.fileBytes in the policy.`;
+  if (code === 'TOO_LARGE' && action !== 'commit' && action !== 'delete')
+    return `${none} to change it, or to raise maxEditBytes in the policy.`;
   return `${none}.`;
 }

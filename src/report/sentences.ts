@@ -15,11 +15,34 @@ export function firstSentence(refusal: Refusal): string {
  * Names the refused operation. The path is empty if the operation concerns no single file, as with
  * an undo, a rewind, a command or an unreadable patch.
  */
-function what({ action, path, code, detail }: Refusal): string {
-  if (action === 'run' && (path === '' || code === 'NO_SANDBOX')) return 'run the command';
+function what(refusal: Refusal): string {
+  const { action, path, code, detail } = refusal;
+  if (action === 'run') return command(refusal);
+  if (action === 'move' && isDestination(code, detail)) return moveTo(path, detail);
   if (path === '' && detail?.reason?.startsWith('the patch ') === true) return 'apply the patch';
   if (path === '' && detail?.reason?.startsWith('there is no turn ') === true) return 'rewind';
   return action === 'undo' && path === '' ? 'undo' : `${VERBS[action]} ${pathText(path)}`.trimEnd();
+}
+
+/**
+ * Names a refused command. The path is the folder where the command starts, a file that it may
+ * change, the tool that runs it, or a command of Lookfirst itself.
+ */
+function command({ path, code, detail }: Refusal): string {
+  const mayChange = detail?.reason?.startsWith('it may ') === true;
+  if (path === '' || code === 'NO_SANDBOX' || mayChange) return 'run the command';
+  const isNamed = code === 'INVALID_ARGUMENT' || path.startsWith('lookfirst ');
+  return isNamed ? `run ${pathText(path)}` : `run the command in ${pathText(path)}`;
+}
+
+/** True if the path of a refused move is its destination. */
+function isDestination(code: RefusalCode, detail: RefusalDetail | undefined): boolean {
+  return code === 'ALREADY_EXISTS' || detail?.source !== undefined;
+}
+
+function moveTo(path: string, detail: RefusalDetail | undefined): string {
+  const source = detail?.source === undefined ? '' : `${pathText(detail.source)} `;
+  return `move ${source}to ${pathText(path)}`;
 }
 
 /** The words for each action; a path follows them. */
@@ -54,8 +77,9 @@ const KINDS: Readonly<Record<FileKind, string>> = {
 type Reason = (refusal: Refusal) => string;
 
 const REASONS: Readonly<Record<RefusalCode, Reason>> = {
-  OUTSIDE_WORKSPACE: () => 'it is outside the workspace',
-  PROTECTED: ({ detail }) => {
+  OUTSIDE_WORKSPACE: ({ detail }) => phrase(detail?.reason ?? 'it is outside the workspace'),
+  PROTECTED: ({ action, detail }) => {
+    if (action === 'run' && detail?.reason !== undefined) return phrase(detail.reason);
     if (detail?.reason === 'root') return 'it is the workspace itself';
     if (detail?.reason === 'declined') return 'the user declined this change';
     if (detail?.reason === 'approval') return "a change of it needs the user's approval";
@@ -66,11 +90,11 @@ const REASONS: Readonly<Record<RefusalCode, Reason>> = {
     if (detail?.reason === 'root') return 'its folder is read-only here';
     return detail?.kind === 'directory' ? phrase(detail.reason ?? '') : 'the file is read-only';
   },
-  NOT_FOUND: ({ action, detail }) =>
-    action === 'undo' && detail?.reason !== undefined
-      ? phrase(detail.reason)
-      : 'there is nothing at that path',
-  NOT_A_FILE: ({ detail }) => `it is ${detail?.kind === undefined ? 'not a file' : KINDS[detail.kind]}`,
+  NOT_FOUND: ({ detail }) => phrase(detail?.reason ?? 'there is nothing at that path'),
+  NOT_A_FILE: ({ detail }) => {
+    if (detail?.reason !== undefined) return phrase(detail.reason);
+    return `it is ${detail?.kind === undefined ? 'not a file' : KINDS[detail.kind]}`;
+  },
   NOT_READ: ({ next }) => (next === 'list' ? 'list it first' : 'read it first'),
   PARTIALLY_READ: ({ detail }) =>
     detail?.reason === 'clamped' ? 'some of its lines were shown only in part' : 'only part of it was read',
@@ -81,10 +105,11 @@ const REASONS: Readonly<Record<RefusalCode, Reason>> = {
     if (detail?.reason !== undefined) return phrase(detail.reason);
     return next === 'list' ? 'its entries changed since it was listed' : 'it changed since it was read';
   },
-  DELETED: ({ detail }) =>
-    detail?.reason === undefined || detail.reason === 'by this session'
-      ? 'it was deleted since it was read'
-      : phrase(detail.reason),
+  DELETED: ({ detail }) => {
+    if (detail?.reason === 'by this session') return 'this session deleted it';
+    if (detail?.reason !== undefined) return phrase(detail.reason);
+    return `it was deleted since it was ${detail?.kind === 'directory' ? 'listed' : 'read'}`;
+  },
   ALREADY_EXISTS: ({ detail }) =>
     `${detail?.kind === undefined ? 'something' : KINDS[detail.kind]} is already there`,
   REVISION_MISMATCH: () => 'it is not at the expected revision',
@@ -92,7 +117,10 @@ const REASONS: Readonly<Record<RefusalCode, Reason>> = {
   AMBIGUOUS_MATCH: ({ detail }) =>
     `${toReplace(detail?.index)} is in it ${detail?.count === undefined ? 'more than once' : `${detail.count} times`}`,
   NOT_TEXT: () => 'it is not text',
-  TOO_LARGE: ({ detail }) => `it is too large${sizes(detail?.sizeBytes, detail?.limitBytes)}`,
+  TOO_LARGE: ({ next, detail }) =>
+    next === 'use_edit'
+      ? 'the result would be too large'
+      : `it is too large${sizes(detail?.sizeBytes, detail?.limitBytes)}`,
   PLACEHOLDER_CONTENT: ({ detail }) => {
     if (hasLineNumbers(detail)) return 'its new lines begin with the line numbers of a read';
     const what = hasMask(detail) ? 'mask instead of the real value' : 'placeholder instead of the real lines';

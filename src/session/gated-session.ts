@@ -377,7 +377,7 @@ async function copyIntent(
     // Refuse to copy a secret file to an ordinary name: under that name, no rule would mask the
     // secrets.
     if (world.policy.secrets !== 'show' && isSecretPath(path.relative) && !isSecretPath(destination)) {
-      const detail = { reason: 'it holds secrets, and a copy of it would show them' };
+      const detail = { reason: 'its secrets, which a copy under another name would show' };
       return refused({ code: 'PROTECTED', action: 'read', path: source, next: 'ask_human', detail });
     }
     const { clock } = world.disk;

@@ -14,7 +14,9 @@ describe('the filesystem dialect', () => {
     expect(read.result).toMatchObject({ structuredContent: { content: '\ufeffone\r\ntwo' } });
     expect((await call('read_text_file', { path: 'a.txt', tail: 1 })).text).toBe('two');
     const moved = await call('move_file', { source: 'a.txt', destination: 'sub' });
-    expect(moved.text).toContain(`Destination already exists: ${join(root, 'sub')}\nrefusing to move sub: `);
+    expect(moved.text).toContain(
+      `Destination already exists: ${join(root, 'sub')}\nrefusing to move a.txt to sub: something is already there [ALREADY_EXISTS]\n`,
+    );
     expect(moved.result).not.toHaveProperty('structuredContent');
     expect((await call('write_file', { path: 'no/b.txt', content: '' })).text).toContain(
       `ENOENT: no such file or directory, open '${join(root, 'no/b.txt')}'\n`,

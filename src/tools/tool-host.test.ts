@@ -1,3 +1,5 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { setUp } from '../../test/support/tool-calls.ts';
 import type { JsonRecord } from '../model/record.ts';
@@ -131,6 +133,30 @@ describe('the tools of the default dialect', () => {
       'cancelled by the client',
     );
     await expect(call('list_directory', {}, { signal })).rejects.toThrow('cancelled by the client');
+  });
+});
+
+describe('the first sentence of a refusal', () => {
+  it('names source and destination of a move, and the folder that is missing or is a file', async () => {
+    const { call, put, root } = await setUp({ workspace: { policy: { secrets: 'refuse' } } });
+    put('a.txt', 'one\n');
+    put('.env', 'KEY=1\n');
+    mkdirSync(join(root, 'sub'));
+    const text = async (name: string, args: Record<string, unknown>) => (await call(name, args)).text;
+    expect(await text('move_path', { source: 'a.txt', destination: 'sub' })).toMatch(
+      /^refusing to move a\.txt to sub: something is already there \[ALREADY_EXISTS\]/,
+    );
+    expect(await text('write_file', { path: 'a.txt/x', content: '' })).toMatch(
+      /^refusing to overwrite a\.txt\/x: a part of the path is a file, not a folder \[NOT_A_FILE\]\nNext/,
+    );
+    await call('list_directory', { path: 'sub' });
+    await call('delete_path', { path: 'sub' });
+    const again = await text('delete_path', { path: 'sub' });
+    expect(again).toMatch(/^refusing to delete sub: this session deleted it \[DELETED\]/);
+    expect(again).toMatch(/There is nothing left to delete\.$/);
+    expect(await text('read_file', { path: '.env' })).toMatch(
+      /it is protected \[PROTECTED\]\nThe policy protects files that hold secrets\.\n/,
+    );
   });
 });
 

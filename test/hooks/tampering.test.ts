@@ -68,6 +68,9 @@ const COMMANDS = [
   'less --log-f=HOME/lookfirst.key a.txt',
 ];
 
+const DENIALS =
+  /refusing to run (?:the command: it may (?:change|end|switch off) .+, which only the user may do|lookfirst .+: (?:only the user|an agent) may run it.*) \[PROTECTED\]/;
+
 describe('an agent that tries to switch the gate off', () => {
   it('cannot delete a settings file with our entries by a name with other upper and lower case letters', async () => {
     mkdirSync(join(places.root, '.Claude'));
@@ -84,7 +87,7 @@ describe('an agent that tries to switch the gate off', () => {
       const answer = await agent.send({ event: 'before', action: 'run', input: { command }, call: `${at}` });
       expect([command, answer.verdict]).toEqual([command, 'deny']);
       expect(answer.reason).toContain('[PROTECTED]');
-      expect(answer.reason).not.toMatch(/protects (?:only|an agent)/);
+      expect(answer.reason).toMatch(DENIALS);
     }
     const edit = { path: SETTINGS, old_string: 'lookfirst-hook', new_string: 'true' };
     expect((await agent.change('edit', edit, () => undefined)).verdict).toBe('deny');

@@ -192,7 +192,9 @@ describe('the official server behind the gate', () => {
       if (seen) await client.call('read_text_file', { path: taken });
       const moved = await client.call('move_file', { source: path, destination: taken });
       expect(moved).toMatchObject({ ok: false, code: 'ALREADY_EXISTS' });
-      expect(moved.text).toMatch(`Destination already exists: ${taken}\nrefusing to move ${taken}`);
+      expect(moved.text).toMatch(
+        `Destination already exists: ${taken}\nrefusing to move ${path} to ${taken}: `,
+      );
     }
     expect(existsSync(path)).toBe(true);
   });

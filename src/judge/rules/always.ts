@@ -89,7 +89,11 @@ function absent(facts: Facts, policy: Policy): Ruling {
       ? note(warning, { kind: 'recreated' })
       : note({ kind: 'recreated' });
   }
-  const detail = { reason: own ? 'by this session' : undefined, seenAtMs: sighting.atMs };
+  const detail = {
+    reason: own ? 'by this session' : undefined,
+    kind: sighting.how === 'listing' ? ('directory' as const) : undefined,
+    seenAtMs: sighting.atMs,
+  };
   return no(facts, { code: 'DELETED', next: 'other_tool', detail });
 }
 

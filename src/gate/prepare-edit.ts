@@ -11,6 +11,7 @@ import { countLines, sliceLineBytes } from '../text/lines.ts';
 import { maskedDiff } from '../text/unified.ts';
 import { type LookedFile, look, placeholderIn } from './look.ts';
 import { touchesMasked, withMasks } from './masking.ts';
+import { withSight } from './no-match.ts';
 import {
   type PlanFailure,
   type PlannedText,
@@ -80,14 +81,22 @@ async function judged(world: World, intent: TextIntent, view: LookedFile): Promi
   if (touchesMasked(world, intent, view)) return unplanned(world, view, redacted(intent));
   const planned = plan(world, { intent, view, change });
   if (!planned.ok && carried) return refusedAs(world, view, stale(view));
-  if (!planned.ok)
-    return unplanned(world, view, withSight(view, planRefusal(planned, intent.kind, intent.path)));
+  if (!planned.ok) return unplanned(world, view, await failed(world, view, { intent, failure: planned }));
   const stillSeen = await seenLinesLeft(world, view, first?.licence);
   const touching: TouchedEdit = { world, intent, view, planned, change, stillSeen };
   const second = judgeTouched(touching);
   if ('code' in second) return refusedAs(world, view, second);
   const unseen: Notice[] = carried && change === undefined ? [{ kind: 'unseen-append' }] : [];
   return { ok: true, step: stepFor(touching, [...unseen, ...second]) };
+}
+
+function failed(
+  world: World,
+  view: LookedFile,
+  { intent, failure }: { readonly intent: TextIntent; readonly failure: PlanFailure },
+): Promise<Refusal> {
+  const refusal = planRefusal(failure, intent.kind, intent.path);
+  return withSight(world, view, { refusal, edits: intent.kind === 'edit' ? intent.edits : [] });
 }
 
 function redacted({ kind, path }: TextIntent): Refusal {
@@ -375,11 +384,4 @@ function changeNotices(view: LookedFile, planned: PlannedText, change: OutsideCh
     ...notices,
     { kind: 'changed-elsewhere', diff: change.diff, truncated: change.truncated, ...writer },
   ];
-}
-
-/** Marks a failed match in a file that the session has seen whole and as it is now: another read would not help. */
-function withSight({ facts, sighting }: LookedFile, refusal: Refusal): Refusal {
-  const isWhole = sighting?.coverage.kind === 'whole' && !sighting.flags.clamped && !sighting.flags.redacted;
-  if (refusal.code !== 'NO_MATCH' || !isWhole || facts.freshness !== 'same') return refusal;
-  return { ...refusal, detail: { ...refusal.detail, seenWhole: true } };
 }

@@ -222,7 +222,7 @@ function addContext(refusal: Refusal, tools: ToolNames): string {
   if (anchor !== undefined)
     return `Next: if you mean that text, repeat the call with ${tools.arguments.oldText ?? 'old_string'} ${withVisibleMarks(jsonText(anchor))}`;
   if (refusal.detail?.seenWhole)
-    return 'Next: repeat the call with text copied exactly from the read you have, without line numbers; the file is unchanged since.';
+    return 'Next: repeat the call with text copied exactly from what you last saw of it, without line numbers; the file is unchanged since.';
   return `Next: ${readCall(tools, pathOf(refusal))}, and copy the text exactly, without line numbers.`;
 }
 

@@ -18,6 +18,24 @@ describe('next steps that work', () => {
     }
   });
 
+  it('NO_MATCH of a text that another session changed since the read says so, and names the read', async () => {
+    const t = await desk();
+    await t.put('a.txt', 'one\ntwo\nthree\nfour\nfive\n');
+    await ok(t.session.read('a.txt'));
+    const other = await t.open();
+    await ok(other.read('a.txt'));
+    await ok(other.edit('a.txt', [{ oldString: 'two', newString: 'zwei' }]));
+    const own = await ok(t.session.edit('a.txt', [{ oldString: 'five', newString: '5' }]));
+    expect(own.notices).toMatchObject([{ kind: 'changed-elsewhere' }]);
+    const edit = (oldString: string) => t.session.edit('a.txt', [{ oldString, newString: 'x' }]);
+    const text = explain(await refusal(edit('two'), 'NO_MATCH'), NOW);
+    expect(text).toContain('It was there when you saw the file, and was changed since.');
+    expect(text).toContain('Next: read_file {"path":"a.txt"}');
+    expect(text).not.toContain('unchanged since');
+    const never = explain(await refusal(edit('quite another text'), 'NO_MATCH'), NOW);
+    expect(never).toContain('copied exactly from what you last saw of it');
+  });
+
   it('NO_MATCH in a file that was seen in part names the read', async () => {
     const t = await desk();
     await t.put('a.txt', 'one\ntwo\nthree\n');

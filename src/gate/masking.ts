@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { Intent } from '../model/intent.ts';
 import type { Policy } from '../model/policy.ts';
 import type { ReadResult } from '../model/results.ts';
+import { showsAll } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { decodeText, encodeText } from '../text/decode.ts';
 import { isPlainAround, isSecretPath, masked, secretSpans, touchesSecret } from '../text/secrets.ts';
@@ -36,14 +37,17 @@ export function maskedBytes(
 
 /**
  * True if the text that an edit replaces overlaps a secret value, which reads show only in masked
- * form. Such an edit is refused, even if it guesses the value.
+ * form. Such an edit is refused, even if it guesses the value. A session that wrote every value
+ * itself may edit them.
  */
 export function touchesMasked(
   { policy, baselines }: World,
   intent: Intent,
-  { snapshot, path }: LookedFile,
+  view: Pick<LookedFile, 'snapshot' | 'path' | 'sighting' | 'facts'>,
 ): boolean {
+  const { snapshot, path } = view;
   if (policy.secrets !== 'mask' || intent.kind !== 'edit' || snapshot === undefined) return false;
+  if (isOwnText(view)) return false;
   const secretFile = isSecretPath(path.relative);
   const { bytes, fingerprint } = snapshot;
   if (!secretFile && intent.edits.every(({ oldString }) => isPlainAround(bytes, oldString))) return false;
@@ -51,6 +55,16 @@ export function touchesMasked(
   const text = decodeText(bytes)?.text ?? '';
   const spans = secretSpans(text, { secretFile });
   return spans.length > 0 && intent.edits.some(({ oldString }) => touchesSecret(text, spans, oldString));
+}
+
+/**
+ * True if the session wrote the file as it is now, or edited a version of which it knew every line.
+ * A read or a diff that masks a value ends this: the sighting is then `redacted` or lacks lines.
+ */
+function isOwnText({ sighting, facts }: Pick<LookedFile, 'sighting' | 'facts'>): boolean {
+  if (sighting === undefined || facts.freshness !== 'same') return false;
+  const { how, coverage, flags } = sighting;
+  return (how === 'write' || how === 'edit') && coverage.kind === 'whole' && showsAll(flags);
 }
 
 /**

@@ -81,6 +81,52 @@ describe('a secret file', () => {
     },
   );
 
+  const edit = (oldString: string, newString: string) => session.edit('new/.env', [{ oldString, newString }]);
+  const REDACTED = { ok: false, refusal: { code: 'REDACTED_READ' } };
+
+  it('may be edited by the session that wrote it, until a read masks its values', async () => {
+    await session.write('new/.env', 'TOKEN=abc\nX=1\n');
+    expect(await edit('X=1', 'X=2')).toMatchObject({ ok: true });
+    expect(await edit('TOKEN=abc', 'TOKEN=def')).toMatchObject({ ok: true });
+    expect(readFileSync(join(root, 'new/.env'), 'utf8')).toBe('TOKEN=def\nX=2\n');
+    const other = await openSession({ roots: [root], home, store: 'memory:', session: 'other' });
+    await other.read('new/.env');
+    const guess = await other.edit('new/.env', [{ oldString: 'X=2', newString: 'X=3' }]);
+    expect(guess).toMatchObject(REDACTED);
+    await other.close();
+    await session.read('new/.env');
+    expect(await edit('X=2', 'X=3')).toMatchObject(REDACTED);
+  });
+
+  it('may not be edited after another program added a value, however the session learned of it', async () => {
+    const change = async (added: string) => {
+      await session.write('new/.env', '# a\n# b\n# c\nX=1\n');
+      writeFileSync(join(root, 'new/.env'), `# a\n# b\n# c\nX=1\n${added}`);
+    };
+    await change('S=user-value\n');
+    for (const guess of ['S=user-value', 'S=wrong', 'user-value'])
+      expect(await edit(guess, 'S=2')).toMatchObject({ ok: false });
+    expect(await edit('# a', '# A')).toMatchObject({ ok: true, notices: [{ kind: 'changed-elsewhere' }] });
+    for (const guess of ['S=user-value', 'S=wrong', 'X=1'])
+      expect(await edit(guess, 'S=2')).toMatchObject(REDACTED);
+    await session.append('new/.env', 'Y=1\n');
+    for (const guess of ['S=user-value', 'S=wrong', 'Y=1'])
+      expect(await edit(guess, 'S=2')).toMatchObject(REDACTED);
+    expect(readFileSync(join(root, 'new/.env'), 'utf8')).toBe('# A\n# b\n# c\nX=1\nS=user-value\nY=1\n');
+  });
+
+  it('may not be edited by a session that only appended to it', async () => {
+    mkdirSync(join(root, 'new'));
+    writeFileSync(join(root, 'new/.env'), 'S=user-value\n');
+    await session.append('new/.env', 'Y=1\n');
+    const answers = [];
+    for (const guess of ['S=user-value', 'S=wrong']) answers.push(await edit(guess, 'S=2'));
+    await session.read('new/.env');
+    for (const guess of ['S=user-value', 'S=wrong', 'Y=1']) answers.push(await edit(guess, 'S=2'));
+    const codes = answers.map((answer) => (answer.ok ? 'ok' : answer.refusal.code));
+    expect(codes).toEqual(['NOT_READ', 'NOT_READ', 'REDACTED_READ', 'REDACTED_READ', 'REDACTED_READ']);
+  });
+
   it('does not get masks as values, and neither does another file', async () => {
     writeFileSync(join(root, 'a.txt'), 'plain\n');
     await session.readMany(['.env', 'a.txt']);

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { Intent } from '../model/intent.ts';
 import type { Policy } from '../model/policy.ts';
 import type { ReadResult } from '../model/results.ts';
-import { showsAll } from '../model/sighting.ts';
+import { type How, showsAll } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { decodeText, encodeText } from '../text/decode.ts';
 import { isPlainAround, isSecretPath, masked, secretSpans, touchesSecret } from '../text/secrets.ts';
@@ -37,8 +37,8 @@ export function maskedBytes(
 
 /**
  * True if the text that an edit replaces overlaps a secret value, which reads show only in masked
- * form. Such an edit is refused, even if it guesses the value. A session that wrote every value
- * itself may edit them.
+ * form. Such an edit is refused, even if it guesses the value. It is allowed if the session knows
+ * every value, because it wrote the file or its own client showed it.
  */
 export function touchesMasked(
   { policy, baselines }: World,
@@ -47,7 +47,7 @@ export function touchesMasked(
 ): boolean {
   const { snapshot, path } = view;
   if (policy.secrets !== 'mask' || intent.kind !== 'edit' || snapshot === undefined) return false;
-  if (isOwnText(view)) return false;
+  if (isKnownUnmasked(view)) return false;
   const secretFile = isSecretPath(path.relative);
   const { bytes, fingerprint } = snapshot;
   if (!secretFile && intent.edits.every(({ oldString }) => isPlainAround(bytes, oldString))) return false;
@@ -57,14 +57,17 @@ export function touchesMasked(
   return spans.length > 0 && intent.edits.some(({ oldString }) => touchesSecret(text, spans, oldString));
 }
 
+/** The ways to learn a file after which the sighting records whether a value was masked. */
+const EXACT: ReadonlySet<How> = new Set(['read', 'write', 'edit', 'witness', 'cure']);
+
 /**
- * True if the session wrote the file as it is now, or edited a version of which it knew every line.
- * A read or a diff that masks a value ends this: the sighting is then `redacted` or lacks lines.
+ * True if the session knows every value of the file as it is now. A masked read makes the sighting
+ * `redacted`, and a line that a diff shows masked is not covered.
  */
-function isOwnText({ sighting, facts }: Pick<LookedFile, 'sighting' | 'facts'>): boolean {
+function isKnownUnmasked({ sighting, facts }: Pick<LookedFile, 'sighting' | 'facts'>): boolean {
   if (sighting === undefined || facts.freshness !== 'same') return false;
   const { how, coverage, flags } = sighting;
-  return (how === 'write' || how === 'edit') && coverage.kind === 'whole' && showsAll(flags);
+  return EXACT.has(how) && coverage.kind === 'whole' && showsAll(flags);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { lookfirst } from '../support/command-line.ts';
@@ -85,6 +85,26 @@ describe('a command that writes a file that is not text', () => {
   it.each(['cat q.png >> p.png', 'echo x | tee -a p.png'])('%s: passes, as for text', async (command) => {
     expect((await agent.shell(command)).verdict).toBe('pass');
   });
+});
+
+it('values of a secret file can be edited if the client itself showed or wrote them', async () => {
+  const places = scratch();
+  const agent = new Hooked(places);
+  const edit = (name: string, old: string) => {
+    const file = join(places.root, name);
+    const input = { path: name, old_string: old, new_string: `${old}2` };
+    const make = () => writeFileSync(file, readFileSync(file, 'utf8').replace(old, `${old}2`));
+    return agent.change('edit', input, make);
+  };
+  for (const name of ['.env', '.env.local', '.env.test'])
+    writeFileSync(join(places.root, name), 'TOKEN=abc\nX=1\n');
+  await agent.read('.env', 'TOKEN=abc\nX=1\n');
+  expect((await edit('.env', 'X=1')).verdict).not.toBe('deny');
+  expect((await edit('.env', 'TOKEN=abc')).verdict).not.toBe('deny');
+  await agent.read('.env.local', 'TOKEN=[masked]\nX=[masked]\n');
+  expect((await edit('.env.local', 'X=1')).verdict).toBe('deny');
+  await agent.shell('head -n 1 .env.test');
+  expect((await edit('.env.test', 'X=1')).verdict).toBe('deny');
 });
 
 async function play(

@@ -84,7 +84,7 @@ describe('a secret file', () => {
   const edit = (oldString: string, newString: string) => session.edit('new/.env', [{ oldString, newString }]);
   const REDACTED = { ok: false, refusal: { code: 'REDACTED_READ' } };
 
-  it('may be edited by the session that wrote it, until a read masks its values', async () => {
+  it('may be edited by the session that wrote it, and by no other session', async () => {
     await session.write('new/.env', 'TOKEN=abc\nX=1\n');
     expect(await edit('X=1', 'X=2')).toMatchObject({ ok: true });
     expect(await edit('TOKEN=abc', 'TOKEN=def')).toMatchObject({ ok: true });
@@ -95,7 +95,11 @@ describe('a secret file', () => {
     expect(guess).toMatchObject(REDACTED);
     await other.close();
     await session.read('new/.env');
-    expect(await edit('X=2', 'X=3')).toMatchObject(REDACTED);
+    expect(await edit('X=2', 'X=3')).toMatchObject({ ok: true });
+    writeFileSync(join(root, 'new/.env'), 'TOKEN=ghi\nX=3\n');
+    await session.read('new/.env');
+    for (const guess of ['TOKEN=ghi', 'TOKEN=wrong', 'X=3'])
+      expect(await edit(guess, 'x')).toMatchObject(REDACTED);
   });
 
   it('may not be edited after another program added a value, however the session learned of it', async () => {

@@ -100,7 +100,7 @@ async function judged(
     whyBlocked({ intent, source, destination }) ??
     whyHeld(world, source.located, { to: destination.path, session: ledger.session });
   if (blocked !== undefined) return notPrepared(blocked);
-  const arriving = judge({ ...destination.facts, contentKind: 'bytes' }, world.policy);
+  const arriving = judge({ ...destination.facts, contentKind: 'file' }, world.policy);
   if (arriving.outcome === 'refuse') {
     return arriving.refusal.code === 'STALE'
       ? cure(world, destination, { refusal: arriving.refusal })

@@ -126,7 +126,7 @@ async function arrivalOf(
     if (blocked !== undefined) return notPrepared(blocked);
     const { path, located } = view;
     if (!located.exists) return { path, overwrites: undefined, notices: [] };
-    const facts = { ...view.facts, ...(change.kind === 'move' ? { contentKind: 'bytes' as const } : {}) };
+    const facts = { ...view.facts, ...(change.kind === 'move' ? { contentKind: 'file' as const } : {}) };
     const verdict = traffic.left.has(path.key) ? undefined : judge(facts, world.policy);
     if (verdict?.outcome === 'refuse')
       return verdict.refusal.code === 'STALE'

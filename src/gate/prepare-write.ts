@@ -98,9 +98,11 @@ async function judged(
   const contentHash = fingerprint.sha256;
   const binary = snapshot !== undefined && looksBinary(snapshot.bytes);
   const { target, ...seen } = view.facts;
+  // Only a copy of a file says which part of its content the session has seen.
+  const bytesKind = intent.seen === undefined ? ('bytes' as const) : ('file' as const);
   const facts = {
     contentHash,
-    contentKind: authored.text === undefined ? ('bytes' as const) : ('text' as const),
+    contentKind: authored.text === undefined ? bytesKind : ('text' as const),
     placeholder: placeholderIn(authored.text, view, 1),
     target: target.exists ? { binary, ...target } : target,
     ...seen,

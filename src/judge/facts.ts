@@ -98,8 +98,8 @@ export interface Facts {
   readonly folder?: FolderFacts | undefined;
   /** SHA-256 of the content that an overwrite would write, lower-case hex. */
   readonly contentHash?: string | undefined;
-  /** The kind of content that an overwrite writes: `bytes` also for a moved file. Absent counts as text. */
-  readonly contentKind?: 'text' | 'bytes' | undefined;
+  /** The content that an overwrite writes; `file`: a moved or copied file. Absent counts as text. */
+  readonly contentKind?: 'text' | 'bytes' | 'file' | undefined;
   /**
    * The number and text of the first line of the new text that is not real content: a placeholder
    * for omitted lines, or a line number from the output of a read.

@@ -30,7 +30,7 @@ describe('covered', () => {
     [
       'overwrite',
       'of a described binary by a moved file',
-      { ...view(NOTHING, { notText: true }), contentKind: 'bytes' },
+      { ...view(NOTHING, { notText: true }), contentKind: 'file' },
       {},
       'pass',
     ],

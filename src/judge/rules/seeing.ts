@@ -148,8 +148,8 @@ function seenMtimeMs(sighting: Sighting): number | undefined {
 /**
  * Requires that the destroyed lines were shown, unless the policy requires less. An overwrite needs
  * every line, uncut and unmasked. A delete needs every line, and of a file too large to load only
- * some. Of a file that is not text, a delete and an overwrite with bytes need none. An insert needs the lines next to it. An
- * edit needs the lines that it touches.
+ * some. Of a file that is not text, a delete and a replacement by a moved or copied file need none.
+ * An insert needs the lines next to it. An edit needs the lines that it touches.
  */
 export const covered: JudgeRule = (facts, policy) => {
   const knowledge = knowledgeOf(facts);
@@ -179,7 +179,7 @@ function overwrite(facts: Facts, sighting: Sighting): Ruling {
   const { flags } = sighting;
   const seenAtMs = sighting.atMs;
   // A file that is not text has no lines to show, so its description is enough, as for a delete.
-  if (flags.notText && facts.contentKind === 'bytes') return PASS;
+  if (flags.notText && facts.contentKind === 'file') return PASS;
   if (flags.notText) return no(facts, { code: 'NOT_TEXT', next: 'other_tool', detail: { seenAtMs } });
   if (flags.redacted) return no(facts, { code: 'REDACTED_READ', next: 'use_edit', detail: { seenAtMs } });
   if (flags.clamped || sighting.coverage.kind !== 'whole') return partial(facts, sighting);

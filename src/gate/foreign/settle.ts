@@ -18,7 +18,8 @@ import { imagesToSettle } from '../old-bytes.ts';
 import { ABSENT, foundAt, sideAt } from '../step.ts';
 import { readTree, type TreeNode } from '../tree-step.ts';
 import type { World } from '../world.ts';
-import { commandTurnouts, dropSnapshots, lostChangeNotices } from './command.ts';
+import { dropSnapshots, lostChangeNotices } from './command.ts';
+import { commandTurnouts } from './command-turnouts.ts';
 import { type KnownAfter, knownAfter, type Turnout } from './known-after.ts';
 import type { ShownScene } from './shown.ts';
 

@@ -7,7 +7,7 @@ import { type Awaitable, andThen, MAX_TIMER_MS } from '../model/awaitable.ts';
 import type { Effect, Side } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
 import type { Fingerprint, Stamp } from '../model/fingerprint.ts';
-import { at, type Place, type ResolvedPath } from '../model/path.ts';
+import { at, foldersAbove, type Place, type ResolvedPath } from '../model/path.ts';
 import type { Policy } from '../model/policy.ts';
 import type { ChangeResult, Notice } from '../model/results.ts';
 import type { Sighting } from '../model/sighting.ts';
@@ -201,8 +201,8 @@ export interface FoundSide {
 }
 
 /**
- * The present state at a key (a canonical path). A key below a file or a link is absent, even if
- * the link's target is a folder. Throws if the state cannot be determined or the key is not in this
+ * The present state at a key (a canonical path). A key below a file or a link is absent, wherever
+ * the link leads. Throws if the state cannot be determined or the key is not in this
  * workspace.
  */
 export async function sideAt(world: World, key: string): Promise<Side> {
@@ -212,7 +212,7 @@ export async function sideAt(world: World, key: string): Promise<Side> {
 /** The present state at a key, with the bytes of a file. Throws like `sideAt`. */
 export async function foundAt(world: World, key: string): Promise<FoundSide> {
   const outcome = world.workspace.locate(key, 'undo', 'parents');
-  if (!outcome.ok && outcome.refusal.detail?.errno === 'ENOTDIR') return { side: ABSENT };
+  if (!outcome.ok && isBelowNoFolder(world, key)) return { side: ABSENT };
   if (!outcome.ok) throw new Fault('IO_FAILED', `cannot read ${key}: ${outcome.refusal.code}`, { path: key });
   try {
     const { root, key: found } = outcome.located.place.path;
@@ -222,6 +222,18 @@ export async function foundAt(world: World, key: string): Promise<FoundSide> {
   } finally {
     outcome.located.place.dir.close();
   }
+}
+
+/** True if a file or a link is in the place of a folder above the key. */
+function isBelowNoFolder({ workspace }: World, key: string): boolean {
+  for (const folder of foldersAbove([key])) {
+    const outcome = workspace.locate(folder, 'undo', 'parents');
+    if (!outcome.ok) continue;
+    const { located } = outcome;
+    located.place.dir.close();
+    if (located.place.path.key === folder && located.exists && !located.stats.isDirectory()) return true;
+  }
+  return false;
 }
 
 /**

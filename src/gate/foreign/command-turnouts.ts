@@ -5,9 +5,9 @@ import type { Sighting } from '../../model/sighting.ts';
 import { type Candidate, convertedPaths, readBlobs } from '../../process/git-snapshot.ts';
 import { syncImages } from '../announce.ts';
 import { keepBytesOf } from '../old-bytes.ts';
-import { ABSENT, type FoundSide, fileSide, foundAt } from '../step.ts';
+import { ABSENT, type FoundSide, fileSide } from '../step.ts';
 import type { World } from '../world.ts';
-import { effectAt, readableAt, SNAPSHOT_MS } from './command.ts';
+import { readableAt, SNAPSHOT_MS } from './command.ts';
 import type { Turnout } from './known-after.ts';
 import type { ShownScene } from './shown.ts';
 
@@ -27,7 +27,45 @@ export async function commandTurnouts(
   const known = new Set(effects.map(({ key }) => key));
   for (const snapshot of foreign?.command?.snapshots ?? [])
     for (const turnout of await snapshotTurnouts(world, snapshot, known)) turnouts.push(turnout);
-  return turnouts;
+  const replaced = await replacedFolders(world, turnouts);
+  return [...replaced.values(), ...turnouts.filter(({ effect: { key } }) => !replaced.has(key))];
+}
+
+/**
+ * Finds the folders that the command replaced by a file or a link, by key. They are the folders
+ * above files that are gone. Git lists no folders, and lists such a file or link as new. But an
+ * undo must make the folder again before it can restore the files in it.
+ */
+async function replacedFolders(
+  world: World,
+  turnouts: readonly Turnout[],
+): Promise<ReadonlyMap<string, Turnout>> {
+  const known = new Map(turnouts.map((turnout) => [turnout.effect.key, turnout]));
+  const replaced = new Map<string, Turnout>();
+  const checked = new Set<string>();
+  for (const { effect, now } of turnouts) {
+    if (effect.before.kind === 'absent' || now.side.kind !== 'absent') continue;
+    for (let at = parentOf(effect); at !== undefined && !checked.has(at.key); at = parentOf(at)) {
+      checked.add(at.key);
+      const listed = known.get(at.key);
+      const found = listed?.now ?? (await readableAt(world, at.key));
+      const isOther = found?.side.kind === 'file' || found?.side.kind === 'link';
+      if (!isOther || (listed !== undefined && listed.effect.before.kind !== 'absent')) continue;
+      // The mode of the folder is unknown. Assume the usual one.
+      const before: Side = { kind: 'directory', mode: 0o777 & ~process.umask() };
+      replaced.set(at.key, { effect: { ...at, before, after: before }, now: found });
+    }
+  }
+  return replaced;
+}
+
+type PathNames = Pick<Effect, 'key' | 'relative'>;
+
+/** The folder that contains a path. Undefined if that folder is the root. */
+function parentOf({ key, relative }: PathNames): PathNames | undefined {
+  const end = relative.lastIndexOf('/');
+  if (end < 0) return undefined;
+  return { key: key.slice(0, key.lastIndexOf('/')), relative: relative.slice(0, end) };
 }
 
 /** True if the file's stamp proves that it still has its bytes from before the command. */
@@ -38,6 +76,8 @@ function isUntouched(world: World, { key, before }: Effect, { stamp, racy, finge
   if (!outcome.ok) return false;
   const { located } = outcome;
   located.place.dir.close();
+  // If a link has replaced a parent folder, this is another file.
+  if (located.place.path.key !== key) return false;
   return located.exists && located.stats.isFile() && sameStamp(stamp, stampOf(located.stats));
 }
 
@@ -51,10 +91,14 @@ async function snapshotTurnouts(
   if ('unavailable' in candidates) return [];
   const found: (Candidate & { key: string; relative: string; now: FoundSide })[] = [];
   for (const candidate of candidates) {
-    const effect = await effectAt(world, `${snapshot.root}/${candidate.path}`, 'parents');
-    if (effect === undefined || known.has(effect.key)) continue;
-    const { key, relative } = effect;
-    found.push({ ...candidate, key, relative, now: await foundAt(world, key) });
+    // Take the path literally. Git follows no links either. If the command has replaced a folder by
+    // a link, the path would otherwise lead to another file.
+    const path = world.workspace.pathOf(`${snapshot.root}/${candidate.path}`);
+    if (path === undefined || known.has(path.key)) continue;
+    if (world.workspace.protectsFrom(path, 'undo') !== undefined) continue;
+    const { key, relative } = path;
+    const now = await readableAt(world, key);
+    if (now !== undefined) found.push({ ...candidate, key, relative, now });
   }
   const tracked = found.filter(({ blob }) => blob !== undefined);
   const paths = tracked.map(({ path }) => path);

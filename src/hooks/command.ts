@@ -2,7 +2,7 @@ import { answerFor } from '../dialect/calls/hosts/answers.ts';
 import { patchIntents } from '../dialect/calls/patch.ts';
 import { inFolder } from '../dialect/calls/shell/commands.ts';
 import { hasUnknownNames, namesOf, searchFolders } from '../dialect/calls/shell/names.ts';
-import { printedTexts, type ShellWrite, writesOf } from '../dialect/calls/shell/writes.ts';
+import { moveOperands, printedTexts, type ShellWrite, writesOf } from '../dialect/calls/shell/writes.ts';
 import { diffedLines, foundLines, titlesIn } from '../dialect/calls/shown/output-lines.ts';
 import type { RunTouch } from '../dialect/calls/touch.ts';
 import type { LayerExpectation } from '../model/entry.ts';
@@ -46,7 +46,8 @@ export async function beforeCommand(scene: Scene, event: CommandEvent, run: RunT
   // command's work.
   if (event.call !== undefined && (await scene.session.isUnjudged(event.call))) return { verdict: 'pass' };
   const layer = layerExpectation(scene, run);
-  await scene.session.announceCommand(run.command, { call: callId(event), writes, layer });
+  const moves = moveOperands(run.command, scene.userHome).map((path) => commandPath(scene, run, path));
+  await scene.session.announceCommand(run.command, { call: callId(event), writes, moves, layer });
   return { verdict: 'pass' };
 }
 

@@ -192,6 +192,11 @@ export interface AnnounceOptions extends CallOptions {
 export interface CommandOptions extends Pick<AnnounceOptions, 'call'> {
   /** Files that the command certainly writes, including files that do not exist yet. */
   readonly writes?: readonly string[] | undefined;
+  /**
+   * Paths of files and links that the command may move. They are stored, because git does not store
+   * those that it ignores.
+   */
+  readonly moves?: readonly string[] | undefined;
   /** Says if the command will run on an overlay layer. Default `possible`. */
   readonly layer?: LayerExpectation | undefined;
 }

@@ -110,7 +110,7 @@ export class Announcements {
   /** Stores the bytes that a host's shell command may destroy, before the command runs. Holds no lock. */
   async announceCommand(
     text: string,
-    { call, writes = [], layer: asked = 'possible' }: CommandOptions,
+    { call, writes = [], moves = [], layer: asked = 'possible' }: CommandOptions,
   ): Promise<string> {
     const known = call === undefined ? undefined : await this.#announcedAs(call);
     if (known !== undefined) return known.change;
@@ -119,7 +119,7 @@ export class Announcements {
     const change = newChangeId();
     const isMissed = asked === 'expected' && (await ranWithoutLayer(this.#scene));
     const layer = isMissed ? 'possible' : asked;
-    const kept = await keepBytesBefore(this.#scene, { change, paths: writes, layer });
+    const kept = await keepBytesBefore(this.#scene, { change, writes, moves, layer });
     await announce(world, pendingCommand(this.#scene, { change, text, call, kept, atMs }));
     // Store the bytes again: a clean-up may have removed those stored before the announcement.
     await keepBefore(world, kept.effects, 'here');

@@ -44,19 +44,24 @@ export interface BytesBefore {
   readonly command: AnnouncedCommand;
 }
 
+/** A command that is about to run. `writes` and `moves`: see `CommandOptions`. */
+interface ComingCommand {
+  /** The id of the command's change. */
+  readonly change: string;
+  readonly writes: readonly string[];
+  readonly moves: readonly string[];
+  readonly layer: LayerExpectation;
+}
+
 /**
  * Stores the bytes that a command may destroy: those of every file that the session has seen, and
- * of `paths`. Unless the command is expected to run on a layer, also takes git snapshots of the
- * roots and stores the files that git lacks, within a time limit. In a fleet, the bytes stay on
- * this machine.
+ * of the files that the command line says it writes or moves. Unless the command is expected to run
+ * on a layer, also takes git snapshots of the roots and stores the files that git lacks, within a
+ * time limit. In a fleet, the bytes stay on this machine.
  */
 export async function keepBytesBefore(
   scene: ShownScene,
-  {
-    change,
-    paths,
-    layer,
-  }: { readonly change: string; readonly paths: readonly string[]; readonly layer: LayerExpectation },
+  { change, writes: paths, moves, layer }: ComingCommand,
 ): Promise<BytesBefore> {
   const { world } = scene;
   const effects = new Map<string, Effect>();
@@ -66,6 +71,7 @@ export async function keepBytesBefore(
     const effect = await effectAt(world, path);
     if (effect !== undefined && !effects.has(effect.key)) effects.set(effect.key, effect);
   }
+  for (const effect of await movableFiles(world, moves, effects)) effects.set(effect.key, effect);
   await keepBefore(world, [...effects.values()], 'here');
   const { snapshots, uncovered } =
     layer === 'expected' ? LEFT_TO_LAYER : await takeSnapshots(world, change, effects);
@@ -115,6 +121,30 @@ async function seenFiles({ world, ledger }: ShownScene): Promise<readonly Effect
     if (effect !== undefined) effects.push(effect);
   }
   return effects;
+}
+
+/**
+ * The files and links that a command may move. Leaves out those in `known`, and files that together
+ * are too large to store before every command. Also leaves out folders: they may contain any number
+ * of files.
+ */
+async function movableFiles(
+  world: World,
+  paths: readonly string[],
+  known: ReadonlyMap<string, Effect>,
+): Promise<readonly Effect[]> {
+  const found: Effect[] = [];
+  let bytes = 0;
+  for (const path of paths) {
+    const { key, size = 0 } = sizeAt(world, path) ?? {};
+    if (key === undefined || known.has(key) || world.workspace.isReadOnly(key)) continue;
+    if (bytes + size > MAX_LOOSE_BYTES) continue;
+    const effect = await effectAt(world, key, 'parents');
+    if (effect?.before.kind !== 'file' && effect?.before.kind !== 'link') continue;
+    bytes += size;
+    found.push(effect);
+  }
+  return found;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { namesOf } from './names.ts';
-import { printedTexts, writesOf } from './writes.ts';
+import { moveOperands, printedTexts, writesOf } from './writes.ts';
 
 const over = (path: string, content?: string) =>
   content === undefined ? { how: 'overwrite', path } : { how: 'overwrite', path, content };
@@ -270,4 +270,21 @@ describe('texts that a command prints into a file', () => {
 
 it('the path in a git revision is a name', () => {
   expect(namesOf('git show HEAD~1:src/a.ts')).toContain('src/a.ts');
+});
+
+describe('paths that a command may move', () => {
+  it.each<[string, readonly string[]]>([
+    ['mv a b', ['a', 'b']],
+    ['mv -n a b', ['a', 'b']],
+    ['mv -t d a b', ['a', 'b']],
+    ['git mv a b', ['a', 'b']],
+    ['if true; then mv a b; fi', ['a', 'b']],
+    ['false || mv a b', ['a', 'b']],
+    ['cd d && mv a b', ['d/a', 'd/b', 'a', 'b']],
+    ['mv "$A" b*', []],
+    ['cp a b', []],
+    ['git add mv', []],
+  ])('%s', (command, paths) => {
+    expect(moveOperands(command)).toEqual(paths);
+  });
 });

@@ -1,5 +1,12 @@
 import type { HereDoc, Redirect, Redirection } from 'unbash';
-import { certainCommands, inFolder, literalOf, programOf, type SimpleCommand } from './commands.ts';
+import {
+  allCommands,
+  certainCommands,
+  inFolder,
+  literalOf,
+  programOf,
+  type SimpleCommand,
+} from './commands.ts';
 
 /** A file that a command certainly writes. Paths are absolute, or relative to the command's start folder. */
 export type ShellWrite =
@@ -22,6 +29,22 @@ export function writesOf(command: string, home?: string): readonly ShellWrite[] 
     ...programWrites(simple),
     ...redirectWrites(simple),
   ]);
+}
+
+/**
+ * The paths that a shell command may move: the literal operands of `mv` and `git mv`, including
+ * their destinations. Also lists commands that may not run, as if they ran in the start folder.
+ */
+export function moveOperands(command: string, home?: string): readonly string[] {
+  const possible = (allCommands(command) ?? []).map(({ words }) => ({ words, folder: '' }));
+  const paths = [...(certainCommands(command, home) ?? []), ...possible].flatMap(({ words, folder }) => {
+    const [name = '', ...args] = words;
+    const isGit = programOf(name) === 'git' && args[0] === 'mv';
+    if (!isGit && programOf(name) !== 'mv') return [];
+    const { operands } = split(isGit ? args.slice(1) : args, TRANSFER_VALUES);
+    return operands.flatMap((path) => (path === undefined ? [] : (inFolder(folder, path) ?? [])));
+  });
+  return [...new Set(paths)];
 }
 
 function redirectWrites(simple: SimpleCommand): readonly ShellWrite[] {
@@ -203,7 +226,7 @@ function perlFiles(args: Args): Args {
 }
 
 function transfers(how: 'copy' | 'move', { folder }: SimpleCommand, args: Args): readonly ShellWrite[] {
-  const { options, operands, values } = split(args, /^(?:-\w*[tS]|--(?:target-directory|suffix))$/);
+  const { options, operands, values } = split(args, TRANSFER_VALUES);
   // With these options, `cp` and `mv` never replace a file.
   if (options.some((option) => /^(?:-[a-su-zA-RT-Z]*n|--(?:no-clobber|update=none))/.test(option))) return [];
   const isNamed = options.some((option) => TARGET.test(option));
@@ -223,6 +246,9 @@ function transfers(how: 'copy' | 'move', { folder }: SimpleCommand, args: Args):
     return source === undefined || path === undefined ? [] : [{ how, source, path }];
   });
 }
+
+/** Matches options of `cp` and `mv` whose value is the next argument. */
+const TRANSFER_VALUES = /^(?:-\w*[tS]|--(?:target-directory|suffix))$/;
 
 /**
  * Matches the option of `cp` and `mv` that names the target folder, and the folder if it is part of the same word.

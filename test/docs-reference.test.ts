@@ -55,6 +55,7 @@ const NOTICES: Readonly<Record<Notice['kind'], true>> = {
   overtaken: true,
   'came-back': true,
   'lost-change': true,
+  'older-files': true,
   claimed: true,
   'others-at-work': true,
   'other-worktree': true,

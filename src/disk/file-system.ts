@@ -132,7 +132,7 @@ export class FileSystemClock {
    * read. `path`: any path on the same file system.
    */
   isRacy(stats: BigIntStats, path: string): boolean {
-    if (this.#isForeign(stats.dev, path)) return true;
+    if (this.isForeign(stats.dev, path)) return true;
     const nowMs = Date.now();
     if (isBefore(stats, BigInt(nowMs) * 1_000_000n - MARGIN_NS)) return false;
     if (this.#probe?.dev !== stats.dev) return true;
@@ -157,7 +157,11 @@ export class FileSystemClock {
     return fstatSync(fd, { bigint: true }).mtimeNs;
   }
 
-  #isForeign(dev: bigint, path: string): boolean {
+  /**
+   * True if the times of files on a device do not come from the clock of this machine. `path`: any
+   * path on the device.
+   */
+  isForeign(dev: bigint, path: string): boolean {
     let foreign = this.#foreign.get(dev);
     if (foreign === undefined) {
       foreign = FOREIGN_CLOCK.has(statfsSync(path).type);

@@ -282,6 +282,11 @@ export interface AnnouncedCommand {
    * is no such reason.
    */
   readonly uncovered?: string;
+  /**
+   * Device and inode numbers (`DEV:INO`) of the stored files that the command line moves. They show
+   * which new file is one of these files.
+   */
+  readonly movable?: readonly string[];
   readonly layer?: LayerExpectation;
   /**
    * Set if the command runs on an overlay layer. Its changes are recorded when the layer is

@@ -54,6 +54,11 @@ export type Notice =
    * the command's change. Undoing the command restores the other writer's change.
    */
   | { readonly kind: 'lost-change'; readonly path: string; readonly change: string; readonly diff: string }
+  /**
+   * A command has moved files from paths that were not recorded. An undo of the command leaves them
+   * at their new paths. `cut`: number of paths not named.
+   */
+  | { readonly kind: 'older-files'; readonly paths: readonly string[]; readonly cut: number }
   /** Other sessions are changing the file. Sent once per file and turn. */
   | { readonly kind: 'claimed'; readonly path: string; readonly claims: readonly ToldClaim[] }
   /**

@@ -71,6 +71,8 @@ export function describeNotice(notice: Notice, options: NoticeOptions = {}): str
         `The command dropped a change to ${pathText(notice.path)} that another writer made after it was read. The user can undo the command with lookfirst undo ${phrase(notice.change)}. What was dropped:`,
         quotation(notice.diff),
       ].join('\n');
+    case 'older-files':
+      return `These files are older than the command. Their earlier paths are not recorded, so an undo of the command leaves them: ${someOf(notice.paths, notice.cut)}.`;
     case 'claimed':
       return `${notice.claims.map((claim) => claimWords(claim, notice.path)).join(' ')} Read the file again right before you change it.`;
     case 'others-at-work':
@@ -128,9 +130,10 @@ function othersAtWork(claims: readonly ToldClaim[], cut: number): string {
   return `${parts.join('; ')}${cut > 0 ? `; and ${cut} more files` : ''}.`;
 }
 
-function someOf(paths: readonly string[]): string {
+function someOf(paths: readonly string[], cut = 0): string {
   const shown = paths.slice(0, MAX_PATHS).map((path) => pathText(path));
-  return [...shown, ...(paths.length > MAX_PATHS ? [`and ${paths.length - MAX_PATHS} more`] : [])].join(', ');
+  const more = paths.length - shown.length + cut;
+  return [...shown, ...(more > 0 ? [`and ${more} more`] : [])].join(', ');
 }
 
 const TIERS: Readonly<Record<MatchTier, string>> = {

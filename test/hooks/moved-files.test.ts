@@ -1,6 +1,9 @@
 import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { lookfirst } from '../support/command-line.ts';
+import { lookfirst, objects } from '../support/command-line.ts';
 import { Hooked } from '../support/hooked.ts';
 import { makeTree, type Scratch, scratch, treeOf } from '../support/tree.ts';
 
@@ -48,5 +51,69 @@ describe('a file that git ignores and a command without a layer moves', () => {
     expect(tree()).not.toEqual(before);
     expect(await undo()).toMatchObject({ code: 0 });
     expect(tree()).toEqual(before);
+  });
+});
+
+/** Waits until the files are older than a new file can seem to be, because of the clock's ticks. */
+const clockTicks = (): Promise<void> => setTimeout(30);
+
+describe('files that a command without a layer moves from a path that is not recorded', () => {
+  /** Runs a command in a script, so that the command line does not show what it moves. */
+  async function script(text: string): Promise<string> {
+    await clockTicks();
+    writeFileSync(join(places.outside, 'script'), text);
+    return (await new Hooked(places).shell(`sh ${join(places.outside, 'script')}`)).context ?? '';
+  }
+
+  it.each([
+    ['a file that git ignores', 'mv .env .env.bak', '.env.bak: key'],
+    ['a folder that git ignores', 'mv build kept', 'kept/out: built'],
+    ['a file in a new folder', 'mkdir kept; mv .env kept/e', 'kept/e: key'],
+    ['a file from outside', 'mv ../outside/x x', 'x: outside'],
+    ['a link', 'mv l.ln l', 'l => a.txt'],
+    ['a file that is then extended', 'mv .env e; echo more >> e', 'e: keymore\n'],
+    ['a file with the content of another', 'mv same.ln same', 'same: one'],
+    ['files of a nested repository', 'rm -rf nested/.git', 'nested/n: nested'],
+  ])('stay when the command is undone, which the answer says: %s', async (_, text, moved) => {
+    git('init', '-q', 'nested');
+    git('-C', 'nested', 'commit', '--allow-empty', '-qm', 'one');
+    makeTree(places, ['OUTSIDE/x: outside', 'l.ln => a.txt', 'same.ln: one', 'nested/n: nested']);
+    const [name = ''] = moved.split(/: | =>/);
+    expect(await script(`${text}; echo two > b.txt`)).toContain(
+      `an undo of the command leaves them: ${name}.`,
+    );
+    expect(tree()).toContain(moved);
+    const [entry] = objects(await lookfirst(places, ['log', '--kind', 'change', '--json']));
+    expect(entry).toMatchObject({ effects: [{ relative: 'b.txt' }], uncovered: expect.any(String) });
+    expect(await undo()).toMatchObject({ code: 0 });
+    expect(tree()).toContain(moved);
+    expect(tree()).not.toContain('b.txt: two\n');
+  });
+
+  it('stay if the command line shows the move of their folder', async () => {
+    await clockTicks();
+    expect(await new Hooked(places).shell('mv build kept')).toMatchObject({
+      context: expect.stringContaining('kept/out'),
+    });
+    expect(await undo()).toMatchObject({ code: 2 });
+    expect(tree()).toContain('kept/out: built');
+  });
+
+  it('do not include those whose old path is recorded', async () => {
+    makeTree(places, ['loose: loose']);
+    const before = tree();
+    expect(await script('mv a.txt b.txt; ln loose hard; mv loose l; cp -p .env new')).toBe('');
+    expect(await undo()).toMatchObject({ code: 0 });
+    expect(tree()).toEqual(before);
+  });
+
+  it('stay in a moved folder from which other files are restored', async () => {
+    makeTree(places, ['d/e: tracked', 'd/.env: secret']);
+    git('add', 'd');
+    await clockTicks();
+    await new Hooked(places).shell('mv d d2');
+    expect(await undo()).toMatchObject({ code: 0 });
+    expect(tree()).toEqual(expect.arrayContaining(['d/e: tracked', 'd2/.env: secret']));
+    expect(tree()).not.toContain('d2/e: tracked');
   });
 });

@@ -17,6 +17,7 @@ import { lostUpdate } from '../command/lost-update.ts';
 import { type FoundSide, fileSide, foundAt } from '../step.ts';
 import type { World } from '../world.ts';
 import type { Turnout } from './known-after.ts';
+import { inodeOf } from './older-files.ts';
 import { keepBefore, type ShownScene } from './shown.ts';
 
 /**
@@ -72,10 +73,19 @@ export async function keepBytesBefore(
     if (effect !== undefined && !effects.has(effect.key)) effects.set(effect.key, effect);
   }
   for (const effect of await movableFiles(world, moves, effects)) effects.set(effect.key, effect);
+  const movable = moves.flatMap((path) => {
+    const { key = '', inode } = sizeAt(world, path) ?? {};
+    return inode === undefined || !effects.has(key) ? [] : [inode];
+  });
   await keepBefore(world, [...effects.values()], 'here');
   const { snapshots, uncovered } =
     layer === 'expected' ? LEFT_TO_LAYER : await takeSnapshots(world, change, effects);
-  const command = { snapshots, layer, ...(uncovered === undefined ? {} : { uncovered }) };
+  const command = {
+    snapshots,
+    layer,
+    ...(uncovered === undefined ? {} : { uncovered }),
+    ...(movable.length === 0 ? {} : { movable }),
+  };
   const writes = seen.map(({ key }) => ({ key, text: 'command' as const }));
   return { effects: [...effects.values()], writes, command };
 }
@@ -199,17 +209,24 @@ async function looseFiles(
   return { ok: true };
 }
 
-/** The key and size of a file; the size of anything else is 0. Undefined if the path is protected. */
-function sizeAt(
-  { workspace }: World,
-  path: string,
-): { readonly key: string; readonly size: number } | undefined {
+interface SizeAt {
+  readonly key: string;
+  /** The size of a file, and 0 for anything else. */
+  readonly size: number;
+  /** Device and inode number. Undefined if nothing exists at the path. */
+  readonly inode?: string;
+}
+
+/** The size of a file, and what identifies it. Undefined if the path is protected. */
+function sizeAt({ workspace }: World, path: string): SizeAt | undefined {
   const outcome = workspace.locate(path, 'undo', 'parents');
   if (!outcome.ok) return undefined;
   const { located } = outcome;
   located.place.dir.close();
-  const size = located.exists && located.stats.isFile() ? Number(located.stats.size) : 0;
-  return { key: located.place.path.key, size };
+  const { key } = located.place.path;
+  if (!located.exists) return { key, size: 0 };
+  const { stats } = located;
+  return { key, size: stats.isFile() ? Number(stats.size) : 0, inode: inodeOf(stats) };
 }
 
 /**

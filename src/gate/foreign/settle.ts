@@ -21,6 +21,7 @@ import type { World } from '../world.ts';
 import { dropSnapshots, lostChangeNotices } from './command.ts';
 import { commandTurnouts } from './command-turnouts.ts';
 import { type KnownAfter, knownAfter, type Turnout } from './known-after.ts';
+import { type OwnEffects, olderFilesNotices, withoutOlderFiles } from './older-files.ts';
 import type { ShownScene } from './shown.ts';
 
 /**
@@ -131,7 +132,9 @@ async function settleAs(
     foreign?.hold === 'none'
       ? await overtakenAt(world, pending, turnouts)
       : new Map<string, OvertakingChange>();
-  const effects = await effectsNow(world, turnouts, overtaken);
+  const changed = await effectsNow(world, turnouts, overtaken);
+  const own = withoutOlderFiles(world, pending, { effects: changed, turnouts });
+  const { effects } = own;
   const writes = foreign?.writes ?? [];
   const lost = foreign?.command === undefined ? [] : await lostChangeNotices(scene, change, turnouts);
   const reshaped =
@@ -145,7 +148,7 @@ async function settleAs(
     announced,
     images: foreign?.command === undefined ? undefined : await imagesToSettle(world, effects),
     entries: [
-      ...(effects.length === 0 ? [] : [settledEntry(world, pending, effects)]),
+      ...(effects.length === 0 ? [] : [settledEntry(world, pending, own)]),
       ...(foreign?.bypasses ?? []),
       ...(ending === 'done' && foreign?.command?.layer === 'expected' ? [withoutLayer(world, entry)] : []),
     ],
@@ -158,6 +161,7 @@ async function settleAs(
     ...(foreign?.untold ?? []),
     ...lost,
     ...reshaped,
+    ...olderFilesNotices(own.older),
     ...[...overtaken.values()].map(({ notice }) => notice),
   ];
 }
@@ -166,13 +170,13 @@ async function settleAs(
  * The journal entry with the real effects of a change. The entry of a command names the first file
  * that the command changed.
  */
-function settledEntry(world: World, pending: PendingChange, effects: readonly Effect[]): NewEntry {
+function settledEntry(world: World, pending: PendingChange, { effects, older }: OwnEffects): NewEntry {
   const { entry, foreign } = pending;
   const isFolder = ({ before, after }: Effect): boolean =>
     [before, after].some(({ kind }) => kind === 'directory');
   const first = effects.find((effect) => !isFolder(effect)) ?? effects[0];
   const named = foreign?.command === undefined || first === undefined ? {} : { path: first.relative };
-  return { ...entry, ...named, ...uncoveredBy(pending), atMs: world.now(), effects };
+  return { ...entry, ...named, ...uncoveredBy(pending, older), atMs: world.now(), effects };
 }
 
 /** Makes the lines in the notices of a call count as seen only after the call is answered. */
@@ -235,13 +239,16 @@ export async function ranWithoutLayer({ world, ledger }: ShownScene): Promise<bo
 }
 
 /**
- * The reason why Lookfirst did not store all files before the command, as a field of the journal
- * entry.
+ * The reason why the journal entry of a command may not name all files that the command changed, as
+ * a field of the entry.
  */
-function uncoveredBy({ foreign }: PendingChange): { readonly uncovered?: string } {
-  const reason = foreign?.command?.uncovered;
+function uncoveredBy({ foreign }: PendingChange, older: readonly string[]): { readonly uncovered?: string } {
+  const moved = older.length === 0 ? undefined : MOVED_UNRECORDED;
+  const reason = foreign?.command?.uncovered ?? moved;
   return reason === undefined ? {} : { uncovered: reason };
 }
+
+const MOVED_UNRECORDED = 'the command moved files from paths that were not recorded';
 
 /** A change that another writer made and recorded while a host's change was pending. */
 interface OvertakingChange {

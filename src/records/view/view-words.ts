@@ -60,6 +60,7 @@ const NOTICES: Partial<Readonly<Record<Notice['kind'], string>>> = {
   recreated: 'The file had been deleted and was made again.',
   'came-back': 'The file again had an earlier content that the session had read.',
   'lost-change': "A command dropped another writer's change.",
+  'older-files': 'A command moved files from paths that are not recorded.',
 };
 
 export function noticeWords(kind: Notice['kind']): string {

@@ -1,0 +1,104 @@
+import { type Effect, type PendingChange, type Side, sameContent } from '../../model/entry.ts';
+import { at, foldersAbove } from '../../model/path.ts';
+import type { Notice } from '../../model/results.ts';
+import type { Found } from '../../workspace/workspace.ts';
+import type { World } from '../world.ts';
+import type { Turnout } from './known-after.ts';
+
+type Stats = Found['stats'];
+
+/**
+ * A new file can get a time that is slightly too early: file systems use the time of the kernel's
+ * last tick (up to 10 ms ago), and some round it down to 10 ms.
+ */
+const CLOCK_MARGIN_MS = 20;
+
+/** Maximum number of files that a notice names. */
+const MAX_NAMED = 20;
+
+/** The effects of a change. `older`: paths of files that are left out, relative to the root. */
+export interface OwnEffects {
+  readonly effects: readonly Effect[];
+  readonly older: readonly string[];
+}
+
+/**
+ * Leaves out the creation of files that are older than the command. The command has moved them from
+ * a path that was not recorded, for example because git ignores it. Or git did not list them
+ * before, for example because they were in a nested repository. An undo that removed such a file
+ * would remove the only copy. The folders around such files are left out, too.
+ */
+export function withoutOlderFiles(
+  world: World,
+  { entry, foreign }: PendingChange,
+  { effects, turnouts }: { readonly effects: readonly Effect[]; readonly turnouts: readonly Turnout[] },
+): OwnEffects {
+  if (foreign?.command === undefined) return { effects, older: [] };
+  const beganNs = BigInt(entry.atMs - CLOCK_MARGIN_MS) * 1_000_000n;
+  const isRestored = restoredBy(turnouts, foreign.command.movable ?? []);
+  const older = effects.filter(({ key, before, after }) => {
+    if (before.kind !== 'absent' || (after.kind !== 'file' && after.kind !== 'link')) return false;
+    const stats = statsOfOlder(world, key, beganNs);
+    return stats !== undefined && !isRestored(after, stats);
+  });
+  const left = new Set(older.map(({ key }) => key));
+  for (const folder of foldersAbove([...left])) left.add(folder);
+  return {
+    effects: effects.filter(({ key, before }) => before.kind !== 'absent' || !left.has(key)),
+    older: older.map(({ relative }) => relative),
+  };
+}
+
+/**
+ * Returns a function that is true for a moved file that an undo restores at its old path: one that
+ * was stored before the command, or that has the content of a recorded file that is gone.
+ */
+function restoredBy(
+  turnouts: readonly Turnout[],
+  movable: readonly string[],
+): (side: Side, stats: Stats) => boolean {
+  const stored = new Set(movable);
+  const recorded = new Set(turnouts.map(({ effect }) => contentOf(effect.before)));
+  const gone = new Set(
+    turnouts.flatMap(({ effect: { before }, now }) =>
+      sameContent(before, now.side) ? [] : [contentOf(before)],
+    ),
+  );
+  return (side, stats) =>
+    stored.has(inodeOf(stats)) ||
+    // A file with several names may be a new hard link to a recorded file, which is still there.
+    (stats.nlink > 1n ? recorded : gone).has(contentOf(side));
+}
+
+function contentOf(side: Side): string {
+  if (side.kind === 'file') return side.fingerprint.sha256;
+  return side.kind === 'link' ? `link ${side.target}` : side.kind;
+}
+
+/** Stat fields of a file that was created before a time. Undefined if it is newer, or its age is unknown. */
+function statsOfOlder(world: World, key: string, beganNs: bigint): Stats | undefined {
+  const outcome = world.workspace.locate(key, 'undo', 'parents');
+  if (!outcome.ok) return undefined;
+  const { located } = outcome;
+  try {
+    if (!located.exists || located.place.path.key !== key) return undefined;
+    const { birthtimeNs, dev } = located.stats;
+    // File systems that do not store the time of creation report 0.
+    if (birthtimeNs === 0n || birthtimeNs >= beganNs) return undefined;
+    return world.disk.clock.isForeign(dev, at(located.place)) ? undefined : located.stats;
+  } finally {
+    located.place.dir.close();
+  }
+}
+
+/** Identifies a file on this machine, even after it was moved. */
+export function inodeOf({ dev, ino }: Pick<Stats, 'dev' | 'ino'>): string {
+  return `${dev}:${ino}`;
+}
+
+/** The notice about older files that a command has moved. */
+export function olderFilesNotices(paths: readonly string[]): readonly Notice[] {
+  if (paths.length === 0) return [];
+  const named = paths.slice(0, MAX_NAMED);
+  return [{ kind: 'older-files', paths: named, cut: paths.length - named.length }];
+}

@@ -287,12 +287,19 @@ export interface AnnouncedCommand {
    * which new file is one of these files.
    */
   readonly movable?: readonly string[];
+  /** Folders that the command line moves. Their contents are not stored. */
+  readonly folders?: readonly MovableFolder[];
   readonly layer?: LayerExpectation;
   /**
    * Set if the command runs on an overlay layer. Its changes are recorded when the layer is
    * committed.
    */
   readonly onLayer?: true;
+}
+
+/** A folder before a command. `inode`: its device and inode number, as in `movable`. */
+export interface MovableFolder extends Pick<Effect, 'key' | 'relative'> {
+  readonly inode: string;
 }
 
 /**

@@ -73,10 +73,13 @@ export async function keepBytesBefore(
     if (effect !== undefined && !effects.has(effect.key)) effects.set(effect.key, effect);
   }
   for (const effect of await movableFiles(world, moves, effects)) effects.set(effect.key, effect);
-  const movable = moves.flatMap((path) => {
-    const { key = '', inode } = sizeAt(world, path) ?? {};
-    return inode === undefined || !effects.has(key) ? [] : [inode];
-  });
+  const moving = moves.flatMap((path) => sizeAt(world, path) ?? []);
+  const movable = moving.flatMap(({ key, inode }) =>
+    inode === undefined || !effects.has(key) ? [] : [inode],
+  );
+  const folders = moving.flatMap(({ key, relative, inode, isFolder }) =>
+    inode === undefined || isFolder !== true ? [] : [{ key, relative, inode }],
+  );
   await keepBefore(world, [...effects.values()], 'here');
   const { snapshots, uncovered } =
     layer === 'expected' ? LEFT_TO_LAYER : await takeSnapshots(world, change, effects);
@@ -85,6 +88,7 @@ export async function keepBytesBefore(
     layer,
     ...(uncovered === undefined ? {} : { uncovered }),
     ...(movable.length === 0 ? {} : { movable }),
+    ...(folders.length === 0 ? {} : { folders }),
   };
   const writes = seen.map(({ key }) => ({ key, text: 'command' as const }));
   return { effects: [...effects.values()], writes, command };
@@ -209,12 +213,12 @@ async function looseFiles(
   return { ok: true };
 }
 
-interface SizeAt {
-  readonly key: string;
+interface SizeAt extends Pick<Effect, 'key' | 'relative'> {
   /** The size of a file, and 0 for anything else. */
   readonly size: number;
   /** Device and inode number. Undefined if nothing exists at the path. */
   readonly inode?: string;
+  readonly isFolder?: boolean;
 }
 
 /** The size of a file, and what identifies it. Undefined if the path is protected. */
@@ -223,10 +227,11 @@ function sizeAt({ workspace }: World, path: string): SizeAt | undefined {
   if (!outcome.ok) return undefined;
   const { located } = outcome;
   located.place.dir.close();
-  const { key } = located.place.path;
-  if (!located.exists) return { key, size: 0 };
+  const { key, relative } = located.place.path;
+  if (!located.exists) return { key, relative, size: 0 };
   const { stats } = located;
-  return { key, size: stats.isFile() ? Number(stats.size) : 0, inode: inodeOf(stats) };
+  const size = stats.isFile() ? Number(stats.size) : 0;
+  return { key, relative, size, inode: inodeOf(stats), isFolder: stats.isDirectory() };
 }
 
 /**

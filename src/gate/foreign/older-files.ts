@@ -1,7 +1,14 @@
-import { type Effect, type PendingChange, type Side, sameContent } from '../../model/entry.ts';
-import { at, foldersAbove } from '../../model/path.ts';
+import {
+  type Effect,
+  type MovableFolder,
+  type PendingChange,
+  type Side,
+  sameContent,
+} from '../../model/entry.ts';
+import { at, foldersAbove, isBelow, isWithin } from '../../model/path.ts';
 import type { Notice } from '../../model/results.ts';
 import type { Found } from '../../workspace/workspace.ts';
+import { ABSENT } from '../step.ts';
 import type { World } from '../world.ts';
 import type { Turnout } from './known-after.ts';
 
@@ -41,12 +48,59 @@ export function withoutOlderFiles(
     const stats = statsOfOlder(world, key, beganNs);
     return stats !== undefined && !isRestored(after, stats);
   });
-  const left = new Set(older.map(({ key }) => key));
+  const moved = movedFolders(world, foreign.command.folders ?? [], { effects, older, turnouts });
+  const isMoved = ({ key }: Effect): boolean => moved.some((folder) => isWithin(key, folder.key));
+  const stay = older.filter((effect) => !isMoved(effect));
+  const left = new Set(stay.map(({ key }) => key));
   for (const folder of foldersAbove([...left])) left.add(folder);
-  return {
-    effects: effects.filter(({ key, before }) => before.kind !== 'absent' || !left.has(key)),
-    older: older.map(({ relative }) => relative),
-  };
+  const own = effects.filter(
+    (effect) => !isMoved(effect) && (effect.before.kind !== 'absent' || !left.has(effect.key)),
+  );
+  return { effects: [...moved, ...own], older: stay.map(({ relative }) => relative) };
+}
+
+/**
+ * Effects for folders that the command has moved with all their contents: for each folder, one at
+ * its old path and one at its new path. An undo moves the folder back. Leaves out a folder if files
+ * in it were recorded before the command or are new: they have effects of their own.
+ */
+function movedFolders(
+  world: World,
+  folders: readonly MovableFolder[],
+  {
+    effects,
+    older,
+    turnouts,
+  }: {
+    readonly effects: readonly Effect[];
+    readonly older: readonly Effect[];
+    readonly turnouts: readonly Turnout[];
+  },
+): readonly Effect[] {
+  const isOlder = new Set(older);
+  return folders.flatMap(({ inode, ...source }): readonly Effect[] => {
+    const target = effects.find(
+      ({ key, before, after }) =>
+        before.kind === 'absent' && after.kind === 'directory' && inodeAt(world, key) === inode,
+    );
+    if (target === undefined || inodeAt(world, source.key) !== undefined) return [];
+    const isInside = ({ key }: Effect): boolean => isBelow(key, source.key) || isBelow(key, target.key);
+    const isRecorded = turnouts.some(({ effect }) => effect.before.kind !== 'absent' && isInside(effect));
+    const isNew = effects.some(
+      (effect) => isInside(effect) && effect.after.kind !== 'directory' && !isOlder.has(effect),
+    );
+    if (isRecorded || isNew) return [];
+    const { after: folder } = target;
+    return [{ ...source, before: folder, after: ABSENT, movedTo: target.key }, target];
+  });
+}
+
+function inodeAt({ workspace }: World, key: string): string | undefined {
+  const outcome = workspace.locate(key, 'undo', 'parents');
+  if (!outcome.ok) return undefined;
+  const { located } = outcome;
+  located.place.dir.close();
+  return located.exists && located.place.path.key === key ? inodeOf(located.stats) : undefined;
 }
 
 /**

@@ -376,7 +376,7 @@ async function settleAndLock(
   keys: readonly string[],
   left: readonly PendingChange[],
 ): Promise<(() => void) | undefined> {
-  await settleLeft(world, left);
+  await settleLeft(world, left, keys);
   const release = await world.locks.acquire(keys, world.policy.lockTimeoutMs);
   if (release === undefined) return undefined;
   return () => {

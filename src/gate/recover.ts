@@ -13,7 +13,7 @@ import {
 import { errnoOf, Fault } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { Store } from '../store/store.ts';
-import { keysToSettle, settleByBytes } from './foreign/settle.ts';
+import { keysToSettle, settleByBytes, settlePart } from './foreign/settle.ts';
 import { claimedFolders } from './late-writes.ts';
 import { placeOf } from './old-bytes.ts';
 import { restoreStep } from './restore-step.ts';
@@ -61,18 +61,44 @@ async function isOrphan(world: World, { owner, foreign, entry }: PendingChange):
   return !(await world.isAlive(owner));
 }
 
-/** Records the results of changes that other processes left unfinished. */
-export async function settleLeft(world: World, left: readonly PendingChange[]): Promise<void> {
+/**
+ * Records the results of changes at these keys that other processes left unfinished. A command that
+ * may still run stays pending: only its changes at these keys are recorded.
+ */
+export async function settleLeft(
+  world: World,
+  left: readonly PendingChange[],
+  keys: readonly string[],
+): Promise<void> {
+  const running = left.filter((pending) => mayStillRun(world, pending));
   try {
     for (const pending of left) {
+      if (running.includes(pending)) continue;
       if (pending.foreign?.hold !== 'none') {
         await untilGone(world, pending.owner);
         world.cleanUp();
       }
       await recoverOne(world, pending);
     }
+    // Commands come last: a write that is in the journal by then is not recorded as theirs.
+    for (const pending of running) await recordSoFar(world, pending, keys);
   } catch (error) {
     throw settlingFailed(error);
+  }
+}
+
+/** True for a host's shell command that began so recently that its end may still be reported. */
+function mayStillRun(world: World, { entry, foreign }: PendingChange): boolean {
+  return foreign?.command !== undefined && world.now() - entry.atMs <= ABANDONED_MS;
+}
+
+async function recordSoFar(world: World, pending: PendingChange, keys: readonly string[]): Promise<void> {
+  const release = await world.locks.acquire(keys, world.policy.lockTimeoutMs);
+  if (release === undefined) return;
+  try {
+    await settlePart(world, pending, keys);
+  } finally {
+    release();
   }
 }
 

@@ -9,16 +9,17 @@ import {
   sameSide,
 } from '../../model/entry.ts';
 import type { CallTimes } from '../../model/foreign-session.ts';
+import { isWithin } from '../../model/path.ts';
 import type { Notice } from '../../model/results.ts';
 import type { ChangeEnding } from '../../model/session.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import { endingUsed } from '../../text/lines.ts';
-import { settle } from '../announce.ts';
+import { newChangeId, settle } from '../announce.ts';
 import { imagesToSettle } from '../old-bytes.ts';
 import { ABSENT, foundAt, sideAt } from '../step.ts';
 import { readTree, type TreeNode } from '../tree-step.ts';
 import type { World } from '../world.ts';
-import { dropSnapshots, lostChangeNotices } from './command.ts';
+import { dropSnapshots, lostChangeNotices, readableAt } from './command.ts';
 import { commandTurnouts } from './command-turnouts.ts';
 import { type KnownAfter, knownAfter, type Turnout } from './known-after.ts';
 import { type OwnEffects, olderFilesNotices, withoutOlderFiles } from './older-files.ts';
@@ -99,6 +100,34 @@ export async function settleByBytes(
   await settleAs(scene, { pending: recovered, turnouts }, { ending, announced: true, credits: [] });
 }
 
+/**
+ * Records what a running command has changed at these keys, before another change there. This gets
+ * a change id of its own. The command stays pending, because it may change more. The caller must
+ * hold the locks of the keys.
+ */
+export async function settlePart(
+  world: World,
+  pending: PendingChange,
+  keys: readonly string[],
+): Promise<void> {
+  if (isOnLayer(pending)) return;
+  const turnouts: Turnout[] = [];
+  for (const effect of pending.entry.effects ?? []) {
+    if (!keys.some((key) => isWithin(key, effect.key) || isWithin(effect.key, key))) continue;
+    const now = await readableAt(world, effect.key);
+    if (now !== undefined) turnouts.push({ effect, now });
+  }
+  const effects = await effectsNow(world, turnouts, await overtakenAt(world, pending, turnouts));
+  if (effects.length === 0) return;
+  const images = await imagesToSettle(world, effects);
+  const entry = { ...settledEntry(world, pending, effects), change: newChangeId(), recovered: true };
+  await world.store.record({
+    ifPending: pending.change,
+    entries: [entry],
+    ...(images === undefined ? {} : { images }),
+  });
+}
+
 function isOnLayer({ foreign }: PendingChange): boolean {
   return foreign?.command?.onLayer === true;
 }
@@ -162,7 +191,7 @@ async function settleAs(
     ...lost,
     ...reshaped,
     ...olderFilesNotices(own.older),
-    ...[...overtaken.values()].map(({ notice }) => notice),
+    ...[...overtaken.values()].flatMap(({ notices }) => notices),
   ];
 }
 
@@ -254,7 +283,8 @@ const MOVED_UNRECORDED = 'the command moved files from paths that were not recor
 interface OvertakingChange {
   /** The state of the path that the other writer left. */
   readonly left: Side;
-  readonly notice: Notice;
+  /** Empty if a command was overtaken by a change of its own session, which needs no notice. */
+  readonly notices: readonly Notice[];
 }
 
 async function overtakenAt(
@@ -275,7 +305,8 @@ async function overtakenAt(
     const left = last.effects?.findLast((effect) => effect.key === key)?.after;
     if (left === undefined || sameSide(left, before)) continue;
     const notice = { kind: 'overtaken', path: relative, change: last.change, session: last.session } as const;
-    found.set(key, { left: await asKept(world, left), notice });
+    const isOwn = entry.action === 'run' && last.session === entry.session;
+    found.set(key, { left: await asKept(world, left), notices: isOwn ? [] : [notice] });
   }
   return found;
 }

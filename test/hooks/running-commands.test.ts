@@ -1,0 +1,101 @@
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { lookfirst, objects } from '../support/command-line.ts';
+import { Hooked } from '../support/hooked.ts';
+import { type Scratch, scratch } from '../support/tree.ts';
+
+let places: Scratch;
+let agent: Hooked;
+let other: Hooked;
+
+const RUN = { action: 'run', input: { command: './long-script' }, call: 'c1' };
+
+function put(name: string, text: string): void {
+  writeFileSync(join(places.root, name), text);
+}
+
+function get(name: string): string {
+  return readFileSync(join(places.root, name), 'utf8');
+}
+
+function write(by: Hooked, path: string, content: string) {
+  return by.change('write', { path, content }, () => put(path, content));
+}
+
+/** The sessions, paths and ids of all recorded changes, oldest first. */
+async function changes(): Promise<readonly Record<string, unknown>[]> {
+  return objects(await lookfirst(places, ['log', '--kind', 'change', '--json'])).toReversed();
+}
+
+async function undo(...args: readonly string[]): Promise<void> {
+  expect(await lookfirst(places, ['undo', ...args, '--yes'])).toMatchObject({ code: 0 });
+}
+
+beforeEach(() => {
+  places = scratch();
+  writeFileSync(join(places.home, 'lookfirst.json'), '{"hooks": {"snapshot": "git"}}');
+  agent = new Hooked(places, { session: 'a' });
+  other = agent.other('b');
+});
+
+describe('a write to a file that the session of a running command has seen', () => {
+  beforeEach(async () => {
+    put('seen.txt', 'seen\n');
+    put('first.txt', 'first\n');
+    put('later.txt', 'later\n');
+    await agent.read('seen.txt', 'seen\n');
+    await other.read('seen.txt', 'seen\n');
+  });
+
+  it.each([
+    ['another session', () => other],
+    ['the same session', () => agent],
+  ])('by %s leaves the command pending, so that all of it can be undone', async (_name, writer) => {
+    await agent.send({ event: 'before', ...RUN });
+    put('first.txt', 'by the command\n');
+    expect(await write(writer(), 'seen.txt', 'written\n')).toMatchObject({ verdict: 'pass' });
+    rmSync(join(places.root, 'later.txt'));
+    await agent.send({ event: 'after', ...RUN, output: '' });
+    const recorded = await changes();
+    expect(recorded.map(({ action }) => action)).toEqual(['overwrite', 'run']);
+    await undo(String(recorded[1]?.['change']));
+    expect([get('first.txt'), get('later.txt'), get('seen.txt')]).toEqual([
+      'first\n',
+      'later\n',
+      'written\n',
+    ]);
+  });
+
+  it('records first what the command has already changed in that file', async () => {
+    await agent.send({ event: 'before', ...RUN });
+    put('seen.txt', 'by the command\n');
+    await other.read('seen.txt', 'by the command\n');
+    expect(await write(other, 'seen.txt', 'written\n')).toMatchObject({ verdict: 'pass' });
+    put('later.txt', 'by the command\n');
+    await agent.send({ event: 'after', ...RUN, output: '' });
+    const recorded = await changes();
+    expect(recorded.map(({ session, path }) => [session, path])).toEqual([
+      ['a', 'seen.txt'],
+      ['b', 'seen.txt'],
+      ['a', 'later.txt'],
+    ]);
+    await undo('--session', 'b');
+    expect(get('seen.txt')).toBe('by the command\n');
+    await undo('--session', 'a');
+    expect([get('seen.txt'), get('later.txt')]).toEqual(['seen\n', 'later\n']);
+  });
+
+  it('gives the command no notice about a change of its own session', async () => {
+    await agent.send({ event: 'before', ...RUN });
+    put('seen.txt', 'by the command\n');
+    await agent.read('seen.txt', 'by the command\n');
+    await write(agent, 'seen.txt', 'written\n');
+    put('new.txt', 'by the command\n');
+    const { context = '' } = await agent.send({ event: 'after', ...RUN, output: '' });
+    expect(context).not.toContain('was under way');
+    await undo('--session', 'a');
+    expect(get('seen.txt')).toBe('seen\n');
+    expect(existsSync(join(places.root, 'new.txt'))).toBe(false);
+  });
+});

@@ -6,20 +6,15 @@ import type { FileIntent } from '../model/intent.ts';
 import { invalidArgument, type Outcome, type Refusal, refused } from '../model/verdict.ts';
 import type { Basis } from '../store/store.ts';
 import type { Located } from '../workspace/workspace.ts';
+import { HOST_POLL_MS, isHostWriting } from './host-writes.ts';
 import { settleLeft } from './recover.ts';
 import type { World } from './world.ts';
 
-/**
- * Time that other sessions wait for a host (the program that runs an agent) to write a change that
- * it has announced. A host that asks its user first may write later than that.
- */
-const HOST_WRITES_MS = 2000;
 /**
  * The longest time that one change waits for hosts, if several of them write one after the other.
  * Clients end a hook after 10 seconds, and some then let the call pass.
  */
 const HOSTS_WAIT_MS = 5000;
-const HOST_POLL_MS = 20;
 
 /** A change that gives a file another path, other permissions, or both, and perhaps other text. */
 export type Relocation = Extract<FileIntent, { kind: 'edit' | 'insert' | 'move' }>;
@@ -356,19 +351,6 @@ async function lookAfterHosts<T>(
     if (again === undefined) return undefined;
     unlock = again;
   }
-}
-
-/**
- * True if another session's host has announced a change so recently that it may be about to write.
- * Without waiting, each of two hosts could overwrite what the other has just written.
- */
-function isHostWriting(
-  world: World,
-  { entry, foreign }: PendingChange,
-  session: string | undefined,
-): boolean {
-  if (foreign?.hold !== 'none' || foreign.command !== undefined || entry.session === session) return false;
-  return world.now() - entry.atMs < HOST_WRITES_MS;
 }
 
 async function settleAndLock(

@@ -5,7 +5,7 @@ import type { World } from './world.ts';
  * Time that other sessions wait for a host (the program that runs an agent) to write a change that
  * it has announced. A host that asks its user first may write later than that.
  */
-const HOST_WRITES_MS = 2000;
+export const HOST_WRITES_MS = 2000;
 
 /** Time between two checks whether a host has written. */
 export const HOST_POLL_MS = 20;

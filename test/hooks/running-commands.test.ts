@@ -1,8 +1,9 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { lookfirst, objects } from '../support/command-line.ts';
-import { Hooked } from '../support/hooked.ts';
+import { Hooked, outputOf } from '../support/hooked.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
 
 let places: Scratch;
@@ -97,5 +98,76 @@ describe('a write to a file that the session of a running command has seen', () 
     await undo('--session', 'a');
     expect(get('seen.txt')).toBe('seen\n');
     expect(existsSync(join(places.root, 'new.txt'))).toBe(false);
+  });
+});
+
+describe('a write that another session makes while a command runs, and reports after its end', () => {
+  const WRITE = { action: 'write', input: { path: 'f.txt', content: 'written\n' }, call: 'w1' };
+
+  beforeEach(async () => {
+    await outputOf('git init -q .', places.root);
+    put('f.txt', 'f\n');
+    await outputOf('git add -A && git -c user.name=n -c user.email=e commit -qm 1', places.root);
+  });
+
+  async function recorded(): Promise<readonly unknown[]> {
+    return (await changes()).map(({ session, action, path }) => [session, action, path]);
+  }
+
+  it('is recorded for that session only, and undo of the command leaves it', async () => {
+    await other.read('f.txt', 'f\n');
+    await agent.send({ event: 'before', ...RUN });
+    await other.send({ event: 'before', ...WRITE });
+    put('f.txt', 'written\n');
+    put('g.txt', 'by the command\n');
+    await agent.send({ event: 'after', ...RUN, output: '' });
+    expect(await other.send({ event: 'after', ...WRITE })).toEqual({ verdict: 'pass' });
+    expect(await recorded()).toEqual([
+      ['a', 'run', 'g.txt'],
+      ['b', 'overwrite', 'f.txt'],
+    ]);
+    await undo('--session', 'a');
+    expect(get('f.txt')).toBe('written\n');
+    await undo('--session', 'b');
+    expect(get('f.txt')).toBe('f\n');
+  });
+
+  it('is separated from what the command changed in the same file before it', async () => {
+    await agent.send({ event: 'before', ...RUN });
+    put('f.txt', 'by the command\n');
+    await other.read('f.txt', 'by the command\n');
+    await other.send({ event: 'before', ...WRITE });
+    put('f.txt', 'written\n');
+    await agent.send({ event: 'after', ...RUN, output: '' });
+    await other.send({ event: 'after', ...WRITE });
+    expect(await recorded()).toEqual([
+      ['a', 'run', 'f.txt'],
+      ['b', 'overwrite', 'f.txt'],
+    ]);
+    await undo('--session', 'b');
+    expect(get('f.txt')).toBe('by the command\n');
+    await undo('--session', 'a');
+    expect(get('f.txt')).toBe('f\n');
+  });
+
+  it('is recorded for that session even if the client wrote other bytes than announced', async () => {
+    await other.read('f.txt', 'f\n');
+    await agent.send({ event: 'before', ...RUN });
+    await other.send({ event: 'before', ...WRITE });
+    put('f.txt', 'written\r\n');
+    const ended = agent.send({ event: 'after', ...RUN, output: '' });
+    await setTimeout(200);
+    await other.send({ event: 'after', ...WRITE });
+    await ended;
+    expect(await recorded()).toEqual([['b', 'overwrite', 'f.txt']]);
+  });
+
+  it('does not hide what the command itself changes before the announced write', async () => {
+    await other.read('f.txt', 'f\n');
+    await agent.send({ event: 'before', ...RUN });
+    await other.send({ event: 'before', ...WRITE });
+    put('f.txt', 'by the command\n');
+    await agent.send({ event: 'after', ...RUN, output: '' });
+    expect(await recorded()).toEqual([['a', 'run', 'f.txt']]);
   });
 });

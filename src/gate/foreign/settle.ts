@@ -23,6 +23,7 @@ import { dropSnapshots, lostChangeNotices, readableAt } from './command.ts';
 import { commandTurnouts } from './command-turnouts.ts';
 import { type KnownAfter, knownAfter, type Turnout } from './known-after.ts';
 import { type OwnEffects, olderFilesNotices, withoutOlderFiles } from './older-files.ts';
+import { withoutOtherWrites } from './other-writes.ts';
 import type { ShownScene } from './shown.ts';
 
 /**
@@ -117,10 +118,11 @@ export async function settlePart(
     const now = await readableAt(world, effect.key);
     if (now !== undefined) turnouts.push({ effect, now });
   }
-  const effects = await effectsNow(world, turnouts, await overtakenAt(world, pending, turnouts));
-  if (effects.length === 0) return;
-  const images = await imagesToSettle(world, effects);
-  const entry = { ...settledEntry(world, pending, effects), change: newChangeId(), recovered: true };
+  const changed = await effectsNow(world, turnouts, await overtakenAt(world, pending, turnouts));
+  const own = withoutOlderFiles(world, pending, { effects: changed, turnouts });
+  if (own.effects.length === 0) return;
+  const images = await imagesToSettle(world, own.effects);
+  const entry = { ...settledEntry(world, pending, own), change: newChangeId(), recovered: true };
   await world.store.record({
     ifPending: pending.change,
     entries: [entry],
@@ -143,7 +145,8 @@ async function settleOnLayer({ world }: ShownScene, pending: PendingChange): Pro
 }
 
 async function turnoutsOf(scene: ShownScene, pending: PendingChange): Promise<readonly Turnout[]> {
-  if (pending.foreign?.command !== undefined) return commandTurnouts(scene, pending);
+  if (pending.foreign?.command !== undefined)
+    return withoutOtherWrites(scene.world, pending, await commandTurnouts(scene, pending));
   const turnouts: Turnout[] = [];
   for (const effect of pending.entry.effects ?? [])
     turnouts.push({ effect, now: await foundAt(scene.world, effect.key) });

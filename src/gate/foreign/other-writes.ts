@@ -1,0 +1,95 @@
+import { setTimeout } from 'node:timers/promises';
+import { type Effect, type PendingChange, sameContent, sameSide } from '../../model/entry.ts';
+import { HOST_POLL_MS, HOST_WRITES_MS, isHostWriting } from '../host-writes.ts';
+import type { World } from '../world.ts';
+import { readableAt } from './command.ts';
+import type { Turnout } from './known-after.ts';
+
+/** An announced write of a file that a command seems to have changed. */
+interface AnnouncedWrite {
+  readonly pending: PendingChange;
+  readonly effect: Effect;
+}
+
+type WritesByKey = ReadonlyMap<string, readonly AnnouncedWrite[]>;
+
+/**
+ * The result of a command, without writes that other calls have announced and made, and whose end is
+ * not recorded yet. Each of them is recorded for the session that announced it. If it is not clear
+ * who wrote a file, waits up to two seconds for the end of the write.
+ */
+export async function withoutOtherWrites(
+  world: World,
+  command: PendingChange,
+  turnouts: readonly Turnout[],
+): Promise<readonly Turnout[]> {
+  const giveUpMs = world.now() + HOST_WRITES_MS;
+  for (let found = turnouts; ; ) {
+    const writes = await writesAt(world, command, found);
+    const unclear = found.filter((turnout) => isUnclear(world, command, { turnout, writes }));
+    if (unclear.length === 0 || world.now() >= giveUpMs)
+      return found.flatMap((turnout) => beforeWrites(turnout, writes));
+    await setTimeout(HOST_POLL_MS);
+    found = await readAgain(world, found, unclear);
+  }
+}
+
+/** The announced writes of all files that the command seems to have changed. */
+async function writesAt(
+  { store }: World,
+  command: PendingChange,
+  turnouts: readonly Turnout[],
+): Promise<WritesByKey> {
+  const writes = new Map<string, AnnouncedWrite[]>();
+  for (const { effect, now } of turnouts) if (!sameSide(effect.before, now.side)) writes.set(effect.key, []);
+  if (writes.size === 0) return writes;
+  for (const pending of await store.pending({ here: true })) {
+    if (pending.change === command.change || pending.foreign?.command !== undefined) continue;
+    for (const effect of pending.entry.effects ?? []) writes.get(effect.key)?.push({ pending, effect });
+  }
+  return writes;
+}
+
+/**
+ * True if another session's host is about to write the file or has just written it, and the bytes
+ * do not show which. False for files that the command's record names: their locks are held, so the
+ * end of the write cannot be recorded now.
+ */
+function isUnclear(
+  world: World,
+  { entry }: PendingChange,
+  { turnout, writes }: { readonly turnout: Turnout; readonly writes: WritesByKey },
+): boolean {
+  const { effect, now } = turnout;
+  const others = writes.get(effect.key) ?? [];
+  if (others.length === 0 || entry.effects?.some(({ key }) => key === effect.key)) return false;
+  if (others.some((write) => sameContent(write.effect.before, now.side) || isMade(write, turnout)))
+    return false;
+  return others.some(({ pending }) => isHostWriting(world, pending, entry.session));
+}
+
+/** True if the file has the bytes that the write was announced to leave. */
+function isMade({ effect: { before, after } }: AnnouncedWrite, { now }: Turnout): boolean {
+  return !sameContent(before, after) && sameContent(after, now.side);
+}
+
+/** The command's result for one file: the state before another call's write, if that write was made. */
+function beforeWrites(turnout: Turnout, writes: WritesByKey): readonly Turnout[] {
+  const made = writes.get(turnout.effect.key)?.find((write) => isMade(write, turnout));
+  if (made === undefined) return [turnout];
+  const { before } = made.effect;
+  return sameContent(turnout.effect.before, before) ? [] : [{ ...turnout, now: { side: before } }];
+}
+
+async function readAgain(
+  world: World,
+  turnouts: readonly Turnout[],
+  unclear: readonly Turnout[],
+): Promise<readonly Turnout[]> {
+  const read: Turnout[] = [];
+  for (const turnout of turnouts) {
+    const now = unclear.includes(turnout) ? await readableAt(world, turnout.effect.key) : turnout.now;
+    if (now !== undefined) read.push({ ...turnout, now });
+  }
+  return read;
+}

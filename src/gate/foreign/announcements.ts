@@ -3,7 +3,7 @@ import { notLocked } from '../../lock/locks.ts';
 import type { NewEntry, PendingChange } from '../../model/entry.ts';
 import { Fault } from '../../model/fault.ts';
 import type { CallTimes } from '../../model/foreign-session.ts';
-import type { FileIntent, ForeignIntent } from '../../model/intent.ts';
+import type { ForeignIntent } from '../../model/intent.ts';
 import type { Notice } from '../../model/results.ts';
 import type { AnnounceOptions, ChangeEnding, CommandOptions } from '../../model/session.ts';
 import type { Sighting } from '../../model/sighting.ts';
@@ -21,12 +21,13 @@ import { keysOf, lockForHost, lockToSettle } from '../keys.ts';
 import { keepBytesOf } from '../old-bytes.ts';
 import type { Denied } from '../prepared.ts';
 import type { Refusals } from '../refusals.ts';
-import { actionOf } from '../validate.ts';
 import { isOwnWork, keepBytesBefore } from './command.ts';
 import { type AllowedChanges, changesElsewhere, joinedChanges, judgeAll } from './judge-all.ts';
 import {
   type AllowedAnnouncement,
+  busyRefusal,
   isRepeated,
+  lockableIntent,
   pendingCommand,
   pendingObserved,
   pendingOf,
@@ -93,7 +94,7 @@ export class Announcements {
     const intents = joinedChanges(given);
     const known = options.call === undefined ? undefined : await this.#announcedAs(options.call);
     if (known !== undefined && isRepeated(known, intents)) return this.#again(known);
-    const keys = keysOf(this.#scene.world, intents.map(lockable));
+    const keys = keysOf(this.#scene.world, intents.map(lockableIntent));
     if (!keys.ok) return this.#refuse([keys], options);
     let locked = keys.keys;
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
@@ -104,7 +105,7 @@ export class Announcements {
       if (!('needs' in outcome)) return outcome;
       locked = [...locked, ...outcome.needs];
     }
-    return this.#refuse([{ refusal: busy(intents) }], options);
+    return this.#refuse([{ refusal: busyRefusal(intents) }], options);
   }
 
   /** Stores the bytes that a host's shell command may destroy, before the command runs. Holds no lock. */
@@ -378,14 +379,4 @@ export class Announcements {
       release();
     }
   }
-}
-
-function lockable(intent: ForeignIntent): FileIntent {
-  return intent.kind === 'touch' ? { kind: 'edit', path: intent.path, edits: [] } : intent;
-}
-
-function busy(intents: readonly ForeignIntent[]): Refusal {
-  const [first] = intents;
-  const path = first === undefined ? '' : first.kind === 'move' ? first.destination : first.path;
-  return { code: 'BUSY', action: actionOf(first?.kind), path, next: 'retry_later' };
 }

@@ -1,14 +1,15 @@
 import { fingerprintOf } from '../../disk/read.ts';
 import type { Effect, ForeignWrite, NewEntry, PendingChange } from '../../model/entry.ts';
 import type { CallTimes } from '../../model/foreign-session.ts';
-import type { ForeignIntent } from '../../model/intent.ts';
+import type { FileIntent, ForeignIntent } from '../../model/intent.ts';
 import type { AnnounceOptions } from '../../model/session.ts';
-import type { Action } from '../../model/verdict.ts';
+import type { Action, Refusal } from '../../model/verdict.ts';
 import { clip } from '../../report/bounded.ts';
 import { withoutSecrets } from '../../text/secrets.ts';
 import { bypassEntries, newChangeId } from '../announce.ts';
 import { hashOf } from '../prepare.ts';
 import { fileSide } from '../step.ts';
+import { actionOf as intendedAction } from '../validate.ts';
 import type { World } from '../world.ts';
 import { type BytesBefore, effectAt } from './command.ts';
 import type { AllowedChanges } from './judge-all.ts';
@@ -176,4 +177,15 @@ async function observedEffects(world: World, intent: ForeignIntent): Promise<rea
 
 function sideOfText(content: string | Uint8Array): Effect['after'] {
   return fileSide(fingerprintOf(Buffer.from(content)), 0o644, 'none');
+}
+
+/** The intent as one whose files can be locked: a touch changes its file like an edit. */
+export function lockableIntent(intent: ForeignIntent): FileIntent {
+  return intent.kind === 'touch' ? { kind: 'edit', path: intent.path, edits: [] } : intent;
+}
+
+/** The refusal if the files of these changes cannot be locked. */
+export function busyRefusal([first]: readonly ForeignIntent[]): Refusal {
+  const path = first === undefined ? '' : first.kind === 'move' ? first.destination : first.path;
+  return { code: 'BUSY', action: intendedAction(first?.kind), path, next: 'retry_later' };
 }

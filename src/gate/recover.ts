@@ -72,7 +72,8 @@ export async function settleLeft(
 ): Promise<void> {
   const running = left.filter((pending) => mayStillRun(world, pending));
   try {
-    for (const pending of left) {
+    // Oldest first: of two edits of one file, the earlier one was probably made first.
+    for (const pending of left.toSorted((one, other) => one.entry.atMs - other.entry.atMs)) {
       if (running.includes(pending)) continue;
       if (pending.foreign?.hold !== 'none') {
         await untilGone(world, pending.owner);

@@ -178,7 +178,8 @@ export interface AnnounceOptions extends CallOptions {
   readonly tool?: string | undefined;
   /**
    * The caller's id of the call. If the same changes are announced again with this id before they
-   * are settled, `announce` returns the same change id again.
+   * are settled, `announce` returns the same change id again. With `hold: 'none'`, they are judged
+   * again if one of the files has changed meanwhile.
    */
   readonly call?: string | undefined;
   /**

@@ -168,6 +168,88 @@ describe('an event that a client sends twice at the same time', () => {
   });
 });
 
+describe('a before-event that comes again, for a call that was not made the first time', () => {
+  const write = { action: 'write', input: { path: 'a.txt', content: 'mine\n' } };
+  const run = { action: 'run', input: { command: './make' } };
+
+  beforeEach(async () => {
+    put('a.txt', 'one\n');
+    await agent.read('a.txt', 'one\n');
+  });
+
+  async function undone(): Promise<string> {
+    expect(await lookfirst(places, ['undo', '--yes'])).toMatchObject({ code: 0 });
+    return get('a.txt');
+  }
+
+  it('of a write: it is refused if another program has changed the file meanwhile', async () => {
+    await agent.send({ event: 'before', ...write });
+    put('a.txt', 'by the user\n');
+    const again = await agent.send({ event: 'before', ...write });
+    expect(again).toMatchObject({ verdict: 'deny' });
+    expect(again.reason).toContain('by the user');
+    await agent.read('a.txt', 'by the user\n');
+    expect(await agent.send({ event: 'before', ...write })).toEqual({ verdict: 'pass' });
+    put('a.txt', 'mine\n');
+    await agent.send({ event: 'after', ...write });
+    expect(await undone()).toBe('by the user\n');
+  });
+
+  it('of a write: it passes and is recorded once if the file has not changed', async () => {
+    for (const _ of [1, 2, 3])
+      expect(await agent.send({ event: 'before', ...write })).toEqual({ verdict: 'pass' });
+    put('a.txt', 'mine\n');
+    expect(await agent.send({ event: 'before', ...write })).toEqual({ verdict: 'pass' });
+    await agent.send({ event: 'after', ...write });
+    await agent.prompt('next');
+    expect(await changes()).toHaveLength(1);
+    expect(await undone()).toBe('one\n');
+  });
+
+  it('of an edit: it passes if only another edit of the same session has changed the file', async () => {
+    put('a.txt', 'one\ntwo\n');
+    await agent.read('a.txt', 'one\ntwo\n');
+    const [first, second] = [edit('a.txt', 'one', 'ONE'), edit('a.txt', 'two', 'TWO')];
+    for (const call of [first, second]) await agent.send({ event: 'before', ...call });
+    put('a.txt', 'ONE\ntwo\n');
+    expect(await agent.send({ event: 'before', ...second })).toEqual({ verdict: 'pass' });
+    put('a.txt', 'ONE\nTWO\n');
+    for (const call of [first, second])
+      expect(await agent.send({ event: 'after', ...call })).toEqual({ verdict: 'pass' });
+    expect((await changes()).map(({ call }) => call)).toEqual([second.call, first.call]);
+  });
+
+  it('of a write that a policy only observes: undo restores the newer bytes', async () => {
+    writeFileSync(join(places.home, 'lookfirst.json'), '{"mode": "observe"}');
+    await agent.send({ event: 'before', ...write });
+    put('a.txt', 'by the user\n');
+    await agent.send({ event: 'before', ...write });
+    put('a.txt', 'mine\n');
+    await agent.send({ event: 'after', ...write });
+    expect(await undone()).toBe('by the user\n');
+  });
+
+  it.each(['off', 'git'])(
+    'of a command, with snapshots "%s": undo restores the newer bytes',
+    async (mode) => {
+      writeFileSync(join(places.home, 'lookfirst.json'), `{"hooks": {"snapshot": "${mode}"}}`);
+      await agent.send({ event: 'before', ...run });
+      put('a.txt', 'by the user\n');
+      expect(await agent.send({ event: 'before', ...run })).toEqual({ verdict: 'pass' });
+      put('a.txt', 'by the user\nby the command\n');
+      await agent.send({ event: 'after', ...run, output: '' });
+      expect(await undone()).toBe('by the user\n');
+    },
+  );
+
+  it('of a command: it is recorded once if no file has changed', async () => {
+    for (const _ of [1, 2]) await agent.send({ event: 'before', ...run });
+    put('a.txt', 'by the command\n');
+    await agent.send({ event: 'after', ...run, output: '' });
+    expect(await changes()).toMatchObject([{ action: 'run', path: 'a.txt' }]);
+  });
+});
+
 describe('an after-event that comes before its before-event', () => {
   it('of a write: the write is unjudged and licenses nothing', async () => {
     put('a.txt', 'one\n');

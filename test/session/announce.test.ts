@@ -288,11 +288,11 @@ describe('a change whose announcer died', () => {
     await t.put('a.txt', 'one\n');
     const options = { hold: 'none', call: 'call-1' } as const;
     const change = await killedAnnouncer(t, { content: 'new\n', options, program: 'waits' });
+    const successor = await t.open({ session: 'announcer' });
+    expect(await ok(successor.announce([write('new\n')], options))).toMatchObject({ change });
     await ok(t.session.read('a.txt'));
     const mine = await ok(t.session.write('a.txt', 'one and mine\n'));
     await t.session.close();
-    const successor = await t.open({ session: 'announcer' });
-    expect(await ok(successor.announce([write('new\n')], options))).toMatchObject({ change });
     await t.put('a.txt', 'new\n');
     const settled = await ok(successor.settle(change, 'done'));
     expect(settled.notices).toMatchObject([{ kind: 'overtaken', path: 'a.txt', change: mine.change }]);

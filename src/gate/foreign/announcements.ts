@@ -26,6 +26,7 @@ import { type AllowedChanges, changesElsewhere, joinedChanges, judgeAll } from '
 import {
   type AllowedAnnouncement,
   busyRefusal,
+  isAsAnnounced,
   isRepeated,
   lockableIntent,
   pendingCommand,
@@ -93,7 +94,10 @@ export class Announcements {
   async announce(given: readonly ForeignIntent[], options: TimedAnnounceOptions = {}): Promise<Announced> {
     const intents = joinedChanges(given);
     const known = options.call === undefined ? undefined : await this.#announcedAs(options.call);
-    if (known !== undefined && isRepeated(known, intents)) return this.#again(known);
+    // If its files have changed since, the call is judged again. `lockForHost` settles the earlier
+    // announcement then.
+    if (known !== undefined && isRepeated(known, intents) && (await isAsAnnounced(this.#scene.world, known)))
+      return this.#again(known);
     const keys = keysOf(this.#scene.world, intents.map(lockableIntent));
     if (!keys.ok) return this.#refuse([keys], options);
     let locked = keys.keys;
@@ -114,7 +118,7 @@ export class Announcements {
     { call, writes = [], moves = [], layer: asked = 'possible' }: CommandOptions,
   ): Promise<string> {
     const known = call === undefined ? undefined : await this.#announcedAs(call);
-    if (known !== undefined) return known.change;
+    if (known !== undefined && !(await this.#isOutdated(known))) return known.change;
     const { world } = this.#scene;
     const atMs = world.now();
     const change = newChangeId();
@@ -129,7 +133,8 @@ export class Announcements {
 
   /** Stores refused changes as pending: under `mode: observe` they are made all the same. */
   async announceObserved(intents: readonly ForeignIntent[], call: string | undefined): Promise<void> {
-    if (call !== undefined && (await this.#announcedAs(call)) !== undefined) return;
+    const known = call === undefined ? undefined : await this.#announcedAs(call);
+    if (known !== undefined && !(await this.#isOutdated(known))) return;
     const { world } = this.#scene;
     const pending = await pendingObserved(this.#scene, { intents, call });
     if (pending === undefined) return;
@@ -297,6 +302,18 @@ export class Announcements {
     return pending.findLast(
       ({ entry, foreign }) => entry.session === ledger.session && foreign?.call === call,
     );
+  }
+
+  /**
+   * True if files have changed since the host first announced this call. The earlier announcement is
+   * then settled by bytes, and the caller must announce the call again.
+   */
+  async #isOutdated(known: PendingChange): Promise<boolean> {
+    const { world } = this.#scene;
+    const isWrite = known.foreign?.command === undefined;
+    if (isWrite && (await isAsAnnounced(world, known))) return false;
+    await this.#locked(known, () => settleByBytes(this.#scene, known, { untouched: 'leave' }));
+    return isWrite || (await world.store.pending({ change: known.change })).length === 0;
   }
 
   /** The answer if the host announces the same call again: the same change id, and the notices that apply now. */

@@ -1,5 +1,11 @@
 import { fingerprintOf } from '../../disk/read.ts';
-import type { Effect, ForeignWrite, NewEntry, PendingChange } from '../../model/entry.ts';
+import {
+  type Effect,
+  type ForeignWrite,
+  type NewEntry,
+  type PendingChange,
+  sameContent,
+} from '../../model/entry.ts';
 import type { CallTimes } from '../../model/foreign-session.ts';
 import type { FileIntent, ForeignIntent } from '../../model/intent.ts';
 import type { AnnounceOptions } from '../../model/session.ts';
@@ -11,7 +17,7 @@ import { hashOf } from '../prepare.ts';
 import { fileSide } from '../step.ts';
 import { actionOf as intendedAction } from '../validate.ts';
 import type { World } from '../world.ts';
-import { type BytesBefore, effectAt } from './command.ts';
+import { type BytesBefore, effectAt, readableAt } from './command.ts';
 import type { AllowedChanges } from './judge-all.ts';
 import type { ShownScene } from './shown.ts';
 
@@ -65,6 +71,19 @@ export function pendingOf(
  */
 export function isRepeated({ foreign }: PendingChange, intents: readonly ForeignIntent[]): boolean {
   return foreign?.intents === undefined || foreign.intents === hashOf(intents);
+}
+
+/**
+ * True if each file of a pending change has its content from before the change or the expected one.
+ * Also true while a process holds the locks of the files, because no other session can change them.
+ */
+export async function isAsAnnounced(world: World, { entry, foreign }: PendingChange): Promise<boolean> {
+  if (foreign?.hold === 'lock') return true;
+  for (const { key, before, after } of entry.effects ?? []) {
+    const now = await readableAt(world, key);
+    if (now === undefined || ![before, after].some((side) => sameContent(side, now.side))) return false;
+  }
+  return true;
 }
 
 function actionOf(intent: ForeignIntent, first: Effect | undefined): Action {

@@ -93,8 +93,7 @@ describe('a write to a file that the session of a running command has seen', () 
     await agent.read('seen.txt', 'by the command\n');
     await write(agent, 'seen.txt', 'written\n');
     put('new.txt', 'by the command\n');
-    const { context = '' } = await agent.send({ event: 'after', ...RUN, output: '' });
-    expect(context).not.toContain('was under way');
+    expect(await agent.send({ event: 'after', ...RUN, output: '' })).toEqual({ verdict: 'pass' });
     await undo('--session', 'a');
     expect(get('seen.txt')).toBe('seen\n');
     expect(existsSync(join(places.root, 'new.txt'))).toBe(false);
@@ -169,5 +168,38 @@ describe('a write that another session makes while a command runs, and reports a
     put('f.txt', 'by the command\n');
     await agent.send({ event: 'after', ...RUN, output: '' });
     expect(await recorded()).toEqual([['a', 'run', 'f.txt']]);
+  });
+});
+
+describe('the notice that a command dropped a change', () => {
+  beforeEach(async () => {
+    put('a.txt', 'one\ntwo\n');
+    await agent.read('a.txt', 'one\ntwo\n');
+  });
+
+  it.each([
+    ['writes the file', () => write(agent, 'a.txt', 'mine\n')],
+    ['changes the file by another command', () => agent.shell('sed -i s/one/ONE/ a.txt')],
+    [
+      'reads an edit of the user',
+      async () => {
+        put('a.txt', 'one\ntwo\nby the user\n');
+        await agent.read('a.txt', 'one\ntwo\nby the user\n');
+      },
+    ],
+  ])('is not given if the session %s while the command runs', async (_name, meanwhile) => {
+    await agent.send({ event: 'before', ...RUN });
+    await meanwhile();
+    expect(await agent.send({ event: 'after', ...RUN, output: '' })).toEqual({ verdict: 'pass' });
+  });
+
+  it('is given if the change was made before the command, and the session has not seen it', async () => {
+    put('a.txt', 'one\ntwo\nby the user\n');
+    await agent.send({ event: 'before', ...RUN });
+    put('a.txt', 'ONE\ntwo\n');
+    const { context } = await agent.send({ event: 'after', ...RUN, output: '' });
+    const [recorded] = await changes();
+    expect(context).toContain('dropped a change to a.txt');
+    expect(context).toContain(`lookfirst undo ${recorded?.['change']}`);
   });
 });

@@ -168,7 +168,11 @@ async function settleAs(
   const own = withoutOlderFiles(world, pending, { effects: changed, turnouts });
   const { effects } = own;
   const writes = foreign?.writes ?? [];
-  const lost = foreign?.command === undefined ? [] : await lostChangeNotices(scene, change, turnouts);
+  const own = turnouts.filter(({ effect }) => !overtaken.has(effect.key));
+  const lost =
+    foreign?.command === undefined
+      ? []
+      : await lostChangeNotices(scene, change, await unseenSince(scene, entry.atMs, own));
   const reshaped =
     ending === 'done' && foreign?.command === undefined ? await reshapedFiles(world, turnouts) : [];
   const known: KnownAfter =
@@ -196,6 +200,21 @@ async function settleAs(
     ...olderFilesNotices(own.older),
     ...[...overtaken.values()].flatMap(({ notices }) => notices),
   ];
+}
+
+/**
+ * The files that the session has not seen since its command began. A file that it has seen later may
+ * differ from the state before the command, although the command dropped nothing.
+ */
+async function unseenSince(
+  { ledger }: ShownScene,
+  beganMs: number,
+  turnouts: readonly Turnout[],
+): Promise<readonly Turnout[]> {
+  const unseen: Turnout[] = [];
+  for (const turnout of turnouts)
+    if (((await ledger.recall(turnout.effect.key))?.atMs ?? 0) <= beganMs) unseen.push(turnout);
+  return unseen;
 }
 
 /**

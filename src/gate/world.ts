@@ -10,6 +10,7 @@ import type { Store } from '../store/store.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import type { Baselines } from './baselines.ts';
 import type { Claims } from './claims.ts';
+import type { SettledCalls } from './foreign/settled-calls.ts';
 
 /**
  * Everything a gate works with: store, disk, policy and more. Shared by all sessions of one
@@ -29,6 +30,7 @@ export interface World {
   readonly baselines: Baselines;
   /** The files that other sessions are working on. */
   readonly claims: Claims;
+  readonly settledCalls: SettledCalls;
   readonly processes: Processes;
   readonly revisionOf: RevisionOf;
   /** Identifies this process among all that share the store. */

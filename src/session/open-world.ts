@@ -6,6 +6,7 @@ import { loadNative, openDisk } from '../disk/context.ts';
 import { recover } from '../disk/recover.ts';
 import { Baselines } from '../gate/baselines.ts';
 import { Claims } from '../gate/claims.ts';
+import { SettledCalls } from '../gate/foreign/settled-calls.ts';
 import { noteOwnLateWrites } from '../gate/late-writes.ts';
 import { recoverWorld } from '../gate/recover.ts';
 import type { World } from '../gate/world.ts';
@@ -150,6 +151,7 @@ async function assemble(
     home,
     policy,
     baselines,
+    settledCalls: new SettledCalls(),
     claims: new Claims({ store, baselines, policy, workspace, now }),
     processes,
     revisionOf,

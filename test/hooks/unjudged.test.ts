@@ -73,6 +73,16 @@ describe('calls without a before-event', () => {
     expect((await lookfirst(places, ['status'])).stdout).not.toContain('without a check');
   });
 
+  it.each([
+    ['again', { event: 'after', output: '' }],
+    ['after the end of its session', { event: 'end' }],
+  ])('a judged command without an effect is not counted if its end is reported %s', async (_when, first) => {
+    for (const _ of [1, 2]) await agent.send({ event: 'before', ...run });
+    await agent.send({ ...run, ...first });
+    expect(await agent.send({ event: 'after', ...run, output: '' })).toEqual({ verdict: 'pass' });
+    expect((await lookfirst(places, ['status'])).stdout).not.toContain('without a check');
+  });
+
   it('a judged command that failed shows its files', async () => {
     const cat = { action: 'run', input: { command: 'cat a.txt; exit 1' }, call: 'c1' };
     await agent.send({ event: 'before', ...cat });

@@ -50,7 +50,7 @@ const SETTLED_LATER: ReadonlySet<RefusalCode> = new Set([
  */
 const MAX_TRIES = 5;
 
-/** Maximum number of a session's completed calls to keep in memory or to search in the journal. */
+/** Maximum number of a session's completed calls to search in the journal. */
 const MAX_SEARCHED = 200;
 
 type Announced = Outcome<{ readonly change: string; readonly notices: readonly Notice[] }>;
@@ -82,8 +82,6 @@ export class Announcements {
   readonly #scene: ShownScene;
   readonly #refusals: Refusals;
   readonly #open = new Map<string, OpenChange>();
-  /** Ids of calls whose results we recorded by comparing bytes, because the host reported none. */
-  readonly #settled = new Set<string>();
 
   constructor(scene: ShownScene, refusals: Refusals) {
     this.#scene = scene;
@@ -244,7 +242,6 @@ export class Announcements {
     for (const pending of await world.store.pending({ here: true })) {
       if (pending.entry.session !== ledger.session || pending.foreign?.hold !== 'none') continue;
       await this.#locked(pending, () => settleByBytes(this.#scene, pending, { untouched: 'settle' }));
-      this.#noteSettled(pending);
     }
   }
 
@@ -279,16 +276,9 @@ export class Announcements {
   /** True if the result of a call's change is recorded, in this process or in the journal. */
   async isSettled(call: string): Promise<boolean> {
     const { world, ledger } = this.#scene;
-    if (this.#settled.has(call)) return true;
+    if (world.settledCalls.has(ledger.session, call)) return true;
     const filter = { session: ledger.session, kinds: ['change'], limit: MAX_SEARCHED } as const;
     return (await world.store.entries(filter)).some((entry) => entry.call === call);
-  }
-
-  #noteSettled({ foreign }: PendingChange): void {
-    if (foreign?.call === undefined) return;
-    this.#settled.add(foreign.call);
-    const [oldest] = this.#settled;
-    if (this.#settled.size > MAX_SEARCHED && oldest !== undefined) this.#settled.delete(oldest);
   }
 
   /** The id of the change that a call is making. Undefined if its result is recorded already. */

@@ -141,6 +141,7 @@ function isOnLayer({ foreign }: PendingChange): boolean {
 async function settleOnLayer({ world }: ShownScene, pending: PendingChange): Promise<readonly Notice[]> {
   await world.store.record({ settle: [pending.change] });
   dropSnapshots(pending);
+  world.settledCalls.note(pending);
   return [];
 }
 
@@ -193,6 +194,7 @@ async function settleAs(
   });
   if (ending === 'done' && credits.length > 0) await willShowNotices(scene, turnouts, { writes, times });
   dropSnapshots(pending);
+  world.settledCalls.note(pending);
   return [
     ...(foreign?.untold ?? []),
     ...lost,

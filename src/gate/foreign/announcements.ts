@@ -21,8 +21,9 @@ import { keysOf, lockForHost, lockToSettle } from '../keys.ts';
 import { keepBytesOf } from '../old-bytes.ts';
 import type { Denied } from '../prepared.ts';
 import type { Refusals } from '../refusals.ts';
-import { isOwnWork, keepBytesBefore } from './command.ts';
+import { keepBytesBefore } from './command.ts';
 import { type AllowedChanges, changesElsewhere, joinedChanges, judgeAll } from './judge-all.ts';
+import { isOwnWork } from './own-work.ts';
 import {
   type AllowedAnnouncement,
   busyRefusal,

@@ -295,13 +295,3 @@ export async function lostChangeNotices(
   }
   return notices;
 }
-
-/** True if a file is unchanged since this session's own last change. */
-export async function isOwnWork({ world, ledger }: ShownScene, path: string): Promise<boolean> {
-  const effect = await effectAt(world, path);
-  if (effect?.before.kind !== 'file') return false;
-  const last = await world.store.lastChange(effect.key);
-  const left = last?.effects?.findLast(({ key }) => key === effect.key)?.after;
-  if (last?.session !== ledger.session || left?.kind !== 'file') return false;
-  return sameFingerprint(left.fingerprint, effect.before.fingerprint);
-}

@@ -1,0 +1,93 @@
+import { bytesSeenWhole } from '../../ledger/sightings.ts';
+import type { Effect, Entry } from '../../model/entry.ts';
+import { type Fingerprint, sameFingerprint } from '../../model/fingerprint.ts';
+import { effectAt } from './command.ts';
+import type { ShownScene } from './shown.ts';
+
+/** Maximum number of changes of one path to search. A file with more changes may have to be read again. */
+const MAX_CHANGES = 500;
+/** Maximum number of moves to follow back. */
+const MAX_MOVES = 5;
+
+/**
+ * True if this session wrote all of a file's present content: it created the file or had seen a
+ * whole version of it, and since then only this session has changed the file.
+ */
+export async function isOwnWork(scene: ShownScene, path: string): Promise<boolean> {
+  const effect = await effectAt(scene.world, path);
+  if (effect?.before.kind !== 'file') return false;
+  let version: Version | undefined = { key: effect.key, fingerprint: effect.before.fingerprint };
+  for (let moves = 0; moves <= MAX_MOVES && version !== undefined; moves += 1) {
+    const origin = await originOf(scene, version);
+    if (origin === 'own') return true;
+    version = origin;
+  }
+  return false;
+}
+
+/** The content of a file before the journal entry with the number `beforeSeq`; without one, its present content. */
+interface Version {
+  readonly key: string;
+  readonly fingerprint: Fingerprint;
+  readonly beforeSeq?: number;
+}
+
+/**
+ * Follows this session's changes of a file back in time. `own` if they lead to a version that the
+ * session created or had seen whole. If they lead to a move, the version at the old path. Undefined
+ * in all other cases.
+ */
+async function originOf({ world, ledger }: ShownScene, start: Version): Promise<'own' | Version | undefined> {
+  const { key, beforeSeq } = start;
+  const sighting = await ledger.recall(key);
+  const seen = (sighting && bytesSeenWhole(sighting)) ?? [];
+  // A sighting of the present content is no proof of own work, but one of an earlier version is.
+  const isOwn = (version: Version): boolean =>
+    version.beforeSeq !== undefined && seen.some((each) => sameFingerprint(each, version.fingerprint));
+  let version = start;
+  for (const entry of await world.store.entries({ key, beforeSeq, kinds: ['change'], limit: MAX_CHANGES })) {
+    if (isOwn(version)) return 'own';
+    const earlier = entry.session === ledger.session ? versionBefore(entry, version) : undefined;
+    if (earlier === 'created') return 'own';
+    if (earlier?.key !== key) return earlier;
+    version = earlier;
+  }
+  return isOwn(version) ? 'own' : undefined;
+}
+
+/**
+ * The version before a change of a file, perhaps at another path. `created` if there was no file,
+ * or an empty one. Undefined if the change did not lead to the given version.
+ */
+function versionBefore(entry: Entry, { key, fingerprint }: Version): 'created' | Version | undefined {
+  const effect = entry.effects?.findLast((each) => each.key === key);
+  if (effect === undefined || !leaves(effect, fingerprint)) return undefined;
+  const source = movedFrom(entry, effect);
+  if (source !== undefined) return { key: source, fingerprint, beforeSeq: entry.seq };
+  const { before } = effect;
+  if (before.kind === 'absent') return 'created';
+  if (before.kind !== 'file') return undefined;
+  return before.fingerprint.size === 0
+    ? 'created'
+    : { key, fingerprint: before.fingerprint, beforeSeq: entry.seq };
+}
+
+function leaves({ after }: Effect, fingerprint: Fingerprint): boolean {
+  return after.kind === 'file' && sameFingerprint(after.fingerprint, fingerprint);
+}
+
+/**
+ * The key of the file that a change moved here: the change removed a file with the bytes that are
+ * here after it. The effects of a shell command do not say that it was a move.
+ */
+function movedFrom({ effects = [] }: Entry, { key, after }: Effect): string | undefined {
+  if (after.kind !== 'file' || after.fingerprint.size === 0) return undefined;
+  const source = effects.find(
+    (other) =>
+      other.key !== key &&
+      other.before.kind === 'file' &&
+      !leaves(other, other.before.fingerprint) &&
+      sameFingerprint(other.before.fingerprint, after.fingerprint),
+  );
+  return source?.key;
+}

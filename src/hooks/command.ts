@@ -17,8 +17,8 @@ import {
   noticeText,
   outsideRefusal,
   passing,
-  pathOf,
   type Scene,
+  shellPathOf,
   unjudged,
 } from './scene.ts';
 
@@ -125,7 +125,7 @@ async function targetOf(scene: Scene, path: string, source: string): Promise<str
  * in which the command starts.
  */
 function commandPath(scene: Scene, { folder }: RunTouch, path: string): string {
-  return pathOf(scene, folder === undefined || path.startsWith('/') ? path : `${folder}/${path}`);
+  return shellPathOf(scene, folder === undefined || path.startsWith('/') ? path : `${folder}/${path}`);
 }
 
 /** Handles the end of a command: records its changes, and the lines of files that its output shows. */

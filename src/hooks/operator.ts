@@ -5,7 +5,7 @@ import { writesOf } from '../dialect/calls/shell/writes.ts';
 import type { ForeignIntent } from '../model/intent.ts';
 import { CLIENT_FILES } from '../model/path.ts';
 import type { Refusal } from '../model/verdict.ts';
-import { pathOf, type Scene } from './scene.ts';
+import { type Scene, shellPathOf } from './scene.ts';
 
 /** Commands of Lookfirst that only the user may run, as the words after the program's name. */
 const OPERATOR_COMMANDS: readonly (readonly string[])[] = [
@@ -120,7 +120,7 @@ export async function tamperRefusal(scene: Scene, command: string): Promise<Refu
   const { policyFile } = scene;
   if (policyFile !== undefined && names(command, policyFile)) return tampering(policyFile);
   for (const name of namesOf(command, scene.userHome))
-    if (await holdsOurEntries(scene, pathOf(scene, name))) return tampering(name);
+    if (await holdsOurEntries(scene, shellPathOf(scene, name))) return tampering(name);
   return undefined;
 }
 

@@ -157,6 +157,19 @@ export function pathOf({ cwd, roots, session }: Scene, path: string): string {
   return session.nameInside(isAbsolute(path) ? path : `${cwd}/${path}`) ?? named;
 }
 
+/**
+ * Like `pathOf`, for a path in a shell command. The kernel follows a link before it applies the next
+ * `..`, but `pathOf` removes both from the text.
+ */
+export function shellPathOf(scene: Scene, path: string): string {
+  const [, folder, rest = ''] = /^((?:.*\/)?\.\.)(\/.*)?$/s.exec(path) ?? [];
+  if (folder === undefined) return pathOf(scene, path);
+  const absolute = isAbsolute(folder) ? folder : `${scene.cwd}/${folder}`;
+  const real = scene.session.realName(absolute);
+  // Keep the spelling if the path has no link before a `..`.
+  return pathOf(scene, real === scene.session.realName(resolve(absolute)) ? path : `${real}${rest}`);
+}
+
 /** The action to name in the refusal of a change outside the workspace. */
 function actionOf({ kind }: ForeignIntent): Refusal['action'] {
   if (kind === 'touch') return 'edit';

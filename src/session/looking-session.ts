@@ -23,6 +23,7 @@ import type { CallOptions, FindOptions, ListOptions, ReadOptions, SearchOptions 
 import type { Sighting } from '../model/sighting.ts';
 import { type Outcome, refused } from '../model/verdict.ts';
 import { countOf } from '../report/amounts.ts';
+import { canonicalName } from '../workspace/roots.ts';
 import { findFiles } from './find.ts';
 import { listFolder } from './list.ts';
 import { ModelContext } from './model-context.ts';
@@ -186,6 +187,11 @@ export class LookingSession extends SessionLife {
     const names = this.#names({});
     const info = await this.during((world) => fileInfo(world, names === undefined ? path : names.real(path)));
     return info.ok ? info.kind : undefined;
+  }
+
+  /** An absolute path with its links resolved. Names that do not exist stay as given. */
+  realName(path: string): string {
+    return canonicalName(path);
   }
 
   async hasBeenRead(path: string, options: CallOptions = {}): Promise<boolean> {

@@ -64,6 +64,58 @@ describe('a file of the workspace under a name outside it', () => {
   });
 });
 
+describe('`..` behind a link to a folder', () => {
+  beforeEach(() => {
+    const { root } = places;
+    mkdirSync(join(root, 'real/deep'), { recursive: true });
+    mkdirSync(join(root, 'other'));
+    for (const name of ['real/a.txt', 'other/a.txt']) writeFileSync(join(root, name), 'three\n');
+    symlinkSync('real/deep', join(root, 'link'));
+  });
+
+  it.each([
+    ['echo x > link/../a.txt', 'real/a.txt'],
+    ['echo x > ./link/.././a.txt', 'real/a.txt'],
+    ['cp src/b.txt link/../a.txt', 'real/a.txt'],
+    ['cp other/a.txt link/..', 'real/a.txt'],
+    ['cp other/a.txt link/../', 'real/a.txt'],
+    ['cd link && echo x > ../a.txt', 'real/a.txt'],
+    ['cd link && echo x > $PWD/../a.txt', 'real/a.txt'],
+    ['cd -P link && echo x > ../a.txt', 'real/a.txt'],
+    ['cd link/../link && echo x > ../a.txt', 'real/a.txt'],
+    ['cd other && echo x > ../link/../a.txt', 'real/a.txt'],
+    // `cd` itself removes `..` from the text of its path.
+    ['cd link && cd .. && echo x > a.txt', 'a.txt'],
+    ['cd link && cd ../other && echo x > a.txt', 'other/a.txt'],
+    ['cd link/.. && echo x > a.txt', 'a.txt'],
+    ['cd other/../link/.. && echo x > ./a.txt', 'a.txt'],
+    ['echo x > other/../a.txt', 'a.txt'],
+  ])('%s: writes %s, which is judged', async (command, path) => {
+    const { root } = places;
+    for (const other of ['a.txt', 'real/a.txt', 'other/a.txt'].filter((name) => name !== path))
+      await agent.read(other, readFileSync(join(root, other), 'utf8'));
+    expect((await agent.shell(command)).reason).toContain('[NOT_READ]');
+    // The shell itself shows which file the command writes.
+    writeFileSync(join(root, path), 'one\n');
+    await agent.read(path, 'one\n');
+    expect((await agent.shell(command)).verdict).toBe('pass');
+    expect(readFileSync(join(root, path), 'utf8')).not.toBe('one\n');
+  });
+
+  it('can lead to a file outside the workspace, which is left to the host', async () => {
+    mkdirSync(join(places.outside, 'far/deep'), { recursive: true });
+    symlinkSync(join(places.outside, 'far/deep'), join(places.root, 'away'));
+    expect((await agent.shell('echo x > away/../a.txt')).verdict).toBe('pass');
+    expect(existsSync(join(places.outside, 'far/a.txt'))).toBe(true);
+  });
+
+  it('does not hide a client file with our entries', async () => {
+    writeFileSync(join(places.root, '.mcp.json'), '{}');
+    writeFileSync(join(places.root, 'real/.mcp.json'), '{"lookfirst": {}}');
+    expect((await agent.shell('python3 edit.py link/../.mcp.json')).reason).toContain('[PROTECTED]');
+  });
+});
+
 /** The answer to one event of a client, as its hook gives it. */
 function answer(name: HostName, payload: object, declaredEvent?: string): Promise<HookAnswer> {
   const host = HOOK_HOSTS[name];

@@ -291,9 +291,24 @@ function entered(folder: string | undefined, args: readonly (string | undefined)
   // `cd -P` enters the folder to which the links in its argument lead. The parent of that folder is
   // unknown. So `..` leads to an unknown folder, both in the argument of `cd -P` and in a later
   // `cd`.
-  if ((isReal || `${folder ?? ''}/`.includes(`${REAL}/`)) && target.split('/').includes('..'))
-    return undefined;
-  return inFolder(folder, isReal ? `${target}${REAL}` : target);
+  const climbs = target.split('/').includes('..');
+  if ((isReal || `${folder ?? ''}/`.includes(`${REAL}/`)) && climbs) return undefined;
+  const path = inFolder(folder, isReal ? `${target}${REAL}` : target);
+  return path === undefined || !climbs ? path : withoutClimbs(path);
+}
+
+/**
+ * Applies each `..` to the text of a path, as `cd` does even behind a link. The kernel, which opens
+ * the files of redirections, instead goes to the parent of the folder to which the link leads.
+ */
+function withoutClimbs(path: string): string {
+  const parts: string[] = [];
+  for (const part of path.split('/')) {
+    if (part === '' || part === '.') continue;
+    if (part !== '..' || parts.length === 0 || parts.at(-1) === '..') parts.push(part);
+    else parts.pop();
+  }
+  return `${path.startsWith('/') ? '/' : ''}${parts.join('/')}`;
 }
 
 /**

@@ -116,6 +116,19 @@ describe('`..` behind a link to a folder', () => {
   });
 });
 
+describe('a write after a `cd` or `exit` that may not run', () => {
+  it.each([
+    ['[ -f nope ] && exit 1; echo x > a.txt', 'a.txt'],
+    ['[ -d nope ] && cd nope; echo x > a.txt', 'a.txt'],
+    ['[ -d src ] && cd src; echo x > b.txt', 'src/b.txt'],
+  ])('%s: is judged as a write of %s', async (command, path) => {
+    expect((await agent.shell(command)).reason).toContain('[NOT_READ]');
+    await agent.read(path, readFileSync(join(places.root, path), 'utf8'));
+    expect((await agent.shell(command)).verdict).toBe('pass');
+    expect(readFileSync(join(places.root, path), 'utf8')).toBe('x\n');
+  });
+});
+
 /** The answer to one event of a client, as its hook gives it. */
 function answer(name: HostName, payload: object, declaredEvent?: string): Promise<HookAnswer> {
   const host = HOOK_HOSTS[name];

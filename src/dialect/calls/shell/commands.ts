@@ -1,4 +1,5 @@
 import {
+  type AndOr,
   type Command,
   forEachChild,
   type PipelineNode,
@@ -10,7 +11,7 @@ import {
   type WordPart,
 } from 'unbash';
 
-/** A simple command of a shell line. It certainly runs if all commands before it succeed. */
+/** A simple command of a shell line, and a folder in which it may run. */
 export interface SimpleCommand {
   /** The command's words; undefined for a word that the shell expands: a variable, a glob, a substitution. */
   readonly words: readonly (string | undefined)[];
@@ -70,13 +71,14 @@ const WRAPPERS: ReadonlyMap<string, Wrapper> = new Map([
 
 /**
  * The simple commands that certainly run: those in lists, pipelines, groups, `eval` and `sh -c`. Commands in
- * conditions, loops, functions or after `||` are skipped. Undefined if the line cannot be parsed. Without `home`,
- * words that begin with `~` or `$HOME` are unknown.
+ * conditions, loops, functions or after `||` are skipped. A command is returned once for each folder in which it may
+ * run, because a `cd` before it may not run (`test -d a && cd a`). Undefined if the line cannot be parsed. Without
+ * `home`, words that begin with `~` or `$HOME` are unknown.
  */
 export function certainCommands(line: string, home?: string): readonly SimpleCommand[] | undefined {
   // In a line that sets HOME, `~` and `$HOME` may name another folder.
   const known = /\bHOME=/.test(line) ? undefined : home;
-  return commandsIn(line, '', { depth: 0, home: known })?.commands;
+  return commandsIn(line, [''], { depth: 0, home: known })?.commands;
 }
 
 /**
@@ -107,72 +109,102 @@ interface Scope {
   readonly home: string | undefined;
 }
 
+/** The folders in which a command may run; undefined stands for an unknown folder. */
+type Folders = readonly (string | undefined)[];
+
+/** Maximum number of folders in which a command may run. Further ones are ignored. */
+const MAX_FOLDERS = 8;
+
 interface Walked {
   readonly commands: readonly SimpleCommand[];
-  /** The folder in which the next command runs; undefined if it is unknown. */
-  readonly folder: string | undefined;
-  /** Set if the shell has ended: no later command of the line runs. */
-  readonly ended?: true;
+  /** The folders in which the next command may run. Empty if the shell has ended. */
+  readonly folders: Folders;
 }
 
-function commandsIn(line: string, folder: string | undefined, scope: Scope): Walked | undefined {
+function commandsIn(line: string, folders: Folders, scope: Scope): Walked | undefined {
   if (line.length > MAX_LENGTH || scope.depth > MAX_DEPTH) return undefined;
   const script = parse(line);
   if ((script.errors ?? []).length > 0) return undefined;
-  return walkBody(script.commands, folder, scope);
-}
-
-function walkList(nodes: readonly PipelineOrList[], start: string | undefined, scope: Scope): Walked {
-  const commands: SimpleCommand[] = [];
-  let folder = start;
-  for (const node of nodes) {
-    const walked = walk(node, folder, scope);
-    commands.push(...walked.commands);
-    folder = walked.folder;
-    if (walked.ended) return { commands, folder, ended: true };
-  }
-  return { commands, folder };
+  return walkBody(script.commands, folders, scope);
 }
 
 type PipelineOrList = PipelineNode | Extract<ReturnType<typeof parse>['commands'][number]['command'], object>;
 
-function walk(node: PipelineOrList, folder: string | undefined, scope: Scope): Walked {
+function walk(node: PipelineOrList, folders: Folders, scope: Scope): Walked {
   switch (node.type) {
-    case 'AndOr': {
-      const first = node.operators.indexOf('||');
-      return walkList(first === -1 ? node.commands : node.commands.slice(0, first + 1), folder, scope);
-    }
+    case 'AndOr':
+      return walkAndOr(node, folders, scope);
     case 'Pipeline':
       // Each part of a pipeline runs in its own shell, so a `cd` in it does not affect later commands.
-      return { commands: node.commands.flatMap((part) => walk(part, folder, scope).commands), folder };
+      return { commands: node.commands.flatMap((part) => walk(part, folders, scope).commands), folders };
     case 'Subshell':
-      return { commands: walkBody(node.body.commands, folder, scope).commands, folder };
+      return { commands: walkBody(node.body.commands, folders, scope).commands, folders };
     case 'BraceGroup':
-      return walkBody(node.body.commands, folder, scope);
+      return walkBody(node.body.commands, folders, scope);
     case 'Redirected': {
-      const body = walk(node.command, folder, scope);
-      const own = { words: [], redirects: node.redirects, folder, home: scope.home };
-      return { ...body, commands: [...body.commands, own] };
+      const body = walk(node.command, folders, scope);
+      const own = { words: [], redirects: node.redirects, home: scope.home };
+      return { ...body, commands: [...body.commands, ...folders.map((folder) => ({ ...own, folder }))] };
     }
     case 'Command':
-      return walkCommand(node, folder, scope);
+      return walkCommand(node, folders, scope);
     default:
-      return { commands: [], folder: mayLeave(node) ? undefined : folder };
+      return { commands: [], folders: mayLeave(node) ? [undefined] : folders };
   }
 }
 
-function walkBody(statements: readonly Statement[], start: string | undefined, scope: Scope): Walked {
+/**
+ * Walks a list up to its first `||`. If a command of an `&&` list fails, the rest of the list does
+ * not run. So the commands after the list may run in any folder in which the list may have stopped.
+ */
+function walkAndOr(node: AndOr, start: Folders, scope: Scope): Walked {
   const commands: SimpleCommand[] = [];
-  let folder = start;
+  const stops: (string | undefined)[] = [];
+  const first = node.operators.indexOf('||');
+  let folders = start;
+  for (const each of first === -1 ? node.commands : node.commands.slice(0, first + 1)) {
+    if (mayFail(each)) stops.push(...folders);
+    const walked = walk(each, folders, scope);
+    commands.push(...walked.commands);
+    folders = walked.folders;
+    if (folders.length === 0) break;
+  }
+  const otherwise = first === -1 ? undefined : node.commands[first + 1];
+  // In `A && B || exit`, no later command runs if the `&&` list stops.
+  const goesOn = otherwise === undefined || walk(otherwise, start, scope).folders.length > 0;
+  return { commands, folders: distinct(goesOn ? [...folders, ...stops] : folders) };
+}
+
+function distinct(folders: Folders): Folders {
+  return [...new Set(folders)].slice(0, MAX_FOLDERS);
+}
+
+/**
+ * Commands that are assumed to succeed. `cd` can fail, but a line that begins with `cd` usually
+ * names an existing folder.
+ */
+const SURE = new Set([':', 'cd', 'echo', 'exit', 'export', 'printf', 'set', 'true']);
+
+function mayFail(node: PipelineOrList): boolean {
+  if (node.type !== 'Command') return true;
+  const [name = '', ...args] = wordsOf(node);
+  const isSure =
+    SURE.has(name) || (name === 'mkdir' && args.some((arg) => /^-\w*p|^--parents$/.test(arg ?? '')));
+  return !isSure;
+}
+
+function walkBody(statements: readonly Statement[], start: Folders, scope: Scope): Walked {
+  const commands: SimpleCommand[] = [];
+  let folders = start;
   for (const { command, background } of statements) {
-    const walked = walk(command, folder, scope);
+    const walked = walk(command, folders, scope);
     commands.push(...walked.commands);
     // A background command runs in its own shell, so its `cd` or `exit` does not affect later commands.
     if (background === true) continue;
-    folder = walked.folder;
-    if (walked.ended) return { commands, folder, ended: true };
+    folders = walked.folders;
+    if (folders.length === 0) break;
   }
-  return { commands, folder };
+  return { commands, folders };
 }
 
 /** Commands that may change the folder, or after which the rest of the line may not run. */
@@ -197,29 +229,31 @@ function mayLeave(node: SyntaxNode): boolean {
   return leaves;
 }
 
-function walkCommand(node: Command, folder: string | undefined, scope: Scope): Walked {
+function walkCommand(node: Command, folders: Folders, scope: Scope): Walked {
   const given = [node.name, ...node.args].flatMap((word) =>
     word?.type === 'Word' ? [literalOf(word, scope.home)] : [],
   );
   const words = withoutPrefixes(given);
-  const own = { words, redirects: node.redirects, folder, home: scope.home };
-  const commands = [...substituted(node, folder, scope), own];
+  const own = folders.map((folder) => ({ words, redirects: node.redirects, folder, home: scope.home }));
+  const commands = [...substituted(node, folders, scope), ...own];
   const [name] = words;
-  if (name === 'cd' || name === 'pushd' || name === 'popd')
-    return { commands, folder: name === 'cd' ? entered(folder, words.slice(1)) : undefined };
+  if (name === 'pushd' || name === 'popd') return { commands, folders: [undefined] };
+  if (name === 'cd')
+    return { commands, folders: distinct(folders.map((folder) => entered(folder, words.slice(1)))) };
   const script = scriptOf(words);
   const inner =
-    script === undefined ? undefined : commandsIn(script, folder, { ...scope, depth: scope.depth + 1 });
+    script === undefined ? undefined : commandsIn(script, folders, { ...scope, depth: scope.depth + 1 });
+  const all = [...commands, ...(inner?.commands ?? [])];
   // Only `eval` runs its text in this shell, so only its `cd` and `exit` affect later commands.
-  const here = name === 'eval' && script !== undefined ? inner : undefined;
-  const next = name === 'eval' && script !== undefined ? inner?.folder : folder;
+  if (name === 'eval' && script !== undefined)
+    return { commands: all, folders: inner?.folders ?? [undefined] };
   // `exec` with a program ends the shell; without a program, it only redirects.
-  const ended = name === 'exit' || (given[0] === 'exec' && words !== given) || here?.ended === true;
-  return { commands: [...commands, ...(inner?.commands ?? [])], folder: next, ...(ended ? { ended } : {}) };
+  const ended = name === 'exit' || (given[0] === 'exec' && words !== given);
+  return { commands: all, folders: ended ? [] : folders };
 }
 
 /** The commands in `$(…)`, `<(…)` and `>(…)` of a command's words. They run before it, each in a shell of its own. */
-function substituted(node: Command, folder: string | undefined, scope: Scope): readonly SimpleCommand[] {
+function substituted(node: Command, folders: Folders, scope: Scope): readonly SimpleCommand[] {
   if (scope.depth > MAX_DEPTH) return [];
   const targets = node.redirects.map((redirect) =>
     redirect.type === 'Redirect' ? redirect.target : undefined,
@@ -232,7 +266,7 @@ function substituted(node: Command, folder: string | undefined, scope: Scope): r
     );
     return parts.flatMap((part) =>
       part.type === 'CommandExpansion' || part.type === 'ProcessSubstitution'
-        ? walkBody(part.script?.commands ?? [], folder, { ...scope, depth: scope.depth + 1 }).commands
+        ? walkBody(part.script?.commands ?? [], folders, { ...scope, depth: scope.depth + 1 }).commands
         : [],
     );
   });

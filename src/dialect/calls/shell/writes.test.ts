@@ -128,6 +128,21 @@ describe('certain writes', () => {
     ['cd src & echo x > a.txt', [over('a.txt')]],
     ['exit & echo x > a.txt', [over('a.txt')]],
     ['make || exit 1; echo x > a.txt', [over('a.txt')]],
+    ['make && exit; echo x > a.txt', [over('a.txt')]],
+    ['[ -f b ] && exit 1; echo x > a.txt', [over('a.txt')]],
+    ['[ -f b ] && exec make; echo x > a.txt', [over('a.txt')]],
+    ['[ -d src ] && cd src; echo x > a.txt', [over('src/a.txt'), over('a.txt')]],
+    ['[ -d src ] && cd src && echo x > a.txt', [over('src/a.txt')]],
+    ['{ [ -d src ] && cd src; }; echo x > a.txt', [over('src/a.txt'), over('a.txt')]],
+    ["eval '[ -d src ] && cd src'; echo x > a.txt", [over('src/a.txt'), over('a.txt')]],
+    ['test -d a && cd a; test -d b && cd b; ls > f', ['a/b/f', 'b/f', 'a/f', 'f'].map((path) => over(path))],
+    ['test -d a && cd a; cd b; echo $(ls > f) > /g', [over('a/b/f'), over('b/f'), over('/g'), over('/g')]],
+    ['cd src && make && cd ..; echo x > a.txt', [over('a.txt'), over('src/a.txt')]],
+    ['[ -d src ] && cd src || exit 1; echo x > a.txt', [over('src/a.txt')]],
+    ['[ -d src ] && cd src || { ls; exit 1; }; echo x > a.txt', [over('src/a.txt')]],
+    ['[ -d src ] && cd src || ls; echo x > a.txt', [over('src/a.txt'), over('a.txt')]],
+    ['mkdir -p src && cd src; echo x > a.txt', [over('src/a.txt')]],
+    ['echo on && cd src && cd lib; echo x > a.txt', [over('src/lib/a.txt')]],
     ['exec > a.txt; echo x > b.txt', [over('a.txt'), over('b.txt')]],
     ['echo x > a.txt; exit; echo x > b.txt', [over('a.txt')]],
     ['exec tee a.txt; echo x > b.txt', [over('a.txt')]],
@@ -170,7 +185,9 @@ describe('certain writes', () => {
     ['cd -P src && cd .. && echo x > a.txt'],
     ['cd -P src/.. && echo x > a.txt'],
     ['exit 0; echo x > a.txt'],
-    ['make && exit; echo x > a.txt'],
+    ['cd src && exit; echo x > a.txt'],
+    ['test -f b && make || exit; exit; echo x > a.txt'],
+    ['test -f b && cd src || exit; pushd b; echo x > a.txt'],
     ['{ exit 0; }; echo x > a.txt'],
     ["eval 'exit 0'; echo x > a.txt"],
     [`echo \${x:-$(echo x > a.txt)}`],
@@ -214,6 +231,11 @@ describe('certain writes', () => {
   ])('%s writes nothing for certain', (command) => {
     expect(writesOf(command)).toEqual([]);
   });
+});
+
+it('a line with many uncertain folders is walked in little time', () => {
+  const line = `${Array.from({ length: 40 }, (_, at) => `{ make && cd d${at}; `).join('')}echo x > a.txt${'; }'.repeat(40)}`;
+  expect(writesOf(line)).toHaveLength(8);
 });
 
 describe('the names in a command', () => {

@@ -129,6 +129,14 @@ describe('a write after a `cd` or `exit` that may not run', () => {
   });
 });
 
+it('an existing file whose name is also a glob is judged', async () => {
+  mkdirSync(join(places.root, 'app/[id]'), { recursive: true });
+  writeFileSync(join(places.root, 'app/[id]/page.tsx'), 'one\n');
+  expect((await agent.shell('echo x > app/[id]/page.tsx')).reason).toContain('[NOT_READ]');
+  expect((await agent.shell('echo x > app/[id]/new.tsx')).verdict).toBe('pass');
+  expect((await agent.shell('echo y > app/[id]/new.tsx')).verdict).toBe('pass');
+});
+
 /** The answer to one event of a client, as its hook gives it. */
 function answer(name: HostName, payload: object, declaredEvent?: string): Promise<HookAnswer> {
   const host = HOOK_HOSTS[name];

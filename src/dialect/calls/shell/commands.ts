@@ -360,16 +360,17 @@ export function inFolder(folder: string | undefined, path: string): string | und
 
 /**
  * The text that a word means to the shell. A `~` or `$HOME` at its beginning is replaced by `home`, a `$PWD` by `.`.
- * Undefined if the shell expands any other part.
+ * Undefined if the shell expands any other part. A glob in brackets, as in `app/[id]/page.tsx`, counts as text: the
+ * shell leaves it unchanged unless it matches another file.
  */
 export function literalOf(word: Word, home?: string): string | undefined {
   const [, begin = ''] = KNOWN_FOLDER.exec(word.text) ?? [];
   if (begin === '' && word.text.startsWith('~')) return undefined;
-  const leaves = (word.parts ?? []).flatMap((part): readonly { readonly type: string }[] =>
+  const leaves = (word.parts ?? []).flatMap((part): readonly WordPart[] =>
     part.type === 'DoubleQuoted' ? part.parts : [part],
   );
   const rest = begin.startsWith('$') ? leaves.slice(1) : leaves;
-  if (!rest.every(({ type }) => LITERAL.has(type))) return undefined;
+  if (!rest.every(isLiteral)) return undefined;
   if (begin === '') return word.value;
   const folder = begin.includes('PWD') ? '.' : home;
   return folder === undefined ? undefined : `${folder}${word.value.slice(begin.length)}`;
@@ -378,3 +379,8 @@ export function literalOf(word: Word, home?: string): string | undefined {
 /** Matches a tilde or a variable that names a folder, alone or before a slash. */
 const KNOWN_FOLDER = /^(?:"?(?=\$)|(?=~))(~|\$(?:HOME|PWD)\b|\$\{(?:HOME|PWD)\})(?=\/|"|$)/;
 const LITERAL: ReadonlySet<string> = new Set(['Literal', 'SingleQuoted', 'AnsiCQuoted']);
+
+function isLiteral(part: WordPart): boolean {
+  if (part.type === 'Glob') return part.kind === 'bracket' && part.parts.every(isLiteral);
+  return LITERAL.has(part.type);
+}

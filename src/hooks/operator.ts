@@ -1,10 +1,10 @@
 import { resolve } from 'node:path';
-import { allCommands, certainCommands, type SimpleCommand } from '../dialect/calls/shell/commands.ts';
+import { allCommands, certainCommands } from '../dialect/calls/shell/commands.ts';
 import { namesOf } from '../dialect/calls/shell/names.ts';
-import { writesOf } from '../dialect/calls/shell/writes.ts';
 import type { ForeignIntent } from '../model/intent.ts';
 import { CLIENT_FILES } from '../model/path.ts';
 import type { Refusal } from '../model/verdict.ts';
+import { onlyReads } from './readers.ts';
 import { type Scene, shellPathOf } from './scene.ts';
 
 /** Commands of Lookfirst that only the user may run, as the words after the program's name. */
@@ -81,25 +81,6 @@ function forTheUser(command: string, reason: string): Refusal {
   };
 }
 
-/** Programs that change no files, unless they get an option in `WRITING_OPTIONS`. */
-const READERS = new Set(
-  'cat head tail less more ls ll stat file wc du grep egrep rg ag find jq diff cmp md5sum sha256sum echo printf cd pwd true false test [ read tree'.split(
-    ' ',
-  ),
-);
-const READING_GIT = new Set(['add', 'blame', 'commit', 'diff', 'log', 'ls-files', 'show', 'status']);
-/**
- * By program: the options with which a program of `READERS`, or git, writes a file or runs a
- * program. Most programs accept a long option in abbreviated form.
- */
-const WRITING_OPTIONS: Readonly<Record<string, RegExp>> = {
-  ag: /^--pag/,
-  find: /^-(?:delete|exec|ok|fprint|fls)/,
-  git: /^--out/,
-  less: /^-[^-]*o|^--log/i,
-  rg: /^--(?:pre|hostname-bin)(?:=|$)/,
-  tree: /^-[^-]*o/,
-};
 /**
  * Matches the names of Lookfirst's own files: the default state folder, the scripts, the database
  * and its key.
@@ -146,26 +127,6 @@ async function holdsOurEntries({ session }: Scene, path: string): Promise<boolea
   const files = CLIENT_FILES.test(path) ? [path] : CONFIGURATIONS.map((name) => `${path}/${name}`);
   for (const file of files) if ((await session.guardAt(file)) !== undefined) return true;
   return false;
-}
-
-function onlyReads(command: string): boolean {
-  const commands = allCommands(command);
-  if (commands === undefined || writesOf(command).length > 0) return false;
-  return commands.every(({ words, redirects }) => {
-    const [program = '', first = ''] = words.map((word) => word ?? '');
-    const name = program.split('/').at(-1) ?? '';
-    const writes = Object.hasOwn(WRITING_OPTIONS, name) ? WRITING_OPTIONS[name] : undefined;
-    if (words.some((word) => writes?.test(word ?? '')) || !redirects.every(isHarmless)) return false;
-    return words.length === 0 || READERS.has(name) || (name === 'git' && READING_GIT.has(first));
-  });
-}
-
-/** True for a redirection that writes no file, such as `< FILE`, `2>&1` and `2>/dev/null`. */
-function isHarmless(redirect: SimpleCommand['redirects'][number]): boolean {
-  if (redirect.type !== 'Redirect') return false;
-  const { operator, target } = redirect;
-  const text = target?.value ?? '';
-  return operator === '<' || text === '/dev/null' || (operator === '>&' && /^\d+$/.test(text));
 }
 
 function tampering(path: string, does: 'change' | 'end' | 'switch off' = 'change'): Refusal {

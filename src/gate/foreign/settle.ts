@@ -169,11 +169,11 @@ async function settleAs(
   const own = withoutOlderFiles(world, pending, { effects: changed, turnouts });
   const { effects } = own;
   const writes = foreign?.writes ?? [];
-  const own = turnouts.filter(({ effect }) => !overtaken.has(effect.key));
+  const notOvertaken = turnouts.filter(({ effect }) => !overtaken.has(effect.key));
   const lost =
     foreign?.command === undefined
       ? []
-      : await lostChangeNotices(scene, change, await unseenSince(scene, entry.atMs, own));
+      : await lostChangeNotices(scene, change, await unseenSince(scene, entry.atMs, notOvertaken));
   const reshaped =
     ending === 'done' && foreign?.command === undefined ? await reshapedFiles(world, turnouts) : [];
   const known: KnownAfter =

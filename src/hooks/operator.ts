@@ -4,7 +4,7 @@ import { namesOf } from '../dialect/calls/shell/names.ts';
 import type { ForeignIntent } from '../model/intent.ts';
 import { CLIENT_FILES } from '../model/path.ts';
 import type { Refusal } from '../model/verdict.ts';
-import { onlyReads } from './readers.ts';
+import { withoutReads } from './readers.ts';
 import { type Scene, shellPathOf } from './scene.ts';
 
 /** Commands of Lookfirst that only the user may run, as the words after the program's name. */
@@ -93,8 +93,8 @@ const ENDS_PROCESSES = /\b(?:kill|pkill|killall)\b.*(?:lookfirst|--resident)/;
  * change our own files, the policy file or our entries in a client's configuration. Undefined for
  * any other command. This check can be evaded: see LIMITS.md.
  */
-export async function tamperRefusal(scene: Scene, command: string): Promise<Refusal | undefined> {
-  if (onlyReads(command)) return undefined;
+export async function tamperRefusal(scene: Scene, line: string): Promise<Refusal | undefined> {
+  const command = withoutReads(line);
   if (ENDS_PROCESSES.test(command)) return tampering('the process of Lookfirst', 'end');
   if (command.includes('disableAllHooks')) return tampering('the hooks of the client', 'switch off');
   if (names(command, scene.home) || OWN_FILES.test(command)) return tampering('the state of Lookfirst');

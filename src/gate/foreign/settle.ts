@@ -13,7 +13,6 @@ import { isWithin } from '../../model/path.ts';
 import type { Notice } from '../../model/results.ts';
 import type { ChangeEnding } from '../../model/session.ts';
 import type { Sighting } from '../../model/sighting.ts';
-import { endingUsed } from '../../text/lines.ts';
 import { newChangeId, settle } from '../announce.ts';
 import { imagesToSettle } from '../old-bytes.ts';
 import { ABSENT, foundAt, sideAt } from '../step.ts';
@@ -24,6 +23,7 @@ import { commandTurnouts } from './command-turnouts.ts';
 import { type KnownAfter, knownAfter, type Turnout } from './known-after.ts';
 import { type OwnEffects, olderFilesNotices, withoutOlderFiles } from './older-files.ts';
 import { withoutOtherWrites } from './other-writes.ts';
+import { reshapedFiles } from './reshaped-files.ts';
 import type { ShownScene } from './shown.ts';
 
 /**
@@ -242,31 +242,6 @@ async function willShowNotices(
   const untold = await knownAfter(scene, turnouts, { writes, credits: [] });
   for (const before of untold.sightings) scene.ledger.views.add(before.key, { by: times, before });
 }
-
-/** Notices about files whose line endings another program changed or whose byte order mark it dropped. */
-async function reshapedFiles(world: World, turnouts: readonly Turnout[]): Promise<readonly Notice[]> {
-  const notices: Notice[] = [];
-  for (const { effect, now } of turnouts) {
-    if (effect.before.kind !== 'file' || now.snapshot === undefined) continue;
-    const { fingerprint } = effect.before;
-    if (!(await world.images.has(fingerprint.sha256))) continue;
-    const before = Buffer.from(world.baselines.peek(fingerprint) ?? (await world.images.read(fingerprint)));
-    const what = reshaping(before, now.snapshot.bytes);
-    if (what !== undefined) notices.push({ kind: 'form-changed', path: effect.relative, what });
-  }
-  return notices;
-}
-
-function reshaping(before: Buffer, after: Buffer): string | undefined {
-  if (before.subarray(0, 3).equals(BOM) && !after.subarray(0, 3).equals(BOM))
-    return 'the byte order mark is gone';
-  const [was, is] = [before, after].map((bytes) => endingUsed(bytes.toString('latin1')));
-  if (was === undefined || is === undefined || was === 'mixed' || was === is) return undefined;
-  const names = { '\n': 'LF', '\r\n': 'CRLF', '\r': 'CR', mixed: 'mixed' } as Record<string, string>;
-  return `line endings were ${names[was]} and are ${names[is]} now`;
-}
-
-const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 
 /**
  * Text of the notice about a command that was expected to run on a private view (layer), but did

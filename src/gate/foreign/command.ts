@@ -9,7 +9,7 @@ import {
   type TreeSnapshot,
 } from '../../model/entry.ts';
 import { Fault } from '../../model/fault.ts';
-import { sameFingerprint, sameStamp } from '../../model/fingerprint.ts';
+import { sameStamp } from '../../model/fingerprint.ts';
 import type { Notice } from '../../model/results.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import { dropSnapshot } from '../../process/git-snapshot.ts';

@@ -107,7 +107,7 @@ export function typeable(absolute: string, cwd: string): string {
 }
 
 function paintWhat(cell: string, colours: Colours): string {
-  if (cell.startsWith('refused')) return colours.dim(cell);
+  if (/^(refused|would have refused)/.test(cell)) return colours.dim(cell);
   if (/^(notice|bypass)/.test(cell)) return colours.yellow(cell);
   return /^(read|search|list|session)/.test(cell) ? colours.dim(cell) : colours.green(cell);
 }

@@ -31,7 +31,7 @@ export function whatOf(entry: Entry): string {
     case 'change':
       return changeWords(entry);
     case 'refusal':
-      return `refused ${entry.action ?? ''} ${entry.code ?? ''}`;
+      return refusalWords(entry, [entry.action, entry.code]);
     case 'notice':
     case 'bypass':
     case 'unjudged':
@@ -47,6 +47,18 @@ export function whatOf(entry: Entry): string {
     default:
       return entry.kind satisfies never;
   }
+}
+
+/**
+ * Says what was refused. In observe mode the call passed, so the words say that it would have been
+ * refused. `named`: what to name, such as the action and the code.
+ */
+export function refusalWords(
+  { observed }: Pick<Entry, 'observed'>,
+  named: readonly (string | undefined)[],
+): string {
+  const what = named.filter((word) => word !== undefined).join(' ');
+  return observed === true ? `would have refused ${what} (it passed)` : `refused ${what}`;
 }
 
 /**

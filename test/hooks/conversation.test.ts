@@ -353,7 +353,7 @@ describe('a conversation through hooks', () => {
     put('a.txt', 'one\n');
     writeFileSync(join(home, 'lookfirst.json'), JSON.stringify({ mode: 'observe' }));
     expect(await announced('write', { path: 'a.txt', content: 'x\n' })).toEqual({ verdict: 'pass' });
-    expect((await run(['log'])).stdout).toContain('NOT_READ');
+    expect((await run(['log'])).stdout).toContain('would have refused overwrite NOT_READ (it passed)');
   });
 
   it.each([

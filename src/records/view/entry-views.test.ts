@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { changeEntry, effect, file, ROOT } from '../../../test/store/samples.ts';
+import { changeEntry, effect, file, ROOT, readEntry } from '../../../test/store/samples.ts';
 import { Records } from '../records.ts';
 import { Scope } from '../scope.ts';
 import { entryView } from './entry-views.ts';
@@ -14,4 +14,17 @@ it('a change counts as taken back, however many changes of its file came later',
   const sources = { records, scope: new Scope({ cwd: ROOT }), secrets: 'mask' } as const;
   expect(await entryView(sources, 1)).toMatchObject({ standing: 'taken back', undoneBy: [{ seq: 2 }] });
   expect(await entryView(sources, 3)).toMatchObject({ standing: 'stands', undoneBy: [] });
+});
+
+it('a refusal that was only recorded in observe mode says so and names no next step', async () => {
+  const records = await Records.openOrCreate({ home: '/', store: 'memory:' });
+  onTestFinished(() => records.close());
+  const refusal = readEntry({ kind: 'refusal', action: 'overwrite', code: 'NOT_READ', next: 'read' });
+  await records.store.record({ entries: [{ ...refusal, observed: true }, refusal] });
+  const sources = { records, scope: new Scope({ cwd: ROOT }), secrets: 'mask' } as const;
+  const [observed, refused] = [await entryView(sources, 1), await entryView(sources, 2)];
+  expect(observed).toMatchObject({ kind: 'refusal', observed: true });
+  expect(observed).not.toHaveProperty('next');
+  expect(refused).toMatchObject({ kind: 'refusal', next: expect.stringContaining('read the file') });
+  expect(refused).not.toHaveProperty('observed');
 });

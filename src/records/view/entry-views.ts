@@ -232,13 +232,13 @@ async function refusalView(sources: ViewSources, entry: Entry): Promise<RefusalV
     kind: 'refusal',
     row: feedRow(entry),
     root: entry.root,
+    ...(entry.observed === true ? { observed: true } : { next: NEXT[entry.next ?? 'none'] }),
     why: WHY[code],
     ...(entry.text === undefined ? {} : { reason: entry.text }),
     seen: seenBefore(entry),
     ...verdictOf(entry, after, writers),
     ...(since === undefined ? {} : { since }),
     writers: writers.map(feedRow),
-    next: NEXT[entry.next ?? 'none'],
     ...(after === undefined ? {} : { after: { row: feedRow(after), words: tryWords(entry, after) } }),
   };
 }
@@ -278,7 +278,8 @@ async function nextTry({ records }: ViewSources, entry: Entry): Promise<Entry | 
 
 function tryWords(refusal: Entry, after: Entry): string {
   const later = `${durationWords(after.atMs - refusal.atMs)} later`;
-  if (after.kind === 'refusal') return `${later} it was refused again (${after.code ?? ''})`;
+  if (after.kind === 'refusal' && after.observed !== true)
+    return `${later} it was refused again (${after.code ?? ''})`;
   return `${later} its ${after.action ?? 'change'} went through`;
 }
 

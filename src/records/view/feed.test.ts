@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { changed, entry, fileSide } from '../../../test/support/entries.ts';
-import { fileRows, fitsFeed } from './feed.ts';
+import { feedRow, fileRows, fitsFeed } from './feed.ts';
 
 describe('the feed', () => {
   it.each([
@@ -15,6 +15,14 @@ describe('the feed', () => {
     const other = { key: '/w/other.ts', relative: 'other.ts', before: fileSide('a'), after: fileSide('b') };
     const change = changed('src/gate.ts', ['1', '2'], { turn: 't1' });
     expect(fitsFeed({ ...change, effects: [...(change.effects ?? []), other] }, filter)).toBe(fits);
+  });
+
+  it('says of a refusal in observe mode that the call passed, and does not count it as refused', () => {
+    const refused = entry({ kind: 'refusal', action: 'overwrite', path: 'a.ts', code: 'NOT_READ' });
+    const observed = { ...refused, observed: true } as const;
+    expect(feedRow(refused).what).toBe('refused overwrite');
+    expect(feedRow(observed).what).toBe('would have refused overwrite (it passed)');
+    expect(fileRows([observed, refused])).toMatchObject([{ path: 'a.ts', refusals: 1 }]);
   });
 
   it('lists files with the sessions that changed them', () => {

@@ -1,7 +1,7 @@
 import type { Entry } from '../../model/entry.ts';
 import { defined } from '../../model/record.ts';
 import type { EntryFilter, Store } from '../../store/store.ts';
-import { whatOf } from '../entry-words.ts';
+import { refusalWords, whatOf } from '../entry-words.ts';
 import { rootOfPath } from '../net-effects.ts';
 import type { FeedFilter, FeedPage, FeedRow, FileRow } from './view-data.ts';
 
@@ -21,7 +21,7 @@ export function feedRow(entry: Entry): FeedRow {
     atMs,
     session,
     kind,
-    what: kind === 'refusal' ? `refused ${entry.action ?? ''}`.trimEnd() : whatOf(entry),
+    what: kind === 'refusal' ? refusalWords(entry, [entry.action]) : whatOf(entry),
     ...(entry.action === 'undo' && kind === 'change' ? { undo: true as const } : {}),
     ...defined({ path, code, change, turn, machine }),
   };
@@ -83,7 +83,7 @@ function isPlain({ path, code, turn }: FeedFilter): boolean {
 
 /**
  * The files of changes and refusals, the most recently touched first. `entries` must be sorted
- * newest first.
+ * newest first. Refusals that were only recorded (`mode: observe`) are left out.
  */
 export function fileRows(entries: readonly Entry[]): FileRow[] {
   const files = new Map<string, { -readonly [K in keyof FileRow]: FileRow[K] }>();
@@ -102,8 +102,9 @@ export function fileRows(entries: readonly Entry[]): FileRow[] {
   return [...files.values()];
 }
 
-function filesOf({ kind, root, path, effects = [] }: Entry): { root: string; path: string }[] {
-  if (kind === 'refusal') return path === undefined || isElsewhere(path) ? [] : [{ root, path }];
+function filesOf({ kind, root, path, observed, effects = [] }: Entry): { root: string; path: string }[] {
+  if (kind === 'refusal')
+    return path === undefined || isElsewhere(path) || observed === true ? [] : [{ root, path }];
   const files = effects.filter(({ before, after }) => before.kind === 'file' || after.kind === 'file');
   const byKey = new Map(files.map(({ key, relative }) => [key, relative]));
   return [...byKey].map(([key, relative]) => ({ root: rootOfPath(key, relative) ?? root, path: relative }));

@@ -144,7 +144,9 @@ async function stripsOf(
     const seer = { root, session, now, reads: reads.filter((read) => read.session === session) };
     const seen = await seenBy(sources, seer);
     const wrote = linesBy(authors, own);
-    const refused = history.filter((entry) => entry.session === session && entry.kind === 'refusal').length;
+    const refused = history.filter(
+      (entry) => entry.session === session && entry.kind === 'refusal' && entry.observed !== true,
+    ).length;
     if (seen === undefined && own.size === 0 && refused === 0) continue;
     const { words = 'never read it', ...ranges } = seen ?? { seen: [], stale: [] };
     strips.push({ session, ...ranges, wrote, words: stripWords(words, own.size, refused) });

@@ -132,6 +132,8 @@ export interface RefusalView {
   readonly row: FeedRow;
   /** The path of the row is relative to this root. */
   readonly root: string;
+  /** Present if the refusal was only recorded (`mode: observe`), and the call passed. */
+  readonly observed?: true;
   /** The reason in one sentence. */
   readonly why: string;
   readonly reason?: string;
@@ -148,7 +150,8 @@ export interface RefusalView {
   readonly since?: FileDiff;
   /** Changes by other sessions after the session last saw the file and before the refusal. */
   readonly writers: readonly FeedRow[];
-  readonly next: string;
+  /** The next step that the refusal named. Absent if the session did not get the refusal. */
+  readonly next?: string;
   /** The session's next attempt to change the same file. */
   readonly after?: { readonly row: FeedRow; readonly words: string };
 }

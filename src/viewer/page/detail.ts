@@ -128,16 +128,25 @@ const VERDICTS: Readonly<Record<RefusalView['verdict'], string>> = {
   'cannot tell': 'It is not known whether refusing was right.',
 };
 
+/** The verdicts on refusals that were only recorded. */
+const OBSERVED_VERDICTS: Readonly<Record<RefusalView['verdict'], string>> = {
+  right: 'Refusing would have been right.',
+  'false alarm': 'Refusing would have been a false alarm.',
+  'cannot tell': 'It is not known whether refusing would have been right.',
+};
+
 function Refusal({ view }: { readonly view: RefusalView }): VNode {
   const { row, root } = view;
+  const verdicts = view.observed === true ? OBSERVED_VERDICTS : VERDICTS;
   return html`<${Head} row=${row} />
+    ${view.observed === true ? html`<p class="remark">The call passed, because the policy only observes (mode: observe).</p>` : null}
     ${row.path === undefined ? null : html`<p class="lead"><${Path} path=${row.path} /></p>`}
     <p class="lead">${view.why}${view.reason === undefined ? '' : ` (${safe(view.reason)})`}</p>
-    <p class=${`verdict ${view.verdict.replace(' ', '-')}`}><b>${VERDICTS[view.verdict]}</b> ${safe(view.because)}</p>
+    <p class=${`verdict ${view.verdict.replace(' ', '-')}`}><b>${verdicts[view.verdict]}</b> ${safe(view.because)}</p>
     <dl>
       <dt>What the session had seen</dt><dd>${view.seen}</dd>
       ${view.writers.length === 0 ? null : html`<dt>Changed since by</dt><dd>${view.writers.map((each) => html`<${RowLink} row=${each} />`)}</dd>`}
-      <dt>Next step given</dt><dd>${view.next}</dd>
+      ${view.next === undefined ? null : html`<dt>Next step given</dt><dd>${view.next}</dd>`}
       <dt>Then</dt><dd>${view.after === undefined ? 'The session has not tried again.' : html`${sentence(view.after.words)} <${RowLink} row=${view.after.row} />`}</dd>
     </dl>
     ${view.since === undefined ? null : html`<section class="file"><h3>What changed since the session saw the file <${Counts} file=${view.since} /></h3><${Diff} file=${view.since} /></section>`}

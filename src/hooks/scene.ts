@@ -208,7 +208,8 @@ export function callId({ call, tool, input }: ToolCall): string {
  * policy only observes.
  */
 export async function deniedByUser(scene: Scene, refusal: Refusal): Promise<Denial | undefined> {
-  await scene.session.foreign().note(`refused to an agent: ${refusal.path}`);
+  const what = scene.policy.mode === 'observe' ? 'would have been refused' : 'refused';
+  await scene.session.foreign().note(`${what} to an agent: ${refusal.path}`);
   return denied(scene, refusal);
 }
 

@@ -169,6 +169,23 @@ describe('an agent that tries to switch the gate off', () => {
     expect(tries).toHaveLength(COMMANDS.length + 1);
   });
 
+  it('is only observed in observe mode: files inside the workspace are in the report, the rest in notices', async () => {
+    writeFileSync(join(places.home, 'lookfirst.json'), '{"mode": "observe"}');
+    const announced = (action: string, input: object, call: string) =>
+      agent.send({ event: 'before', action, input, call });
+    const edit = { path: SETTINGS, old_string: 'lookfirst-hook', new_string: 'true' };
+    expect((await announced('edit', edit, 'a')).verdict).toBe('pass');
+    const key = join(places.home, 'lookfirst.key');
+    expect((await announced('write', { path: key, content: 'x' }, 'b')).verdict).toBe('pass');
+    expect((await announced('run', { command: 'lookfirst allow a.txt' }, 'c')).verdict).toBe('pass');
+    const reported = objects(await lookfirst(places, ['report', '--json']));
+    expect(reported.map(({ path, code }) => `${path} ${code}`)).toEqual([`${SETTINGS} PROTECTED`]);
+    const notices = objects(await lookfirst(places, ['log', '--kind', 'notice', '--json']));
+    expect(notices.map(({ text }) => text)).toEqual(
+      ['lookfirst allow', key, SETTINGS].map((what) => `would have been refused to an agent: ${what}`),
+    );
+  });
+
   it('cannot change our state or our entries outside the workspace', async () => {
     const codex = join(places.outside, '.codex');
     mkdirSync(codex);

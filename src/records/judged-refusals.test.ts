@@ -18,6 +18,12 @@ describe('a refusal', () => {
       'same-content',
     ],
     [
+      'the call passed in observe mode and wrote the content itself',
+      { code: 'NOT_READ', sha256: 'now', content: 'mine', observed: true },
+      changed('a.ts', ['now', 'mine'], { seq: 2 }),
+      undefined,
+    ],
+    [
       'other content was written',
       { code: 'NOT_READ', sha256: 'now', content: 'mine' },
       changed('a.ts', ['now', 'other'], { seq: 2 }),

@@ -116,11 +116,14 @@ type Alarm = 'unchanged-bytes' | 'same-content' | undefined;
  * change of the file.
  */
 export function falseAlarm(refusal: Entry, next: Entry | undefined): Alarm {
-  const { code, sha256, seen, content } = refusal;
+  const { code, sha256, seen, content, observed } = refusal;
   if (code === undefined) return undefined;
   const was = seen?.fingerprint?.sha256;
   if (OF_CHANGE.has(code) && was !== undefined && was === sha256 && seen?.lines !== 'none')
     return 'unchanged-bytes';
+  // In observe mode the call itself writes the content. That does not prove that the session had
+  // read the file before.
+  if (observed === true) return undefined;
   const key = next?.effects?.find(({ relative }) => relative === refusal.path);
   const wrote = key?.after.kind === 'file' ? key.after.fingerprint.sha256 : undefined;
   const met = key?.before.kind === 'file' ? key.before.fingerprint.sha256 : undefined;

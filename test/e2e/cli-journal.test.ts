@@ -232,6 +232,19 @@ describe('lookfirst sessions', () => {
     expect(objects(await lookfirst(work, ['sessions', '--json', '--all']))).toEqual([]);
   });
 
+  it('refers to the log for a closed session without a name, whose changes can still be undone', async () => {
+    const work = await desk();
+    await ok(work.session.write('a.txt', 'one\n'));
+    await work.session.close();
+    const { stderr } = await lookfirst(work, ['sessions']);
+    expect(stderr).toContain('no sessions here');
+    expect(stderr).toContain('lookfirst log shows their ids');
+    const [change] = objects(await lookfirst(work, ['log', '--kind', 'change', '--json']));
+    const undo = await lookfirst(work, ['undo', '--session', String(change?.['session'])]);
+    expect(undo).toMatchObject({ code: 0 });
+    expect(existsSync(join(work.root, 'a.txt'))).toBe(false);
+  });
+
   it('still lists a session that was forgotten while a process has it open', async () => {
     const work = await changedDesk();
     await ok(work.session.claim('src/**'));

@@ -30,7 +30,7 @@ type Action = 'list' | 'forget' | 'compacted';
 export function defineSessions(cli: Cli): Command {
   const command = new Command('lookfirst sessions')
     .description(
-      'Lists the sessions that worked in the workspaces around this folder. Forgets what a session has seen, or records that its context was summarised.',
+      'Lists the sessions in the workspaces around this folder: open ones, and closed ones that have a name. Forgets what a session has seen, or records that its context was summarised.',
     )
     .addArgument(
       new Argument('[action]', 'what to do').choices(['list', 'forget', 'compacted']).default('list'),
@@ -60,6 +60,9 @@ export function defineSessions(cli: Cli): Command {
 }
 
 const EXAMPLES = `
+A session without a name is forgotten when it closes. lookfirst log still shows its id and what it
+did, and lookfirst undo --session takes that id.
+
 Forgetting a session takes away what it has seen, so that it has to read again. The journal keeps
 what it did. After a compaction the model no longer has what it read: it must read again before it
 overwrites a file.
@@ -87,7 +90,7 @@ async function list(cli: Cli, records: Records, flags: SessionsFlags): Promise<E
     if (flags.json === true) await cli.terminal.print(json(view));
     else views.push(view);
   if (flags.json === true) return EXIT.done;
-  if (views.length === 0) cli.terminal.tell('no sessions here (--all shows every workspace)');
+  if (views.length === 0) cli.terminal.tell(NONE);
   else {
     const { columns, cells } = sessionTable(views, cli.cwd);
     const rows = views.map((view) => [...cells(view), ...useCells(cli, view)]);
@@ -95,6 +98,9 @@ async function list(cli: Cli, records: Records, flags: SessionsFlags): Promise<E
   }
   return EXIT.done;
 }
+
+const NONE = `no sessions here (--all shows every workspace)
+Closed sessions without a name are not listed; lookfirst log shows their ids and what they did.`;
 
 const COLUMNS = [{ title: 'LAST USED' }, { title: 'SEEN', align: 'right' }, { title: 'STATE' }] as const;
 

@@ -1,4 +1,5 @@
 import { Fault } from './fault.ts';
+import { isRecord } from './record.ts';
 import { isSessionId, MAX_SESSION_ID_CHARS } from './session-record.ts';
 
 /** The beginning of a turn. A turn lasts from one user prompt, or an explicit checkpoint, to the next. */
@@ -34,10 +35,15 @@ export function isTurnId(value: unknown): value is string {
 }
 
 /**
- * Returns the mark with label and prompt on one line and cut to the limit. Throws a Fault MISUSE if the id is
- * invalid.
+ * Returns the mark with label and prompt on one line and cut to the limit. Throws a Fault MISUSE if the mark is
+ * not an object, if its id is invalid, or if label or prompt is not a text. Untyped callers may pass anything.
  */
-export function checkedTurn({ turn, label, prompt, promptNumber }: TurnMark): TurnMark {
+export function checkedTurn(mark: TurnMark): TurnMark {
+  if (!isRecord(mark)) throw new Fault('MISUSE', 'a turn must be an object such as { turn: "p1" }');
+  const { turn, label, prompt, promptNumber } = mark;
+  for (const [name, text] of Object.entries({ label, prompt }))
+    if (text !== undefined && typeof text !== 'string')
+      throw new Fault('MISUSE', `the ${name} of a turn must be a text`);
   if (!isTurnId(turn))
     throw new Fault('MISUSE', `a turn id must have 1 to ${MAX_SESSION_ID_CHARS} printable characters`);
   return {

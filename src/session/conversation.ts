@@ -4,6 +4,7 @@ import { endOfKeptPart, keptPart, newestCut } from '../history/client-rewind.ts'
 import type { Ledger } from '../ledger/ledger.ts';
 import { SESSION_CONTINUED } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
+import { isRecord } from '../model/record.ts';
 import type { Resumed, ResumeOptions, Transcript } from '../model/transcript.ts';
 import { checkedTurn, type TurnMark } from '../model/turn.ts';
 import { gitPosition } from '../process/git-position.ts';
@@ -42,7 +43,7 @@ export class Conversation {
 
   /** Begins a turn. If the session used the id in this workspace before, in any process, that turn continues. */
   async beginTurn(mark: TurnMark): Promise<void> {
-    const checked = checkedTurn(withoutTokens(mark));
+    const checked = checkedTurn(isRecord(mark) ? withoutTokens(mark) : mark);
     if (this.#begun?.turn !== checked.turn)
       this.#begun = { turn: checked.turn, recorded: this.#recordTurn(checked) };
     const { turn, recorded } = this.#begun;

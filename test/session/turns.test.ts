@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/model/entry.ts';
+import type { TurnMark } from '../../src/model/turn.ts';
 import { openJournal } from '../../src/records/open-journal.ts';
 import { desk, ok, refusal } from '../support/desk.ts';
 
@@ -78,6 +79,15 @@ describe('a turn', () => {
     await child.close();
     expect((await entriesIn(t.home)).at(-1)).toMatchObject({ kind: 'change', turn: 'p' });
   });
+
+  it.each([undefined, null, 'p1', ['p1'], { turn: 'p1', label: 5 }, { turn: 'p1', prompt: {} }])(
+    'cannot begin with %j',
+    async (mark) => {
+      const t = await desk();
+      const begun = t.session.beginTurn(mark as unknown as TurnMark);
+      await expect(begun).rejects.toMatchObject({ name: 'Fault', code: 'MISUSE' });
+    },
+  );
 
   it.each(['', 'a\nb', 'x'.repeat(201), 7])('cannot be named %j', async (turn) => {
     const t = await desk();

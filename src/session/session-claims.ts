@@ -30,7 +30,9 @@ export async function claim(
   const found = targetOf(world, target);
   if (!found.ok) return found;
   if (!Number.isInteger(forMs) || forMs < 1 || forMs > MAX_MS)
-    return refused(invalidArgument('call', target, `a claim lasts from 1 ms to 24 hours, not ${forMs}`));
+    return refused(
+      invalidArgument('claim', target, `forMs must be from 1 to ${MAX_MS} (24 hours), not ${forMs}`),
+    );
   const id = `k${randomBytes(4).toString('hex')}`;
   const { glob, ...place } = found.target;
   const untilMs = world.now() + forMs;

@@ -195,7 +195,12 @@ function suite(storeUrl: () => string | undefined): void {
       now += 60_001;
       expect(await t.session.claims()).toEqual([]);
       await refusal(t.session.claim('../elsewhere'), 'OUTSIDE_WORKSPACE');
-      await refusal(t.session.claim('a.txt', { forMs: 0 }), 'INVALID_ARGUMENT');
+      for (const forMs of [0, 172_800_000]) {
+        const refused = await refusal(t.session.claim('a.txt', { forMs }), 'INVALID_ARGUMENT');
+        expect(explain(refused, { nowMs: 0 })).toMatch(
+          /^refusing to claim a\.txt: forMs must be from 1 to 86400000 \(24 hours\)/,
+        );
+      }
     });
   });
 

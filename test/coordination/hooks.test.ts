@@ -126,6 +126,13 @@ describe('hooks', () => {
     const agent = { env: { CLAUDECODE: '1' } };
     expect(await lookfirst(places, ['claims', 'release', 'a.txt'], agent)).toMatchObject({ code: 2 });
     expect(await lookfirst(places, ['claims', 'release'])).toMatchObject({ code: 64 });
+    for (const time of ['2d', '0s'])
+      expect(await lookfirst(places, ['claims', 'claim', 'a.txt', '--for', time])).toMatchObject({
+        code: 64,
+        stderr: expect.stringContaining(
+          `error: --for '${time}' is invalid. A claim lasts at most 24h, and not 0.`,
+        ),
+      });
     expect(await lookfirst(places, ['claims', 'release', 'a.txt'])).toMatchObject({
       code: 2,
       stderr: 'no session claims a.txt [NOT_FOUND]\nlookfirst claims lists the claims.\n',

@@ -47,7 +47,7 @@ export function defineClaims(cli: Cli): Command {
   return addCommonFlags(addScopeFlags(command))
     .option('--session <id>', 'only this session; with claim: the session that claims (LOOKFIRST_SESSION)')
     .option('--reason <text>', 'with claim: the reason, shown to other sessions')
-    .option('--for <time>', 'with claim: how long it lasts, as in 30m (default: 1h)', duration)
+    .option('--for <time>', 'with claim: how long it lasts, as in 30m, at most 24h (default: 1h)', duration)
     .addHelpText('after', EXAMPLES)
     .action(async (action: Action, target: string | undefined, flags: ClaimsFlags) => {
       if (action === 'claim' && target === undefined) command.error(missing('TARGET'));
@@ -69,9 +69,12 @@ Examples:
   lookfirst claims release 'src/api/**'
   lookfirst claims release --session agent-7                everything of that session`;
 
+const MAX_MS = 24 * 60 * 60_000;
+
 function duration(text: string): number {
   const ms = parseDuration(text);
   if (ms === undefined) throw new InvalidArgumentError('Give a time such as 30m or 2h.');
+  if (ms < 1 || ms > MAX_MS) throw new InvalidArgumentError('A claim lasts at most 24h, and not 0.');
   return ms;
 }
 

@@ -47,7 +47,11 @@ describe('lookfirst init and remove', () => {
   it.each([
     ['win32', ['claude-code', '--hooks'], /^warning: .*Windows.*lookfirst doctor.*\n$/],
     ['win32', ['claude-code'], /^$/],
-    ['win32', ['claude-desktop', '--hooks'], /^cannot edit Claude Desktop.*\n$/],
+    [
+      'win32',
+      ['claude-desktop', '--hooks'],
+      /^Claude Desktop has no hooks\. Without --hooks, .* adds the MCP server\. Nothing was changed\.\n$/,
+    ],
     ['linux', ['claude-code', '--hooks'], /^$/],
   ] as const)('on %s, init %j warns only of hooks that were not tried', async (platform, args, warning) => {
     const env = { LOOKFIRST_HOME: 'C:/state', USERPROFILE: 'C:/Users/u' };

@@ -348,6 +348,13 @@ describe('reportText', () => {
     ],
     [
       [
+        { ok: false, file: 'Zed', reason: 'Zed has no hooks' },
+        { action: 'init', dryRun: false },
+      ],
+      'Zed has no hooks. Nothing was changed.\n',
+    ],
+    [
+      [
         { ok: true, file: '/f', did: 'nothing', diff: '', next: 'N' },
         { action: 'init', dryRun: false },
       ],

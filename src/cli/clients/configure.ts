@@ -114,7 +114,7 @@ function planHooks(request: ConfigureRequest, hooks: HookRequest, plan: Plan): r
   const { action, client, places, scope, former } = request;
   const settings = HOOK_SETTINGS[client.name];
   if (settings === undefined) {
-    const reason = `${client.title} has no hooks`;
+    const reason = `${client.title} has no hooks. Without --hooks, lookfirst init ${client.name} adds the MCP server`;
     return action === 'remove' ? [] : [{ ok: false, file: client.title, reason }];
   }
   if (action === 'init') {
@@ -379,7 +379,9 @@ export function reportText(
 ): string {
   if (!report.ok) {
     const line = report.line === undefined ? '' : ` (line ${report.line})`;
-    return `cannot edit ${report.file}: ${report.reason}${line}. Nothing was changed.\n`;
+    // A reason that begins with this name concerns a client, which has no such file.
+    const what = report.reason.startsWith(`${report.file} `) ? '' : `cannot edit ${report.file}: `;
+    return `${what}${report.reason}${line}. Nothing was changed.\n`;
   }
   if (report.did === 'nothing') {
     const why =

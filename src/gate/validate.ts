@@ -151,7 +151,9 @@ export function validateAnnouncement(intents: unknown, options: unknown): Refusa
 export function validateEnding(change: unknown, ending: unknown): Refusal | undefined {
   const given = { change: change ?? null, ending: ending ?? null };
   const reason = mismatchIn(ENDING, given, { noun: 'field', whole: 'an ending' });
-  return reason === undefined ? undefined : invalid(undefined, reason);
+  return reason === undefined
+    ? undefined
+    : invalidArgument('settle', typeof change === 'string' ? change : '', reason);
 }
 
 /** The refusal of a malformed event, or undefined if it is valid. The resolver checks paths later. */

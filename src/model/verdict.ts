@@ -62,6 +62,8 @@ export type Action =
   | 'mkdir'
   | 'undo'
   | 'claim'
+  /** The end of a change that was announced. */
+  | 'settle'
   /** A whole tool call whose effect is not yet known. */
   | 'call'
   | 'run'

@@ -60,6 +60,7 @@ export const VERBS: Readonly<Record<Action, string>> = {
   mkdir: 'make the folder',
   undo: 'undo changes to',
   claim: 'claim',
+  settle: 'settle',
   call: 'run',
   run: 'run',
   commit: 'commit what the command did to',

@@ -3,10 +3,13 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ForeignIntent } from '../../src/model/intent.ts';
 import type { AnnounceOptions } from '../../src/model/session.ts';
+import { explain } from '../../src/report/explain.ts';
 import { openStore } from '../../src/store/open-state.ts';
 import type { Store } from '../../src/store/store.ts';
 import { startChild } from '../support/child.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
+
+const NOW = { nowMs: 0 };
 
 const write = (content: string): ForeignIntent => ({ kind: 'write', path: 'a.txt', content });
 const edit = (oldString: string, newString: string): ForeignIntent => ({
@@ -173,11 +176,15 @@ describe('an announced change', () => {
     const { change } = await ok(t.session.announce([write('x\n')], { hold: 'none' }));
     const child = await t.session.child();
     await refusal(child.settle(change, 'done'), 'INVALID_ARGUMENT');
-    await refusal(t.session.settle(change, 'perhaps' as 'done'), 'INVALID_ARGUMENT');
+    const wrong = await refusal(t.session.settle(change, 'perhaps' as 'done'), 'INVALID_ARGUMENT');
+    expect(explain(wrong, NOW)).toContain(`refusing to settle ${change}: "ending" must be one of`);
     await t.put('a.txt', 'x\n');
     await ok(t.session.settle(change, 'done'));
     await ok(t.session.settle(change, 'done'));
-    await refusal(t.session.settle('c000', 'done'), 'INVALID_ARGUMENT');
+    const unknown = await refusal(t.session.settle('c000', 'done'), 'INVALID_ARGUMENT');
+    expect(explain(unknown, NOW)).toMatch(
+      /^refusing to settle c000: this session has not announced that change/,
+    );
   });
 });
 

@@ -349,12 +349,12 @@ export class Announcements {
     if (pending === undefined || !mine) return this.#settledAlready(change);
     if (pending.foreign?.hold === 'lock' && (await world.isAlive(pending.owner)))
       return refused(
-        invalidArgument('status', change, 'the process that announced it still runs and must settle it'),
+        invalidArgument('settle', change, 'the process that announced it still runs and must settle it'),
       );
     const ended = { ending, announced: true, credits: [] };
     const settled = await this.#locked(pending, () => settleForeign(this.#scene, pending, ended));
     return settled === undefined
-      ? refused({ code: 'BUSY', action: 'status', path: pending.entry.path ?? '', next: 'retry_later' })
+      ? refused({ code: 'BUSY', action: 'settle', path: pending.entry.path ?? '', next: 'retry_later' })
       : { ok: true, notices: settled };
   }
 
@@ -368,7 +368,7 @@ export class Announcements {
     if (found.length > 0) return { ok: true, notices: [] };
     return refused(
       invalidArgument(
-        'status',
+        'settle',
         change,
         'this session has not announced that change, or that change ended without an effect',
       ),

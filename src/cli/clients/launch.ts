@@ -22,6 +22,17 @@ const RUN = ['npx', '-y', PACKAGE];
  */
 export type Starter = 'npx' | readonly string[];
 
+/**
+ * The command that starts this program, if the user chooses none. For a package that npm installed,
+ * it uses npx. For a checkout, which npx does not find, it consists of the full paths of Node and
+ * the program. `self`: these two paths of the running program.
+ */
+export function usualStarter(self: readonly string[]): Starter {
+  const [, program = ''] = self;
+  const isInstalled = /[\\/]node_modules[\\/](?:lookfirst[\\/]|\.bin[\\/]lookfirst$)/.test(program);
+  return isInstalled ? 'npx' : self;
+}
+
 /** The command line that starts our server on a folder. */
 export function serveLaunch(dir: string, platform: NodeJS.Platform, starter: Starter = 'npx'): Launch {
   return launch(['serve', dir], platform, starter);

@@ -17,7 +17,7 @@ import {
 import { FormerFiles } from '../clients/former.ts';
 import { hookFiles, writeHookFiles } from '../clients/hook-files.ts';
 import { HOOK_SETTINGS } from '../clients/hook-settings.ts';
-import type { Starter } from '../clients/launch.ts';
+import { type Starter, usualStarter } from '../clients/launch.ts';
 import { refuseAgent } from '../operator.ts';
 import { Stage } from '../stage.ts';
 
@@ -192,12 +192,8 @@ async function print(
   else terminal.tell(harmless(text));
 }
 
-/**
- * The command that starts this program. For a package that npm installed, it uses npx. For a
- * checkout, which npx does not find, it consists of the full paths of Node and the program.
- */
+/** The command that starts this program: the one that the user chose, or else the usual one. */
 function starterOf({ self }: Cli, { command }: Flags): Starter {
-  const [, program = ''] = self;
-  const isInstalled = /[\\/]node_modules[\\/](?:lookfirst[\\/]|\.bin[\\/]lookfirst$)/.test(program);
-  return (command ?? (isInstalled ? 'npx' : 'node')) === 'npx' ? 'npx' : self;
+  if (command === undefined) return usualStarter(self);
+  return command === 'npx' ? 'npx' : self;
 }

@@ -102,7 +102,8 @@ export async function runServe(server: ServeProcess): Promise<number> {
   }
   const log = (line: string): void => void process.stderr.write(`lookfirst: ${harmless(line)}\n`);
   try {
-    await serve({ ...(await servers()), viewer }, request, await planOf(request, server, log));
+    const self = [process.execPath, process.argv[1] ?? ''];
+    await serve({ ...(await servers()), viewer, self }, request, await planOf(request, server, log));
     return EXIT.done;
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
@@ -114,7 +115,12 @@ export async function runServe(server: ServeProcess): Promise<number> {
 }
 
 async function serve(
-  { serveStdio, serveHttp, viewer }: Servers & Pick<ServeProcess, 'viewer'>,
+  {
+    serveStdio,
+    serveHttp,
+    viewer,
+    self,
+  }: Servers & Pick<ServeProcess, 'viewer'> & { readonly self: readonly string[] },
   { http, showConfig, allowUndo }: ServeRequest,
   plan: ServePlan,
 ): Promise<void> {
@@ -135,7 +141,7 @@ async function serve(
       const dir = plan.workspace.roots[0] ?? '.';
       // Print the long configuration text first, so that the address and the token come at the end.
       const http = { url, token: shownToken(token, given) };
-      if (readyConfigurations !== undefined) log(readyConfigurations({ dir, http }));
+      if (readyConfigurations !== undefined) log(readyConfigurations({ dir, http, self }));
       log(`serving at ${url}`);
       log(tokenLine(token, given));
       if (page !== undefined) log(`viewer: ${page}`);

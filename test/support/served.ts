@@ -155,7 +155,10 @@ export function servingHere(
 ): ChildProcessWithoutNullStreams {
   const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
   const { platform } = process;
-  const surroundings = { ...streams, env: environment(places, env), platform, cwd: () => places.base };
+  const [execPath = '', program = ''] = PROGRAM;
+  const self = { execPath, argv: [execPath, program, 'serve', ...args] };
+  const cwd = (): string => places.base;
+  const surroundings = { ...streams, ...self, env: environment(places, env), platform, cwd };
   const around = Object.assign(new EventEmitter(), surroundings);
   // A server over stdio ends when its input ends, a server over HTTP when it gets a signal.
   const kill = (): void => {

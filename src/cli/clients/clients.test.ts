@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { CLIENT_NAMES, type ClientPlaces, type ConfigScope } from './client.ts';
-import { CLIENTS, configurationFor } from './clients.ts';
+import { CLIENTS, configurationFor, readyConfigurations } from './clients.ts';
 import { addServer, newFile, removeServer, wrapServer } from './config-text.ts';
 import type { EditedConfig } from './edit.ts';
 import { HOOK_SETTINGS } from './hook-settings.ts';
@@ -208,5 +208,29 @@ describe('configurationFor', () => {
     const { text } = configurationFor('codex', { dir: '/repo', platform: 'linux', http });
     expect(text).not.toContain('s3cret');
     expect(text).toContain('bearer_token_env_var = "LOOKFIRST_TOKEN"');
+  });
+});
+
+describe('readyConfigurations', () => {
+  const options = { dir: '/repo', http: { url: 'http://127.0.0.1:1/mcp', token: 'T' } };
+  const clone = ['/usr/bin/node', '/clone/dist/bin/lookfirst.js'];
+
+  it('shows Claude Desktop once, with the command that init writes', () => {
+    const [connect = '', start = ''] = readyConfigurations({ ...options, self: clone }).split(
+      'start its own',
+    );
+    expect(connect).not.toContain('Claude Desktop, in');
+    expect(start.match(/Claude Desktop, in/g)).toHaveLength(1);
+    expect(JSON.parse(start.slice(start.indexOf('{'))).mcpServers.lookfirst).toEqual({
+      command: clone[0],
+      args: [clone[1], 'serve', '/repo'],
+    });
+  });
+
+  it('uses npx for an installed package, also on Windows', () => {
+    const text = readyConfigurations({ ...options, self: ['node', '/x/node_modules/lookfirst/dist/bin.js'] });
+    expect(text).toContain('["-y", "lookfirst", "serve", "/repo"]');
+    expect(text).toMatch(/on Windows:.*"cmd"/s);
+    expect(text).not.toContain('node_modules');
   });
 });

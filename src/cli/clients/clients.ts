@@ -12,7 +12,7 @@ import {
   xdgDir,
 } from './client.ts';
 import { newFile } from './config-text.ts';
-import { type Launch, serveLaunch } from './launch.ts';
+import { type Launch, type Starter, serveLaunch, usualStarter } from './launch.ts';
 
 /**
  * The only environment variables that Codex, and programs built on the MCP library's client, pass
@@ -193,23 +193,36 @@ interface ReadyConfiguration {
   readonly text: string;
 }
 
-/** The text to paste into each client's configuration, to connect to a running server or to start one. */
-export function readyConfigurations({ dir, http }: { readonly dir: string; readonly http: Remote }): string {
-  const connect = CLIENT_NAMES.map((name) => {
+/**
+ * The text to paste into each client's configuration, to connect to a running server or to start one. `self`: the
+ * full paths of Node and of this program.
+ */
+export function readyConfigurations({
+  dir,
+  http,
+  self,
+}: {
+  readonly dir: string;
+  readonly http: Remote;
+  readonly self: readonly string[];
+}): string {
+  const { platform } = process;
+  const starter = usualStarter(self);
+  const connect = CLIENT_NAMES.filter((name) => CLIENTS[name].remote(http) !== undefined).map((name) => {
     // Name each client in the URL: our server remembers nothing between calls of a nameless client.
     const named = { ...http, url: `${http.url}/${name}` };
-    const text = block(configurationFor(name, { dir, platform: process.platform, http: named }));
+    const text = block(configurationFor(name, { dir, platform, http: named }));
     return name === 'codex' ? `${text}\n    # and start Codex with LOOKFIRST_TOKEN=${http.token}` : text;
   });
-  const start = configurationFor('claude-desktop', { dir, platform: process.platform });
+  const start = configurationFor('claude-desktop', { dir, platform, starter });
   const windows = configurationFor('claude-desktop', { dir: 'C:\\path\\to\\project', platform: 'win32' });
   return [
     'configurations to paste, which connect a client to this server while it runs:',
     ...connect,
-    'configurations that let a client start its own server, without HTTP and token (every client uses this form):',
+    'a configuration that lets a client start its own server, without HTTP and token (every client can use this form; Claude Desktop has no other):',
     block(start),
-    'on Windows:',
-    block(windows),
+    // The paths of a checkout are valid only on this machine.
+    ...(starter === 'npx' ? ['on Windows:', block(windows)] : []),
   ].join('\n\n');
 }
 
@@ -223,17 +236,22 @@ function block({ title, file, text }: ReturnType<typeof configurationFor>): stri
  */
 export function configurationFor(
   name: ClientName,
-  options: { readonly dir: string; readonly platform: NodeJS.Platform; readonly http?: Remote },
+  options: {
+    readonly dir: string;
+    readonly platform: NodeJS.Platform;
+    readonly http?: Remote;
+    readonly starter?: Starter;
+  },
 ): ReadyConfiguration {
   const client = CLIENTS[name];
-  const { dir, platform, http } = options;
+  const { dir, platform, http, starter } = options;
   const remote = http === undefined ? undefined : client.remote(http);
   const [file = ''] = client.files('user', shownPlaces(platform));
   return {
     title: client.title,
     file,
     language: client.format,
-    text: newFile(client, remote ?? client.entry(serveLaunch(dir, platform))),
+    text: newFile(client, remote ?? client.entry(serveLaunch(dir, platform, starter))),
   };
 }
 

@@ -21,6 +21,7 @@ import { worldFor } from '../step.ts';
 import type { World } from '../world.ts';
 import { type LayerContent, layerKeys, readLayer, restoreLayer } from './layer-content.ts';
 import { bytesAfter, bytesBefore, plainText } from './lost-update.ts';
+import { namedWrites } from './named-writes.ts';
 import { shownNameOf } from './shown-name.ts';
 import { type RefusedWrites, type Vetted, vetWrites } from './vet-writes.ts';
 import { readWriteSet, type WriteSet, type Written } from './write-set.ts';
@@ -307,15 +308,6 @@ async function showWrites(
     if (sighting !== undefined) sightings.set(each.path.key, sighting);
   }
   return { files, cut: named.length - files.length, sightings };
-}
-
-/** The writes that an answer names. A folder is named only if nothing in it is named. */
-function namedWrites(written: readonly Written[]): readonly Written[] {
-  const folders = new Set(written.map(({ path }) => path.key.slice(0, path.key.lastIndexOf('/'))));
-  return written.filter(({ path, before, after }) => {
-    const isFolder = [before.kind, after.kind].every((kind) => kind === 'directory' || kind === 'absent');
-    return !isFolder || !folders.has(path.key);
-  });
 }
 
 function fileOf({ path, before, after }: Written): CommandFile {

@@ -102,3 +102,19 @@ it.skipIf(here === undefined)(
     expect(lstatSync(join(root, 'a')).mode & 0o7777).toBe(0o4755);
   },
 );
+
+it.skipIf(here === undefined)(
+  'a deleted folder is named, but not the deleted folders in it, and not the folder of a deleted file',
+  async () => {
+    for (const name of ['d/a', 'd/sub/b', 'e/c']) put(name, 'one\n');
+    const { files } = await ran('rm -r d e/c; mkdir new');
+    const named = files.map(({ did, kind, path }) => `${did} ${kind} ${path}`).sort();
+    expect(named).toEqual([
+      'created directory new',
+      'deleted directory d',
+      'deleted file d/a',
+      'deleted file d/sub/b',
+      'deleted file e/c',
+    ]);
+  },
+);

@@ -1,10 +1,22 @@
 import type { Written } from './write-set.ts';
 
-/** The writes that an answer names. A folder is named only if nothing in it is named. */
+/**
+ * The writes that an answer names. A folder is named if nothing in it is named. A deleted folder is
+ * named unless its parent is deleted too: the deleted files in it do not say that it is gone.
+ */
 export function namedWrites(written: readonly Written[]): readonly Written[] {
-  const folders = new Set(written.map(({ path }) => path.key.slice(0, path.key.lastIndexOf('/'))));
-  return written.filter(({ path, before, after }) => {
+  const folders = new Set(written.map(({ path }) => parentOf(path.key)));
+  const isGone = ({ before, after }: Written): boolean =>
+    before.kind === 'directory' && after.kind === 'absent';
+  const gone = new Set(written.filter(isGone).map(({ path }) => path.key));
+  return written.filter((each) => {
+    const { path, before, after } = each;
     const isFolder = [before.kind, after.kind].every((kind) => kind === 'directory' || kind === 'absent');
-    return !isFolder || !folders.has(path.key);
+    if (!isFolder || !folders.has(path.key)) return true;
+    return isGone(each) && !gone.has(parentOf(path.key));
   });
+}
+
+function parentOf(key: string): string {
+  return key.slice(0, key.lastIndexOf('/'));
 }

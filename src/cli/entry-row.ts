@@ -3,7 +3,7 @@ import type { Entry } from '../model/entry.ts';
 import { absolutePathOf, detailOf, whatOf } from '../records/entry-words.ts';
 import type { FleetEntry, Records } from '../records/records.ts';
 import type { PlacedSession } from '../records/session-views.ts';
-import { phrase } from '../report/bounded.ts';
+import { pathText, phrase } from '../report/bounded.ts';
 import type { Colours, Column } from '../report/human.ts';
 import type { Times } from './words.ts';
 
@@ -46,7 +46,7 @@ export function entryRow(entry: FleetEntry, from: Viewpoint): string[] {
   const row = [
     from.times.shortAge(entry.atMs, from.nowMs),
     detailOf(entry) === undefined ? whatOf(entry) : entry.kind,
-    movedPaths(entry, from.cwd) ?? entryPath(entry, from.cwd),
+    movedPaths(entry, from.cwd) ?? pathCell(entry, from.cwd),
     from.lines ?? '',
     entry.session,
     from.clients?.get(entry.session) ?? '',
@@ -66,7 +66,7 @@ export function sessionTable(
     { column: { title: 'TURN', cut: 'end' }, cell: ({ turn = '' }) => turn },
     {
       column: { title: 'WORKSPACE', cut: 'front' },
-      cell: ({ root, workspace }) => workspace ?? typeable(root, cwd),
+      cell: ({ root, workspace }) => workspace ?? pathText(typeable(root, cwd)),
     },
     { column: { title: 'MACHINE', cut: 'end' }, cell: ({ machine = '' }) => machine },
   ];
@@ -94,8 +94,14 @@ function movedPaths({ action, root, effects = [] }: Entry, cwd: string): string 
   const source = action === 'move' ? effects.find(({ movedTo }) => movedTo !== undefined) : undefined;
   const target = effects.find(({ key }) => key === source?.movedTo);
   if (source === undefined || target === undefined) return undefined;
-  const [from, to] = [source, target].map(({ relative: path }) => entryPath({ root, path }, cwd));
+  const [from, to] = [source, target].map(({ relative: path }) => pathCell({ root, path }, cwd));
   return `${from} -> ${to}`;
+}
+
+/** The path of an entry for a table: quoted if it contains characters that a table cannot show. */
+function pathCell(entry: Pick<Entry, 'root' | 'path'>, cwd: string): string {
+  const path = entryPath(entry, cwd);
+  return path === '' ? '' : pathText(path);
 }
 
 export function typeable(absolute: string, cwd: string): string {

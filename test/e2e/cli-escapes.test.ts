@@ -8,6 +8,29 @@ import { desk, ok } from '../support/desk.ts';
 const STEERING = '\u001b\u009b\u202e\u2028';
 const RAW = /[\u001b\u0080-\u009f\u202a-\u202e\u2028\u2029]/;
 
+it('a file name with a line break is quoted in the same way by every command', async () => {
+  const t = await desk({ session: 'agent-7' });
+  await t.session.beginTurn({ turn: 'p1' });
+  await ok(t.session.write('nl\nx.txt', 'one\n'));
+  await ok(t.session.move('nl\nx.txt', 'nl\ny.txt'));
+  await t.session.close();
+  await lookfirst(t, ['allow', 'nl\ny.txt']);
+  for (const args of [
+    ['log'],
+    ['rewind'],
+    ['undo', '--dry-run'],
+    ['status'],
+    ['status', '--session', 'agent-7'],
+    ['claims', 'claim', 'nl\ny.txt'],
+    ['claims'],
+    ['allow', '--list'],
+  ]) {
+    const { stdout } = await lookfirst(t, args);
+    expect(stdout, args.join(' ')).toMatch(/"(b\/)?nl\\n[xy]\.txt"/);
+    expect(stdout, args.join(' ')).not.toMatch(/nl [xy]\.txt|nl\n[xy]|nl\\u000a/);
+  }
+});
+
 describe('characters that steer a terminal', () => {
   it('are escaped in all JSON output, which parses back to the same characters', async () => {
     const name = `a${STEERING}b.txt`;

@@ -120,7 +120,7 @@ async function list(cli: Cli, grants: readonly GrantView[], flags: AllowFlags): 
       ],
       grants.map(({ id, path, session, once, atMs }) => [
         cli.times.shortAge(atMs),
-        typeable(path, cli.cwd),
+        pathText(typeable(path, cli.cwd)),
         session ?? 'every session',
         once === true ? 'one' : 'any',
         id,

@@ -4,7 +4,7 @@ import { Records } from '../../records/records.ts';
 import { Scope } from '../../records/scope.ts';
 import { claimViews, releaseClaims } from '../../records/session-views.ts';
 import { countOf } from '../../report/amounts.ts';
-import { phrase } from '../../report/bounded.ts';
+import { pathText, phrase } from '../../report/bounded.ts';
 import {
   openWorkspace,
   policyOf,
@@ -121,9 +121,9 @@ async function claim(cli: Cli, { target, flags }: ClaimsRequest): Promise<ExitCo
     const { claim: made, others } = outcome;
     if (flags.json === true) await cli.terminal.printJson({ ok: true, claim: made, session: id, others });
     else {
-      await cli.terminal.print(`session ${phrase(id)} claims ${phrase(target)} (${made})`);
+      await cli.terminal.print(`session ${phrase(id)} claims ${pathText(target)} (${made})`);
       for (const other of others)
-        cli.terminal.tell(`session ${phrase(other.session)} works on ${phrase(other.path)} already`);
+        cli.terminal.tell(`session ${phrase(other.session)} works on ${pathText(other.path)} already`);
     }
     return EXIT.done;
   } finally {
@@ -147,7 +147,7 @@ async function list(cli: Cli, claims: readonly Claim[], flags: ClaimsFlags): Pro
       ],
       claims.map((each) => [
         cli.times.shortAge(each.atMs),
-        each.key === undefined ? each.path : typeable(each.key, cli.cwd),
+        pathText(each.key === undefined ? each.path : typeable(each.key, cli.cwd)),
         each.session,
         each.client ?? '',
         each.turn ?? '',

@@ -5,7 +5,7 @@ import { gitLeftAlone, rewindJob } from '../../records/rewind.ts';
 import { Scope } from '../../records/scope.ts';
 import { type TurnView, turnViews } from '../../records/turns.ts';
 import type { TakenBack, UndoJob } from '../../records/undo-jobs.ts';
-import { jsonText } from '../../report/bounded.ts';
+import { jsonText, pathText } from '../../report/bounded.ts';
 import { recordsPlaceOf } from '../../session/configured.ts';
 import { type Cli, EXIT, type ExitCode } from '../cli.ts';
 import { SESSION_COLUMN } from '../entry-row.ts';
@@ -154,7 +154,7 @@ function turnJson({
 function turnRow(cli: Cli, { turn, label, prompt, session, atMs, files, stands }: TurnView): string[] {
   const more = files.length > MAX_NAMED ? ` and ${files.length - MAX_NAMED} more` : '';
   const gone = files.length > 0 && !stands ? ' (taken back)' : '';
-  const named = `${files.slice(0, MAX_NAMED).join(', ')}${more}${gone}`;
+  const named = `${files.slice(0, MAX_NAMED).map(pathText).join(', ')}${more}${gone}`;
   return [cli.times.shortAge(atMs), turn, session, label ?? prompt ?? '', named];
 }
 

@@ -206,7 +206,7 @@ async function sessionReport(
     cli.terminal.tell(`session ${phrase(session)} has seen no file here`);
     return EXIT.done;
   }
-  const rows = files.map((file) => [file.path, ...seenCells(file, cli.times)]);
+  const rows = files.map((file) => [pathText(file.path), ...seenCells(file, cli.times)]);
   await cli.terminal.printTable(
     [{ title: 'PATH', cut: 'front' }, ...seenColumns(cli.terminal.colours)],
     rows,

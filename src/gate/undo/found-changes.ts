@@ -6,7 +6,7 @@ import { type Side, sameSide } from '../../model/entry.ts';
 import { unlessErrno } from '../../model/fault.ts';
 import type { Stamp } from '../../model/fingerprint.ts';
 import { byteSize } from '../../report/amounts.ts';
-import { visibleName } from '../../report/bounded.ts';
+import { pathText } from '../../report/bounded.ts';
 import { hasNoLines } from '../../text/decode.ts';
 import { maskedDiff } from '../../text/unified.ts';
 import type { World } from '../world.ts';
@@ -181,7 +181,7 @@ function objectsOf(found: readonly FoundChange[]): string[] {
 
 /** The name of a file above its diff, always on one line. */
 function nameOf({ workspace }: World, step: Pick<UndoStep, 'key' | 'relative'>): string {
-  return visibleName(workspace.shownAt(step));
+  return pathText(workspace.shownAt(step));
 }
 
 async function diffOf(

@@ -4,6 +4,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { TreeSnapshot } from '../model/entry.ts';
 import { errnoOf, Fault } from '../model/fault.ts';
+import { HIDDEN_STATE_VARIABLE } from '../model/path.ts';
 import {
   type Candidate,
   candidatesSince,
@@ -170,6 +171,7 @@ export class Processes {
           env: {
             ...(confined ? confinedEnvironment(env, request.env) : env),
             [COMMAND_VARIABLE]: request.id,
+            [HIDDEN_STATE_VARIABLE]: home,
           },
           id: request.id,
           timeoutMs: request.timeoutMs,

@@ -4,6 +4,7 @@ import { policyFilePath, stateFolder } from '../config/home.ts';
 import { type PolicySources, parsePolicyFile, resolvePolicy } from '../config/resolve-policy.ts';
 import type { Origin, Setting } from '../config/settings.ts';
 import { errnoOf, Fault } from '../model/fault.ts';
+import { HIDDEN_STATE_VARIABLE } from '../model/path.ts';
 import type { Policy, PresetName } from '../model/policy.ts';
 import { defined } from '../model/record.ts';
 import { invalidSessionText, isSessionId } from '../model/session-record.ts';
@@ -70,7 +71,8 @@ export function sessionVariable({ env }: Pick<ConfigSources, 'env'>): string | u
 
 /**
  * The state folder and the store, for a command that reads them. `folders`: the folders given by
- * flags, or else the current one.
+ * flags, or else the current one. Throws STORE_FAILED if the state folder is hidden, because an
+ * empty answer would be wrong.
  */
 export function recordsPlaceOf(
   around: ConfigSources,
@@ -78,7 +80,24 @@ export function recordsPlaceOf(
 ): Places & { readonly folders: readonly string[] } {
   const { root = [] } = flags;
   const folders = (root.length === 0 ? ['.'] : root).map((folder) => resolve(around.cwd, folder));
-  return { ...placesOf(around, flags), folders };
+  const places = placesOf(around, flags);
+  if (isHidden(around, places)) throw new Fault('STORE_FAILED', HIDDEN, { reason: 'hidden' });
+  return { ...places, folders };
+}
+
+const HIDDEN =
+  'the state folder is hidden from this command, because the command runs on a layer of Lookfirst. Use the tools undo_change and ' +
+  "file_status of Lookfirst's MCP server, or ask the user to run this command in a terminal";
+
+/**
+ * True if Lookfirst runs this process as a command on a layer and hides the state folder from it.
+ * Without a variable that names another state folder, the folder is hidden too: a confined command
+ * does not get these variables.
+ */
+function isHidden({ env }: ConfigSources, { home, store }: Places): boolean {
+  const hidden = env[HIDDEN_STATE_VARIABLE];
+  if (hidden === undefined || store !== `sqlite:${join(home, 'lookfirst.db')}`) return false;
+  return home === hidden || !(env['LOOKFIRST_HOME'] || env['XDG_STATE_HOME']);
 }
 
 /** The policy file that a flag names; undefined without the flag. */

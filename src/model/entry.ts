@@ -2,6 +2,7 @@ import type { ClaimMark } from './claim.ts';
 import type { LineRange } from './coverage.ts';
 import { type Fingerprint, sameFingerprint } from './fingerprint.ts';
 import type { Notice } from './results.ts';
+import type { ShownAs } from './sighting.ts';
 import type { GitPosition, TurnMark } from './turn.ts';
 import type { Action, NextStep, RefusalCode } from './verdict.ts';
 
@@ -109,6 +110,8 @@ export interface NewEntry extends Partial<TurnMark> {
   readonly text?: string;
   /** Lines shown by a read, as `1-20,40-60`, or `whole`. */
   readonly lines?: string;
+  /** On a read: set if lines were cut, secrets were masked, or the file was only described. */
+  readonly shown?: readonly ShownAs[];
   /** Number of lines of the file that was read, if they were counted. */
   readonly totalLines?: number;
   /** On a read: hash of the bytes read. On a refusal: hash of the bytes on disk. */

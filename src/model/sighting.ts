@@ -26,6 +26,16 @@ export function showsAll(flags: SightingFlags): boolean {
   return !flags.clamped && !flags.redacted && !flags.notText && !flags.unverified;
 }
 
+/** A way in which a read showed less than its lines: see `SightingFlags`. */
+export type ShownAs = 'cut' | 'masked' | 'described';
+
+/** The ways in which a read showed less than its lines; undefined if it showed them completely. */
+export function shownAs({ clamped, redacted, notText }: SightingFlags): readonly ShownAs[] | undefined {
+  if (notText) return ['described'];
+  const ways = [...(clamped ? ['cut' as const] : []), ...(redacted ? ['masked' as const] : [])];
+  return ways.length === 0 ? undefined : ways;
+}
+
 /** The reason why the shown text is no longer in the session's context. */
 export type LostReason = 'evicted' | 'compacted' | 'rewound' | 'forgotten';
 

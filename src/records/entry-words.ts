@@ -1,5 +1,6 @@
 import { isAbsolute, join } from 'node:path';
 import type { Effect, Entry } from '../model/entry.ts';
+import type { ShownAs } from '../model/sighting.ts';
 import { clip, phrase } from '../report/bounded.ts';
 import { isFleetUrl } from '../store/open-state.ts';
 import type { RecordsPlace } from './records.ts';
@@ -25,7 +26,7 @@ export function changeOfPath(entry: Entry, path: string): string {
 export function whatOf(entry: Entry): string {
   switch (entry.kind) {
     case 'read':
-      return [entry.action ?? 'read', entry.lines].filter((word) => word !== undefined).join(' ');
+      return `${entry.action ?? 'read'} ${readWords(entry, entry.lines ?? '')}`.trimEnd();
     case 'look':
       return `${entry.action ?? 'look'} ${entry.text ?? ''}`;
     case 'change':
@@ -47,6 +48,19 @@ export function whatOf(entry: Entry): string {
     default:
       return entry.kind satisfies never;
   }
+}
+
+const SHOWN: Readonly<Record<ShownAs, string>> = {
+  cut: 'long lines cut',
+  masked: 'secrets masked',
+  described: 'described, not shown',
+};
+
+/** The lines of a read, in the given words, and how they were shown if not completely. */
+export function readWords({ shown }: Pick<Entry, 'shown'>, lines: string): string {
+  if (shown === undefined) return lines;
+  const ways = `(${shown.map((way) => SHOWN[way]).join(', ')})`;
+  return shown.includes('described') ? ways : `${lines} ${ways}`;
 }
 
 /**

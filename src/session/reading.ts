@@ -13,7 +13,7 @@ import type { FileKind } from '../model/path.ts';
 import { defined } from '../model/record.ts';
 import type { ReadResult } from '../model/results.ts';
 import type { ReadOptions } from '../model/session.ts';
-import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
+import { NO_FLAGS, type Sighting, shownAs } from '../model/sighting.ts';
 import { invalidArgument, type Outcome, type Refusal, type RefusalDetail } from '../model/verdict.ts';
 import { hasNul } from '../text/decode.ts';
 import { clampLine, withoutEnding } from '../text/lines.ts';
@@ -147,9 +147,9 @@ export function entryOf({ ledger, located }: OpenRead, { sighting, result }: Sho
     root: path.root,
     session: ledger.session,
   };
-  // Set optional fields after creating the entry: spreading them into it would take as long as the
-  // rest of this function.
+  // Set optional fields here: spreading them into the entry would take as long as all the rest.
   if (sighting.fingerprint !== undefined) entry.sha256 = sighting.fingerprint.sha256;
+  if (sighting.flags !== NO_FLAGS) Object.assign(entry, defined({ shown: shownAs(sighting.flags) }));
   if (sighting.totalLines !== undefined) entry.totalLines = sighting.totalLines;
   if (ledger.turn !== undefined) entry.turn = ledger.turn;
   return entry;

@@ -39,6 +39,25 @@ describe('lookfirst log', () => {
     ]);
   });
 
+  it('says of a read if lines were cut, secrets were masked, or the file was only described', async () => {
+    const work = await desk({ session: 'agent-7' });
+    await work.put('long.txt', `${'x'.repeat(100_000)}\n`);
+    await work.put('.env', 'TOKEN=abcdefghijklmnop\n');
+    await work.put('a.png', Buffer.from('89504e470d0a1a0a0000', 'hex'));
+    for (const path of ['long.txt', '.env', 'a.png']) await ok(work.session.read(path));
+    await work.session.close();
+    const { stdout } = await lookfirst(work, ['log', '--kind', 'read']);
+    expect(stdout.trimEnd().split('\n').map(timeless)).toEqual([
+      'WHEN|WHAT|PATH|SESSION|CHANGE',
+      'just now|read (described, not shown)|a.png|agent-7',
+      'just now|read whole (secrets masked)|.env|agent-7',
+      'just now|read whole (long lines cut)|long.txt|agent-7',
+    ]);
+    const rows = objects(await lookfirst(work, ['log', '--kind', 'read', '--json']));
+    expect(rows.map(({ shown }) => shown)).toEqual([['described'], ['masked'], ['cut']]);
+    expect(await lookfirst(work, ['log', '--verify'])).toMatchObject({ code: 0 });
+  });
+
   it('prints with --json one object per line, with the journal’s fields and an ISO time', async () => {
     const work = await busyDesk();
     const [newest, ...older] = objects(await lookfirst(work, ['log', '--json']));

@@ -7,8 +7,9 @@ import type { Effect } from '../../model/entry.ts';
 import { Fault } from '../../model/fault.ts';
 import { type Fingerprint, sameFingerprint } from '../../model/fingerprint.ts';
 import type { CallTimes, GuessedEvent } from '../../model/foreign-session.ts';
+import { defined } from '../../model/record.ts';
 import type { Notice, WitnessEvent } from '../../model/results.ts';
-import { NO_FLAGS, type Sighting } from '../../model/sighting.ts';
+import { NO_FLAGS, type Sighting, shownAs } from '../../model/sighting.ts';
 import { type Outcome, refused } from '../../model/verdict.ts';
 import { formatRanges } from '../../report/amounts.ts';
 import { looksBinary } from '../../text/decode.ts';
@@ -216,6 +217,7 @@ export async function recordView(
         path: path.relative,
         lines,
         ...(fingerprint === undefined ? {} : { sha256: fingerprint.sha256 }),
+        ...defined({ shown: shownAs(sighting.flags) }),
       },
     ],
   });

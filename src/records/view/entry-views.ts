@@ -7,7 +7,7 @@ import { entryKeys } from '../../store/entry-columns.ts';
 import { walkEntries } from '../../store/store.ts';
 import { decodeText } from '../../text/decode.ts';
 import { isSecretPath, masked } from '../../text/secrets.ts';
-import { absolutePathOf, detailOf, whatOf } from '../entry-words.ts';
+import { absolutePathOf, detailOf, readWords, whatOf } from '../entry-words.ts';
 import { falseAlarm, numbersOf } from '../judged-refusals.ts';
 import { describeSide, findBytes, type NetEffect, netEffects, withoutImplied } from '../net-effects.ts';
 import type { Records } from '../records.ts';
@@ -64,7 +64,8 @@ export async function entryView(sources: ViewSources, seq: number): Promise<Entr
 function plainWords(entry: Entry): string {
   if (entry.kind !== 'read') return detailOf(entry) ?? whatOf(entry);
   const total = entry.totalLines === undefined ? '' : ` of ${entry.totalLines}`;
-  return `The session was shown ${seenWords(entry.lines ?? 'none')}${total}.`;
+  if (entry.shown?.includes('described') === true) return 'The file was described to the session, not shown.';
+  return `The session was shown ${readWords(entry, `${seenWords(entry.lines ?? 'none')}${total}`)}.`;
 }
 
 async function changeView(sources: ViewSources, entry: Entry): Promise<ChangeView> {
@@ -194,7 +195,7 @@ async function knownBefore(
     return { state: 'wrote', words: `it had written these bytes itself, ${ago(wrote.atMs)}` };
   const reads = earlier.filter(({ kind }) => kind === 'read');
   const same = reads.filter((read) => read.sha256 === sha256);
-  const whole = same.find(({ lines }) => lines === 'whole');
+  const whole = same.find(({ lines, shown }) => lines === 'whole' && shown === undefined);
   if (whole !== undefined)
     return { state: 'whole', words: `it had read the whole file as it was, ${ago(whole.atMs)}` };
   const [part] = same;
@@ -202,7 +203,7 @@ async function knownBefore(
     const lines = [...new Set(same.map(({ lines: each }) => each ?? ''))].reverse().join(',');
     return {
       state: 'part',
-      words: `it had read ${seenWords(lines)} of the file as it was, ${ago(part.atMs)}`,
+      words: `it had read ${readWords(part, seenWords(lines))} of the file as it was, ${ago(part.atMs)}`,
     };
   }
   const [older] = reads;

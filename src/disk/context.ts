@@ -1,4 +1,4 @@
-import { type BigIntStats, closeSync, lstatSync, mkdirSync, openSync } from 'node:fs';
+import { type BigIntStats, closeSync, lstatSync, mkdirSync, openSync, statfsSync } from 'node:fs';
 import { devNull } from 'node:os';
 import { join } from 'node:path';
 import { nativeExtensions } from '../lock/native-package.ts';
@@ -254,12 +254,35 @@ export function changeFailed(context: DiskContext, error: unknown, path: Resolve
   context.litter.doubt();
   if (error instanceof Fault) return error;
   const why = errnoOf(error);
-  const message = why === undefined ? String(error) : (MEANING[why] ?? why);
+  const message = why === undefined ? String(error) : (fullState(why, context, path) ?? MEANING[why] ?? why);
   return new Fault('IO_FAILED', `could not change ${path.given}: ${message}`, {
     cause: error,
     path: path.given,
     ...(why === undefined ? {} : { reason: why }),
   });
+}
+
+/**
+ * The meaning of an error if the disk of the state folder is full and that of the target is not: a
+ * change moves the old file into the state folder. Undefined for any other error.
+ */
+function fullState(why: string, { retained }: DiskContext, { root }: ResolvedPath): string | undefined {
+  if (why !== 'ENOSPC' || !isFull(retained) || isFull(root)) return undefined;
+  return 'no space left on the disk of the state folder (ENOSPC)';
+}
+
+/** With less free space than this, a disk counts as full: the write that failed may have been larger. */
+const FULL_BYTES = 1 << 20;
+
+/** True if the disk of a folder has no space or no room for new files. False if that cannot be determined. */
+function isFull(folder: string): boolean {
+  try {
+    const { bavail, bsize, files, ffree } = statfsSync(folder);
+    return bavail * bsize < FULL_BYTES || (files > 0 && ffree === 0);
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+    return false;
+  }
 }
 
 const MEANING: Readonly<Record<string, string>> = {

@@ -10,6 +10,7 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  rmSync,
   statSync,
   unlinkSync,
   writeSync,
@@ -61,6 +62,15 @@ export function keepCompiledCode({ folders, sources, name }: CompiledCodeOptions
   const code = new CompiledCode(join(folder, `${name}-${versions.v8}-${arch}${SUFFIX}`), sources);
   code.load();
   return () => code.save();
+}
+
+/** Removes all compiled code. The next start of the program compiles it again. */
+export function dropCompiledCode(folder: string): void {
+  try {
+    rmSync(folder, { recursive: true, force: true });
+  } catch (error) {
+    if (errnoOf(error) === undefined) throw error;
+  }
 }
 
 /** Creates the folder, but not its parents. True if it exists afterwards. */

@@ -1,10 +1,12 @@
 import { execFile } from 'node:child_process';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { loadNative } from '../disk/context.ts';
 import { FileSystemClock } from '../disk/file-system.ts';
 import { findRipgrep } from '../disk/ripgrep.ts';
 import { type ChainReport, verifyChain } from '../journal/verify.ts';
 import { openRangeLock } from '../lock/process-lock.ts';
+import { dropCompiledCode } from '../process/compile-cache.ts';
 import { isFleetUrl, openRecordedState } from '../store/open-state.ts';
 import type { FleetHealth } from '../store/postgres/open.ts';
 import { inspectHome } from '../store/prepare-home.ts';
@@ -104,4 +106,16 @@ export async function ripgrepVersion(folder: string): Promise<string> {
   const command = await findRipgrep({}, [folder]);
   const { stdout } = await promisify(execFile)(command, ['--version'], { timeout: 10_000 });
   return stdout.split('\n')[0] ?? '';
+}
+
+/** With less free space than this, the database cannot grow. */
+export const LEAST_BYTES: number = 1 << 20;
+
+/**
+ * Makes room on a full disk for a clean-up, which needs some to open and change the database:
+ * removes the compiled code of the program, which is only a cache.
+ */
+export function makeRoom(home: string): void {
+  const { exists, freeBytes } = homeHealth(home);
+  if (exists && freeBytes < LEAST_BYTES) dropCompiledCode(join(home, 'compiled'));
 }

@@ -1,7 +1,8 @@
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { lookfirst } from '../support/command-line.ts';
+import { environment, lookfirst, PROGRAM } from '../support/command-line.ts';
 import { Served } from '../support/served.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
 
@@ -51,5 +52,34 @@ describe('a server whose state cannot be used', () => {
     expect(await served.call('write_file', { path: 'b.txt', content: 'new\n' })).toMatchObject({ ok: true });
     expect(readFileSync(join(places.root, 'b.txt'), 'utf8')).toBe('new\n');
     expect(await served.stop()).toBe(0);
+  });
+});
+
+const MOUNT = 'mount -t tmpfs -o size=4m lookfirst-test "$0"';
+const canMount = spawnSync('unshare', ['-Urm', 'sh', '-c', MOUNT, '/mnt']).status === 0;
+
+describe.skipIf(!canMount)('a state folder on a full disk (needs its own mount)', () => {
+  it('can be cleaned up: gc makes room for itself', () => {
+    const places = withFile();
+    const library = join(dirname(PROGRAM[1] ?? ''), '../index.js');
+    const write = `import { openSession } from ${JSON.stringify(library)};
+      const session = await openSession({ roots: [process.cwd()] });
+      for (const text of ['one', 'two', 'three']) await session.write('b.txt', (text + Math.random()).repeat(9999));
+      await session.close();`;
+    const script = [
+      MOUNT,
+      '"$1" --input-type=module -e "$3"',
+      // Start once, so that the state folder holds the compiled code of the program.
+      '"$1" "$2" log --kind change --json > /dev/null',
+      'dd if=/dev/zero of="$0/fill" bs=4k 2> /dev/null; rm -f "$0"/lookfirst.db-shm',
+      '"$1" "$2" gc --quota 1K',
+    ].join('\n');
+    // Without the variable, the compiled code is in the state folder.
+    const env = { ...environment(places), LOOKFIRST_COMPILE_CACHE: undefined };
+    const options = { cwd: places.root, env, encoding: 'utf8' } as const;
+    const words = ['-Urm', 'sh', '-c', script, places.home, ...PROGRAM, write];
+    const { status, stdout, stderr } = spawnSync('unshare', words, options);
+    expect([status, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(/^removed \d+ entries, [1-9]\d* kept image/);
   });
 });

@@ -1,9 +1,10 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { type CleanUpReport, cleanUp, purge, type StateSize } from '../../records/clean-up.ts';
+import { makeRoom } from '../../records/health.ts';
 import { Records } from '../../records/records.ts';
 import { byteSize, countOf } from '../../report/amounts.ts';
 import { jsonText, pathText } from '../../report/bounded.ts';
-import { openForCommand, recordsPlaceOf, type StateFlags } from '../../session/configured.ts';
+import { openForCommand, placesOf, recordsPlaceOf, type StateFlags } from '../../session/configured.ts';
 import type { Sessions } from '../../session/sessions.ts';
 import { type Cli, EXIT, type ExitCode } from '../cli.ts';
 import { addCommonFlags, durationParser, unusedSessionOption } from '../flags.ts';
@@ -96,6 +97,7 @@ async function refuseOwnLimits(cli: Cli, flags: GcFlags): Promise<ExitCode | und
 }
 
 async function gc(cli: Cli, flags: GcFlags): Promise<ExitCode> {
+  if (flags.dryRun !== true) makeRoom(placesOf(cli, flags).home);
   // Fail here on a damaged database. `openForCommand` would set it aside and begin a new one, which
   // only a server may do.
   await (await opening(cli, Records.open(recordsPlaceOf(cli, flags)))).close();

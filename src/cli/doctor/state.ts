@@ -6,6 +6,7 @@ import {
   fleetHealth,
   folderHealth,
   homeHealth,
+  LEAST_BYTES,
   lockHealth,
   storeHealth,
 } from '../../records/health.ts';
@@ -17,8 +18,6 @@ import type { Stage } from '../stage.ts';
 
 /** With less free space than this, the old content of a changed file may not fit. */
 const LITTLE_BYTES = 100 << 20;
-/** With less free space than this, the database cannot grow. */
-const LEAST_BYTES = 1 << 20;
 const HOME = 'state folder';
 const OLDEST_NODE = [20, 19] as const;
 
@@ -73,7 +72,12 @@ function checkHomeFolder(cli: Cli, home: string): DoctorCheck[] {
 /** Checks whether the records of a change still fit on the disk. */
 export function checkRoom(freeBytes: number): DoctorCheck[] {
   if (freeBytes < LEAST_BYTES)
-    return [fail(HOME, 'there is no room left, so every change fails; lookfirst gc may free some')];
+    return [
+      fail(
+        HOME,
+        'there is no room left, so every change fails; lookfirst gc may free some, otherwise delete other files on this disk',
+      ),
+    ];
   return freeBytes < LITTLE_BYTES ? [warn(HOME, 'there is little room left; lookfirst gc frees some')] : [];
 }
 

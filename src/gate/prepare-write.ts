@@ -62,6 +62,12 @@ interface Authored {
   readonly notices: readonly Notice[];
 }
 
+/** Only a copy of a file says which part of its content the session has seen. */
+function contentKindOf({ seen }: WriteIntent, { text }: Authored): 'text' | 'bytes' | 'file' {
+  const kind = seen === undefined ? 'bytes' : 'file';
+  return text === undefined ? kind : 'text';
+}
+
 function author(world: World, intent: Pick<WriteIntent, 'path' | 'content'>): Authored {
   if (typeof intent.content !== 'string') return { bytes: intent.content, text: undefined, notices: [] };
   const { text, count } = straightenContent(intent.path, intent.content, { mode: world.policy.quotes });
@@ -74,35 +80,22 @@ async function judged(
   { intent, view, authored }: { intent: WriteIntent; view: LookedFile; authored: Authored },
 ): Promise<Prepared> {
   const { snapshot, located } = view;
+  const creation = { action: 'create', path: intent.path, next: 'other_path' } as const;
   if (intent.makeParents === false && !located.exists && located.missing.length > 1) {
     const detail = { reason: 'the folder it would go into does not exist' };
-    return notPrepared({
-      code: 'NOT_FOUND',
-      action: 'create',
-      path: intent.path,
-      next: 'other_path',
-      detail,
-    });
+    return notPrepared({ ...creation, code: 'NOT_FOUND', detail });
   }
   if (intent.overwrite === false && located.exists) {
     const detail = { reason: 'this call does not allow replacing it' };
-    return notPrepared({
-      code: 'ALREADY_EXISTS',
-      action: 'create',
-      path: intent.path,
-      next: 'other_path',
-      detail,
-    });
+    return notPrepared({ ...creation, code: 'ALREADY_EXISTS', detail });
   }
   const fingerprint = fingerprintOf(authored.bytes);
   const contentHash = fingerprint.sha256;
   const binary = snapshot !== undefined && looksBinary(snapshot.bytes);
   const { target, ...seen } = view.facts;
-  // Only a copy of a file says which part of its content the session has seen.
-  const bytesKind = intent.seen === undefined ? ('bytes' as const) : ('file' as const);
   const facts = {
     contentHash,
-    contentKind: authored.text === undefined ? bytesKind : ('text' as const),
+    contentKind: contentKindOf(intent, authored),
     placeholder: placeholderIn(authored.text, view, 1),
     target: target.exists ? { binary, ...target } : target,
     ...seen,

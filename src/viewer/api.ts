@@ -27,6 +27,7 @@ import { filePicture } from '../records/view/file-picture.ts';
 import { unifiedRows } from '../records/view/hunks.ts';
 import type { FeedFilter, FileDiff, LiveView, StartView, UndoView } from '../records/view/view-data.ts';
 import { WHY } from '../records/view/view-words.ts';
+import { pathText } from '../report/bounded.ts';
 import type { Sessions } from '../session/sessions.ts';
 
 /**
@@ -312,12 +313,12 @@ function previewDiffs(
   sources: ViewSources,
   { root, diff, paths }: { readonly root: string; readonly diff: string; readonly paths: readonly string[] },
 ): FileDiff[] {
-  const names = new Set(paths);
+  const names = new Map(paths.map((path) => [pathText(path), path]));
   const sections: { path: string; lines: string[] }[] = [];
   const lines = diff.split('\n');
   for (const [i, line] of lines.entries()) {
-    const isName = names.has(line) && /^(@@ |\()/.test(lines[i + 1] ?? '');
-    if (isName) sections.push({ path: line, lines: [] });
+    const path = /^(@@ |\()/.test(lines[i + 1] ?? '') ? names.get(line) : undefined;
+    if (path !== undefined) sections.push({ path, lines: [] });
     else sections.at(-1)?.lines.push(line);
   }
   return sections.map(({ path, lines: rows }) => section(sources, { root, path, text: rows.join('\n') }));

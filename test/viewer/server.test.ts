@@ -296,6 +296,20 @@ describe('the viewer undoes', () => {
     expect(t.text('a.txt')).toBe(text());
   });
 
+  it('files with unprintable names, each with its own diff in the preview', async () => {
+    const t = await desk();
+    const names = ['b.txt', 'z\u202egnp.txt', 'n\nl.txt'];
+    for (const name of names) await t.session.write(name, 'one\n');
+    const made = await t.session.apply(
+      names.map((path) => ({ kind: 'edit', path, edits: [{ oldString: 'one', newString: 'two' }] })),
+    );
+    if (!made.ok) throw new Error(made.refusal.code);
+    const v = await viewed(t);
+    const { body } = await v.post<UndoView>('undo', { change: made.change, preview: true });
+    const diffs = body.diffs.map(({ path, added, removed }) => [path, added, removed]);
+    expect(diffs.toSorted()).toEqual(names.map((name) => [name, 1, 1]).toSorted());
+  });
+
   it('a link, and not the file that the link leads to', async () => {
     // `git` removes the time limit for git. The default of three seconds may be too short on a
     // loaded machine.

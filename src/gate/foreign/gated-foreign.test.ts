@@ -47,27 +47,6 @@ async function open(options: Partial<WorkspaceOptions> = {}) {
   return { session, library, sessions, root, path, vets, saw };
 }
 
-describe('a foreign change of something that was not seen', () => {
-  it('gives the same notices as a change through the gate', async () => {
-    const { session, path, saw } = await open();
-    const noticesOf = async (intent: ForeignIntent) => {
-      const outcome = await session.announce([intent]);
-      if (!outcome.ok) throw new Error(outcome.refusal.code);
-      await session.settle(outcome.change, 'failed');
-      return outcome.notices;
-    };
-    expect(await noticesOf({ kind: 'insert', path, content: 'six\n' })).toEqual([{ kind: 'unseen-append' }]);
-    await saw({ content: 'one\n', ranges: [{ from: 1, to: 1 }] });
-    const edits = [{ oldString: 'four', newString: '4' }];
-    expect(await noticesOf({ kind: 'edit', path, edits })).toEqual([
-      { kind: 'unseen-lines', ranges: [{ from: 4, to: 4 }] },
-    ]);
-    await saw({ content: TEXT });
-    rmSync(path);
-    expect(await noticesOf({ kind: 'write', path, content: TEXT })).toEqual([{ kind: 'recreated' }]);
-  });
-});
-
 describe('a foreign read', () => {
   it.each([
     ['the text of the file', { content: TEXT }, 'ok'],

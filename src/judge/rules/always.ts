@@ -150,5 +150,7 @@ function mixesTextIntoBinary(facts: Facts, policy: Policy): boolean {
   if (!facts.target.exists || facts.target.binary !== true) return false;
   if (facts.action === 'edit' || facts.action === 'insert') return true;
   // Under `overwrite: any`, text may also replace a binary file.
-  return facts.action === 'overwrite' && (facts.contentKind ?? 'text') === 'text' && policy.overwrite === 'whole';
+  return (
+    facts.action === 'overwrite' && (facts.contentKind ?? 'text') === 'text' && policy.overwrite === 'whole'
+  );
 }

@@ -1,0 +1,35 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { Hooked } from '../support/hooked.ts';
+import { scratch } from '../support/tree.ts';
+
+describe('a change of something that the session has not seen gets a notice', () => {
+  let agent: Hooked;
+  let file: string;
+
+  beforeEach(() => {
+    const places = scratch();
+    agent = new Hooked(places);
+    file = join(places.root, 'a.txt');
+    writeFileSync(file, 'one\ntwo\nthree\n');
+  });
+
+  it('an edit of lines that were not read', async () => {
+    const read = { action: 'read', input: { path: 'a.txt', offset: 1, limit: 1 }, call: 'r' };
+    await agent.send({ event: 'after', ...read, output: 'one\n' });
+    const input = { path: 'a.txt', old_string: 'three', new_string: '3' };
+    const { context } = await agent.change('edit', input, () =>
+      writeFileSync(file, readFileSync(file, 'utf8').replace('three', '3')),
+    );
+    expect(context).toContain('This changed line 3, which had not been read.');
+  });
+
+  it('a file that was deleted since it was read', async () => {
+    await agent.read('a.txt', 'one\ntwo\nthree\n');
+    rmSync(file);
+    const input = { path: 'a.txt', content: 'new\n' };
+    const { context } = await agent.change('write', input, () => writeFileSync(file, 'new\n'));
+    expect(context).toContain('The file had been deleted since it was read; it was created again.');
+  });
+});

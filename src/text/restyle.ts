@@ -16,7 +16,13 @@ const MAX_COST = 200_000;
 type Restyle = (region: string, neighbour: LineEnding | undefined) => string;
 
 /** A piece of the replacement: new text (`own`), or a stretch of the old text that the edit does not change. */
-type Part = { readonly own: string } | Span;
+type Part = { readonly own: string } | Kept;
+
+/** A stretch of the old text that the edit does not change. */
+interface Kept extends Span {
+  /** True if a line of the new text ends after this part. */
+  readonly endsLine: boolean;
+}
 
 interface Place {
   readonly region: string;
@@ -73,7 +79,7 @@ function assemble(parts: readonly Part[], place: Place): string | undefined {
 
 /** The file's text for a part that the edit keeps. */
 function keptText(
-  { start, end }: Span,
+  { start, end, endsLine }: Kept,
   place: Place,
   folded: { readonly anchor: Folded; readonly region: Folded },
 ): string {
@@ -86,7 +92,10 @@ function keptText(
   // the white space that the file has there.
   if ((sourceSpan(folded.anchor, first, first + 1)?.start ?? start) > start)
     while (isSpace(region[from - 1])) from -= 1;
-  if ((sourceSpan(folded.anchor, last - 1, last)?.end ?? end) < end) while (isSpace(region[to])) to += 1;
+  const content = sourceSpan(folded.anchor, last - 1, last)?.end ?? end;
+  // If the edit continues the line, the white space separates words: use the white space of the edit.
+  if (!endsLine) return region.slice(from, to) + place.anchor.slice(content, end);
+  if (content < end) while (isSpace(region[to])) to += 1;
   return region.slice(from, to);
 }
 
@@ -127,8 +136,15 @@ function partsOf(anchor: string, replacement: string): Part[] {
     if (!isTelling(run, before, after)) continue;
     const start = afterAt[run.after] ?? 0;
     if (start > done) parts.push({ own: replacement.slice(done, start) });
-    parts.push({ start: beforeAt[run.before] ?? 0, end: beforeAt[run.before + run.length] ?? 0 });
+    const end = beforeAt[run.before + run.length] ?? 0;
     done = afterAt[run.after + run.length] ?? 0;
+    // An old text that ends with white space matches only at the end of a line (see match.ts).
+    const isLast = done === replacement.length && end === anchor.length;
+    parts.push({
+      start: beforeAt[run.before] ?? 0,
+      end,
+      endsLine: isLast || replacement[done] === '\n',
+    });
   }
   if (done < replacement.length) parts.push({ own: replacement.slice(done) });
   return parts;

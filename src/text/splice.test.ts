@@ -213,6 +213,24 @@ describe('spaces at a line end, where the quotes differ', () => {
   });
 });
 
+describe('a space at the end of the old text, which the file lacks', () => {
+  it.each([
+    ['separates words that the edit adds', 'if a: return\nb\n', 'return ', 'return x', 'if a: return x\nb\n'],
+    ['separates joined lines', 'a =\nb(c)\n', 'a = \nb', 'a = b', 'a = b(c)\n'],
+    ['is not added to the end of a line', 'say a\nb\n', 'a ', 'x a ', 'say x a\nb\n'],
+    ['is not added to a line that stays', 'a\nb c\n', 'a \nb', 'a \nx', 'a\nx c\n'],
+    [
+      'indents a new line',
+      '“a”\n\nb\n',
+      '"a"\n    \nb\n',
+      '"a"\n    new\n    \nb\n',
+      '“a”\n    new\n    \nb\n',
+    ],
+  ])('%s', (_what, text, oldString, newString, expected) => {
+    expect(done(text, [edit(oldString, newString)]).text).toBe(expected);
+  });
+});
+
 describe('whole lines', () => {
   it.each([
     ['one line', 'a\nb\nc\n', 'b', 'a\nc\n'],

@@ -90,7 +90,8 @@ export function sourceSpan(fold: Folded, start: number, end: number): Span | und
 export function foldedOffset(fold: Folded, offset: number): number {
   const entry = entryAt(fold.source, offset);
   const next = fold.folded[entry + 1] ?? fold.text.length;
-  const past = offset - (fold.source[entry] ?? 0);
+  // The offset lies before the first entry if folding dropped the first characters.
+  const past = Math.max(0, offset - (fold.source[entry] ?? 0));
   if (fold.wide.has(entry)) return past === 0 ? (fold.folded[entry] ?? 0) : next;
   return Math.min((fold.folded[entry] ?? 0) + past, next);
 }

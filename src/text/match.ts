@@ -107,16 +107,19 @@ function folded(text: string, anchor: string, tier: TolerantTier): Haystack | un
   const pattern = fold(anchor, tier).text;
   // Find nothing for a pattern of only white space, which would match everywhere.
   if (tier !== 'line-endings' && pattern.trim() === '') return undefined;
-  const whole = fold(text, tier);
+  const all = fold(text, tier);
   // Folding removes white space at line ends, in the file and at the end of the anchor. If the anchor
   // ended with white space, accept only matches at the end of a line: `foo ` must not match `foobar`.
   const lineEnd = tier !== 'line-endings' && /[^\S\n]$/.test(anchor) ? '\n' : '';
+  const dropsStart = pattern.startsWith('\n') && !/^\r?\n/.test(anchor);
   return {
-    text: whole.text + lineEnd,
+    text: all.text + lineEnd,
     anchor: pattern + lineEnd,
     spanOf: (start) => {
-      const span = sourceSpan(whole, start, start + pattern.length);
-      return span && wholeEnding(text, lineEnd === '' ? span : withTrailingSpace(text, span));
+      const span = sourceSpan(all, start, start + pattern.length);
+      if (span === undefined) return undefined;
+      const whole = wholeEnding(text, lineEnd === '' ? span : withTrailingSpace(text, span));
+      return dropsStart ? withSpaceBefore(text, whole) : whole;
     },
   };
 }
@@ -136,6 +139,16 @@ function withTrailingSpace(text: string, { start, end }: Span): Span {
   const space = /[^\S\r\n]*/y;
   space.lastIndex = end;
   return { start, end: end + (space.exec(text)?.[0].length ?? 0) };
+}
+
+/**
+ * For an anchor whose first line is only white space, which folding drops: extends a span by the
+ * white space before it. Otherwise that white space would indent the replacement.
+ */
+function withSpaceBefore(text: string, { start, end }: Span): Span {
+  let from = start;
+  while (from > 0 && /[^\S\r\n]/.test(text.charAt(from - 1))) from -= 1;
+  return { start: from, end };
 }
 
 function collect(haystack: Haystack, { limit, apart }: Wanted): { spans: Span[]; count: number } {

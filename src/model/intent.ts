@@ -28,8 +28,8 @@ export interface Edit {
          */
         readonly unended?: boolean | undefined;
         /**
-         * True if the last line of the new text gets a line ending, even if the last line of the
-         * file has none.
+         * True if the match must be at the end of the file, and the last line of the new text gets
+         * a line ending, even if the last line of the file has none.
          */
         readonly ended?: boolean | undefined;
         /** The line at which the match begins, counted from 1. Used only if several places match. */

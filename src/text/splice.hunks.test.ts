@@ -24,6 +24,24 @@ describe('a hunk that fits several places', () => {
     expect(patched(text, oldString, newString, lines)).toBe(expected);
   });
 
+  it.each<[string, string, string, string, NonNullable<Edit['lines']>, string]>([
+    ['the unended end, not an equal place', 'a\nb\na\nb', 'a\nb\n', 'a\nc\n', { near: 3 }, 'a\nb\na\nc\n'],
+    ['an unended end', 'a\nb', 'a\nb\n', 'a\nc', { near: 1, unended: true }, 'a\nc'],
+    ['an unended end that it ends', 'a\nb', 'b\n', 'c\n', { near: 2, ended: true }, 'a\nc\n'],
+    ['an unended end with CRLF', 'a\r\nb', 'a\nb\n', 'a\nc\n', { near: 1 }, 'a\r\nc\r\n'],
+  ])('changes %s, with exact matching too', (_what, text, oldString, newString, lines, expected) => {
+    for (const matching of ['exact', 'safe'] as const) {
+      const options = { matching, loosest: 'line-endings' } as const;
+      const applied = applyEdits(text, [{ oldString, newString, lines }], options);
+      expect(applied).toMatchObject({ ok: true, text: expected });
+    }
+  });
+
+  it('is not applied before the end, if its last old line is the unended end', () => {
+    expect(patched('a\nb\nmore', 'b\n', 'c\n', { near: 2, ended: true })).toBe('no-match');
+    expect(patched('b\na\nb', 'b\n', 'c\n', { near: 1, ended: true })).toBe('b\na\nc\n');
+  });
+
   it('is placed quickly in a large file', () => {
     const text = `head\n${'  }\n  other line\n'.repeat(100_000)}`;
     expect(patched(text, '  }\n', '  };\n', { after: 'head' })).toMatch(/^head\n {2}\};\n/);

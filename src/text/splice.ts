@@ -55,7 +55,7 @@ interface SpliceOptions {
    * - `safe` (default): an edit that deletes whole lines also deletes the line ending after them.
    *   An old text that ends with a newline also matches at the end of a file that lacks its final
    *   newline. Small mistakes in the old text are ignored (see `landLoosely`).
-   * - `exact`: none of these.
+   * - `exact`: none of these. Only a hunk of a patch still matches a last line without a newline.
    */
   readonly matching?: 'exact' | 'safe';
 }
@@ -120,8 +120,8 @@ function applyOne(text: string, edit: Edit, options: SpliceOptions): Step | Fail
 /** Applies a hunk of whole lines. Its line number, its header or the end of the file chooses between equal places. */
 function applyHunk(text: string, edit: Edit, options: SpliceOptions): Step | Failure {
   // The last line of a hunk always has an ending. Give the last line of the file one too, or an equal
-  // place at the end would be missed.
-  const ended = options.matching === 'exact' ? text : withFinalEnding(text);
+  // place at the end would be missed. This also holds for `exact` matching: a hunk is whole lines.
+  const ended = withFinalEnding(text);
   // Parsing a patch turns `\r\n` into `\n`. So a hunk does not say which lines of a file with mixed
   // endings end in `\r\n`, and line endings are ignored.
   const strictest = text.includes('\r\n') ? 'line-endings' : 'exact';
@@ -158,21 +158,18 @@ function isWholeLines(text: string, { start, end }: Span): boolean {
 
 /** True if a hunk may match here: on whole lines, and at the end of the file if the hunk says so. */
 function isHunkPlace(text: string, span: Span, place: Edit['lines']): boolean {
-  const atEnd = place?.atEnd === true || place?.unended === true;
+  const atEnd = place?.atEnd === true || place?.unended === true || place?.ended === true;
   return isWholeLines(text, span) && (!atEnd || span.end === text.length);
 }
 
 /**
  * Chooses between the places that a hunk fits. The first of these that applies:
  * - the only place;
- * - the end of a file without a final newline, if the hunk adds that newline;
  * - the place at the hunk's line number;
  * - the places directly below the hunk's header or, if there are none, in the block below it.
  */
 function chosenPlaces(text: string, spans: readonly Span[], place: Edit['lines']): readonly Span[] {
   if (spans.length === 1) return spans;
-  const last = place?.ended === true ? spans.filter(({ end }) => end > text.length) : [];
-  if (last.length > 0) return last;
   if (place?.near !== undefined) {
     const line = lineStart(text, place.near);
     return spans.filter(({ start }) => start === line);

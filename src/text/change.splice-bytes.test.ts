@@ -35,6 +35,20 @@ describe('spliceBytes', () => {
     expect(answered).toBeGreaterThan(100);
   });
 
+  it.each([
+    ['lines', 'x\n\n# A\n# A\nrest\n', '\n# A', 'x\n\nrest\n', { start: 2, end: 10 }],
+    ['lone returns', 'x\n\r\r\ny\n', '\r', 'x\n\ny\n', { start: 2, end: 4 }],
+  ])('deletes adjacent %s and reports one change', (_what, text, oldString, expected, before) => {
+    const edits = [{ oldString, newString: '', replaceAll: true }];
+    const spliced = spliceBytes(Buffer.from(text), edits, utf8);
+    const applied = applyEdits(text, edits);
+    expect(Buffer.from(spliced!.bytes).toString()).toBe(expected);
+    expect(applied).toMatchObject({ ok: true, text: expected });
+    const changes = [{ before, after: { start: 2, end: 2 } }];
+    expect(spliced!.changes).toEqual(changes);
+    expect(applied).toMatchObject({ changes });
+  });
+
   it('deletes the first line after a byte order mark with its ending', () => {
     const spliced = spliceBytes(Buffer.from('\ufeffa\r\nb\r\n'), [{ oldString: 'a', newString: '' }], utf8);
     expect(Buffer.from(spliced!.bytes).toString()).toBe('\ufeffb\r\n');

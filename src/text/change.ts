@@ -34,6 +34,11 @@ export function changesOf(spans: readonly Span[], lengths: readonly number[]): C
   });
 }
 
+/** Makes ascending spans disjoint: each one ends at the latest where the next one begins. */
+export function disjointSpans(spans: readonly Span[]): Span[] {
+  return spans.map(({ start, end }, at) => ({ start, end: Math.min(end, spans[at + 1]?.start ?? end) }));
+}
+
 /**
  * Composes two steps: `first` leads from A to B, `second` from B to C, the result from A to C. The
  * changes of each step must be ascending and disjoint. Changes that overlap or touch in B become
@@ -289,7 +294,7 @@ export function spliceBytes(
     const found = findSpans(current, edit, encoding);
     if (found === undefined) return undefined;
     const whole = options.matching !== 'exact' && deletesLines(edit);
-    const spans = whole ? found.map((span) => withLineEnding(current, span)) : found;
+    const spans = whole ? disjointSpans(found.map((span) => withLineEnding(current, span))) : found;
     const step = replaceSpans(current, edit, spans);
     if (step === undefined) return undefined;
     current = step.bytes;

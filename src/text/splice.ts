@@ -1,7 +1,7 @@
 import type { Edit } from '../model/intent.ts';
 import { MATCH_TIERS, type MatchTier } from '../model/results.ts';
 import type { MatchPlace } from '../model/verdict.ts';
-import { type Change, changesOf, composeChanges, deletesLines } from './change.ts';
+import { type Change, changesOf, composeChanges, deletesLines, disjointSpans } from './change.ts';
 import {
   clampLine,
   countNewlines,
@@ -113,7 +113,7 @@ function applyOne(text: string, edit: Edit, options: SpliceOptions): Step | Fail
   const onLines = found.tier === 'trailing-space' && !all ? landOnFound(text, edit, found) : undefined;
   if (onLines !== undefined) return landOrRefuse(text, onLines);
   if (options.matching === 'exact' || !deletesLines(edit)) return replaceSpans(text, edit, found);
-  const spans = found.spans.map((span) => withLineEnding(text, span));
+  const spans = disjointSpans(found.spans.map((span) => withLineEnding(text, span)));
   return replaceSpans(text, edit, { ...found, spans });
 }
 

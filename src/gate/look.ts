@@ -18,9 +18,9 @@ import { type Fingerprint, sameFingerprint, sameStamp } from '../model/fingerpri
 import { CLIENT_FILES, isWithin, type PinnedDirectory, type ResolvedPath } from '../model/path.ts';
 import { coverageOfPages, NO_FLAGS, type SeenPage, type Sighting } from '../model/sighting.ts';
 import type { Outcome, Writer } from '../model/verdict.ts';
-import { decodeText } from '../text/decode.ts';
+import { countFileLines, decodeText } from '../text/decode.ts';
 import { matchingGlob } from '../text/glob/glob.ts';
-import { viewOf as bufferOf, countLines, sliceLineBytes } from '../text/lines.ts';
+import { viewOf as bufferOf, sliceLineBytes } from '../text/lines.ts';
 import { findPlaceholder, placeholderText } from '../text/placeholder.ts';
 import { NamedDirectory } from '../workspace/pinned.ts';
 import type { Found, Located } from '../workspace/workspace.ts';
@@ -292,7 +292,7 @@ function seenWhole(
   snapshot: Snapshot,
 ): Sighting {
   const { fingerprint, stamp, racy } = snapshot;
-  const totalLines = countLines(snapshot.bytes);
+  const totalLines = countFileLines(snapshot.bytes);
   return { ...known, fingerprint, stamp, racy, coverage: WHOLE, totalLines, flags: NO_FLAGS };
 }
 

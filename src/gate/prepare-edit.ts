@@ -7,7 +7,8 @@ import type { Notice } from '../model/results.ts';
 import { NO_FLAGS, type SeenPage, type Sighting, showsAll } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { carryCoverage } from '../text/change.ts';
-import { countLines, sliceLineBytes } from '../text/lines.ts';
+import { countFileLines } from '../text/decode.ts';
+import { sliceLineBytes } from '../text/lines.ts';
 import { maskedDiff } from '../text/unified.ts';
 import { type LookedFile, look, placeholderIn } from './look.ts';
 import { touchesMasked, withMasks } from './masking.ts';
@@ -278,7 +279,7 @@ function totalBefore(view: LookedFile): number {
   // grown since then.
   const known = sighting?.fingerprint === undefined ? undefined : sighting.totalLines;
   if (facts.freshness === 'same' && known !== undefined) return known;
-  return snapshot === undefined ? 0 : countLines(snapshot.bytes);
+  return snapshot === undefined ? 0 : countFileLines(snapshot.bytes);
 }
 
 function stepFor(touching: TouchedEdit, notices: readonly Notice[]): Step {
@@ -327,7 +328,7 @@ function seenAfter(
   const { changes } = planned;
   const totalLines = totalBefore(view);
   if (view.snapshot === undefined || view.snapshot.bytes.byteLength === 0)
-    return { coverage: WHOLE, totalLines: countLines(planned.bytes), flags: NO_FLAGS, how: 'write' };
+    return { coverage: WHOLE, totalLines: countFileLines(planned.bytes), flags: NO_FLAGS, how: 'write' };
   // If an append adds to text that the session has not seen, record nothing: the session's next
   // diff must still start from the bytes that the session saw.
   if (isAppend(intent) && credit === undefined && view.facts.freshness !== 'same') return undefined;

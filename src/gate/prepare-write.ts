@@ -17,8 +17,8 @@ import type { Place } from '../model/path.ts';
 import type { MatchTier, Notice } from '../model/results.ts';
 import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
 import { type Action, invalidArgument, type Refusal } from '../model/verdict.ts';
-import { bytesInFormOf, looksBinary } from '../text/decode.ts';
-import { countLines, lineCount } from '../text/lines.ts';
+import { bytesInFormOf, countFileLines, looksBinary } from '../text/decode.ts';
+import { lineCount } from '../text/lines.ts';
 import { straightenContent } from '../text/quotes/quotes.ts';
 import { maskedDiff } from '../text/unified.ts';
 import type { Located } from '../workspace/workspace.ts';
@@ -136,12 +136,8 @@ function sightingOf(
   return { coverage: seen, totalLines: linesOf(authored), flags: NO_FLAGS, how: 'write' };
 }
 
-/**
- * The number of lines. Counts them in the text if there is one, because in UTF-16 a newline byte
- * can be half of another character.
- */
 function linesOf({ text, bytes }: Authored): number {
-  return text === undefined ? countLines(bytes) : lineCount(text);
+  return text === undefined ? countFileLines(bytes) : lineCount(text);
 }
 
 function malformed({ facts: { path }, located }: LookedFile): Refusal {

@@ -9,7 +9,7 @@ import type { Notice, WitnessEvent } from '../model/results.ts';
 import { NO_FLAGS, type Sighting, type SightingFlags } from '../model/sighting.ts';
 import type { Outcome } from '../model/verdict.ts';
 import { carryCoverage } from '../text/change.ts';
-import { decodeText, hasUtf16Mark, looksBinary } from '../text/decode.ts';
+import { countFileLines, decodeText, hasUtf16Mark, looksBinary } from '../text/decode.ts';
 import { diffLines } from '../text/diff.ts';
 import { countLines, sameLines, sliceLineBytes } from '../text/lines.ts';
 import type { World } from './world.ts';
@@ -76,7 +76,7 @@ async function witnessRead(
   const shown = event.content === undefined ? undefined : Buffer.from(event.content, 'utf8');
   const current = shown === undefined || isShownBy(snapshot.bytes, shown, event.ranges);
   const bytes = current ? snapshot.bytes : shown;
-  const totalLines = countLines(bytes);
+  const totalLines = countFileLines(bytes);
   const coverage = coverageShown(event, totalLines);
   if (coverage.kind === 'none') return { ok: true, notices: [] };
   const flags = flagsShown(event, bytes);
@@ -138,7 +138,7 @@ async function witnessWrite(
   const { key, snapshot } = outcome;
   if (snapshot === undefined) return witnessGone(world, ledger, event.path);
   const coverage = await coverageWritten(world, ledger, { key, snapshot, content: event.content });
-  const totalLines = countLines(snapshot.bytes);
+  const totalLines = countFileLines(snapshot.bytes);
   const flags = { ...NO_FLAGS, notText: looksBinary(snapshot.bytes) };
   world.baselines.remember(snapshot.fingerprint, snapshot.bytes);
   await ledger.record([sightingOf(world, { key, snapshot, totalLines, coverage, flags, how: 'witness' })]);

@@ -12,7 +12,7 @@ import { isOutputPath } from '../model/path.ts';
 import type { ReadResult } from '../model/results.ts';
 import { NO_FLAGS, type Sighting, type SightingFlags } from '../model/sighting.ts';
 import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
-import { countLines } from '../text/lines.ts';
+import { countFileLines } from '../text/decode.ts';
 import { sniffMedia } from '../text/sniff-media.ts';
 import { absenceOf, type Located } from '../workspace/workspace.ts';
 import {
@@ -171,7 +171,7 @@ function showLines(reading: OpenRead, snapshot: Snapshot, file: FileText): Shown
   const known = same ? earlier.totalLines : undefined;
   if (asksForAll(reading, snapshot))
     return showAll(reading, snapshot, { visible: visibleText(world, showable), known });
-  const totalLines = known ?? countOf(file, snapshot);
+  const totalLines = known ?? countFileLines(snapshot.bytes);
   const asked = rangeOf(reading, totalLines);
   if ('code' in asked) return asked;
   const plain = pageOf(reading, file, { asked, totalLines });
@@ -295,8 +295,8 @@ function showAll(
   const lines = shownPage(text, showing(reading, 'all'));
   // With `memory`, the caller is a tool, which shows the number of lines. So count them now, and
   // store the number in the sighting: the next read of the same bytes reuses it.
-  const noted = reading.from === 'memory' ? (known ?? countOf(text, snapshot)) : known;
-  const totalLines = lazily(() => noted ?? countOf(text, snapshot));
+  const noted = reading.from === 'memory' ? (known ?? countFileLines(snapshot.bytes)) : known;
+  const totalLines = lazily(() => noted ?? countFileLines(snapshot.bytes));
   return {
     result: {
       get text() {
@@ -320,12 +320,6 @@ function showAll(
       flags: flagsOf({ clamped: lines.clamped, redacted: visible.isMasked('all') }),
     }),
   };
-}
-
-/** The number of lines. UTF-16 has newline bytes inside other characters, so its lines are counted in the text. */
-function countOf(text: FileText, snapshot: Snapshot): number {
-  if (!text.encoding.startsWith('utf-16')) return countLines(snapshot.bytes);
-  return countLines(Buffer.from(text.slice({ from: 1, to: Number.MAX_SAFE_INTEGER }), 'utf8'));
 }
 
 function describe(reading: OpenRead, snapshot: Snapshot, media: string | undefined): Shown {

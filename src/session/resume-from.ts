@@ -7,7 +7,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { Fault } from '../model/fault.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Resumed, ResumeOptions, Transcript } from '../model/transcript.ts';
-import { countLines } from '../text/lines.ts';
+import { countFileLines } from '../text/decode.ts';
 
 /**
  * Records for a session which files its transcript shows. Compares the shown lines with the disk: a
@@ -75,7 +75,7 @@ async function joined(world: World, views: readonly HistorySighting[]): Promise<
       key: located.place.path.key,
       fingerprint,
       revision: world.revisionOf(fingerprint),
-      totalLines: countLines(bytes),
+      totalLines: countFileLines(bytes),
       bytes,
       stamp,
       racy,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { bytesInFormOf } from './decode.ts';
+import { bytesInFormOf, countFileLines } from './decode.ts';
 
 const utf16 = (text: string): Buffer => Buffer.from(`\ufeff${text}`, 'utf16le');
 
@@ -26,5 +26,22 @@ describe('bytesInFormOf', () => {
     ['a binary with CRLF', Buffer.from([0, 1, 0xe9, 0x0d, 0x0a])],
   ])('does not convert the text that replaces %s', (_what, existing) => {
     expect(bytesInFormOf(existing, 'x\r\ny\n')).toBeUndefined();
+  });
+});
+
+describe('countFileLines', () => {
+  it.each<[string, Buffer, number]>([
+    ['UTF-16', utf16('one\ntwo\n'), 2],
+    ['UTF-16 without a final newline', utf16('one\ntwo'), 2],
+    ['UTF-16 without a mark', Buffer.from('one\ntwo\n', 'utf16le'), 2],
+    ['big-endian UTF-16', utf16('one\ntwo\n').swap16(), 2],
+    ['UTF-16 with newline bytes inside letters', utf16('\u0a05\u0a15\n\u0a05\n'), 2],
+    ['an empty text in UTF-16', utf16(''), 0],
+    ['UTF-8', Buffer.from('one\ntwo'), 2],
+    ['an older encoding', Buffer.from([0xe9, 0x0a, 0xe9, 0x0a]), 2],
+    ['an empty file', Buffer.alloc(0), 0],
+    ['a binary', Buffer.from([0, 1, 0x0a, 3, 0, 255, 7]), 2],
+  ])('counts the lines of %s', (_what, bytes, lines) => {
+    expect(countFileLines(bytes)).toBe(lines);
   });
 });

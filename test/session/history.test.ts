@@ -44,6 +44,13 @@ describe('a session resumed from its transcript', () => {
     await ok(t.session.write('a.ts', 'three\n'));
   });
 
+  it('counts the lines of a UTF-16 file in its text', async () => {
+    const t = await desk();
+    await t.put('a.txt', Buffer.from('\ufeff\u0a05\u0a15\ntwo\n', 'utf16le'));
+    await t.session.resumeFrom(await readNow(t, 'a.txt'));
+    expect(await ok(t.session.read('a.txt', { last: 1 }))).toMatchObject({ text: 'two', totalLines: 2 });
+  });
+
   it('may still overwrite a file it has seen itself, even if the transcript has an older read', async () => {
     const t = await desk();
     await t.put('a.ts', 'one\ntwo\n');

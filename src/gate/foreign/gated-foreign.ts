@@ -19,8 +19,7 @@ import { NO_FLAGS, type Sighting } from '../../model/sighting.ts';
 import type { TurnMark } from '../../model/turn.ts';
 import { type Action, type Outcome, refused } from '../../model/verdict.ts';
 import { countOf } from '../../report/amounts.ts';
-import { looksBinary } from '../../text/decode.ts';
-import { countLines } from '../../text/lines.ts';
+import { countFileLines, looksBinary } from '../../text/decode.ts';
 import { runAsTool } from '../announce.ts';
 import type { Gate } from '../gate.ts';
 import { trusted } from '../look.ts';
@@ -254,7 +253,7 @@ async function sawWhole(
       stamp,
       racy,
       coverage: WHOLE,
-      totalLines: countLines(bytes),
+      totalLines: countFileLines(bytes),
       flags: { ...NO_FLAGS, notText: looksBinary(bytes) },
       how: 'read',
       atMs: world.now(),

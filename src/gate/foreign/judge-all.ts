@@ -7,7 +7,7 @@ import type { FileIntent, ForeignIntent, TouchIntent } from '../../model/intent.
 import type { Notice } from '../../model/results.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import type { Refusal } from '../../model/verdict.ts';
-import { countLines } from '../../text/lines.ts';
+import { countFileLines } from '../../text/decode.ts';
 import { type LookedFile, look } from '../look.ts';
 import { judgeGranted, prepare } from '../prepare.ts';
 import { cure, type Denied, evidenceOf, notPrepared } from '../prepared.ts';
@@ -276,7 +276,7 @@ async function judged({ world, ledger }: ShownScene, intent: TouchIntent): Promi
       const detail = { reason: 'session' };
       return notPrepared({ code: 'READ_ONLY', action, path: intent.path, next: 'ask_human', detail });
     }
-    const totalLines = view.snapshot === undefined ? undefined : countLines(view.snapshot.bytes);
+    const totalLines = view.snapshot === undefined ? undefined : countFileLines(view.snapshot.bytes);
     const touched = intent.lines?.map((range) => clipped(range, totalLines ?? range.to));
     const verdict = judge({ ...view.facts, touched, totalLines }, { ...world.policy, partial: 'lines' });
     if (verdict.outcome === 'refuse') return refusedAs(view, verdict.refusal, world);

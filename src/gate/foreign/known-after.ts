@@ -5,7 +5,7 @@ import { type Fingerprint, sameFingerprint } from '../../model/fingerprint.ts';
 import { isWithin } from '../../model/path.ts';
 import { NO_FLAGS, type Sighting } from '../../model/sighting.ts';
 import { carryCoverage } from '../../text/change.ts';
-import { hasUtf16Mark, looksBinary } from '../../text/decode.ts';
+import { countFileLines, hasUtf16Mark, looksBinary } from '../../text/decode.ts';
 import { diffLines } from '../../text/diff.ts';
 import { countLines } from '../../text/lines.ts';
 import type { FoundSide } from '../step.ts';
@@ -84,7 +84,7 @@ async function seenAfter({ world, ledger }: ShownScene, written: Written): Promi
     stamp,
     racy,
     coverage: await coverageAfter(world, written, before),
-    totalLines: countLines(bytes),
+    totalLines: countFileLines(bytes),
     flags: { ...kept, notText: looksBinary(bytes) },
     how: 'witness',
     atMs: world.now(),

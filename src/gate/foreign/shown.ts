@@ -12,7 +12,7 @@ import type { Notice, WitnessEvent } from '../../model/results.ts';
 import { NO_FLAGS, type Sighting, shownAs } from '../../model/sighting.ts';
 import { type Outcome, refused } from '../../model/verdict.ts';
 import { formatRanges } from '../../report/amounts.ts';
-import { looksBinary } from '../../text/decode.ts';
+import { countFileLines, looksBinary } from '../../text/decode.ts';
 import { countLines, sameLines, sliceLineBytes } from '../../text/lines.ts';
 import { syncImages } from '../announce.ts';
 import { trusted } from '../look.ts';
@@ -156,7 +156,7 @@ async function canShowChange(
 
 function shownOf(event: ReadEvent, snapshot: Snapshot): ShownNow {
   const { bytes, fingerprint, stamp, racy } = snapshot;
-  const totalLines = countLines(bytes);
+  const totalLines = countFileLines(bytes);
   const flags = flagsShown(event, bytes);
   const ranges = event.ranges?.map((range) => within(range, totalLines));
   const { content } = event;

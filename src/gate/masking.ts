@@ -5,7 +5,15 @@ import type { ReadResult } from '../model/results.ts';
 import { type How, showsAll } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { decodeText, encodeText } from '../text/decode.ts';
-import { isPlainAround, isSecretPath, masked, secretSpans, touchesSecret } from '../text/secrets.ts';
+import {
+  isPlainAround,
+  isSecretPath,
+  type MaskedText,
+  maskText,
+  secretSpans,
+  touchesSecret,
+  unmasked,
+} from '../text/secrets.ts';
 import type { LookedFile } from './look.ts';
 import type { World } from './world.ts';
 
@@ -13,9 +21,19 @@ import type { World } from './world.ts';
  * Returns the function that masks secrets in a part of the file at `path`. Under the policy
  * `secrets: show`, that function returns the text unchanged.
  */
-export function maskFor({ secrets }: Pick<Policy, 'secrets'>, path: string): (text: string) => string {
-  if (secrets === 'show') return (text) => text;
-  return (text) => masked(text, { secretFile: isSecretPath(path), isPart: true });
+export function maskFor(policy: Pick<Policy, 'secrets'>, path: string): (text: string) => string {
+  const mask = maskTextFor(policy, path);
+  return (text) => mask(text).text;
+}
+
+/** Like `maskFor`, for callers that also need offsets in the masked text. */
+export function maskTextFor(
+  { secrets }: Pick<Policy, 'secrets'>,
+  path: string,
+): (text: string) => MaskedText {
+  if (secrets === 'show') return unmasked;
+  const options = { secretFile: isSecretPath(path), isPart: true };
+  return (text) => maskText(text, options);
 }
 
 /**
@@ -80,15 +98,9 @@ export function secretRefusal({ policy }: World, path: string, relative: string)
   return { code: 'PROTECTED', action: 'read', path, next: 'ask_human', detail };
 }
 
-/**
- * Masks secrets in the lines that a refusal quotes. For a secret file, removes the quoted line that
- * is most similar to the edit's text.
- */
-export function withMasks({ policy }: World, { path }: LookedFile, refusal: Refusal): Refusal {
-  const { nearest, places, ...rest } = refusal.detail ?? {};
-  if (policy.secrets === 'show' || (nearest === undefined && places === undefined)) return refusal;
-  const show = maskFor(policy, path.relative);
-  const quoted = nearest === undefined || isSecretPath(path.relative) ? {} : { nearest: show(nearest) };
-  const found = places && { places: places.map((place) => ({ ...place, text: show(place.text) })) };
-  return { ...refusal, detail: { ...rest, ...quoted, ...found } };
+/** For a secret file, removes the quoted line that is most similar to the edit's text. */
+export function withoutSecretQuote({ policy }: World, { path }: LookedFile, refusal: Refusal): Refusal {
+  const { nearest, ...detail } = refusal.detail ?? {};
+  if (policy.secrets === 'show' || nearest === undefined || !isSecretPath(path.relative)) return refusal;
+  return { ...refusal, detail };
 }

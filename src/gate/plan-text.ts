@@ -9,6 +9,7 @@ import { type DecodedText, decodeText, encodeText } from '../text/decode.ts';
 import { countNewlineBytes } from '../text/lines.ts';
 import type { FoldTier } from '../text/match.ts';
 import type { Nearest } from '../text/nearest.ts';
+import type { QuoteOptions } from '../text/quoted-lines.ts';
 import { hasCurlyQuotes, straightenContent } from '../text/quotes/quotes.ts';
 import { applyEdits, type EditFailure } from '../text/splice.ts';
 
@@ -41,7 +42,7 @@ export type PlanFailure =
 export function planEdits(
   bytes: Uint8Array,
   edits: readonly Edit[],
-  options: Style & { readonly loosest: FoldTier; readonly matching: Policy['matching'] },
+  options: Style & QuoteOptions & { readonly loosest: FoldTier; readonly matching: Policy['matching'] },
 ): PlannedText | PlanFailure {
   // Keep curly quotes in the new text if the text to replace has some: the file then contains them
   // on purpose.

@@ -11,7 +11,7 @@ import { countFileLines } from '../text/decode.ts';
 import { sliceLineBytes } from '../text/lines.ts';
 import { maskedDiff } from '../text/unified.ts';
 import { type LookedFile, look, placeholderIn } from './look.ts';
-import { touchesMasked, withMasks } from './masking.ts';
+import { maskTextFor, touchesMasked, withoutSecretQuote } from './masking.ts';
 import { withSight } from './no-match.ts';
 import {
   type PlanFailure,
@@ -112,7 +112,7 @@ function redacted({ kind, path }: TextIntent): Refusal {
 function unplanned(world: World, view: LookedFile, refusal: Refusal): Promise<Prepared> {
   const verdict = judge(view.facts, world.policy);
   if (verdict.outcome === 'refuse') return refusedAs(world, view, verdict.refusal);
-  const shown = withMasks(world, view, refusal);
+  const shown = withoutSecretQuote(world, view, refusal);
   return refusedAs(world, view, hasSeenAll(view) ? shown : withoutAnchor(shown));
 }
 
@@ -182,7 +182,8 @@ function plan(
   if (intent.kind === 'edit') {
     const { matching } = world.policy;
     const loosest = change || matching === 'exact' ? 'line-endings' : 'punctuation';
-    return planEdits(bytes, intent.edits, { ...style, loosest, matching });
+    const mask = maskTextFor(world.policy, view.path.relative);
+    return planEdits(bytes, intent.edits, { ...style, loosest, matching, mask });
   }
   const { content, afterLine } = intent;
   if (change === undefined || afterLine === undefined || afterLine === 0) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { nearest, visibleLine } from './nearest.ts';
-import { anchorPlaces } from './splice.ts';
+import { anchorPlaces } from './quoted-lines.ts';
 
 const FILE = [
   'import { readFile } from "node:fs";',

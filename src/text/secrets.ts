@@ -172,17 +172,43 @@ function merged(spans: readonly Span[]): readonly Span[] {
   return result;
 }
 
-/** The text with its secrets masked. The number of lines does not change. */
-export function masked(text: string, options: SecretOptions): string {
+/** A text with its secrets masked. It has as many lines as the original text. */
+export interface MaskedText {
+  readonly text: string;
+  /** Converts an offset in the original text. An offset inside a secret becomes the start of its mask. */
+  readonly offsetOf: (offset: number) => number;
+}
+
+/** A text in which nothing is masked. */
+export function unmasked(text: string): MaskedText {
+  return { text, offsetOf: (offset) => offset };
+}
+
+/** Masks the secrets in a text. */
+export function maskText(text: string, options: SecretOptions): MaskedText {
   const spans = secretSpans(text, options);
-  if (spans.length === 0) return text;
+  if (spans.length === 0) return unmasked(text);
   let result = '';
   let at = 0;
   for (const { start, end } of spans) {
     result += text.slice(at, start) + MASK;
     at = end;
   }
-  return result + text.slice(at);
+  return { text: result + text.slice(at), offsetOf: (offset) => maskedOffset(spans, offset) };
+}
+
+function maskedOffset(spans: readonly Span[], offset: number): number {
+  let shift = 0;
+  for (const { start, end } of spans) {
+    if (offset < end) return Math.min(offset, start) + shift;
+    shift += MASK.length - (end - start);
+  }
+  return offset + shift;
+}
+
+/** The text with its secrets masked. The number of lines does not change. */
+export function masked(text: string, options: SecretOptions): string {
+  return maskText(text, options).text;
 }
 
 /** Masks the tokens in a text that belongs to no file, such as a command line. */

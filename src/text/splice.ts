@@ -2,18 +2,10 @@ import type { Edit } from '../model/intent.ts';
 import { MATCH_TIERS, type MatchTier } from '../model/results.ts';
 import type { MatchPlace } from '../model/verdict.ts';
 import { type Change, changesOf, composeChanges, deletesLines, disjointSpans } from './change.ts';
-import {
-  clampLine,
-  countNewlines,
-  endingUsed,
-  lineStart,
-  neighbourEndings,
-  type Span,
-  splitLines,
-  toLf,
-} from './lines.ts';
+import { endingUsed, lineStart, neighbourEndings, type Span, splitLines, toLf } from './lines.ts';
 import { type FoldTier, type FoundAnchor, findAnchor, withLineEnding } from './match.ts';
-import { type Nearest, nearest } from './nearest.ts';
+import type { Nearest } from './nearest.ts';
+import { type QuoteOptions, quotedNearest, quotedPlaces } from './quoted-lines.ts';
 import { restyler } from './restyle.ts';
 import type { PlacedEdit, Rivals } from './tiers/block.ts';
 import { landLoosely, landOnFound } from './tiers/land.ts';
@@ -48,7 +40,7 @@ export interface EditFailure {
   readonly nearest?: Nearest;
 }
 
-interface SpliceOptions {
+interface SpliceOptions extends QuoteOptions {
   /** The loosest level of tolerance (tier) allowed; default `punctuation`. */
   readonly loosest?: FoldTier;
   /**
@@ -62,9 +54,6 @@ interface SpliceOptions {
 
 /** Maximum result length in characters: half of the engine's limit for strings. */
 const MAX_RESULT_CHARS = 1 << 28;
-
-const MAX_PLACES = 10;
-const MAX_LINE_CHARS = 160;
 
 /**
  * Applies edits in order, each to the result of the previous ones, all or none.
@@ -109,9 +98,9 @@ function applyOne(text: string, edit: Edit, options: SpliceOptions): Step | Fail
   if (found === undefined) return applyLoosely(text, edit, options);
   const wanted = all ? edit.occurrences : 1;
   if (wanted !== undefined && found.count !== wanted)
-    return { kind: 'ambiguous', count: found.count, places: anchorPlaces(text, found.spans) };
+    return { kind: 'ambiguous', count: found.count, places: quotedPlaces(text, found.spans, options) };
   const onLines = found.tier === 'trailing-space' && !all ? landOnFound(text, edit, found) : undefined;
-  if (onLines !== undefined) return landOrRefuse(text, onLines);
+  if (onLines !== undefined) return landOrRefuse(text, onLines, options);
   if (options.matching === 'exact' || !deletesLines(edit)) return replaceSpans(text, edit, found);
   const spans = disjointSpans(found.spans.map((span) => withLineEnding(text, span)));
   return replaceSpans(text, edit, { ...found, spans });
@@ -133,7 +122,7 @@ function applyHunk(text: string, edit: Edit, options: SpliceOptions): Step | Fai
   const chosen = chosenPlaces(text, spans, edit.lines);
   const [place] = chosen;
   if (place === undefined || chosen.length > 1)
-    return { kind: 'ambiguous', count: spans.length, places: anchorPlaces(text, spans) };
+    return { kind: 'ambiguous', count: spans.length, places: quotedPlaces(text, spans, options) };
   const isUnended = place.end > text.length;
   const span = isUnended ? { start: place.start, end: text.length } : place;
   return replaceSpans(text, isUnended ? withoutFinalEnding(edit) : edit, {
@@ -225,8 +214,8 @@ function applyLoosely(text: string, edit: Edit, options: SpliceOptions): Step | 
     landed === undefined ||
     'spans' in landed ||
     isHunkPlace(text, landed.span, edit.lines);
-  if (landed !== undefined && isPlace) return landOrRefuse(text, withHunkEnd(text, edit, landed));
-  const like = nearest(text, edit.oldString);
+  if (landed !== undefined && isPlace) return landOrRefuse(text, withHunkEnd(text, edit, landed), options);
+  const like = quotedNearest(text, edit.oldString, options);
   return { kind: 'no-match', ...(like === undefined ? {} : { nearest: like }) };
 }
 
@@ -240,9 +229,13 @@ function withHunkEnd(text: string, edit: Edit, landed: PlacedEdit | Rivals): Pla
   return { ...landed, replacement: landed.replacement + finalEnding(text) };
 }
 
-function landOrRefuse(text: string, landed: PlacedEdit | Rivals): Step | Failure {
+function landOrRefuse(text: string, landed: PlacedEdit | Rivals, options: SpliceOptions): Step | Failure {
   if ('spans' in landed)
-    return { kind: 'ambiguous', count: landed.spans.length, places: anchorPlaces(text, landed.spans) };
+    return {
+      kind: 'ambiguous',
+      count: landed.spans.length,
+      places: quotedPlaces(text, landed.spans, options),
+    };
   const { span, replacement, tier } = landed;
   return {
     text: join(text, [span], [replacement]),
@@ -341,25 +334,4 @@ function join(text: string, spans: readonly Span[], replacements: readonly strin
 
 function looser(a: MatchTier, b: MatchTier): MatchTier {
   return MATCH_TIERS.indexOf(a) >= MATCH_TIERS.indexOf(b) ? a : b;
-}
-
-/** Line number and bounded text of the places where spans begin, at most ten. Spans must be ascending. */
-export function anchorPlaces(text: string, spans: readonly Span[]): MatchPlace[] {
-  let line = 1;
-  let counted = 0;
-  return spans.slice(0, MAX_PLACES).map((span) => {
-    line += countNewlines(text, span.start, counted);
-    counted = span.start;
-    return { line, text: lineTextAt(text, span.start) };
-  });
-}
-
-function lineTextAt(text: string, offset: number): string {
-  const start = offset === 0 ? 0 : text.lastIndexOf('\n', offset - 1) + 1;
-  const end = text.indexOf('\n', offset);
-  const line = text.slice(start, end === -1 ? text.length : end).replace(/\r$/, '');
-  // If the offset is far into a very long line, show the line from the offset, not from its start.
-  if (line.length <= MAX_LINE_CHARS || offset - start < MAX_LINE_CHARS / 2)
-    return clampLine(line, MAX_LINE_CHARS).text;
-  return `…${clampLine(line.slice(offset - start), MAX_LINE_CHARS).text}`;
 }

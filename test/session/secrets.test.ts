@@ -221,6 +221,60 @@ it('the lines that a refusal quotes are masked', async () => {
   expect(JSON.stringify([missed, twice])).not.toContain(token);
 });
 
+describe('a refused edit beside a private key', () => {
+  const lines = [
+    'MIGcRZA9qZ6EfuIJXh7FTYm6EFa0BuHG3zS8AnhH9JF2Twhtw1zBGjI07QU6yEAs',
+    'short0Key0Line',
+    'YjAEm0GsOtghYK1tbohFU0jo7KiVHbAA9zq8AnhH9JF2Twhtw1zBGjI07QU6yEA=',
+  ];
+  const text = `-----BEGIN RSA PRIVATE KEY-----\n${lines.join('\n')}\n-----END RSA PRIVATE KEY-----\n`;
+  const masks = '[masked]\n[masked]\n[masked]\n';
+
+  beforeEach(() => writeFileSync(join(root, 'a.ts'), `const key = \`${text}\`;\nconst b = 1;\n`));
+
+  it.each([
+    ['quotes what a read showed', `${masks}-----END RSA PRIVATE KEY-----\n\`;`],
+    ['has a wrong line after the key', `x\ny\n-----END RSA PRIVATE KEY-----\n\`;;`],
+  ])('does not show the key if the edit %s', async (_, oldString) => {
+    await session.read('a.ts');
+    const refused = await session.edit('a.ts', [{ oldString, newString: 'x' }]);
+    if (refused.ok) throw new Error('not refused');
+    expect(refused.refusal.code).toBe('NO_MATCH');
+    expect(refused.refusal.detail?.nearest).toContain('4: [masked]\n5: -----END RSA PRIVATE KEY-----');
+    for (const line of lines) expect(JSON.stringify(refused)).not.toContain(line.slice(0, 12));
+  });
+
+  it('does not suggest masked text, even to the session that wrote the key', async () => {
+    await session.write('b.ts', `const key = \`${text}\`;\nconst b = 1;\n`);
+    const oldString = `${masks}-----END RSA PRIVATE KEY-----\n`;
+    const refused = await session.edit('b.ts', [{ oldString, newString: 'x' }]);
+    if (refused.ok) throw new Error('not refused');
+    const { nearest, anchor, difference } = refused.refusal.detail ?? {};
+    expect([nearest, anchor, difference]).toEqual([
+      expect.stringContaining('[masked]'),
+      undefined,
+      undefined,
+    ]);
+  });
+});
+
+it.each(['admin', 'ACCESS_KEY'])('the places of %s in a long line are masked', async (oldString) => {
+  const secrets = ['pA5sw0rdSecret99', 'd8xE8dyVdrqDhmJzn9JAt0qxAPtwmdxC6xzNZjSS'];
+  const address = `"url":"postgres://admin:${secrets[0]}@db.example.com/x"`;
+  const key = `"AWS_SECRET_ACCESS_KEY":"${secrets[1]}"`;
+  const rest = '"role":"admin","ACCESS_KEY_ID":1';
+  writeFileSync(join(root, 'a.json'), `{"text":"${'lorem ipsum '.repeat(12)}",${address},${key},${rest}}\n`);
+  await session.read('a.json');
+  const refused = await session.edit('a.json', [{ oldString, newString: 'x' }]);
+  if (refused.ok) throw new Error('not refused');
+  const places = refused.refusal.detail?.places ?? [];
+  expect(places.map(({ text }) => text.slice(0, 1 + oldString.length))).toEqual([
+    `…${oldString}`,
+    `…${oldString}`,
+  ]);
+  for (const secret of secrets) expect(JSON.stringify(refused)).not.toContain(secret);
+});
+
 it('an undo shows its diff with the values masked', async () => {
   await session.read('.env');
   await session.edit('.env', [{ oldString: '# settings', newString: '# our settings' }]);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { maskText } from '../text/secrets.ts';
 import { excerpt, readEvent } from './ripgrep-records.ts';
 
 describe('an excerpt', () => {
@@ -17,6 +18,13 @@ describe('an excerpt', () => {
     ],
   ])('of %s', (_what, line, around, shown) => {
     expect(excerpt(Buffer.from(line), around)).toBe(shown);
+  });
+
+  it('is cut around the match after the line is masked', () => {
+    const token = `ghp_${'a1'.repeat(18)}`;
+    const line = Buffer.from(`${token} ${'x'.repeat(800)}needle ${token}${' y'.repeat(300)}`);
+    const shown = excerpt(line, line.indexOf('needle'), (text) => maskText(text, { secretFile: false }));
+    expect(shown).toBe(`…${'x'.repeat(150)}needle [masked]${' y'.repeat(167)} …`);
   });
 
   it('never splits a character, for any start and end', () => {

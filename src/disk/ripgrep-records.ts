@@ -2,6 +2,7 @@ import { closeSync, lstatSync } from 'node:fs';
 import { unlessErrno } from '../model/fault.ts';
 import { at, type PinnedDirectory, type Place } from '../model/path.ts';
 import { withoutEnding } from '../text/lines.ts';
+import { type MaskedText, unmasked } from '../text/secrets.ts';
 import { openRegular, type Unreadable } from './read.ts';
 
 const MAX_RECORD_BYTES = 64 << 20;
@@ -86,8 +87,17 @@ interface Message {
   };
 }
 
-/** Parses one line of `rg --json`; undefined for message types we do not use. */
-export function readEvent(record: string): RipgrepEvent | undefined {
+/** Masks the secrets in a line. */
+type Mask = (line: string) => MaskedText;
+
+/**
+ * Parses one line of `rg --json`; undefined for message types we do not use. `maskFor` returns the
+ * function that masks secrets in the lines of a file. Default: nothing is masked.
+ */
+export function readEvent(
+  record: string,
+  maskFor: (file: string) => Mask = () => unmasked,
+): RipgrepEvent | undefined {
   // Ripgrep documents the format; it has been stable since version 11.
   const { type, data } = JSON.parse(record) as Message;
   const file = data.path === undefined ? '' : bytesOf(data.path).toString('utf8');
@@ -98,7 +108,7 @@ export function readEvent(record: string): RipgrepEvent | undefined {
     kind: 'line',
     file,
     line: data.line_number ?? 0,
-    text: excerpt(bytes, data.submatches?.[0]?.start ?? 0),
+    text: excerpt(bytes, data.submatches?.[0]?.start ?? 0, maskFor(file)),
     context: type === 'context',
     end: (data.absolute_offset ?? 0) + bytes.byteLength,
   };
@@ -109,34 +119,17 @@ function bytesOf(data: Data): Buffer {
 }
 
 /**
- * A line without its ending. A long line is cut to the part around byte `around`, with `…` at each
- * cut.
+ * A line without its ending, with secrets masked. A long line is cut to the part around byte
+ * `around`, with `…` at each cut. The line is masked before it is cut, because a cut can remove the
+ * text by which a secret is recognised.
  */
-export function excerpt(bytes: Buffer, around: number): string {
-  // A UTF-8 character has at most four bytes, so only this many bytes around the match need
-  // decoding.
-  const start = characterStart(bytes, around - 4 * LEAD_CHARS);
-  const end = characterStart(bytes, around + 4 * MAX_LINE_CHARS);
-  const before = bytes.subarray(start, around).toString('utf8');
-  const text = withoutEnding(before + bytes.subarray(around, end).toString('utf8'));
-  if (start === 0 && end === bytes.byteLength && text.length <= MAX_LINE_CHARS) return text;
-  const from = wholeFrom(
-    text,
-    Math.max(0, Math.min(before.length - LEAD_CHARS, text.length - MAX_LINE_CHARS)),
-  );
+export function excerpt(bytes: Buffer, around: number, mask: Mask = unmasked): string {
+  const { text, offsetOf } = mask(withoutEnding(bytes.toString('utf8')));
+  if (text.length <= MAX_LINE_CHARS) return text;
+  const match = offsetOf(bytes.toString('utf8', 0, around).length);
+  const from = wholeFrom(text, Math.max(0, Math.min(match - LEAD_CHARS, text.length - MAX_LINE_CHARS)));
   const to = wholeFrom(text, Math.min(text.length, from + MAX_LINE_CHARS));
-  const cutBefore = start > 0 || from > 0;
-  const cutAfter = end < bytes.byteLength || to < text.length;
-  return `${cutBefore ? '…' : ''}${text.slice(from, to)}${cutAfter ? '…' : ''}`;
-}
-
-/** The start of the UTF-8 character at or before a byte, clamped to the line. */
-function characterStart(bytes: Buffer, at: number): number {
-  if (at <= 0) return 0;
-  if (at >= bytes.byteLength) return bytes.byteLength;
-  let start = at;
-  while (start > at - 3 && ((bytes[start] ?? 0) & 0xc0) === 0x80) start -= 1;
-  return start;
+  return `${from > 0 ? '…' : ''}${text.slice(from, to)}${to < text.length ? '…' : ''}`;
 }
 
 /** Moves an index back if it would split a surrogate pair. */

@@ -5,7 +5,7 @@ import { Fault } from '../model/fault.ts';
 import type { SearchResult } from '../model/results.ts';
 import type { SearchOptions } from '../model/session.ts';
 import { invalidArgument, type Outcome, type Refused, refused } from '../model/verdict.ts';
-import { isSecretPath, masked } from '../text/secrets.ts';
+import { isSecretPath, type MaskedText, maskText, unmasked } from '../text/secrets.ts';
 import {
   completeness,
   openBase,
@@ -98,10 +98,12 @@ function whyInvalid(pattern: string, { glob, exclude }: SearchOptions): string |
   );
 }
 
-/** The function that masks secrets in hit lines, according to the policy. */
-function lineShower({ policy }: SearchWorld): (line: string, path: string) => string {
-  if (policy?.secrets === 'show') return (line) => line;
-  return (line, path) => masked(line, { secretFile: isSecretPath(path), isPart: true });
+/** Returns the function that masks secrets in the lines of the file at `path`, according to the policy. */
+type MaskFor = (path: string) => (line: string) => MaskedText;
+
+function lineMask({ policy }: SearchWorld): MaskFor {
+  if (policy?.secrets === 'show') return () => unmasked;
+  return (path) => (line) => maskText(line, { secretFile: isSecretPath(path), isPart: true });
 }
 
 async function searchFile(search: Search, { place }: File): Promise<Outcome<SearchResult>> {
@@ -275,7 +277,7 @@ interface HitReader {
 function hitReader({ mode, limit, world }: Search): HitReader {
   switch (mode) {
     case 'lines':
-      return new LineHits(limit, lineShower(world));
+      return new LineHits(limit, lineMask(world));
     case 'files':
       return new FileHits(limit, /^([^\0]*)\0/);
     case 'count':
@@ -296,11 +298,11 @@ class LineHits implements HitReader {
   /** Index in `#lines` of the current file's first line. */
   #start = 0;
 
-  readonly #show: (line: string, path: string) => string;
+  readonly #maskFor: MaskFor;
 
-  constructor(limit: number, show: (line: string, path: string) => string) {
+  constructor(limit: number, maskFor: MaskFor) {
     this.#limit = limit;
-    this.#show = show;
+    this.#maskFor = maskFor;
   }
 
   get hits(): readonly Hit[] {
@@ -316,7 +318,7 @@ class LineHits implements HitReader {
   take(chunk: Buffer): 'more' | 'enough' {
     const { dropped } = this.#records;
     for (const record of this.#records.take(chunk)) {
-      const event = readEvent(record);
+      const event = readEvent(record, (file) => this.#maskFor(this.#files?.shown(file) ?? file));
       if (event?.kind === 'end') this.#endFile(event.binaryOffset);
       else if (event !== undefined && !this.#add(event)) return 'enough';
     }
@@ -337,12 +339,8 @@ class LineHits implements HitReader {
     }
     this.#chars += event.text.length;
     if (!event.context) this.matches += 1;
-    const hit = {
-      path,
-      line: event.line,
-      text: this.#show(event.text, path),
-      ...(event.context ? { context: true } : {}),
-    };
+    const { line, text, context } = event;
+    const hit = { path, line, text, ...(context ? { context } : {}) };
     this.#lines.push({ hit, end: event.end });
     return true;
   }

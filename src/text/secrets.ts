@@ -93,15 +93,11 @@ export interface SecretOptions {
 
 /** Finds the secrets in a text, in order and without overlaps. */
 export function secretSpans(text: string, { secretFile, isPart }: SecretOptions): readonly Span[] {
-  if (
-    !secretFile &&
-    isPart !== true &&
-    text.length > PREFILTER_CHARS &&
-    !mayHoldSecret(new TextEncoder().encode(text))
-  )
-    return [];
   // Lists of lists, because a spread argument (`push(...spans)`) overflows the stack for large files.
   const found: Span[][] = isPart === true ? [valueSpans(text, ENCODED_LINE)] : [];
+  // The prefilter does not recognise an encoded line, so `found` is returned as it is.
+  if (!secretFile && text.length > PREFILTER_CHARS && !mayHoldSecret(new TextEncoder().encode(text)))
+    return found.flat();
   found.push(
     [...text.matchAll(TOKEN)].map(({ 0: token, index }) => ({ start: index, end: index + token.length })),
   );

@@ -275,6 +275,22 @@ it.each(['admin', 'ACCESS_KEY'])('the places of %s in a long line are masked', a
   for (const secret of secrets) expect(JSON.stringify(refused)).not.toContain(secret);
 });
 
+it('a search masks secrets at both cuts of a long line', async () => {
+  const key = 'd8xE8dyVdrqDhmJzn9JAt0qxAPtwmdxC6xzNZjSS';
+  const token = `ghp_${key.slice(0, 36)}`;
+  const [before, after] = ['lorem ipsum '.repeat(600), 'z'.repeat(9000)];
+  // The excerpt begins after the name of the key and ends inside the token.
+  const left = `"AWS_SECRET_ACCESS_KEY":"${key}",${'y'.repeat(100)}`;
+  const right = `${'y'.repeat(310)} "${token}" `;
+  writeFileSync(join(root, 'a.json'), `{"x":"${before}",${left}MARK${right}${after}}\n`);
+  const found = await session.search('MARK');
+  if (!found.ok) throw new Error(found.refusal.code);
+  const text = found.hits[0]?.text ?? '';
+  expect(text).toContain('[masked]",yyy');
+  expect(text).toContain('yyy "[masked]" zzz');
+  for (const secret of [key.slice(20), token.slice(0, 10)]) expect(text).not.toContain(secret);
+});
+
 it('an undo shows its diff with the values masked', async () => {
   await session.read('.env');
   await session.edit('.env', [{ oldString: '# settings', newString: '# our settings' }]);

@@ -27,12 +27,12 @@ import {
   type VisibleText,
   visibleText,
 } from './masked-text.ts';
+import { readHuge } from './read-huge.ts';
 import {
   entryOf,
   notAFile,
   type OpenRead,
   rangeOf,
-  readHuge,
   readResult,
   type Shown,
   tooLarge,

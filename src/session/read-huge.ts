@@ -1,0 +1,227 @@
+import { isUtf8 } from 'node:buffer';
+import { fingerprintIfStill, type Page, type PageRequest, readPage } from '../disk/page.ts';
+import type { Unreadable } from '../disk/read.ts';
+import { maskedBytes, maskFor } from '../gate/masking.ts';
+import { type Coverage, type LineRange, linesCoverage, NOTHING, unionCoverage } from '../model/coverage.ts';
+import { type Fingerprint, sameFingerprint, sameStamp } from '../model/fingerprint.ts';
+import { defined } from '../model/record.ts';
+import type { ReadResult } from '../model/results.ts';
+import { NO_FLAGS } from '../model/sighting.ts';
+import { invalidArgument, type Refusal } from '../model/verdict.ts';
+import { hasNul } from '../text/decode.ts';
+import { clampLine, withoutEnding } from '../text/lines.ts';
+import { mayHoldSecret } from '../text/secret-scan.ts';
+import { isSecretPath } from '../text/secrets.ts';
+import { lazily } from './masked-text.ts';
+import { type OpenRead, type PageEnd, rangeOf, type Shown, unreadableRefusal } from './reading.ts';
+
+const MAX_PAGE_ENDS = 100;
+
+const MAX = Number.MAX_SAFE_INTEGER;
+
+/**
+ * Shows a page of a file too large to load. The page is recorded with its own hash; the whole file
+ * is hashed only once all its pages were shown.
+ */
+export async function readHuge(reading: OpenRead): Promise<Shown | Refusal> {
+  const total = reading.options.last === undefined ? undefined : await lineTotal(reading);
+  if (typeof total === 'object') return total;
+  const range = rangeOf(reading, total);
+  if ('code' in range) return range;
+  const page = await pageFrom(reading, range);
+  if ('problem' in page) return unreadableRefusal(reading.path, page);
+  // If the time ran out, refuse a raw read even if lines were found: a raw answer has no line
+  // numbers, so it would not show that lines are missing.
+  if (page.gaveUp && (page.lines.length === 0 || reading.options.raw === true)) return outOfTime(reading);
+  if (page.lines.length === 0) {
+    return invalidArgument(
+      'read',
+      reading.path,
+      `offset ${range.from} is past the end: the file has ${page.totalLines ?? 0} lines`,
+    );
+  }
+  rememberEnd(reading, page);
+  return shownPage(reading, page);
+}
+
+/**
+ * Reads a page, if possible from the end of the page that was shown last. If the file turns out to
+ * have changed since then, reads again from the top.
+ */
+async function pageFrom(reading: OpenRead, { from, to }: LineRange): Promise<Page | Unreadable> {
+  const { world, options, located } = reading;
+  const request = {
+    clock: world.disk.clock,
+    from,
+    limit: to - from + 1,
+    maxLineBytes: options.raw === true ? MAX : world.policy.maxLineChars * 4,
+    ...(options.raw === true ? {} : { maxBytes: reading.maxAnswerBytes }),
+    deadline: deadlineOf(reading),
+    ...watched(reading),
+  };
+  const end = lastEnd(reading, from);
+  if (end === undefined) return readPage(located.place, request);
+  const page = await readPage(located.place, { ...request, start: end.next });
+  return 'problem' in page || sameStamp(page.stamp, end.stamp) ? page : readPage(located.place, request);
+}
+
+/** Counts the lines of a huge file by reading all of it. */
+async function lineTotal(reading: OpenRead): Promise<number | Refusal> {
+  const page = await readPage(reading.located.place, {
+    clock: reading.world.disk.clock,
+    from: MAX,
+    limit: 1,
+    maxLineBytes: 0,
+    deadline: deadlineOf(reading),
+    ...watched(reading),
+  });
+  if ('problem' in page) return unreadableRefusal(reading.path, page);
+  return page.totalLines ?? outOfTime(reading);
+}
+
+function deadlineOf({ world }: OpenRead): number {
+  return performance.now() + world.policy.maxReadMs;
+}
+
+function outOfTime({ path, world }: OpenRead): Refusal {
+  const reason = `the requested lines could not be read within ${world.policy.maxReadMs} ms (maxReadMs)`;
+  return { code: 'UNVERIFIABLE', action: 'read', path, next: 'ask_human', detail: { reason } };
+}
+
+function watched({ watching }: OpenRead): Pick<PageRequest, 'signal' | 'onProgress'> {
+  const { signal, onProgress } = watching;
+  return { ...defined({ signal, onProgress }) };
+}
+
+/** The end of the page shown last, if it lies before line `from` and the file is unchanged since. */
+function lastEnd({ pageEnds, located }: OpenRead, from: number): PageEnd | undefined {
+  const end = pageEnds.get(located.place.path.key);
+  if (end === undefined || end.next.line > from) return undefined;
+  return sameStamp(end.stamp, located.stats) ? end : undefined;
+}
+
+function rememberEnd({ pageEnds, located }: OpenRead, page: Page): void {
+  const { key } = located.place.path;
+  pageEnds.delete(key);
+  // A racy stamp may stay equal when the file changes, so an equal stamp would prove nothing.
+  if (page.racy) return;
+  pageEnds.set(key, { stamp: page.stamp, next: page.next });
+  for (const oldest of pageEnds.keys()) {
+    if (pageEnds.size <= MAX_PAGE_ENDS) break;
+    pageEnds.delete(oldest);
+  }
+}
+
+async function shownPage(reading: OpenRead, page: Page): Promise<Shown> {
+  const { world, located, earlier, options } = reading;
+  const to = page.from + page.lines.length - 1;
+  const bytes = Buffer.concat(page.lines);
+  const raw = options.raw === true;
+  const plain = raw ? rawLines(bytes) : clampedLines(page, world.policy.maxLineChars);
+  const lines = maskedPage(reading, bytes, plain);
+  const sent =
+    raw && (lines.redacted || !isUtf8(bytes))
+      ? maskedBytes(world.policy, located.place.path.relative, bytes)
+      : { bytes, encoding: 'utf-8' };
+  const known = await confirmed(reading, page);
+  const same = known !== undefined || (earlier?.stamp !== undefined && sameStamp(earlier.stamp, page.stamp));
+  const totalLines = page.totalLines ?? (same ? earlier?.totalLines : undefined);
+  const end = totalLines ?? Number.POSITIVE_INFINITY;
+  const shown: Coverage = linesCoverage([{ from: page.from, to }], end);
+  const together = unionCoverage((same ? earlier?.coverage : undefined) ?? NOTHING, shown, end);
+  const isWhole = together.kind === 'whole';
+  const fingerprint =
+    known ??
+    (isWhole ? await fingerprintIfStill(located.place, page.stamp, reading.watching.signal) : undefined);
+  return {
+    result: {
+      get text() {
+        return lines.text;
+      },
+      ...(raw ? { bytes: sent.bytes } : {}),
+      from: page.from,
+      to,
+      totalLines,
+      sizeBytes: page.sizeBytes,
+      encoding: sent.encoding,
+      clamped: lines.clamped,
+    },
+    sighting: {
+      key: located.place.path.key,
+      fingerprint,
+      stamp: page.stamp,
+      racy: page.racy,
+      coverage: shown,
+      totalLines,
+      flags: {
+        ...NO_FLAGS,
+        clamped: lines.clamped.length > 0,
+        redacted: lines.redacted || sent.bytes !== bytes,
+        notText: hasNul(bytes),
+      },
+      how: 'read',
+      atMs: world.now(),
+      pages: [{ from: page.from, to, sha256: page.sha256 }],
+    },
+  };
+}
+
+/** The lines of a page with secrets masked, according to the policy. */
+function maskedPage(
+  { world, located }: OpenRead,
+  bytes: Buffer,
+  lines: Pick<ReadResult, 'text' | 'clamped'>,
+): Pick<ReadResult, 'text' | 'clamped'> & { readonly redacted: boolean } {
+  const { relative } = located.place.path;
+  const { clamped } = lines;
+  if (world.policy.secrets === 'show' || (!isSecretPath(relative) && !mayHoldSecret(bytes)))
+    return {
+      get text() {
+        return lines.text;
+      },
+      clamped,
+      redacted: false,
+    };
+  const text = maskFor(world.policy, relative)(lines.text);
+  return { text, clamped, redacted: text !== lines.text };
+}
+
+/** The text of a page with every line cut to `maxLineChars`, and the numbers of the cut lines. */
+function clampedLines(page: Page, maxLineChars: number): Pick<ReadResult, 'text' | 'clamped'> {
+  const missing = new Map(page.cut.map(({ line, missingChars }) => [line, missingChars]));
+  const clamped: number[] = [];
+  const texts = page.lines.map((line, index) => {
+    const number = page.from + index;
+    const shown = clampLine(withoutEnding(line.toString('utf8')), maxLineChars, missing.get(number));
+    if (shown.clamped) clamped.push(number);
+    return shown.text;
+  });
+  return { text: texts.join('\n'), clamped };
+}
+
+/**
+ * The fingerprint that the session has seen, if the file still has these bytes under a new stamp,
+ * for example after a `touch`. Without this check, the new stamp would discard all earlier pages.
+ * Files too large to be edited are not checked.
+ */
+async function confirmed(
+  { world, earlier, located, watching }: OpenRead,
+  page: Page,
+): Promise<Fingerprint | undefined> {
+  const { fingerprint, stamp, racy } = earlier ?? {};
+  if (fingerprint === undefined || fingerprint.size !== page.sizeBytes) return undefined;
+  if (racy === false && stamp !== undefined && sameStamp(stamp, page.stamp)) return undefined;
+  if (page.sizeBytes > world.policy.maxEditBytes) return undefined;
+  const now = await fingerprintIfStill(located.place, page.stamp, watching.signal);
+  return now !== undefined && sameFingerprint(now, fingerprint) ? now : undefined;
+}
+
+function rawLines(bytes: Buffer): Pick<ReadResult, 'text' | 'clamped'> {
+  const text = lazily(() => bytes.toString('utf8'));
+  return {
+    get text() {
+      return text();
+    },
+    clamped: [],
+  };
+}

@@ -17,6 +17,12 @@ import { type OpenRead, type PageEnd, rangeOf, type Shown, unreadableRefusal } f
 
 const MAX_PAGE_ENDS = 100;
 
+/**
+ * Bytes that are read of a long line after the part that is shown. A secret at the end of that part
+ * can then be recognised and masked.
+ */
+const MARGIN_BYTES = 1024;
+
 const MAX = Number.MAX_SAFE_INTEGER;
 
 /**
@@ -54,7 +60,7 @@ async function pageFrom(reading: OpenRead, { from, to }: LineRange): Promise<Pag
     clock: world.disk.clock,
     from,
     limit: to - from + 1,
-    maxLineBytes: options.raw === true ? MAX : world.policy.maxLineChars * 4,
+    maxLineBytes: options.raw === true ? MAX : world.policy.maxLineChars * 4 + MARGIN_BYTES,
     ...(options.raw === true ? {} : { maxBytes: reading.maxAnswerBytes }),
     deadline: deadlineOf(reading),
     ...watched(reading),
@@ -117,8 +123,7 @@ async function shownPage(reading: OpenRead, page: Page): Promise<Shown> {
   const to = page.from + page.lines.length - 1;
   const bytes = Buffer.concat(page.lines);
   const raw = options.raw === true;
-  const plain = raw ? rawLines(bytes) : clampedLines(page, world.policy.maxLineChars);
-  const lines = maskedPage(reading, bytes, plain);
+  const lines = raw ? rawLines(reading, bytes) : clampedLines(reading, page, bytes);
   const sent =
     raw && (lines.redacted || !isUtf8(bytes))
       ? maskedBytes(world.policy, located.place.path.relative, bytes)
@@ -166,37 +171,32 @@ async function shownPage(reading: OpenRead, page: Page): Promise<Shown> {
   };
 }
 
-/** The lines of a page with secrets masked, according to the policy. */
-function maskedPage(
-  { world, located }: OpenRead,
-  bytes: Buffer,
-  lines: Pick<ReadResult, 'text' | 'clamped'>,
-): Pick<ReadResult, 'text' | 'clamped'> & { readonly redacted: boolean } {
+/** The text of a page, and whether something in it is masked. */
+type PageLines = Pick<ReadResult, 'text' | 'clamped'> & { readonly redacted: boolean };
+
+/** The function that masks secrets in a page. Undefined if these bytes need no masking. */
+function maskOf({ world, located }: OpenRead, bytes: Buffer): ((text: string) => string) | undefined {
   const { relative } = located.place.path;
-  const { clamped } = lines;
-  if (world.policy.secrets === 'show' || (!isSecretPath(relative) && !mayHoldSecret(bytes)))
-    return {
-      get text() {
-        return lines.text;
-      },
-      clamped,
-      redacted: false,
-    };
-  const text = maskFor(world.policy, relative)(lines.text);
-  return { text, clamped, redacted: text !== lines.text };
+  const isPlain = world.policy.secrets === 'show' || (!isSecretPath(relative) && !mayHoldSecret(bytes));
+  return isPlain ? undefined : maskFor(world.policy, relative);
 }
 
-/** The text of a page with every line cut to `maxLineChars`, and the numbers of the cut lines. */
-function clampedLines(page: Page, maxLineChars: number): Pick<ReadResult, 'text' | 'clamped'> {
+/**
+ * The text of a page with secrets masked and every line cut to `maxLineChars`. Masks before cutting,
+ * because a cut can remove the text by which a secret is recognised.
+ */
+function clampedLines(reading: OpenRead, page: Page, bytes: Buffer): PageLines {
   const missing = new Map(page.cut.map(({ line, missingChars }) => [line, missingChars]));
   const clamped: number[] = [];
-  const texts = page.lines.map((line, index) => {
+  const whole = page.lines.map((line) => withoutEnding(line.toString('utf8'))).join('\n');
+  const shown = maskOf(reading, bytes)?.(whole) ?? whole;
+  const lines = shown.split('\n').map((line, index) => {
     const number = page.from + index;
-    const shown = clampLine(withoutEnding(line.toString('utf8')), maxLineChars, missing.get(number));
-    if (shown.clamped) clamped.push(number);
-    return shown.text;
+    const bounded = clampLine(line, reading.world.policy.maxLineChars, missing.get(number));
+    if (bounded.clamped) clamped.push(number);
+    return bounded.text;
   });
-  return { text: texts.join('\n'), clamped };
+  return { text: lines.join('\n'), clamped, redacted: shown !== whole };
 }
 
 /**
@@ -216,12 +216,15 @@ async function confirmed(
   return now !== undefined && sameFingerprint(now, fingerprint) ? now : undefined;
 }
 
-function rawLines(bytes: Buffer): Pick<ReadResult, 'text' | 'clamped'> {
-  const text = lazily(() => bytes.toString('utf8'));
+function rawLines(reading: OpenRead, bytes: Buffer): PageLines {
+  const mask = maskOf(reading, bytes);
+  const plain = lazily(() => bytes.toString('utf8'));
+  const text = lazily(() => mask?.(plain()) ?? plain());
   return {
     get text() {
       return text();
     },
     clamped: [],
+    redacted: mask !== undefined && text() !== plain(),
   };
 }

@@ -210,6 +210,22 @@ it('a page of a huge file is masked', async () => {
   expect(read).toMatchObject({ ok: true, text: 'x\nx\n[masked]' });
 });
 
+it.each([20, 2000])('secrets where lines of a huge file are cut at %i are masked', async (maxLineChars) => {
+  const key = 'd8xE8dyVdrqDhmJzn9JAt0qxAPtwmdxC6xzNZjSS';
+  await session.close();
+  const policy = { hugeBytes: 1000, maxLineChars };
+  session = await openSession({ roots: [root], home, store: 'memory:', policy });
+  // The cut falls inside the key. CJK characters have three bytes each.
+  const start = '語'.repeat(maxLineChars - 15);
+  const line = (value: string) => `${start}${value}${'y'.repeat(9000)}\n`;
+  writeFileSync(join(root, 'huge.log'), `x\n${line(` ghp_${key.slice(0, 36)} `)}${line('y')}`);
+  const read = await session.read('huge.log');
+  if (!read.ok) throw new Error(read.refusal.code);
+  expect(read.clamped).toEqual([2, 3]);
+  expect(read.text).toContain(`${start} [masked] yyyyy… [+`);
+  expect(read.text).not.toContain('ghp_');
+});
+
 it('the lines that a refusal quotes are masked', async () => {
   const token = `ghp_${'a'.repeat(36)}`;
   writeFileSync(join(root, 'a.ts'), `const before = 1;\nconst key = '${token}';\nconst after = 1;\n`);

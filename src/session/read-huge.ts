@@ -10,7 +10,7 @@ import { NO_FLAGS } from '../model/sighting.ts';
 import { invalidArgument, type Refusal } from '../model/verdict.ts';
 import { hasNul } from '../text/decode.ts';
 import { clampLine, withoutEnding } from '../text/lines.ts';
-import { mayHoldSecret } from '../text/secret-scan.ts';
+import { mayHoldEncodedLine, mayHoldSecret } from '../text/secret-scan.ts';
 import { isSecretPath } from '../text/secrets.ts';
 import { lazily } from './masked-text.ts';
 import { type OpenRead, type PageEnd, rangeOf, type Shown, unreadableRefusal } from './reading.ts';
@@ -177,8 +177,9 @@ type PageLines = Pick<ReadResult, 'text' | 'clamped'> & { readonly redacted: boo
 /** The function that masks secrets in a page. Undefined if these bytes need no masking. */
 function maskOf({ world, located }: OpenRead, bytes: Buffer): ((text: string) => string) | undefined {
   const { relative } = located.place.path;
-  const isPlain = world.policy.secrets === 'show' || (!isSecretPath(relative) && !mayHoldSecret(bytes));
-  return isPlain ? undefined : maskFor(world.policy, relative);
+  if (world.policy.secrets === 'show') return undefined;
+  const mayHold = isSecretPath(relative) || mayHoldSecret(bytes) || mayHoldEncodedLine(bytes);
+  return mayHold ? maskFor(world.policy, relative) : undefined;
 }
 
 /**

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { rounds } from '../../test/support/rounds.ts';
-import { mayHoldSecret, PHRASES } from './secret-scan.ts';
+import { mayHoldEncodedLine, mayHoldSecret, PHRASES } from './secret-scan.ts';
 import { secretSpans, TOKENS } from './secrets.ts';
 
 /** Makes a text so long that `secretSpans` uses the prefilter. */
@@ -62,4 +62,15 @@ it('a password of a thousand characters in an address is found', () => {
   const text = `https://aws:${'aB3_.'.repeat(200)}@example.org/`;
   expect(secretSpans(text, { secretFile: false })).toHaveLength(1);
   expect(mayHoldSecret(Buffer.from(text))).toBe(true);
+});
+
+it.each([
+  ['a line of a key', `a\n${'aB3/'.repeat(16)}\nb`, true],
+  ['an indented line without an ending', `a\n \t${'aB3/'.repeat(10)}`, true],
+  ['a line with an end of padding', `${'aB3+'.repeat(10)}==\r\n`, true],
+  ['a shorter line', `a\n${'aB3/'.repeat(9)}aB3\nb`, false],
+  ['words', `${'some words of text\n\n'.repeat(20)}`, false],
+  ['nothing', '', false],
+])('mayHoldEncodedLine knows %s', (_what, text, expected) => {
+  expect(mayHoldEncodedLine(Buffer.from(text))).toBe(expected);
 });

@@ -261,3 +261,31 @@ export function mayHoldKey(bytes: Uint8Array): boolean {
   const buffer = viewOf(bytes);
   return (buffer.includes('KEY----') || buffer.includes('KEY BLO')) && buffer.includes('PRIVATE KEY');
 }
+
+const NEWLINE = 0x0a;
+const TAB = 0x09;
+const SPACE = 0x20;
+/** Minimum length of a line of encoded bytes (`ENCODED_LINE` in secrets.ts). */
+const MIN_ENCODED = 40;
+const IS_ENCODED = new Uint8Array(256);
+for (const char of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/')
+  IS_ENCODED[char.charCodeAt(0)] = 1;
+
+/**
+ * False if UTF-8 bytes certainly contain no line of encoded bytes, as in the body of a private key.
+ * In a part of a file, such a line counts as secret, because the first line of the key may be
+ * missing. Fast, because most lines are decided by their first bytes.
+ */
+export function mayHoldEncodedLine(bytes: Uint8Array): boolean {
+  const buffer = viewOf(bytes);
+  for (let start = 0; start < bytes.byteLength; ) {
+    let at = start;
+    while (bytes[at] === SPACE || bytes[at] === TAB) at += 1;
+    const least = at + MIN_ENCODED;
+    while (at < least && IS_ENCODED[bytes[at] ?? 0] === 1) at += 1;
+    if (at === least) return true;
+    const newline = buffer.indexOf(NEWLINE, at);
+    start = newline === -1 ? bytes.byteLength : newline + 1;
+  }
+  return false;
+}

@@ -226,6 +226,25 @@ it.each([20, 2000])('secrets where lines of a huge file are cut at %i are masked
   expect(read.text).not.toContain('ghp_');
 });
 
+it.each([undefined, true])(
+  'a page that begins inside a key in a huge file is masked: raw %s',
+  async (raw) => {
+    const lines = [
+      'MIGcRZA9qZ6EfuIJXh7FTYm6EFa0BuHG3zS8AnhH9JF2Twhtw1zBGjI07QU6yEAs',
+      'Z1zAPlDAWgGyRA1WehYexZ7Oaw7oddKZEJfP5qfzV5JhRpB9vpgGdGTbz87k7UQr',
+    ].join('\n');
+    await session.close();
+    session = await openSession({ roots: [root], home, store: 'memory:', policy: { hugeBytes: 1000 } });
+    const key = `-----BEGIN RSA PRIVATE KEY-----\n${lines}\n-----END RSA PRIVATE KEY-----\n`;
+    writeFileSync(join(root, 'huge.log'), `a\n${key}${'x\n'.repeat(999)}`);
+    const read = await session.read('huge.log', { offset: 3, limit: 2, raw });
+    if (!read.ok) throw new Error(read.refusal.code);
+    expect(read.text.trimEnd()).toBe('[masked]\n[masked]');
+    if (raw) expect(Buffer.from(read.bytes ?? []).toString()).toBe('[masked]\n[masked]\n');
+    expect(read.complete).toBe(false);
+  },
+);
+
 it('the lines that a refusal quotes are masked', async () => {
   const token = `ghp_${'a'.repeat(36)}`;
   writeFileSync(join(root, 'a.ts'), `const before = 1;\nconst key = '${token}';\nconst after = 1;\n`);

@@ -3,6 +3,7 @@ import { closeSync, fstatSync, read, readSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { type Fingerprint, type Stamp, sameStamp } from '../model/fingerprint.ts';
 import { at, type Place } from '../model/path.ts';
+import { decodeUtf16, type Utf16Encoding, utf16Of } from '../text/decode.ts';
 import type { FileSystemClock } from './file-system.ts';
 import { openRegular, stampOf, type Unreadable } from './read.ts';
 
@@ -16,6 +17,9 @@ const HASHED_BYTES = 1 << 20;
  */
 const FIRST_BYTES = 1 << 15;
 const NEWLINE = 10;
+const UTF16_NEWLINES = { 'utf-16le': Buffer.from([NEWLINE, 0]), 'utf-16be': Buffer.from([0, NEWLINE]) };
+/** Bytes at the beginning of a file that show whether the file is UTF-16. */
+const SNIFFED_BYTES = 1 << 13;
 
 /** The byte at which a line begins. The next page can start there without counting lines from the top. */
 export interface LineStart {
@@ -56,6 +60,8 @@ export interface Page {
   /** Each line with its ending, cut at `maxLineBytes`. A cut line lacks its ending. */
   readonly lines: readonly Buffer[];
   readonly from: number;
+  /** The encoding of the file if it is UTF-16. Undefined for all other encodings. */
+  readonly utf16: Utf16Encoding | undefined;
   readonly cut: readonly CutLine[];
   /** True if the deadline passed before all requested lines were read. */
   readonly gaveUp: boolean;
@@ -76,7 +82,8 @@ export async function readPage(place: Place, request: PageRequest): Promise<Page
   try {
     const size = Number(opened.stats.size);
     const racyBefore = request.clock.isRacy(opened.stats, at(place));
-    const collector = new LineCollector(request);
+    const utf16 = utf16At(opened.fd);
+    const collector = new LineCollector(request, utf16);
     let position = request.start?.byte ?? 0;
     request.signal?.throwIfAborted();
     let chunk: Buffer = Buffer.allocUnsafeSlow(FIRST_BYTES);
@@ -85,7 +92,9 @@ export async function readPage(place: Place, request: PageRequest): Promise<Page
       collector.add(chunk.subarray(0, bytesRead));
       position += bytesRead;
       request.onProgress?.(Math.min(position, size), size);
-      if (collector.full) break;
+      // An odd number of bytes is the end of a file. Bytes that were appended since would be misread,
+      // because a UTF-16 character has two or four bytes.
+      if (collector.full || (utf16 !== undefined && bytesRead % 2 !== 0)) break;
       if (request.deadline !== undefined && performance.now() > request.deadline) {
         collector.giveUp();
         break;
@@ -96,15 +105,24 @@ export async function readPage(place: Place, request: PageRequest): Promise<Page
     }
     const after = fstatSync(opened.fd, { bigint: true });
     const racy = racyBefore || !sameStamp(stampOf(opened.stats), stampOf(after));
-    return { ...collector.finish(Number(after.size)), sizeBytes: size, stamp: stampOf(after), racy };
+    return { ...collector.finish(Number(after.size)), utf16, sizeBytes: size, stamp: stampOf(after), racy };
   } finally {
     closeSync(opened.fd);
   }
 }
 
+function utf16At(fd: number): Utf16Encoding | undefined {
+  const start = Buffer.allocUnsafe(SNIFFED_BYTES);
+  return utf16Of(start.subarray(0, readSync(fd, start, 0, SNIFFED_BYTES, 0)));
+}
+
+/** The fields of a page that the collected lines determine. */
+type Collected = Omit<Page, 'utf16' | 'sizeBytes' | 'stamp' | 'racy'>;
+
 /** Splits chunks into lines and keeps the lines in the requested range. */
 class LineCollector {
   readonly #request: PageRequest;
+  readonly #utf16: Utf16Encoding | undefined;
   readonly #digest: Hash = createHash('sha256');
   readonly #lines: Buffer[] = [];
   readonly #cut: CutLine[] = [];
@@ -117,8 +135,9 @@ class LineCollector {
   #keptBytes = 0;
   #gaveUp = false;
 
-  constructor(request: PageRequest) {
+  constructor(request: PageRequest, utf16: Utf16Encoding | undefined) {
     this.#request = request;
+    this.#utf16 = utf16;
     this.#line = request.start?.line ?? 1;
     this.#byte = request.start?.byte ?? 0;
   }
@@ -140,10 +159,10 @@ class LineCollector {
     /** Offset in this chunk at which the requested lines begin. */
     let kept = this.#isKept ? 0 : chunk.byteLength;
     while (from < chunk.byteLength && !this.full) {
-      const newline = chunk.indexOf(NEWLINE, from);
-      const end = newline < 0 ? chunk.byteLength : newline + 1;
+      const ended = this.#lineEnd(chunk, from);
+      const end = ended ?? chunk.byteLength;
       this.#take(chunk.subarray(from, end));
-      if (newline >= 0) this.#endLine();
+      if (ended !== undefined) this.#endLine();
       from = end;
       if (this.#line === this.#request.from && this.#length === 0) kept = end;
     }
@@ -151,11 +170,25 @@ class LineCollector {
     if (kept < from) this.#digest.update(chunk.subarray(kept, from));
   }
 
+  /** The offset after the next newline. Undefined if the chunk has no further newline. */
+  #lineEnd(chunk: Buffer, from: number): number | undefined {
+    if (this.#utf16 === undefined) {
+      const newline = chunk.indexOf(NEWLINE, from);
+      return newline < 0 ? undefined : newline + 1;
+    }
+    const newline = UTF16_NEWLINES[this.#utf16];
+    let at = chunk.indexOf(newline, from);
+    // At an odd offset, the two bytes belong to two different characters. Chunks begin at even
+    // positions of the file.
+    while (at >= 0 && at % 2 !== 0) at = chunk.indexOf(newline, at + 1);
+    return at < 0 ? undefined : at + newline.byteLength;
+  }
+
   get #isKept(): boolean {
     return this.#line >= this.#request.from;
   }
 
-  finish(size: number): Omit<Page, 'sizeBytes' | 'stamp' | 'racy'> {
+  finish(size: number): Collected {
     if (!this.full && this.#length > 0) this.#endLine();
     const atEnd = !this.full || this.#byte === size;
     if (this.#gaveUp) return this.#withoutRest();
@@ -175,7 +208,7 @@ class LineCollector {
    * so the hash is computed again from the lines. That is impossible if a line was cut; then no
    * lines are returned.
    */
-  #withoutRest(): Omit<Page, 'sizeBytes' | 'stamp' | 'racy'> {
+  #withoutRest(): Collected {
     const lines = this.#cut.length === 0 ? this.#lines : [];
     return {
       lines,
@@ -193,9 +226,15 @@ class LineCollector {
       const room = this.#request.maxLineBytes - this.#length;
       // Copy the bytes: the next read reuses the chunk.
       if (room > 0) this.#pieces.push(Buffer.from(piece.subarray(0, room)));
-      if (room < piece.byteLength) this.#missingChars += charsIn(piece.subarray(Math.max(room, 0)));
+      const missing = piece.subarray(Math.max(room, 0));
+      if (missing.byteLength > 0) this.#missingChars += this.#charsIn(missing);
     }
     this.#length += piece.byteLength;
+  }
+
+  #charsIn(bytes: Buffer): number {
+    if (this.#utf16 === undefined) return charsIn(bytes);
+    return decodeUtf16(bytes, this.#utf16).replace('\n', '').length;
   }
 
   #endLine(): void {

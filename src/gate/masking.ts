@@ -4,7 +4,7 @@ import type { Policy } from '../model/policy.ts';
 import type { ReadResult } from '../model/results.ts';
 import { type How, showsAll } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
-import { decodeText, encodeText } from '../text/decode.ts';
+import { decodeText, decodeUtf16, encodeText, type Utf16Encoding } from '../text/decode.ts';
 import {
   isPlainAround,
   isSecretPath,
@@ -39,14 +39,19 @@ export function maskTextFor(
 /**
  * A part of the file at `path` with secrets masked, in the encoding of the file. Bytes that are not
  * text stay as they are, because masking would damage them; their encoding is `binary`. Returns
- * `bytes` itself if nothing is masked.
+ * `bytes` itself if nothing is masked. `utf16`: the encoding, if the file is known to be UTF-16. The
+ * bytes of a part do not always show that.
  */
 export function maskedBytes(
   policy: Pick<Policy, 'secrets'>,
   path: string,
   bytes: Uint8Array,
+  utf16?: Utf16Encoding,
 ): Required<Pick<ReadResult, 'bytes' | 'encoding'>> {
-  const decoded = decodeText(bytes);
+  const decoded =
+    utf16 === undefined
+      ? decodeText(bytes)
+      : { text: decodeUtf16(bytes, utf16), encoding: utf16, bom: false };
   if (decoded === undefined) return { bytes, encoding: 'binary' };
   const { text, encoding } = decoded;
   const shown = maskFor(policy, path)(text);

@@ -8,8 +8,8 @@ import { defined } from '../model/record.ts';
 import type { ReadResult } from '../model/results.ts';
 import { NO_FLAGS } from '../model/sighting.ts';
 import { invalidArgument, type Refusal } from '../model/verdict.ts';
-import { hasNul } from '../text/decode.ts';
-import { clampLine, withoutEnding } from '../text/lines.ts';
+import { decodeText, decodeUtf16, hasNul, hasUtf16Mark } from '../text/decode.ts';
+import { clampLine, splitLines, withoutEnding } from '../text/lines.ts';
 import { mayHoldEncodedLine, mayHoldSecret } from '../text/secret-scan.ts';
 import { isSecretPath } from '../text/secrets.ts';
 import { lazily } from './masked-text.ts';
@@ -123,11 +123,8 @@ async function shownPage(reading: OpenRead, page: Page): Promise<Shown> {
   const to = page.from + page.lines.length - 1;
   const bytes = Buffer.concat(page.lines);
   const raw = options.raw === true;
-  const lines = raw ? rawLines(reading, bytes) : clampedLines(reading, page, bytes);
-  const sent =
-    raw && (lines.redacted || !isUtf8(bytes))
-      ? maskedBytes(world.policy, located.place.path.relative, bytes)
-      : { bytes, encoding: 'utf-8' };
+  const lines = raw ? rawLines(reading, page, bytes) : clampedLines(reading, page, bytes);
+  const sent = raw ? rawBytes(reading, page, { bytes, lines }) : { bytes, encoding: lines.encoding };
   const known = await confirmed(reading, page);
   const same = known !== undefined || (earlier?.stamp !== undefined && sameStamp(earlier.stamp, page.stamp));
   const totalLines = page.totalLines ?? (same ? earlier?.totalLines : undefined);
@@ -162,7 +159,9 @@ async function shownPage(reading: OpenRead, page: Page): Promise<Shown> {
         ...NO_FLAGS,
         clamped: lines.clamped.length > 0,
         redacted: lines.redacted || sent.bytes !== bytes,
-        notText: hasNul(bytes),
+        // Pages are compared with the file by lines of bytes, which UTF-16 text does not have. So
+        // they do not count as seen.
+        notText: page.utf16 !== undefined || hasNul(bytes),
       },
       how: 'read',
       atMs: world.now(),
@@ -172,7 +171,7 @@ async function shownPage(reading: OpenRead, page: Page): Promise<Shown> {
 }
 
 /** The text of a page, and whether something in it is masked. */
-type PageLines = Pick<ReadResult, 'text' | 'clamped'> & { readonly redacted: boolean };
+type PageLines = Pick<ReadResult, 'text' | 'clamped' | 'encoding'> & { readonly redacted: boolean };
 
 /** The function that masks secrets in a page. Undefined if these bytes need no masking. */
 function maskOf({ world, located }: OpenRead, bytes: Buffer): ((text: string) => string) | undefined {
@@ -189,15 +188,42 @@ function maskOf({ world, located }: OpenRead, bytes: Buffer): ((text: string) =>
 function clampedLines(reading: OpenRead, page: Page, bytes: Buffer): PageLines {
   const missing = new Map(page.cut.map(({ line, missingChars }) => [line, missingChars]));
   const clamped: number[] = [];
-  const whole = page.lines.map((line) => withoutEnding(line.toString('utf8'))).join('\n');
-  const shown = maskOf(reading, bytes)?.(whole) ?? whole;
+  const { text: whole, encoding } = decodedPage(page, bytes);
+  const shown = maskOf(reading, page.utf16 === undefined ? bytes : Buffer.from(whole))?.(whole) ?? whole;
   const lines = shown.split('\n').map((line, index) => {
     const number = page.from + index;
     const bounded = clampLine(line, reading.world.policy.maxLineChars, missing.get(number));
     if (bounded.clamped) clamped.push(number);
     return bounded.text;
   });
-  return { text: lines.join('\n'), clamped, redacted: shown !== whole };
+  return { text: lines.join('\n'), clamped, encoding, redacted: shown !== whole };
+}
+
+/** The lines of a page without their endings. Bytes that are not text become replacement characters. */
+function decodedPage(page: Page, bytes: Buffer): Pick<ReadResult, 'text' | 'encoding'> {
+  const { lines, utf16 } = page;
+  if (utf16 === undefined) {
+    const text = (): string => lines.map((line) => withoutEnding(line.toString('utf8'))).join('\n');
+    return decodedLegacy(page, bytes) ?? { text: text(), encoding: 'utf-8' };
+  }
+  const text = lines.map((line) => withoutEnding(decodeUtf16(line, utf16))).join('\n');
+  return { text: withoutMark(text), encoding: utf16 };
+}
+
+/**
+ * Like `decodedPage`, for a page in an older encoding such as windows-1252. Undefined for other
+ * pages, and for a page with a cut line, because the cut may have split a UTF-8 character.
+ */
+function decodedLegacy({ cut }: Page, bytes: Buffer): Pick<ReadResult, 'text' | 'encoding'> | undefined {
+  if (cut.length > 0 || isUtf8(bytes) || hasNul(bytes) || hasUtf16Mark(bytes)) return undefined;
+  const decoded = decodeText(bytes);
+  if (decoded === undefined) return undefined;
+  const text = splitLines(decoded.text).map(withoutEnding).join('\n');
+  return { text, encoding: decoded.encoding };
+}
+
+function withoutMark(text: string): string {
+  return text.startsWith('\ufeff') ? text.slice(1) : text;
 }
 
 /**
@@ -217,15 +243,28 @@ async function confirmed(
   return now !== undefined && sameFingerprint(now, fingerprint) ? now : undefined;
 }
 
-function rawLines(reading: OpenRead, bytes: Buffer): PageLines {
-  const mask = maskOf(reading, bytes);
-  const plain = lazily(() => bytes.toString('utf8'));
+function rawLines(reading: OpenRead, { utf16 }: Page, bytes: Buffer): PageLines {
+  const plain = lazily(() =>
+    utf16 === undefined ? bytes.toString('utf8') : withoutMark(decodeUtf16(bytes, utf16)),
+  );
+  const mask = maskOf(reading, utf16 === undefined ? bytes : Buffer.from(plain()));
   const text = lazily(() => mask?.(plain()) ?? plain());
   return {
     get text() {
       return text();
     },
     clamped: [],
+    encoding: 'utf-8',
     redacted: mask !== undefined && text() !== plain(),
   };
+}
+
+/** The bytes of a raw page with secrets masked, and their encoding. */
+function rawBytes(
+  { world, located }: OpenRead,
+  { utf16 }: Page,
+  { bytes, lines }: { readonly bytes: Buffer; readonly lines: PageLines },
+): Required<Pick<ReadResult, 'bytes' | 'encoding'>> {
+  if (!lines.redacted && utf16 === undefined && isUtf8(bytes)) return { bytes, encoding: 'utf-8' };
+  return maskedBytes(world.policy, located.place.path.relative, bytes, utf16);
 }

@@ -366,7 +366,30 @@ function decodeStrict(bytes: Uint8Array, encoding: string): string | undefined {
   }
 }
 
-function guessUtf16(bytes: Uint8Array): 'utf-16le' | 'utf-16be' | undefined {
+export type Utf16Encoding = 'utf-16le' | 'utf-16be';
+
+/**
+ * The encoding of a file in UTF-16, judged by its first bytes. Undefined for other files, including
+ * UTF-32, whose byte order mark begins like that of UTF-16.
+ */
+export function utf16Of(start: Uint8Array): Utf16Encoding | undefined {
+  const sample = start.subarray(0, Math.min(start.byteLength & ~1, SNIFFED_BYTES));
+  const marked = markOf(sample)?.encoding;
+  const guessed = marked === undefined && hasNul(sample) ? guessUtf16(sample) : undefined;
+  const encoding = marked === 'utf-8' ? undefined : (marked ?? guessed);
+  if (encoding === undefined) return undefined;
+  const text = decodeUtf16(sample, encoding);
+  return text.includes('\0') || (marked === undefined && !isPlainText(text)) ? undefined : encoding;
+}
+
+/** Decodes UTF-16. Keeps a byte order mark as a character. */
+export function decodeUtf16(bytes: Uint8Array, encoding: Utf16Encoding): string {
+  if (encoding === 'utf-16le') return viewOf(bytes).toString('utf16le');
+  const units = Buffer.from(bytes.subarray(0, bytes.byteLength & ~1));
+  return units.swap16().toString('utf16le');
+}
+
+function guessUtf16(bytes: Uint8Array): Utf16Encoding | undefined {
   if (bytes.length % 2 !== 0) return undefined;
   const sample = bytes.subarray(0, SNIFFED_BYTES);
   let even = 0;

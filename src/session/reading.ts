@@ -8,9 +8,10 @@ import type { NewEntry } from '../model/entry.ts';
 import type { Stamp } from '../model/fingerprint.ts';
 import type { CallTimes } from '../model/foreign-session.ts';
 import type { FileKind } from '../model/path.ts';
+import { defined } from '../model/record.ts';
 import type { ReadResult } from '../model/results.ts';
 import type { ReadOptions } from '../model/session.ts';
-import { type Sighting, shownAs } from '../model/sighting.ts';
+import { NO_FLAGS, type Sighting, shownAs } from '../model/sighting.ts';
 import { invalidArgument, type Outcome, type Refusal, type RefusalDetail } from '../model/verdict.ts';
 import type { Found } from '../workspace/workspace.ts';
 

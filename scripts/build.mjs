@@ -71,6 +71,10 @@ await bundle({
   chunkFileNames: 'types/[name].ts',
   plugins: [dts({ dtsInput: true })],
 });
+for (const name of readdirSync('dist/types')) {
+  const file = `dist/types/${name}`;
+  writeFileSync(file, withoutInternalComments(readFileSync(file, 'utf8')));
+}
 await bundleProgram();
 
 await bundlePage('dist/viewer/page');
@@ -335,6 +339,39 @@ async function bundle({ input, plugins, external = isPackage, transform, ...outp
   const written = await made.write(output);
   await made.close();
   return written.output;
+}
+
+/**
+ * Removes the comments of declarations that a user of the library does not see: those that the file
+ * does not export, unless an exported one extends or returns them.
+ */
+function withoutInternalComments(text) {
+  const { program, comments } = parseSync('types.d.ts', text, { lang: 'dts', sourceType: 'module' });
+  const nodes = new Map(program.body.map((node) => [node.id?.name, node]));
+  const seen = new Set();
+  const see = (name) => {
+    const node = nodes.get(name);
+    if (node === undefined || seen.has(name)) return;
+    seen.add(name);
+    const code = text.slice(node.start, node.end);
+    const [head] = node.type === 'TSDeclareFunction' ? [code] : code.split('{');
+    for (const [word] of head.matchAll(/\w+/g)) see(word);
+  };
+  const exported = program.body.flatMap(({ type, specifiers }) =>
+    type === 'ExportNamedDeclaration' ? specifiers : [],
+  );
+  for (const { local } of exported) see(local.name);
+  const internal = program.body.flatMap(({ id, end }, at) =>
+    id != null && !seen.has(id.name) ? [{ from: program.body[at - 1]?.end ?? 0, to: end }] : [],
+  );
+  const isInternal = ({ start, end }) => internal.some(({ from, to }) => start >= from && end <= to);
+  let at = 0;
+  const kept = comments.filter(isInternal).map(({ start, end }) => {
+    const before = text.slice(at, start);
+    at = end;
+    return before;
+  });
+  return [...kept, text.slice(at)].join('').replace(/\n\s*\n/g, '\n');
 }
 
 /** True for Node's modules and for dependencies, which are not bundled. */

@@ -14,6 +14,8 @@ async function said(isTTY: boolean): Promise<string> {
     stderr,
     env: { LOOKFIRST_HOME: home },
     platform: process.platform,
+    argv: process.argv,
+    execPath: process.execPath,
     cwd: () => root,
   };
   const sessions = await Sessions.open({ roots: [root], home, store: 'memory:' });

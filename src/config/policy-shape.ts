@@ -103,11 +103,11 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
   ),
   protected: setting(
     GLOBS,
-    'globs, relative to the workspace folder, that no session may change. Lookfirst’s own tools and the proxy also refuse to read them; hooks and commands do not. Your globs are added to those of the preset; `!GLOB` removes one',
+    'globs, relative to the workspace folder (also with a leading `/`), that no session may change. Lookfirst’s own tools and the proxy also refuse to read them; hooks and commands do not. Your globs are added to those of the preset; `!GLOB` removes one',
   ),
   approve: setting(
     GLOBS,
-    'globs of paths, relative to the workspace folder; the user must approve each change of them',
+    'globs of paths, relative to the workspace folder (also with a leading `/`); the user must approve each change of them',
   ),
   readOnly: setting(FLAG, 'whether every change is refused'),
   hardLinks: setting(

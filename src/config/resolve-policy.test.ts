@@ -35,7 +35,7 @@ describe('resolvePolicy', () => {
     [{ ttlMs: '5' }, '"ttlMs" must be a whole number'],
     [{ protected: 'secret' }, '"protected" must be an array'],
     [{ journal: { quota: 1 } }, 'did you mean "journal.quotaBytes"?'],
-    [{ protected: ['a', '/home/me/a.txt'] }, '"/home/me/a.txt" must be relative to the workspace folder'],
+    [{ protected: ['a', 'C:/me/a.txt'] }, '"C:/me/a.txt" must be relative to the workspace folder'],
     [{ approve: ['~/a.txt'] }, 'approve: "~/a.txt" must be relative'],
     [{ approve: ['a/../b'] }, 'approve: "a/../b" must be relative'],
     [{ preset: 'strict' }, 'unknown key "preset"'],

@@ -59,7 +59,7 @@ function override(policy: Policy, overrides: PolicyOverrides | undefined): Polic
 
 /** Throws a Fault for a glob that would match no path, because paths are relative to their root. */
 function mustBeRelative(setting: string, globs: readonly string[] = []): void {
-  const wrong = globs.find((glob) => /^!?(?:[/~\\]|[a-z]:)|(?:^|[/\\])\.\.(?:$|[/\\])/i.test(glob));
+  const wrong = globs.find((glob) => /^!?(?:[~\\]|[a-z]:)|(?:^|[/\\])\.\.(?:$|[/\\])/i.test(glob));
   if (wrong === undefined) return;
   const reason = `${setting}: "${wrong}" must be relative to the workspace folder, such as "src/a.ts" or "**/*.pem"`;
   throw new Fault('CONFIG_INVALID', reason);

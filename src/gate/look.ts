@@ -18,7 +18,8 @@ import { type Fingerprint, sameFingerprint, sameStamp } from '../model/fingerpri
 import { CLIENT_FILES, isWithin, type PinnedDirectory, type ResolvedPath } from '../model/path.ts';
 import { coverageOfPages, NO_FLAGS, type SeenPage, type Sighting } from '../model/sighting.ts';
 import type { Outcome, Writer } from '../model/verdict.ts';
-import { countFileLines, decodeText } from '../text/decode.ts';
+import { decodeText } from '../text/decode.ts';
+import { countFileLines } from '../text/file-lines.ts';
 import { matchingGlob } from '../text/glob/glob.ts';
 import { viewOf as bufferOf, sliceLineBytes } from '../text/lines.ts';
 import { findPlaceholder, placeholderText } from '../text/placeholder.ts';

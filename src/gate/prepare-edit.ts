@@ -7,7 +7,7 @@ import type { Notice } from '../model/results.ts';
 import { NO_FLAGS, type SeenPage, type Sighting, showsAll } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { carryCoverage } from '../text/change.ts';
-import { countFileLines } from '../text/decode.ts';
+import { countFileLines } from '../text/file-lines.ts';
 import { sliceLineBytes } from '../text/lines.ts';
 import { maskedDiff } from '../text/unified.ts';
 import { type LookedFile, look, placeholderIn } from './look.ts';

@@ -9,8 +9,9 @@ import type { Notice, WitnessEvent } from '../model/results.ts';
 import { NO_FLAGS, type Sighting, type SightingFlags } from '../model/sighting.ts';
 import type { Outcome } from '../model/verdict.ts';
 import { carryCoverage } from '../text/change.ts';
-import { countFileLines, decodeText, hasUtf16Mark, looksBinary } from '../text/decode.ts';
+import { decodeText, hasUtf16Mark, looksBinary } from '../text/decode.ts';
 import { diffLines } from '../text/diff.ts';
+import { countFileLines } from '../text/file-lines.ts';
 import { countLines, sameLines, sliceLineBytes } from '../text/lines.ts';
 import type { World } from './world.ts';
 

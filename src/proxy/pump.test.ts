@@ -50,14 +50,9 @@ it('returns a tool list with an id that JavaScript cannot represent exactly', ()
   expect(client).toEqual(['{"jsonrpc":"2.0","result":{"tools":[]},"id":9007199254740993}']);
 });
 
-it.each([
-  ['a carriage return', '\r', ' '],
-  ['U+2028', '\u2028', '\\u2028'],
-  ['U+2029', '\u2029', '\\u2029'],
-])('forwards a message with %s as one line in every reader', (_what, end, sent) => {
+it('forwards a message with a raw carriage return as one line in every reader', () => {
   const { pump, upstream } = withReceipts();
-  const line = (x: string): string => `{"jsonrpc":"2.0","method":"x","params":{"a":"${x}"}}`;
-  const given = end === '\r' ? line('é').replace('"params"', '\r"params"') : line(`é${end}`);
-  pump.fromClient(Buffer.from(given));
-  expect(upstream).toEqual([given.replace(end, sent)]);
+  const line = (space: string): string => `{"jsonrpc":"2.0","method":"x",${space}"params":{"a":"é"}}`;
+  pump.fromClient(Buffer.from(line('\r')));
+  expect(upstream).toEqual([line(' ')]);
 });

@@ -15,7 +15,7 @@ import {
   rewrittenLine,
   rpcMeta,
 } from '../wire/rpc.ts';
-import { withoutLineEnds } from '../wire/sse.ts';
+import { onOneLine } from '../wire/sse.ts';
 import { idOfRequest } from './call.ts';
 import { Intercept } from './intercept.ts';
 import type { InterceptOptions } from './intercept-options.ts';
@@ -87,9 +87,9 @@ export class Pump {
 
   /** Handles a message from the client. */
   fromClient(given: Buffer): void {
-    // Some servers end a line at a carriage return or at U+2028. They would read a part of this
-    // line as a message of its own.
-    const line = withoutLineEnds(given);
+    // Some servers end a line at a carriage return. They would read a part of this line as a message
+    // of its own.
+    const line = onOneLine(given);
     // Parse every line. A broken line could end the server, or a less strict parser could find a
     // call in it.
     const message = parseLine(line);

@@ -12,7 +12,7 @@ import { isOutputPath } from '../model/path.ts';
 import type { ReadResult } from '../model/results.ts';
 import { NO_FLAGS, type Sighting, type SightingFlags } from '../model/sighting.ts';
 import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
-import { countFileLines } from '../text/decode.ts';
+import { countFileLines } from '../text/file-lines.ts';
 import { sniffMedia } from '../text/sniff-media.ts';
 import { absenceOf, type Located } from '../workspace/workspace.ts';
 import {

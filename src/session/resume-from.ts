@@ -7,7 +7,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { Fault } from '../model/fault.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Resumed, ResumeOptions, Transcript } from '../model/transcript.ts';
-import { countFileLines } from '../text/decode.ts';
+import { countFileLines } from '../text/file-lines.ts';
 
 /**
  * Records for a session which files its transcript shows. Compares the shown lines with the disk: a

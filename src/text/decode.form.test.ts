@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { bytesInFormOf, countFileLines } from './decode.ts';
+import { bytesInFormOf } from './decode.ts';
+import { countFileLines } from './file-lines.ts';
 
 const utf16 = (text: string): Buffer => Buffer.from(`\ufeff${text}`, 'utf16le');
 

@@ -1,6 +1,6 @@
 import type { analyse } from 'chardet';
 import type iconv from 'iconv-lite';
-import { countLines, endingUsed, lineCount, viewOf, withEnding } from './lines.ts';
+import { endingUsed, viewOf, withEnding } from './lines.ts';
 
 /** An encoding is guessed from at most this many bytes. Guessing takes half a second per megabyte. */
 const SAMPLE_BYTES = 64 * 1024;
@@ -313,15 +313,6 @@ function isUtf8(start: Uint8Array): boolean {
 
 /** Matches control characters that no encoding of text uses. */
 const UNUSED_CONTROLS = /[\x01-\x06\x10-\x1a\x1c-\x1f]/;
-
-/**
- * The number of lines in a file. UTF-16 has newline bytes inside other characters, so its lines are
- * counted in the decoded text.
- */
-export function countFileLines(bytes: Uint8Array): number {
-  const decoded = hasUtf16Mark(bytes) || hasNul(bytes) ? decodeUnicode(bytes) : undefined;
-  return decoded === undefined ? countLines(bytes) : lineCount(decoded.text);
-}
 
 /** True if the bytes begin with any byte order mark. */
 function hasMark(bytes: Uint8Array): boolean {

@@ -140,19 +140,6 @@ export function onOneLine(json: Buffer): Buffer {
   return line;
 }
 
-const SEPARATORS = /[\u2028\u2029]/g;
-
-/**
- * A JSON text without characters that end a line in any common reader: line breaks become spaces,
- * and U+2028 and U+2029, which JSON allows in strings, are escaped.
- */
-export function withoutLineEnds(json: Buffer): Buffer {
-  const line = onOneLine(json);
-  if (!line.includes('\u2028') && !line.includes('\u2029')) return line;
-  const escaped = (end: string): string => (end === '\u2028' ? '\\u2028' : '\\u2029');
-  return Buffer.from(line.toString('utf8').replace(SEPARATORS, escaped));
-}
-
 /** Begins an answer that is an event stream. */
 export function openStream(response: ServerResponse, headers: Readonly<Record<string, string>>): void {
   response.writeHead(200, {

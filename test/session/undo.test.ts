@@ -106,7 +106,7 @@ describe.each(['memory:', undefined])('undo over store %s', (store) => {
     const t = await open();
     await ok(t.session.write('a\n(and 3 more files)', 'x\n'));
     const { diff } = await ok(t.session.undo({ preview: true }));
-    expect(diff).toMatch(/^a\\u000a\(and 3 more files\)\n/);
+    expect(diff).toMatch(/^"a\\n\(and 3 more files\)"\n/);
   });
 
   it('summarises a binary file in its preview', async () => {

@@ -7,7 +7,7 @@ import type { FileIntent, ForeignIntent, TouchIntent } from '../../model/intent.
 import type { Notice } from '../../model/results.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import type { Refusal } from '../../model/verdict.ts';
-import { countFileLines } from '../../text/decode.ts';
+import { countFileLines } from '../../text/file-lines.ts';
 import { type LookedFile, look } from '../look.ts';
 import { judgeGranted, prepare } from '../prepare.ts';
 import { cure, type Denied, evidenceOf, notPrepared } from '../prepared.ts';

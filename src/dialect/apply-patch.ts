@@ -47,7 +47,7 @@ export const APPLY_PATCH: Dialect = {
     write: 'apply_patch',
     edit: 'apply_patch',
     insert: 'apply_patch',
-    arguments: ARGUMENTS,
+    arguments: { ...ARGUMENTS, oldText: 'the old lines' },
   },
   unknownArguments: 'refuse',
   terms: {},

@@ -68,6 +68,14 @@ function meaningful(tool: Tool): Record<string, unknown> {
 }
 
 describe.each(DIALECTS.map((dialect) => [dialect.name, dialect] as const))('dialect %s', (_name, dialect) => {
+  it('names an argument of its own for the text that an edit replaces', () => {
+    const { oldText = 'old_string' } = dialect.names.arguments;
+    const schemas = JSON.stringify(dialect.tools.map(({ inputSchema }) => inputSchema));
+    // A patch has no such argument, so the words describe a part of the patch.
+    const isArgument = schemas.includes(`"${oldText}"`);
+    expect(isArgument || dialect.name === 'apply-patch').toBe(true);
+  });
+
   it('names each tool once, as the protocol allows', () => {
     const names = dialect.tools.map((tool) => tool.name);
     expect(new Set(names).size).toBe(names.length);

@@ -344,7 +344,7 @@ export const FILESYSTEM: Dialect = {
     list: 'list_directory',
     mkdir: 'create_directory',
     find: 'search_files',
-    arguments: { path: 'path' },
+    arguments: { path: 'path', oldText: 'oldText' },
   },
   unknownArguments: 'ignore',
   expandsHome: true,

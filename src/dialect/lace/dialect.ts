@@ -322,7 +322,7 @@ export const LACE: Dialect = {
     list: 'file_list',
     find: 'file_find',
     search: 'ripgrep_search',
-    arguments: { path: 'path', from: 'startLine', to: 'endLine' },
+    arguments: { path: 'path', from: 'startLine', to: 'endLine', oldText: 'old_text' },
   },
   unknownArguments: 'refuse',
   terms: {

@@ -135,8 +135,14 @@ describe('code blocks in the documents', () => {
     const places = workplace(FILES);
     const [program = '', ...first] = PROGRAM;
     const input = code.replaceAll('"/repo"', JSON.stringify(places.root));
-    const options = { cwd: places.root, env: environment(places), input, encoding: 'utf8' } as const;
-    const ran = spawnSync(program, [...first, 'hook', 'generic'], options);
+    // With a store of its own, the hook starts no background process, which would outlive the test.
+    const env = environment(places, { LOOKFIRST_STORE: 'memory:' });
+    const ran = spawnSync(program, [...first, 'hook', 'generic'], {
+      cwd: places.root,
+      env,
+      input,
+      encoding: 'utf8',
+    });
     expect([ran.status, JSON.parse(ran.stdout)]).toEqual([0, { verdict: 'pass' }]);
   });
 

@@ -3,3 +3,4 @@ import '../hooks/batches.test.ts';
 import '../hooks/coverage.test.ts';
 import '../hooks/resident.test.ts';
 import '../hooks/killed.test.ts';
+import '../hooks/replaced-folders.test.ts';

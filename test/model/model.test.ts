@@ -15,16 +15,13 @@ const EVERYTHING = [
   'edit NOT_READ',
 ];
 
-it.each([1, 2])(
-  'random operations of two sessions and other programs break no promise (seed %i)',
-  async (seed) => {
-    const { root, home } = scratch();
-    mkdirSync(join(root, 'dir'));
-    const report = await runModel({ root, home, seed, operations: 400 });
-    expect(report.broken).toEqual([]);
-    // Every kind of event must have occurred; otherwise the run proves little.
-    for (const what of EVERYTHING) {
-      expect(report.counts[what] ?? 0, what).toBeGreaterThan(0);
-    }
-  },
-);
+it('random operations of two sessions and other programs break no promise', async () => {
+  const { root, home } = scratch();
+  mkdirSync(join(root, 'dir'));
+  const report = await runModel({ root, home, seed: 1, operations: 400 });
+  expect(report.broken).toEqual([]);
+  // Every kind of event must have occurred; otherwise the run proves little.
+  for (const what of EVERYTHING) {
+    expect(report.counts[what] ?? 0, what).toBeGreaterThan(0);
+  }
+});

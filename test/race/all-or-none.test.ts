@@ -47,7 +47,7 @@ describe('a change of many files where descriptors run out', () => {
       const within = ['sh', '-c', `ulimit -n ${limit}; exec "$@"`, 'sh'];
       const child = await startChild(
         'session-batch',
-        { root, home, change, count: IS_LONG ? 300 : 150 },
+        { root, home, change, count: IS_LONG ? 300 : 110 },
         within,
       );
       const told = await child.message<Told>();

@@ -5,6 +5,7 @@ import { setTimeout } from 'node:timers/promises';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { lookfirst, objects } from '../support/command-line.ts';
 import { Hooked } from '../support/hooked.ts';
+import { everySecond } from '../support/rounds.ts';
 import { makeTree, type Scratch, scratch, treeOf } from '../support/tree.ts';
 
 let places: Scratch;
@@ -28,15 +29,17 @@ beforeEach(() => {
 });
 
 describe('a file that git ignores and a command without a layer moves', () => {
-  it.each([
-    ['mv .env .env.bak'],
-    ['mv -n .env .env.bak'],
-    ['if true; then mv .env .env.bak; fi'],
-    ['mv .env .env.bak && echo more >> .env.bak'],
-    ['mkdir kept && mv .env kept/'],
-    ['mv .env .env.bak && rm .env.bak'],
-    ['mv .env .env.bak && touch b.txt'],
-  ])('is restored when the command is undone: %s', async (command) => {
+  it.each(
+    everySecond([
+      ['mv .env .env.bak'],
+      ['mv -n .env .env.bak'],
+      ['if true; then mv .env .env.bak; fi'],
+      ['mv .env .env.bak && echo more >> .env.bak'],
+      ['mkdir kept && mv .env kept/'],
+      ['mv .env .env.bak && rm .env.bak'],
+      ['mv .env .env.bak && touch b.txt'],
+    ]),
+  )('is restored when the command is undone: %s', async (command) => {
     const before = tree();
     expect(await new Hooked(places).shell(command)).toMatchObject({ verdict: 'pass' });
     expect(tree()).not.toEqual(before);
@@ -65,16 +68,18 @@ describe('files that a command without a layer moves from a path that is not rec
     return (await new Hooked(places).shell(`sh ${join(places.outside, 'script')}`)).context ?? '';
   }
 
-  it.each([
-    ['a file that git ignores', 'mv .env .env.bak', '.env.bak: key'],
-    ['a folder that git ignores', 'mv build kept', 'kept/out: built'],
-    ['a file in a new folder', 'mkdir kept; mv .env kept/e', 'kept/e: key'],
-    ['a file from outside', 'mv ../outside/x x', 'x: outside'],
-    ['a link', 'mv l.ln l', 'l => a.txt'],
-    ['a file that is then extended', 'mv .env e; echo more >> e', 'e: keymore\n'],
-    ['a file with the content of another', 'mv same.ln same', 'same: one'],
-    ['files of a nested repository', 'rm -rf nested/.git', 'nested/n: nested'],
-  ])('stay when the command is undone, which the answer says: %s', async (_, text, moved) => {
+  it.each(
+    everySecond([
+      ['a file that git ignores', 'mv .env .env.bak', '.env.bak: key'],
+      ['a folder that git ignores', 'mv build kept', 'kept/out: built'],
+      ['a file in a new folder', 'mkdir kept; mv .env kept/e', 'kept/e: key'],
+      ['a file from outside', 'mv ../outside/x x', 'x: outside'],
+      ['a link', 'mv l.ln l', 'l => a.txt'],
+      ['a file that is then extended', 'mv .env e; echo more >> e', 'e: keymore\n'],
+      ['a file with the content of another', 'mv same.ln same', 'same: one'],
+      ['files of a nested repository', 'rm -rf nested/.git', 'nested/n: nested'],
+    ]),
+  )('stay when the command is undone, which the answer says: %s', async (_, text, moved) => {
     git('init', '-q', 'nested');
     git('-C', 'nested', 'commit', '--allow-empty', '-qm', 'one');
     makeTree(places, ['OUTSIDE/x: outside', 'l.ln => a.txt', 'same.ln: one', 'nested/n: nested']);
@@ -110,12 +115,14 @@ describe('files that a command without a layer moves from a path that is not rec
 });
 
 describe('a folder that git ignores and a command without a layer moves', () => {
-  it.each([
-    ['mv build kept'],
-    ['mkdir kept && mv build kept/'],
-    ['mv build kept && echo two > b.txt'],
-    ['mkdir kept && mv build kept && touch kept/new'],
-  ])('moves back when the command is undone, and again when that is undone: %s', async (command) => {
+  it.each(
+    everySecond([
+      ['mv build kept'],
+      ['mkdir kept && mv build kept/'],
+      ['mv build kept && echo two > b.txt'],
+      ['mkdir kept && mv build kept && touch kept/new'],
+    ]),
+  )('moves back when the command is undone, and again when that is undone: %s', async (command) => {
     makeTree(places, ['build/sub/deep: deep', 'build/empty/']);
     await clockTicks();
     const before = treeOf(join(places.root, 'build'));

@@ -7,6 +7,7 @@ import { HookDoor } from '../../src/hooks/hook-door.ts';
 import { HOOK_HOSTS } from '../../src/hooks/hosts/hook-hosts.ts';
 import { lookfirst } from '../support/command-line.ts';
 import { Hooked } from '../support/hooked.ts';
+import { everySecond } from '../support/rounds.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
 
 let places: Scratch;
@@ -73,24 +74,26 @@ describe('`..` behind a link to a folder', () => {
     symlinkSync('real/deep', join(root, 'link'));
   });
 
-  it.each([
-    ['echo x > link/../a.txt', 'real/a.txt'],
-    ['echo x > ./link/.././a.txt', 'real/a.txt'],
-    ['cp src/b.txt link/../a.txt', 'real/a.txt'],
-    ['cp other/a.txt link/..', 'real/a.txt'],
-    ['cp other/a.txt link/../', 'real/a.txt'],
-    ['cd link && echo x > ../a.txt', 'real/a.txt'],
-    ['cd link && echo x > $PWD/../a.txt', 'real/a.txt'],
-    ['cd -P link && echo x > ../a.txt', 'real/a.txt'],
-    ['cd link/../link && echo x > ../a.txt', 'real/a.txt'],
-    ['cd other && echo x > ../link/../a.txt', 'real/a.txt'],
-    // `cd` itself removes `..` from the text of its path.
-    ['cd link && cd .. && echo x > a.txt', 'a.txt'],
-    ['cd link && cd ../other && echo x > a.txt', 'other/a.txt'],
-    ['cd link/.. && echo x > a.txt', 'a.txt'],
-    ['cd other/../link/.. && echo x > ./a.txt', 'a.txt'],
-    ['echo x > other/../a.txt', 'a.txt'],
-  ])('%s: writes %s, which is judged', async (command, path) => {
+  it.each(
+    everySecond([
+      ['echo x > link/../a.txt', 'real/a.txt'],
+      ['echo x > ./link/.././a.txt', 'real/a.txt'],
+      ['cp src/b.txt link/../a.txt', 'real/a.txt'],
+      ['cp other/a.txt link/..', 'real/a.txt'],
+      ['cp other/a.txt link/../', 'real/a.txt'],
+      ['cd link && echo x > ../a.txt', 'real/a.txt'],
+      ['cd link && echo x > $PWD/../a.txt', 'real/a.txt'],
+      ['cd -P link && echo x > ../a.txt', 'real/a.txt'],
+      ['cd link/../link && echo x > ../a.txt', 'real/a.txt'],
+      ['cd other && echo x > ../link/../a.txt', 'real/a.txt'],
+      // `cd` itself removes `..` from the text of its path.
+      ['cd link && cd .. && echo x > a.txt', 'a.txt'],
+      ['cd link && cd ../other && echo x > a.txt', 'other/a.txt'],
+      ['cd link/.. && echo x > a.txt', 'a.txt'],
+      ['cd other/../link/.. && echo x > ./a.txt', 'a.txt'],
+      ['echo x > other/../a.txt', 'a.txt'],
+    ]),
+  )('%s: writes %s, which is judged', async (command, path) => {
     const { root } = places;
     for (const other of ['a.txt', 'real/a.txt', 'other/a.txt'].filter((name) => name !== path))
       await agent.read(other, readFileSync(join(root, other), 'utf8'));

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { Hooked } from '../support/hooked.ts';
+import { everySecond } from '../support/rounds.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
 
 let places: Scratch;
@@ -34,15 +35,17 @@ async function verdicts(commands: readonly string[], by: Hooked = agent): Promis
 }
 
 describe('a shell command that replaces a file of which the session changed only a part', () => {
-  it.each([
-    ['an append', 'echo more >> f', 'f'],
-    ['a change of permissions', 'chmod +x f', 'f'],
-    ['a script', `printf ' ' | dd of=f conv=notrunc oflag=append 2> /dev/null`, 'f'],
-    ['a move', 'mv f moved', 'moved'],
-    ['two moves', 'mv f moved && mv moved again', 'again'],
-    ['an exchange of two files', 'for i in 1; do mv f t; mv g f; mv t g; done', 'f'],
-    ['an append and its reversal', 'echo more >> f; git checkout -q -- f; touch f; chmod +x f', 'f'],
-  ])('is refused after %s', async (_what, first, path) => {
+  it.each(
+    everySecond([
+      ['an append', 'echo more >> f', 'f'],
+      ['a change of permissions', 'chmod +x f', 'f'],
+      ['a script', `printf ' ' | dd of=f conv=notrunc oflag=append 2> /dev/null`, 'f'],
+      ['a move', 'mv f moved', 'moved'],
+      ['two moves', 'mv f moved && mv moved again', 'again'],
+      ['an exchange of two files', 'for i in 1; do mv f t; mv g f; mv t g; done', 'f'],
+      ['an append and its reversal', 'echo more >> f; git checkout -q -- f; touch f; chmod +x f', 'f'],
+    ]),
+  )('is refused after %s', async (_what, first, path) => {
     expect(await verdicts([first, `true > ${path}`])).toEqual(['pass', 'NOT_READ']);
   });
 
@@ -62,21 +65,26 @@ describe('a shell command that replaces a file of which the session changed only
 });
 
 describe('a shell command that replaces a file of which the session wrote all', () => {
-  it.each([
-    ['it created the file', ['seq 3 > new', 'seq 4 > new', 'seq 5 > new']],
-    ['a script created and rewrote it', ['sh -c "$(echo seq 3) > new"', 'seq 9 | dd of=new', 'seq 5 > new']],
-    ['it created and then moved it', ['seq 3 > tmp', 'mv tmp new', 'seq 4 > new']],
-    ['it appended to a file that was empty', ['touch new', 'seq 3 >> new', 'seq 4 > new']],
-    ['it had seen the whole file before a script rewrote it', ['cat f', 'seq 9 | dd of=f', 'seq 5 > f']],
-    [
-      'it had seen the whole file before scripts changed it twice',
-      ['cat f', 'seq 9 | dd of=f', 'seq 3 | dd of=f', 'seq 5 > f'],
-    ],
-    [
-      'it had seen the whole file before it moved and changed it',
-      ['cat f', 'mv f n', 'seq 3 >> n', 'seq 5 > n'],
-    ],
-  ])('passes if %s', async (_why, commands) => {
+  it.each(
+    everySecond([
+      ['it created the file', ['seq 3 > new', 'seq 4 > new', 'seq 5 > new']],
+      [
+        'a script created and rewrote it',
+        ['sh -c "$(echo seq 3) > new"', 'seq 9 | dd of=new', 'seq 5 > new'],
+      ],
+      ['it created and then moved it', ['seq 3 > tmp', 'mv tmp new', 'seq 4 > new']],
+      ['it appended to a file that was empty', ['touch new', 'seq 3 >> new', 'seq 4 > new']],
+      ['it had seen the whole file before a script rewrote it', ['cat f', 'seq 9 | dd of=f', 'seq 5 > f']],
+      [
+        'it had seen the whole file before scripts changed it twice',
+        ['cat f', 'seq 9 | dd of=f', 'seq 3 | dd of=f', 'seq 5 > f'],
+      ],
+      [
+        'it had seen the whole file before it moved and changed it',
+        ['cat f', 'mv f n', 'seq 3 >> n', 'seq 5 > n'],
+      ],
+    ]),
+  )('passes if %s', async (_why, commands) => {
     expect(await verdicts(commands)).toEqual(commands.map(() => 'pass'));
   });
 });

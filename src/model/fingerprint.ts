@@ -22,6 +22,17 @@ export function sameFingerprint(a: Fingerprint, b: Fingerprint): boolean {
   return a.sha256 === b.sha256 && a.size === b.size;
 }
 
+/** Identifies a file on this machine by device and inode number, even after it was moved. */
+export function inodeOf({
+  dev,
+  ino,
+}: {
+  readonly dev: number | bigint;
+  readonly ino: number | bigint;
+}): string {
+  return `${dev}:${ino}`;
+}
+
 export function sameStamp(a: Stamp, b: Stamp): boolean {
   return (
     a.ino === b.ino &&

@@ -96,7 +96,7 @@ function outOfTime({ path, world }: OpenRead): Refusal {
 
 function watched({ watching }: OpenRead): Pick<PageRequest, 'signal' | 'onProgress'> {
   const { signal, onProgress } = watching;
-  return { ...defined({ signal, onProgress }) };
+  return defined({ signal, onProgress });
 }
 
 /** The end of the page shown last, if it lies before line `from` and the file is unchanged since. */

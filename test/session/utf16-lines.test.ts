@@ -29,6 +29,23 @@ it.each<[string, (t: Desk) => Promise<unknown>]>([
     },
   ],
   [
+    'a foreign read',
+    async (t) => {
+      await t.put('b', utf16(TEXT));
+      await ok(t.session.foreign().witness({ kind: 'read', path: 'b' }));
+    },
+  ],
+  [
+    'a foreign write',
+    async (t) => {
+      const foreign = t.session.foreign();
+      const content = utf16(TEXT);
+      const { change } = await ok(foreign.announce([{ kind: 'write', path: 'b', content }]));
+      await t.put('b', content);
+      await ok(foreign.settle(change, 'done'));
+    },
+  ],
+  [
     'an edit of a file that changed outside',
     async (t) => {
       await t.put('b', utf16('\u0a05\u0a15\n2\n'));

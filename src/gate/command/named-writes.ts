@@ -1,11 +1,11 @@
-import type { Written } from './write-set.ts';
+import { parentKey, type Written } from './write-set.ts';
 
 /**
  * The writes that an answer names. A folder is named if nothing in it is named. A deleted folder is
  * named unless its parent is deleted too: the deleted files in it do not say that it is gone.
  */
 export function namedWrites(written: readonly Written[]): readonly Written[] {
-  const folders = new Set(written.map(({ path }) => parentOf(path.key)));
+  const folders = new Set(written.map(({ path }) => parentKey(path)));
   const isGone = ({ before, after }: Written): boolean =>
     before.kind === 'directory' && after.kind === 'absent';
   const gone = new Set(written.filter(isGone).map(({ path }) => path.key));
@@ -13,10 +13,6 @@ export function namedWrites(written: readonly Written[]): readonly Written[] {
     const { path, before, after } = each;
     const isFolder = [before.kind, after.kind].every((kind) => kind === 'directory' || kind === 'absent');
     if (!isFolder || !folders.has(path.key)) return true;
-    return isGone(each) && !gone.has(parentOf(path.key));
+    return isGone(each) && !gone.has(parentKey(path));
   });
-}
-
-function parentOf(key: string): string {
-  return key.slice(0, key.lastIndexOf('/'));
 }

@@ -352,7 +352,7 @@ function hasSpecialBits(entry: LayerEntry): boolean {
   return entry.kind === 'file' && (entry.mode & 0o7000) !== 0;
 }
 
-function parentKey({ key }: ResolvedPath): string {
+export function parentKey({ key }: Pick<ResolvedPath, 'key'>): string {
   return key.slice(0, key.lastIndexOf('/'));
 }
 

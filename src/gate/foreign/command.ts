@@ -9,7 +9,7 @@ import {
   type TreeSnapshot,
 } from '../../model/entry.ts';
 import { Fault } from '../../model/fault.ts';
-import { sameStamp } from '../../model/fingerprint.ts';
+import { inodeOf, sameStamp } from '../../model/fingerprint.ts';
 import type { Notice } from '../../model/results.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import { dropSnapshot } from '../../process/git-snapshot.ts';
@@ -17,7 +17,6 @@ import { lostUpdate } from '../command/lost-update.ts';
 import { type FoundSide, fileSide, foundAt } from '../step.ts';
 import type { World } from '../world.ts';
 import type { Turnout } from './known-after.ts';
-import { inodeOf } from './older-files.ts';
 import { keepBefore, type ShownScene } from './shown.ts';
 
 /**

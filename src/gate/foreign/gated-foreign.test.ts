@@ -394,25 +394,3 @@ describe('a change that the host of another session is about to make', () => {
     expect(await store.pending({ change })).toMatchObject([{ entry: { atMs: 1_000_000 } }]);
   });
 });
-
-describe('the lines of a UTF-16 file', () => {
-  // In UTF-16, each letter of the first line contains the byte 0A, which is a newline in ASCII.
-  const bytes = Buffer.from('\ufeff\u0a05\u0a15\ntwo\n', 'utf16le');
-
-  it('are counted in its text after a foreign read', async () => {
-    const { library, path, saw } = await open();
-    writeFileSync(path, bytes);
-    await saw();
-    expect(await library.read(path, { last: 1 })).toMatchObject({ ok: true, text: 'two', totalLines: 2 });
-  });
-
-  it('are counted in its text after a foreign write', async () => {
-    const { library, session, path, saw } = await open();
-    await saw();
-    const outcome = await session.announce([{ kind: 'write', path, content: bytes }]);
-    if (!outcome.ok) throw new Error(outcome.refusal.code);
-    writeFileSync(path, bytes);
-    await session.settle(outcome.change, 'done');
-    expect(await library.read(path, { last: 1 })).toMatchObject({ ok: true, text: 'two', totalLines: 2 });
-  });
-});

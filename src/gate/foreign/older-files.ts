@@ -5,6 +5,7 @@ import {
   type Side,
   sameContent,
 } from '../../model/entry.ts';
+import { inodeOf } from '../../model/fingerprint.ts';
 import { at, foldersAbove, isBelow, isWithin } from '../../model/path.ts';
 import type { Notice } from '../../model/results.ts';
 import type { Found } from '../../workspace/workspace.ts';
@@ -143,11 +144,6 @@ function statsOfOlder(world: World, key: string, beganNs: bigint): Stats | undef
   } finally {
     located.place.dir.close();
   }
-}
-
-/** Identifies a file on this machine, even after it was moved. */
-export function inodeOf({ dev, ino }: Pick<Stats, 'dev' | 'ino'>): string {
-  return `${dev}:${ino}`;
 }
 
 /** The notice about older files that a command has moved. */

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, renameSync, statSync } from 'node:fs';
 import { setImmediate } from 'node:timers/promises';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { isMissing, unlessErrno } from '../../model/fault.ts';
-import type { Fingerprint } from '../../model/fingerprint.ts';
+import { type Fingerprint, inodeOf } from '../../model/fingerprint.ts';
 import type { Durability } from '../../model/policy.ts';
 import { damagedImage, type ImagePurpose, type ImageUsage, type PackRequest } from '../images.ts';
 import { readStart, SMALL_BYTES } from './bytes.ts';
@@ -112,10 +112,6 @@ function openInodes(): ReadonlySet<string> | undefined {
 
 function namesOf(folder: string): readonly string[] {
   return unlessErrno(() => readdirSync(folder)) ?? [];
-}
-
-function inodeOf({ dev, ino }: { readonly dev: number; readonly ino: number }): string {
-  return `${dev}:${ino}`;
 }
 
 /**

@@ -109,7 +109,7 @@ interface Scope {
   readonly home: string | undefined;
 }
 
-/** The folders in which a command may run; undefined stands for an unknown folder. */
+/** The folders in which a command may run. A folder that is not known is undefined. */
 type Folders = readonly (string | undefined)[];
 
 /** Maximum number of folders in which a command may run. Further ones are ignored. */

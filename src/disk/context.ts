@@ -272,7 +272,7 @@ function fullState(why: string, { retained }: DiskContext, { root }: ResolvedPat
 }
 
 /** With less free space than this, a disk counts as full: the write that failed may have been larger. */
-const FULL_BYTES = 1 << 20;
+export const FULL_BYTES: number = 1 << 20;
 
 /** True if the disk of a folder has no space or no room for new files. False if that cannot be determined. */
 function isFull(folder: string): boolean {

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { loadNative } from '../disk/context.ts';
+import { FULL_BYTES, loadNative } from '../disk/context.ts';
 import { FileSystemClock } from '../disk/file-system.ts';
 import { findRipgrep } from '../disk/ripgrep.ts';
 import { type ChainReport, verifyChain } from '../journal/verify.ts';
@@ -108,8 +108,10 @@ export async function ripgrepVersion(folder: string): Promise<string> {
   return stdout.split('\n')[0] ?? '';
 }
 
-/** With less free space than this, the database cannot grow. */
-export const LEAST_BYTES: number = 1 << 20;
+/** True if a disk with so much free space has no room for the database to grow. */
+export function isFullDisk(freeBytes: number): boolean {
+  return freeBytes < FULL_BYTES;
+}
 
 /**
  * Makes room on a full disk for a clean-up, which needs some to open and change the database:
@@ -117,5 +119,5 @@ export const LEAST_BYTES: number = 1 << 20;
  */
 export function makeRoom(home: string): void {
   const { exists, freeBytes } = homeHealth(home);
-  if (exists && freeBytes < LEAST_BYTES) dropCompiledCode(join(home, 'compiled'));
+  if (exists && isFullDisk(freeBytes)) dropCompiledCode(join(home, 'compiled'));
 }

@@ -348,7 +348,7 @@ describe('reportText', () => {
     ],
     [
       [
-        { ok: false, file: 'Zed', reason: 'Zed has no hooks' },
+        { ok: false, reason: 'Zed has no hooks' },
         { action: 'init', dryRun: false },
       ],
       'Zed has no hooks. Nothing was changed.\n',

@@ -58,7 +58,8 @@ export type ConfigureReport =
       /** The user's next step after `init`; empty after `remove`. */
       readonly next: string;
     }
-  | { readonly ok: false; readonly file: string; readonly reason: string; readonly line?: number };
+  /** `file`: the file that cannot be edited. Absent if no file is the cause. */
+  | { readonly ok: false; readonly file?: string; readonly reason: string; readonly line?: number };
 
 /**
  * Adds our server and hooks to a client's configuration, or removes them. All other bytes of the
@@ -115,7 +116,7 @@ function planHooks(request: ConfigureRequest, hooks: HookRequest, plan: Plan): r
   const settings = HOOK_SETTINGS[client.name];
   if (settings === undefined) {
     const reason = `${client.title} has no hooks. Without --hooks, lookfirst init ${client.name} adds the MCP server`;
-    return action === 'remove' ? [] : [{ ok: false, file: client.title, reason }];
+    return action === 'remove' ? [] : [{ ok: false, reason }];
   }
   if (action === 'init') {
     const file = settings.file(scope ?? settings.defaultScope, places);
@@ -379,8 +380,7 @@ export function reportText(
 ): string {
   if (!report.ok) {
     const line = report.line === undefined ? '' : ` (line ${report.line})`;
-    // A reason that begins with this name concerns a client, which has no such file.
-    const what = report.reason.startsWith(`${report.file} `) ? '' : `cannot edit ${report.file}: `;
+    const what = report.file === undefined ? '' : `cannot edit ${report.file}: `;
     return `${what}${report.reason}${line}. Nothing was changed.\n`;
   }
   if (report.did === 'nothing') {

@@ -6,7 +6,7 @@ import {
   fleetHealth,
   folderHealth,
   homeHealth,
-  LEAST_BYTES,
+  isFullDisk,
   lockHealth,
   storeHealth,
 } from '../../records/health.ts';
@@ -71,7 +71,7 @@ function checkHomeFolder(cli: Cli, home: string): DoctorCheck[] {
 
 /** Checks whether the records of a change still fit on the disk. */
 export function checkRoom(freeBytes: number): DoctorCheck[] {
-  if (freeBytes < LEAST_BYTES)
+  if (isFullDisk(freeBytes))
     return [
       fail(
         HOME,

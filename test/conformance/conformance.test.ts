@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { listenHttp } from '../../src/mcp/http.ts';
 import { conformanceHost } from '../support/conformance-host.ts';
+import { IS_LONG } from '../support/rounds.ts';
 import { toolIn } from '../support/tools.mjs';
 import { scratch } from '../support/tree.ts';
 
@@ -16,11 +17,6 @@ const command = join(project, 'dist/bin/lookfirst.js');
 const TOKEN = 'a-token-for-this-test';
 const PORT = /:(\d+)\/mcp/;
 
-/**
- * `npm run attack` sets this variable. The MCP inspector then tests every set of tools that the
- * server can offer, not only the default one.
- */
-const IS_LONG = process.env['LOOKFIRST_ATTACK'] === 'long';
 /** True on platforms for which npm offers the newer Node that the conformance suite needs. */
 const runnable = process.platform === 'linux' && ['x64', 'arm64'].includes(process.arch);
 if (!runnable)

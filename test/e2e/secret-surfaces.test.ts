@@ -4,14 +4,13 @@ import { expect, it } from 'vitest';
 import type { FeedPage, TurnRow } from '../../src/records/view/view-data.ts';
 import { lookfirst, objects } from '../support/command-line.ts';
 import { Hooked } from '../support/hooked.ts';
+import { IS_LONG } from '../support/rounds.ts';
 import { sandboxHere } from '../support/sandbox.ts';
 import { Served } from '../support/served.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
 import { viewed } from '../support/viewed.ts';
 
 const here = await sandboxHere();
-/** `npm run attack` tests every way to show each change. `npm test` tests one way for each change. */
-const IS_LONG = process.env['LOOKFIRST_ATTACK'] === 'long';
 
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
@@ -238,6 +237,7 @@ async function useCommandLine(places: Scratch, files: readonly Planted[], output
     (id: string) => ['undo', id, '--dry-run'],
     (id: string) => ['undo', id, '--dry-run', '--merge'],
   ];
+  // `npm run attack` tests every way to show each change, and `npm test` one way for each change.
   for (const [index, id] of [...ids].entries())
     for (const show of IS_LONG ? shows : shows.slice(index % 4, (index % 4) + 1)) {
       const args = show(id);

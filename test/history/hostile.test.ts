@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { deriveSightings, deriveSightingsFrom } from '../../src/history/derive.ts';
 import { HistoryIndex } from '../../src/history/history-index.ts';
+import { rounds } from '../support/rounds.ts';
 import type { ScribeKind } from './scribe.ts';
 import { SCRIBES } from './scribes/all.ts';
 import { seenLines } from './seen-lines.ts';
@@ -73,7 +74,7 @@ describe.each(SCRIBES)('$name, hostile', (kind) => {
         for (const { path } of [...fromRecords.sightings, ...fromBytes.sightings])
           expect(path.startsWith('/')).toBe(true);
       }),
-      { numRuns: process.env['LOOKFIRST_ATTACK'] === 'long' ? 1000 : 8 },
+      { numRuns: rounds(8, 1000) },
     );
   });
 

@@ -3,10 +3,11 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Sessions } from '../../src/session/sessions.ts';
 import { Hooked } from '../support/hooked.ts';
+import { rounds } from '../support/rounds.ts';
 import { scratch } from '../support/tree.ts';
 
 /** Number of commands; `npm run attack` runs all 200. */
-const COMMANDS = process.env['LOOKFIRST_ATTACK'] === 'long' ? 200 : 20;
+const COMMANDS = rounds(20, 200);
 const LINES = 12;
 const NAMES = Array.from({ length: 20 }, (_, at) => `f${at}.py`);
 

@@ -1,9 +1,10 @@
 import { expect, it } from 'vitest';
 import { coverageOf } from '../support/coverage.ts';
 import { REPLAYED } from '../support/replayed-client.ts';
+import { rounds } from '../support/rounds.ts';
 
 /** `npm run attack` replays longer sessions. */
-const CALLS = process.env['LOOKFIRST_ATTACK'] === 'long' ? 120 : 4;
+const CALLS = rounds(4, 120);
 const MODES = [
   { mode: 'default', shellShare: 0.25 },
   { mode: 'unattended', shellShare: 0.5 },

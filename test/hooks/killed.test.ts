@@ -1,14 +1,11 @@
 import { expect, it } from 'vitest';
 import { killHooks } from '../support/killed-hook.ts';
 import { REPLAYED } from '../support/replayed-client.ts';
+import { IS_LONG, rounds } from '../support/rounds.ts';
 import { scratch } from '../support/tree.ts';
 
-/**
- * True in `npm run attack`, which kills hook processes at more moments and sends the events of
- * every client.
- */
-const IS_LONG = process.env['LOOKFIRST_ATTACK'] === 'long';
-const ROUNDS = IS_LONG ? 24 : 6;
+/** `npm run attack` kills hook processes at more moments, and sends the events of every client. */
+const ROUNDS = rounds(6, 24);
 const CLIENTS = IS_LONG ? (['generic', ...REPLAYED] as const) : (['generic'] as const);
 
 it.each(CLIENTS)(

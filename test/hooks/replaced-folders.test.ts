@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { beforeEach, expect, it } from 'vitest';
 import { lookfirst } from '../support/command-line.ts';
 import { Hooked } from '../support/hooked.ts';
+import { IS_LONG } from '../support/rounds.ts';
 import { makeTree, type Scratch, scratch, treeOf } from '../support/tree.ts';
 
 let places: Scratch;
@@ -28,8 +29,6 @@ beforeEach(() => {
   git('init', '-q');
   makeTree(places, ['d/e: one', 'd/sub/f: two', 'o/e: other', 'OUTSIDE/e: outside']);
 });
-
-const IS_LONG = process.env['LOOKFIRST_ATTACK'] === 'long';
 
 /** Who knows the files before the command: no program, git, or the session. */
 const KNOWN = ['untracked', 'tracked', 'seen'] as const;

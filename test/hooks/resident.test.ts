@@ -18,14 +18,14 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { hookScript } from '../../src/cli/clients/hook-files.ts';
 import { ownerOfThisProcess } from '../../src/store/owner.ts';
+import { rounds } from '../support/rounds.ts';
 
 const PROGRAM = new URL('../../dist/bin/lookfirst.js', import.meta.url).pathname;
 
 /** `npm run attack` makes more calls. */
-const IS_LONG = process.env['LOOKFIRST_ATTACK'] === 'long';
-const CALLS = IS_LONG ? 1000 : 20;
+const CALLS = rounds(20, 1000);
 /** The number of calls that find no background process, so that each starts Node. */
-const FIRST_CALLS = IS_LONG ? 20 : 8;
+const FIRST_CALLS = rounds(8, 20);
 
 /** The name of the symbolic link that leads to the background process for new calls. */
 const pointer = `hook-${hostname()}-${process.getuid?.()}.sock`;

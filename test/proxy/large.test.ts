@@ -5,11 +5,12 @@ import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { serveProxy } from '../../src/proxy/front-http.ts';
+import { rounds } from '../support/rounds.ts';
 import { openGate, scratch, startProxy } from './harness.ts';
 
 const ODD = fileURLToPath(new URL('../children/odd-server.mjs', import.meta.url));
 /** Size of the large message, in megabytes. `npm run attack` sends a larger one. */
-const MEGABYTES = process.env['LOOKFIRST_ATTACK'] === 'long' ? 50 : 16;
+const MEGABYTES = rounds(16, 50);
 const BYTES = MEGABYTES * 1024 * 1024;
 const VERSION = '2026-07-28';
 const ENVELOPE = {

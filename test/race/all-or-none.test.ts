@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { startChild } from '../support/child.ts';
+import { IS_LONG } from '../support/rounds.ts';
 import { scratch } from '../support/tree.ts';
 
 interface Told {
@@ -14,9 +15,6 @@ interface Told {
   readonly changed: number;
   readonly missing: number;
 }
-
-/** `npm run attack` tries every descriptor limit and every amount of disk space. */
-const IS_LONG = process.env['LOOKFIRST_ATTACK'] === 'long';
 
 const CHANGES = ['create', 'edit', 'delete', 'undo'] as const;
 /**
@@ -34,6 +32,7 @@ const LIMITS = {
  * succeed.
  */
 const CONTROLS: readonly string[] = ['edit', 'undo'];
+/** `npm run attack` tries every descriptor limit and every amount of disk space. */
 const limitsOf = (change: (typeof CHANGES)[number]): readonly number[] =>
   IS_LONG ? LIMITS[change] : [LIMITS[change][0], ...(CONTROLS.includes(change) ? [4096] : [])];
 const NOTHING = { changed: 0, missing: 0 };

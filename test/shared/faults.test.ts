@@ -12,6 +12,7 @@ import { loadSqlite } from '../../src/store/sqlite/driver.ts';
 import { startChild } from '../support/child.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
 import { asNobody } from '../support/nobody.ts';
+import { IS_LONG } from '../support/rounds.ts';
 import { scratch } from '../support/tree.ts';
 
 const STORE_FAILED = expect.objectContaining({ code: 'STORE_FAILED' });
@@ -160,9 +161,9 @@ const canMount = spawnSync('unshare', ['-Urm', 'sh', '-c', mount, '/mnt', 'true'
  * Amounts of free space at which different steps fail, and one amount that suffices. `npm run
  * attack` tries more amounts.
  */
-const ROOM = (
-  process.env['LOOKFIRST_ATTACK'] === 'long' ? [0, 4, 8, 12, 16, 20, 24, 28, 32, 64] : [0, 8, 20, 64]
-).map((kilobytes) => kilobytes * 1024);
+const ROOM = (IS_LONG ? [0, 4, 8, 12, 16, 20, 24, 28, 32, 64] : [0, 8, 20, 64]).map(
+  (kilobytes) => kilobytes * 1024,
+);
 
 interface Told {
   readonly name: string;

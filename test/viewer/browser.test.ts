@@ -5,9 +5,8 @@ import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { hasBrowser, inBrowser } from '../support/browser.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
+import { IS_LONG } from '../support/rounds.ts';
 import { type Viewed, viewed } from '../support/viewed.ts';
-
-const IS_LONG = process.env['LOOKFIRST_ATTACK'] === 'long';
 
 /** Presses Tab until an element that matches has the focus. */
 async function tabTo(page: Page, selector: string): Promise<void> {

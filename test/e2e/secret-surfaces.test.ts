@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import type { FeedPage, TurnRow } from '../../src/records/view/view-data.ts';
 import { lookfirst, objects } from '../support/command-line.ts';
 import { Hooked } from '../support/hooked.ts';
-import { IS_LONG } from '../support/rounds.ts';
+import { everySecond, IS_LONG } from '../support/rounds.ts';
 import { sandboxHere } from '../support/sandbox.ts';
 import { Served } from '../support/served.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
@@ -85,17 +85,19 @@ interface Planted {
 }
 
 function plant(root: string): Readonly<Record<string, Planted>> {
-  const planted = Object.entries(ROWS).map(([name, [path, line, length = 24, alphabet]], index) => {
-    const values = [0, 1].map((which) => {
-      const value = unique(2 * index + which, length, alphabet);
-      return alphabet === HEX ? value.toLowerCase().replace('b', 'c') : value;
-    });
-    const [first = '', second = ''] = values.map(line);
-    const needles = values.map((value) => value.slice(6, 20));
-    mkdirSync(dirname(join(root, path)), { recursive: true });
-    writeFileSync(join(root, path), textOf(first));
-    return [name, { path, lines: first, changed: second, needles }] as const;
-  });
+  const planted = everySecond(Object.entries(ROWS)).map(
+    ([name, [path, line, length = 24, alphabet]], index) => {
+      const values = [0, 1].map((which) => {
+        const value = unique(2 * index + which, length, alphabet);
+        return alphabet === HEX ? value.toLowerCase().replace('b', 'c') : value;
+      });
+      const [first = '', second = ''] = values.map(line);
+      const needles = values.map((value) => value.slice(6, 20));
+      mkdirSync(dirname(join(root, path)), { recursive: true });
+      writeFileSync(join(root, path), textOf(first));
+      return [name, { path, lines: first, changed: second, needles }] as const;
+    },
+  );
   return Object.fromEntries(planted);
 }
 
@@ -181,7 +183,7 @@ async function useTools(places: Scratch, files: readonly Planted[], outputs: Out
   if (here !== undefined) {
     const all = files.map(({ path }) => `'${path}'`).join(' ');
     await call('command output', 'run_command', { command: `cat ${all}` });
-    expect(open.length).toBeGreaterThan(15);
+    expect(open.length).toBeGreaterThan(files.length / 2);
     const command = `for f in ${open.join(' ')}; do sed -i 's/# note four/# four/; 2s/^/ /' $f; done`;
     await call('diff of a command', 'run_command', { command });
     const progress = { name: 'run_command', arguments: { command: `cat ${all}; sleep 1; cat ${all}` } };

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { deriveSightings, deriveSightingsFrom } from '../../src/history/derive.ts';
 import { HistoryIndex } from '../../src/history/history-index.ts';
-import { rounds } from '../support/rounds.ts';
+import { IS_LONG, rounds } from '../support/rounds.ts';
 import type { ScribeKind } from './scribe.ts';
 import { SCRIBES } from './scribes/all.ts';
 import { seenLines } from './seen-lines.ts';
@@ -33,6 +33,9 @@ function recordsOf(kind: ScribeKind, steps: readonly Step[]): object[] {
   const scribe = kind.open();
   return steps.flatMap((step) => scribe.write(step) ?? []);
 }
+
+/** So many levels that a function which calls itself for each level fails. */
+const LEVELS = rounds(20_000, 100_000);
 
 const lineOf = (record: unknown): string => `${JSON.stringify(record)}\n`;
 const READ_B: readonly Step[] = [
@@ -78,15 +81,15 @@ describe.each(SCRIBES)('$name, hostile', (kind) => {
     );
   });
 
-  it('skips one record with 100,000 levels of JSON', () => {
-    const deep = '['.repeat(100_000) + ']'.repeat(100_000);
+  it('skips one record with very many levels of JSON', () => {
+    const deep = '['.repeat(LEVELS) + ']'.repeat(LEVELS);
     const nested = recordsOf(kind, READ_B).map((record) => {
       const text = JSON.stringify(record);
       return `${text.slice(0, -1)},"deep":${deep}}\n`;
     });
     const lines = [`${deep}\n`, `{"a":${deep}}\n`, ...nested].join('');
     expect(seenLines(deriveSightings(lines, options).sightings)).toEqual(['b.ts read whole']);
-    const half = deriveSightings(`${'['.repeat(100_000)}\n${lines}`, options);
+    const half = deriveSightings(`${'['.repeat(LEVELS)}\n${lines}`, options);
     expect(half.skipped.reasons['not-json']).toBe(1);
   });
 
@@ -130,7 +133,8 @@ describe.each(SCRIBES)('$name, hostile', (kind) => {
     expect(skipped.reasons['not-json']).toBeGreaterThan(2);
   });
 
-  it('drops calls that are never answered', () => {
+  // All formats share the list of unanswered calls, so `npm test` tries only one of them.
+  it.runIf(IS_LONG || kind === SCRIBES[0])('drops calls that are never answered', () => {
     const call = recordsOf(kind, READ_B.slice(0, 1)).at(-1);
     const text = JSON.stringify(call);
     const index = new HistoryIndex(options);

@@ -23,9 +23,9 @@ import { rounds } from '../support/rounds.ts';
 const PROGRAM = new URL('../../dist/bin/lookfirst.js', import.meta.url).pathname;
 
 /** `npm run attack` makes more calls. */
-const CALLS = rounds(20, 1000);
+const CALLS = rounds(10, 1000);
 /** The number of calls that find no background process, so that each starts Node. */
-const FIRST_CALLS = rounds(8, 20);
+const FIRST_CALLS = rounds(4, 20);
 
 /** The name of the symbolic link that leads to the background process for new calls. */
 const pointer = `hook-${hostname()}-${process.getuid?.()}.sock`;

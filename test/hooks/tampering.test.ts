@@ -142,6 +142,39 @@ const COMMANDS = [
 const DENIALS =
   /refusing to run (?:the command: it may (?:change|end|switch off) .+, which only the user may do|lookfirst .+: (?:only the user|an agent) may run it.*) \[PROTECTED\]/;
 
+/** Commands that only read or mention a settings file, or have nothing to do with it. */
+const HARMLESS: readonly string[] = [
+  `cat ${SETTINGS}`,
+  `git add ${SETTINGS}`,
+  'ls -la .claude',
+  `if [ -f ${SETTINGS} ]; then cat ${SETTINGS}; fi`,
+  `for f in ${SETTINGS}; do cat "$f" || true; done`,
+  `while read -r line; do echo "$line"; done < ${SETTINGS}`,
+  `grep -n lookfirst ${SETTINGS}`,
+  'lookfirst status',
+  'kill 999999',
+  `cat ${SETTINGS} 2>/dev/null`,
+  `ls -la .claude 2>&1 | grep lookfirst`,
+  'grep -rn kill src | grep lookfirst',
+  'grep -rn disableAllHooks docs',
+  'git commit -m "docs: how to kill a process of lookfirst"',
+  `sed -n '1,20p' ${SETTINGS}`,
+  `sed -ne '/hooks/,$p' -e '$=' ${SETTINGS}`,
+  `nl -ba ${SETTINGS} | sed -n '1,20p'`,
+  `cat ${SETTINGS} | sort -u | cut -c1-80 | tr a-z A-Z`,
+  `git -C . --no-pager diff -- ${SETTINGS}`,
+  `cat <<E\nhello\nE\ncat ${SETTINGS}`,
+  'ls -la .claude && npm test',
+  `cd . && cat ${SETTINGS}; npm test 2>&1 | tail -n 5`,
+  `npm test && cat ${SETTINGS} && git push`,
+  `git commit -m "mention ${SETTINGS}" && git push`,
+  `git add -A && git commit -m "$(cat <<'E'\nmention ${SETTINGS}\nE\n)" && git push`,
+  `echo "see ${SETTINGS}" && npm test`,
+  'mkdir -p .claude/agents && echo x > .claude/agents/new.md',
+  'mkdir -p HOME-backup HOME2',
+  'touch ./srcHOME/a.txt .HOME/a.txt',
+];
+
 describe('an agent that tries to switch the gate off', () => {
   it('cannot delete a settings file with our entries by a name with other upper and lower case letters', async () => {
     mkdirSync(join(places.root, '.Claude'));
@@ -261,39 +294,13 @@ describe('an agent that tries to switch the gate off', () => {
     expect((await agent.change('edit', edit, () => undefined)).verdict).toBe('pass');
   });
 
-  it.each([
-    `cat ${SETTINGS}`,
-    `git add ${SETTINGS}`,
-    'ls -la .claude',
-    `if [ -f ${SETTINGS} ]; then cat ${SETTINGS}; fi`,
-    `for f in ${SETTINGS}; do cat "$f" || true; done`,
-    `while read -r line; do echo "$line"; done < ${SETTINGS}`,
-    `grep -n lookfirst ${SETTINGS}`,
-    'lookfirst status',
-    'kill 999999',
-    `cat ${SETTINGS} 2>/dev/null`,
-    `ls -la .claude 2>&1 | grep lookfirst`,
-    'grep -rn kill src | grep lookfirst',
-    'grep -rn disableAllHooks docs',
-    'git commit -m "docs: how to kill a process of lookfirst"',
-    `sed -n '1,20p' ${SETTINGS}`,
-    `sed -ne '/hooks/,$p' -e '$=' ${SETTINGS}`,
-    `nl -ba ${SETTINGS} | sed -n '1,20p'`,
-    `cat ${SETTINGS} | sort -u | cut -c1-80 | tr a-z A-Z`,
-    `git -C . --no-pager diff -- ${SETTINGS}`,
-    `cat <<E\nhello\nE\ncat ${SETTINGS}`,
-    'ls -la .claude && npm test',
-    `cd . && cat ${SETTINGS}; npm test 2>&1 | tail -n 5`,
-    `npm test && cat ${SETTINGS} && git push`,
-    `git commit -m "mention ${SETTINGS}" && git push`,
-    `git add -A && git commit -m "$(cat <<'E'\nmention ${SETTINGS}\nE\n)" && git push`,
-    `echo "see ${SETTINGS}" && npm test`,
-    'mkdir -p .claude/agents && echo x > .claude/agents/new.md',
-    'mkdir -p HOME-backup HOME2',
-    'touch ./srcHOME/a.txt .HOME/a.txt',
-  ])('may still run: %s', async (given) => {
-    const command = given.replaceAll('HOME', places.home);
-    const asked = { event: 'before', action: 'run', input: { command }, call: 'c' };
-    expect((await agent.send(asked)).verdict).toBe('pass');
+  it(`may still run ${HARMLESS.length} other commands`, async () => {
+    const denied: string[] = [];
+    for (const [index, given] of HARMLESS.entries()) {
+      const command = given.replaceAll('HOME', places.home);
+      const asked = { event: 'before', action: 'run', input: { command }, call: `c${index}` };
+      if ((await agent.send(asked)).verdict !== 'pass') denied.push(given);
+    }
+    expect(denied).toEqual([]);
   });
 });

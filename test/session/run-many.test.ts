@@ -311,13 +311,6 @@ describe.skipIf(here === undefined)('the undo of a command that changed many fil
     return { change, images };
   }
 
-  it('reads compressed before-images', async () => {
-    const { change } = await changed();
-    await ok(session.undo({ change }));
-    for (let index = 0; index < 210; index += 1)
-      expect(readFileSync(join(root, `many/f${index}`), 'utf8')).toBe(content(index));
-  });
-
   it('keeps few bytes in memory, and says in the diff which files are not shown', async () => {
     const change = await ran(
       'mkdir big; for i in 1 2 3; do head -c 7000000 /dev/zero > big/f$i; echo $i >> big/f$i; done',
@@ -344,7 +337,7 @@ describe.skipIf(here === undefined)('the undo of a command that changed many fil
     expect(treeOf(root)).toEqual(before);
   });
 
-  it('fails and changes nothing if a before-image is damaged', async () => {
+  it('changes nothing if a compressed before-image is damaged, and succeeds if it is whole', async () => {
     const { change, images } = await changed();
     const before = treeOf(root);
     const damaged = images[100] ?? '';
@@ -355,6 +348,7 @@ describe.skipIf(here === undefined)('the undo of a command that changed many fil
     expect(treeOf(root)).toEqual(before);
     writeFileSync(damaged, bytes);
     await ok(session.undo({ change }));
-    expect(readFileSync(join(root, 'many/f0'), 'utf8')).toBe(content(0));
+    for (let index = 0; index < 210; index += 1)
+      expect(readFileSync(join(root, `many/f${index}`), 'utf8')).toBe(content(index));
   });
 });

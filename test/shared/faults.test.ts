@@ -161,7 +161,7 @@ const canMount = spawnSync('unshare', ['-Urm', 'sh', '-c', mount, '/mnt', 'true'
  * Amounts of free space at which different steps fail, and one amount that suffices. `npm run
  * attack` tries more amounts.
  */
-const ROOM = (IS_LONG ? [0, 4, 8, 12, 16, 20, 24, 28, 32, 64] : [0, 8, 20, 64]).map(
+const ROOM = (IS_LONG ? [0, 4, 8, 12, 16, 20, 24, 28, 32, 64] : [0, 20, 64]).map(
   (kilobytes) => kilobytes * 1024,
 );
 

@@ -1,12 +1,13 @@
 import { expect, it } from 'vitest';
+import { everySecond } from '../support/rounds.ts';
 import { SCENES } from './killable.ts';
 import { killEverywhere } from './killed-steps.ts';
 
-it.each(Object.keys(SCENES))(
+it.each(everySecond(Object.keys(SCENES).map((name) => [name])))(
   '%s is done completely or not at all, whichever step the process is killed at',
   async (name) => {
     // Kill before every n-th step only, but at least twice for each scene. `npm run attack` kills
-    // before every step.
+    // before every step of every scene.
     const { killed, old } = await killEverywhere(name, (steps) => Math.min(32, Math.floor(steps / 2)));
     expect(killed).toBeGreaterThan(1);
     expect(old).toBeGreaterThan(0);

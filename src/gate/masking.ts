@@ -8,6 +8,7 @@ import { decodeText, decodeUtf16, encodeText, type Utf16Encoding } from '../text
 import {
   isPlainAround,
   isSecretPath,
+  MASK,
   type MaskedText,
   maskText,
   secretSpans,
@@ -59,9 +60,9 @@ export function maskedBytes(
 }
 
 /**
- * True if the text that an edit replaces overlaps a secret value, which reads show only in masked
- * form. Such an edit is refused, even if it guesses the value. It is allowed if the session knows
- * every value, because it wrote the file or its own client showed it.
+ * True if the text that an edit replaces overlaps a secret value, or quotes the mask that reads show
+ * instead of the value. Such an edit is refused, even if it guesses the value. It is allowed if the
+ * session knows every value, because it wrote the file or its own client showed it.
  */
 export function touchesMasked(
   { policy, baselines }: World,
@@ -73,11 +74,15 @@ export function touchesMasked(
   if (isKnownUnmasked(view)) return false;
   const secretFile = isSecretPath(path.relative);
   const { bytes, fingerprint } = snapshot;
-  if (!secretFile && intent.edits.every(({ oldString }) => isPlainAround(bytes, oldString))) return false;
+  const isPlain = (oldString: string): boolean =>
+    !oldString.includes(MASK) && isPlainAround(bytes, oldString);
+  if (!secretFile && intent.edits.every(({ oldString }) => isPlain(oldString))) return false;
   if (!secretFile && isUtf8(bytes) && !baselines.mayHoldSecret(fingerprint, bytes)) return false;
   const text = decodeText(bytes)?.text ?? '';
   const spans = secretSpans(text, { secretFile });
-  return spans.length > 0 && intent.edits.some(({ oldString }) => touchesSecret(text, spans, oldString));
+  const isMasked = (oldString: string): boolean =>
+    (oldString.includes(MASK) && !text.includes(MASK)) || touchesSecret(text, spans, oldString);
+  return spans.length > 0 && intent.edits.some(({ oldString }) => isMasked(oldString));
 }
 
 /** The ways to learn a file after which the sighting records whether a value was masked. */

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Fingerprint } from '../model/fingerprint.ts';
-import type { Images } from '../store/images.ts';
+import { type Images, isNotKept } from '../store/images.ts';
 import { mayHoldSecret } from '../text/secret-scan.ts';
 
 const MAX_BYTES_IN_MEMORY = 64 << 20;
@@ -75,11 +75,20 @@ export class Baselines {
     this.#unshared.delete(sha256);
   }
 
+  /**
+   * The bytes, if they are cached or stored. Undefined also if another program has overwritten the
+   * stored bytes: it may still have had the file open when Lookfirst replaced and kept it.
+   */
   async recall(fingerprint: Fingerprint): Promise<Uint8Array | undefined> {
     const recent = this.#recent.get(fingerprint.sha256);
     if (recent !== undefined) return recent;
     if (fingerprint.size > MAX_FILE_BYTES || !(await this.#images.has(fingerprint.sha256))) return undefined;
-    return this.#images.read(fingerprint);
+    try {
+      return await this.#images.read(fingerprint);
+    } catch (error) {
+      if (isNotKept(error)) return undefined;
+      throw error;
+    }
   }
 
   /** Stores all cached bytes that are not stored yet, and waits until that is done. */

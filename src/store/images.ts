@@ -214,10 +214,13 @@ export interface ImageUsage {
   readonly bytes: number;
 }
 
+const NOT_KEPT = 'not-kept';
+
 export function missingImage(sha256: string): Fault {
   return new Fault(
     'STORE_FAILED',
     `the bytes ${sha256.slice(0, 12)} are not kept: they never were, or a clean-up removed them`,
+    { reason: NOT_KEPT },
   );
 }
 
@@ -226,8 +229,13 @@ export function damagedImage(sha256: string, file: string): Fault {
     'STORE_FAILED',
     `the kept bytes ${sha256.slice(0, 12)} were overwritten after they were kept and cannot be restored; ` +
       `what is left of them is in ${file}`,
-    { path: file },
+    { path: file, reason: NOT_KEPT },
   );
+}
+
+/** True for the faults of `missingImage` and `damagedImage`. Other faults may end when the call is repeated. */
+export function isNotKept(error: unknown): boolean {
+  return error instanceof Fault && error.reason === NOT_KEPT;
 }
 
 export function changedWhileKept(fromPath: string): Fault {

@@ -1,4 +1,13 @@
-import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { fingerprintOf } from '../../src/disk/read.ts';
@@ -62,6 +71,23 @@ describe('a program that had a file open before it was replaced, and writes into
     await ok(later.read('a.txt'));
     await ok(later.undo({ change: t.change }));
     expect(t.text('a.txt')).toBe('one\n');
+  });
+
+  it('does not make changes fail if it overwrote the kept bytes that a session has seen', async () => {
+    const t = await replaced();
+    await ok(t.session.read('a.txt'));
+    await t.session.close();
+    await t.put('a.txt', 'three\n');
+    const { sha256 } = fingerprintOf(Buffer.from('two\n'));
+    const image = join(t.home, 'images', sha256.slice(0, 1), sha256);
+    chmodSync(image, 0o600);
+    writeFileSync(image, 'LATE');
+    const back = await t.open();
+    for (const change of [
+      () => back.write('a.txt', 'four\n'),
+      () => back.edit('a.txt', [{ oldString: 'two', newString: 'four' }]),
+    ])
+      expect((await refusal(change(), 'STALE')).detail?.diff).toBeUndefined();
   });
 
   it('is detected even if it overwrote the old bytes, which an undo restores if they were shown before', async () => {

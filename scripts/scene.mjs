@@ -152,6 +152,10 @@ export async function playScene({ openSession, root, home, pauseMs = 0 }) {
   await then(
     planner.edit('src/cart.ts', [{ oldString: 'isEmpty(): boolean', newString: 'get isEmpty(): boolean' }]),
   );
+  const draft = await then(
+    planner.edit('README.md', [{ oldString: 'A cart.', newString: 'A cart with discount codes.' }]),
+  );
+  await then(planner.undo({ change: draft.change }));
   for (const session of sessions) await session.close();
   return { discount, stale, overwritten, rounded };
 }

@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -26,27 +26,33 @@ describe('npm start', () => {
     expect(ran.status).toBe(1);
   });
 
-  it.skipIf(process.platform === 'win32')('ends when the shell in which npm runs it is killed', async () => {
-    const places = scratch();
-    // The second command, `true`, keeps the shell from replacing itself with the program.
-    const shell = spawn('sh', ['-c', `"${process.execPath}" "${start}"; true`], {
-      cwd: places.root,
-      env: environment(places, { INIT_CWD: places.root }),
-      stdio: ['ignore', 'ignore', 'pipe'],
-    });
-    const url = await new Promise<string>((resolve) => {
+  it.skipIf(process.platform === 'win32')(
+    'serves a recorded scene and ends, without a trace, with the shell in which npm runs it',
+    async () => {
+      const places = scratch();
+      // The second command, `true`, keeps the shell from replacing itself with the program.
+      const shell = spawn('sh', ['-c', `"${process.execPath}" "${start}"; true`], {
+        cwd: places.root,
+        env: environment(places, { INIT_CWD: places.root }),
+        stdio: ['ignore', 'ignore', 'pipe'],
+      });
       let told = '';
       shell.stderr.setEncoding('utf8').on('data', (chunk: string) => {
         told += chunk;
-        const [found] = /http:\S+/.exec(told) ?? [];
-        if (found !== undefined) resolve(found);
       });
-    });
-    expect(await answers(url)).toBe(true);
-    shell.kill('SIGTERM');
-    await once(shell, 'exit');
-    await expect.poll(() => answers(url)).toBe(false);
-  });
+      await expect.poll(() => told).toMatch(/Ctrl-C/);
+      const url = /See it +(http:\S+)/.exec(told)?.[1] ?? '';
+      expect(await answers(url)).toBe(true);
+      expect(told).toMatch(/MCP server on that folder: http:\S+\/mcp\n +Authorization: Bearer \S+/);
+      const scene = /, in (\S+)\.\n/.exec(told)?.[1] ?? '';
+      expect(existsSync(join(scene, 'src/cart.ts'))).toBe(true);
+      shell.kill('SIGTERM');
+      await once(shell, 'exit');
+      await expect.poll(() => answers(url)).toBe(false);
+      await expect.poll(() => existsSync(scene)).toBe(false);
+      expect(readdirSync(places.root)).toEqual([]);
+    },
+  );
 });
 
 /** True if a process listens on the port. */

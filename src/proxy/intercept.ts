@@ -142,10 +142,8 @@ export class Intercept {
   #passesAtOnce(call: ProxyCall): boolean {
     const { meaning } = call;
     if (this.#arriving > 0 || this.#unreported.length > 0 || meaning.unexplained) return false;
-    // A call with guessed paths must wait until they are checked on disk. A call without paths has
-    // nothing to check.
-    if (meaning.guessed && meaning.touches.length > 0) return false;
-    if (changes(meaning)) return false;
+    // A guess must be judged: its paths are checked on disk, and a read-only session refuses it.
+    if (meaning.guessed || changes(meaning)) return false;
     if (mayDifferOnDisk(meaning, this.#options.catalogue.table)) return false;
     const session = this.#options.session(rpcMeta(call.message));
     if (session instanceof Promise) return false;

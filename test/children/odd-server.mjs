@@ -58,6 +58,11 @@ const tools = {
     writeFileSync(path, 'inspected');
     return text('fine');
   },
+  // Declares itself read-only and takes no path, but writes to a file in its folder.
+  survey: () => {
+    writeFileSync('surveyed.txt', 'surveyed');
+    return text('fine');
+  },
   // Accepts edits as a list, or as the JSON text of a list.
   edit_text: ({ path, edits }) => {
     const [{ old_string: from, new_string: to }] = typeof edits === 'string' ? JSON.parse(edits) : edits;
@@ -105,7 +110,7 @@ createInterface({ input: process.stdin }).on('line', (line) => {
         tools: Object.keys(tools).map((tool) => ({
           name: tool,
           inputSchema: { type: 'object' },
-          ...(tool === 'inspect' ? { annotations: { readOnlyHint: true } } : {}),
+          ...(tool === 'inspect' || tool === 'survey' ? { annotations: { readOnlyHint: true } } : {}),
           ...(tool === 'look_up' ? { annotations: { readOnlyHint: true, openWorldHint: true } } : {}),
         })),
       },

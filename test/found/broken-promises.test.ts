@@ -245,6 +245,7 @@ describe('9. the proxy does not believe a server that calls its tool read-only',
     const answer = await proxy.call('inspect', { path: t.path('a.txt') });
     expect(answer.ok).toBe(false);
     expect(t.text('a.txt')).toBe('one\n');
+    for (let turn = 0; turn < 3; turn += 1) expect((await proxy.call('survey', {})).ok).toBe(false);
   });
 });
 

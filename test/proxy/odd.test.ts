@@ -147,6 +147,16 @@ describe('tools that no table describes', () => {
   });
 
   it.each([
+    ['deny', { unknownTools: 'deny' as const }, {}, 'PROTECTED'],
+    ['--read-only', {}, { policy: { readOnly: true } }, 'READ_ONLY'],
+  ])('are refused at every call under %s, even without a path', async (_what, options, workspace, code) => {
+    const { client, root } = await open({ name: 'nobody-knows-me', ...options }, workspace);
+    for (let turn = 0; turn < 3; turn += 1)
+      expect(await client.call('survey')).toMatchObject({ ok: false, code });
+    expect(existsSync(join(root, 'surveyed.txt'))).toBe(false);
+  });
+
+  it.each([
     ['JSON text', '[{"old_string":"old","new_string":"new"}]'],
     ['another type', 'old becomes new'],
   ])('are refused on an unread file whatever form their edits have: %s', async (_what, edits) => {

@@ -36,7 +36,7 @@ import {
   writeNew,
   writeNewSmall,
 } from './folder.ts';
-import { keepTwin, moveToTwin, setAsideLate } from './late-image.ts';
+import { linkAsTwin, moveToTwin, setAsideLate } from './late-image.ts';
 import { packedFile, packImages, readPacked, removeImages } from './packed.ts';
 import { KeptTrees } from './trees.ts';
 
@@ -74,7 +74,8 @@ export class FileImages implements Images {
     return this.#attempt('store', fingerprint.sha256, async () => {
       const image = this.#folder.image(fingerprint.sha256);
       if (isLinkable(fromPath)) {
-        await this.#makeRoom(image, fingerprint);
+        if (await this.#isBeside(fromPath, fingerprint, linkAsTwin))
+          return this.#shared(fingerprint, durability);
         if (tryReplace(fromPath, image, this.#folder.temp())) return this.#retained(image, durability);
       }
       return this.#copyIn(fromPath, fingerprint, durability);
@@ -100,7 +101,8 @@ export class FileImages implements Images {
       if (fromPath === image) return this.#retained(image, durability);
       const isNamed = this.#folder.isTwin(fromPath, sha256);
       if (isNamed || (stats === undefined ? isLinkable(fromPath) : isLinkableWith(stats))) {
-        if (await this.#isBeside(fromPath, fingerprint)) return this.#shared(fingerprint, durability);
+        if (await this.#isBeside(fromPath, fingerprint, moveToTwin))
+          return this.#shared(fingerprint, durability);
         if (tryRename(fromPath, image)) return this.#retained(image, durability);
       }
       const kept = await this.#copyIn(fromPath, fingerprint, durability);
@@ -192,7 +194,10 @@ export class FileImages implements Images {
   async *list(): AsyncGenerator<KeptImage> {
     const inTrees = this.#trees.usage();
     for (const { sha256, paths } of this.#folder.names()) {
-      const stats = paths.map(statsOf).filter((each) => each !== undefined);
+      // A twin waits for late writers only; the bytes are stored once.
+      const isTwin = (path: string): boolean => this.#folder.isTwin(path, sha256);
+      const own = paths.every(isTwin) ? paths : paths.filter((path) => !isTwin(path));
+      const stats = own.map(statsOf).filter((each) => each !== undefined);
       const { bytes = 0, sinceMs = 0 } = inTrees.get(sha256) ?? {};
       inTrees.delete(sha256);
       yield {
@@ -264,28 +269,18 @@ export class FileImages implements Images {
   }
 
   /**
-   * Frees the name of an image (a stored file) for another file with the same bytes. The image
-   * stays as a twin (under a second name), because a program may have it open. If a program has
-   * changed the image, sets it aside instead.
-   */
-  async #makeRoom(image: string, fingerprint: Fingerprint): Promise<void> {
-    if (statsOf(image) === undefined || isCopy(image, fingerprint)) return;
-    if ((await this.check(fingerprint)) !== 'intact') setAside(image, this.#folder.late(fingerprint.sha256));
-    else await keepTwin(this.#folder, fingerprint);
-  }
-
-  /**
    * Stores a file as a twin: under a second name beside the intact image with the same bytes. Both
-   * files stay, because programs may have either of them open. Returns false if the file must
-   * become the image itself. Sets aside an image that a program has changed.
+   * files stay, because programs may have either of them open; a file that another program may have
+   * open never takes the place of our own copy. Returns false if the file must become the image
+   * itself. Sets aside an image that a program has changed.
    */
-  async #isBeside(fromPath: string, fingerprint: Fingerprint): Promise<boolean> {
+  async #isBeside(fromPath: string, fingerprint: Fingerprint, keepTwin: typeof moveToTwin): Promise<boolean> {
     const { sha256, size } = fingerprint;
     const image = this.#folder.image(sha256);
     const stats = statsOf(image);
-    if (stats === undefined || isCopy(image, fingerprint, stats)) return false;
+    if (stats === undefined) return false;
     if (stats.size === size && (await beginsWith(image, fingerprint)))
-      return this.#folder.isTwin(fromPath, sha256) || moveToTwin(this.#folder, fromPath, fingerprint);
+      return this.#folder.isTwin(fromPath, sha256) || keepTwin(this.#folder, fromPath, fingerprint);
     setAside(image, this.#folder.late(sha256));
     return false;
   }

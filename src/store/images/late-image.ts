@@ -1,5 +1,5 @@
 import type { Stats } from 'node:fs';
-import { isMissing, isTaken } from '../../model/fault.ts';
+import { isMissing } from '../../model/fault.ts';
 import type { Fingerprint } from '../../model/fingerprint.ts';
 import type { LateImage } from '../images.ts';
 import { beginsWith, startChunks } from './bytes.ts';
@@ -12,8 +12,8 @@ import {
   setAside,
   shardOf,
   statsOf,
-  tryLink,
   tryRename,
+  tryReplace,
   writeNew,
 } from './folder.ts';
 import { packedFile } from './packed.ts';
@@ -109,18 +109,16 @@ function isOurs(stats: { readonly mode: number }): boolean {
 const KEPT_MS = 24 * 3_600_000;
 
 /**
- * Gives a stored file a second name (a twin) before another file with the same bytes takes its
- * first name: a program may have either file open. Without hard links there is no twin.
+ * Gives a file a second name (a twin) beside the stored file with the same bytes. Returns false if
+ * hard links are impossible there.
  */
-export async function keepTwin(folder: ImageFolder, fingerprint: Fingerprint): Promise<void> {
+export async function linkAsTwin(
+  folder: ImageFolder,
+  fromPath: string,
+  fingerprint: Fingerprint,
+): Promise<boolean> {
   const twin = await freeTwin(folder, fingerprint);
-  removeIfThere(twin);
-  try {
-    tryLink(folder.image(fingerprint.sha256), twin);
-  } catch (error) {
-    // Ignore the error: another thread of this process has made its twin first.
-    if (!isTaken(error)) throw error;
-  }
+  return tryReplace(fromPath, twin, folder.temp());
 }
 
 /**

@@ -187,7 +187,6 @@ const OWN_VARIABLES = [
   'LOOKFIRST_WORKSPACE',
   'LOOKFIRST_SHARED_WORKSPACE',
   'LOOKFIRST_GUARANTEE',
-  'LOOKFIRST_SANDBOX',
   // Set by the hook script if the resident process has not answered the script.
   'LOOKFIRST_RESIDENT_ASKED',
 ];

@@ -62,7 +62,7 @@ const SPENT = 'spent-layers';
 const OWNER = 'owner';
 
 /** The folder that collects the writes of the command with this id. It need not exist yet. */
-export function layerFolder(home: string, id: string): string {
+function layerFolder(home: string, id: string): string {
   return join(home, 'layers', id);
 }
 

@@ -3,7 +3,6 @@ import { delimiter, isAbsolute, join } from 'node:path';
 import { errnoOf, HOME_CURE } from '../model/fault.ts';
 import { makeLayer, removeLayer, upperFolder } from './layer.ts';
 import { type AttributeReader, layerEntries } from './layer-entries.ts';
-import { findPerl, PERL } from './perl/perl-sandbox.ts';
 import { COMMAND_VARIABLE, runSandboxed } from './run-sandboxed.ts';
 import type { SandboxTools } from './sandbox.ts';
 
@@ -17,10 +16,6 @@ interface ProbeOptions {
   readonly home: string;
   readonly platform: string;
   readonly path: string;
-  /** The processor, in Node's spelling. */
-  readonly arch: string;
-  /** Environment variables that commands get. */
-  readonly env: Readonly<Record<string, string | undefined>>;
   readonly uid: number;
   readonly gid: number;
   readonly attributes: AttributeReader | undefined;
@@ -70,12 +65,10 @@ async function tryAll(
 ): Promise<Probe> {
   const failures: string[] = [];
   for (const namespace of options.uid === 0 ? (['root', 'user'] as const) : (['user'] as const)) {
-    for (const perl of programs.perl === undefined ? [undefined] : [programs.perl, undefined]) {
-      const tools = { ...programs, perl, namespace, uid: options.uid, gid: options.gid };
-      const failure = await attempt(tools, options, attributes);
-      if (failure === undefined) return { ok: true, tools, attributes };
-      failures.push(failure);
-    }
+    const tools = { ...programs, namespace, uid: options.uid, gid: options.gid };
+    const failure = await attempt(tools, options, attributes);
+    if (failure === undefined) return { ok: true, tools, attributes };
+    failures.push(failure);
   }
   return explain([...new Set(failures)].join('; '), options.home);
 }
@@ -84,9 +77,9 @@ function no(missing: string, cure: string): Extract<Probe, { ok: false }> {
   return { ok: false, missing, cure };
 }
 
-type Programs = Pick<SandboxTools, 'unshare' | 'mount' | 'bwrap' | 'prlimit' | 'shell' | 'perl'>;
+type Programs = Pick<SandboxTools, 'unshare' | 'mount' | 'bwrap' | 'prlimit' | 'shell'>;
 
-function findAll({ path, arch, env }: ProbeOptions): Programs | Extract<Probe, { ok: false }> {
+function findAll({ path }: ProbeOptions): Programs | Extract<Probe, { ok: false }> {
   const bwrap = find('bwrap', path);
   if (bwrap === undefined) {
     return no(
@@ -97,14 +90,7 @@ function findAll({ path, arch, env }: ProbeOptions): Programs | Extract<Probe, {
   const [unshare, mount, prlimit] = ['unshare', 'mount', 'prlimit'].map((name) => find(name, path));
   if (unshare === undefined || mount === undefined || prlimit === undefined)
     return no('unshare, mount or prlimit is not installed', 'install util-linux');
-  return {
-    bwrap,
-    unshare,
-    mount,
-    prlimit,
-    shell: find('bash', path) ?? '/bin/sh',
-    perl: isExecutable(PERL) ? findPerl(arch, env) : undefined,
-  };
+  return { bwrap, unshare, mount, prlimit, shell: find('bash', path) ?? '/bin/sh' };
 }
 
 /**
@@ -148,7 +134,7 @@ async function attempt(
       tools,
       {
         profile: { kind: 'undo' },
-        layer: { folder: layer.folder, make: () => layer },
+        layer,
         layered: [workspace],
         mounted: [],
         boundThrough: [],

@@ -90,9 +90,7 @@ it.skipIf(process.platform !== 'linux')(
     mkdirSync(programs);
     writeFileSync(join(programs, 'unshare'), '#!/bin/sh\nexec sleep 100\n', { mode: 0o755 });
     const owner = { tag: 'killed', isTagAlive: (tag: string) => tag === 'me' };
-    // Set PERL5OPT, which disables the Perl sandbox: that sandbox ends with its parent and would
-    // leave nothing to clean up.
-    const env = { PATH: `${programs}:/usr/bin:/bin`, PERL5OPT: '' };
+    const env = { PATH: `${programs}:/usr/bin:/bin` };
     const probing = new Processes({ home: at.home, env, attributes, owner }).probe();
     const cleaning = new Processes({ home: at.home, env, attributes, owner: { ...owner, tag: 'me' } });
     let isOver = false;

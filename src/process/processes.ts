@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, realpathSync, rmSync, statSync } from 'node:fs';
+import { existsSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { TreeSnapshot } from '../model/entry.ts';
@@ -14,12 +14,12 @@ import {
   type Unavailable,
 } from './git-snapshot.ts';
 import { expiredOutputs, KeptOutput, readKeptOutput, type ShownOutput } from './kept-output.ts';
+import { FILTER, keyFilter } from './key-filter.ts';
 import {
   abandonedLayers,
   expiredLayers,
   type Layer,
   type LayerRecord,
-  layerFolder,
   makeLayer,
   makeLower,
   makePassage,
@@ -137,8 +137,6 @@ export class Processes {
       home,
       attributes,
       platform: process.platform,
-      arch: process.arch,
-      env,
       path: env['PATH'] ?? '',
       uid: process.getuid?.() ?? 0,
       gid: process.getgid?.() ?? 0,
@@ -150,20 +148,16 @@ export class Processes {
 
   async run(request: CommandRequest, { tools }: Extract<Probe, { ok: true }>): Promise<CommandRun> {
     const { home, env, owner } = this.#options;
-    let layer: Layer | undefined;
-    const make = (): Layer => {
-      layer ??= newLayer(home, request, owner);
-      return layer;
-    };
     const confined = request.profile.kind === 'confine';
     const secrets = confined ? hiddenPaths(request.hide, homedir()) : [];
     const output = new KeptOutput(home, request);
+    const layer = newLayer(home, request, owner);
     try {
       const end = await runSandboxed(
         tools,
         {
           ...request,
-          layer: { folder: layerFolder(home, request.id), make },
+          layer,
           hidden: [...secrets, { path: home, kind: 'folder' }],
           streams: request.output === 'inherit' ? 'two' : 'one',
         },
@@ -185,9 +179,9 @@ export class Processes {
                 },
         },
       );
-      return { layer: make(), end, output: output.end() };
+      return { layer, end, output: output.end() };
     } catch (error) {
-      if (layer !== undefined) removeLayer(layer);
+      removeLayer(layer);
       throw error;
     } finally {
       this.#tidyLater();
@@ -339,13 +333,14 @@ function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal): Prom
 
 function newLayer(
   home: string,
-  { id, layered, mounted, boundThrough }: CommandRequest,
+  { id, layered, mounted, boundThrough, profile }: CommandRequest,
   owner: TaggedOwner | undefined,
 ): Layer {
   try {
     const layer = makeLayer(home, id, layered, owner?.tag);
     for (const index of boundThrough.keys()) makePassage(layer, index);
     for (const index of mounted) makeLower(layer, index);
+    if (profile.kind === 'confine') writeFileSync(join(layer.folder, FILTER), keyFilter(), { mode: 0o600 });
     return layer;
   } catch (error) {
     const reason = errnoOf(error);

@@ -1,19 +1,10 @@
 import { type ChildProcess, type StdioOptions, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
-import type { Duplex, Readable } from 'node:stream';
+import type { Duplex } from 'node:stream';
 import { MAX_TIMER_MS } from '../model/awaitable.ts';
 import { errnoOf, Fault } from '../model/fault.ts';
 import { clockTicked, type Layer } from './layer.ts';
-import { perlArgv } from './perl/perl-sandbox.ts';
-import {
-  bubblewrapArgv,
-  type PerlTools,
-  type SandboxPlan,
-  type SandboxTools,
-  START_FD,
-  STATUS_FD,
-} from './sandbox.ts';
+import { type SandboxPlan, type SandboxTools, START_FD, STATUS_FD, sandboxArgv } from './sandbox.ts';
 
 /**
  * The result of a command. `exited`: it ended by itself. `ended`: it was killed, and its writes
@@ -39,24 +30,17 @@ interface SandboxOptions {
   readonly output: 'inherit' | ((chunk: Buffer) => void);
 }
 
-/**
- * A plan, and the overlay layer that its command writes to. `make` creates the layer. With Perl, it
- * is called while Perl starts; with bubblewrap, before bubblewrap starts.
- */
+/** A plan, and the overlay layer that its command writes to. */
 type SandboxRun = Omit<SandboxPlan, 'layer' | 'locale'> & {
-  readonly layer: { readonly folder: string; readonly make: () => Pick<Layer, 'folder' | 'beganNs'> };
+  readonly layer: Pick<Layer, 'folder' | 'beganNs'>;
 };
 
-/**
- * The bytes that the waiting sandbox reads. `MOUNT`, only for Perl: the layer exists and can be
- * mounted. `START`: the command may start.
- */
-const MOUNT = 'm';
-const START = '.';
+/** The line that the waiting sandbox reads before it starts the command. */
+const START = '\n';
 /** Interval at which Lookfirst tries again to kill the processes of a command that must end. */
 const END_AGAIN_MS = 500;
-/** The maximum length of error text kept from bubblewrap and mount, which report a failure in one line. */
-const MAX_REASON_CHARS = 2000;
+/** The maximum length of text kept from the programs that build the sandbox. They write a few lines. */
+const MAX_STATUS_CHARS = 1 << 16;
 
 /**
  * Runs a plan until its command has ended. When the promise resolves, no process of the command is
@@ -69,14 +53,8 @@ export async function runSandboxed(
   options: SandboxOptions,
 ): Promise<CommandEnd> {
   if (options.signal?.aborted === true) return { kind: 'ended', why: 'cancelled' };
-  const perl = plan.profile.kind === 'undo' ? tools.perl : undefined;
   const stream = options.output === 'inherit' ? 'inherit' : 'pipe';
-  // Bubblewrap mounts the layer immediately, so the layer must exist before bubblewrap starts.
-  if (perl === undefined) layer.make();
   const child = spawnSandbox(tools, { ...plan, layer: layer.folder }, { env: options.env, stream });
-  const statusPipe = child.stdio[STATUS_FD] as Duplex;
-  const start = perl === undefined ? (child.stdio[START_FD] as Duplex) : statusPipe;
-  const told = perl === undefined ? [child.stdout, child.stderr] : [statusPipe];
   let why: 'timeout' | 'cancelled' | undefined;
   let again: NodeJS.Timeout | undefined;
   const end = (reason: 'timeout' | 'cancelled'): void => {
@@ -96,37 +74,29 @@ export async function runSandboxed(
   const timer =
     timeoutMs === undefined ? undefined : setTimeout(() => end('timeout'), Math.min(timeoutMs, MAX_TIMER_MS));
   let status = '';
-  let reason = '';
-  const done = new Promise<number>((resolve) => {
-    statusPipe.on('data', (chunk: Buffer) => {
-      status += chunk.toString('utf8');
-      const code = /^done (\d+)$/m.exec(status)?.[1];
-      if (code !== undefined) void ended([child.stdout, child.stderr]).then(() => resolve(Number(code)));
-    });
+  child.stdio[STATUS_FD]?.on('data', (chunk: Buffer) => {
+    if (status.length < MAX_STATUS_CHARS) status += chunk.toString('utf8');
   });
-  // Ignore a failed write of the byte that starts the command: the sandbox may already be killed.
-  start.on('error', () => {});
   if (options.output !== 'inherit') child.stdout?.on('data', options.output);
-  for (const each of told) {
-    each?.on('data', (chunk: Buffer) => {
-      if (reason.length < MAX_REASON_CHARS) reason += chunk.toString('utf8');
-    });
-  }
   try {
-    begin(start, layer.make, perl);
-    const code = await Promise.race([done, closed(child)]);
-    if (why !== undefined) return { kind: 'ended', why };
-    // If a signal ended the sandbox, the command may have done only a part of its work, so it
-    // counts as cancelled.
-    if (code === null) return { kind: 'ended', why: 'cancelled' };
-    // Without an exit code in the status, the sandbox failed before it started the command.
-    if (!/exit-code|^done /m.test(status)) return { kind: 'not-started', reason: reasonOf(reason, code) };
-    return { kind: 'exited', code };
+    begin(child.stdio[START_FD] as Duplex, layer);
+    const code = await closed(child);
+    return why === undefined ? endOf(status, code) : { kind: 'ended', why };
   } finally {
     clearTimeout(timer);
     clearInterval(again);
     options.signal?.removeEventListener('abort', cancel);
   }
+}
+
+/** How a command ended, by the status lines and the exit code of its sandbox. */
+function endOf(status: string, code: number | null): CommandEnd {
+  const ended = /^done (\d+)$/m.exec(status)?.[1];
+  if (ended !== undefined) return { kind: 'exited', code: Number(ended) };
+  // If a signal ended the sandbox, the command may have done only a part of its work, so it counts
+  // as cancelled.
+  if (code === null || /^started$/m.test(status)) return { kind: 'ended', why: 'cancelled' };
+  return { kind: 'not-started', reason: reasonOf(status, code) };
 }
 
 function spawnSandbox(
@@ -135,16 +105,14 @@ function spawnSandbox(
   { env, stream }: { readonly env: SandboxOptions['env']; readonly stream: 'inherit' | 'pipe' },
 ): ChildProcess {
   const complete = { ...plan, locale: env['LC_ALL'] };
-  const perl = plan.profile.kind === 'undo' ? tools.perl : undefined;
-  const [program = '', ...args] =
-    perl === undefined ? bubblewrapArgv(tools, complete) : perlArgv(tools, perl, complete);
+  const [program = '', ...args] = sandboxArgv(tools, complete);
   return started(() =>
     spawn(program, args, {
-      cwd: perl === undefined ? plan.layer : '/',
+      cwd: plan.layer,
       // Use the locale `C`, because loading the files of another locale takes as long as mounting.
       // Also, `explain` in probe.ts expects English messages.
       env: { ...env, LC_ALL: 'C' },
-      stdio: stdioOf(stream, perl),
+      stdio: stdioOf(stream),
       // Give the command its own process group, so that `end` reaches every process. A command at a
       // terminal stays in the terminal's group.
       detached: stream === 'pipe',
@@ -178,11 +146,11 @@ function notStarted(errno: string, cause?: unknown): Fault {
   return new Fault('IO_FAILED', message, { cause, reason: errno, unchanged: true });
 }
 
-/** Lets the sandbox mount the layer and start the command. If the layer cannot be made, the sandbox ends. */
-function begin(start: Duplex, make: SandboxRun['layer']['make'], perl: PerlTools | undefined): void {
+/** Lets the sandbox start the command. */
+function begin(start: Duplex, layer: Pick<Layer, 'folder' | 'beganNs'>): void {
+  // Ignore a failed write: the sandbox may have failed, or may already be killed.
+  start.on('error', () => {});
   try {
-    const layer = make();
-    if (perl !== undefined) start.write(MOUNT);
     // Wait for the next tick of the file system's clock, so that the command's writes get a later
     // time than all writes before it. The sandbox is built meanwhile.
     clockTicked(layer);
@@ -193,17 +161,11 @@ function begin(start: Duplex, make: SandboxRun['layer']['make'], perl: PerlTools
   }
 }
 
-/**
- * The pipes between this process and the sandbox, as few as possible: each costs 0.1 ms. Perl uses
- * a single pipe to send its messages and to receive `MOUNT` and `START`. Perl also writes the
- * command's standard error to standard output.
- */
-function stdioOf(stream: 'inherit' | 'pipe', perl: PerlTools | undefined): StdioOptions {
-  if (stream === 'inherit')
-    return ['inherit', 'inherit', 'inherit', 'pipe', ...(perl === undefined ? ['pipe' as const] : [])];
-  return perl === undefined
-    ? ['ignore', 'pipe', 'pipe', 'pipe', 'pipe']
-    : ['ignore', 'pipe', 'ignore', 'pipe'];
+/** The standard streams of the sandbox, then `ERROR_FD` and `START_FD`. */
+function stdioOf(stream: 'inherit' | 'pipe'): StdioOptions {
+  return stream === 'inherit'
+    ? ['inherit', 'inherit', 'pipe', process.stderr.fd, 'pipe']
+    : ['ignore', 'pipe', 'pipe', 'ignore', 'pipe'];
 }
 
 function isGroupKilled(leader: number | undefined): boolean {
@@ -247,15 +209,6 @@ function closed(child: ChildProcess): Promise<number | null> {
     // process that holds them.
     child.once('close', (code) => resolve(code));
   });
-}
-
-/** Resolves when all of these streams have ended. */
-async function ended(streams: readonly (Readable | null)[]): Promise<void> {
-  await Promise.all(
-    streams.map(
-      (stream) => stream === null || stream.readableEnded || stream.closed || once(stream, 'close'),
-    ),
-  );
 }
 
 function reasonOf(text: string, code: number): string {

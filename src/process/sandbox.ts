@@ -1,3 +1,5 @@
+import { FILTER } from './key-filter.ts';
+
 /** Limits of one command. Times are wall-clock; memory counts per process. */
 interface CommandLimits {
   readonly timeoutMs: number;
@@ -24,11 +26,6 @@ export interface SandboxTools {
   readonly bwrap: string;
   readonly prlimit: string;
   /**
-   * Perl builds sandboxes of the profile `undo` in a third less time than bubblewrap. If Perl is
-   * undefined, bubblewrap builds these sandboxes too.
-   */
-  readonly perl: PerlTools | undefined;
-  /**
    * The shell that reads command lines: bash if it is installed, because agents write commands for
    * bash, or else sh.
    */
@@ -37,12 +34,6 @@ export interface SandboxTools {
   readonly namespace: 'root' | 'user';
   readonly uid: number;
   readonly gid: number;
-}
-
-/** Perl, and the numbers of the system calls that it has no function for. */
-export interface PerlTools {
-  readonly program: string;
-  readonly calls: readonly [unshare: number, mount: number, prctl: number, leave: number, keyctl: number];
 }
 
 /** A path that the command must not see. An empty folder or file replaces it. */
@@ -82,23 +73,42 @@ export interface SandboxPlan {
 }
 
 /**
- * The descriptor on which the program that builds the sandbox (Perl or bubblewrap) reports the exit
- * code of the command. Perl writes `done CODE` when no process of the command is left. Bubblewrap
- * writes `exit-code` when some of these processes may still run.
+ * The standard error of the programs that build the sandbox. It carries their error messages, and
+ * then the lines of `FIRST_PROCESS`.
  */
-export const STATUS_FD = 3;
+export const STATUS_FD = 2;
+/** The descriptor that becomes the standard error of the command, if the two streams are separate. */
+export const ERROR_FD = 3;
 /**
- * The descriptor on which bubblewrap waits for a byte before it starts the command. Perl waits on
- * `STATUS_FD` instead.
+ * The descriptor on which the sandbox waits for a line before it starts the command. If the
+ * descriptor ends without a line, Lookfirst was killed, and the command does not start.
  */
 export const START_FD = 4;
+/** The descriptor from which bubblewrap reads the system calls that a confined command may not use. */
+const FILTER_FD = 5;
+
+/**
+ * The first process of the command's namespace, as shell text. All processes of the command end
+ * with it. It is a shell of its own, because a command may kill its parent, but not the first
+ * process of its namespace. It writes `started`, then `done CODE` when the command has ended.
+ */
+const FIRST_PROCESS = `read -r line <&${START_FD} || exit 1
+echo started >&${STATUS_FD}
+(exec "$@" ERRORS ${ERROR_FD}>&- ${START_FD}<&-)
+code=$?
+echo "done $code" >&${STATUS_FD}
+exit $code`;
+
+function firstProcess(streams: SandboxPlan['streams']): string {
+  return FIRST_PROCESS.replace('ERRORS', streams === 'one' ? '2>&1' : `2>&${ERROR_FD}`);
+}
 
 /**
  * The program and arguments that run a plan. They make a mount namespace, mount one overlay per
  * layered folder, and start bubblewrap. The shell script among the arguments contains no path: it
  * uses names relative to the layer's folder, and gets all other paths as arguments.
  */
-export function bubblewrapArgv(tools: SandboxTools, plan: SandboxPlan): readonly string[] {
+export function sandboxArgv(tools: SandboxTools, plan: SandboxPlan): readonly string[] {
   const through = plan.boundThrough.map(
     (_path, index) => `"$1" -i --bind "\${${index + 2}}" through-${index}`,
   );
@@ -110,7 +120,7 @@ export function bubblewrapArgv(tools: SandboxTools, plan: SandboxPlan): readonly
   );
   const paths = [...plan.boundThrough, ...plan.layered];
   const locale = plan.locale === undefined ? 'unset LC_ALL' : `LC_ALL="\${${paths.length + 2}}"`;
-  const exec = plan.streams === 'one' ? 'exec "$@" 2>&1' : 'exec "$@"';
+  const exec = plan.profile.kind === 'undo' ? 'exec "$@"' : `exec "$@" ${FILTER_FD}<${FILTER}`;
   const script = [...through, ...lower, ...overlays, locale, `shift ${paths.length + 2}`, exec].join(' && ');
   const namespace = tools.namespace === 'root' ? ['--mount'] : ['--user', '--map-root-user', '--mount'];
   return [
@@ -124,31 +134,23 @@ export function bubblewrapArgv(tools: SandboxTools, plan: SandboxPlan): readonly
     tools.mount,
     ...paths,
     plan.locale ?? '',
-    ...withoutKeys(tools, plan.profile),
     tools.bwrap,
     ...bwrapArguments(tools, plan),
     '--',
+    '/bin/sh',
+    '-c',
+    firstProcess(plan.streams),
+    'sh',
     ...limited(tools, plan),
   ];
 }
 
-/**
- * The words before a confined command that give it an empty keyring. Otherwise it would inherit a
- * keyring of the kernel, which may hold passwords and tickets. Needs Perl, because no other usual
- * program can make a keyring. Without Perl, the list is empty.
- */
-function withoutKeys({ perl }: SandboxTools, profile: Profile): readonly string[] {
-  if (profile.kind === 'undo' || perl === undefined) return [];
-  const text = `syscall ${perl.calls[4]}, 1, 0; exec { $ARGV[0] } @ARGV; exit 127`;
-  return [perl.program, '-f', '-e', text, '--'];
-}
-
 function bwrapArguments(tools: SandboxTools, plan: SandboxPlan): string[] {
   const { profile } = plan;
-  const descriptors = ['--json-status-fd', String(STATUS_FD), '--block-fd', String(START_FD)];
-  const common = ['--die-with-parent', '--unshare-pid', ...descriptors];
   return [
-    ...common,
+    '--die-with-parent',
+    '--unshare-pid',
+    '--as-pid-1',
     ...(profile.kind === 'undo' ? undoArguments(tools) : confineArguments(tools, profile.network)),
     ...plan.layered.flatMap((path) => (profile.kind === 'undo' ? [] : ['--bind', path, path])),
     ...plan.boundThrough.flatMap((path, index) => ['--bind', `${plan.layer}/through-${index}`, path]),
@@ -176,6 +178,8 @@ function undoArguments(tools: SandboxTools): string[] {
 function confineArguments(tools: SandboxTools, network: 'on' | 'off'): string[] {
   return [
     ...ownIdentity(tools),
+    '--seccomp',
+    String(FILTER_FD),
     ...(network === 'off' ? ['--unshare-net'] : []),
     '--unshare-ipc',
     '--unshare-uts',
@@ -208,21 +212,24 @@ function hiding({ path, kind }: HiddenPath): string[] {
   return kind === 'folder' ? ['--tmpfs', path, '--remount-ro', path] : ['--ro-bind', '/dev/null', path];
 }
 
-/** The command with the limits of its profile, for bubblewrap. */
-function limited(tools: SandboxTools, { profile, command }: SandboxPlan): readonly string[] {
-  // Start a program other than the shell through `sh`. If the program does not exist, `sh` gives
-  // the usual message and exit code, while bubblewrap would only end with code 1.
-  const found = command[0] === tools.shell ? command : ['/bin/sh', '-c', 'exec "$@"', 'sh', ...command];
-  if (profile.kind === 'undo') return found;
+/** The command with the limits of its profile. */
+function limited({ prlimit }: SandboxTools, { profile, command }: SandboxPlan): readonly string[] {
+  if (profile.kind === 'undo') return command;
   const { maxProcesses, memoryBytes, fileBytes } = profile.limits;
   return [
-    tools.prlimit,
+    prlimit,
     `--nproc=${maxProcesses}`,
     // Limits data, not address space: Node and Java reserve gigabytes of address space.
     `--data=${memoryBytes}`,
     `--fsize=${fileBytes}`,
     '--core=0',
     '--',
-    ...found,
+    // Start the program through `sh`. If the program does not exist, `sh` gives the usual message
+    // and exit code.
+    '/bin/sh',
+    '-c',
+    'exec "$@"',
+    'sh',
+    ...command,
   ];
 }

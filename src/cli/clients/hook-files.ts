@@ -138,7 +138,7 @@ done
 case $event in '' | PreToolUse | BeforeTool | preToolUse | tool.execute.before | before) ;; *) failure=ignore ;; esac
 input=$(cat)
 [ -z "$LOOKFIRST_STORE$LOOKFIRST_SESSION$LOOKFIRST_WORKSPACE$LOOKFIRST_SHARED_WORKSPACE" ] || fast=
-[ -z "$LOOKFIRST_GUARANTEE$LOOKFIRST_SANDBOX" ] || fast=
+[ -z "$LOOKFIRST_GUARANTEE" ] || fast=
 [ -z "$LOOKFIRST_HOME" ] || [ "$LOOKFIRST_HOME" = "$home" ] || fast=
 case $client in
   claude-code) project=$CLAUDE_PROJECT_DIR ;;

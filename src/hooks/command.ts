@@ -1,4 +1,4 @@
-import { answerFor } from '../dialect/calls/hosts/answers.ts';
+import { answerFor, outputIn } from '../dialect/calls/hosts/answers.ts';
 import { patchIntents } from '../dialect/calls/patch.ts';
 import { inFolder } from '../dialect/calls/shell/commands.ts';
 import { hasUnknownNames, namesOf, searchFolders } from '../dialect/calls/shell/names.ts';
@@ -157,8 +157,7 @@ export async function afterCommand(
 
 function outputOf(scene: Scene, event: Extract<HookEvent, { kind: 'after' | 'failed' }>): string {
   if (event.kind === 'failed') return event.error;
-  const answer = answerFor(scene.host.name, event.response);
-  return answer.output ?? answer.texts?.join('\n') ?? '';
+  return outputIn(answerFor(scene.host.name, event.response));
 }
 
 const MAX_OUTPUT_CHARS = 4 << 20;

@@ -38,7 +38,12 @@ export interface ToolCall {
 export type HookEvent = EventContext &
   (
     | (ToolCall & { readonly kind: 'before' })
-    | (ToolCall & { readonly kind: 'after'; readonly response: unknown })
+    | (ToolCall & {
+        readonly kind: 'after';
+        readonly response: unknown;
+        /** True if the model may be shown only a part of the response. */
+        readonly isPartial?: true;
+      })
     | (ToolCall & { readonly kind: 'failed'; readonly error: string })
     | { readonly kind: 'prompt'; readonly prompt: string }
     | { readonly kind: 'start'; readonly source: 'new' | 'resumed' | 'cleared' }

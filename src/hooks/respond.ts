@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
-import { answerFor } from '../dialect/calls/hosts/answers.ts';
+import { answerFor, outputIn } from '../dialect/calls/hosts/answers.ts';
 import { searchedLines } from '../dialect/calls/shown/output-lines.ts';
 import { shownLines } from '../dialect/calls/shown/shown.ts';
 import { looksOf } from '../dialect/calls/touch.ts';
@@ -151,7 +151,7 @@ async function noteHits(
   touches: Touches,
 ): Promise<void> {
   const foreign = scene.session.foreign();
-  const text = answerFor(scene.host.name, event.response).texts?.join('\n') ?? '';
+  const text = outputIn(answerFor(scene.host.name, event.response));
   for (const touch of touches) {
     if (touch.does !== 'search' || text === '') continue;
     for (const [path, lines] of searchedLines(text, touch.path)) {
@@ -179,7 +179,8 @@ async function noteReads(
       await foreign.witness({ kind: 'look', path, shown: answer.texts?.join('\n') ?? '' });
   for (const shown of shownLines(touches, answer)) {
     if (!(await scene.session.resolve(shown.path)).ok) continue;
-    const witnessed = await foreign.witness(readEvent(shown));
+    const clamped = event.isPartial === true ? { clamped: true as const } : {};
+    const witnessed = await foreign.witness(readEvent({ ...shown, ...clamped }));
     if (witnessed.ok) notices.push(...witnessed.notices);
   }
   return notices;

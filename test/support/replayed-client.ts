@@ -54,7 +54,14 @@ const TOOLS: Readonly<Record<Replayed, Tools>> = {
       input: { file_path: path, old_string: from, new_string: to },
     }),
     shell: (command) => ({ tool: 'Bash', input: { command } }),
-    printed: (stdout) => ({ stdout, stderr: '', interrupted: false, isImage: false }),
+    // Claude Code gives the hook the beginning of a long output, and the model a preview of 2 KB.
+    printed: (output) => ({
+      stdout: output.slice(0, 30_000),
+      stderr: '',
+      interrupted: false,
+      isImage: false,
+      ...(output.length > 30_000 ? { persistedOutputPath: '/home/user/.claude/tool-results/x.txt' } : {}),
+    }),
   },
   codex: {
     write: (path, content) => patch(`*** Add File: ${path}\n${marked('+', content)}`),
@@ -115,7 +122,16 @@ const TOOLS: Readonly<Record<Replayed, Tools>> = {
       input: { filePath: path, oldString: from, newString: to },
     }),
     shell: (command) => ({ tool: 'bash', input: { command, description: 'x' } }),
-    printed: (output) => ({ title: '', output, metadata: { output, exit: 0, truncated: false } }),
+    // `metadata.output` is for the screen: the end of a long output. The model is given `output`.
+    printed: (output) => ({
+      title: '',
+      output,
+      metadata: {
+        output: output.length > 30_000 ? `...\n\n${output.slice(-30_000)}` : output,
+        exit: 0,
+        truncated: false,
+      },
+    }),
   },
 };
 

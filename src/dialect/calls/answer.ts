@@ -18,8 +18,9 @@ export interface Answer {
   /** True if the content includes an image or another blob. */
   readonly media?: true;
   /**
-   * The standard output of a command, if the host wraps it in other text. It may be present even if
-   * the command failed or its exit code is unknown.
+   * The output of a command as the model was shown it, if the texts differ from it: the host wraps
+   * it in other text, or shows less of it. It may be present even if the command failed or its exit
+   * code is unknown.
    */
   readonly output?: string | undefined;
   /** The lines that a read returned, if the host recorded them in addition to the text. */

@@ -60,14 +60,15 @@ function understand(payload: JsonRecord): HookEvent | Malformed {
       return { ...context, ...call, kind: 'failed', error: payloadText(payload['error_message']) ?? '' };
     }
     case 'beforeReadFile':
-      // Treat this event as the result of a read, because it contains exactly the text that the
-      // model is about to read.
+      // Treat this event as the result of a read. It contains the whole file, but the model may
+      // have asked for some lines only. If so, the result after the read shows which.
       return {
         ...context,
         kind: 'after',
         tool: 'Read',
         input: { file_path: payload['file_path'] },
         response: { content: payload['content'] },
+        isPartial: true,
       };
     case 'beforeSubmitPrompt':
       return { ...context, kind: 'prompt', prompt: payloadText(payload['prompt']) ?? '' };

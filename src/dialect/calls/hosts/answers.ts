@@ -8,6 +8,7 @@ import {
 } from '../../../model/record.ts';
 import { lineCount } from '../../../text/lines.ts';
 import { type Answer, mcpAnswer, type RecordedPage } from '../answer.ts';
+import { certainText, claudeOutput, claudeSearch, geminiCut } from './cut-output.ts';
 
 const FAILED: Answer = { ok: false, flagged: true };
 
@@ -16,6 +17,20 @@ const FAILED: Answer = { ok: false, flagged: true };
  * of unknown hosts are read as MCP results or plain texts.
  */
 export function answerFor(host: string, response: unknown): Answer {
+  const answer = givenAnswer(host, response);
+  if (host !== 'vscode' && host !== 'cursor') return answer;
+  return { ...answer, output: certainText(outputIn(answer)) };
+}
+
+/**
+ * The output of a command, or the result of a search, as far as the model was certainly shown it:
+ * hosts give hooks more than the model.
+ */
+export function outputIn({ output, texts = [] }: Answer): string {
+  return output ?? texts.join('\n');
+}
+
+function givenAnswer(host: string, response: unknown): Answer {
   if (typeof response === 'string') return host === 'codex' ? codexAnswer(response) : textAnswer(response);
   if (Array.isArray(response)) return mcpAnswer(response);
   if (!isRecord(response)) return FAILED;
@@ -58,11 +73,13 @@ function claudeAnswer(response: JsonRecord): Answer {
     return { ok: true, flagged: true, page: claudePage(file), countsEmptyEnd: true };
   if (file !== undefined) return { ok: true, flagged: true, texts: [], media: true };
   const stdout = stringIn(response, 'stdout');
-  if (stdout !== undefined)
-    return { ok: response['interrupted'] !== true, flagged: true, texts: [stdout], output: stdout };
+  if (stdout !== undefined) {
+    const output = claudeOutput(stdout, stringIn(response, 'persistedOutputPath'));
+    return { ok: response['interrupted'] !== true, flagged: true, texts: [output], output };
+  }
   // The answer to a search is `{mode: "content", filenames, content}`.
   const content = stringIn(response, 'content');
-  return { ok: true, flagged: true, texts: content === undefined ? [] : [content] };
+  return { ok: true, flagged: true, texts: content === undefined ? [] : [claudeSearch(content)] };
 }
 
 const CONTEXT = /^<untrusted_context>\n([\s\S]*?)\n<\/untrusted_context>$/;
@@ -83,22 +100,23 @@ function geminiAnswer(response: JsonRecord): Answer {
   }
   const page = geminiPage(llmContent);
   if (page !== undefined) return { ok: true, flagged: true, texts: [llmContent], page };
-  const command = geminiOutput(llmContent);
-  if (command === undefined) return textAnswer(llmContent);
-  return { ok: true, flagged: true, texts: [llmContent], output: command.stdout };
+  if (!FRAME.test(llmContent)) return textAnswer(llmContent);
+  const shown = geminiCut(llmContent);
+  return { ok: true, flagged: true, texts: [shown], output: geminiOutput(shown)?.stdout };
 }
 
-/** Reads an answer of opencode: `{output, metadata}`. */
+/**
+ * Reads an answer of opencode: `{output, metadata}`. The model is given `output`; of a long one, the
+ * metadata have only the end, for the screen.
+ */
 function opencodeAnswer(response: JsonRecord): Answer {
   const text = stringIn(response, 'output');
   const metadata = objectIn(response, 'metadata') ?? {};
-  const output = stringIn(metadata, 'output');
   return {
     ok: true,
     flagged: true,
     texts: text === undefined ? [] : [text],
     page: opencodePage(metadata),
-    ...(output === undefined ? {} : { output }),
   };
 }
 

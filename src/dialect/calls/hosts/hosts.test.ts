@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Touch } from '../touch.ts';
-import { answerFor } from './answers.ts';
+import { answerFor, outputIn } from './answers.ts';
 import { HOSTS, interpretFor } from './hosts.ts';
 
 function touchesOf(host: string, name: string, args: object): readonly Touch[] {
@@ -202,6 +202,6 @@ describe('the output of a command that failed is kept', () => {
     ['claude-code', { stdout: 'one\n', stderr: 'x', interrupted: false }, 'one\n'],
     ['opencode', { output: 'one\n', metadata: { output: 'one\n', exit: 1 } }, 'one\n'],
   ])('%s', (host, response, output) => {
-    expect(answerFor(host, response).output).toBe(output);
+    expect(outputIn(answerFor(host, response))).toBe(output);
   });
 });

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { CONFINE, commandBench, UNDO } from '../../test/support/command-bench.ts';
@@ -15,6 +15,18 @@ const KINDS: readonly (readonly [string, { profile: Profile; tools?: Partial<San
   ['undo', { profile: UNDO }],
   ['undo in a user namespace', { profile: UNDO, tools: { namespace: 'user' } }],
   ['confine', { profile: CONFINE }],
+];
+
+/** Capabilities that no command has, as their numbers in the kernel. */
+const BEYOND_FILES: readonly (readonly [string, number])[] = [
+  ['modules', 16],
+  ['raw I/O', 17],
+  ['mounts', 21],
+  ['a new boot', 22],
+  ['the clock', 25],
+  ['device nodes', 27],
+  ["the kernel's log", 34],
+  ['alarms that wake the machine', 35],
 ];
 
 /** Kills the program that builds the sandbox: the child of this process that has a command's id. */
@@ -86,6 +98,24 @@ describe.skipIf(here === undefined).each(KINDS)('a command in the profile %s', (
     expect(output.head).toBe(`${process.getuid?.()}\n${process.getgid?.()}\nNoNewPrivs:\t1\n0 1 2 3 `);
   });
 
+  it('cannot change settings of the kernel', async () => {
+    // Writes the present value, so that a failing test changes nothing.
+    const write = 'f=/proc/sys/kernel/core_pattern; v=$(cat $f); (printf %s "$v" > $f) && echo written';
+    const { output } = await at.run(`find /proc/sys /sys -maxdepth 3 -writable; ${write}`, kind);
+    expect(output.head).toMatch(/^(.*(Read-only file system|Permission denied)\n)+$/);
+  });
+
+  it.each(BEYOND_FILES)('lacks the capability for %s', async (_what, bit) => {
+    const { output } = await at.run('grep Cap[IPEA] /proc/self/status', kind);
+    const sets = [...output.head.matchAll(/\t([0-9a-f]{16})$/gm)].map(([, set]) => BigInt(`0x${set}`));
+    expect(sets.map((set) => (set >> BigInt(bit)) & 1n)).toEqual([0n, 0n, 0n, 0n]);
+  });
+
+  it('cannot mount', async () => {
+    const { output } = await at.run('mkdir m; mount -t tmpfs none m || echo no', kind);
+    expect(output.head).toMatch(/no\n$/);
+  });
+
   it('has no capability in a user namespace', async () => {
     const { output } = await at.run('grep Cap[EPB] /proc/self/status | cut -f2 | sort -u', kind);
     const isRoot =
@@ -145,6 +175,13 @@ describe.skipIf(here === undefined).each(KINDS)('a command in the profile %s', (
 });
 
 describe.skipIf(here === undefined)('the undo profile', () => {
+  it.skipIf(process.getuid?.() !== 0)("keeps root's rights over files", async () => {
+    at.put('a');
+    chownSync(join(at.workspace, 'a'), 12345, 12345);
+    const { end } = await at.run('chmod 0 a && cat a && chown 0:0 a && chown 12346 a');
+    expect(end).toEqual({ kind: 'exited', code: 0 });
+  });
+
   it('shows a command its own processes only', async () => {
     const { output } = await at.run('ls -d /proc/[0-9]* | wc -l');
     expect(Number(output.head)).toBeLessThan(10);

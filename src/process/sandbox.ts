@@ -168,11 +168,48 @@ function ownIdentity(tools: SandboxTools): string[] {
   return ['--unshare-user', '--uid', String(tools.uid), '--gid', String(tools.gid), '--cap-drop', 'ALL'];
 }
 
+/**
+ * The capabilities that a command of root keeps in the profile `undo`: those for files, processes,
+ * users and the network, as numbers of the kernel. All others reach beyond that: the clock, modules,
+ * raw I/O, mounts, device nodes and more. Handles of files (`CAP_DAC_READ_SEARCH`) are among them,
+ * because a file opened by its handle is not on the layer.
+ */
+const ROOT_KEEPS = [0, 1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 18, 19, 23, 24, 28, 29, 31];
+/** The number of bits for capabilities in the kernel. Newer kernels have more capabilities than this program knows. */
+const CAPABILITIES = 64;
+
+/**
+ * The arguments that drop all capabilities except `ROOT_KEEPS`. Drops each by its number: if
+ * bubblewrap should add a capability that this process lacks, it would silently keep all of them.
+ */
+function limitedRoot(): string[] {
+  const numbers = Array.from({ length: CAPABILITIES }, (_, number) => number);
+  return numbers
+    .filter((number) => !ROOT_KEEPS.includes(number))
+    .flatMap((number) => ['--cap-drop', String(number)]);
+}
+
+/**
+ * Mounts /proc and makes the settings of the kernel read-only: a process with root's user id may
+ * write them even without capabilities. A changed `core_pattern` would run a program outside the
+ * sandbox.
+ */
+const FIXED_KERNEL = [
+  '--proc',
+  '/proc',
+  '--ro-bind',
+  '/proc/sys',
+  '/proc/sys',
+  '--ro-bind-try',
+  '/sys',
+  '/sys',
+];
+
 function undoArguments(tools: SandboxTools): string[] {
   // If this process is root, keep its identity: in a user namespace it could not change the files
   // of other users.
-  const identity = tools.namespace === 'root' ? [] : ownIdentity(tools);
-  return [...identity, '--dev-bind', '/', '/', '--proc', '/proc'];
+  const identity = tools.namespace === 'root' ? limitedRoot() : ownIdentity(tools);
+  return [...identity, '--dev-bind', '/', '/', ...FIXED_KERNEL];
 }
 
 function confineArguments(tools: SandboxTools, network: 'on' | 'off'): string[] {
@@ -190,13 +227,7 @@ function confineArguments(tools: SandboxTools, network: 'on' | 'off'): string[] 
     '/',
     '--dev',
     '/dev',
-    '--proc',
-    '/proc',
-    // Mount /proc/sys read-only: a process with root's user id may write there even without
-    // capabilities. A changed `core_pattern` would run a program outside the sandbox.
-    '--ro-bind',
-    '/proc/sys',
-    '/proc/sys',
+    ...FIXED_KERNEL,
     // Hide /run, which contains sockets of the machine's services: a program can connect to a
     // socket even on a read-only mount.
     '--tmpfs',

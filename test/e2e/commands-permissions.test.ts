@@ -142,6 +142,12 @@ describe.skipIf(here === undefined)('a command of an ordinary user', () => {
     expect(statSync(join(places.root, 'e/f')).mode & 0o777).toBe(0o200);
   });
 
+  it.each([[[]], [['--confine']]])('has no capabilities and cannot change the kernel: %o', (flags) => {
+    const write = 'f=/proc/sys/kernel/core_pattern; v=$(cat $f); printf %s "$v" > $f || echo no';
+    const ran = asUser('run', ...flags, '--', 'sh', '-c', `grep 'Cap[IPEBA]' /proc/self/status; ${write}`);
+    expect(ran.stdout).toMatch(/^(Cap\w+:\t0{16}\n){5}no\n$/);
+  });
+
   it('can be undone if a folder that it made has no read permission', () => {
     expect(asUser('run', '--', 'sh', '-c', 'mkdir e; chmod 300 e')).toMatchObject({ code: 0 });
     expect(asUser('undo')).toMatchObject({ code: 0 });

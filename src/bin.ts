@@ -4,15 +4,20 @@
  * faster.
  */
 import { createRequire } from 'node:module';
-import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { stateFolder } from './config/home.ts';
+import { stateFolder, userHome } from './config/home.ts';
+import { whyNodeIsTooOld } from './config/node-version.ts';
 import { keepCompiledCode } from './process/compile-cache.ts';
 
 /** A hash of the bundled code. The build inserts it. */
 declare const BUILD: string;
 
+const tooOld = whyNodeIsTooOld(process.versions.node);
+if (tooOld !== undefined) {
+  process.stderr.write(`lookfirst: ${tooOld} [CONFIG_INVALID]\n`);
+  process.exit(1);
+}
 restoreCertificates(process.env);
 const sources = join(dirname(fileURLToPath(import.meta.url)), '..', 'chunks');
 const save = keepCompiled();
@@ -44,7 +49,7 @@ function keepCompiled(): () => void {
   const chosen = env['LOOKFIRST_COMPILE_CACHE'];
   if (chosen === 'off') return nothing;
   try {
-    const home = stateFolder({ platform, env, homeFolder: homedir() });
+    const home = stateFolder({ platform, env, homeFolder: userHome() });
     const folders = chosen ? [chosen] : [home, join(home, 'compiled')];
     return keepCompiledCode({ folders, sources, name: `${kindOfStart()}-${BUILD}` }) ?? nothing;
   } catch {

@@ -1,5 +1,5 @@
 import { subscribe } from 'node:diagnostics_channel';
-import { homedir } from 'node:os';
+import { userHome } from './config/home.ts';
 
 /**
  * Picks an entry point and loads only that: the hook, the server for `serve` or a folder, or the
@@ -23,7 +23,7 @@ export async function main(): Promise<number> {
     return runServe({
       args,
       process,
-      homeFolder: homedir(),
+      homeFolder: userHome(),
       servers: () => import('./mcp/serve.ts'),
       viewer,
       help,
@@ -51,7 +51,7 @@ async function commandLine(args: readonly string[]): Promise<number> {
     env,
     cwd: isSomewhere() ? process.cwd() : '/',
     platform,
-    homeFolder: homedir(),
+    homeFolder: userHome(),
     self: [execPath, argv[1] ?? ''],
     runProxy: async (plan) => (await import('./proxy/open-proxy.ts')).openProxy(plan),
     runViewer: async (plan) =>

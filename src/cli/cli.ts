@@ -13,7 +13,7 @@ export interface Cli {
   readonly cwd: string;
   readonly platform: NodeJS.Platform;
   /** The user's home folder, in which clients keep their configuration. */
-  readonly homeFolder: string;
+  readonly homeFolder: string | undefined;
   /** The moment the command began. */
   readonly nowMs: number;
   readonly times: Times;
@@ -78,14 +78,6 @@ export interface CommandEntry {
    * help.
    */
   readonly runsElsewhere?: true;
-}
-
-/**
- * Replaces a leading `~` by the home folder. A shell would do that, but clients start servers
- * without one.
- */
-export function expandHome(folder: string, homeFolder: string): string {
-  return folder === '~' || folder.startsWith('~/') ? homeFolder + folder.slice(1) : folder;
 }
 
 /** The version of this package. Source, compiled and bundled files all lie two folders below package.json. */

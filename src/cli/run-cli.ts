@@ -14,7 +14,7 @@ interface CliOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   readonly platform: NodeJS.Platform;
-  readonly homeFolder: string;
+  readonly homeFolder: string | undefined;
   /** The command line that starts this program: an executable and its first arguments. */
   readonly self: readonly string[];
   readonly runProxy: RunProxy;

@@ -3,6 +3,7 @@ import type { RequestListener } from 'node:http';
 import { resolve } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { setFlagsFromString } from 'node:v8';
+import { expandHome } from '../config/home.ts';
 import type { DialectName } from '../dialect/tool.ts';
 import { Fault } from '../model/fault.ts';
 import { defined } from '../model/record.ts';
@@ -17,7 +18,7 @@ import {
 import { keepPolicyOutOfReach } from '../session/out-of-reach.ts';
 import type { Sessions, WorkspaceOptions } from '../session/sessions.ts';
 import { givenToken, shownToken, tokenLine } from '../wire/http.ts';
-import { EXIT, expandHome, version } from './cli.ts';
+import { EXIT, version } from './cli.ts';
 import { parseServe, type ServeRequest } from './serve-request.ts';
 
 /** The parts of a process that a server uses. */
@@ -25,7 +26,7 @@ interface ServeProcess {
   readonly args: readonly string[];
   readonly process: NodeJS.Process;
   /** The user's home folder, which `~` means. */
-  readonly homeFolder: string;
+  readonly homeFolder: string | undefined;
   readonly servers: () => Promise<Servers>;
   readonly viewer: ViewerBeside;
   /** Prints the help and returns the exit code. */

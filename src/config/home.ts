@@ -1,6 +1,7 @@
+import { homedir } from 'node:os';
 import { Fault } from '../model/fault.ts';
 
-/** Facts about the platform and its user. Callers pass them in; this module reads nothing itself. */
+/** Facts about the platform and its user. */
 export interface Surroundings {
   /** The value of `process.platform`. */
   readonly platform: string;
@@ -32,6 +33,32 @@ export function stateFolder(surroundings: Surroundings): string {
 /** The path of the policy file: in the state folder, which the agent's tools cannot reach. */
 export function policyFilePath(folder: string, platform: string): string {
   return platform === 'win32' ? joinWindows(folder, 'lookfirst.json') : join(folder, 'lookfirst.json');
+}
+
+/**
+ * The home folder of this process's user; undefined if the machine does not know one, as for a user
+ * id without an account.
+ */
+export function userHome(): string | undefined {
+  try {
+    return homedir();
+  } catch {
+    return undefined;
+  }
+}
+
+/** The home folder, for a command that needs one. Throws a Fault if it is not known. */
+export function requiredHome(homeFolder: string | undefined): string {
+  if (homeFolder !== undefined) return homeFolder;
+  throw new Fault('CONFIG_INVALID', 'no home folder is known: set HOME to an absolute path');
+}
+
+/**
+ * Replaces a leading `~` with the home folder. A shell would do that, but clients start servers
+ * without one. Throws a Fault if no home folder is known.
+ */
+export function expandHome(path: string, homeFolder: string | undefined): string {
+  return path === '~' || path.startsWith('~/') ? requiredHome(homeFolder) + path.slice(1) : path;
 }
 
 function windowsFolder(surroundings: Surroundings): string {

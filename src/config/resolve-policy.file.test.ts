@@ -86,14 +86,25 @@ describe('a policy file', () => {
     ['null', 'lookfirst.json: the settings must be an object, not null'],
   ])('is refused with the setting, the expected value and the nearest name: %s', (text, message) => {
     const expected = typeof message === 'string' ? message : expect.stringMatching(message);
-    expect(faultOf(text)).toEqual({ code: 'CONFIG_INVALID', message: expected });
+    const { code, message: whole } = faultOf(text);
+    const withoutPlace = whole.replace(/^lookfirst\.json:\d+:\d+: /, 'lookfirst.json: ');
+    expect({ code, message: withoutPlace }).toEqual({ code: 'CONFIG_INVALID', message: expected });
   });
 
-  it('that is not JSON is refused; comments are not JSON', () => {
-    expect(faultOf('{ // no\n}')).toMatchObject({
-      code: 'CONFIG_INVALID',
-      message: expect.stringMatching(/^lookfirst\.json is not JSON: /),
+  it('may have comments and trailing commas', () => {
+    expect(parsePolicyFile('{ // why\n  "preset": "strict", /* more */\n}')).toMatchObject({
+      preset: 'strict',
     });
+  });
+
+  it.each([
+    ['{\n  "preset": strict\n}', 'lookfirst.json:2:13: this word needs double quotes'],
+    ['{\n  "preset" "strict"\n}', 'lookfirst.json:2:12: a colon is missing here'],
+    ['{ "preset": "strict"', 'lookfirst.json:1:21: a closing } is missing'],
+    ['\uFEFF{ // why\n  "preset": "strict", "nope": 1 }', /^lookfirst\.json:2:23: unknown key "nope"/],
+  ])('with a mistake is refused with its line and column: %s', (text, message) => {
+    const expected = typeof message === 'string' ? message : expect.stringMatching(message);
+    expect(faultOf(text)).toEqual({ code: 'CONFIG_INVALID', message: expected });
   });
 
   it('is quoted only in part if a wrong value is long', () => {

@@ -1,9 +1,10 @@
 import type { UserTable } from '../dialect/calls/user-table.ts';
-import { errorText, Fault } from '../model/fault.ts';
+import { Fault } from '../model/fault.ts';
 import { nearestName } from '../model/nearest-name.ts';
 import { type Policy, PRESET_NAMES, type PresetName } from '../model/policy.ts';
 import { defined, isRecord, type JsonRecord } from '../model/record.ts';
 import { checkShape, mismatchText, type ObjectShape } from '../model/shape.ts';
+import { parseSettings, settingPlace } from './json-text.ts';
 import { POLICY, POLICY_FILE } from './policy-shape.ts';
 import { PRESETS } from './presets.ts';
 
@@ -119,8 +120,8 @@ interface ProxySettings {
  * check that the user wanted would be off.
  */
 export function parsePolicyFile(text: string, name: string = 'lookfirst.json'): PolicyFile {
-  const value = parseJson(text, name);
-  checkSettings(POLICY_FILE, value, name);
+  const value = parseSettings(text, name);
+  checkSettings(POLICY_FILE, value, (key) => `${name}:${settingPlace(text, key)}`);
   // The cast is safe: `checkSettings` has checked all keys and values.
   const settings = value as PolicyOverrides & Omit<PolicyFile, 'overrides'> & { readonly $schema?: string };
   const { $schema: _, preset, proxy, ...overrides } = settings;
@@ -135,29 +136,22 @@ export function parsePolicyFile(text: string, name: string = 'lookfirst.json'): 
  * Drops `undefined` settings, so that the preset's values stay.
  */
 function checkOverrides(value: unknown): PolicyOverrides {
-  checkSettings(POLICY, value, 'policy');
+  checkSettings(POLICY, value, () => 'policy');
   // The cast is safe: `checkSettings` has checked all keys and values.
   return present(value as JsonRecord) as PolicyOverrides;
 }
 
-function checkSettings(shape: ObjectShape, value: unknown, name: string): void {
+/** `placeOf` names the place of a key, for the message. */
+function checkSettings(shape: ObjectShape, value: unknown, placeOf: (key: string) => string): void {
   const [first, ...more] = checkShape(shape, value);
   if (first === undefined) return;
   const text = mismatchText(first, { noun: 'key', whole: 'the settings' });
   const others = more.length === 0 ? '' : ` (and ${more.length} more)`;
-  throw new Fault('CONFIG_INVALID', `${name}: ${text}${others}`, { path: name });
+  const place = placeOf(first.path);
+  throw new Fault('CONFIG_INVALID', `${place}: ${text}${others}`, { path: place });
 }
 
 function present(value: JsonRecord): Record<string, unknown> {
   const there = Object.entries(value).filter(([, one]) => one !== undefined);
   return Object.fromEntries(there.map(([key, one]) => [key, isRecord(one) ? present(one) : one]));
-}
-
-function parseJson(text: string, name: string): unknown {
-  try {
-    return JSON.parse(text.replace(/^\uFEFF/, ''));
-  } catch (cause) {
-    const why = errorText(cause);
-    throw new Fault('CONFIG_INVALID', `${name} is not JSON: ${why}`, { cause, path: name });
-  }
 }

@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
-import { homedir } from 'node:os';
 import { parseArgs } from 'node:util';
-import { stateFolder } from '../config/home.ts';
+import { stateFolder, userHome } from '../config/home.ts';
 import { residentPlace } from '../config/resident-place.ts';
 import { errorText } from '../model/fault.ts';
 import { nearestName } from '../model/nearest-name.ts';
@@ -252,7 +251,7 @@ async function startResident(around: HookProcess): Promise<void> {
  * undefined on an error: this process then answers the call.
  */
 async function withPlace<T>(
-  { cwd, uid, env, platform, self, homeFolder = homedir() }: HookProcess,
+  { cwd, uid, env, platform, self, homeFolder = userHome() }: HookProcess,
   ask: (place: Asked) => Promise<T>,
 ): Promise<T | undefined> {
   try {
@@ -264,7 +263,7 @@ async function withPlace<T>(
 }
 
 async function reside(around: HookProcess): Promise<number> {
-  const { platform, env, homeFolder = homedir() } = around;
+  const { platform, env, homeFolder = userHome() } = around;
   const home = stateFolder({ platform, env, homeFolder });
   const { HookDoor } = await import('./hook-door.ts');
   const door = new HookDoor(around, {}, 'warm');

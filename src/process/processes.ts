@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { TreeSnapshot } from '../model/entry.ts';
 import { errnoOf, Fault } from '../model/fault.ts';
@@ -35,6 +34,8 @@ import type { HiddenPath, Profile } from './sandbox.ts';
 import { removeWarmLeftovers, type TaggedOwner, WarmTree } from './warm-tree.ts';
 
 interface ProcessesOptions {
+  /** The user's home folder, if one is known: `~` in the paths that are hidden from commands. */
+  readonly homeFolder?: string | undefined;
   /**
    * The state folder. It stores the layers with the writes of commands and their long outputs. No
    * command sees it.
@@ -147,9 +148,9 @@ export class Processes {
   }
 
   async run(request: CommandRequest, { tools }: Extract<Probe, { ok: true }>): Promise<CommandRun> {
-    const { home, env, owner } = this.#options;
+    const { home, env, owner, homeFolder } = this.#options;
     const confined = request.profile.kind === 'confine';
-    const secrets = confined ? hiddenPaths(request.hide, homedir()) : [];
+    const secrets = confined ? hiddenPaths(request.hide, homeFolder) : [];
     const output = new KeptOutput(home, request);
     const layer = newLayer(home, request, owner);
     try {

@@ -1,6 +1,7 @@
-import { homedir, hostname, networkInterfaces } from 'node:os';
+import { hostname, networkInterfaces } from 'node:os';
 import { basename, isAbsolute, join, normalize, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { requiredHome, userHome } from '../config/home.ts';
 import type { ServerTable } from '../dialect/calls/table.ts';
 import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
 import { paramsOf, rpcMeta } from '../wire/rpc.ts';
@@ -192,7 +193,7 @@ interface UpstreamPathRules {
  */
 export function upstreamPath(path: string, reading: UpstreamPathRules): string {
   if (isFileAddress(path)) return fromFileUrl(path);
-  if (reading.expandsHome && isHomePath(path)) return join(homedir(), path.slice(1));
+  if (reading.expandsHome && isHomePath(path)) return join(requiredHome(userHome()), path.slice(1));
   // Servers that accept an empty path take it as the folder itself.
   if (isAbsolute(path) || reading.relativeTo === 'root') return path === '' ? '.' : path;
   return join(reading.cwd, path);

@@ -1,6 +1,5 @@
-import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { policyFilePath, stateFolder } from '../config/home.ts';
+import { policyFilePath, stateFolder, userHome } from '../config/home.ts';
 import { type PolicySources, parsePolicyFile, resolvePolicy } from '../config/resolve-policy.ts';
 import type { Origin, Setting } from '../config/settings.ts';
 import { errnoOf, Fault } from '../model/fault.ts';
@@ -8,7 +7,7 @@ import { HIDDEN_STATE_VARIABLE } from '../model/path.ts';
 import type { Policy, PresetName } from '../model/policy.ts';
 import { defined } from '../model/record.ts';
 import { invalidSessionText, isSessionId } from '../model/session-record.ts';
-import { folderIdentity, readPolicyText } from '../store/prepare-home.ts';
+import { folderIdentity, readPolicyText, requireHomeFolder } from '../store/prepare-home.ts';
 import { withoutPassword } from '../store/state.ts';
 import type { WorldOptions } from './open-world.ts';
 import type { Sessions } from './sessions.ts';
@@ -45,8 +44,9 @@ export interface ConfigSources {
 
 /** The state folder and the store. Flags override the environment, which overrides the platform's default. */
 export function placesOf(around: ConfigSources, flags: StateFlags): Places {
-  const { env, platform, homeFolder = homedir() } = around;
+  const { env, platform, homeFolder = userHome() } = around;
   const home = stateFolder({ platform, env, homeFolder });
+  requireHomeFolder(home);
   const workspace = flags.workspace || env['LOOKFIRST_WORKSPACE'];
   const isShared = flags.sharedWorkspace ?? env['LOOKFIRST_SHARED_WORKSPACE'] === '1';
   return {
@@ -105,13 +105,17 @@ export function policyFileOf({ cwd }: ConfigSources, { policy }: StateFlags): st
   return policy === undefined ? undefined : resolve(cwd, policy);
 }
 
+/** The path of the policy file: the one that a flag names, else the one in the state folder. */
+function policyPathOf(around: ConfigSources, flags: StateFlags): string {
+  return policyFileOf(around, flags) ?? policyFilePath(placesOf(around, flags).home, around.platform);
+}
+
 /** The text of the policy file in force, if there is one. A file named by a flag must exist. */
 export function policyTextOf(around: ConfigSources, flags: StateFlags): string | undefined {
-  const path = policyFileOf(around, flags);
-  if (path === undefined)
-    return readPolicyText(policyFilePath(placesOf(around, flags).home, around.platform));
+  const path = policyPathOf(around, flags);
   const text = readPolicyText(path);
-  if (text === undefined) throw new Fault('CONFIG_INVALID', `there is no policy file ${path}`, { path });
+  if (text === undefined && flags.policy !== undefined)
+    throw new Fault('CONFIG_INVALID', `there is no policy file ${path}`, { path });
   return text;
 }
 
@@ -125,7 +129,7 @@ export function policySourcesOf(around: ConfigSources, flags: StateFlags): Polic
   const text = policyTextOf(around, flags);
   return {
     preset: flags.preset,
-    file: text === undefined ? undefined : parsePolicyFile(text, flags.policy),
+    file: text === undefined ? undefined : parsePolicyFile(text, policyPathOf(around, flags)),
     flags: flags.readOnly === true ? { readOnly: true } : undefined,
   };
 }

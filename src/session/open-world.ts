@@ -1,6 +1,6 @@
-import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { policyFilePath, stateFolder } from '../config/home.ts';
+import { policyFilePath, stateFolder, userHome } from '../config/home.ts';
+import { whyNodeIsTooOld } from '../config/node-version.ts';
 import { GIT_FOLDERS } from '../config/protected.ts';
 import { loadNative, openDisk } from '../disk/context.ts';
 import { recover } from '../disk/recover.ts';
@@ -63,6 +63,8 @@ export interface OpenWorld extends World {
  * processes that died. No other code wires these parts together.
  */
 export async function openWorld(options: WorldOptions): Promise<OpenWorld> {
+  const tooOld = whyNodeIsTooOld(process.versions.node);
+  if (tooOld !== undefined) throw new Fault('CONFIG_INVALID', tooOld);
   const givenHome = options.home ?? defaultHome();
   const home = prepareHome(givenHome);
   const opened: CloseStep[] = [];
@@ -140,7 +142,7 @@ async function assemble(
   const openedMs = now();
   opened.push(() => noteOwnLateWrites(world, openedMs));
   const attributes = disk.native ?? loadNative();
-  const processes = new Processes({ home, env: process.env, attributes, owner });
+  const processes = new Processes({ home, env: process.env, homeFolder: userHome(), attributes, owner });
   opened.push(() => processes.close());
   const world: OpenWorld = {
     workspace,
@@ -232,5 +234,5 @@ function enter(workspace: Workspace, dir: string): PinnedDirectory | 'gone' | 'e
 
 /** The state folder of this machine: `LOOKFIRST_HOME`, else the platform's state location. */
 export function defaultHome(): string {
-  return stateFolder({ platform: process.platform, env: process.env, homeFolder: homedir() });
+  return stateFolder({ platform: process.platform, env: process.env, homeFolder: userHome() });
 }

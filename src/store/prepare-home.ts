@@ -50,6 +50,13 @@ export function prepareHome(path: string): string {
   }
 }
 
+/** Throws a Fault if there is something at the state folder's path that is not a folder. */
+export function requireHomeFolder(path: string): void {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found?.isDirectory() === false)
+    throw new Fault('CONFIG_INVALID', `the state folder ${path} is a file; ${HOME_CURE}`, { path });
+}
+
 /** The Fault for an error in the state folder, such as a missing permission. */
 export function unusableHome(path: string, cause: unknown): Fault {
   const message = `the state folder cannot be used: ${path} (${errorText(cause)}); ${HOME_CURE}`;

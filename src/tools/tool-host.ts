@@ -1,4 +1,4 @@
-import { homedir } from 'node:os';
+import { expandHome, userHome } from '../config/home.ts';
 import type { RenderContext } from '../dialect/render.ts';
 import { type Call, checkArguments, type Dialect, type Tool } from '../dialect/tool.ts';
 import { runWithApprover } from '../gate/approval.ts';
@@ -302,7 +302,7 @@ export function translateCall(
 
 /** Expands `~` and `~/…` as a shell does. */
 function withHome(path: string): string {
-  return path === '~' || path.startsWith('~/') ? homedir() + path.slice(1) : path;
+  return expandHome(path, userHome());
 }
 
 /** Performs a translated call and answers in the dialect's wording. */

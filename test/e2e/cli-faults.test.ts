@@ -132,7 +132,7 @@ it('the error about an invalid policy file names the file', async () => {
   writeFileSync(join(work.base, 'mine.json'), '{');
   for (const args of [['gc'], ['undo']]) {
     const { code, stderr } = await lookfirst(work, [...args, '--policy', '../mine.json']);
-    expect([code, stderr]).toEqual([1, expect.stringMatching(/mine\.json is not JSON.*\[CONFIG_INVALID\]/)]);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/mine\.json:1:2: .*\[CONFIG_INVALID\]/)]);
   }
 });
 

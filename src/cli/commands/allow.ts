@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { requiredHome } from '../../config/home.ts';
 import { type GrantView, giveGrant, grantViews, revokeGrants } from '../../records/grants.ts';
 import { Records } from '../../records/records.ts';
 import { canonicalPath, isInScope, Scope } from '../../records/scope.ts';
@@ -90,7 +91,7 @@ async function allow(cli: Cli, path: string | undefined, flags: AllowFlags): Pro
  */
 async function stopUnlessMeant(cli: Cli, path: string, flags: AllowFlags): Promise<ExitCode | undefined> {
   const { absolute } = canonicalPath(cli.cwd, path);
-  if (flags.yes === true || !isInScope(canonicalPath('/', cli.homeFolder).absolute, absolute))
+  if (flags.yes === true || !isInScope(canonicalPath('/', requiredHome(cli.homeFolder)).absolute, absolute))
     return undefined;
   const what = absolute === '/' ? 'every file of this machine' : `everything in ${pathText(absolute)}`;
   if (cli.terminal.isInteractive && flags.json !== true) {

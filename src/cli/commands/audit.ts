@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { Command } from 'commander';
+import { requiredHome } from '../../config/home.ts';
 import { canonicalPath } from '../../records/scope.ts';
 import {
   type AuditedTranscript,
@@ -47,7 +48,7 @@ Examples:
   lookfirst audit ~/project --json`;
 
 function auditAll(cli: Cli, root: string): Promise<readonly AuditedTranscript[]> {
-  const places = { home: cli.homeFolder, env: cli.env };
+  const places = { home: requiredHome(cli.homeFolder), env: cli.env };
   return auditTranscripts(places, root, (path, reason) =>
     cli.terminal.tell(`left out ${pathText(path)}: ${reason}`),
   );

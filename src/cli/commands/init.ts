@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { Argument, Command, Option } from 'commander';
+import { requiredHome } from '../../config/home.ts';
 import { defined } from '../../model/record.ts';
 import { canonicalPath } from '../../records/scope.ts';
 import { harmless } from '../../report/bounded.ts';
@@ -124,7 +125,7 @@ async function configure(
   const request: ConfigureRequest = {
     action,
     client: CLIENTS[name],
-    places: { platform, env, home: homeFolder, project: cwd },
+    places: { platform, env, home: requiredHome(homeFolder), project: cwd },
     dir: resolve(cwd, flags.root ?? '.'),
     ...defined({ scope: flags.scope, proxy: flags.proxy }),
     dryRun: flags.dryRun === true,

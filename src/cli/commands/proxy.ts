@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { expandHome } from '../../config/home.ts';
 import { parsePolicyFile } from '../../config/resolve-policy.ts';
 import { completeTable } from '../../dialect/calls/user-table.ts';
 import { PRESET_NAMES } from '../../model/policy.ts';
@@ -16,7 +17,7 @@ import {
 import { keepPolicyOutOfReach } from '../../session/out-of-reach.ts';
 import type { ProxyPlan } from '../../tools/proxy-plan.ts';
 import { givenToken, tokenLine } from '../../wire/http.ts';
-import { type Cli, expandHome } from '../cli.ts';
+import type { Cli } from '../cli.ts';
 import { gather } from '../flags.ts';
 
 interface ProxyFlags extends StateFlags {

@@ -1,4 +1,5 @@
 import { dirname, isAbsolute, join } from 'node:path';
+import { requiredHome } from '../../config/home.ts';
 import { errorText } from '../../model/fault.ts';
 import { canonicalPath } from '../../records/scope.ts';
 import { placeSettings } from '../../session/configured.ts';
@@ -66,7 +67,7 @@ const PROXY_RACE =
  */
 export async function* checkClients(cli: Cli, stage: Stage): AsyncGenerator<DoctorCheck> {
   const { platform, env, cwd, homeFolder } = cli;
-  const places: ClientPlaces = { platform, env, home: homeFolder, project: cwd };
+  const places: ClientPlaces = { platform, env, home: requiredHome(homeFolder), project: cwd };
   let count = 0;
   for (const client of Object.values(CLIENTS))
     for (const scope of ['project', 'user'] as const)

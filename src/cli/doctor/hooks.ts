@@ -1,5 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { requiredHome } from '../../config/home.ts';
 import { errorText } from '../../model/fault.ts';
 import { Records } from '../../records/records.ts';
 import { unjudgedCalls } from '../../records/status-views.ts';
@@ -84,7 +85,7 @@ function before(cwd: string, tool_name: string, tool_input: object): BlindWrite 
 /** Checks for every client with our hooks whether the configured hook denies a blind write. */
 export async function* checkHooks(cli: Cli, stage: Stage): AsyncGenerator<DoctorCheck> {
   const { platform, env, cwd, homeFolder } = cli;
-  const places: ClientPlaces = { platform, env, home: homeFolder, project: cwd };
+  const places: ClientPlaces = { platform, env, home: requiredHome(homeFolder), project: cwd };
   const home = stateHome(cli);
   if (home === undefined) return;
   for (const name of CLIENT_NAMES) {

@@ -296,7 +296,7 @@ function stepFor(touching: TouchedEdit, notices: readonly Notice[]): Step {
     bytes: planned.bytes,
     sighting: seenAfter(touching, credit),
     credit,
-    untold: credit === undefined ? undefined : seenAfter(touching, undefined),
+    untold: credit === undefined ? undefined : seenUntold(touching),
     notices: [...changeNotices(view, planned, change), ...notices],
     more: moreOf(touching),
   });
@@ -341,8 +341,17 @@ function seenAfter(
     totalLines: totalAfter(totalLines, changes),
     flags: view.sighting?.flags ?? NO_FLAGS,
     how: 'edit',
+    ...(view.sighting?.unplaced === true && coverage.kind !== 'whole' ? { unplaced: true } : {}),
     ...(view.sighting?.pages === undefined ? {} : { pages: pagesOf(planned.bytes, coverage) }),
   };
+}
+
+/** Like `seenAfter`, until the edit is answered: without the lines that other writers added. */
+function seenUntold(touching: TouchedEdit): NewBytes['untold'] {
+  const { change, stillSeen } = touching;
+  const known = { ...touching, stillSeen: change?.stillSeen ?? stillSeen };
+  const seen = seenAfter(known, undefined) ?? { coverage: NOTHING };
+  return change?.movesLines === true ? { ...seen, unplaced: true } : seen;
 }
 
 /**

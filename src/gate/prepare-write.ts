@@ -161,11 +161,13 @@ export interface NewBytes {
    * The lines of `bytes` that count as seen. Undefined if nothing is recorded: the session has seen
    * nothing of a new file, or it appended to text that it has not seen.
    */
-  readonly sighting: Pick<Sighting, 'coverage' | 'totalLines' | 'flags' | 'how' | 'pages'> | undefined;
+  readonly sighting:
+    | Pick<Sighting, 'coverage' | 'totalLines' | 'flags' | 'how' | 'pages' | 'unplaced'>
+    | undefined;
   /** The lines of the old file that count as seen because the answer to this change shows them. */
   readonly credit?: Sighting | undefined;
   /** The lines of `bytes` that count as seen if the answer does not show the lines in `credit`. */
-  readonly untold?: Pick<Sighting, 'coverage'> | undefined;
+  readonly untold?: Pick<Sighting, 'coverage' | 'unplaced'> | undefined;
   readonly notices: readonly Notice[];
   readonly more?:
     | {
@@ -358,6 +360,7 @@ function done(
     racy: outcome.racy,
     atMs: world.now(),
     ...(seen.pages === undefined ? {} : { pages: seen.pages }),
+    ...(seen.unplaced === undefined ? {} : { unplaced: seen.unplaced }),
   };
   world.baselines.remember(outcome.fingerprint, change.bytes);
   return {

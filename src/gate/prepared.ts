@@ -183,6 +183,8 @@ export interface OutsideChange {
   readonly totalLines: number;
   /** Lines that the session saw and that are unchanged, in present line numbers. */
   readonly stillSeen: readonly LineRange[];
+  /** True if lines now have other numbers than when the session saw them. */
+  readonly movesLines: boolean;
   /** `stillSeen`, and all lines of the present file that the diff shows. */
   readonly coverage: Coverage;
   /** The present number of a line that was seen, or undefined if it or its neighbours changed. */
@@ -220,6 +222,7 @@ export async function outsideChange(
     truncated: shown.truncated,
     totalLines,
     stillSeen,
+    movesLines: hunks.some((hunk) => hunk.beforeEnd - hunk.beforeStart !== hunk.afterEnd - hunk.afterStart),
     coverage: linesCoverage([...stillSeen, ...shown.shownAfter], totalLines),
     carryLine: (line) => carryLine(line, hunks),
     samePlace: (anchor) => {

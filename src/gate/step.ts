@@ -27,9 +27,11 @@ export interface Step {
   /** The file's bytes after the step, if it writes one file. */
   readonly bytes?: Uint8Array;
   /** The lines of `bytes` that count as seen. */
-  readonly seen?: Pick<Sighting, 'coverage' | 'totalLines' | 'flags' | 'how' | 'pages'> | undefined;
+  readonly seen?:
+    | Pick<Sighting, 'coverage' | 'totalLines' | 'flags' | 'how' | 'pages' | 'unplaced'>
+    | undefined;
   /** Like `seen`, for an answer without the notices about other programs' changes. */
-  readonly untold?: Pick<Sighting, 'coverage'> | undefined;
+  readonly untold?: Pick<Sighting, 'coverage' | 'unplaced'> | undefined;
   /** Further result fields of an edit, as far as they are already known. */
   readonly more?: Pick<ChangeResult, 'replaced' | 'tier' | 'inserted' | 'diff'> | undefined;
   /** Notices known before the step runs. They are also part of the result. */

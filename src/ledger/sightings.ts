@@ -76,13 +76,15 @@ function addView(old: Sighting, next: Sighting): Sighting {
   const totalLines = next.totalLines ?? old.totalLines;
   const [before, now] = textCoverages(old, next);
   const wasMixed = pages !== undefined && old.pages?.some(({ earlier }) => earlier);
+  const coverage = addUp(wasMixed ? coverageOfPages(pages) : before, now, totalLines);
   return {
     ...carriedOver(old, next),
     fingerprint: next.fingerprint ?? old.fingerprint,
-    coverage: addUp(wasMixed ? coverageOfPages(pages) : before, now, totalLines),
+    coverage,
     totalLines,
     flags: mergeFlags(old, next),
     ...(pages === undefined ? {} : { pages }),
+    ...(old.unplaced === true && coverage.kind !== 'whole' ? { unplaced: true } : {}),
   };
 }
 

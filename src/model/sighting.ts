@@ -83,6 +83,11 @@ export interface Sighting {
    */
   readonly seenBefore?: readonly Fingerprint[];
   /**
+   * True if another writer has moved lines of the file and the session was not told yet. It then
+   * knows its lines, but not their numbers.
+   */
+  readonly unplaced?: true;
+  /**
    * Hash of content that was refused as STALE. The session composed this content without knowing
    * the current bytes, so the same content is refused again until the session reads the whole file.
    */

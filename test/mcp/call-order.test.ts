@@ -133,7 +133,7 @@ describe('a call that arrived before an answer', () => {
       ['write_file', { path: 'a.txt', content: 'without the line of the user\n' }],
     );
     expect(edited).toBeUndefined();
-    expect([inserted, written]).toEqual(['NOT_READ', 'NOT_READ']);
+    expect([inserted, written]).toEqual(['PARTIALLY_READ', 'PARTIALLY_READ']);
     expect(readFileSync(path, 'utf8')).toBe('by hand\none\ntwo\nthree\nfour\nfive\nsix\nseven\n8\n');
     expect((await client.call('write_file', { path: 'a.txt', content: 'later\n' })).ok).toBe(true);
   });
@@ -150,6 +150,37 @@ describe('a call that arrived before an answer', () => {
     const codes = await together(client, edit('one', '1'), edit('1', 'eins'), edit('four', '4'));
     expect(codes).toEqual([undefined, undefined, undefined]);
     expect(readFileSync(path, 'utf8')).toBe('by hand\neins\ntwo\nthree\n4\n');
+  });
+});
+
+describe('several sessions of one server', () => {
+  /** Sends edits of different lines at once, each by the next session in turn, and returns their codes. */
+  async function editInTurns(names: readonly string[], count: number) {
+    const { client, path } = await serve();
+    writeFileSync(path, Array.from({ length: count }, (_, line) => `line ${line}\n`).join(''));
+    const call = (session: string, id: string, name: string, args: object) => {
+      const answer = client.next((message: Message) => message.id === id);
+      const params = { name, arguments: args, _meta: { 'dev.lookfirst/session': session } };
+      client.send(JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params }));
+      return answer.then(({ result }) => result?._meta?.['dev.lookfirst/outcome']?.code);
+    };
+    for (const name of names) await call(name, `read-${name}`, 'read_file', { path: 'a.txt' });
+    const edits = Array.from({ length: count }, (_, line) => {
+      const args = { path: 'a.txt', old_string: `line ${line}\n`, new_string: `LINE ${line}\n` };
+      return call(names[line % names.length] ?? '', `edit-${line}`, 'edit_file', args);
+    });
+    const codes = await Promise.all(edits);
+    return { codes, lines: readFileSync(path, 'utf8').trimEnd().split('\n') };
+  }
+
+  it.each([
+    ['two', ['s', 't'], 4],
+    ['two', ['s', 't'], 100],
+    ['five', ['s', 't', 'u', 'v', 'w'], 50],
+  ])('that edit different lines in turns, %s of them, are all allowed', async (_, names, count) => {
+    const { codes, lines } = await editInTurns(names, count);
+    expect(codes.filter((code) => code !== undefined)).toEqual([]);
+    expect(lines.filter((line) => line.startsWith('LINE'))).toHaveLength(count);
   });
 });
 

@@ -1,10 +1,12 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import type { CallTimes } from '../../src/model/foreign-session.ts';
 import type { Outcome } from '../../src/model/verdict.ts';
+import { Sessions } from '../../src/session/sessions.ts';
 import { toolset } from '../../src/tools/toolset.ts';
 import { desk } from '../support/desk.ts';
+import { scratch } from '../support/tree.ts';
 
 const codeOf = (outcome: Outcome<object>): string => (outcome.ok ? 'ok' : outcome.refusal.code);
 
@@ -84,6 +86,65 @@ describe('a library call made before a promise is resolved', () => {
     expect(early).toMatchObject({ ok: false, outcome: { code: 'NOT_READ' } });
     expect(readFileSync(path, 'utf8')).toBe('one\n');
     expect(await write('later\n')).toMatchObject({ ok: true });
+  });
+});
+
+describe('library calls made at once by several sessions', () => {
+  it.each([2, 5])('of one workspace, %i of them, edit different lines in turns', async (count) => {
+    const { root, home } = scratch();
+    const path = join(root, 'a.txt');
+    writeFileSync(path, Array.from({ length: 40 }, (_, line) => `line ${line}\n`).join(''));
+    const sessions = await Sessions.open({ roots: [root], home });
+    onTestFinished(() => sessions.close());
+    const open = await Promise.all(Array.from({ length: count }, (_, at) => sessions.open(`s${at}`, {})));
+    for (const session of open) await session.read('a.txt');
+    const edits = Array.from({ length: 40 }, (_, line) =>
+      open[line % count]?.edit('a.txt', [{ oldString: `line ${line}\n`, newString: `LINE ${line}\n` }]),
+    );
+    const codes = (await Promise.all(edits)).map((outcome) => outcome && codeOf(outcome));
+    expect(codes.filter((code) => code !== 'ok')).toEqual([]);
+    expect(readFileSync(path, 'utf8')).not.toContain('line');
+  });
+
+  it('insert by line number only if nobody else has moved the lines', async () => {
+    const { session, path } = await open();
+    writeFileSync(path, 'one\ntwo\nthree\nfour\nfive\nsix\n');
+    await session.read('a.txt');
+    const replace = (old: string, now: string) => session.edit('a.txt', [{ oldString: old, newString: now }]);
+    const insert = (afterLine: number) => session.insert('a.txt', 'new\n', { afterLine });
+    writeFileSync(path, 'ONE\ntwo\nthree\nfour\nfive\nsix\n');
+    expect((await Promise.all([replace('six', '6'), insert(4)])).map(codeOf)).toEqual(['ok', 'ok']);
+    expect(readFileSync(path, 'utf8')).toBe('ONE\ntwo\nthree\nfour\nnew\nfive\n6\n');
+    await session.read('a.txt');
+    writeFileSync(path, `by hand\n${readFileSync(path, 'utf8')}`);
+    const moved = await Promise.all([replace('6', 'six'), replace('five', '5'), insert(4)]);
+    expect(moved.map(codeOf)).toEqual(['ok', 'ok', 'PARTIALLY_READ']);
+    expect(readFileSync(path, 'utf8')).toBe('by hand\nONE\ntwo\nthree\nfour\nnew\n5\nsix\n');
+  });
+});
+
+describe('changes of another program, announced by several sessions before the first is answered', () => {
+  it('are allowed if they edit different lines in turns', async () => {
+    const { root, home } = scratch();
+    const path = join(root, 'a.txt');
+    writeFileSync(path, Array.from({ length: 8 }, (_, line) => `line ${line}\n`).join(''));
+    const sessions = await Sessions.open({ roots: [root], home });
+    onTestFinished(() => sessions.close());
+    const open = [await sessions.open('s', {}), await sessions.open('t', {})] as const;
+    for (const session of open) await session.read('a.txt');
+    const arrived = Array.from({ length: 8 }, received);
+    const codes: string[] = [];
+    for (const [line, times] of arrived.entries()) {
+      const session = open[line % 2] ?? open[0];
+      const edit = { oldString: `line ${line}\n`, newString: `LINE ${line}\n` };
+      const intent = { kind: 'edit', path: 'a.txt', edits: [edit] } as const;
+      const announced = await session.inCall(times, () => session.announce([intent]));
+      codes.push(codeOf(announced));
+      if (!announced.ok) continue;
+      writeFileSync(path, readFileSync(path, 'utf8').replace(`line ${line}\n`, `LINE ${line}\n`));
+      await session.settle(announced.change, 'done');
+    }
+    expect(codes).toEqual(arrived.map(() => 'ok'));
   });
 });
 

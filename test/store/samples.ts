@@ -78,6 +78,7 @@ export const FULL_SIGHTING: Required<Sighting> = {
     ],
   },
   totalLines: 100,
+  unplaced: true,
   flags: { clamped: true, redacted: false, notText: true, unverified: false },
   how: 'cure',
   atMs: 1_760_000_000_123,

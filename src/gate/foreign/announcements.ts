@@ -68,6 +68,7 @@ interface TimedAnnounceOptions extends AnnounceOptions {
 interface OpenChange {
   readonly pending: PendingChange;
   readonly credits: readonly Sighting[];
+  readonly untold: readonly Sighting[];
   readonly times: CallTimes | undefined;
   /** False if the journal could not be written and the policy allows changes without it. */
   readonly announced: boolean;
@@ -318,7 +319,8 @@ export class Announcements {
     const { world, ledger } = this.#scene;
     const pending = pendingOf(this.#scene, to);
     const { change, foreign } = pending;
-    const shown = { credits: to.judged.credits, times: to.options.times };
+    const { credits, untold } = to.judged;
+    const shown = { credits, untold, times: to.options.times };
     const announced = await announce(world, pending, { entries });
     try {
       await keepBefore(world, pending.entry.effects ?? []);
@@ -330,7 +332,7 @@ export class Announcements {
       }
       // Without a lock, the caller shows the notices now, so record their lines as seen. With a
       // lock, the caller shows the notices after the change.
-      if (foreign?.hold === 'none' && to.judged.credits.length > 0) await ledger.record(to.judged.credits);
+      if (foreign?.hold === 'none' && credits.length > 0) await ledger.record(credits);
       return { pending, ...shown, announced };
     } catch (error) {
       if (world.policy.auditFailure === 'allow' && error instanceof Fault)

@@ -13,7 +13,7 @@ import { judgeGranted, prepare } from '../prepare.ts';
 import { cure, type Denied, evidenceOf, notPrepared } from '../prepared.ts';
 import { ABSENT, fileSide, type Step, sideAt, sideOf } from '../step.ts';
 import type { World } from '../world.ts';
-import { changedElsewhere, type ShownScene } from './shown.ts';
+import { type ChangedElsewhere, changedElsewhere, type ShownScene } from './shown.ts';
 
 /** Allowed changes of another program, with their expected effects. */
 export interface AllowedChanges {
@@ -24,6 +24,8 @@ export interface AllowedChanges {
   readonly notices: readonly Notice[];
   /** The lines that the notices show. They count as seen. */
   readonly credits: readonly Sighting[];
+  /** The lines that count as seen until the notices are sent, of the same files. */
+  readonly untold: readonly Sighting[];
 }
 
 /**
@@ -112,6 +114,7 @@ export async function judgeAll(
       ...elsewhere.map(({ notice }) => notice),
     ],
     credits: elsewhere.map(({ credit }) => credit),
+    untold: elsewhere.map(({ untold }) => untold),
   };
 }
 
@@ -119,7 +122,7 @@ export async function judgeAll(
 export async function changesElsewhere(
   scene: ShownScene,
   effects: readonly Effect[],
-): Promise<readonly { readonly notice: Notice; readonly credit: Sighting }[]> {
+): Promise<readonly ChangedElsewhere[]> {
   const found = [];
   for (const effect of effects) {
     const elsewhere = await changedElsewhere(scene, effect);

@@ -38,6 +38,8 @@ export interface Ended {
   readonly announced: boolean;
   /** The lines that notices showed before the change was made. They count as seen. */
   readonly credits: readonly Sighting[];
+  /** The lines that count as seen until the notices are sent, of the same files. */
+  readonly untold?: readonly Sighting[] | undefined;
   /** When the call that makes the change arrived and was answered. */
   readonly times?: CallTimes | undefined;
 }
@@ -157,7 +159,7 @@ async function turnoutsOf(scene: ShownScene, pending: PendingChange): Promise<re
 async function settleAs(
   scene: ShownScene,
   { pending, turnouts }: { readonly pending: PendingChange; readonly turnouts: readonly Turnout[] },
-  { ending, announced, credits, times }: Ended,
+  { ending, announced, credits, untold, times }: Ended,
 ): Promise<readonly Notice[]> {
   const { world, ledger } = scene;
   const { change, entry, foreign } = pending;
@@ -192,7 +194,8 @@ async function settleAs(
     sightings: ending === 'done' ? [...credits, ...known.sightings] : [],
     tombstones: known.tombstones,
   });
-  if (ending === 'done' && credits.length > 0) await willShowNotices(scene, turnouts, { writes, times });
+  if (ending === 'done' && credits.length > 0)
+    await willShowNotices(scene, turnouts, { writes, untold, times });
   dropSnapshots(pending);
   world.settledCalls.note(pending);
   return [
@@ -236,11 +239,15 @@ function settledEntry(world: World, pending: PendingChange, { effects, older }: 
 async function willShowNotices(
   scene: ShownScene,
   turnouts: readonly Turnout[],
-  { writes, times }: { readonly writes: readonly ForeignWrite[]; readonly times: CallTimes | undefined },
+  {
+    writes,
+    untold = [],
+    times,
+  }: Pick<Ended, 'untold' | 'times'> & { readonly writes: readonly ForeignWrite[] },
 ): Promise<void> {
   if (times === undefined) return;
-  const untold = await knownAfter(scene, turnouts, { writes, credits: [] });
-  for (const before of untold.sightings) scene.ledger.views.add(before.key, { by: times, before });
+  const known = await knownAfter(scene, turnouts, { writes, credits: untold });
+  for (const before of known.sightings) scene.ledger.views.add(before.key, { by: times, before });
 }
 
 /**

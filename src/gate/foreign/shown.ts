@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { linesShownIn } from '../../dialect/calls/shown/output-lines.ts';
 import { fingerprintOf, readSnapshot, type Snapshot } from '../../disk/read.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
-import { type Coverage, type LineRange, linesCoverage, WHOLE } from '../../model/coverage.ts';
+import { type Coverage, type LineRange, linesCoverage, NOTHING, WHOLE } from '../../model/coverage.ts';
 import type { Effect } from '../../model/entry.ts';
 import { Fault } from '../../model/fault.ts';
 import { type Fingerprint, sameFingerprint } from '../../model/fingerprint.ts';
@@ -265,14 +265,21 @@ async function storeBefore(
   return fingerprint;
 }
 
+export interface ChangedElsewhere {
+  readonly notice: Notice;
+  readonly credit: Sighting;
+  readonly untold: Sighting;
+}
+
 /**
- * The notice that shows a session what another writer changed in a file since the session saw it,
- * and the lines that then count as seen. Undefined if there are no such changes.
+ * The notice that shows a session what another writer changed in a file since the session saw it.
+ * `credit`: the lines that count as seen once the notice is sent; `untold`: until then. Undefined
+ * if there are no such changes.
  */
 export async function changedElsewhere(
   { world, ledger }: ShownScene,
   { key, before }: Effect,
-): Promise<{ readonly notice: Notice; readonly credit: Sighting } | undefined> {
+): Promise<ChangedElsewhere | undefined> {
   if (before.kind !== 'file') return undefined;
   const sighting = await ledger.recall(key);
   if (sighting?.fingerprint === undefined) return undefined;
@@ -281,8 +288,11 @@ export async function changedElsewhere(
   const change = snapshot === undefined ? undefined : await outsideChange(world, sighting, snapshot);
   if (snapshot === undefined || change === undefined) return undefined;
   world.baselines.remember(snapshot.fingerprint, snapshot.bytes);
+  const credit = creditFor(world, { sighting, snapshot, change });
+  const ranges = change.stillSeen;
   return {
     notice: { kind: 'changed-elsewhere', diff: change.diff, truncated: change.truncated },
-    credit: creditFor(world, { sighting, snapshot, change }),
+    credit,
+    untold: { ...credit, coverage: ranges.length === 0 ? NOTHING : { kind: 'lines', ranges } },
   };
 }

@@ -214,6 +214,9 @@ function allLines(totalLines: number | undefined): LineRange[] | undefined {
 function lines(facts: Facts, sighting: Sighting, policy: Policy): Ruling {
   if (sighting.flags.notText)
     return no(facts, { code: 'NOT_TEXT', next: 'other_tool', detail: { seenAtMs: sighting.atMs } });
+  // A session that does not know where its lines are now cannot name a line by its number.
+  if (facts.action === 'insert' && facts.appends !== true && sighting.unplaced === true && facts.touched)
+    return missing(facts, sighting, facts.touched);
   // Skip this check if the bytes changed: the view's line numbers are wrong until the gate maps
   // them to the current file.
   if (facts.touched === undefined || facts.freshness !== 'same') return PASS;

@@ -71,8 +71,7 @@ describe('code blocks in the documents', () => {
     const marked = BLOCKS.filter(({ reason }) => reason !== undefined);
     expect(marked.map(({ document, reason }) => `${document}: ${reason}`)).toMatchInlineSnapshot(`
       [
-        "README.md: npm start is run by test/package/start.test.ts, npm test is this suite",
-        "README.md: a conversation; test/docs.test.ts compares its sentences with real answers",
+        "README.md: it installs and links this clone; npm start is run by test/package/start.test.ts",
         "CONTRIBUTING.md: it runs this suite",
         "ARCHITECTURE.md: a diagram, checked by test/architecture.test.ts",
         "docs/containment.md: needs Docker",
@@ -154,9 +153,7 @@ describe('code blocks in the documents', () => {
   );
 });
 
-describe('README.md', () => {
-  const text = readFileSync(join(project, 'README.md'), 'utf8');
-
+describe('docs/refusals.md', () => {
   it('quotes real answers', async () => {
     const { root, home } = scratch();
     const path = join(root, 'src/app.ts');
@@ -172,14 +169,17 @@ describe('README.md', () => {
     answers.push(await call('write_file', write));
     await session.close();
     const [conversation] = BLOCKS.filter(
-      ({ document, language }) => document === 'README.md' && language === '',
+      ({ document, language }) => document === 'docs/refusals.md' && language === '',
     );
     const quoted = conversation?.code.match(/(?<=^ {8}).+?(?= …$|$)/gm) ?? [];
     expect(quoted.length).toBeGreaterThan(10);
     expect(quoted.filter((line) => !answers.join('\n').includes(line))).toEqual([]);
   });
+});
 
+describe('docs/clients.md', () => {
   it('has client entries that are valid JSON and start the server', () => {
+    const text = readFileSync(join(project, 'docs/clients.md'), 'utf8');
     const entries = [...text.matchAll(/`(\{"[^`]*\})`/g)].map(([, json = '']) =>
       JSON.stringify(JSON.parse(json)),
     );

@@ -6,6 +6,7 @@ import { isRecord, type JsonRecord, objectIn, stringIn } from '../model/record.t
 import type { Session } from '../model/session.ts';
 import { OUTCOME_KEY } from '../report/json.ts';
 import { LOOKFIRST_TOOLS, type ToolNames } from '../report/tool-names.ts';
+import { CLAUDE_META } from '../tools/answer-room.ts';
 import {
   type AdapterTool,
   adapterToolset,
@@ -202,7 +203,6 @@ class InProcessServer {
 
 function definitionOf(tool: ToolsetTool): JsonRecord {
   const { name, title, description, inputSchema } = tool;
-  // Clients that load tools on demand load a tool with this mark at the start.
-  const _meta = { 'anthropic/alwaysLoad': true };
-  return { name, title, description, inputSchema, annotations: annotationsOf(tool), _meta };
+  const annotations = annotationsOf(tool);
+  return { name, title, description, inputSchema, annotations, _meta: CLAUDE_META };
 }

@@ -34,7 +34,11 @@ type Asked<T> = Omit<T, 'signal' | 'onProgress' | 'cwd'>;
 
 /** Every operation that a tool can request, by kind. Dialects translate all calls to these. */
 export interface Operations {
-  readonly read: Asked<ReadOptions> & { readonly path: string };
+  readonly read: Asked<ReadOptions> & {
+    readonly path: string;
+    /** The most bytes of lines that the client shows its model, if that is less than the policy allows. */
+    readonly maxAnswerBytes?: number;
+  };
   /** A read if the path is a file, a listing if it is a folder. */
   readonly view: Asked<ReadOptions> & { readonly path: string; readonly folder: Asked<ListOptions> };
   readonly 'read-many': {

@@ -49,7 +49,7 @@ const MAX_MEDIA_BYTES = 5 << 20;
 
 /** The path and options of a read. */
 export interface ReadRequest extends Pick<OpenRead, 'path' | 'options' | 'watching' | 'from' | 'pageEnds'> {
-  /** Maximum number of bytes of lines in the answer. Default: the policy's setting. */
+  /** Maximum number of bytes of lines in the answer, if it is less than the policy's setting. */
   readonly maxAnswerBytes?: number | undefined;
 }
 
@@ -90,7 +90,8 @@ function readLocated(
   if (sizeBytes > limitBytes) return refused(tooLarge(path, { sizeBytes, limitBytes }));
   return andThen(recallIfPossible(ledger, located.place.path.key), (earlier) => {
     // The fields are named one by one, because spreading the request takes longer than locating the file.
-    const { watching, from, pageEnds, maxAnswerBytes = world.policy.maxAnswerBytes } = request;
+    const { watching, from, pageEnds, maxAnswerBytes: room = Number.POSITIVE_INFINITY } = request;
+    const maxAnswerBytes = Math.min(room, world.policy.maxAnswerBytes);
     const reading: OpenRead = {
       world,
       ledger,

@@ -16,6 +16,7 @@ import { refusalOutcome } from '../report/json.ts';
 import { inTermsOf } from '../report/tool-names.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { Store } from '../store/store.ts';
+import { CLAUDE_META, callInRoom } from './answer-room.ts';
 import { type PerformOptions, performCall } from './perform-call.ts';
 import { rootsNews, rootsText } from './roots-text.ts';
 import {
@@ -97,12 +98,6 @@ interface ToolHostOptions extends ChoiceOptions {
 }
 
 /**
- * Makes clients with tool search load these tools immediately, so that agents do not fall back to
- * tools that Lookfirst does not check.
- */
-const ALWAYS_LOADED = { 'anthropic/alwaysLoad': true } as const;
-
-/**
  * Creates the tool host of one workspace. The dialect determines the names and arguments of the
  * tools.
  */
@@ -158,8 +153,9 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
   };
   const run = (open: Served, choice: Chosen, { tool, args, surroundings }: Asked): Awaitable<ToolAnswer> => {
     const { pool, context, hasApprovals } = open;
-    const call = translateCall(tool, args, dialect);
-    if ('reason' in call) return refuseArguments(tool.name, call.reason, context);
+    const translated = translateCall(tool, args, dialect);
+    if ('reason' in translated) return refuseArguments(tool.name, translated.reason, context);
+    const call = callInRoom(translated, surroundings.clientInfo?.name);
     const performing = {
       tool: tool.name,
       context: choice.kind === 'call' ? { ...context, forgets: true as const } : context,
@@ -240,7 +236,7 @@ async function serve({ open, dialect }: ToolHostOptions): Promise<Served> {
 }
 
 function definitionOf({ call: _, needs: __, ...tool }: Tool): ToolDefinition {
-  return { ...tool, inputSchema: toJsonSchema(tool.inputSchema), _meta: ALWAYS_LOADED };
+  return { ...tool, inputSchema: toJsonSchema(tool.inputSchema), _meta: CLAUDE_META };
 }
 
 /**

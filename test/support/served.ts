@@ -36,9 +36,9 @@ export class Served {
   }
 
   /** Like `start`, in this process: for tests of what a server answers, not of how it starts and ends. */
-  static async here(places: Scratch, args: readonly string[] = []): Promise<Served> {
+  static async here(places: Scratch, args: readonly string[] = [], client = 'test'): Promise<Served> {
     const served = Served.launchHere(places, [places.root, ...args]);
-    await served.hello();
+    await served.hello(client);
     return served;
   }
 
@@ -80,11 +80,11 @@ export class Served {
     );
   }
 
-  async hello(): Promise<Record<string, unknown>> {
+  async hello(name = 'test'): Promise<Record<string, unknown>> {
     const { result = {} } = await this.client.request('initialize', {
       protocolVersion: '2025-11-25',
       capabilities: {},
-      clientInfo: { name: 'test', version: '1' },
+      clientInfo: { name, version: '1' },
     });
     this.client.send({ jsonrpc: '2.0', method: 'notifications/initialized' });
     return result;

@@ -117,6 +117,7 @@ function opencodeAnswer(response: JsonRecord): Answer {
     flagged: true,
     texts: text === undefined ? [] : [text],
     page: opencodePage(metadata),
+    ...(stringIn(metadata, 'output') === undefined ? {} : { output: text }),
   };
 }
 

@@ -14,7 +14,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { TreeSnapshot } from '../model/entry.ts';
-import { candidatesSince, convertedPaths, dropSnapshot, readBlobs, takeSnapshot } from './git-snapshot.ts';
+import { convertedPaths, readBlobs } from './git-blobs.ts';
+import { candidatesSince, dropSnapshot, takeSnapshot } from './git-snapshot.ts';
 
 let base: string;
 let root: string;

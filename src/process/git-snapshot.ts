@@ -1,25 +1,16 @@
-import { spawn } from 'node:child_process';
 import { copyFileSync, existsSync, lstatSync, mkdirSync, readdirSync, unlinkSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 import type { TreeSnapshot } from '../model/entry.ts';
 import { isMissing, unlessErrno } from '../model/fault.ts';
+import { type Tracked, trackedAs } from './git-index.ts';
+import { type GitOptions, git, runGit, type Unavailable } from './run-git.ts';
 
-/** A path that may have changed since a snapshot. */
-export interface Candidate {
+/**
+ * A path that may have changed since a snapshot, as the index describes it. The fields of a path
+ * that was untracked or missing are absent.
+ */
+export interface Candidate extends Partial<Tracked> {
   readonly path: string;
-  /**
-   * The git blob with the file's bytes at the time of the snapshot; undefined for a path that was
-   * untracked or missing.
-   */
-  readonly blob?: string;
-  /** Permission bits at the time of the snapshot, if `blob` is given. */
-  readonly mode?: number;
-  /** Present if the path was a symbolic link; the blob then holds the link's target. */
-  readonly link?: true;
-}
-
-export interface Unavailable {
-  readonly unavailable: string;
 }
 
 interface SnapshotOptions {
@@ -147,56 +138,6 @@ function bornAfter(path: string, ms: number): boolean {
   return stats !== undefined && stats.birthtimeMs >= ms;
 }
 
-/** The bytes of blobs, in order; undefined for a blob that git does not have. */
-export async function readBlobs(
-  { root }: Pick<TreeSnapshot, 'root'>,
-  blobs: readonly string[],
-  signal: AbortSignal,
-): Promise<readonly (Buffer | undefined)[] | Unavailable> {
-  if (blobs.length === 0) return [];
-  const result = await git(root, ['cat-file', '--batch'], { signal, input: `${blobs.join('\n')}\n` });
-  if (!result.ok) return { unavailable: result.reason };
-  const found: (Buffer | undefined)[] = [];
-  let at = 0;
-  for (const _blob of blobs) {
-    const end = result.stdout.indexOf(0x0a, at);
-    const header = result.stdout.subarray(at, end).toString('latin1').split(' ');
-    at = end + 1;
-    const size = header[1] === 'blob' ? Number(header[2]) : undefined;
-    found.push(size === undefined ? undefined : result.stdout.subarray(at, at + size));
-    if (size !== undefined) at += size + 1;
-  }
-  return found;
-}
-
-/**
- * Paths whose bytes in the work tree may differ from their blob because git converts them, for
- * example their line endings.
- */
-export async function convertedPaths(
-  { root }: Pick<TreeSnapshot, 'root'>,
-  paths: readonly string[],
-  signal: AbortSignal,
-): Promise<ReadonlySet<string> | Unavailable> {
-  if (paths.length === 0) return new Set();
-  const automatic = await git(root, ['config', '--get', 'core.autocrlf'], { signal });
-  const converts = automatic.ok && /^(true|input)$/.test(automatic.stdout.toString('utf8').trim());
-  if (converts) return new Set(paths);
-  const attributes = ['text', 'eol', 'crlf', 'filter', 'ident', 'working-tree-encoding'];
-  const result = await git(root, ['check-attr', '--stdin', '-z', ...attributes], {
-    signal,
-    input: `${paths.join('\0')}\0`,
-  });
-  if (!result.ok) return { unavailable: result.reason };
-  const fields = result.stdout.toString('utf8').split('\0');
-  const found = new Set<string>();
-  for (let at = 0; at + 2 < fields.length; at += 3) {
-    const value = fields[at + 2] ?? '';
-    if (value !== 'unspecified' && value !== 'unset') found.add(fields[at] ?? '');
-  }
-  return found;
-}
-
 export function dropSnapshot({ index }: Pick<TreeSnapshot, 'index'>): void {
   try {
     unlinkSync(index);
@@ -245,17 +186,6 @@ async function looseFiles(
 }
 
 const SUBMODULE = '160000';
-const KIND_BITS = 0o170000;
-const LINK_KIND = 0o120000;
-
-/**
- * The blob and permission bits of a tracked path, and whether it is a link, from its entry in the
- * index.
- */
-export function trackedAs(blob: string, mode: number): Required<Pick<Candidate, 'blob' | 'mode'>> {
-  const link = (mode & KIND_BITS) === LINK_KIND ? { link: true as const } : {};
-  return { blob, mode: mode & 0o777, ...link };
-}
 
 /** Tracked files whose stat fields differ from the index. */
 async function changedTracked(
@@ -317,79 +247,4 @@ const MARKED = /^[a-zS] /;
 /** True for a file or a link; false if the path leads to a folder or to nothing. */
 function isFile(path: string): boolean {
   return unlessErrno(() => lstatSync(path, { throwIfNoEntry: false }))?.isDirectory() === false;
-}
-
-type GitResult =
-  | { readonly ok: true; readonly stdout: Buffer }
-  | { readonly ok: false; readonly reason: string };
-
-interface GitOptions {
-  readonly signal: AbortSignal;
-  readonly index?: string;
-  /** A repository to use instead of the one around the folder. */
-  readonly repository?: string | undefined;
-  readonly input?: string;
-}
-
-/** Settings that keep git from running any program of the user. */
-const QUIET = [
-  '-c',
-  'core.fsmonitor=false',
-  '-c',
-  'core.hooksPath=/dev/null',
-  '-c',
-  'core.untrackedCache=false',
-];
-
-async function git(root: string, args: readonly string[], options: GitOptions): Promise<GitResult> {
-  const filters = options.index === undefined ? [] : await withoutFilters(root, options.signal);
-  return runGit(root, [...QUIET, ...filters, ...args], options);
-}
-
-/**
- * Git options that turn off the clean filters in the user's configuration. Otherwise git would run
- * these programs to compare the content of files with uncertain stat fields.
- */
-async function withoutFilters(root: string, signal: AbortSignal): Promise<string[]> {
-  const names = ['config', '--name-only', '--get-regexp', '^filter\\..*\\.(clean|process|required)$'];
-  const result = await runGit(root, names, { signal });
-  if (!result.ok) return [];
-  const keys = result.stdout
-    .toString('utf8')
-    .split('\n')
-    .filter((key) => key !== '');
-  return keys.flatMap((key) => ['-c', key.endsWith('.required') ? `${key}=false` : `${key}=`]);
-}
-
-function runGit(root: string, args: readonly string[], options: GitOptions): Promise<GitResult> {
-  const { signal, index, repository, input } = options;
-  const env = {
-    ...process.env,
-    GIT_OPTIONAL_LOCKS: '0',
-    GIT_TERMINAL_PROMPT: '0',
-    LC_ALL: 'C',
-    ...(index === undefined ? {} : { GIT_INDEX_FILE: index }),
-    ...(repository === undefined ? {} : { GIT_DIR: repository, GIT_WORK_TREE: root }),
-  };
-  return new Promise((resolve) => {
-    const child = spawn('git', args, { cwd: root, env, signal, stdio: ['pipe', 'pipe', 'pipe'] });
-    const out: Buffer[] = [];
-    const err: Buffer[] = [];
-    // Without free file descriptors, the child has no pipes.
-    child.stdout?.on('data', (part: Buffer) => out.push(part));
-    child.stderr?.on('data', (part: Buffer) => err.push(part));
-    child.on('error', (error: NodeJS.ErrnoException) => resolve({ ok: false, reason: reasonOf(error) }));
-    child.on('close', (code) => {
-      const [reason = ''] = Buffer.concat(err).toString('utf8').split('\n', 1);
-      if (code === 0) resolve({ ok: true, stdout: Buffer.concat(out) });
-      else resolve({ ok: false, reason: reason === '' ? `git ended with ${code}` : reason });
-    });
-    child.stdin?.on('error', () => undefined);
-    child.stdin?.end(input ?? '');
-  });
-}
-
-function reasonOf(error: NodeJS.ErrnoException): string {
-  if (error.name === 'AbortError') return 'the time limit was reached';
-  return error.code === 'ENOENT' ? 'git is not installed' : error.message;
 }

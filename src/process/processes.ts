@@ -10,7 +10,6 @@ import {
   dropSnapshot,
   expiredSnapshots,
   takeSnapshot,
-  type Unavailable,
 } from './git-snapshot.ts';
 import { expiredOutputs, KeptOutput, readKeptOutput, type ShownOutput } from './kept-output.ts';
 import { FILTER, keyFilter } from './key-filter.ts';
@@ -29,6 +28,7 @@ import {
 } from './layer.ts';
 import type { AttributeReader } from './layer-entries.ts';
 import { type Probe, probe } from './probe.ts';
+import type { Unavailable } from './run-git.ts';
 import { COMMAND_VARIABLE, type CommandEnd, endCommands, runSandboxed } from './run-sandboxed.ts';
 import type { HiddenPath, Profile } from './sandbox.ts';
 import { removeWarmLeftovers, type TaggedOwner, WarmTree } from './warm-tree.ts';

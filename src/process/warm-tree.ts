@@ -1,18 +1,10 @@
-import {
-  existsSync,
-  type FSWatcher,
-  linkSync,
-  lstatSync,
-  readdirSync,
-  readFileSync,
-  watch,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, type FSWatcher, linkSync, lstatSync, readdirSync, watch, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { TreeSnapshot } from '../model/entry.ts';
 import { errnoOf } from '../model/fault.ts';
 import { ignoredByGit, repositoryAround } from './git.ts';
-import { type Candidate, dropSnapshot, trackedAs } from './git-snapshot.ts';
+import { readIndex, type Tracked } from './git-index.ts';
+import { type Candidate, dropSnapshot } from './git-snapshot.ts';
 
 /**
  * A work tree with fewer tracked files than this is not watched, but compared in full. That is
@@ -31,19 +23,6 @@ const MAX_EVENTS = 4_096;
 const MAX_LOOSE = 300;
 const MAX_WATCHES = 20_000;
 const FLUSH_MS = 2_000;
-
-/**
- * Byte offsets in an entry of a git index. An entry holds, in this order: stat fields, mode, owner,
- * group, size, hash, flags, name.
- */
-const MODE_AT = 24;
-const HASH_AT = 40;
-const NAME_AT = 62;
-const HASH_BYTES = 20;
-/** The name of the extension that marks a split index, which has its other entries in another file. */
-const SPLIT_INDEX = 'link';
-
-type Tracked = ReturnType<typeof trackedAs>;
 
 /**
  * Watches a large git work tree after its first snapshot, so that later snapshots need not stat
@@ -310,35 +289,4 @@ function foldersOf(paths: Iterable<string>): ReadonlySet<string> {
   for (const path of paths)
     for (let at = dirname(path); at !== '.' && !folders.has(at); at = dirname(at)) folders.add(at);
   return folders;
-}
-
-/**
- * The entries of an index in version 2 or 3 with SHA-1; undefined for any other. Unmerged paths and submodules are left
- * out.
- */
-function readIndex(file: string): ReadonlyMap<string, Tracked> | undefined {
-  const bytes = readFileSync(file);
-  if (bytes.toString('latin1', 0, 4) !== 'DIRC' || bytes.readUInt32BE(4) > 3) return undefined;
-  const tracked = new Map<string, Tracked>();
-  const count = bytes.readUInt32BE(8);
-  const end = bytes.length - HASH_BYTES;
-  let at = 12;
-  for (let seen = 0; seen < count && at + NAME_AT < end; seen += 1) {
-    const flags = bytes.readUInt16BE(at + NAME_AT - 2);
-    const nameAt = at + NAME_AT + ((flags & 0x4000) === 0 ? 0 : 2);
-    const nameEnd = bytes.indexOf(0, nameAt);
-    if (nameEnd < 0) return undefined;
-    const mode = bytes.readUInt32BE(at + MODE_AT);
-    const isFile = (mode & 0o170000) !== 0o160000 && (flags & 0x3000) === 0;
-    const blob = bytes.toString('hex', at + HASH_AT, at + HASH_AT + HASH_BYTES);
-    if (isFile) tracked.set(bytes.toString('utf8', nameAt, nameEnd), trackedAs(blob, mode));
-    at += (nameEnd - at + 8) & ~7;
-  }
-  // Skip the extensions, each with a name and a size. If they do not end where the checksum begins,
-  // the entries have another form, for example hashes of SHA-256.
-  while (at + 8 <= end) {
-    if (bytes.toString('latin1', at, at + 4) === SPLIT_INDEX) return undefined;
-    at += 8 + bytes.readUInt32BE(at + 4);
-  }
-  return at === end ? tracked : undefined;
 }

@@ -56,6 +56,7 @@ const NOTICES: Readonly<Record<Notice['kind'], true>> = {
   'came-back': true,
   'lost-change': true,
   'older-files': true,
+  'not-kept': true,
   claimed: true,
   'others-at-work': true,
   'other-worktree': true,

@@ -327,6 +327,11 @@ export interface TreeSnapshot {
    * them, and the store keeps their bytes.
    */
   readonly loose: readonly string[];
+  /**
+   * Tracked files whose bytes cannot be derived from their blob, because git has converted them, for
+   * example mixed line endings. The announced effects list them, as far as the limits allow.
+   */
+  readonly converted: readonly string[];
   /** Nested repositories and submodules, which the snapshot does not cover. */
   readonly uncovered: readonly string[];
   /** When the snapshot was taken. */

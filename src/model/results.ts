@@ -59,6 +59,11 @@ export type Notice =
    * at their new paths. `cut`: number of paths not named.
    */
   | { readonly kind: 'older-files'; readonly paths: readonly string[]; readonly cut: number }
+  /**
+   * The change destroyed bytes that could not be kept, so an undo cannot bring them back. `cut`:
+   * number of paths not named.
+   */
+  | { readonly kind: 'not-kept'; readonly paths: readonly string[]; readonly cut: number }
   /** Other sessions are changing the file. Sent once per file and turn. */
   | { readonly kind: 'claimed'; readonly path: string; readonly claims: readonly ToldClaim[] }
   /**

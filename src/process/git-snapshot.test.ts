@@ -8,13 +8,14 @@ import {
   rmSync,
   statSync,
   unlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { TreeSnapshot } from '../model/entry.ts';
-import { convertedPaths, readBlobs } from './git-blobs.ts';
+import { BlobFacts, bytesAtSnapshot, readBlobs } from './git-blobs.ts';
 import { candidatesSince, dropSnapshot, takeSnapshot } from './git-snapshot.ts';
 
 let base: string;
@@ -33,7 +34,12 @@ function put(path: string, text: string): void {
 }
 
 async function snapshot(): Promise<TreeSnapshot> {
-  const taken = await takeSnapshot(root, { folder: join(base, 'state'), name: 'one', signal });
+  const taken = await takeSnapshot(root, {
+    folder: join(base, 'state'),
+    name: 'one',
+    signal,
+    blobs: new BlobFacts(),
+  });
   if ('unavailable' in taken) throw new Error(taken.unavailable);
   return taken;
 }
@@ -156,10 +162,50 @@ describe('a snapshot around a command', () => {
     expect((await snapshot()).uncovered).toEqual(['nested/']);
   });
 
-  it('reports paths that git converts', async () => {
-    put('.gitattributes', '*.bat text eol=crlf\n*.bin -text\n');
-    const converted = await convertedPaths({ root }, ['a.bat', 'a.txt', 'a.bin'], signal);
-    expect(converted).toEqual(new Set(['a.bat']));
+  describe('of files that git converts', () => {
+    const crlf = 'one\r\ntwo\r\n';
+    const old = (...names: string[]): void => {
+      for (const name of names) utimesSync(join(root, name), 1e9, 1e9);
+    };
+    const formerBytes = async (taken: TreeSnapshot): Promise<Record<string, string>> => {
+      const candidates = await candidatesSince(taken, signal);
+      if ('unavailable' in candidates) throw new Error(candidates.unavailable);
+      const bytes = await bytesAtSnapshot(taken, candidates, signal);
+      return Object.fromEntries([...bytes].map(([path, each]) => [path, each.toString('latin1')]));
+    };
+
+    beforeEach(() => {
+      put('.gitattributes', '* text=auto\n');
+      put('crlf.txt', crlf);
+      put('mixed.txt', 'one\r\ntwo\n');
+      old('.gitattributes', 'crlf.txt', 'mixed.txt');
+      git('add', '.');
+    });
+
+    it.each(['2', '4'])(
+      'names those whose bytes it cannot derive, for an index of version %s',
+      async (version) => {
+        git('update-index', `--index-version=${version}`);
+        const taken = await snapshot();
+        expect(taken.converted).toEqual(['mixed.txt']);
+        for (const name of ['crlf.txt', 'mixed.txt', 'tracked.txt']) put(name, 'changed\n');
+        expect(await formerBytes(taken)).toEqual({ 'crlf.txt': crlf, 'tracked.txt': 'tracked\n' });
+      },
+    );
+
+    it('derives no bytes if a filter may keep the size', async () => {
+      put('.gitattributes', 'crlf.txt filter=x\n');
+      git('add', '.');
+      const taken = await snapshot();
+      put('.gitattributes', '* -text\n');
+      put('crlf.txt', 'changed\n');
+      expect(await formerBytes(taken)).toEqual({ '.gitattributes': 'crlf.txt filter=x\n' });
+    });
+
+    it('compares a split index', async () => {
+      git('update-index', '--split-index');
+      expect((await snapshot()).converted).toEqual(['mixed.txt']);
+    });
   });
 
   it('removes its copy of the index', async () => {
@@ -174,7 +220,12 @@ it('covers a folder outside any repository, where all files are loose', async ()
   const folder = mkdtempSync(join(tmpdir(), 'no-git-'));
   mkdirSync(join(folder, 'w/node_modules'), { recursive: true });
   for (const name of ['w/a', 'w/b', 'w/node_modules/x']) writeFileSync(join(folder, name), 'x');
-  const taken = await takeSnapshot(join(folder, 'w'), { folder: join(folder, 's'), name: 'x', signal });
+  const taken = await takeSnapshot(join(folder, 'w'), {
+    folder: join(folder, 's'),
+    name: 'x',
+    signal,
+    blobs: new BlobFacts(),
+  });
   if ('unavailable' in taken) throw new Error(taken.unavailable);
   expect(taken.loose).toEqual(['a', 'b']);
   writeFileSync(join(folder, 'w/c'), 'c');
@@ -185,6 +236,11 @@ it('covers a folder outside any repository, where all files are loose', async ()
 
 it('says that the time limit was reached', async () => {
   const aborted = AbortSignal.abort();
-  const taken = await takeSnapshot(root, { folder: base, name: 'x', signal: aborted });
+  const taken = await takeSnapshot(root, {
+    folder: base,
+    name: 'x',
+    signal: aborted,
+    blobs: new BlobFacts(),
+  });
   expect(taken).toEqual({ unavailable: 'the time limit was reached' });
 });

@@ -2,7 +2,8 @@ import { copyFileSync, existsSync, lstatSync, mkdirSync, readdirSync, unlinkSync
 import { dirname, isAbsolute, join } from 'node:path';
 import type { TreeSnapshot } from '../model/entry.ts';
 import { isMissing, unlessErrno } from '../model/fault.ts';
-import { type Tracked, trackedAs } from './git-index.ts';
+import type { BlobFacts } from './git-blobs.ts';
+import { readIndex, type Tracked, trackedAs } from './git-index.ts';
 import { type GitOptions, git, runGit, type Unavailable } from './run-git.ts';
 
 /**
@@ -18,6 +19,7 @@ interface SnapshotOptions {
   readonly folder: string;
   readonly name: string;
   readonly signal: AbortSignal;
+  readonly blobs: BlobFacts;
   /** Called with the path of the copied index, before git compares files with it. */
   readonly copied?: (index: string) => Promise<void>;
 }
@@ -29,7 +31,7 @@ interface SnapshotOptions {
  */
 export async function takeSnapshot(
   root: string,
-  { folder, name, signal, copied }: SnapshotOptions,
+  { folder, name, signal, blobs, copied }: SnapshotOptions,
 ): Promise<TreeSnapshot | Unavailable> {
   const atMs = Date.now();
   const index = join(folder, name);
@@ -38,9 +40,23 @@ export async function takeSnapshot(
   if ('unavailable' in tree) return tree;
   if (tree.index === 'copied') await copied?.(index);
   const place = { root, index, ...(tree.repository === undefined ? {} : { repository: tree.repository }) };
-  const found = await looseFiles(place, signal);
+  const found = await comparedFiles(place, blobs, signal);
   if ('unavailable' in found) dropSnapshot({ index });
   return 'unavailable' in found ? found : { ...place, atMs, ...found };
+}
+
+type ComparedFiles = Pick<TreeSnapshot, 'loose' | 'converted' | 'uncovered'>;
+
+/** Compares the files with the index: those whose bytes git lacks, and those that it has converted. */
+async function comparedFiles(
+  place: SnapshotPlace,
+  blobs: BlobFacts,
+  signal: AbortSignal,
+): Promise<ComparedFiles | Unavailable> {
+  const found = await looseFiles(place, signal);
+  if ('unavailable' in found) return found;
+  const converted = await blobs.converted(place, found.loose, signal);
+  return 'unavailable' in converted ? converted : { ...found, converted };
 }
 
 interface BegunIndex {
@@ -64,7 +80,7 @@ async function beginIndex(
   try {
     if (given !== undefined) {
       copyFileSync(isAbsolute(given) ? given : join(root, given), index);
-      return { index: 'copied' };
+      return (await asPlainIndex(root, index, signal)) ?? { index: 'copied' };
     }
   } catch (error) {
     // Ignore a missing index: a repository without a first commit or add has none yet.
@@ -74,6 +90,23 @@ async function beginIndex(
     signal,
     ...(given === undefined ? { repository: join(folder, NO_REPOSITORY) } : {}),
   });
+}
+
+/**
+ * Converts a copied index to the plain form, if git has compressed it or has put a part of it into
+ * another file: only the plain form can be read here.
+ */
+async function asPlainIndex(
+  root: string,
+  index: string,
+  signal: AbortSignal,
+): Promise<Unavailable | undefined> {
+  if (readIndex(index) !== undefined) return undefined;
+  const result = await git(root, ['update-index', '--index-version=2', '--no-split-index'], {
+    signal,
+    index,
+  });
+  return result.ok ? undefined : { unavailable: result.reason };
 }
 
 /**

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { TreeSnapshot } from '../model/entry.ts';
 import { errnoOf, Fault } from '../model/fault.ts';
 import { HIDDEN_STATE_VARIABLE } from '../model/path.ts';
+import { BlobFacts } from './git-blobs.ts';
 import {
   type Candidate,
   candidatesSince,
@@ -122,6 +123,7 @@ export class Processes {
    * watched.
    */
   #warm: Map<string, WarmTree> | undefined;
+  readonly #blobs = new BlobFacts();
   /** The first snapshots that are being taken now, by the root of their work tree. */
   readonly #warming = new Map<string, Promise<TreeSnapshot | Unavailable>>();
   readonly #closing = new AbortController();
@@ -214,7 +216,7 @@ export class Processes {
    */
   async snapshot(root: string, name: string, signal: AbortSignal): Promise<TreeSnapshot | Unavailable> {
     const folder = join(this.#options.home, 'snapshots');
-    if (this.#warm === undefined) return takeSnapshot(root, { folder, name, signal });
+    if (this.#warm === undefined) return takeSnapshot(root, { folder, name, signal, blobs: this.#blobs });
     const known = await this.#warm.get(root)?.snapshot(join(folder, name));
     return known ?? this.#firstSnapshot(root, name, signal);
   }
@@ -250,7 +252,8 @@ export class Processes {
       tree = await WarmTree.begin(root, { index, home, tag });
     };
     const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(WARM_UP_MS)]);
-    const taken = await takeSnapshot(root, { folder: join(home, 'snapshots'), name, signal, copied });
+    const folder = join(home, 'snapshots');
+    const taken = await takeSnapshot(root, { folder, name, signal, blobs: this.#blobs, copied });
     if ('unavailable' in taken || this.#warm === undefined) tree?.close();
     else if (tree !== undefined) {
       tree.adopt(taken);

@@ -67,7 +67,7 @@ it('a work tree is watched even if its first snapshot takes longer than a comman
   run('echo later > d2/f2');
   const { signal } = new AbortController();
   const found = await processes.candidates(
-    { root, index: join(home, 'snapshots', `s${calls}`), loose: [], uncovered: [], atMs: 0 },
+    { root, index: join(home, 'snapshots', `s${calls}`), loose: [], converted: [], uncovered: [], atMs: 0 },
     signal,
   );
   expect(found).toMatchObject([{ path: 'd2/f2' }]);
@@ -123,10 +123,7 @@ it('a watched work tree answers several snapshots at the same time', async () =>
   tree?.close();
 });
 
-it.each([
-  ['sha1', true],
-  ['sha256', false],
-])('a work tree with hashes of %s is watched: %s', async (format, isWatched) => {
+it.each(['sha1', 'sha256'])('a work tree with hashes of %s is watched', async (format) => {
   const { root, home } = scratch();
   const lines = 'seq 30000 | sed "s|.*|100644 $blob 0\\tf&|"';
   shellIn(root)(
@@ -134,6 +131,6 @@ it.each([
   );
   mkdirSync(join(home, 'snapshots'));
   const tree = await WarmTree.begin(root, { index: join(root, '.git/index'), home, tag: 't' });
-  expect(tree !== undefined).toBe(isWatched);
+  expect(tree).toBeDefined();
   tree?.close();
 });

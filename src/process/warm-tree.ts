@@ -70,7 +70,14 @@ export class WarmTree {
     if (tracked === undefined || tracked.size < MIN_TRACKED) return undefined;
     const folder = join(home, 'snapshots');
     const name = `${tag}-${Date.now()}`;
-    const base = { root, index: join(folder, `warm-${name}`), loose: [], uncovered: [], atMs: 0 };
+    const base = {
+      root,
+      index: join(folder, `warm-${name}`),
+      loose: [],
+      converted: [],
+      uncovered: [],
+      atMs: 0,
+    };
     const tree = new WarmTree(base, tracked, join(folder, `flush-${name}`));
     linkSync(index, base.index);
     tree.#watch(folder, (heard) => heard === `flush-${name}${tree.#turn}` && tree.#flushed?.());
@@ -95,12 +102,12 @@ export class WarmTree {
   }
 
   #loose: ReadonlySet<string> = new Set();
-  #uncovered: readonly string[] = [];
+  #first: Pick<TreeSnapshot, 'converted' | 'uncovered'> = { converted: [], uncovered: [] };
 
   /** Stores the results of the first snapshot, on which later snapshots are based. */
-  adopt({ loose, uncovered }: TreeSnapshot): void {
+  adopt({ loose, converted, uncovered }: TreeSnapshot): void {
     this.#loose = new Set(loose);
-    this.#uncovered = uncovered;
+    this.#first = { converted, uncovered };
   }
 
   /** A snapshot of the work tree as it is now; undefined if only a full comparison can make one. */
@@ -110,7 +117,7 @@ export class WarmTree {
     if (loose.length > MAX_LOOSE || !existsSync(this.#base.index)) return undefined;
     linkSync(this.#base.index, index);
     this.#marks.set(index, new Set());
-    return { root: this.#base.root, index, loose, uncovered: this.#uncovered, atMs: Date.now() };
+    return { root: this.#base.root, index, loose, ...this.#first, atMs: Date.now() };
   }
 
   /**

@@ -103,10 +103,11 @@ function changeWords(entry: Entry): string {
   const files = new Set(entry.effects?.filter(isFile).map((effect) => effect.key)).size;
   const many = files > 1 && entry.action !== 'move' ? ` (${files} files)` : '';
   const recovered = entry.recovered === true ? ', recovered' : '';
+  const lost = entry.notices?.includes('not-kept') === true ? ', not all kept' : '';
   const part = entry.undoesPart === undefined ? '' : ' of a part';
   const action = entry.rewindTo === undefined ? (entry.action ?? 'change') : 'rewind';
   const command = action === 'run' ? ` ${clip(phrase(entry.text ?? ''), MAX_COMMAND)}`.trimEnd() : '';
-  return `${action}${part}${command}${many}${recovered}`;
+  return `${action}${part}${command}${many}${lost}${recovered}`;
 }
 
 /**

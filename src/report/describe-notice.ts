@@ -73,6 +73,8 @@ export function describeNotice(notice: Notice, options: NoticeOptions = {}): str
       ].join('\n');
     case 'older-files':
       return `These files are older than the command. Their earlier paths are not recorded, so an undo of the command leaves them: ${someOf(notice.paths, notice.cut)}.`;
+    case 'not-kept':
+      return `The earlier bytes of these files could not be kept, so no undo brings them back: ${someOf(notice.paths, notice.cut)}.`;
     case 'claimed':
       return `${notice.claims.map((claim) => claimWords(claim, notice.path)).join(' ')} Read the file again right before you change it.`;
     case 'others-at-work':

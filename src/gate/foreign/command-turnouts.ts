@@ -1,8 +1,8 @@
 import { fingerprintOf, stampOf } from '../../disk/read.ts';
 import type { Effect, PendingChange, Side, TreeSnapshot } from '../../model/entry.ts';
-import { sameFingerprint, sameStamp } from '../../model/fingerprint.ts';
+import { type Fingerprint, sameFingerprint, sameStamp } from '../../model/fingerprint.ts';
 import type { Sighting } from '../../model/sighting.ts';
-import { convertedPaths, readBlobs } from '../../process/git-blobs.ts';
+import { bytesAtSnapshot } from '../../process/git-blobs.ts';
 import type { Candidate } from '../../process/git-snapshot.ts';
 import { syncImages } from '../announce.ts';
 import { keepBytesOf } from '../old-bytes.ts';
@@ -101,20 +101,11 @@ async function snapshotTurnouts(
     const now = await readableAt(world, key);
     if (now !== undefined) found.push({ ...candidate, key, relative, now });
   }
-  const tracked = found.filter(({ blob }) => blob !== undefined);
-  const paths = tracked.map(({ path }) => path);
-  const converted = await convertedPaths(snapshot, paths, signal);
-  const blobs = await readBlobs(
-    snapshot,
-    tracked.map(({ blob }) => blob ?? ''),
-    signal,
-  );
-  const bytes = new Map(paths.map((path, at) => [path, 'unavailable' in blobs ? undefined : blobs[at]]));
+  const bytes = await bytesAtSnapshot(snapshot, found, signal);
   const turnouts: Turnout[] = [];
   for (const { key, relative, now, ...candidate } of found) {
-    const raw = !('unavailable' in converted) && !converted.has(candidate.path);
     const mode = modeBefore(candidate, now.side);
-    const before = await sideBefore(world, { ...candidate, mode }, { bytes: bytes.get(candidate.path), raw });
+    const before = await sideBefore(world, { ...candidate, mode }, bytes.get(candidate.path));
     turnouts.push({ effect: { key, relative, before, after: before }, now });
   }
   const kept = turnouts.flatMap(({ effect: { before } }) =>
@@ -137,21 +128,22 @@ function modeBefore({ mode = 0o644 }: Candidate, now: Side): number {
   return wasExecutable ? now.mode | ((now.mode & 0o444) >> 2) : now.mode & ~0o111;
 }
 
+/** Stands for bytes that git has converted and that were not stored. No file has this hash. */
+const UNKNOWN_BYTES: Fingerprint = { sha256: '0'.repeat(64), size: 0 };
+
 /**
- * The state, before the command, of a file that the command may have changed. `bytes`: the content
- * that git stores. `raw`: git stores the file's bytes without a conversion, for example of line
- * endings. If `raw` is true, keeps the bytes for an undo. The caller must sync the kept bytes.
+ * The state, before the command, of a file that the command may have changed. `bytes`: its content
+ * then, if it is known. Keeps these bytes for an undo. The caller must sync them.
  */
 async function sideBefore(
   world: World,
   { path, blob, mode, link }: Candidate & { readonly mode: number },
-  { bytes, raw }: { readonly bytes: Buffer | undefined; readonly raw: boolean },
+  bytes: Buffer | undefined,
 ): Promise<Side> {
   if (blob === undefined) return ABSENT;
-  if (link === true && bytes !== undefined) return { kind: 'link', target: bytes.toString('utf8') };
-  const content = bytes ?? Buffer.alloc(0);
-  const fingerprint = fingerprintOf(content);
-  const kept = raw && bytes !== undefined;
-  if (kept) await keepBytesOf(world, path, { bytes: content, fingerprint }, 'none');
-  return fileSide(fingerprint, mode, kept ? 'kept' : 'none');
+  if (bytes === undefined) return fileSide(UNKNOWN_BYTES, mode, 'none');
+  if (link === true) return { kind: 'link', target: bytes.toString('utf8') };
+  const fingerprint = fingerprintOf(bytes);
+  await keepBytesOf(world, path, { bytes, fingerprint }, 'none');
+  return fileSide(fingerprint, mode, 'kept');
 }

@@ -185,24 +185,29 @@ async function seenFile(world: World, sighting: Sighting): Promise<Effect | unde
 
 /**
  * Adds to `effects` the files whose bytes git does not store, and keeps these bytes. Returns a
- * reason if the files exceed a limit of number, size or time.
+ * reason if the files exceed a limit of number, size or time. Files that git has converted are kept
+ * as far as the limits allow: after the command, those that it changed are named.
  */
 async function looseFiles(
   world: World,
-  { root, loose }: TreeSnapshot,
+  { root, loose, converted }: TreeSnapshot,
   { effects, signal }: { readonly effects: Map<string, Effect>; readonly signal: AbortSignal },
 ): Promise<{ readonly ok: true } | { readonly unavailable: string }> {
   if (loose.length > MAX_LOOSE) return { unavailable: `more than ${MAX_LOOSE} files are not committed` };
   let bytes = 0;
   const found: Effect[] = [];
-  for (const path of loose) {
+  const optional = new Set(converted.slice(0, MAX_LOOSE - loose.length));
+  for (const path of [...loose, ...optional]) {
     if (signal.aborted) return { unavailable: 'the time limit was reached' };
     const { key, size } = sizeAt(world, `${root}/${path}`) ?? {};
     if (key === undefined || size === undefined || effects.has(key)) continue;
     // Check the size before the file is read: a file of gigabytes would delay every command by
     // seconds.
+    if (bytes + size > MAX_LOOSE_BYTES) {
+      if (optional.has(path)) continue;
+      return { unavailable: 'the files that are not committed are too large' };
+    }
     bytes += size;
-    if (bytes > MAX_LOOSE_BYTES) return { unavailable: 'the files that are not committed are too large' };
     const effect = await effectAt(world, key, 'parents');
     if (effect === undefined) continue;
     found.push(effect);

@@ -152,3 +152,15 @@ export function olderFilesNotices(paths: readonly string[]): readonly Notice[] {
   const named = paths.slice(0, MAX_NAMED);
   return [{ kind: 'older-files', paths: named, cut: paths.length - named.length }];
 }
+
+/** The notice about files whose earlier bytes were not kept, so that an undo cannot restore them. */
+export function notKeptNotices(effects: readonly Effect[]): readonly Notice[] {
+  const lost = effects.flatMap(({ relative, before, after, movedTo }) =>
+    before.kind === 'file' && !before.kept && movedTo === undefined && !sameContent(before, after)
+      ? [relative]
+      : [],
+  );
+  if (lost.length === 0) return [];
+  const paths = lost.slice(0, MAX_NAMED);
+  return [{ kind: 'not-kept', paths, cut: lost.length - paths.length }];
+}

@@ -21,7 +21,7 @@ import type { World } from '../world.ts';
 import { dropSnapshots, lostChangeNotices, readableAt } from './command.ts';
 import { commandTurnouts } from './command-turnouts.ts';
 import { type KnownAfter, knownAfter, type Turnout } from './known-after.ts';
-import { type OwnEffects, olderFilesNotices, withoutOlderFiles } from './older-files.ts';
+import { notKeptNotices, type OwnEffects, olderFilesNotices, withoutOlderFiles } from './older-files.ts';
 import { withoutOtherWrites } from './other-writes.ts';
 import { reshapedFiles } from './reshaped-files.ts';
 import type { ShownScene } from './shown.ts';
@@ -203,6 +203,7 @@ async function settleAs(
     ...lost,
     ...reshaped,
     ...olderFilesNotices(own.older),
+    ...notKeptNotices(effects),
     ...[...overtaken.values()].flatMap(({ notices }) => notices),
   ];
 }
@@ -232,7 +233,9 @@ function settledEntry(world: World, pending: PendingChange, { effects, older }: 
     [before, after].some(({ kind }) => kind === 'directory');
   const first = effects.find((effect) => !isFolder(effect)) ?? effects[0];
   const named = foreign?.command === undefined || first === undefined ? {} : { path: first.relative };
-  return { ...entry, ...named, ...uncoveredBy(pending, older), atMs: world.now(), effects };
+  const told = notKeptNotices(effects).map(({ kind }) => kind);
+  const notices = told.length === 0 ? {} : { notices: told };
+  return { ...entry, ...named, ...uncoveredBy(pending, older), ...notices, atMs: world.now(), effects };
 }
 
 /** Makes the lines in the notices of a call count as seen only after the call is answered. */

@@ -22,7 +22,8 @@ const shared: ViteUserConfig['test'] = {
   // a failure.
   testTimeout: 300_000,
   hookTimeout: 300_000,
-  expect: { poll: { timeout: 100_000 } },
+  // A poll cannot know that the process it waits for has ended, so it stops after a minute.
+  expect: { poll: { timeout: 60_000 } },
 };
 
 const config: ViteUserConfig = defineConfig({

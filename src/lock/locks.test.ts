@@ -1,4 +1,4 @@
-import { fork } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import fs, { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { locksConformance } from '../../test/store/locks-conformance.ts';
 import { scratch } from '../../test/support/tree.ts';
+import { WatchedChild } from '../../test/support/watched-child.ts';
 import { LocalLocks, slotsOf } from './locks.ts';
 import { openOwnerLock, openRangeLock } from './process-lock.ts';
 
@@ -23,10 +24,15 @@ function openLocks(home: string, use: 'owner' | undefined, owner = `${process.pi
   return new LocalLocks({ home, owner, isAlive, ...(use === undefined ? {} : { use }) });
 }
 
+/** Waits for a message of a child. */
+function message(process: ChildProcess): Promise<unknown> {
+  return new WatchedChild(process).whileRunning(once(process, 'message'));
+}
+
 /** Lets three processes add 200 each to one counter, concurrently. */
 async function countTogether(home: string, kind: string): Promise<void> {
   const children = [1, 2, 3].map(() => fork(child, [home, kind, 'count', '200'], { stdio: 'pipe' }));
-  await Promise.all(children.map((process) => once(process, 'message')));
+  await Promise.all(children.map(message));
   for (const process of children) process.send('go');
   await Promise.all(children.map((process) => once(process, 'exit')));
 }
@@ -49,7 +55,7 @@ describe.each([undefined, 'owner' as const])('Locks (%s)', (use) => {
     const { home } = scratch();
     const locks = openLocks(home, use);
     const holder = fork(child, [home, use ?? 'range', 'hold'], { stdio: 'pipe' });
-    await once(holder, 'message');
+    await message(holder);
     expect(await locks.acquire(['k'], 30)).toBeUndefined();
     const free = await locks.acquire(['other'], 30);
     expect(free).toBeTypeOf('function');

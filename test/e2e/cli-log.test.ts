@@ -9,6 +9,7 @@ import { loadSqlite } from '../../src/store/sqlite/driver.ts';
 import { environment, lookfirst, objects, PROGRAM, timeless } from '../support/command-line.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
 import { scratch } from '../support/tree.ts';
+import { WatchedChild } from '../support/watched-child.ts';
 
 /** A named session with one refusal, one read, one overwrite and a new file in a folder. */
 async function busyDesk(): Promise<Desk> {
@@ -200,9 +201,10 @@ describe('lookfirst log', () => {
     });
     onTestFinished(() => void child.kill('SIGKILL'));
     const lines = createInterface({ input: child.stdout });
-    const [before] = (await once(lines, 'line')) as [string];
+    const watched = new WatchedChild(child);
+    const [before] = (await watched.whileRunning(once(lines, 'line'))) as [string];
     expect(JSON.parse(before)).toMatchObject({ path: 'src/deep/b.ts' });
-    const next = once(lines, 'line') as Promise<[string]>;
+    const next = watched.whileRunning(once(lines, 'line')) as Promise<[string]>;
     await ok(work.session.write('later.txt', 'x\n'));
     expect(JSON.parse((await next)[0])).toMatchObject({ kind: 'change', path: 'later.txt' });
   });
@@ -221,9 +223,11 @@ describe('lookfirst log --follow', () => {
     child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
       shown += chunk;
     });
-    await expect.poll(() => shown).toContain('src/deep/b.ts');
+    const watched = new WatchedChild(child);
+    const isShown = (text: string) => watched.whileRunning(expect.poll(() => shown).toContain(text));
+    await isShown('src/deep/b.ts');
     for (const name of ['new-1', 'new-2\u001b[31m', 'new-3']) await ok(work.session.write(name, 'x\n'));
-    await expect.poll(() => shown).toContain('new-3');
+    await isShown('new-3');
     const { stdout } = await lookfirst(work, ['log', '--json', '--limit', '0', '--kind', 'change']);
     const ids = [...stdout.matchAll(/"change":"(\w+)"/g)].map(([, id]) => id).reverse();
     expect([...shown.matchAll(/ (c[0-9a-f]{10})$/gm)].map(([, id]) => id)).toEqual(ids);

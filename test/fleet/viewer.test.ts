@@ -9,6 +9,7 @@ import { Sessions } from '../../src/session/sessions.ts';
 import { ok } from '../support/desk.ts';
 import { describePostgres } from '../support/postgres.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
+import { WatchedChild } from '../support/watched-child.ts';
 
 const COMMAND = join(import.meta.dirname, '../../dist/bin/lookfirst.js');
 const WORKSPACE = 'project';
@@ -22,9 +23,10 @@ type Answer = StartView;
 async function view({ root, home }: Scratch, store: string, ...flags: string[]) {
   const env = { ...process.env, LOOKFIRST_HOME: home, LOOKFIRST_STORE: store };
   const args = [COMMAND, 'view', root, '--no-open', ...flags];
-  const server = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const server = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
   onTestFinished(() => void server.kill());
-  const [line] = await once(createInterface(server.stdout), 'line');
+  const lines = once(createInterface(server.stdout), 'line');
+  const [line] = await new WatchedChild(server).whileRunning(lines);
   const { origin, hash } = new URL(String(line));
   const headers = { authorization: `Bearer ${hash.slice(1)}`, 'content-type': 'application/json' };
   return async (path: string, body?: object) => {

@@ -6,6 +6,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { IS_LONG } from '../support/rounds.ts';
+import { WatchedChild } from '../support/watched-child.ts';
 
 const CHILD = fileURLToPath(new URL('../children/tool-server.mjs', import.meta.url));
 const TOKEN = 'a-token-for-tests';
@@ -13,10 +14,10 @@ let url: string;
 let server: ReturnType<typeof spawn>;
 
 beforeAll(async () => {
-  server = spawn(process.execPath, [CHILD, 'http', TOKEN], { stdio: ['ignore', 'pipe', 'inherit'] });
+  server = spawn(process.execPath, [CHILD, 'http', TOKEN], { stdio: ['ignore', 'pipe', 'pipe'] });
   if (server.stdout === null) throw new Error('no output');
-  const [line] = await once(createInterface(server.stdout), 'line');
-  url = line;
+  const lines = once(createInterface(server.stdout), 'line');
+  [url] = await new WatchedChild(server).whileRunning(lines);
 });
 
 afterAll(async () => {

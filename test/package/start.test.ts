@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { environment } from '../support/command-line.ts';
 import { scratch } from '../support/tree.ts';
+import { WatchedChild } from '../support/watched-child.ts';
 
 const project = join(import.meta.dirname, '../..');
 const start = join(project, 'scripts/start.mjs');
@@ -40,7 +41,7 @@ describe('npm start', () => {
       shell.stderr.setEncoding('utf8').on('data', (chunk: string) => {
         told += chunk;
       });
-      await expect.poll(() => told).toMatch(/Ctrl-C/);
+      await new WatchedChild(shell).whileRunning(expect.poll(() => told).toMatch(/Ctrl-C/));
       const url = /See it +(http:\S+)/.exec(told)?.[1] ?? '';
       expect(await answers(url)).toBe(true);
       expect(told).toMatch(/MCP server on that folder: http:\S+\/mcp\n +Authorization: Bearer \S+/);

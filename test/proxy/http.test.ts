@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type FrontOptions, serveProxy } from '../../src/proxy/front-http.ts';
+import { WatchedChild } from '../support/watched-child.ts';
 import { EVERYTHING, OFFICIAL, openGate, scratch, startProxy } from './harness.ts';
 
 const MODERN = fileURLToPath(new URL('../children/modern-server.mjs', import.meta.url));
@@ -21,6 +22,7 @@ const ENVELOPE = {
 /** A server process and its output. The process ends with the test. */
 function serverProcess(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
   const child = spawn(process.execPath, args, { env: { ...process.env, ...env } });
+  const watched = new WatchedChild(child);
   let said = '';
   let heard: () => void = () => {};
   for (const stream of [child.stdout, child.stderr])
@@ -33,9 +35,10 @@ function serverProcess(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
     for (;;) {
       const found = pattern.exec(said);
       if (found !== null) return found[1] ?? found[0];
-      await new Promise<void>((resolve) => {
+      const more = new Promise<void>((resolve) => {
         heard = resolve;
       });
+      await watched.whileRunning(more);
     }
   };
   return { hears };

@@ -12,6 +12,12 @@ export interface Message {
   readonly error?: { readonly code: number; readonly message: string };
 }
 
+interface Waiting {
+  readonly match: (message: Message) => boolean;
+  readonly found: (message: Message) => void;
+  readonly lost: (error: Error) => void;
+}
+
 /** A client without an SDK: writes lines to one stream, reads lines from another, and keeps all of them in order. */
 export class LineClient {
   /** Every received line, unparsed. */
@@ -21,18 +27,22 @@ export class LineClient {
   readonly #input: Writable;
   readonly #output: Readable;
   readonly #messages: Message[] = [];
-  #waiting: { match: (message: Message) => boolean; found: (message: Message) => void }[] = [];
+  readonly #errors: () => string;
+  readonly #waiting: Waiting[] = [];
   #parts: string[] = [];
   #id = 0;
   #ended = false;
 
-  constructor(input: Writable, output: Readable) {
+  /** `errors` returns what the server has written to stderr, for the error if its output ends too early. */
+  constructor(input: Writable, output: Readable, errors: () => string = () => '') {
     this.#input = input;
     this.#output = output;
+    this.#errors = errors;
     input.on('error', () => {});
     output.setEncoding('utf8').on('data', (chunk: string) => this.#take(chunk));
     output.on('end', () => {
       this.#ended = true;
+      for (const { lost } of this.#waiting.splice(0)) lost(this.#tooEarly());
     });
   }
 
@@ -73,11 +83,19 @@ export class LineClient {
     };
   }
 
-  /** Waits for the first message that matches, and removes it from the queue. */
+  /** Waits for the first message that matches, and removes it from the queue. Fails if the output ends first. */
   next(match: (message: Message) => boolean = () => true): Promise<Message> {
     const at = this.#messages.findIndex(match);
     if (at >= 0) return Promise.resolve(this.#messages.splice(at, 1)[0] as Message);
-    return new Promise((found) => this.#waiting.push({ match, found }));
+    if (this.#ended) return Promise.reject(this.#tooEarly());
+    const message = new Promise<Message>((found, lost) => this.#waiting.push({ match, found, lost }));
+    // A test may end the server before it looks at an answer.
+    message.catch(() => undefined);
+    return message;
+  }
+
+  #tooEarly(): Error {
+    return new Error(`the output of the server ended before this message: ${this.#errors()}`);
   }
 
   end(): void {

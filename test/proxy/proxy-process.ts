@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'rolldown';
 import { onTestFinished } from 'vitest';
+import { type End, WatchedChild } from '../support/watched-child.ts';
 import { LineClient } from './line-client.ts';
 
 const project = fileURLToPath(new URL('../..', import.meta.url));
@@ -20,17 +21,13 @@ let bundle: Promise<string> | undefined;
 export class ProxyProcess {
   readonly child: ChildProcess;
   readonly client: LineClient;
-  readonly exited: Promise<{ code: number | null; signal: string | null }>;
-  #errors = '';
+  readonly #watched: WatchedChild;
 
   private constructor(child: ChildProcess) {
     this.child = child;
     if (child.stdin === null || child.stdout === null || child.stderr === null) throw new Error('no pipes');
-    this.client = new LineClient(child.stdin, child.stdout);
-    child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
-      this.#errors += chunk;
-    });
-    this.exited = once(child, 'exit').then(([code, signal]) => ({ code, signal }));
+    this.#watched = new WatchedChild(child);
+    this.client = new LineClient(child.stdin, child.stdout, () => this.errors);
     onTestFinished(() => {
       child.kill('SIGKILL');
     });
@@ -51,12 +48,17 @@ export class ProxyProcess {
   }
 
   get errors(): string {
-    return this.#errors;
+    return this.#watched.errors;
   }
 
-  /** Resolves when the process has written this to stderr. */
+  get exited(): Promise<End> {
+    return this.#watched.ended;
+  }
+
+  /** Resolves when the process has written this to stderr. Fails if the process ends first. */
   async said(text: string): Promise<void> {
-    while (!this.#errors.includes(text)) await once(this.child.stderr ?? this.child, 'data');
+    while (!this.errors.includes(text))
+      await this.#watched.whileRunning(once(this.child.stderr ?? this.child, 'data'));
   }
 }
 

@@ -1,17 +1,17 @@
-import { type ChildProcess, fork, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'rolldown';
 import { onTestFinished } from 'vitest';
+import { type End, WatchedChild } from './watched-child.ts';
 
 const project = fileURLToPath(new URL('../..', import.meta.url));
 const ready = new Map<string, Promise<string>>();
 
 /**
  * A child process of a test: `test/children/NAME.ts` with one JSON argument, run from the current sources and not from
- * an earlier build. It is ended with the test that started it.
+ * an earlier build. It is ended with the test that started it. `command` starts it, if given.
  */
 export async function startChild(
   name: string,
@@ -23,14 +23,10 @@ export async function startChild(
     bundle = bundled(name);
     ready.set(name, bundle);
   }
-  const args = [await bundle, JSON.stringify(argument)];
-  const [tool, ...before] = command;
-  const child =
-    tool === undefined
-      ? fork(args[0] ?? '', args.slice(1), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
-      : spawn(tool, [...before, process.execPath, ...args], {
-          stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-        });
+  const [tool = '', ...args] = [...command, process.execPath, await bundle, JSON.stringify(argument)];
+  const child = spawn(tool, args, { stdio: ['ignore', 'inherit', 'pipe', 'ipc'] });
+  // Show the child's messages at once, and again in the error if it ends too early.
+  child.stderr?.on('data', (chunk: string) => process.stderr.write(chunk));
   const started = new Child(child);
   onTestFinished(() => started.end());
   return started;
@@ -40,7 +36,7 @@ export async function startChild(
 export class Child {
   readonly process: ChildProcess;
   readonly #messages: unknown[] = [];
-  readonly #exited: Promise<{ code: number | null; signal: string | null }>;
+  readonly #watched: WatchedChild;
   #arrived: () => void = () => {};
 
   constructor(child: ChildProcess) {
@@ -49,10 +45,7 @@ export class Child {
       this.#messages.push(message);
       this.#arrived();
     });
-    this.#exited = once(child, 'exit').then(([code, signal]) => {
-      this.#arrived();
-      return { code, signal };
-    });
+    this.#watched = new WatchedChild(child);
   }
 
   /** Number of messages that were not taken yet. */
@@ -63,11 +56,10 @@ export class Child {
   /** The next message. Fails if the child ends without one. */
   async message<T>(): Promise<T> {
     while (this.#messages.length === 0) {
-      if (this.process.exitCode !== null || this.process.signalCode !== null)
-        throw new Error(`the child ended early: ${this.process.exitCode ?? this.process.signalCode}`);
-      await new Promise<void>((resolve) => {
+      const arrived = new Promise<void>((resolve) => {
         this.#arrived = resolve;
       });
+      await this.#watched.whileRunning(arrived);
     }
     // Both ends of the pipe are ours, so the type of the message is known.
     return this.#messages.shift() as T;
@@ -77,8 +69,8 @@ export class Child {
     this.process.send(message);
   }
 
-  exit(): Promise<{ code: number | null; signal: string | null }> {
-    return this.#exited;
+  exit(): Promise<End> {
+    return this.#watched.ended;
   }
 
   end(): void {

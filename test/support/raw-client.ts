@@ -1,6 +1,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { onTestFinished } from 'vitest';
+import { WatchedChild } from './watched-child.ts';
 
 /** One JSON-RPC message as it came over the wire. */
 export interface Wire {
@@ -14,11 +15,10 @@ export interface Wire {
 /** A client without an SDK: writes lines to a child process and reads its lines. */
 export class RawClient {
   readonly child: ChildProcessWithoutNullStreams;
-  readonly #exit: Promise<unknown[]>;
+  readonly #watched: WatchedChild;
   readonly #received: Wire[] = [];
   readonly #waiting: { match: (message: Wire) => boolean; found: (message: Wire) => void }[] = [];
   #parts: string[] = [];
-  #errors = '';
   #id = 0;
 
   /**
@@ -32,21 +32,18 @@ export class RawClient {
   ) {
     const { program = process.execPath, ...rest } = options;
     this.child = child ?? spawn(program, [...args], { ...rest, stdio: 'pipe' });
-    this.#exit = once(this.child, 'close');
+    this.#watched = new WatchedChild(this.child);
     this.child.stdout.setEncoding('utf8').on('data', (chunk: string) => this.#take(chunk));
-    this.child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
-      this.#errors += chunk;
-    });
     this.child.stdin.on('error', () => {});
     onTestFinished(async () => {
       this.child.kill('SIGKILL');
-      if (child !== undefined) await this.#exit;
+      if (child !== undefined) await this.#watched.ended;
     });
   }
 
   /** Everything that the child has written to stderr. */
   get errors(): string {
-    return this.#errors;
+    return this.#watched.errors;
   }
 
   send(message: unknown): void {
@@ -67,21 +64,21 @@ export class RawClient {
     return block?.text;
   }
 
-  /** Waits for the first message that matches, and removes it from the queue. */
+  /** Waits for the first message that matches, and removes it from the queue. Fails if the child ends first. */
   next(match: (message: Wire) => boolean = () => true): Promise<Wire> {
     const at = this.#received.findIndex(match);
     if (at >= 0) return Promise.resolve(this.#received.splice(at, 1)[0] as Wire);
-    return new Promise((found) => this.#waiting.push({ match, found }));
+    return this.#watched.whileRunning(new Promise((found) => this.#waiting.push({ match, found })));
   }
 
-  /** Resolves when the child has written this to stderr. */
+  /** Resolves when the child has written this to stderr. Fails if the child ends first. */
   async said(text: string): Promise<void> {
-    while (!this.#errors.includes(text)) await once(this.child.stderr, 'data');
+    while (!this.errors.includes(text)) await this.#watched.whileRunning(once(this.child.stderr, 'data'));
   }
 
   /** Waits for the child to end. Returns its exit code, its signal, and the remaining messages. */
   async exit(): Promise<{ code: unknown; signal: unknown; rest: readonly Wire[] }> {
-    const [code, signal] = await this.#exit;
+    const { code, signal } = await this.#watched.ended;
     return { code, signal, rest: this.#received };
   }
 

@@ -22,6 +22,7 @@ import { fingerprintOf, readSnapshot } from '../../src/disk/read.ts';
 import { replace } from '../../src/disk/replace.ts';
 import { Workspace } from '../../src/workspace/workspace.ts';
 import { startChild } from './child.ts';
+import { WatchedChild } from './watched-child.ts';
 
 export const WRITER_KINDS = ['append', 'inplace', 'rename', 'slow', 'mmap'] as const;
 export type WriterKind = (typeof WRITER_KINDS)[number];
@@ -124,17 +125,20 @@ async function startWriter(attack: WriterAttack, target: string): Promise<Outsid
 async function startMapping(attack: WriterAttack, target: string): Promise<OutsideWriter> {
   const script = fileURLToPath(new URL('../children/kernel-mmap-writer.py', import.meta.url));
   const child = spawn('python3', [script, JSON.stringify({ target, writes: attack.writes })], {
-    stdio: ['pipe', 'pipe', 'inherit'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   });
   onTestFinished(() => void child.kill('SIGKILL'));
   const lines = createInterface(child.stdout);
-  await once(lines, 'line');
+  const watched = new WatchedChild(child);
+  await watched.whileRunning(once(lines, 'line'));
   let done = false;
-  const answer = once(lines, 'line').then(([line]) => {
+  const answer = watched.whileRunning(once(lines, 'line')).then(([line]) => {
     done = true;
     // The cast is safe: our own script writes this file.
     return JSON.parse(line) as number[];
   });
+  // A test may end before it looks at the answer.
+  answer.catch(() => undefined);
   return {
     get done(): boolean {
       return done;

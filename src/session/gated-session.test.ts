@@ -1,8 +1,8 @@
 import { chmodSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { desk, ok, refusal } from '../../test/support/desk.ts';
-import { asNobody } from '../../test/support/nobody.ts';
+import { asNobody, ordinaryRipgrep } from '../../test/support/nobody.ts';
 import type { Intent } from '../model/intent.ts';
 import type { WitnessEvent } from '../model/results.ts';
 import type { ListOptions, ReadOptions, UndoSelection, WriteOptions } from '../model/session.ts';
@@ -122,6 +122,9 @@ describe('a folder that may not be read', () => {
     const locked = join(t.root, 'locked');
     chmodSync(locked, 0);
     onTestFinished(() => chmodSync(locked, 0o700));
+    // The packaged ripgrep may be in a folder that only root may enter.
+    vi.stubEnv('PATH', `${ordinaryRipgrep()}:${process.env['PATH']}`);
+    onTestFinished(() => void vi.unstubAllEnvs());
     const { session } = t;
     const part = { truncated: true, unreadable: true };
     const found = await ok(asNobody(() => session.find('**/*.txt')));

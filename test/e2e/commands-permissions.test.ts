@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { environment, lookfirst, PROGRAM, type Ran } from '../support/command-line.ts';
+import { environment, lookfirst, ordinaryProgram, PROGRAM, type Ran } from '../support/command-line.ts';
 import { giveAway, ORDINARY } from '../support/nobody.ts';
 import { sandboxHere } from '../support/sandbox.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
@@ -32,7 +32,7 @@ function giveToUser(): void {
 
 /** Runs the built program without root's rights, because root passes every permission check. */
 function asUser(...args: readonly string[]): Ran {
-  const [program = '', ...first] = PROGRAM;
+  const [program = '', ...first] = ordinaryProgram();
   const options = { cwd: places.root, env: environment(places), encoding: 'utf8', ...ORDINARY } as const;
   const { status, stdout, stderr } = spawnSync(program, [...first, ...args], options);
   return { code: status ?? -1, stdout, stderr };
@@ -68,7 +68,7 @@ describe('a change in a folder that the user may not write', () => {
 
   /** Everything that a server prints when it gets one call. */
   function serve(call: object): string {
-    const [program = '', ...first] = PROGRAM;
+    const [program = '', ...first] = ordinaryProgram();
     const params = {
       protocolVersion: '2025-06-18',
       capabilities: {},
@@ -157,9 +157,9 @@ describe.skipIf(here === undefined)('a command of an ordinary user', () => {
 
 const isRoot = process.getuid?.() === 0;
 
-/** Runs a script and then the built program, in a mount namespace of its own. */
-function withMounts(script: string, ...args: readonly string[]): Ran {
-  const words = ['--mount', 'sh', '-ec', `${script}\nexec "$@"`, 'sh', ...PROGRAM, ...args];
+/** Runs a script and then a command, in a mount namespace of its own. */
+function withMounts(script: string, command: readonly string[]): Ran {
+  const words = ['--mount', 'sh', '-ec', `${script}\nexec "$@"`, 'sh', ...command];
   const options = { cwd: places.root, env: environment(places), encoding: 'utf8' } as const;
   const { status, stdout, stderr } = spawnSync('unshare', words, options);
   return { code: status ?? -1, stdout, stderr };
@@ -180,10 +180,10 @@ describe.skipIf(here === undefined)('a command whose workspace cannot be layered
     const flags = profile === 'undo' ? [] : ['--confine'];
     const script = 'cat d/there.txt; echo new > d/there.txt; mkdir d/n; echo x > d/n/x; rm d/gone.txt';
     const shown = 'head -v -c 99 d/*.txt d/*/*';
-    const ran = withMounts(
-      `${TMPFS}; echo gone > d/gone.txt; "$@"; set -- ${shown}`,
+    const ran = withMounts(`${TMPFS}; echo gone > d/gone.txt; "$@"; set -- ${shown}`, [
+      ...PROGRAM,
       ...['run', ...flags, '--', 'sh', '-c', script],
-    );
+    ]);
     expect(ran.stdout).toContain('old\n==> d/there.txt <==\nnew\n\n==> d/n/x <==\nx\n');
     expect(ran.stderr).toMatch(/changed d\/there.txt.*deleted d\/gone.txt|deleted d\/gone.txt.*changed/s);
   });
@@ -192,7 +192,8 @@ describe.skipIf(here === undefined)('a command whose workspace cannot be layered
     giveToUser();
     const words = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'];
     const script = `${TMPFS}; set -- ${words.join(' ')} "$@"`;
-    const { code, stderr } = withMounts(script, 'run', '--', 'sh', '-c', 'echo two > a.txt');
+    const command = [...ordinaryProgram(), 'run', '--', 'sh', '-c', 'echo two > a.txt'];
+    const { code, stderr } = withMounts(script, command);
     expect(stderr).toContain(`another file system is mounted at ${join(places.root, 'd')}`);
     expect([code, readFileSync(join(places.root, 'a.txt'), 'utf8')]).toEqual([2, 'one\n']);
   });
@@ -206,7 +207,7 @@ describe.skipIf(here === undefined || !isRoot)('a command whose state folder has
       `i=0; while touch ${places.home}/fill$i; do i=$((i+1)); done 2> /dev/null`,
       '"$1" "$2" undo || true',
     ].join('\n');
-    const { code, stderr } = withMounts(script, 'run', '--', 'true');
+    const { code, stderr } = withMounts(script, [...PROGRAM, 'run', '--', 'true']);
     expect(stderr).not.toContain('unexpected failure');
     expect(stderr).toContain('no space left on the disk of the state folder (ENOSPC) [IO_FAILED]');
     expect(stderr).toContain('cannot be written (ENOSPC); free some space there [NO_SANDBOX]');

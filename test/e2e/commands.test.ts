@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { quotedWord, shellPrefixScript } from '../../src/cli/shell-prefix.ts';
-import { environment, lookfirst, objects, PROGRAM } from '../support/command-line.ts';
+import { environment, lookfirst, objects, ordinaryProgram, PROGRAM } from '../support/command-line.ts';
 import { FEW_FILES, killRuns, MANY_FILES } from '../support/killed-run.ts';
 import { giveAway, ORDINARY } from '../support/nobody.ts';
 import { sandboxHere } from '../support/sandbox.ts';
@@ -352,7 +352,14 @@ describe.skipIf(here === undefined)('a command of an ordinary user whose commit 
       statSync(join(places.root, 'a.txt')).mode,
     ];
     const before = state();
-    const [program = '', ...args] = [...PROGRAM, 'run', '--', 'sh', '-c', `${script}; echo y > d/f`];
+    const [program = '', ...args] = [
+      ...ordinaryProgram(),
+      'run',
+      '--',
+      'sh',
+      '-c',
+      `${script}; echo y > d/f`,
+    ];
     const options = {
       cwd: places.root,
       env: environment(places, {}),

@@ -22,6 +22,8 @@ beforeEach(() => {
 
 describe('a shell command without a layer', () => {
   it('may run although the session has seen a file that may no longer be read', async () => {
+    // Load all modules now: the ordinary user may not be able to enter the folder of the project.
+    await new Hooked(scratch()).shell('true');
     giveAway(places.base, places.root, places.home, path('a.txt'));
     await asNobody(async () => {
       const agent = new Hooked(places);

@@ -10,7 +10,7 @@ import { noticeTexts } from '../../src/report/describe-notice.ts';
 import { explain } from '../../src/report/explain.ts';
 import type { GatedSession } from '../../src/session/gated-session.ts';
 import { openSession } from '../../src/session/sessions.ts';
-import { giveAway, ORDINARY } from '../support/nobody.ts';
+import { giveAway, ORDINARY, ordinaryNode } from '../support/nobody.ts';
 import { OFFICIAL } from '../support/official-server.ts';
 import { type Answer, answerIn, Served } from '../support/served.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
@@ -162,7 +162,8 @@ const STARTS: Readonly<Record<Door, (places: Scratch, options: SceneOptions) => 
   },
   proxy: async (places, { preset, user }) => {
     const { root } = places;
-    const args = ['--root', root, '--preset', preset, '--', process.execPath, OFFICIAL, root];
+    const node = user === undefined ? process.execPath : ordinaryNode();
+    const args = ['--root', root, '--preset', preset, '--', node, OFFICIAL, root];
     if (user === undefined) {
       const served = await Served.proxyHere(places, args);
       return async (session) => callingAgent(served, officialCalls(root), session);

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'rolldown';
 import { onTestFinished } from 'vitest';
+import { type OrdinaryUser, ordinaryModule, ordinaryNode } from './nobody.ts';
 import { type End, WatchedChild } from './watched-child.ts';
 
 const project = fileURLToPath(new URL('../..', import.meta.url));
@@ -11,20 +12,25 @@ const ready = new Map<string, Promise<string>>();
 
 /**
  * A child process of a test: `test/children/NAME.ts` with one JSON argument, run from the current sources and not from
- * an earlier build. It is ended with the test that started it. `command` starts it, if given.
+ * an earlier build. It is ended with the test that started it. `command` starts it, if given; `user` runs it.
  */
 export async function startChild(
   name: string,
   argument: object,
   command: readonly string[] = [],
+  user: OrdinaryUser = {},
 ): Promise<Child> {
   let bundle = ready.get(name);
   if (bundle === undefined) {
     bundle = bundled(name);
     ready.set(name, bundle);
   }
-  const [tool = '', ...args] = [...command, process.execPath, await bundle, JSON.stringify(argument)];
-  const child = spawn(tool, args, { stdio: ['ignore', 'inherit', 'pipe', 'ipc'] });
+  const [node, file] =
+    user.uid === undefined
+      ? [process.execPath, await bundle]
+      : [ordinaryNode(), ordinaryModule(await bundle)];
+  const [tool = '', ...args] = [...command, node, file, JSON.stringify(argument)];
+  const child = spawn(tool, args, { stdio: ['ignore', 'inherit', 'pipe', 'ipc'], ...user });
   // Show the child's messages at once, and again in the error if it ends too early.
   child.stderr?.on('data', (chunk: string) => process.stderr.write(chunk));
   const started = new Child(child);

@@ -5,6 +5,7 @@ import { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { runCli } from '../../src/cli/run-cli.ts';
 import { runHook } from '../../src/hooks/run-hook.ts';
+import { ORDINARY, ordinaryNode, ordinaryProject } from './nobody.ts';
 import type { Scratch } from './tree.ts';
 
 const project = fileURLToPath(new URL('../..', import.meta.url));
@@ -21,6 +22,12 @@ export const PROGRAM: readonly string[] = [
     ? join(project, manifest.bin.lookfirst)
     : join(resolve(otherBuild), 'bin/lookfirst.js'),
 ];
+
+/** The built program for `ORDINARY`, who may not be able to enter the folder of `PROGRAM`. */
+export function ordinaryProgram(): readonly string[] {
+  if (ORDINARY.uid === undefined || otherBuild !== undefined) return PROGRAM;
+  return [ordinaryNode(), join(ordinaryProject(), manifest.bin.lookfirst)];
+}
 
 /** The result of a command line. */
 export interface Ran {

@@ -3,7 +3,8 @@ import { EventEmitter } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { runCli } from '../../src/cli/run-cli.ts';
 import { runServe } from '../../src/cli/serve-command.ts';
-import { environment, PROGRAM } from './command-line.ts';
+import { environment, ordinaryProgram, PROGRAM } from './command-line.ts';
+import type { OrdinaryUser } from './nobody.ts';
 import { RawClient } from './raw-client.ts';
 import type { Scratch } from './tree.ts';
 
@@ -72,12 +73,11 @@ export class Served {
     places: Scratch,
     args: readonly string[],
     env: Readonly<Record<string, string>> = {},
-    user: { readonly uid?: number; readonly gid?: number } = {},
+    user: OrdinaryUser = {},
   ): Served {
-    const [, ...program] = PROGRAM;
-    return new Served(
-      new RawClient([...program, ...args], { env: environment(places, env), cwd: places.base, ...user }),
-    );
+    const [program = '', ...first] = user.uid === undefined ? PROGRAM : ordinaryProgram();
+    const around = { env: environment(places, env), cwd: places.base };
+    return new Served(new RawClient([...first, ...args], { program, ...around, ...user }));
   }
 
   async hello(name = 'test'): Promise<Record<string, unknown>> {

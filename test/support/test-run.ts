@@ -27,6 +27,8 @@ export async function setup(): Promise<() => void> {
   const { NODE_EXTRA_CA_CERTS } = process.env;
   if (NODE_EXTRA_CA_CERTS !== undefined) process.env['TEST_CA_CERTS'] = NODE_EXTRA_CA_CERTS;
   delete process.env['NODE_EXTRA_CA_CERTS'];
+  // Some tests start programs as another user, who must be able to read what the tests make.
+  process.umask(0o022);
   const [disk, memory] = [runFolder(tmpdir()), memoryFolder()];
   Object.assign(process.env, { TMPDIR: disk, TEST_DISK: disk });
   if (memory !== undefined) process.env['TEST_MEMORY'] = memory;

@@ -18,6 +18,7 @@ describe('configuration that decides which programs run', () => {
     '.claude/settings.json',
     '.Claude/settings.local.json',
     'packages/a/.vscode/tasks.json',
+    '.claude/worktrees/feature/.claude/settings.json',
     '.mcp.json',
     'opencode.json',
     '.bashrc',
@@ -31,6 +32,7 @@ describe('configuration that decides which programs run', () => {
     '.git/modules/lib/refs/heads/hooks/x',
     '.git/index',
     'src/claude/settings.json',
+    '.claude/worktrees/feature/src/a.ts',
     'src/hooks/use-state.ts',
     'mcp.json',
   ])('is not guarded: %s', (path) => expect(isGuarded(path)).toBe(false));

@@ -8,7 +8,8 @@ import { CLIENT_FILES } from '../model/path.ts';
 const GUARDED: readonly RegExp[] = [
   /(^|\/)\.git\/(modules\/((?!refs\/|logs\/).)+\/)?hooks(\/(?!.*\.sample$)|$)/i,
   /(^|\/)\.git\/(modules\/((?!refs\/|logs\/).)+\/)?info\/attributes$/i,
-  /(^|\/)\.(claude|codex|gemini|cursor|vscode|opencode)(\/|$)/i,
+  // Claude Code makes its worktrees in `.claude/worktrees`. They are ordinary checkouts.
+  /(^|\/)\.(claude(?!\/worktrees(\/|$))|codex|gemini|cursor|vscode|opencode)(\/|$)/i,
   /(^|\/)(\.mcp\.json|opencode\.jsonc?)$/i,
   /(^|\/)\.(bashrc|bash_profile|bash_login|bash_logout|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin|zlogout|envrc|pam_environment)$/i,
 ];

@@ -19,6 +19,8 @@ export interface ForeignSession {
    * form.
    */
   pathOnDisk(path: string): string;
+  /** SHA-256 of the file's present bytes; undefined if it cannot be read. */
+  hashOf(path: string): Promise<string | undefined>;
   /**
    * Records the output of a command whose text names this file. Output lines that equal lines of
    * the file count as seen.
@@ -43,11 +45,11 @@ export interface ForeignSession {
   settle(change: string, ending: ChangeEnding): Promise<Outcome<{ readonly notices: readonly Notice[] }>>;
   /**
    * Records what the other server showed or ran. A read with `content` records that text instead of
-   * the file on disk. If the two differ, later changes of the file are refused as STALE. Exception:
-   * if they differ and the event is a `GuessedEvent`, the file counts as shown in part.
+   * the file on disk. If the two differ, later changes of the file are refused as STALE. If
+   * the text was only guessed to be the file's, only the lines count that it contains.
    */
   witness(
-    event: WitnessEvent | ListingEvent | LookEvent | GuessedEvent,
+    event: WitnessEvent | ListingEvent | LookEvent | ForeignRead,
     times?: CallTimes,
   ): Promise<Outcome<{ readonly notices: readonly Notice[] }>>;
   /**
@@ -93,10 +95,13 @@ export interface ShownBytes {
   equals(bytes: Uint8Array): boolean;
 }
 
-/**
- * The result of an unknown tool that was called with the path of a file. Its text may or may not be the file's content.
- */
-export type GuessedEvent = Extract<WitnessEvent, { readonly kind: 'read' }> & { readonly guessed: true };
+/** A read through another server whose text may not prove which bytes it showed. */
+export type ForeignRead = Extract<WitnessEvent, { readonly kind: 'read' }> & {
+  /** The result of `hashOf` before the call. Shows whether the file changed during the call. */
+  readonly before: string | undefined;
+  /** True if the tool is unknown: its text may or may not be the file's content. */
+  readonly guessed?: true;
+};
 
 /**
  * The result of a tool that shows only metadata or matches (a search, a file size). Nothing in it

@@ -180,12 +180,11 @@ export class Aftermath {
     const answer = mcpAnswer(fieldOf(response, 'result.content'));
     await witnessLooks(call, session, answer.texts ?? []);
     for (const { path: given, content, ranges, clamped } of shownLines(meaning.touches, answer)) {
-      const event = {
-        kind: 'read',
-        path: meaning.place(given),
-        ...defined({ content, ranges, clamped }),
-      } as const;
-      await session.witness(meaning.guessed ? { ...event, guessed: true } : event, call.times);
+      const path = meaning.place(given);
+      const event = { kind: 'read', path, ...defined({ content, ranges, clamped }) } as const;
+      const guessed = meaning.guessed ? ({ guessed: true } as const) : {};
+      const before = call.before.has(path) ? { before: call.before.get(path), ...guessed } : {};
+      await session.witness({ ...event, ...before }, call.times);
     }
   }
 }

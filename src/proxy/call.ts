@@ -5,7 +5,7 @@ import type { Notice } from '../model/results.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { idIn, idKey, paramsOf } from '../wire/rpc.ts';
 import type { Answerable } from './answers.ts';
-import type { CallMeaning } from './understand.ts';
+import { type CallMeaning, unproven } from './understand.ts';
 
 /** One `tools/call` on its way through the gate. */
 export interface ProxyCall extends Answerable {
@@ -37,6 +37,8 @@ export interface ProxyCall extends Answerable {
   /** The id of the call's change, which is announced in the store before the call is forwarded. */
   change: string | undefined;
   notices: readonly Notice[];
+  /** SHA-256 of files before the call, by path; only of reads whose text may prove nothing. */
+  before: ReadonlyMap<string, string | undefined>;
   /**
    * The refusals of files that were left out of a call that reads several files. The keys are the
    * paths as the caller wrote them.
@@ -81,6 +83,7 @@ export function newCall(
     release: () => {},
     change: undefined,
     notices: [],
+    before: new Map(),
     leftOut: NONE,
   };
 }
@@ -95,6 +98,13 @@ export function idOfRequest(line: Buffer, message: JsonRecord): { id: string; ke
   // A number that JavaScript cannot represent exactly is returned as it was written.
   const exact = typeof id === 'string' || Number.isSafeInteger(id);
   return { id: exact ? key : (idIn(line) ?? key), key };
+}
+
+/** Hashes the files of a call's unproven reads; see `ProxyCall.before`. */
+export async function hashesBefore({ meaning, session }: ProxyCall): Promise<ProxyCall['before']> {
+  const hashes = new Map<string, string | undefined>();
+  for (const path of unproven(meaning)) hashes.set(path, await session?.hashOf(path));
+  return hashes;
 }
 
 /** The name and arguments of the called tool. */

@@ -1,4 +1,5 @@
-import { type Arguments, pathArguments, textArguments } from '../dialect/calls/rule-scope.ts';
+import { writtenTexts } from '../dialect/calls/interpret.ts';
+import { type Arguments, pathArguments } from '../dialect/calls/rule-scope.ts';
 import { pathsOfTouch } from '../dialect/calls/touch.ts';
 import type { JsonRecord } from '../model/record.ts';
 import type { Refusal } from '../model/verdict.ts';
@@ -108,8 +109,8 @@ function straightened(
   { catalogue, quotes }: Pick<InterceptOptions, 'catalogue' | 'quotes'>,
   { tool, args }: Pick<ProxyCall, 'tool' | 'args'>,
 ): { readonly splices: readonly Splice[]; readonly count: number } {
-  const rules = quotes === 'off' ? undefined : catalogue.rulesOf(tool);
-  const texts = rules === undefined ? [] : textArguments(rules, args);
+  const call = { tool: catalogue.traitsOf(tool), args };
+  const texts = quotes === 'off' ? [] : writtenTexts(call, catalogue.rulesOf(tool));
   const changed = texts.flatMap(({ at, path, text, extent }) => {
     if (extent === 'part' && quotes !== 'all') return [];
     const straight = straightenContent(path, text, { mode: quotes });

@@ -7,7 +7,7 @@ import type { Refusal } from '../model/verdict.ts';
 import { errorLine, INVALID_REQUEST, rpcMeta } from '../wire/rpc.ts';
 import { Aftermath } from './aftermath.ts';
 import { faultLine, refusalLine } from './answers.ts';
-import { idOfRequest, newCall, type ProxyCall } from './call.ts';
+import { hashesBefore, idOfRequest, newCall, type ProxyCall } from './call.ts';
 import { fileAddress, fileListOf, leaveOut, movedRefusal, readIncoming, readResource } from './incoming.ts';
 import { type InterceptOptions, inWords } from './intercept-options.ts';
 import { withRevision } from './receipt-tools.ts';
@@ -21,6 +21,7 @@ import {
   commandOf,
   givenPaths,
   reads,
+  unproven,
 } from './understand.ts';
 import { readOnlyRefusal, unknownToolRefusal } from './unknown-refusal.ts';
 import type { UpstreamPaths } from './upstream-paths.ts';
@@ -143,7 +144,7 @@ export class Intercept {
     const { meaning } = call;
     if (this.#arriving > 0 || this.#unreported.length > 0 || meaning.unexplained) return false;
     // A guess must be judged: its paths are checked on disk, and a read-only session refuses it.
-    if (meaning.guessed || changes(meaning)) return false;
+    if (meaning.guessed || changes(meaning) || unproven(meaning).length > 0) return false;
     if (mayDifferOnDisk(meaning, this.#options.catalogue.table)) return false;
     const session = this.#options.session(rpcMeta(call.message));
     if (session instanceof Promise) return false;
@@ -231,6 +232,7 @@ export class Intercept {
       const straightened: readonly Notice[] = count === 0 ? [] : [{ kind: 'quotes-straightened', count }];
       call.notices = [...prepared.notices, ...straightened];
     }
+    call.before = await hashesBefore(call);
     if (call.pathsVersion !== undefined && call.pathsVersion !== this.#upstreamPaths.version) {
       await this.#settleUnsent(call);
       return this.#refuse(call, movedRefusal(call));

@@ -90,6 +90,13 @@ export function reads({ touches }: CallMeaning): boolean {
   return touches.some((touch) => touch.does === 'read');
 }
 
+/** The paths of reads whose text may not prove which bytes it showed. */
+export function unproven({ touches, guessed, place }: CallMeaning): string[] {
+  return touches.flatMap((touch) =>
+    touch.does === 'read' && (guessed || touch.shown.as === 'described') ? [place(touch.path)] : [],
+  );
+}
+
 /**
  * The journal's name for a call that runs a command or has unknown effects. Undefined for any other
  * call.

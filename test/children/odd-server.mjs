@@ -44,7 +44,19 @@ const tools = {
   look_up: (args) => text(pathsIn(args).map(readPlain).join('\n')),
   // Shows a file with a header line in a format that no other server uses.
   show: ({ path }) => text(`<<< ${path} >>>\n${readFileSync(path, 'utf8')}`),
-  save: ({ file_path, text: content }) => {
+  show_numbered: ({ path }) =>
+    text(
+      readFileSync(path, 'utf8')
+        .split('\n')
+        .map((line, index) => `${index + 1}\t${line}`)
+        .join('\n'),
+    ),
+  show_object: ({ path }) => text(JSON.stringify({ path, content: readFileSync(path, 'utf8') })),
+  get_first: ({ path }) => text(readFileSync(path, 'utf8').split('\n', 1)[0]),
+  get_size: ({ path }) => text(String(readFileSync(path).length)),
+  save: (given) => {
+    const params = typeof given.params === 'string' ? JSON.parse(given.params) : given.params;
+    const { file_path, text: content } = params ?? given;
     writeFileSync(file_path, content);
     return text('saved');
   },

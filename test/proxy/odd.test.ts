@@ -190,12 +190,16 @@ describe('tools that no table describes', () => {
       expect((await client.call('save', { file_path, text: 'new\n' })).ok).toBe(true);
   });
 
-  it('that show a file in their own format do not license an overwrite', async () => {
+  it.each([
+    ['show every line in their own format license an overwrite', 'show', undefined],
+    ['show some lines do not license an overwrite', 'get_first', 'PARTIALLY_READ'],
+    ['show no line license nothing', 'get_size', 'NOT_READ'],
+  ])('that %s', async (_what, tool, code) => {
     const { client, path } = await open({ name: 'nobody-knows-me' });
-    await client.call('show', { path });
-    expect(await client.call('save', { file_path: path, text: 'x' })).toMatchObject({
-      code: 'PARTIALLY_READ',
-    });
+    writeFileSync(path, 'old\nlines\n');
+    expect(await client.call(tool, { path })).toMatchObject({ ok: true });
+    const saved = await client.call('save', { file_path: path, text: 'x' });
+    expect([saved.ok, saved.code]).toEqual([code === undefined, code]);
   });
 
   it('that show a file in their own format do not reduce what was read of it', async () => {

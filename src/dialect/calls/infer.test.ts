@@ -58,7 +58,7 @@ describe('inferRules', () => {
   it('searches objects for further arguments, but not the text of a file', () => {
     const inner = { path: 'b', content: { path: 'c' }, env: { PATH: '/bin' } };
     const args = { path: 'a', text: '{"path":"d"}', note: '{"path":"e"}', params: JSON.stringify(inner) };
-    expect(argumentSets(args)).toEqual([args, inner]);
+    expect(argumentSets(args).map((set) => set.args)).toEqual([args, inner]);
   });
 
   it('does not trust a hint that contradicts the arguments', () => {

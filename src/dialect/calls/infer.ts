@@ -64,19 +64,25 @@ const VARIABLES = names('env environment headers');
  */
 const WRAPPER = names('params parameters args arguments kwargs input request options');
 
+/** An object that may contain arguments, and the property names that lead to it, outermost first. */
+interface ArgumentSet {
+  readonly at: readonly string[];
+  readonly args: JsonRecord;
+}
+
 /**
  * The call's arguments, and every object among them that may contain further arguments, such as
  * `params: {path}`. The text of a file is not searched, even if it is JSON.
  */
-export function argumentSets(args: JsonRecord, depth = 0): JsonRecord[] {
-  if (depth === MAX_DEPTH) return [args];
+export function argumentSets(args: JsonRecord, at: readonly string[] = []): ArgumentSet[] {
+  if (at.length === MAX_DEPTH) return [{ at, args }];
   const inner = Object.entries(args).flatMap(([key, value]) => {
     const name = plainName(key);
     if ([VARIABLES, CONTENT, OLD, NEW].some((set) => set.has(name))) return [];
     const nested = WRAPPER.has(name) ? fromJsonText(value) : value;
-    return isRecord(nested) ? argumentSets(nested, depth + 1) : [];
+    return isRecord(nested) ? argumentSets(nested, [...at, key]) : [];
   });
-  return [args, ...inner];
+  return [{ at, args }, ...inner];
 }
 
 function changesOf(name: string, args: JsonRecord): Rule[] {

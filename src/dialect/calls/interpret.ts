@@ -12,6 +12,8 @@ import {
   pathNames,
   respelled,
   scopesOf,
+  type TextArgument,
+  textArguments,
   textIn,
 } from './rule-scope.ts';
 import type { ArgumentName, EditArguments, LineArguments, Rule } from './table.ts';
@@ -39,8 +41,8 @@ export interface ForeignCall {
 export function interpret(call: ForeignCall, rules: readonly Rule[] | undefined): Interpretation {
   const { tool, args } = call;
   if (rules === undefined) {
-    const guesses = argumentSets(args).map((each) => ({ each, ...inferRules(tool, each) }));
-    const touches = guesses.flatMap((guess) => touchesOf(guess.rules, guess.each));
+    const guesses = argumentSets(args).map((set) => ({ ...set, ...inferRules(tool, set.args) }));
+    const touches = guesses.flatMap((guess) => touchesOf(guess.rules, guess.args));
     return { touches, guessed: true, unexplained: guesses.some((guess) => guess.mayChange) };
   }
   const touches = [args, ...respelled(rules, args)].flatMap((each) => touchesOf(rules, each));
@@ -49,6 +51,17 @@ export function interpret(call: ForeignCall, rules: readonly Rule[] | undefined)
   const lost = touches.length === 0 && rules.some(mayChange) && !isHarmless(rules, args);
   const unexplained = lost || touches.some(({ does }) => does === 'unknown' || does === 'run');
   return { touches, guessed: false, unexplained };
+}
+
+/** The texts that a call writes into files, by the rules of its tool, or by a guess. */
+export function writtenTexts(
+  { tool, args }: ForeignCall,
+  rules: readonly Rule[] | undefined,
+): TextArgument[] {
+  if (rules !== undefined) return textArguments(rules, args);
+  return argumentSets(args).flatMap(({ at, args: each }) =>
+    textArguments(inferRules(tool, each).rules, each).map((text) => ({ ...text, at: [...at, ...text.at] })),
+  );
 }
 
 /**

@@ -231,7 +231,7 @@ function namesAPlace(rule: Rule, path: string): boolean {
 }
 
 /** A text that a call writes into a file. */
-interface TextArgument {
+export interface TextArgument {
   /** Property names and array indexes that lead to the text, outermost first. */
   readonly at: readonly (string | number)[];
   /** The file, as the call names it. */

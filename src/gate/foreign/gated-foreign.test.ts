@@ -47,6 +47,9 @@ async function open(options: Partial<WorkspaceOptions> = {}) {
   return { session, library, sessions, root, path, vets, saw };
 }
 
+/** A read with an unknown tool, during which the file did not change. */
+const GUESSED = { guessed: true, before: createHash('sha256').update(TEXT).digest('hex') } as const;
+
 describe('a foreign read', () => {
   it.each([
     ['the text of the file', { content: TEXT }, 'ok'],
@@ -62,12 +65,13 @@ describe('a foreign read', () => {
     ['more lines than there are', { content: TEXT, ranges: [{ from: 1, to: 99 }] }, 'ok'],
     ['a shortened text', { clamped: true }, 'PARTIALLY_READ'],
     ['older bytes', { content: 'before\n' }, 'STALE'],
-    [
-      "a text that was wrongly guessed to be the file's",
-      { content: 'before\n', guessed: true },
-      'PARTIALLY_READ',
-    ],
-    ["a text that was rightly guessed to be the file's", { content: TEXT, guessed: true }, 'ok'],
+    ["a text that was wrongly guessed to be the file's", { content: 'size: 24', ...GUESSED }, 'NOT_READ'],
+    ["a text that was rightly guessed to be the file's", { content: TEXT, ...GUESSED }, 'ok'],
+    ['its lines below a title that nobody knows', { content: `<<< a.txt >>>\n${TEXT}`, ...GUESSED }, 'ok'],
+    ['its text as a field of an object', { content: JSON.stringify({ body: TEXT }), ...GUESSED }, 'ok'],
+    ['some of its lines, it is not known which', { content: 'one\ntwo\n', ...GUESSED }, 'PARTIALLY_READ'],
+    ['older bytes, by a guess', { content: 'before\n', guessed: true, before: 'older' }, 'STALE'],
+    ['an image, after which the file changed', { clamped: true, before: 'older' }, 'NOT_READ'],
     ['lines that no longer exist', { content: 'before', ranges: [{ from: 1, to: 1 }] }, 'NOT_READ'],
   ])('that showed %s licenses exactly what it showed', async (_what, shown, code) => {
     const { vets, saw, path } = await open();

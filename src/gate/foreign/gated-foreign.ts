@@ -5,8 +5,8 @@ import type { Fingerprint } from '../../model/fingerprint.ts';
 import type {
   CallTimes,
   ForeignPlace,
+  ForeignRead,
   ForeignSession,
-  GuessedEvent,
   ListingEvent,
   LookEvent,
   ShownBytes,
@@ -85,6 +85,25 @@ export class GatedForeign implements ForeignSession {
     return pathOnDisk(this.#scene.world, path);
   }
 
+  async hashOf(path: string): Promise<string | undefined> {
+    const { world, ledger } = this.#scene;
+    const outcome = world.workspace.locate(path, 'read');
+    if (!outcome.ok) return undefined;
+    const { exists, place } = outcome.located;
+    try {
+      if (!exists) return undefined;
+      const known = trusted(await ledger.recall(place.path.key));
+      const snapshot = await readSnapshot(place, {
+        clock: undefined,
+        maxBytes: world.policy.maxEditBytes,
+        known,
+      });
+      return 'problem' in snapshot ? undefined : snapshot.fingerprint.sha256;
+    } finally {
+      place.dir.close();
+    }
+  }
+
   announce(
     intents: readonly ForeignIntent[],
     times?: CallTimes,
@@ -98,7 +117,7 @@ export class GatedForeign implements ForeignSession {
     return this.#gate.announcements.settle(change, ending);
   }
 
-  async witness(event: WitnessEvent | ListingEvent | LookEvent | GuessedEvent, times?: CallTimes): Witnessed {
+  async witness(event: WitnessEvent | ListingEvent | LookEvent | ForeignRead, times?: CallTimes): Witnessed {
     if (event.kind === 'list') {
       const list = () => this.#session.list(event.path, { limit: MAX_LISTED });
       const listed = await this.#session.inCall(times, list);
@@ -113,7 +132,7 @@ export class GatedForeign implements ForeignSession {
     const seen = await witnessShown(this.#during(times), event);
     // Return early: only a successful read resets the count of the path's refusals.
     if (!seen.ok) return seen;
-    this.#gate.refusals.reset(event.path);
+    if (seen.credited) this.#gate.refusals.reset(event.path);
     const { world, ledger } = this.#scene;
     const { claims, workspace } = world;
     const told = await claims.onRead(ledger, () => workspace.resolve(event.path, 'status'));

@@ -26,7 +26,8 @@ describe.each([
       const path = join(t.root, 'a.txt');
       await session.witness({ kind: 'read', path, ...first });
       await t.put('a.txt', text);
-      await session.witness({ kind: 'read', path, content: 'size: 24', guessed: true });
+      const before = await session.hashOf(path);
+      await session.witness({ kind: 'read', path, content: 'size: 24', guessed: true, before });
       return {
         write: () => session.announce([{ kind: 'write', path, content: 'x' }]),
         edit: () =>
@@ -50,10 +51,10 @@ describe.each([
     it.each([
       ['the diff is too long to show', `one\n${'x\n'.repeat(2000)}`, {}],
       ['the policy wants a new read', CHANGED, { cure: 'reread', staleness: 'refuse' }],
-    ])('counts as a view of unknown lines if %s, so that edits are possible', async (_why, text, policy) => {
-      const { write, edit } = await guessed(text, policy);
-      expect(await write()).toMatchObject({ ok: false, refusal: { code: 'PARTIALLY_READ' } });
-      expect(await edit()).toMatchObject({ ok: true });
+    ])('licenses nothing if %s: it showed no line of the file', async (_why, text, policy) => {
+      const { write } = await guessed(text, policy);
+      const refused = await write();
+      expect(refused.ok).toBe(false);
     });
   },
 );

@@ -6,8 +6,8 @@ import { type Coverage, type LineRange, linesCoverage, NOTHING, WHOLE } from '..
 import type { Effect } from '../../model/entry.ts';
 import { Fault } from '../../model/fault.ts';
 import { type Fingerprint, sameFingerprint } from '../../model/fingerprint.ts';
-import type { CallTimes, GuessedEvent } from '../../model/foreign-session.ts';
-import { defined } from '../../model/record.ts';
+import type { CallTimes, ForeignRead } from '../../model/foreign-session.ts';
+import { defined, parseJson } from '../../model/record.ts';
 import type { Notice, WitnessEvent } from '../../model/results.ts';
 import { NO_FLAGS, type Sighting, shownAs } from '../../model/sighting.ts';
 import { type Outcome, refused } from '../../model/verdict.ts';
@@ -23,8 +23,11 @@ import { snapshotAt } from '../step.ts';
 import { flagsShown } from '../witness.ts';
 import type { World } from '../world.ts';
 
-type ReadEvent = Extract<WitnessEvent, { kind: 'read' }> | GuessedEvent;
-type Told = Promise<Outcome<{ notices: readonly Notice[] }>>;
+type ReadEvent = Extract<WitnessEvent, { kind: 'read' }> | ForeignRead;
+/** `credited`: at least one line counts as seen. */
+type Told = Promise<Outcome<{ notices: readonly Notice[]; credited: boolean }>>;
+
+const UNCREDITED = { ok: true, notices: [], credited: false } as const;
 
 export interface ShownScene {
   readonly world: World;
@@ -54,14 +57,14 @@ export async function witnessShown(scene: ShownScene, event: ReadEvent): Told {
     const limits = { clock: world.disk.clock, maxBytes: world.policy.maxEditBytes, known: trusted(earlier) };
     const snapshot = await readSnapshot(located.place, limits);
     if ('problem' in snapshot)
-      return snapshot.problem === 'denied' ? await witnessText(scene, event) : { ok: true, notices: [] };
-    const shown = shownOf(event, snapshot);
-    if (shown.isUnknown && (await canShowChange(world, earlier, snapshot))) return { ok: true, notices: [] };
+      return snapshot.problem === 'denied' ? await witnessText(scene, event) : UNCREDITED;
+    const shown = shownBy(event, snapshot);
     const sighting = { ...shown.sighting, key: path.key, how: 'read' as const, atMs: world.now() };
     if (shown.bytes !== undefined && sighting.fingerprint !== undefined)
       world.baselines.remember(sighting.fingerprint, shown.bytes);
-    if (sighting.coverage.kind !== 'none') await recordView(scene, sighting, path);
-    if (shown.current) return { ok: true, notices: [] };
+    const credited = sighting.coverage.kind !== 'none';
+    if (credited) await recordView(scene, sighting, path);
+    if (shown.current) return { ok: true, notices: [], credited };
     return refused({ code: 'STALE', action: 'read', path: event.path, next: 'read_again' });
   } finally {
     located.place.dir.close();
@@ -76,7 +79,7 @@ async function witnessText(scene: ShownScene, event: ReadEvent): Told {
   const { content } = event;
   const resolved = scene.world.workspace.resolve(event.path);
   const isWhole = event.ranges === undefined && !('guessed' in event);
-  if (!resolved.ok || content === undefined || !isWhole) return { ok: true, notices: [] };
+  if (!resolved.ok || content === undefined || !isWhole) return UNCREDITED;
   const bytes = Buffer.from(content, 'utf8');
   const seen = { fingerprint: fingerprintOf(bytes), stamp: undefined, racy: true, coverage: WHOLE };
   const { path } = resolved;
@@ -87,7 +90,7 @@ async function witnessText(scene: ShownScene, event: ReadEvent): Told {
     { ...seen, key: path.key, totalLines: countLines(bytes), flags, how: 'read', atMs },
     path,
   );
-  return { ok: true, notices: [] };
+  return { ok: true, notices: [], credited: true };
 }
 
 /**
@@ -108,8 +111,7 @@ export async function witnessOutput(scene: ShownScene, path: string, output: str
     });
     if ('problem' in snapshot || !isUtf8(snapshot.bytes) || looksBinary(snapshot.bytes)) return false;
     const { bytes, fingerprint, stamp, racy } = snapshot;
-    const lines = bytes.toString('utf8').split(/\r?\n/);
-    if (lines.at(-1) === '') lines.pop();
+    const lines = linesOf(bytes);
     const ranges = linesShownIn(output, lines);
     if (ranges.length === 0) return false;
     const coverage = linesCoverage(ranges, lines.length);
@@ -131,28 +133,62 @@ interface ShownNow {
   /** The whole file as it was shown, if known. */
   readonly bytes: Uint8Array | undefined;
   readonly current: boolean;
-  /**
-   * True if the shown text was only guessed to come from this file and does not match it. Nothing
-   * is known then about the lines that the session saw.
-   */
-  readonly isUnknown?: boolean;
 }
 
 /**
- * True if the session's next change will show it how the file differs from the bytes that it saw
- * before. Then the record of those bytes must stay. A read that showed unknown lines must not
- * replace it.
+ * The part of a file that an answer showed. Present bytes count only if the answer's text proves that
+ * it showed them, or if the file did not change during the call (`before`).
  */
-async function canShowChange(
-  world: World,
-  earlier: Sighting | undefined,
-  snapshot: Snapshot,
-): Promise<boolean> {
-  if (earlier?.fingerprint === undefined || earlier.coverage.kind === 'none') return false;
-  if (world.policy.cure !== 'diff' || sameFingerprint(earlier.fingerprint, snapshot.fingerprint))
-    return false;
-  const change = await outsideChange(world, earlier, snapshot);
-  return change !== undefined && !change.truncated;
+function shownBy(event: ReadEvent, snapshot: Snapshot): ShownNow {
+  const isChanged = 'before' in event && event.before !== snapshot.fingerprint.sha256;
+  if (event.content === undefined && isChanged) return unseen(snapshot);
+  if (event.content === undefined || !('guessed' in event)) return shownOf(event, snapshot);
+  const shown = shownOf(event, snapshot);
+  if (shown.current || isChanged) return shown;
+  return guessedShown(event.content, snapshot);
+}
+
+/**
+ * The part of an unchanged file that a text showed which differs from it: exactly those lines that
+ * the text contains.
+ */
+function guessedShown(content: string, { bytes, fingerprint, stamp, racy }: Snapshot): ShownNow {
+  const seen = { fingerprint, stamp, racy };
+  if (!isUtf8(bytes) || looksBinary(bytes)) {
+    const flags = { ...NO_FLAGS, notText: true, clamped: true };
+    const totalLines = countFileLines(bytes);
+    return { sighting: { ...seen, coverage: WHOLE, totalLines, flags }, bytes, current: true };
+  }
+  const lines = linesOf(bytes);
+  const coverage = linesCoverage(linesShownIn(withJsonStrings(content), lines), lines.length);
+  return {
+    sighting: { ...seen, coverage, totalLines: lines.length, flags: NO_FLAGS },
+    bytes,
+    current: true,
+  };
+}
+
+/** Nothing counts as seen: it is unknown which bytes of the file were shown. */
+function unseen({ fingerprint, stamp, racy }: Snapshot): ShownNow {
+  const seen = { fingerprint, stamp, racy, totalLines: undefined, flags: NO_FLAGS };
+  return { sighting: { ...seen, coverage: NOTHING }, bytes: undefined, current: true };
+}
+
+function linesOf(bytes: Buffer): string[] {
+  const lines = bytes.toString('utf8').split(/\r?\n/);
+  if (lines.at(-1) === '') lines.pop();
+  return lines;
+}
+
+/** Adds the strings of a JSON text, unescaped: some servers return a file as a field of an object. */
+function withJsonStrings(text: string): string {
+  const strings: string[] = [];
+  const collect = (value: unknown): void => {
+    if (typeof value === 'string') strings.push(value);
+    else if (typeof value === 'object' && value !== null) Object.values(value).forEach(collect);
+  };
+  if (/^\s*[[{]/.test(text)) collect(parseJson(text));
+  return [text, ...strings].join('\n');
 }
 
 function shownOf(event: ReadEvent, snapshot: Snapshot): ShownNow {
@@ -162,25 +198,17 @@ function shownOf(event: ReadEvent, snapshot: Snapshot): ShownNow {
   const ranges = event.ranges?.map((range) => within(range, totalLines));
   const { content } = event;
   const isThere = content === undefined || matches(content, bytes, ranges);
-  if (isThere || 'guessed' in event) {
+  if (isThere) {
     const coverage: Coverage = ranges === undefined ? WHOLE : linesCoverage(ranges, totalLines);
     // Treat a file that is not UTF-8 as not text: a server that shows U+FFFD in place of its bytes
     // would write U+FFFD, too.
     const notText = flags.notText || (content !== undefined && !isUtf8(bytes));
-    const known = { ...flags, notText, clamped: flags.clamped || !isThere };
-    const seen = { fingerprint, stamp, racy, coverage, totalLines, flags: known };
-    return { sighting: seen, bytes, current: true, isUnknown: !isThere };
+    const seen = { fingerprint, stamp, racy, coverage, totalLines, flags: { ...flags, notText } };
+    return { sighting: seen, bytes, current: true };
   }
-  if (ranges !== undefined) {
-    // The lines come from an earlier state of the file. The other lines of that state are unknown,
-    // so nothing counts as seen.
-    const coverage: Coverage = { kind: 'none' };
-    return {
-      sighting: { fingerprint, stamp, racy, coverage, totalLines, flags },
-      bytes: undefined,
-      current: false,
-    };
-  }
+  // The lines come from an earlier state of the file. The other lines of that state are unknown, so
+  // nothing counts as seen.
+  if (ranges !== undefined) return { ...unseen(snapshot), current: false };
   const older = Buffer.from(content, 'utf8');
   const seen = { fingerprint: fingerprintOf(older), stamp: undefined, racy: true, coverage: WHOLE };
   return { sighting: { ...seen, totalLines: countLines(older), flags }, bytes: older, current: false };

@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process';
 import { HOSTS } from '../dialect/calls/hosts/hosts.ts';
+import { leavesProcesses } from '../dialect/calls/shell/leftovers.ts';
 import { COMMAND_LINE } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
 import type { RunResult } from '../model/results.ts';
 import type { Refusal } from '../model/verdict.ts';
+import { endedWords } from '../report/command-words.ts';
 import { explain } from '../report/explain.ts';
 import { type AnnouncedShell, announcedShell, commandRoot } from '../session/command-places.ts';
 import {
@@ -100,8 +102,8 @@ interface Prepared {
 /**
  * Opens a session that can run a shell line on a layer (a copy-on-write view of the workspace). For
  * a background command, returns the hook's record of the command instead. Undefined if the line
- * must run without a layer: the policy says so, there is no sandbox, or `MAX_CLAIMS` attempts
- * failed.
+ * must run without a layer: the policy says so, it leaves processes running, there is no sandbox, or
+ * `MAX_CLAIMS` attempts failed.
  */
 async function prepare(
   cli: Cli,
@@ -112,7 +114,10 @@ async function prepare(
   const conversation = sessionVariable(cli) || cli.env['CLAUDE_CODE_SESSION_ID'] || COMMAND_LINE;
   for (let tries = 0; tries < MAX_CLAIMS; tries += 1) {
     const announced = await announcedShell(placesOf(cli, flags), { conversation, line });
-    if (announced?.layer === 'never') return announced;
+    if (announced?.layer === 'background') return announced;
+    // On a layer, processes that the line leaves running would end with it. The hook records what
+    // the line itself changed.
+    if (announced === undefined ? leavesProcesses(line) : announced.layer === 'never') return undefined;
     const claimed = await claim(cli, flags, { conversation, announced });
     if (claimed !== 'taken') return claimed;
   }
@@ -223,7 +228,11 @@ function refusalText({ nowMs }: Cli, { world }: Sessions, refusal: Refusal): str
 /** The exit code of an interrupted shell. */
 const INTERRUPTED = 130;
 
-function exitCodeOf({ terminal }: Cli, { ended, exitCode }: RunResult): number {
+function exitCodeOf({ terminal }: Cli, { ended, exitCode, endedProcesses }: RunResult): number {
+  for (const sentence of endedWords({ endedProcesses })) {
+    const cure = 'A process keeps running if you start it with & or in the background.';
+    terminal.tell(`lookfirst: ${sentence} ${cure}`);
+  }
   if (ended === undefined) return exitCode ?? EXIT.done;
   terminal.tell('lookfirst: the command was stopped, and none of its changes were committed');
   return INTERRUPTED;

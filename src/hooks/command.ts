@@ -1,6 +1,7 @@
 import { answerFor, outputIn } from '../dialect/calls/hosts/answers.ts';
 import { patchIntents } from '../dialect/calls/patch.ts';
 import { inFolder } from '../dialect/calls/shell/commands.ts';
+import { leavesProcesses } from '../dialect/calls/shell/leftovers.ts';
 import { hasUnknownNames, namesOf, searchFolders } from '../dialect/calls/shell/names.ts';
 import { moveOperands, printedTexts, type ShellWrite, writesOf } from '../dialect/calls/shell/writes.ts';
 import { diffedLines, foundLines, titlesIn } from '../dialect/calls/shown/output-lines.ts';
@@ -74,10 +75,12 @@ async function denialOf(
 
 /**
  * Predicts whether the command runs on an overlay layer, which hides its writes from other programs
- * until it ends. A background command never does.
+ * until it ends. A background command never does, nor does a command that leaves processes running:
+ * they would end with the layer.
  */
-function layerExpectation({ shell }: Scene, { background }: RunTouch): LayerExpectation {
-  if (background === true) return 'never';
+function layerExpectation({ shell }: Scene, { background, command }: RunTouch): LayerExpectation {
+  if (background === true) return 'background';
+  if (leavesProcesses(command)) return 'never';
   return shell === 'layered' ? 'expected' : 'possible';
 }
 

@@ -308,9 +308,10 @@ export interface MovableFolder extends Pick<Effect, 'key' | 'relative'> {
 /**
  * Says if `lookfirst-shell` will run the command on an overlay layer, which hides the command's
  * writes until it ends. `expected`: yes, so only seen files were saved before the command. `never`:
- * no, because the command runs in the background. `possible`: not known.
+ * no, because the command leaves processes running. `background`: no, because the client runs it in
+ * the background; `lookfirst-shell` then records its changes when it ends. `possible`: not known.
  */
-export type LayerExpectation = 'expected' | 'possible' | 'never';
+export type LayerExpectation = 'expected' | 'possible' | 'never' | 'background';
 
 /**
  * The state of a git work tree before a command. The paths in `loose` and `uncovered` are relative

@@ -301,6 +301,8 @@ export interface RunResult {
   readonly leftOut: readonly string[];
   /** Files committed without their setuid or setgid bit. */
   readonly droppedBits: readonly string[];
+  /** The command lines of processes that the command left running. They were ended with it. */
+  readonly endedProcesses: readonly string[];
 }
 
 /** A file as the session saw it, and as it is now. */

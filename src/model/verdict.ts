@@ -155,6 +155,8 @@ export interface RefusalDetail {
   readonly kept?: readonly string[];
   /** Output of the refused command, bounded. */
   readonly output?: string;
+  /** See `RunResult.endedProcesses`. */
+  readonly endedProcesses?: readonly string[];
   /** Id of the refused command's kept writes; `lookfirst run --apply ID` commits them. */
   readonly layer?: string;
   /** The undo to call instead of the refused one, or before repeating the refused one. */

@@ -58,7 +58,7 @@ describe.skipIf(here === undefined)('the entries of a layer', () => {
     at.put('a', 'a\n');
     at.put('d/f', 'd/f\n');
     const { layer, end } = await at.run(`umask 022; ${script}`);
-    expect(end).toEqual({ kind: 'exited', code: 0 });
+    expect(end).toEqual({ kind: 'exited', code: 0, left: [] });
     if (attributes === undefined) throw new Error('no attributes');
     const entries = [...layerEntries(upperFolder(layer, 0), attributes)].map(described);
     expect(entries).toEqual(expected);

@@ -41,7 +41,7 @@ describe.skipIf(here === undefined).each(KINDS)('a command in the profile %s', (
   it('changes nothing in the workspace', async () => {
     at.put('a');
     const { end, output } = await at.run('echo x > a; cat a; echo bad >&2; exit 7', kind);
-    expect(end).toEqual({ kind: 'exited', code: 7 });
+    expect(end).toEqual({ kind: 'exited', code: 7, left: [] });
     expect(output).toEqual({ head: 'x\nbad\n', bytes: 6, cutBytes: 0 });
     expect(readFileSync(join(at.workspace, 'a'), 'utf8')).toBe('a\n');
   });
@@ -51,14 +51,14 @@ describe.skipIf(here === undefined).each(KINDS)('a command in the profile %s', (
     // 126 instead of 127, because the program might be there.
     const processes = at.processes({ ...process.env, PATH: '/usr/bin:/bin' });
     const { end, output } = await at.run('', { ...kind, processes, command: [program] });
-    expect(end).toEqual({ kind: 'exited', code: 127 });
+    expect(end).toEqual({ kind: 'exited', code: 127, left: [] });
     expect(output.head).toContain(program);
   });
 
   it('reports a program without execute permission as a shell does', async () => {
     at.put('script');
     const { end, output } = await at.run('', { ...kind, command: [join(at.workspace, 'script')] });
-    expect(end).toEqual({ kind: 'exited', code: 126 });
+    expect(end).toEqual({ kind: 'exited', code: 126, left: [] });
     expect(output.head).toContain('Permission denied');
   });
 
@@ -85,10 +85,19 @@ describe.skipIf(here === undefined).each(KINDS)('a command in the profile %s', (
     expect(existsSync(join(at.home, 'y'))).toBe(false);
   });
 
-  it('ends together with all processes that it started', async () => {
-    const { end } = await at.run('(while :; do echo x >> tick; sleep 0.01; done) & exit 0', kind);
-    expect(end).toEqual({ kind: 'exited', code: 0 });
+  it('ends together with all processes that it started, and names them', async () => {
+    const { end } = await at.run(
+      '(while :; do echo x >> tick; sleep 0.01; done) & sh -c "exec sleep 77" & exit 3',
+      kind,
+    );
+    expect(end).toMatchObject({ kind: 'exited', code: 3, left: expect.arrayContaining(['sleep 77']) });
     expect(readdirSync(at.workspace)).toEqual([]);
+  });
+
+  it('waits a moment for processes that are about to end', async () => {
+    const { end, layer } = await at.run('(sleep 0.1; echo x > late) & exit 0', kind);
+    expect(end).toEqual({ kind: 'exited', code: 0, left: [] });
+    expect(readdirSync(upperFolder(layer, 0))).toEqual(['late']);
   });
 
   it('keeps its user and inherits no descriptor of the sandbox', async () => {
@@ -124,7 +133,7 @@ describe.skipIf(here === undefined).each(KINDS)('a command in the profile %s', (
   });
 
   it("that is killed by a signal ends with the signal's exit code", async () => {
-    expect((await at.run('kill -TERM $$', kind)).end).toEqual({ kind: 'exited', code: 143 });
+    expect((await at.run('kill -TERM $$', kind)).end).toEqual({ kind: 'exited', code: 143, left: [] });
   });
 
   it('is ended by its time limit', async () => {
@@ -134,7 +143,7 @@ describe.skipIf(here === undefined).each(KINDS)('a command in the profile %s', (
 
   it('is not ended by a time limit that no timer can hold', async () => {
     const { end } = await at.run('sleep 0.2', { ...kind, timeoutMs: 1e12 });
-    expect(end).toEqual({ kind: 'exited', code: 0 });
+    expect(end).toEqual({ kind: 'exited', code: 0, left: [] });
   });
 
   it('is ended by its caller', async () => {
@@ -179,7 +188,7 @@ describe.skipIf(here === undefined)('the undo profile', () => {
     at.put('a');
     chownSync(join(at.workspace, 'a'), 12345, 12345);
     const { end } = await at.run('chmod 0 a && cat a && chown 0:0 a && chown 12346 a');
-    expect(end).toEqual({ kind: 'exited', code: 0 });
+    expect(end).toEqual({ kind: 'exited', code: 0, left: [] });
   });
 
   it('shows a command its own processes only', async () => {

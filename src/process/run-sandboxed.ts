@@ -11,7 +11,12 @@ import { type SandboxPlan, type SandboxTools, START_FD, STATUS_FD, sandboxArgv }
  * must not be committed.
  */
 export type CommandEnd =
-  | { readonly kind: 'exited'; readonly code: number }
+  | {
+      readonly kind: 'exited';
+      readonly code: number;
+      /** The command lines of processes that the command left running. They ended with it. */
+      readonly left: readonly string[];
+    }
   | { readonly kind: 'ended'; readonly why: 'timeout' | 'cancelled' }
   /** The sandbox could not be built; the command was not started. */
   | { readonly kind: 'not-started'; readonly reason: string };
@@ -92,7 +97,10 @@ export async function runSandboxed(
 /** How a command ended, by the status lines and the exit code of its sandbox. */
 function endOf(status: string, code: number | null): CommandEnd {
   const ended = /^done (\d+)$/m.exec(status)?.[1];
-  if (ended !== undefined) return { kind: 'exited', code: Number(ended) };
+  if (ended !== undefined) {
+    const left = [...status.matchAll(/^left (.*)$/gm)].map(([, line = '']) => line.trim());
+    return { kind: 'exited', code: Number(ended), left };
+  }
   // If a signal ended the sandbox, the command may have done only a part of its work, so it counts
   // as cancelled.
   if (code === null || /^started$/m.test(status)) return { kind: 'ended', why: 'cancelled' };

@@ -91,11 +91,26 @@ const FILTER_FD = 5;
  * The first process of the command's namespace, as shell text. All processes of the command end
  * with it. It is a shell of its own, because a command may kill its parent, but not the first
  * process of its namespace. It writes `started`, then `done CODE` when the command has ended.
+ * - Processes that still run then get a moment to end by themselves, like a `tee` that is about to
+ * write its last bytes. The rest are named by lines `left COMMAND LINE`. They end with this process.
+ * - Without a program of its own it can only wait by `sleep`, which also collects zombies.
  */
 const FIRST_PROCESS = `read -r line <&${START_FD} || exit 1
 echo started >&${STATUS_FD}
 (exec "$@" ERRORS ${ERROR_FD}>&- ${START_FD}<&-)
 code=$?
+for pause in 0.01 0.02 0.05 0.1 0.3; do
+  left=
+  for each in /proc/[0-9]*; do
+    read -r stat < $each/stat || continue
+    case "$each $stat" in '/proc/1 '* | *') Z '*) ;; *) left="$left $each" ;; esac
+  done
+  [ -n "$left" ] || break
+  sleep $pause
+done 2> /dev/null
+for each in $left; do
+  echo "left $(tr '\\0\\n' '  ' < $each/cmdline)"
+done >&${STATUS_FD} 2> /dev/null
 echo "done $code" >&${STATUS_FD}
 exit $code`;
 

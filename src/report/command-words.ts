@@ -1,6 +1,6 @@
 import type { CommandFile, RunResult } from '../model/results.ts';
 import { countOf } from './amounts.ts';
-import { pathText, quotation } from './bounded.ts';
+import { pathText, phrase, quotation } from './bounded.ts';
 import { readCall, type ToolNames } from './tool-names.ts';
 
 /**
@@ -49,6 +49,7 @@ export function changeWords(result: RunResult): string[] {
     ...(total === 0 ? ['changed no file'] : [`${head}:`, ...named.flatMap(fileWords)]),
     ...(rest === 0 ? [] : [`- and ${rest} more`]),
     ...noteWords(result),
+    ...endedWords(result),
     ...(change === undefined ? [] : [`[change ${change}, which can be undone]`]),
   ];
 }
@@ -60,6 +61,15 @@ function fileWords(file: CommandFile): string[] {
   const counts = added === undefined || did === 'permissions' ? '' : ` (+${added} -${removed ?? 0})`;
   const row = `- ${what} ${thing}${pathText(path)}${counts}`;
   return diff === undefined || did === 'deleted' ? [row] : [row, quotation(diff)];
+}
+
+/** Names the processes that a command left running, and says that they were ended. */
+export function endedWords({ endedProcesses }: Pick<RunResult, 'endedProcesses'>): string[] {
+  if (endedProcesses.length === 0) return [];
+  const named = endedProcesses.slice(0, MAX_PATHS_IN_TEXT).map((line) => `\`${phrase(line)}\``);
+  const rest = endedProcesses.length - named.length;
+  const more = rest === 0 ? '' : ` and ${rest} more`;
+  return [`The command left processes running. They were ended: ${named.join(', ')}${more}.`];
 }
 
 function noteWords({ merged, leftOut, droppedBits, scratch }: RunResult): string[] {

@@ -1,6 +1,7 @@
 import type { Refusal, RefusalCode, RefusalDetail } from '../model/verdict.ts';
 import { lineWords, relativeTime } from './amounts.ts';
 import { clip, pathText, phrase, quotation } from './bounded.ts';
+import { endedWords } from './command-words.ts';
 
 const MAX_PLACES = 10;
 const MAX_PLACE_CHARS = 200;
@@ -24,6 +25,8 @@ export function quoted(detail: RefusalDetail): string[] {
   if (detail.diff !== undefined) parts.push(`What changed since:\n${quotation(detail.diff)}`);
   if (detail.output !== undefined && detail.output !== '')
     parts.push(`The command printed:\n${quotation(detail.output)}`);
+  const { endedProcesses = [] } = detail;
+  parts.push(...endedWords({ endedProcesses }));
   if (detail.nearest !== undefined) {
     const differs = detail.difference === undefined ? '' : ` (${phrase(detail.difference)})`;
     parts.push(`The most similar text in it${differs}:\n${quotation(detail.nearest)}`);

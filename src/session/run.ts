@@ -17,6 +17,7 @@ import { keepLayer, type Layer, removeLayer } from '../process/layer.ts';
 import type { Probe } from '../process/probe.ts';
 import type { CommandRun } from '../process/processes.ts';
 import type { Profile, SandboxTools } from '../process/sandbox.ts';
+import { clip } from '../report/bounded.ts';
 import { type PathMatch, policyGlobMatcher } from '../text/glob/glob.ts';
 import { withoutSecrets } from '../text/secrets.ts';
 import { outputMask } from './masked-text.ts';
@@ -96,7 +97,7 @@ async function applyKept(
   const committed = await commitCommand(world, ledger, commit);
   if (!committed.ok) return committed;
   removeLayer(layer);
-  return { ...committed, output: NO_OUTPUT, scratch: [] };
+  return { ...committed, output: NO_OUTPUT, scratch: [], endedProcesses: [] };
 }
 
 const NO_OUTPUT: CommandOutput = { head: '', bytes: 0, cutBytes: 0 };
@@ -111,7 +112,8 @@ interface Ended {
 
 async function endOf(world: World, ledger: Ledger, ended: Ended): Promise<Outcome<RunResult>> {
   const { layer, end } = ended.run;
-  const output = await outputOf(world, ended.run.output);
+  const show = await outputMask(world);
+  const output = outputOf(ended.run.output, show);
   if (end.kind === 'not-started') {
     removeLayer(layer);
     return refused(noSandbox(end.reason));
@@ -136,10 +138,14 @@ async function endOf(world: World, ledger: Ledger, ended: Ended): Promise<Outcom
     if (!isKept) removeLayer(layer);
     throw notCommitted(error, isKept ? layer.id : undefined);
   }
-  if (!committed.ok) return keptFor(layer, committed, { ...record, output });
+  const endedProcesses = end.left.map((each) => clip(show(each), MAX_NAME_CHARS));
+  if (!committed.ok) return keptFor(layer, committed, { ...record, output, endedProcesses });
   removeLayer(layer);
-  return { ...committed, exitCode: end.code, output, scratch: [] };
+  return { ...committed, exitCode: end.code, output, scratch: [], endedProcesses };
 }
+
+/** Maximum length of a process's command line in an answer. */
+const MAX_NAME_CHARS = 120;
 
 /**
  * The error for writes of a command that could not be applied. It names the layer that keeps them,
@@ -168,6 +174,7 @@ const NOTHING_DONE: Omit<RunResult, 'output'> = {
   merged: [],
   leftOut: [],
   droppedBits: [],
+  endedProcesses: [],
 };
 
 /**
@@ -177,9 +184,17 @@ const NOTHING_DONE: Omit<RunResult, 'output'> = {
 function keptFor(
   layer: Layer,
   { refusal }: Refused,
-  { output, ...record }: { session: string; command: string; output: CommandOutput },
+  {
+    output,
+    endedProcesses,
+    ...record
+  }: { session: string; command: string; output: CommandOutput; endedProcesses: readonly string[] },
 ): Refused {
-  const detail = { ...refusal.detail, output: output.head + (output.tail ?? '') };
+  const detail = {
+    ...refusal.detail,
+    output: output.head + (output.tail ?? ''),
+    ...(endedProcesses.length === 0 ? {} : { endedProcesses }),
+  };
   if (refusal.code === 'PROTECTED' || refusal.code === 'OUTSIDE_WORKSPACE') {
     removeLayer(layer);
     return refused({ ...refusal, detail });
@@ -245,8 +260,7 @@ function layeredFolders(
  * Prepares a command's output for an answer: masks its secrets, and adds the path of the whole
  * output.
  */
-async function outputOf(world: World, { kept, ...shown }: ShownOutput): Promise<CommandOutput> {
-  const show = await outputMask(world);
+function outputOf({ kept, ...shown }: ShownOutput, show: (text: string) => string): CommandOutput {
   const tail = shown.tail === undefined ? {} : { tail: show(shown.tail) };
   const path = kept === undefined ? {} : { path: outputPath(kept) };
   return { ...shown, head: show(shown.head), ...tail, ...path };

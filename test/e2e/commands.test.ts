@@ -67,6 +67,13 @@ describe('run_command', () => {
     expect([text('a.txt'), readdirSync(places.root)]).toEqual(['one\n', ['a.txt']]);
   });
 
+  it.skipIf(here === undefined)('names the processes that it left running and that were ended', async () => {
+    const served = await Served.start(places, ['--allow-commands']);
+    const ran = await served.call('run_command', { command: 'sleep 1000 & echo two > a.txt' });
+    expect(ran.text).toContain('The command left processes running. They were ended: `sleep 1000`.');
+    expect([text('a.txt'), ran.outcome['ok']]).toEqual(['two\n', true]);
+  });
+
   it.skipIf(here === undefined)('is ended by a cancellation, and then changes nothing', async () => {
     const served = await Served.start(places, ['--allow-commands']);
     const { client } = served;
@@ -150,6 +157,24 @@ describe.skipIf(here === undefined)('lookfirst run', () => {
     const show = ['sh', '-c', 'echo "$LOOKFIRST_HIDDEN_STATE"'];
     const { stdout } = await lookfirst(places, ['run', '--confine', '--', ...show]);
     expect(stdout).toContain(places.home);
+  });
+
+  it.each([[[]], [['--discard']], [['--confine']]])(
+    'names the processes that it ended: %o',
+    async (flags) => {
+      const line = 'nohup sleep 1000 > /dev/null 2>&1 &';
+      const ran = await lookfirst(places, ['run', ...flags, '--', 'sh', '-c', line]);
+      expect(ran).toMatchObject({
+        code: 0,
+        stderr: expect.stringContaining('They were ended: `sleep 1000`.'),
+      });
+    },
+  );
+
+  it('names the processes that it ended, even if its writes are refused', async () => {
+    const line = 'mkdir -p .git/hooks; echo x > .git/hooks/pre-commit; sleep 1000 &';
+    const ran = await lookfirst(places, ['run', '--', 'sh', '-c', line]);
+    expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('They were ended: `sleep 1000`.') });
   });
 
   it('ends with 127 if the program does not exist', async () => {

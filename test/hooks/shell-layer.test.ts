@@ -190,6 +190,48 @@ describe.skipIf(here === undefined)("Claude Code's shell on a layer", () => {
     expect(text('a.txt')).toBe('one\ntwo\nthree\n');
   });
 
+  it.each([
+    ['(until [ -e go ]; do sleep 0.1; done; echo late >> a.txt) > /dev/null 2>&1 & echo begun'],
+    ["nohup sh -c 'until [ -e go ]; do sleep 0.1; done; echo late >> a.txt' > log 2>&1 & echo begun"],
+  ])(
+    'a process that a line leaves running goes on, and its later writes are outside changes: %s',
+    async (command) => {
+      await bash({ command: 'cat a.txt' });
+      expect(await bash({ command })).toMatchObject({ code: 0, stdout: 'begun\n', stderr: '' });
+      expect(text('a.txt')).toBe('one\ntwo\nthree\n');
+      writeFileSync(join(places.root, 'go'), '');
+      await expect.poll(() => text('a.txt')).toBe('one\ntwo\nthree\nlate\n');
+      const write = {
+        tool_name: 'Write',
+        tool_input: { file_path: join(places.root, 'a.txt'), content: 'x' },
+      };
+      const answer = await send('PreToolUse', { ...write, tool_use_id: 'w1' });
+      expect(answer['permissionDecisionReason']).toContain('[STALE]');
+    },
+  );
+
+  it('what such a line itself changes is recorded, and can be undone', async () => {
+    await bash({ command: 'cat a.txt' });
+    await bash({ command: 'echo four >> a.txt; sleep 5 > /dev/null 2>&1 &' });
+    expect(await changes()).toMatchObject([{ session: 's', effects: [{ relative: 'a.txt' }] }]);
+    expect((await lookfirst(places, ['log'])).stdout).not.toContain('not on its layer');
+    expect(await lookfirst(places, ['undo'])).toMatchObject({ code: 0 });
+    expect(text('a.txt')).toBe('one\ntwo\nthree\n');
+  });
+
+  it('a line whose background processes are ended or awaited runs on a layer', async () => {
+    expect(await bash({ command: 'sleep 100 & echo two > n.txt; kill $!' })).toMatchObject({ stderr: '' });
+    expect(await bash({ command: 'echo three >> n.txt & wait' })).toMatchObject({ stderr: '' });
+    expect(await changes()).toHaveLength(2);
+    expect((await lookfirst(places, ['log'])).stdout).not.toContain('not on its layer');
+  });
+
+  it('a process that a script leaves running on the layer is ended, and the model is told', async () => {
+    writeFileSync(join(places.root, 'start.sh'), 'sleep 1000 > /dev/null 2>&1 &\n');
+    const ran = await bash({ command: 'sh start.sh' });
+    expect(ran).toMatchObject({ code: 0, stderr: expect.stringContaining('They were ended: `sleep 1000`.') });
+  });
+
   it('a background command that writes after its event is recorded when it ends', async () => {
     const call = {
       tool_name: 'Bash',

@@ -5,7 +5,7 @@ import type { RunResult } from '../../model/results.ts';
 import type { RunOptions, Command as SandboxedCommand } from '../../model/session.ts';
 import type { RefusalCode } from '../../model/verdict.ts';
 import { harmless } from '../../report/bounded.ts';
-import { changeWords } from '../../report/command-words.ts';
+import { changeWords, endedWords } from '../../report/command-words.ts';
 import { commandRoot } from '../../session/command-places.ts';
 import { openWorkspace, type StateFlags, sessionVariable } from '../../session/configured.ts';
 import { type Cli, EXIT } from '../cli.ts';
@@ -148,7 +148,10 @@ function optionsOf({ discard, dryRun, readOnly, confine, network, timeout, json 
 async function show(cli: Cli, result: RunResult, flags: Flags): Promise<number> {
   if (flags.json === true) await cli.terminal.printJson(result);
   // Print to stderr, because stdout belongs to the command that ran.
-  else if (flags.discard !== true) for (const line of changeWords(result)) cli.terminal.tell(harmless(line));
+  else {
+    const lines = flags.discard === true ? endedWords(result) : changeWords(result);
+    for (const line of lines) cli.terminal.tell(harmless(line));
+  }
   if (result.ended === undefined) return result.exitCode ?? EXIT.done;
   cli.terminal.tell('lookfirst: the command was stopped, and none of its changes were committed');
   return EXIT.refused;

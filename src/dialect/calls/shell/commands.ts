@@ -91,7 +91,7 @@ export function allCommands(line: string): readonly Pick<SimpleCommand, 'words' 
   if ((script.errors ?? []).length > 0) return undefined;
   const commands: Pick<SimpleCommand, 'words' | 'redirects'>[] = [];
   const visit = (node: SyntaxNode): void => {
-    if (node.type === 'Command') commands.push({ words: wordsOf(node), redirects: node.redirects });
+    if (node.type === 'Command') commands.push({ words: commandWords(node), redirects: node.redirects });
     if (node.type === 'Redirected') commands.push({ words: [], redirects: node.redirects });
     forEachChild(node, visit);
   };
@@ -99,7 +99,8 @@ export function allCommands(line: string): readonly Pick<SimpleCommand, 'words' 
   return commands;
 }
 
-function wordsOf({ name, args }: Command): readonly (string | undefined)[] {
+/** The words of a command, without programs such as `env` before it. */
+export function commandWords({ name, args }: Command): readonly (string | undefined)[] {
   return withoutPrefixes([name, ...args].flatMap((word) => (word?.type === 'Word' ? [literalOf(word)] : [])));
 }
 
@@ -187,7 +188,7 @@ const SURE = new Set([':', 'cd', 'echo', 'exit', 'export', 'printf', 'set', 'tru
 
 function mayFail(node: PipelineOrList): boolean {
   if (node.type !== 'Command') return true;
-  const [name = '', ...args] = wordsOf(node);
+  const [name = '', ...args] = commandWords(node);
   const isSure =
     SURE.has(name) || (name === 'mkdir' && args.some((arg) => /^-\w*p|^--parents$/.test(arg ?? '')));
   return !isSure;
@@ -273,7 +274,7 @@ function substituted(node: Command, folders: Folders, scope: Scope): readonly Si
 }
 
 /** The text that `eval` or a shell with `-c` runs; undefined for other commands and for text that the shell expands. */
-function scriptOf([name, ...args]: readonly (string | undefined)[]): string | undefined {
+export function scriptOf([name, ...args]: readonly (string | undefined)[]): string | undefined {
   if (name === undefined) return undefined;
   if (name === 'eval') return args.includes(undefined) ? undefined : args.join(' ');
   return SHELL.test(programOf(name)) ? textOfShell(args) : undefined;

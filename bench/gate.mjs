@@ -242,9 +242,9 @@ async function diffRows() {
 
 /** Measures the memory per remembered file, without the bytes kept for diffs. */
 async function memoryRows(root, home) {
-  const { MemoryStore } = await import('../build/store/memory/memory-store.js');
+  const { openStore } = await import('../build/store/open-state.js');
   const { NO_FLAGS } = await import('../build/model/sighting.js');
-  const store = new MemoryStore();
+  const store = await openStore('memory:');
   const count = 20_000;
   setFlagsFromString('--expose-gc');
   const gc = runInNewContext('gc');

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { ABSENT, changeEntry, effect, FOLDER, file, pendingChange, ROOT } from '../../test/store/samples.ts';
 import type { Effect, PendingChange, Side } from '../model/entry.ts';
-import { MemoryStore } from '../store/memory/memory-store.ts';
+import { openMemoryStore } from '../store/sqlite/sqlite-store.ts';
+import type { Store } from '../store/store.ts';
 import { type Begun, type RecoveredChange, recoverChange } from './recover.ts';
 
 const LINK: Side = { kind: 'link', target: 'a' };
@@ -20,12 +21,12 @@ const [MOVE_FROM, MOVE_TO] = [
 type Tree = Record<string, Side>;
 
 interface Announced {
-  readonly store: MemoryStore;
+  readonly store: Store;
   readonly pending: PendingChange;
 }
 
 async function announced(effects: readonly Effect[], more: Partial<PendingChange> = {}): Promise<Announced> {
-  const store = new MemoryStore();
+  const store = await openMemoryStore();
   const entry = changeEntry('c1', effects);
   const pending = pendingChange('c1', { owner: 'dead', entry, locked: [`${ROOT}/a`], ...more });
   await store.record({ announce: pending });
@@ -168,7 +169,7 @@ describe('a change whose process died', () => {
 
   it('of another program is recorded with its real result, and never reverted', async () => {
     const same = [effect('a', file('old'), file('old')), effect('b', file('b'), file('b'))];
-    const store = new MemoryStore();
+    const store = await openMemoryStore();
     const pending = pendingChange('c1', { owner: 'dead', entry: changeEntry('c1', same) });
     await store.record({ announce: pending });
     const tree = { a: file('theirs'), b: file('b') };

@@ -12,8 +12,10 @@ import {
 import { scratch } from '../../test/support/tree.ts';
 import type { Effect, Side } from '../model/entry.ts';
 import { FileImages } from '../store/images/file-images.ts';
+import { MemoryImages } from '../store/images/memory-images.ts';
 import type { Images } from '../store/images.ts';
-import { MemoryImages, MemoryStore } from '../store/memory/memory-store.ts';
+import { openMemoryStore } from '../store/sqlite/sqlite-store.ts';
+import type { Store } from '../store/store.ts';
 import { collectGarbage, type GcLimits, type GcPlan, type GcProgress, planGc } from './gc.ts';
 import { verifyChain } from './verify.ts';
 
@@ -22,13 +24,18 @@ const NOW = 1000 * HOUR;
 const NO_LIMITS: GcLimits = { retentionMs: 0, quotaBytes: 0, sessionIdleMs: 0 };
 
 class Setting {
-  readonly store: MemoryStore = new MemoryStore();
+  readonly store: Store;
   /** The creation time that newly stored file contents get. */
   clock: number = NOW - 100 * HOUR;
   readonly images: Images;
 
-  constructor(images?: Images) {
+  private constructor(store: Store, images?: Images) {
+    this.store = store;
     this.images = images ?? new MemoryImages(() => this.clock);
+  }
+
+  static async make(images?: Images): Promise<Setting> {
+    return new Setting(await openMemoryStore(), images);
   }
 
   /**
@@ -69,7 +76,7 @@ function edited(before: string): Effect {
 
 describe('retention', () => {
   it('removes older entries, and images that only they need; a plan alone removes nothing', async () => {
-    const setting = new Setting();
+    const setting = await Setting.make();
     await setting.edit('old', 50);
     await setting.edit('shared', 40);
     await setting.edit('new', 10);
@@ -96,7 +103,7 @@ describe('retention', () => {
   });
 
   it('finds the images of thousands of changes, of which some are needed again later', async () => {
-    const setting = new Setting();
+    const setting = await Setting.make();
     const names = Array.from({ length: 3000 }, (_, n) => `content ${n}`);
     for (const name of names) await setting.edit(name, 50);
     expect(await setting.plan({})).toMatchObject({ images: [], leaves: { count: names.length } });
@@ -109,14 +116,14 @@ describe('retention', () => {
   });
 
   it('keeps every entry after the first young one, whatever its time says', async () => {
-    const setting = new Setting();
+    const setting = await Setting.make();
     await setting.edit('young', 1);
     await setting.edit('clock was wrong', 90);
     expect(await setting.plan({ retentionMs: 24 * HOUR })).toMatchObject({ entries: 0, images: [] });
   });
 
   it('without limits keeps everything', async () => {
-    const setting = new Setting();
+    const setting = await Setting.make();
     await setting.edit('ancient', 900);
     expect(await setting.plan({})).toMatchObject({ entries: 0, images: [], leaves: { count: 1, bytes: 7 } });
   });
@@ -132,7 +139,7 @@ describe('the quota', () => {
     [20, TEN.slice(2)],
     [1, TEN.slice(3)],
   ])('of %i bytes removes the oldest changes first and never the newest', async (quotaBytes, left) => {
-    const setting = new Setting();
+    const setting = await Setting.make();
     for (const [age, content] of TEN.entries()) await setting.edit(content, 50 - age);
     await setting.collect({ quotaBytes });
     expect(await setting.kept(...TEN)).toEqual(left);
@@ -141,7 +148,7 @@ describe('the quota', () => {
   });
 
   it('removes bytes that were only shown before it removes changes', async () => {
-    const setting = new Setting();
+    const setting = await Setting.make();
     await setting.edit('0123456789', 50);
     for (const [content, clock] of [
       ['seen long ago', 1],
@@ -164,7 +171,7 @@ describe('the quota', () => {
 
 describe('images that no entry needs', () => {
   it('are removed, unless they are so new that their change may not be announced yet', async () => {
-    const setting = new Setting();
+    const setting = await Setting.make();
     await setting.keep('left by a crash');
     setting.clock = NOW - 60_000;
     await setting.keep('just kept');
@@ -173,7 +180,7 @@ describe('images that no entry needs', () => {
   });
 
   it('do not include those of a pending change, however old or large', async () => {
-    const setting = new Setting();
+    const setting = await Setting.make();
     await setting.edit('old', 900);
     await setting.keep('pending');
     await setting.store.record({
@@ -187,7 +194,7 @@ describe('images that no entry needs', () => {
   it.each(['announced', 'recorded'] as const)(
     'do not include those that became needed after the plan was made (%s)',
     async (how) => {
-      const setting = new Setting(new FileImages(scratch().home, { durability: 'none' }));
+      const setting = await Setting.make(new FileImages(scratch().home, { durability: 'none' }));
       await setting.edit('again', 50);
       const plan = await planGc(setting, { ...NO_LIMITS, retentionMs: HOUR }, NOW);
       expect(plan.images).toHaveLength(1);
@@ -204,7 +211,7 @@ describe('images that no entry needs', () => {
 });
 
 it('idle unnamed sessions are forgotten; named and active ones are not', async () => {
-  const setting = new Setting();
+  const setting = await Setting.make();
   for (const [id, named, lastMs] of [
     ['idle', false, 0],
     ['named', true, 0],

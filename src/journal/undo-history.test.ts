@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { changeEntry, effect, file, ROOT, readEntry } from '../../test/store/samples.ts';
-import { MemoryStore } from '../store/memory/memory-store.ts';
+import { openMemoryStore } from '../store/sqlite/sqlite-store.ts';
+import type { Store } from '../store/store.ts';
 import { entriesForUndo, type UndoTarget } from './undo-history.ts';
 import { planUndo } from './undo-plan.ts';
 
@@ -8,8 +9,8 @@ import { planUndo } from './undo-plan.ts';
  * 500 changes that alternate between two sessions, with a read after each. Changes 250 and 251
  * belong to a third session, `rare`.
  */
-async function longJournal(): Promise<MemoryStore> {
-  const store = new MemoryStore();
+async function longJournal(): Promise<Store> {
+  const store = await openMemoryStore();
   for (let i = 0; i < 500; i++) {
     const session = i === 250 || i === 251 ? 'rare' : `s${i % 2}`;
     const path = session === 'rare' ? 'rare' : `f${i}`;

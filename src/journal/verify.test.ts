@@ -2,9 +2,8 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { changeEntry, effect, file, readEntry } from '../../test/store/samples.ts';
 import { scratch } from '../../test/support/tree.ts';
-import { MemoryStore } from '../store/memory/memory-store.ts';
 import { loadSqlite } from '../store/sqlite/driver.ts';
-import { openSqliteStore } from '../store/sqlite/sqlite-store.ts';
+import { openMemoryStore, openSqliteStore } from '../store/sqlite/sqlite-store.ts';
 import type { Store } from '../store/store.ts';
 import { verifyChain } from './verify.ts';
 
@@ -21,14 +20,14 @@ async function filled(store: Store, count: number): Promise<Store> {
 describe('verifyChain', () => {
   it.each([0, 1, 999, 1000, 1001, 2500])('finds nothing wrong with %i untouched entries', async (count) => {
     const seen: number[] = [];
-    const store = await filled(new MemoryStore(), count);
+    const store = await filled(await openMemoryStore(), count);
     const report = await verifyChain(store, { onProgress: (done) => seen.push(done) });
     expect(report).toMatchObject({ ok: true, entries: count, head: { seq: count } });
     expect(seen.at(-1)).toBe(count);
   });
 
   it('begins where gc has cut the journal', async () => {
-    const store = await filled(new MemoryStore(), 30);
+    const store = await filled(await openMemoryStore(), 30);
     await store.prune(12);
     expect(await verifyChain(store)).toMatchObject({ ok: true, entries: 18, checkpoint: { seq: 12 } });
     await store.prune(30);
@@ -36,14 +35,16 @@ describe('verifyChain', () => {
   });
 
   it('starts again if gc cuts the journal during the check', async () => {
-    const store = await filled(new MemoryStore(), 30);
-    const entries = store.entries.bind(store);
+    const store = await filled(await openMemoryStore(), 30);
+    const confirm = store.confirm?.bind(store);
     let pruned = false;
-    store.entries = async (filter) => {
-      if (!pruned) await store.prune(20);
-      pruned = true;
-      return entries(filter);
-    };
+    Object.assign(store, {
+      confirm: async (...page: Parameters<NonNullable<Store['confirm']>>) => {
+        if (!pruned) await store.prune(20);
+        pruned = true;
+        return confirm?.(...page);
+      },
+    });
     expect(await verifyChain(store)).toMatchObject({ ok: true, entries: 10 });
   });
 

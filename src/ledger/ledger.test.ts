@@ -1,23 +1,30 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { flags, sighting } from '../../test/support/judging.ts';
 import { isStub } from '../judge/facts.ts';
 import { type Coverage, NOTHING, WHOLE } from '../model/coverage.ts';
 import { Fault } from '../model/fault.ts';
 import type { Policy } from '../model/policy.ts';
 import type { Sighting } from '../model/sighting.ts';
-import { MemoryStore } from '../store/memory/memory-store.ts';
+import { openMemoryStore } from '../store/sqlite/sqlite-store.ts';
 import type { Store } from '../store/store.ts';
 import { Ledger } from './ledger.ts';
 import { isSampled, SAMPLE } from './sightings.ts';
 
 const lines = (from: number, to: number): Coverage => ({ kind: 'lines', ranges: [{ from, to }] });
 
+/** An empty store for each test. */
+let empty: Store;
+beforeEach(async () => {
+  empty = await openMemoryStore();
+});
+afterEach(() => empty.close());
+
 function open(
   options: { store?: Store; session?: string } & Partial<
     Pick<Policy, 'maxSightings' | 'compaction' | 'ttlMs'>
   > = {},
 ) {
-  const { store = new MemoryStore(), session = 's1' } = options;
+  const { store = empty, session = 's1' } = options;
   const { maxSightings = 100, compaction = 'verify', ttlMs = 0 } = options;
   return { store, ledger: new Ledger({ store, session, policy: { maxSightings, compaction, ttlMs } }) };
 }
@@ -56,7 +63,7 @@ describe('record and recall', () => {
 
   it('notes a view of a sampled file while the store cannot count sightings', async () => {
     const key = Array.from({ length: 1000 }, (_, i) => `/w/file-${i}`).find(isSampled) ?? '';
-    const broken = failing(new MemoryStore(), 100, 'recallMany');
+    const broken = failing(empty, 100, 'recallMany');
     const entry = { kind: 'read', atMs: 1, session: 's1', root: '/w', path: 'a' } as const;
     await broken.ledger.note(seen(key), undefined, entry);
     broken.heal();
@@ -64,7 +71,7 @@ describe('record and recall', () => {
   });
 
   it('continues after a failed record', async () => {
-    const broken = failing(new MemoryStore());
+    const broken = failing(empty);
     await expect(broken.ledger.record([seen('a')])).rejects.toThrow('disk full');
     broken.heal();
     await broken.ledger.record([seen('a')]);
@@ -245,8 +252,9 @@ describe('a bounded ledger', () => {
     for (let i = 1; i <= 10; i++) await ledger.record([seen(`f${i}`, 100 - i)]);
     expect(await ledger.all()).toHaveLength(10);
     await ledger.record([seen('f11', 0)]);
-    expect((await ledger.all()).map(({ key }) => key)).toEqual([
+    expect((await ledger.all()).map(({ key }) => key).toSorted()).toEqual([
       'f1',
+      'f11',
       'f2',
       'f3',
       'f4',
@@ -254,13 +262,12 @@ describe('a bounded ledger', () => {
       'f6',
       'f7',
       'f8',
-      'f11',
     ]);
     expect(await ledger.recall('f10')).toMatchObject({ lost: 'evicted', fingerprint: undefined });
   });
 
   it('stays within its limit over many files, even across ledgers of one session', async () => {
-    const store = new MemoryStore();
+    const store = empty;
     for (let round = 0; round < 20; round++) {
       const { ledger } = open({ store, maxSightings: 10 });
       for (let i = 0; i < 7; i++) await ledger.record([seen(`f${round}-${i}`, round * 7 + i)]);
@@ -272,7 +279,7 @@ describe('a bounded ledger', () => {
   });
 
   it('exceeds its limit by about a tenth at most if every record comes from another ledger', async () => {
-    const store = new MemoryStore();
+    const store = empty;
     for (let i = 0; i < 1500; i++)
       await open({ store, maxSightings: 700 }).ledger.record([seen(`/repo/src/file-${i}.ts`, i)]);
     const live = await open({ store }).ledger.all();
@@ -281,7 +288,7 @@ describe('a bounded ledger', () => {
   });
 
   it('counts again after a failure, because nothing was evicted', async () => {
-    const store = new MemoryStore();
+    const store = empty;
     const healthy = open({ store, maxSightings: 10 }).ledger;
     for (let i = 0; i < 10; i++) await healthy.record([seen(`f${i}`, i)]);
     const broken = failing(store, 10);

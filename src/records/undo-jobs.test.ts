@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import { changeEntry, effect, file } from '../../test/store/samples.ts';
-import { MemoryStore } from '../store/memory/memory-store.ts';
+import { openMemoryStore } from '../store/sqlite/sqlite-store.ts';
 import type { Records } from './records.ts';
 import { undoJobs } from './undo-jobs.ts';
 
 it('makes one undo for each workspace of a session with many changes', async () => {
-  const store = new MemoryStore();
+  const store = await openMemoryStore();
   const entries = Array.from({ length: 2000 }, (_, i) =>
     changeEntry(`c${i}`, [effect(`f${i}`, file('x'), file('y'))], {
       session: 'one',

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readEntry } from '../../test/store/samples.ts';
-import { CHAIN_START, canonicalJson, chainOn, follows } from './chain.ts';
+import type { Entry, NewEntry } from '../model/entry.ts';
+import { CHAIN_START, canonicalJson, follows, linkText } from './chain.ts';
 
 describe('canonicalJson', () => {
   it.each([
@@ -23,16 +24,25 @@ describe('canonicalJson', () => {
   });
 });
 
+/** Entries with their numbers and hashes, the first of them after `CHAIN_START`. */
+function chained(...entries: readonly NewEntry[]): Entry[] {
+  let last = CHAIN_START;
+  return entries.map((entry) => {
+    last = linkText(last, canonicalJson(entry));
+    return { ...entry, ...last };
+  });
+}
+
 describe('the chain', () => {
   it('hashes the previous hash, the entry and its number', () => {
     // The expected hash is the output of: printf '%064d%s%d' 0 '{"atMs":1,"kind":"notice","root":"/r","session":"s"}' 1
     // | sha256sum
-    const [first] = chainOn(CHAIN_START, [{ kind: 'notice', atMs: 1, session: 's', root: '/r' }]);
+    const [first] = chained({ kind: 'notice', atMs: 1, session: 's', root: '/r' });
     expect(first?.hash).toBe('80ac9179147426edfe20a2970af51479b1f733223a520624787d568822a42872');
   });
 
   it('detects an entry that was altered, renumbered or moved', () => {
-    const [first, second] = chainOn(CHAIN_START, [readEntry(), readEntry({ atMs: 2 })]);
+    const [first, second] = chained(readEntry(), readEntry({ atMs: 2 }));
     expect(follows(CHAIN_START, first!)).toBe(true);
     expect(follows(first!, second!)).toBe(true);
     expect(follows(first!, { ...second!, text: 'added' })).toBe(false);

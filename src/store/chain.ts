@@ -1,25 +1,14 @@
 import { hash } from 'node:crypto';
-import type { Entry, NewEntry } from '../model/entry.ts';
+import type { Entry } from '../model/entry.ts';
 import type { ChainLink } from './store.ts';
 
 /** The number and hash on which the first entry of a journal builds. */
 export const CHAIN_START: ChainLink = { seq: 0, hash: '0'.repeat(64) };
 
-/** Numbers entries and gives each a hash over the previous hash, its own content and its number. */
-export function chainOn(previous: ChainLink, entries: readonly NewEntry[]): Entry[] {
-  let last = previous;
-  return entries.map((entry) => {
-    last = linkAfter(last, entry);
-    return { ...entry, ...last };
-  });
-}
-
-/** The number and hash of an entry that follows `previous`. */
-function linkAfter(previous: ChainLink, entry: NewEntry): ChainLink {
-  return linkText(previous, canonicalJson(entry));
-}
-
-/** Like `linkAfter`, for an entry that the caller has serialised as canonical JSON. */
+/**
+ * The number and hash of an entry that follows `previous`. The hash covers the previous hash, the
+ * entry as canonical JSON, and its number.
+ */
 export function linkText(previous: ChainLink, text: string): ChainLink {
   const seq = previous.seq + 1;
   return { seq, hash: chainHash(previous.hash, text, seq) };

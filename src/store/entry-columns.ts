@@ -6,7 +6,7 @@ import { isBelow, isWithin } from '../model/path.ts';
 import type { SessionRecord } from '../model/session-record.ts';
 import { type How, NO_FLAGS, type Sighting, type SightingFlags } from '../model/sighting.ts';
 import { inCanonicalOrder } from './chain.ts';
-import type { ChainLink, EntryFilter, PendingFilter } from './store.ts';
+import type { ChainLink, PendingFilter } from './store.ts';
 
 const NONE: readonly string[] = [];
 /**
@@ -178,38 +178,12 @@ export function plainKey(entry: Pick<NewEntry, 'root' | 'path'>): string | undef
   return entry.root.endsWith('/') ? entry.root + entry.path : `${entry.root}/${entry.path}`;
 }
 
-/**
- * True if an entry's content matches a filter. The store itself applies the other fields of the
- * filter, such as entry numbers, order and limit.
- */
-export function matches(entry: NewEntry, filter: EntryFilter): boolean {
-  return (
-    agrees(filter.session, entry.session) &&
-    agrees(filter.root, entry.root) &&
-    (filter.near?.some((folder) => isNear(entry.root, folder)) ?? true) &&
-    agrees(filter.change, entry.change) &&
-    (filter.kinds?.includes(entry.kind) ?? true) &&
-    entry.atMs >= (filter.sinceMs ?? -Infinity) &&
-    entry.atMs <= (filter.untilMs ?? Infinity) &&
-    (filter.key === undefined || entryKeys(entry).has(filter.key)) &&
-    (filter.keys?.some((key) => entryKeys(entry).has(key)) ?? true)
-  );
-}
-
 /** The folder itself and all its parents, up to the root of the file system. */
 export function ancestorsOf(folder: string): string[] {
   const parts = folder.split('/');
   const found = parts.map((_, i) => parts.slice(0, i + 1).join('/') || '/');
   // Remove duplicates: `/` splits into two empty parts, and both give `/`.
   return [...new Set(found)];
-}
-
-function isNear(root: string, folder: string): boolean {
-  return ancestorsOf(folder).includes(root) || root.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
-}
-
-function agrees(wanted: string | undefined, actual: string | undefined): boolean {
-  return wanted === undefined || wanted === actual;
 }
 
 /** True if a pending change matches the filter. For stores that filter in this process. */

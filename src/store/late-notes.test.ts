@@ -6,36 +6,53 @@ import { BARE_SIGHTING, readEntry } from '../../test/store/samples.ts';
 import { scratch } from '../../test/support/tree.ts';
 import { Fault } from '../model/fault.ts';
 import { LateNotes } from './late-notes.ts';
-import { MemoryStore } from './memory/memory-store.ts';
-import { openSqliteStore } from './sqlite/sqlite-store.ts';
-import type { Notes, Writes } from './store.ts';
+import { openMemoryStore, openSqliteStore } from './sqlite/sqlite-store.ts';
+import type { Notes, Store, Writes } from './store.ts';
 
 const NEVER_MS = 2 ** 30;
 const NOTE: Notes = { sightings: [{ session: 's', sighting: BARE_SIGHTING }], entries: [readEntry()] };
 
 /** A store that counts its transactions. Tests can make it fail, or delay one transaction. */
-class Probe extends MemoryStore {
-  records = 0;
-  failing = false;
+interface Probe extends Store {
+  records: number;
+  failing: boolean;
   /** The store rejects every record that says a session has read this file. */
   rejects: string | undefined;
   hold: Promise<void> | undefined;
   /** Each record takes the first of these promises and waits for it. */
-  readonly holds: Promise<void>[] = [];
+  readonly holds: Promise<void>[];
+}
 
-  override async record(writes: Writes): Promise<void> {
-    this.records += 1;
-    await (this.holds.shift() ?? this.hold);
-    if (this.failing) throw new Fault('STORE_FAILED', 'the disk is full');
-    if (writes.sightings?.some(({ sighting }) => sighting.key === this.rejects))
-      throw new Fault('STORE_FAILED', 'the value is too odd', { reason: 'rejected' });
-    return super.record(writes);
-  }
+async function openProbe(): Promise<Probe> {
+  const inner = await openMemoryStore();
+  const probe = {
+    records: 0,
+    failing: false,
+    rejects: undefined as string | undefined,
+    hold: undefined as Promise<void> | undefined,
+    holds: [] as Promise<void>[],
+    async record(writes: Writes): Promise<void> {
+      probe.records += 1;
+      await (probe.holds.shift() ?? probe.hold);
+      if (probe.failing) throw new Fault('STORE_FAILED', 'the disk is full');
+      if (writes.sightings?.some(({ sighting }) => sighting.key === probe.rejects))
+        throw new Fault('STORE_FAILED', 'the value is too odd', { reason: 'rejected' });
+      return inner.record(writes);
+    },
+  };
+  // The cast is safe: what the probe lacks comes from the store.
+  return new Proxy(probe as unknown as Probe, {
+    get: (target, name) => {
+      if (name in target) return Reflect.get(target, name);
+      const value: unknown = Reflect.get(inner, name);
+      return typeof value === 'function' ? value.bind(inner) : value;
+    },
+  });
 }
 
 describe('notes', () => {
   it('share one transaction, which is written before the next query', async () => {
-    const probe = new Probe();
+    const probe = await openProbe();
     const store = new LateNotes(probe, { withinMs: NEVER_MS });
     for (let n = 0; n < 20; n++) await store.note(NOTE);
     expect(probe.records).toBe(0);
@@ -45,7 +62,7 @@ describe('notes', () => {
   });
 
   it('are written when more than 128 are waiting', async () => {
-    const probe = new Probe();
+    const probe = await openProbe();
     const store = new LateNotes(probe, { withinMs: NEVER_MS });
     for (let n = 0; n < 300; n++) await store.note(NOTE);
     expect(probe.records).toBe(2);
@@ -78,7 +95,7 @@ describe('notes', () => {
 
   it('of several instances: the newest is recalled, and all are written before a later record', async () => {
     const peers = new Set<LateNotes>();
-    const probe = new Probe();
+    const probe = await openProbe();
     const options = { withinMs: NEVER_MS, peers };
     const [one, other] = [new LateNotes(probe, options), new LateNotes(probe, options)];
     const at = (atMs: number): Notes => ({
@@ -106,7 +123,7 @@ describe('notes', () => {
   });
 
   it('can be recalled while they are being written, and later ones are written after them', async () => {
-    const probe = new Probe();
+    const probe = await openProbe();
     const store = new LateNotes(probe, { withinMs: NEVER_MS });
     await store.note(NOTE);
     let release = (): void => {};
@@ -126,7 +143,7 @@ describe('notes', () => {
   it.each(['wait', 'overlap'] as const)(
     'that the store always rejects are left out, journalled, and count as unread (%s)',
     async (records) => {
-      const probe = new Probe();
+      const probe = await openProbe();
       const store = new LateNotes(probe, { withinMs: NEVER_MS, records, patienceMs: NEVER_MS });
       const noteOf = (key: string): Notes => ({
         sightings: [{ session: 's', sighting: { ...BARE_SIGHTING, key } }],
@@ -147,7 +164,7 @@ describe('notes', () => {
   );
 
   it('that were rejected do not bring back what a later record forgot', async () => {
-    const probe = new Probe();
+    const probe = await openProbe();
     const store = new LateNotes(probe, { withinMs: NEVER_MS, records: 'overlap', patienceMs: NEVER_MS });
     probe.rejects = '/odd';
     await store.note({
@@ -160,7 +177,7 @@ describe('notes', () => {
   });
 
   it('that could not be written do not replace what a later record has written', async () => {
-    const probe = new Probe();
+    const probe = await openProbe();
     const store = new LateNotes(probe, { withinMs: NEVER_MS, records: 'overlap', patienceMs: NEVER_MS });
     const seen = (atMs: number) => [{ session: 's', sighting: { ...BARE_SIGHTING, atMs } }];
     await store.note({ sightings: seen(1), entries: [] });
@@ -182,7 +199,7 @@ describe('notes', () => {
   });
 
   it('that cannot be written make the next calls fail, and are kept until they can be written', async () => {
-    const probe = new Probe();
+    const probe = await openProbe();
     const store = new LateNotes(probe, { withinMs: NEVER_MS });
     await store.note(NOTE);
     probe.failing = true;
@@ -196,7 +213,7 @@ describe('notes', () => {
   });
 
   it('that cannot be written at closing are a fault, and the store is closed nevertheless', async () => {
-    const probe = new Probe();
+    const probe = await openProbe();
     const store = new LateNotes(probe, { withinMs: NEVER_MS });
     await store.note(NOTE);
     probe.failing = true;

@@ -4,8 +4,8 @@ import { LocalLocks } from '../lock/locks.ts';
 import { Fault, isMissing } from '../model/fault.ts';
 import type { Durability } from '../model/policy.ts';
 import { FileImages } from './images/file-images.ts';
+import { MemoryImages } from './images/memory-images.ts';
 import type { Images } from './images.ts';
-import { MemoryImages, MemoryStore } from './memory/memory-store.ts';
 import { localOwner } from './owner.ts';
 import { openRevisions } from './revisions.ts';
 import type { OpenOptions } from './sqlite/connection.ts';
@@ -70,16 +70,16 @@ export function isFleetUrl(url: string): boolean {
 
 /** Opens the store a URL names: `memory:` or `sqlite:/absolute/file.db`. Anything else is a Fault CONFIG_INVALID. */
 export async function openStore(url: string, options?: OpenOptions): Promise<Store> {
-  if (url === 'memory:') return new MemoryStore();
-  const file = /^sqlite:(?:\/\/)?(.+)$/s.exec(url)?.[1];
-  if (file === undefined || !isAbsolute(file))
+  const isInMemory = url === 'memory:';
+  const file = isInMemory ? undefined : /^sqlite:(?:\/\/)?(.+)$/s.exec(url)?.[1];
+  if (!isInMemory && (file === undefined || !isAbsolute(file)))
     throw new Fault(
       'CONFIG_INVALID',
       `unknown store ${JSON.stringify(withoutPassword(url))}: use memory:, sqlite: with an absolute path, as in sqlite:/home/me/state.db, or postgres://user@host/database`,
     );
-  // Loaded on demand: a store in memory must not need a database driver.
-  const { openSqliteStore } = await import('./sqlite/sqlite-store.ts');
-  return openSqliteStore(file, options);
+  // Loaded on demand: a fleet must not need a database driver for SQLite.
+  const { openMemoryStore, openSqliteStore } = await import('./sqlite/sqlite-store.ts');
+  return file === undefined ? openMemoryStore() : openSqliteStore(file, options);
 }
 
 /** The journal and the stored file contents, for a process that makes no changes. */

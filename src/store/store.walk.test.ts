@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { readEntry } from '../../test/store/samples.ts';
-import { MemoryStore } from '../store/memory/memory-store.ts';
+import { openMemoryStore } from './sqlite/sqlite-store.ts';
 import { type EntryFilter, walkEntries } from './store.ts';
 
 it.each<[EntryFilter, number, number, number]>([
@@ -12,7 +12,7 @@ it.each<[EntryFilter, number, number, number]>([
   [{ session: 'b', order: 'oldest' }, 1250, 2, 2500],
   [{ afterSeq: 2499 }, 1, 2500, 2500],
 ])('walking %j yields each entry once, in order, across pages', async (filter, count, first, last) => {
-  const store = new MemoryStore();
+  const store = await openMemoryStore();
   await store.record({
     entries: Array.from({ length: 2500 }, (_, i) => readEntry({ session: i % 2 === 0 ? 'a' : 'b' })),
   });

@@ -16,10 +16,11 @@ import { Fault, unlessErrno, unlessMissing } from '../../model/fault.ts';
 import type { Durability } from '../../model/policy.ts';
 import { makeFolder } from '../prepare-home.ts';
 import type { ChainLink } from '../store.ts';
-import { noteDamage, type OpenedDatabase, openSound } from './damage.ts';
+import { noteDamage, openSound } from './damage.ts';
 import {
   isDamage,
   loadSqlite,
+  openInMemory,
   rollBack,
   type SqliteDatabase,
   type SqliteLoader,
@@ -57,36 +58,47 @@ export async function openConnection(file: string, { damaged }: OpenOptions): Pr
     const load = await loadSqlite();
     makeFolder(dirname(file));
     users = await Users.join(file);
-    return new Connection(load, { file, users, ...(await openSound(file, load, { users, damaged })) });
+    const { db, aside } = await openSound(file, load, { users, damaged });
+    const files = new DatabaseFiles(file, { users, isSound: () => isSound(file, load) });
+    return new Connection(db, { file, url: `sqlite:${file}`, files, aside });
   } catch (error) {
     users?.leave();
     throw storeFault(error, file);
   }
 }
 
+/** Opens a new database in memory, which only this connection can reach. */
+export async function openMemory(): Promise<Connection> {
+  const db = openInMemory(await loadSqlite());
+  return new Connection(db, { file: 'in memory', url: 'memory:', files: undefined, aside: undefined });
+}
+
+interface Opened {
+  /** The name of the database for messages. */
+  readonly file: string;
+  readonly url: string;
+  /** Undefined for a database in memory. */
+  readonly files: DatabaseFiles | undefined;
+  /** The new name of the damaged database that this one replaced. */
+  readonly aside: string | undefined;
+}
+
 /** An open database: prepared statements, transactions, and faults that name the file. */
 export class Connection {
   readonly file: string;
-  readonly head: HeadFile;
-  readonly log: LogSync;
+  readonly url: string;
   readonly aside: string | undefined;
   readonly #db: SqliteDatabase;
-  readonly #users: Users;
-  readonly #guard: FileGuard;
+  readonly #files: DatabaseFiles | undefined;
   readonly #statements = new Map<string, SqliteStatement>();
   #closed = false;
 
-  constructor(
-    load: SqliteLoader,
-    { file, users, db, aside }: OpenedDatabase & { file: string; users: Users },
-  ) {
+  constructor(db: SqliteDatabase, { file, url, files, aside }: Opened) {
     this.file = file;
-    this.head = new HeadFile(file);
-    this.log = new LogSync(file);
+    this.url = url;
     this.aside = aside;
     this.#db = db;
-    this.#users = users;
-    this.#guard = new FileGuard(file, () => isSound(file, load));
+    this.#files = files;
   }
 
   /** Returns a prepared statement. Each text is prepared once. */
@@ -104,7 +116,7 @@ export class Connection {
     try {
       return work();
     } catch (error) {
-      if (isDamage(error)) noteDamage(this.file);
+      if (this.#files !== undefined && isDamage(error)) noteDamage(this.file);
       throw storeFault(error, this.file);
     }
   }
@@ -131,7 +143,7 @@ export class Connection {
    * lost.
    */
   mustBeInPlace(): void {
-    this.#guard.check();
+    this.#files?.guard.check();
   }
 
   /**
@@ -139,7 +151,22 @@ export class Connection {
    * size that is already remembered.
    */
   noteInPlace(when: 'always' | 'first'): void {
-    this.#guard.note(when);
+    this.#files?.guard.note(when);
+  }
+
+  /** The newest entry according to the file beside the database. */
+  witness(): ChainLink | undefined {
+    return this.#files?.head.read();
+  }
+
+  /** Names the newest entry in the file beside the database. */
+  noteHead(head: ChainLink): void {
+    this.#files?.head.write(head);
+  }
+
+  /** Resolves when everything committed before the call is on the disk. */
+  async sync(): Promise<void> {
+    await this.#files?.log.sync();
   }
 
   /** A number that changes when another connection has written to the database. */
@@ -148,10 +175,11 @@ export class Connection {
   }
 
   /**
-   * Size in bytes of the database. The write-ahead log does not count: it is reused, and after a
-   * clean-up it would hide that the database has become smaller.
+   * Size in bytes of the database, 0 in memory. The write-ahead log does not count: it is reused,
+   * and after a clean-up it would hide that the database has become smaller.
    */
   bytes(): number {
+    if (this.#files === undefined) return 0;
     const { page_count: pages } = this.sql('pragma page_count').get() as { page_count: number };
     const { page_size: size } = this.sql('pragma page_size').get() as { page_size: number };
     return pages * size;
@@ -162,6 +190,25 @@ export class Connection {
     this.#closed = true;
     this.#statements.clear();
     this.#db.close();
+    this.#files?.close();
+  }
+}
+
+/** What belongs to a database on the disk: its files, those beside it, and its users. */
+class DatabaseFiles {
+  readonly head: HeadFile;
+  readonly log: LogSync;
+  readonly guard: FileGuard;
+  readonly #users: Users;
+
+  constructor(file: string, { users, isSound }: { readonly users: Users; isSound(): boolean }) {
+    this.head = new HeadFile(file);
+    this.log = new LogSync(file);
+    this.guard = new FileGuard(file, isSound);
+    this.#users = users;
+  }
+
+  close(): void {
     this.head.close();
     this.log.close();
     this.#users.leave();

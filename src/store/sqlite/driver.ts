@@ -57,7 +57,7 @@ function installedDriver(): SqliteDriver {
   } catch (cause) {
     throw new Fault(
       'STORE_FAILED',
-      'this Node has no SQLite and @photostructure/sqlite cannot be loaded: use Node 22.13 or later, or the store memory:',
+      'this Node has no SQLite and @photostructure/sqlite cannot be loaded: install that package, or use Node 22.13 or later',
       { cause },
     );
   }
@@ -221,6 +221,13 @@ export function openDatabase(load: SqliteLoader, file: string): SqliteDatabase {
     db.close();
     throw error;
   }
+}
+
+/** Opens a new database in memory. It is lost when it is closed. */
+export function openInMemory(load: SqliteLoader): SqliteDatabase {
+  const db = load(':memory:');
+  migrate(db, 'in memory');
+  return db;
 }
 
 /**

@@ -17,9 +17,19 @@ import { scratch } from '../../../test/support/tree.ts';
 import { verifyChain } from '../../journal/verify.ts';
 import { loadSqlite, migrate } from './driver.ts';
 import { entriesQuery } from './entry-rows.ts';
-import { openSqliteStore } from './sqlite-store.ts';
+import { openMemoryStore, openSqliteStore } from './sqlite-store.ts';
 
 storeConformance('sqlite', () => openSqliteStore(join(scratch().home, 'deep/er/state.db')));
+storeConformance('sqlite in memory', openMemoryStore);
+
+it('keeps the entries of very many reads that nothing has queried yet', async () => {
+  const store = await openMemoryStore();
+  const count = 20_000;
+  for (let done = 0; done < count; done += 1) await store.note({ sightings: [], entries: [readEntry()] });
+  expect(await store.entries({ limit: 1 })).toMatchObject([{ seq: count }]);
+  expect((await store.state()).head.seq).toBe(count);
+  await store.close();
+});
 
 describe('queries of a long journal', () => {
   it.each([

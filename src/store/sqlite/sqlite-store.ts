@@ -25,7 +25,7 @@ import {
   type StoreState,
   type Writes,
 } from '../store.ts';
-import { type Connection, type OpenOptions, openConnection } from './connection.ts';
+import { type Connection, type OpenOptions, openConnection, openMemory } from './connection.ts';
 import { damagedPending, damageWarning } from './damage.ts';
 import { storeFault } from './driver.ts';
 import {
@@ -70,6 +70,11 @@ export async function openSqliteStore(
   return new LateNotes(store, { peers: peersOn(file) });
 }
 
+/** Opens a store in memory. Its content is lost when it is closed, and no other store can reach it. */
+export async function openMemoryStore(): Promise<Store> {
+  return new LateNotes(new SqliteStore(await openMemory()));
+}
+
 /**
  * The stores that this process has open, by database file. Module state: callers open a store by
  * its URL and do not know which other stores have the same file open.
@@ -111,7 +116,7 @@ class SqliteStore implements Store {
   constructor(db: Connection, durability: Durability = 'none') {
     this.#db = db;
     this.#durability = durability;
-    this.url = `sqlite:${db.file}`;
+    this.url = db.url;
     this.warnings = db.aside === undefined ? [] : [damageWarning(db.aside)];
     this.#recalled = new Recalled(() => db.dataVersion());
     this.#recent = new RecentRows(db, () => this.#recalled.version());
@@ -187,7 +192,7 @@ class SqliteStore implements Store {
     for (const { session, sighting } of writes.sightings ?? []) this.#recalled.set(session, sighting);
     if (appended !== undefined) {
       this.#chain.committed(appended);
-      this.#db.head.write(appended.head);
+      this.#db.noteHead(appended.head);
       this.#recent.appended(appended);
     }
     // Only an announced change needs a sync. After a power cut, the announcement and the earlier
@@ -302,7 +307,7 @@ class SqliteStore implements Store {
     return this.#db.attempt(() => {
       // Read the witness (a copy of the newest entry's hash in a separate file) first. If another
       // process records an entry in between, the witness is older than the head, never newer.
-      const witness = this.#db.head.read();
+      const witness = this.#db.witness();
       return {
         head: linkIn(this.#db, SELECT_HEAD),
         checkpoint: linkIn(this.#db, SELECT_CHECKPOINT),
@@ -326,7 +331,7 @@ class SqliteStore implements Store {
 
   async #syncLog(): Promise<void> {
     try {
-      await this.#db.log.sync();
+      await this.#db.sync();
     } catch (error) {
       throw storeFault(error, this.#db.file);
     }

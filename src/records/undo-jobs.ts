@@ -1,4 +1,5 @@
-import { type UndoRequest, undo } from '../gate/undo/undo.ts';
+import type { UndoRequest } from '../gate/undo/plan.ts';
+import { undo } from '../gate/undo/undo.ts';
 import { type PartRequest, undoPart } from '../gate/undo/undo-part.ts';
 import type { World } from '../gate/world.ts';
 import { newestSelected } from '../journal/undo-history.ts';

@@ -1,48 +1,20 @@
-import { entriesForUndo, newestSelected, type UndoTarget } from '../../journal/undo-history.ts';
-import { planUndo, type UndoPlan, type UndoPlans } from '../../journal/undo-plan.ts';
+import type { UndoPlan, UndoPlans } from '../../journal/undo-plan.ts';
 import { asOf, type Ledger } from '../../ledger/ledger.ts';
 import { notLocked, outermostKeys } from '../../lock/locks.ts';
 import { microseconds, sameSide } from '../../model/entry.ts';
-import type { CallTimes } from '../../model/foreign-session.ts';
-import type { ResolvedPath } from '../../model/path.ts';
 import type { ChangeResult, UndoneFile, UndoResult } from '../../model/results.ts';
 import type { UndoSelection } from '../../model/session.ts';
-import { type Outcome, type Refusal, type Refused, refused } from '../../model/verdict.ts';
+import { type Outcome, type Refusal, refused } from '../../model/verdict.ts';
 import { carryOut } from '../carry-out.ts';
 import { lockKeys, missingFolder } from '../keys.ts';
 import { keepBytesOf } from '../old-bytes.ts';
 import { areIndependent, type RestorePlace, restoreSteps } from '../restore-many.ts';
 import { type Step, worldFor } from '../step.ts';
 import type { World } from '../world.ts';
-import { checkSteps, mergedCall, SeenBefore } from './check.ts';
+import { checkSteps, SeenBefore } from './check.ts';
 import { type FoundChange, foldersInUse, isFolderToGo, presentBytes, previewDiff } from './found-changes.ts';
 import { whyNotTheirs } from './others-change.ts';
-
-/**
- * Selects the changes to undo, and says who undoes them. If a session undoes another session's
- * change by its id (`by: 'session'`), it must have seen the files. A user need not.
- */
-export interface UndoRequest extends UndoSelection {
-  readonly by?: 'session';
-  /** If the signal fires before the first file is touched, nothing is undone. */
-  readonly signal?: AbortSignal | undefined;
-  /**
-   * Times at which the call arrived and was answered. Lines that other answers showed after the
-   * arrival do not count as seen for this call.
-   */
-  readonly times?: CallTimes | undefined;
-  /** Undo everything since a turn began, instead of the changes that the selection names. */
-  readonly rewind?: RewindTarget;
-}
-
-/** A return to the beginning of a turn. */
-interface RewindTarget {
-  readonly turn: string;
-  /** Sequence number of the turn's entry in the journal. */
-  readonly afterSeq: number;
-  /** Undo only the changes of these sessions. */
-  readonly sessions?: readonly string[] | undefined;
-}
+import { plan, type UndoRequest } from './plan.ts';
 
 /**
  * Undoes recorded changes, through the same steps, locks and journal as any change. If a file
@@ -89,48 +61,6 @@ async function journalEnd({ store }: World): Promise<number | undefined> {
   return store.snapshot === undefined ? (await store.state()).head.seq : undefined;
 }
 
-async function plan(world: World, ledger: Ledger, selection: UndoRequest): Promise<Outcome<UndoPlans>> {
-  const { rewind } = selection;
-  const target =
-    rewind === undefined
-      ? await targetOf(world, ledger, selection)
-      : { ok: true as const, target: sinceTurn(world, rewind) };
-  if (!target.ok) return target;
-  const entries = await entriesForUndo(world.store, target.target);
-  const planned = planUndo(entries, target.target, {
-    merge: selection.merge === true,
-    session: ledger.session,
-    merged: mergedCall(selection),
-  });
-  if (!planned.ok) return withLastChange(world, ledger, { planned, selection });
-  const fixed = readOnlyStep(world, planned);
-  return fixed === undefined ? planned : refused(fixed);
-}
-
-/** Adds the session's last change to the refusal of an unknown id, which was perhaps mistyped. */
-async function withLastChange(
-  world: World,
-  ledger: Ledger,
-  { planned, selection }: { readonly planned: Refused; readonly selection: UndoRequest },
-): Promise<Refused> {
-  const { refusal } = planned;
-  if (refusal.next !== 'none' || selection.change === undefined) return planned;
-  const last = await targetOf(world, ledger, {});
-  const { session } = ledger;
-  const newest = last.ok ? await newestSelected(world.store, last.target) : undefined;
-  if (newest?.change === undefined || newest.change === selection.change) return planned;
-  const reason = `${refusal.detail?.reason}; the last change of session ${session} is ${newest.change}`;
-  return refused({ ...refusal, next: 'fix_argument', detail: { reason, undo: { change: newest.change } } });
-}
-
-/** The refusal for a step that would change something in a read-only folder. */
-function readOnlyStep({ workspace }: World, { plan }: UndoPlans): Refusal | undefined {
-  const keys = plan.steps.flatMap(({ key, from }) => (from === undefined ? [key] : [key, from.key]));
-  const key = keys.find((each) => workspace.isReadOnly(each));
-  if (key === undefined) return undefined;
-  return { code: 'READ_ONLY', action: 'undo', path: key, next: 'ask_human', detail: { reason: 'root' } };
-}
-
 /** The keys that the steps touch, and the missing folders that they need. */
 function keysOf(world: World, { plan, instead }: UndoPlans): readonly string[] {
   const steps = [...plan.steps, ...(instead?.steps ?? [])];
@@ -144,64 +74,6 @@ function keysOf(world: World, { plan, instead }: UndoPlans): readonly string[] {
     return [key, ...(from === undefined ? [] : [from.key]), ...(folder === undefined ? [] : [folder])];
   });
   return outermostKeys(keys);
-}
-
-async function targetOf(
-  world: World,
-  ledger: Ledger,
-  { change, path, session, sinceMs }: UndoSelection,
-): Promise<Outcome<{ target: UndoTarget }>> {
-  const file = path === undefined ? undefined : await fileNamed(world, path);
-  if (file !== undefined && !file.ok) return file;
-  const key = file === undefined ? {} : { key: file.path.key };
-  const root = file?.path.root ?? world.workspace.roots[0] ?? '';
-  if (change !== undefined) {
-    const [entry] = await world.store.entries({ change, kinds: ['change'], limit: 1 });
-    const known = entry !== undefined && world.workspace.roots.includes(entry.root) ? entry.root : root;
-    return { ok: true, target: { kind: 'change', change, root: known, ...key } };
-  }
-  if (session !== undefined || sinceMs !== undefined) {
-    const limits = {
-      ...(session === undefined ? {} : { session }),
-      ...(sinceMs === undefined ? {} : { sinceMs }),
-    };
-    return { ok: true, target: { kind: 'all', root, ...limits, ...key } };
-  }
-  const last = { kind: 'last', session: ledger.session, root, ...key } as const;
-  return { ok: true, target: await newestOf(world, last) };
-}
-
-/**
- * The file whose changes a path selects. For a link, these are the changes of the link itself (a
- * move, a deletion) or, if there are none, the changes that were written through it.
- */
-async function fileNamed(world: World, path: string): Promise<Outcome<{ readonly path: ResolvedPath }>> {
-  const { workspace, store } = world;
-  const outcome = workspace.locate(path, 'undo', 'parents');
-  if (!outcome.ok) return outcome;
-  const { located } = outcome;
-  located.place.dir.close();
-  const own = located.place.path;
-  if (!located.exists || !located.stats.isSymbolicLink()) return { ok: true, path: own };
-  const [change] = await store.entries({ key: own.key, kinds: ['change'], limit: 1 });
-  return change === undefined ? workspace.resolve(path, 'undo') : { ok: true, path: own };
-}
-
-function sinceTurn({ workspace: { roots } }: World, { afterSeq, sessions }: RewindTarget): UndoTarget {
-  const since = { kind: 'since', root: roots[0] ?? '', roots, afterSeq } as const;
-  return sessions === undefined ? since : { ...since, sessions };
-}
-
-/**
- * Selects the root that has the newest of the selected changes. Several roots may have such
- * changes, but one undo works in one root.
- */
-async function newestOf(world: World, target: UndoTarget): Promise<UndoTarget> {
-  const { roots } = world.workspace;
-  if (roots.length === 1) return target;
-  const found = await Promise.all(roots.map((root) => newestSelected(world.store, { ...target, root })));
-  const newest = found.reduce((best, entry) => ((entry?.seq ?? 0) > (best?.seq ?? 0) ? entry : best));
-  return newest === undefined ? target : { ...target, root: newest.root };
 }
 
 async function undoLocked(

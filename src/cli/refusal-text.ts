@@ -20,9 +20,20 @@ export async function tellRefusal(
       [
         sentence(refusal),
         ...quoted(refusal.detail ?? {}).map(harmless),
+        ...refusedFiles(refusal),
         ...(flags.hint === undefined ? [] : [flags.hint]),
       ].join('\n'),
     );
+}
+
+const MAX_LISTED = 20;
+
+/** One line for each file that an operation on several files cannot change; the first sentence names the first one. */
+function refusedFiles({ detail }: Refusal): string[] {
+  const others = (detail?.refusals ?? []).slice(1);
+  const lines = others.slice(0, MAX_LISTED).map((each) => firstSentence(each));
+  const more = others.length - lines.length;
+  return more > 0 ? [...lines, `and ${more} more`] : lines;
 }
 
 /** Reports that something the user named does not exist. */

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import type { Entry } from '../model/entry.ts';
+import { defined } from '../model/record.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { changeOfPath } from '../records/entry-words.ts';
 import { Scope } from '../records/scope.ts';
@@ -19,6 +20,7 @@ export interface UndoFlags extends StateFlags {
   readonly json?: boolean;
   readonly dryRun?: boolean;
   readonly merge?: boolean;
+  readonly partial?: boolean;
   readonly yes?: boolean;
 }
 
@@ -47,7 +49,8 @@ export async function runUndoJob(
     'opening the state',
     openForCommand(cli, flags, { roots: job.roots, folders }),
   );
-  const selection = { ...job.selection, ...(flags.merge === true ? { merge: true } : {}) };
+  const { merge, partial } = flags;
+  const selection = { ...job.selection, ...defined({ merge, partial }) };
   const dryRun = flags.dryRun === true || flags.readOnly === true;
   const show = async (taken: TakenBack): Promise<ExitCode> => {
     const text = dryRun ? previewText(cli, taken) : manner.text(taken);
@@ -65,6 +68,8 @@ export async function runUndoJob(
     );
     if (!preview.ok) return await refuse(preview.refusal);
     if (dryRun) return await show(preview.taken);
+    // Say what stays as it is before anything is changed.
+    if (flags.json !== true) for (const text of leftLines(cli, preview.taken)) cli.terminal.tell(text);
     if (!(await isMeant(cli, preview.taken, { flags, manner }))) return EXIT.refused;
     const outcome = await progress.during(
       `taking back ${countOf(preview.taken.changes.length, 'change')}`,
@@ -77,8 +82,8 @@ export async function runUndoJob(
 }
 
 function json({ result, root }: TakenBack, fields: object): string {
-  const { change, undid, files, diff } = result;
-  return jsonText({ ok: true, ...fields, change, root, undid, files, diff });
+  const { change, undid, files, left, diff } = result;
+  return jsonText({ ok: true, ...fields, change, root, undid, files, left, diff });
 }
 
 async function isMeant(
@@ -100,14 +105,20 @@ export async function refuseUndo(
   refusal: Refusal,
   { json, canMerge }: { readonly json?: boolean | undefined; readonly canMerge?: boolean },
 ): Promise<ExitCode> {
-  const isUnknown = refusal.code === 'NOT_FOUND' && refusal.next === 'fix_argument';
-  const further = canMerge
-    ? ' --merge undoes the change and keeps later changes to other lines.'
-    : isUnknown
-      ? ` ${LISTS_CHANGES}`
-      : '';
-  await tellRefusal(cli, refusal, { json, hint: `Nothing was changed.${further}` });
+  const { code, next, detail } = refusal;
+  const isUnknown = code === 'NOT_FOUND' && next === 'fix_argument' && detail?.refusals === undefined;
+  const hints = [
+    'Nothing was changed.',
+    ...(canMerge ? ['--merge undoes the change and keeps later changes to other lines.'] : []),
+    ...(detail?.restorable === undefined ? [] : [partialHint(detail.restorable)]),
+    ...(isUnknown ? [LISTS_CHANGES] : []),
+  ];
+  await tellRefusal(cli, refusal, { json, hint: hints.join(' ') });
   return EXIT.refused;
+}
+
+function partialHint(files: number): string {
+  return `--partial brings back the other ${countOf(files, 'file').replace(/^1 /, '')}.`;
 }
 
 const MAX_LISTED = 20;
@@ -119,7 +130,7 @@ function previewText(cli: Cli, taken: TakenBack): string {
   for (const entry of changes.slice(0, MAX_LISTED)) lines.push(`  ${changeLine(cli, entry)}`);
   const more = changes.length - MAX_LISTED;
   if (more > 0) lines.push(`  and ${more} more`);
-  lines.push('the files would be:', ...fileLines(cli, taken));
+  lines.push('the files would be:', ...fileLines(cli, taken), ...leftLines(cli, taken));
   if (result.diff !== undefined) lines.push(paintDiff(harmless(result.diff), cli.terminal.colours));
   return lines.join('\n');
 }
@@ -142,6 +153,17 @@ export function rewoundText(cli: Cli, taken: TakenBack, turn: string): string {
 function changeLine(cli: Cli, entry: Entry): string {
   const changed = changeOfPath(entry, pathText(entryPath(entry, cli.cwd)));
   return `${entry.change}  ${changed} by ${entry.session}, ${cli.times.age(entry.atMs)}`;
+}
+
+/** The files that a partial undo cannot restore, with the reasons. Empty if it restores all. */
+function leftLines(cli: Cli, { root, result: { left = [] } }: TakenBack): string[] {
+  if (left.length === 0) return [];
+  const listed = left.slice(0, MAX_LISTED).map(({ path, code, reason }) => {
+    const shown = typeable(resolve(root, path), cli.cwd);
+    return `  ${pathText(shown)}  ${phrase(reason)} [${code}]`;
+  });
+  const more = left.length - listed.length;
+  return [['cannot bring back:', ...listed, ...(more > 0 ? [`  and ${more} more`] : [])].join('\n')];
 }
 
 function fileLines(cli: Cli, { root, result: { files } }: TakenBack): string[] {

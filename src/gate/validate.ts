@@ -301,6 +301,7 @@ const OPTIONS: Readonly<Record<Optioned, ObjectShape>> = {
     sinceMs: AMOUNT,
     preview: FLAG,
     merge: FLAG,
+    partial: FLAG,
   }),
 };
 

@@ -1,6 +1,7 @@
 import { type Effect, type Entry, type Side, sameSide, type Undone } from '../model/entry.ts';
 import { isWithin } from '../model/path.ts';
-import { type Outcome, type Refused, refused, type UndoCall } from '../model/verdict.ts';
+import { type Refused, refused, type UndoCall } from '../model/verdict.ts';
+import { type Blocked, type BlockedPath, blockedBy, type UndoOutcome } from './undo-blocked.ts';
 import {
   eventsOf,
   eventsSince,
@@ -12,6 +13,7 @@ import {
 import {
   isPartial,
   isUndo,
+  movedTo,
   type Selected,
   selectChanges,
   takenBackBy,
@@ -46,6 +48,8 @@ export interface UndoOptions {
   readonly session?: string;
   /** The call that repeats this undo with a merge. A refusal recommends it. */
   readonly merged?: UndoCall | undefined;
+  /** Keys of paths to leave as they are. */
+  readonly leave?: ReadonlySet<string>;
 }
 
 /**
@@ -66,16 +70,30 @@ export function planUndo(
   entries: readonly Entry[],
   target: UndoTarget,
   options: UndoOptions = {},
-): Outcome<UndoPlans> {
+): UndoOutcome<UndoPlans> {
   const history = new UndoHistory(entries);
-  const selection = selectChanges(history, target);
-  if (selection.length === 0) return nothingToUndo(history, target);
+  const selection = withoutLeft(selectChanges(history, target), options.leave ?? new Set());
+  if (selection.length === 0) return { ...nothingToUndo(history, target), blocked: [] };
   const chosen = { history, selection };
   const course = target.kind === 'all' ? wholeCourse(history, selection, target.root) : undefined;
   const through = course && planFor(course, chosen, {});
   const across = planFor(eventsSince(history, selection), chosen, options);
   if (!through?.ok) return across;
   return across.ok ? { ok: true, plan: through.plan, instead: across.plan } : through;
+}
+
+/** Leaves out effects on the given paths. Of a move, both ends are left out if one is. */
+function withoutLeft(selection: readonly Selected[], leave: ReadonlySet<string>): readonly Selected[] {
+  if (leave.size === 0) return selection;
+  return selection.flatMap(({ entry, effects }) => {
+    const left = new Set(leave);
+    for (const effect of entry.effects ?? []) {
+      const ends = [effect.key, movedTo(entry, effect) ?? effect.key];
+      if (ends.some((end) => leave.has(end))) for (const end of ends) left.add(end);
+    }
+    const rest = effects.filter(({ key }) => !left.has(key));
+    return rest.length === 0 ? [] : [{ entry, effects: rest }];
+  });
 }
 
 interface Chosen {
@@ -87,17 +105,17 @@ function planFor(
   events: readonly UndoEvent[],
   { history, selection }: Chosen,
   options: UndoOptions,
-): Outcome<{ readonly plan: UndoPlan }> {
+): UndoOutcome<{ readonly plan: UndoPlan }> {
   const obstacle = findObstacle(events, options.merge === true ? 'folders' : 'all');
   if (obstacle !== undefined) return inTheWay(obstacle, options);
   const { steps, gaps } = undoSteps(events);
-  const [gap] = gaps;
-  if (gap !== undefined && options.merge !== true) return changedBetween(gap, options);
+  const between = options.merge === true ? [] : gaps.map((gap) => changedBetween(gap, options));
   const held = heldBytes(history, steps);
-  const lost = steps.find(
+  const lost = steps.filter(
     (step) => step.restore.kind === 'file' && !held.has(step.restore.fingerprint.sha256),
   );
-  if (lost !== undefined) return notKept(lost);
+  const blocked = blockedBy([...between, ...lost.map(notKept)]);
+  if (blocked !== undefined) return blocked;
   return {
     ok: true,
     plan: {
@@ -171,27 +189,29 @@ function nothingToUndo(history: UndoHistory, target: UndoTarget): Refused {
   return refuse('NOT_FOUND', '', { reason, undo: { change: undoer } });
 }
 
-function inTheWay({ event, by, folder }: Obstacle, { session, merge, merged }: UndoOptions): Refused {
+function inTheWay({ event, by, folder }: Obstacle, { session, merge, merged }: UndoOptions): Blocked {
   const { change, session: author, atMs } = by.entry;
   const canMerge = !folder && merge !== true && author !== session;
   const undo = canMerge ? merged : change === undefined ? undefined : { change };
-  return refuse('STALE', event.effect.relative, {
+  const refusal = refuse('STALE', event.effect.relative, {
     reason: `change ${change} by session ${author} came after change ${event.entry.change} and is not part of this undo`,
     writer: { session: author, atMs },
     undo,
   });
+  return { ...refusal, blocked: [{ key: event.effect.key, refusal: refusal.refusal }] };
 }
 
-function changedBetween({ older, newer }: Gap, { merged }: UndoOptions): Refused {
-  return refuse('STALE', newer.effect.relative, {
+function changedBetween({ older, newer }: Gap, { merged }: UndoOptions): BlockedPath {
+  const { refusal } = refuse('STALE', newer.effect.relative, {
     reason: `another program changed it between change ${older.entry.change} and change ${newer.entry.change}`,
     undo: merged,
   });
+  return { key: newer.effect.key, refusal };
 }
 
-function notKept({ relative: path }: UndoStep): Refused {
+function notKept({ key, relative: path }: UndoStep): BlockedPath {
   const detail = { reason: 'Lookfirst has no copy of its earlier content' };
-  return refused({ code: 'NOT_FOUND', action: 'undo', path, next: 'use_edit', detail });
+  return { key, refusal: { code: 'NOT_FOUND', action: 'undo', path, next: 'use_edit', detail } };
 }
 
 function refuse(

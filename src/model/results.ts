@@ -1,7 +1,7 @@
 import type { ToldClaim } from './claim.ts';
 import type { LineRange } from './coverage.ts';
 import type { FileKind } from './path.ts';
-import type { FileState, MatchPlace } from './verdict.ts';
+import type { FileState, MatchPlace, RefusalCode } from './verdict.ts';
 
 /**
  * Information for the caller about an operation that succeeded. Code in `report/` puts it into
@@ -247,6 +247,15 @@ export interface UndoResult {
   readonly undid: readonly string[];
   readonly files: readonly UndoneFile[];
   readonly diff?: string;
+  /** Paths that a partial undo left as they are, because it could not restore them. Absent if there are none. */
+  readonly left?: readonly LeftFile[];
+}
+
+/** A path that an undo cannot restore, and why. */
+export interface LeftFile {
+  readonly path: string;
+  readonly code: RefusalCode;
+  readonly reason: string;
 }
 
 /** The effect of a command on one path. */

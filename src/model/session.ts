@@ -375,4 +375,6 @@ export interface UndoSelection {
   readonly preview?: boolean | undefined;
   /** Merge the undo with later outside changes instead of refusing. */
   readonly merge?: boolean | undefined;
+  /** Leave out paths that cannot be restored, instead of refusing. The result names them. */
+  readonly partial?: boolean | undefined;
 }

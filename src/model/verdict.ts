@@ -161,8 +161,10 @@ export interface RefusalDetail {
   readonly layer?: string;
   /** The undo to call instead of the refused one, or before repeating the refused one. */
   readonly undo?: UndoCall;
-  /** One refusal per refused file of a batch. */
+  /** One refusal per refused file of a batch, or per file that an undo cannot restore. */
   readonly refusals?: readonly Refusal[];
+  /** Number of files that a refused undo would restore as a partial one. */
+  readonly restorable?: number;
   /** Number of paths that were not checked, because enough others were refused. Absent if all were checked. */
   readonly unchecked?: number;
   /** Index of the edit or change that was refused. */

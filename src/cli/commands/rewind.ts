@@ -43,6 +43,7 @@ export function defineRewind(cli: Cli): Command {
     .option('--all', 'take back the changes of all sessions since the turn began')
     .option('--dry-run', 'show what would happen and change nothing')
     .option('--merge', 'keep later changes by others (merge) instead of refusing')
+    .option('--partial', 'leave files that cannot be brought back instead of refusing, and name them')
     .option('--yes', 'do not ask for confirmation')
     .addOption(limitOption(DEFAULT_LIMIT))
     .addHelpText('after', EXAMPLES)
@@ -54,7 +55,7 @@ export function defineRewind(cli: Cli): Command {
 const EXAMPLES = `
 A turn is what happened between two user prompts, or since a checkpoint. On a terminal it shows what
 would happen and asks. If another session or program changed a file since, it changes nothing and
-exits with 2. lookfirst undo takes a rewind back. An agent can only rewind its own session, and not
+exits with 2; --partial brings back the other files. lookfirst undo takes a rewind back. An agent can only rewind its own session, and not
 from a command that runs on a layer: the state folder is hidden there.
 
 Examples:

@@ -29,6 +29,7 @@ export function defineUndo(cli: Cli): Command {
     .addOption(sinceOption(cli))
     .option('--dry-run', 'show what would happen and change nothing')
     .option('--merge', 'keep later changes by others (merge) instead of refusing')
+    .option('--partial', 'leave files that cannot be brought back instead of refusing, and name them')
     .option('--yes', 'do not ask for confirmation')
     .addHelpText('after', EXAMPLES)
     .action(async (change: string | undefined, flags: Flags) => {
@@ -41,7 +42,8 @@ export function defineUndo(cli: Cli): Command {
 const EXAMPLES = `
 On a terminal it asks before it takes back more than one change. If a file was changed since, it
 refuses, shows the difference and exits with 2; --merge undoes the change and keeps later changes to
-other lines. Without an id, it takes back the newest change here; if LOOKFIRST_SESSION is set, the
+other lines. If some files cannot be brought back, it changes nothing and names them; --partial
+brings back the others. Without an id, it takes back the newest change here; if LOOKFIRST_SESSION is set, the
 newest of that session. An agent can only undo changes of its own session, and none from a command
 that runs on a layer: the state folder is hidden there.
 

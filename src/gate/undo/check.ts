@@ -1,4 +1,5 @@
 import { fingerprintOf } from '../../disk/read.ts';
+import { type BlockedPath, blockedBy, type UndoOutcome } from '../../journal/undo-blocked.ts';
 import type { UndoStep } from '../../journal/undo-steps.ts';
 import { type Ledger, sightingsBelow } from '../../ledger/ledger.ts';
 import { movedSightings } from '../../ledger/sightings.ts';
@@ -20,35 +21,43 @@ import { type PathState, Rehearsal } from './rehearsal.ts';
 /**
  * Simulates the steps in order without touching the disk. Each step must find the state that the
  * plan expects, on the disk or left by an earlier step. A step that finds another state is merged
- * or refused, except if the path already has the state to restore.
+ * or refused, except if the path already has the state to restore. For a partial undo, checks all
+ * steps, so that every path that cannot be restored is known.
  */
 export async function checkSteps(
   world: World,
   steps: readonly UndoStep[],
   selection: UndoSelection,
-): Promise<Outcome<{ readonly found: readonly FoundChange[] }>> {
+): Promise<UndoOutcome<{ readonly found: readonly FoundChange[] }>> {
   const rehearsal = new Rehearsal(world, steps);
   const checked: FoundChange[] = [];
+  const blocked: BlockedPath[] = [];
   try {
     for (const step of steps) {
       const checking = check(rehearsal, step, selection);
       // Most files are read synchronously. Awaiting each of thousands would take longer than reading them.
       const outcome = checking instanceof Promise ? await checking : checking;
-      if (!outcome.ok) return outcome;
+      if (!outcome.ok) {
+        blocked.push({ key: step.key, refusal: outcome.refusal });
+        if (selection.partial !== true) break;
+        continue;
+      }
       rehearsal.done(outcome);
       checked.push(outcome);
     }
   } finally {
     rehearsal.close();
   }
+  const refusal = blockedBy(blocked);
+  if (refusal !== undefined) return refusal;
   const found = renameMoved(joinSteps(checked), world.policy.maxEditBytes);
   const present = presentBytes(found);
   for (const { step } of found) {
     const sha256 = neededImage(step);
     if (sha256 !== undefined && !present.has(sha256) && !(await world.images.has(sha256)))
-      return refused(await notKept(world, step));
+      blocked.push({ key: step.key, refusal: await notKept(world, step) });
   }
-  return { ok: true, found };
+  return blockedBy(blocked) ?? { ok: true, found };
 }
 
 function check(

@@ -1,6 +1,8 @@
+import { type Blocked, type BlockedPath, blockedBy, type UndoOutcome } from '../../journal/undo-blocked.ts';
 import { entriesForUndo, newestSelected, type UndoTarget } from '../../journal/undo-history.ts';
 import { planUndo, type UndoPlans } from '../../journal/undo-plan.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
+import { Fault } from '../../model/fault.ts';
 import type { CallTimes } from '../../model/foreign-session.ts';
 import type { ResolvedPath } from '../../model/path.ts';
 import type { UndoSelection } from '../../model/session.ts';
@@ -34,27 +36,68 @@ interface RewindTarget {
   readonly sessions?: readonly string[] | undefined;
 }
 
-/** Plans an undo by the journal, without reading the workspace. */
+/** The paths that a partial undo leaves as they are, by key, with the reason. */
+export type LeftPaths = Map<string, Refusal>;
+
+/**
+ * Plans an undo by the journal, without reading the workspace. A partial undo leaves out paths that
+ * the journal says cannot be restored, and adds them to `left`.
+ */
 export async function plan(
   world: World,
   ledger: Ledger,
-  selection: UndoRequest,
-): Promise<Outcome<UndoPlans>> {
+  { selection, left }: { readonly selection: UndoRequest; readonly left: LeftPaths },
+): Promise<UndoOutcome<UndoPlans>> {
   const { rewind } = selection;
   const target =
     rewind === undefined
       ? await targetOf(world, ledger, selection)
       : { ok: true as const, target: sinceTurn(world, rewind) };
-  if (!target.ok) return target;
+  if (!target.ok) return { ...target, blocked: [] };
   const entries = await entriesForUndo(world.store, target.target);
-  const planned = planUndo(entries, target.target, {
-    merge: selection.merge === true,
-    session: ledger.session,
-    merged: mergedCall(selection),
-  });
-  if (!planned.ok) return withLastChange(world, ledger, { planned, selection });
-  const fixed = readOnlyStep(world, planned);
-  return fixed === undefined ? planned : refused(fixed);
+  for (;;) {
+    const planned = planUndo(entries, target.target, {
+      merge: selection.merge === true,
+      session: ledger.session,
+      merged: mergedCall(selection),
+      leave: new Set(left.keys()),
+    });
+    const outcome = planned.ok ? (blockedBy(readOnlyPaths(world, planned)) ?? planned) : planned;
+    if (outcome.ok) return outcome;
+    if (leaveBlocked(outcome, { selection, left }) === 'more') continue;
+    if (left.size > 0) return nothingLeft(left);
+    const refusal = await withLastChange(world, ledger, { planned: outcome, selection });
+    return { ...refusal, blocked: outcome.blocked };
+  }
+}
+
+/** Adds the paths that cause a refusal to those that a partial undo leaves. `same`: there are no others. */
+export function leaveBlocked(
+  { blocked }: Blocked,
+  { selection, left }: { readonly selection: UndoSelection; readonly left: LeftPaths },
+): 'more' | 'same' {
+  if (selection.partial !== true) return 'same';
+  const before = left.size;
+  for (const { key, refusal } of blocked) if (!left.has(key)) left.set(key, refusal);
+  return left.size > before ? 'more' : 'same';
+}
+
+/** The refusal of a partial undo that can restore no path. */
+function nothingLeft(left: LeftPaths): Blocked {
+  const blocked = blockedPaths(left);
+  const first = blockedBy(blocked);
+  if (first === undefined) throw new Fault('MISUSE', 'no path was left out');
+  return blocked.length === 1 ? first : { ...first, ...refused(withAll(first.refusal, blocked)) };
+}
+
+/** The paths that a partial undo leaves, as a list. */
+export function blockedPaths(left: LeftPaths): readonly BlockedPath[] {
+  return [...left].map(([key, refusal]) => ({ key, refusal }));
+}
+
+/** The refusal of an undo, with every path that the undo cannot restore. */
+export function withAll(refusal: Refusal, blocked: readonly BlockedPath[]): Refusal {
+  return { ...refusal, detail: { ...refusal.detail, refusals: blocked.map((each) => each.refusal) } };
 }
 
 /** Adds the session's last change to the refusal of an unknown id, which was perhaps mistyped. */
@@ -73,12 +116,14 @@ async function withLastChange(
   return refused({ ...refusal, next: 'fix_argument', detail: { reason, undo: { change: newest.change } } });
 }
 
-/** The refusal for a step that would change something in a read-only folder. */
-function readOnlyStep({ workspace }: World, { plan }: UndoPlans): Refusal | undefined {
-  const keys = plan.steps.flatMap(({ key, from }) => (from === undefined ? [key] : [key, from.key]));
-  const key = keys.find((each) => workspace.isReadOnly(each));
-  if (key === undefined) return undefined;
-  return { code: 'READ_ONLY', action: 'undo', path: key, next: 'ask_human', detail: { reason: 'root' } };
+/** The paths that an undo would change in a read-only folder. */
+function readOnlyPaths({ workspace }: World, { plan }: UndoPlans): readonly BlockedPath[] {
+  return plan.steps.flatMap(({ key, from }) => {
+    const fixed = [key, from?.key ?? key].find((each) => workspace.isReadOnly(each));
+    if (fixed === undefined) return [];
+    const refusal = { code: 'READ_ONLY', action: 'undo', path: fixed, next: 'ask_human' } as const;
+    return [{ key, refusal: { ...refusal, detail: { reason: 'root' } } }];
+  });
 }
 
 async function targetOf(

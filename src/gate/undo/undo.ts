@@ -1,8 +1,9 @@
+import { type Blocked, type BlockedPath, blockedBy, type UndoOutcome } from '../../journal/undo-blocked.ts';
 import type { UndoPlan, UndoPlans } from '../../journal/undo-plan.ts';
 import { asOf, type Ledger } from '../../ledger/ledger.ts';
 import { notLocked, outermostKeys } from '../../lock/locks.ts';
 import { microseconds, sameSide } from '../../model/entry.ts';
-import type { ChangeResult, UndoneFile, UndoResult } from '../../model/results.ts';
+import type { ChangeResult, LeftFile, UndoneFile, UndoResult } from '../../model/results.ts';
 import type { UndoSelection } from '../../model/session.ts';
 import { type Outcome, type Refusal, refused } from '../../model/verdict.ts';
 import { carryOut } from '../carry-out.ts';
@@ -14,35 +15,50 @@ import type { World } from '../world.ts';
 import { checkSteps, SeenBefore } from './check.ts';
 import { type FoundChange, foldersInUse, isFolderToGo, presentBytes, previewDiff } from './found-changes.ts';
 import { whyNotTheirs } from './others-change.ts';
-import { plan, type UndoRequest } from './plan.ts';
+import { blockedPaths, type LeftPaths, leaveBlocked, plan, type UndoRequest, withAll } from './plan.ts';
 
 /**
  * Undoes recorded changes, through the same steps, locks and journal as any change. If a file
- * changed since, refuses with the diff, or merges if the request says so.
+ * changed since, refuses with the diff, or merges if the request says so. All paths are restored or
+ * none, unless the request is for a partial undo. A refusal names every path that cannot be
+ * restored.
  */
 export async function undo(
   world: World,
   ledger: Ledger,
   selection: UndoRequest,
 ): Promise<Outcome<UndoResult>> {
+  const { blocked, ...outcome } = await undoAll(world, ledger, selection);
+  if (outcome.ok || blocked.length === 0 || selection.partial === true) return outcome;
+  const rest = await undoAll(world, ledger, { ...selection, partial: true, preview: true });
+  const all = rest.blocked.length < 2 && !rest.ok ? outcome.refusal : withAll(outcome.refusal, rest.blocked);
+  if (!rest.ok) return refused(all);
+  return refused({ ...all, detail: { ...all.detail, restorable: rest.files.length } });
+}
+
+/** The result of an undo, and the paths that it left because it is a partial one. */
+type Undoing = UndoOutcome<UndoResult & { readonly blocked: readonly BlockedPath[] }>;
+
+async function undoAll(world: World, ledger: Ledger, selection: UndoRequest): Promise<Undoing> {
+  const left: LeftPaths = new Map();
   let journal = await journalEnd(world);
-  let planned = await plan(world, ledger, selection);
+  let planned = await plan(world, ledger, { selection, left });
   for (;;) {
     if (!planned.ok) return planned;
     const keys = keysOf(world, planned);
     const release = await lockKeys(world, keys, ledger);
     if (release === undefined)
-      return refused({ code: 'BUSY', action: 'undo', path: '', next: 'retry_later' });
+      return unblocked({ code: 'BUSY', action: 'undo', path: '', next: 'retry_later' });
     const fetched = ledger.earlier.prefetch();
     try {
       // Plan again under the locks if the journal has grown: another process may have undone the same change.
       const end = await journalEnd(world);
       const isCurrent = end !== undefined && end === journal;
-      const again = isCurrent ? planned : await plan(world, ledger, selection);
+      const again = isCurrent ? planned : await plan(world, ledger, { selection, left });
       if (!again.ok) return again;
       if (notLocked(keysOf(world, again), keys).length === 0)
         return await asOf(ledger, selection.times, () =>
-          undoLocked(world, ledger, { plans: again, selection, locked: keys }),
+          undoLocked(world, ledger, { plans: again, selection, left, locked: keys }),
         );
       planned = again;
       journal = end;
@@ -51,6 +67,11 @@ export async function undo(
       release();
     }
   }
+}
+
+/** A refusal that concerns the whole undo, not some of its paths. */
+function unblocked(refusal: Refusal): Blocked {
+  return { ...refused(refusal), blocked: [] };
 }
 
 /**
@@ -76,28 +97,31 @@ function keysOf(world: World, { plan, instead }: UndoPlans): readonly string[] {
   return outermostKeys(keys);
 }
 
-async function undoLocked(
-  world: World,
-  ledger: Ledger,
-  { plans, selection, locked }: { plans: UndoPlans; selection: UndoRequest; locked: readonly string[] },
-): Promise<Outcome<UndoResult>> {
-  const unseen = await whyNotTheirs(world, ledger, { plans, selection });
-  if (unseen !== undefined) return refused(unseen);
-  const checked = await checkPlans(world, plans, selection);
+interface LockedUndo {
+  readonly plans: UndoPlans;
+  readonly selection: UndoRequest;
+  readonly left: LeftPaths;
+  readonly locked: readonly string[];
+}
+
+async function undoLocked(world: World, ledger: Ledger, given: LockedUndo): Promise<Undoing> {
+  const { selection, left, locked } = given;
+  const unseen = await whyNotTheirs(world, ledger, given);
+  if (unseen !== undefined) return unblocked(unseen);
+  const checked = await checkedPlan(world, ledger, given);
   if (!checked.ok) return checked;
   const { plan, found } = checked;
   const diff = await previewDiff(world, found);
-  const told = { undid: plan.undone.changes, ...(diff === '' ? {} : { diff }) };
+  const told = {
+    undid: plan.undone.changes,
+    ...(diff === '' ? {} : { diff }),
+    ...(left.size === 0 ? {} : { left: [...left.values()].map(leftFile) }),
+    blocked: blockedPaths(left),
+  };
   const filesWith = (kept: ReadonlySet<string>): UndoneFile[] =>
     found.map((each) => fileOf(world, each, kept));
-  if (selection.preview === true) {
-    // Refuse if the undo would put a file or link in the place of a folder in which other entries
-    // stay.
-    const kept = foldersInUse(world, plan.steps);
-    const taken = found.find(({ step }) => kept.has(step.key) && step.restore.kind !== 'absent');
-    if (taken !== undefined) return refused(inUse(world.workspace.shownAt(taken.step)));
-    return { ok: true, ...told, files: filesWith(kept) };
-  }
+  if (selection.preview === true)
+    return { ok: true, ...told, files: filesWith(foldersInUse(world, plan.steps)) };
   await keepNeeded(world, found);
   const several = await worldFor(world, found.length, areIndependent(found) ? 'together' : 'in order');
   selection.signal?.throwIfAborted();
@@ -108,14 +132,56 @@ async function undoLocked(
     undo: selection.rewind === undefined ? plan : { ...plan, rewindTo: selection.rewind.turn },
   });
   for (const step of steps) step.close();
-  if (!outcome.ok) return outcome;
+  if (!outcome.ok) return { ...outcome, blocked: [] };
   const { change, results } = outcome;
   const kept = keptOf(found, results);
   if (change === undefined && kept.size > 0) {
     const folder = found.find(({ step }) => kept.has(step.key));
-    return refused(inUse(folder === undefined ? '' : world.workspace.shownAt(folder.step)));
+    return unblocked(inUse(folder === undefined ? '' : world.workspace.shownAt(folder.step)));
   }
   return { ok: true, ...(change === undefined ? {} : { change }), ...told, files: filesWith(kept) };
+}
+
+function leftFile({ path, code, detail }: Refusal): LeftFile {
+  return { path, code, reason: detail?.reason ?? code };
+}
+
+interface CheckedPlan {
+  readonly plan: UndoPlan;
+  readonly found: readonly FoundChange[];
+}
+
+/**
+ * The plan that fits the present files. A partial undo leaves out the paths that do not fit, until
+ * the rest does.
+ */
+async function checkedPlan(
+  world: World,
+  ledger: Ledger,
+  { plans, selection, left }: LockedUndo,
+): Promise<UndoOutcome<CheckedPlan>> {
+  let planned: UndoOutcome<UndoPlans> = { ok: true, ...plans };
+  for (;;) {
+    if (!planned.ok) return planned;
+    const checked = await checkPlans(world, planned, selection);
+    const blocked = checked.ok ? blockedBy(takenFolders(world, checked, selection)) : checked;
+    if (blocked === undefined || leaveBlocked(blocked, { selection, left }) === 'same')
+      return blocked ?? checked;
+    planned = await plan(world, ledger, { selection, left });
+  }
+}
+
+/** The paths where the undo would put a file or link in the place of a folder in which other entries stay. */
+function takenFolders(
+  world: World,
+  { plan, found }: CheckedPlan,
+  { preview, partial }: UndoSelection,
+): readonly BlockedPath[] {
+  // Without one of these options, the step itself finds the entries.
+  if (preview !== true && partial !== true) return [];
+  const kept = foldersInUse(world, plan.steps);
+  const taken = found.filter(({ step }) => kept.has(step.key) && step.restore.kind !== 'absent');
+  return taken.map(({ step }) => ({ key: step.key, refusal: inUse(world.workspace.shownAt(step)) }));
 }
 
 /**
@@ -126,9 +192,9 @@ async function checkPlans(
   world: World,
   { plan, instead }: UndoPlans,
   selection: UndoSelection,
-): Promise<Outcome<{ readonly plan: UndoPlan; readonly found: readonly FoundChange[] }>> {
+): Promise<UndoOutcome<CheckedPlan>> {
   if (instead !== undefined) {
-    const checked = await checkSteps(world, plan.steps, { ...selection, merge: false });
+    const checked = await checkSteps(world, plan.steps, { ...selection, merge: false, partial: false });
     if (checked.ok) return { ...checked, plan };
   }
   const last = instead ?? plan;

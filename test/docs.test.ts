@@ -79,6 +79,7 @@ describe('code blocks in the documents', () => {
         "docs/fleet.md: needs the owner of a PostgreSQL server; test/fleet/documents.test.ts runs it",
         "docs/proxy.md: it needs a client; the tests in test/proxy run this server behind the proxy",
         "docs/proxy.md: test/docs-reference.test.ts runs it",
+        "docs/refusals.md: a conversation; test/docs.test.ts compares its sentences with real answers",
       ]
     `);
     expect(run.length).toBeGreaterThan(20);

@@ -16,6 +16,7 @@ export async function main(): Promise<number> {
     );
     return 1;
   }
+  if (word === undefined && isAtTerminal()) return commandLine([]);
   if (word === undefined || word === 'serve' || !(await isCommand(word))) {
     const { runServe } = await import('./cli/serve-command.ts');
     const args = word === 'serve' ? rest : process.argv.slice(2);
@@ -113,6 +114,11 @@ const ABOUT_ITSELF = ['help', '--help', '-h', '--version', '-v', '-V'];
  */
 function isAboutItself([word = '', next = '']: readonly (string | undefined)[]): boolean {
   return word === 'version' || ABOUT_ITSELF.includes(word) || ['--help', '-h'].includes(next);
+}
+
+/** True if a user typed the command: clients start the server with pipes. */
+function isAtTerminal(): boolean {
+  return process.stdin.isTTY === true && process.stdout.isTTY === true;
 }
 
 /** False if the current folder was removed, so that relative paths have no meaning. */

@@ -33,7 +33,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'init',
-    usage: 'init CLIENT',
+    usage: 'init [CLIENT]',
     summary: "adds Lookfirst to a client's configuration",
     load: async () => (await import('./commands/init.ts')).defineInit,
   },

@@ -67,7 +67,8 @@ function isPaged(args: readonly string[]): boolean {
 async function dispatch(cli: Cli, args: readonly string[]): Promise<void> {
   const [word, ...rest] = args;
   if (word === '-V' || isVersion([word])) return cli.terminal.print(version());
-  if (word === undefined || word === '--help' || word === '-h') return cli.terminal.print(generalHelp());
+  if (word === undefined) return (await import('./commands/start.ts')).guideUser(cli);
+  if (word === '--help' || word === '-h') return cli.terminal.print(generalHelp());
   if (word === 'help') {
     const [about] = rest;
     return about === undefined ? cli.terminal.print(generalHelp()) : dispatch(cli, [about, '--help']);

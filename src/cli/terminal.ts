@@ -174,15 +174,18 @@ export class Terminal {
 
   /** Asks the user a question; any answer but `y` or `yes` means no. */
   async confirm(question: string): Promise<boolean> {
+    return /^y(es)?$/i.test(await this.ask(`${question} [y/N]`));
+  }
+
+  /** Asks the user a question and returns the answer; empty if the input ends before one. */
+  async ask(question: string): Promise<string> {
     this.#endSilence();
     const { createInterface } = await import('node:readline/promises');
     const { stdin: input, stderr: output } = this.#streams;
     const reader = createInterface({ input, output });
-    // If the input ends before the user answers, the answer is empty, which means no.
     const ended = once(reader, 'close').then(() => '');
     try {
-      const answer = await Promise.race([reader.question(`${question} [y/N] `), ended]);
-      return /^y(es)?$/i.test(answer.trim());
+      return (await Promise.race([reader.question(`${question} `), ended])).trim();
     } finally {
       reader.close();
     }

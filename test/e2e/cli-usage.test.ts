@@ -86,7 +86,7 @@ describe('an invalid command line', () => {
     [['run'], 'error: COMMAND is missing: put -- and the command at the end'],
     [['gc', '--older-than', '0d'], '0 means no limit, so everything would be kept'],
     [['gc', '--quota', '0'], '0 means no limit, so everything would be kept'],
-    [['init'], 'error: CLIENT is missing'],
+    [['remove'], 'error: CLIENT is missing'],
     [
       ['init', 'claude'],
       "error: unknown client 'claude'. Did you mean claude-code? Choose from claude-code,",

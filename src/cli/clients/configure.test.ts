@@ -372,14 +372,14 @@ describe('reportText', () => {
         { ok: true, file: '/f', did: 'create', diff: '+x', next: 'N' },
         { action: 'init', dryRun: false },
       ],
-      'created /f\n+x\nN\n',
+      'created /f\n',
     ],
     [
       [
         { ok: true, file: '/f', did: 'delete', diff: '-x', next: 'N' },
         { action: 'remove', dryRun: false },
       ],
-      'deleted /f\n-x\n',
+      'deleted /f\n',
     ],
   ])('%j', (args, expected) => {
     expect(reportText(...args)).toBe(expected);

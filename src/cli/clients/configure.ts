@@ -373,7 +373,7 @@ function didOf(
 
 const DONE = { create: 'created', change: 'changed', delete: 'deleted' } as const;
 
-/** The text that `init` and `remove` print for a report. */
+/** The text that `init` and `remove` print for a report: one line, or the diff for a dry run. */
 export function reportText(
   report: ConfigureReport,
   request: Pick<ConfigureRequest, 'action' | 'dryRun'>,
@@ -390,7 +390,7 @@ export function reportText(
         : 'it has no entries of Lookfirst';
     return `nothing to do in ${report.file}: ${why}\n`;
   }
-  const head = request.dryRun ? `would ${report.did}` : DONE[report.did];
-  const next = request.action === 'init' && !request.dryRun ? `${report.next}\n` : '';
-  return `${head} ${report.file}\n${report.diff}\n${next}`;
+  return request.dryRun
+    ? `would ${report.did} ${report.file}\n${report.diff}\n`
+    : `${DONE[report.did]} ${report.file}\n`;
 }

@@ -15,6 +15,7 @@ import {
   configureClient,
   reportText,
 } from '../clients/configure.ts';
+import { detectedClients } from '../clients/detected.ts';
 import { FormerFiles } from '../clients/former.ts';
 import { hookFiles, writeHookFiles } from '../clients/hook-files.ts';
 import { HOOK_SETTINGS } from '../clients/hook-settings.ts';
@@ -35,7 +36,7 @@ interface Flags {
 
 /** `lookfirst init`: adds Lookfirst to a client's configuration. */
 export function defineInit(cli: Cli): Command {
-  const command = clientCommand('lookfirst init');
+  const command = clientCommand('lookfirst init', '[client]');
   return command
     .description(
       "Adds Lookfirst to a client's configuration, and keeps everything else in the file as it is.",
@@ -57,7 +58,8 @@ export function defineInit(cli: Cli): Command {
     )
     .option('--root <dir>', 'the folder to serve (default: the current one)')
     .addHelpText('after', INIT_EXAMPLES)
-    .action(async (name: ClientName, flags: Flags) => {
+    .action(async (name: ClientName | undefined, flags: Flags) => {
+      if (name === undefined) return listClients(cli);
       // Refuse a missing folder: a server for it would not start, and only the client would show
       // why.
       if (flags.root !== undefined && canonicalPath(cli.cwd, flags.root).kind !== 'folder')
@@ -68,7 +70,7 @@ export function defineInit(cli: Cli): Command {
 
 /** `lookfirst remove`: removes Lookfirst from a client's configuration. */
 export function defineRemove(cli: Cli): Command {
-  return clientCommand('lookfirst remove')
+  return clientCommand('lookfirst remove', '<client>')
     .description("Removes Lookfirst from a client's configuration and restores what `init` changed.")
     .option('--proxy <name>', 'remove only the proxy in front of this server')
     .addHelpText('after', REMOVE_EXAMPLES)
@@ -79,6 +81,7 @@ export function defineRemove(cli: Cli): Command {
 
 const INIT_EXAMPLES = `
 Examples:
+  lookfirst init                                  list the clients found here
   lookfirst init claude-code --dry-run            show what would change
   lookfirst init claude-desktop --root ~/project
   lookfirst init claude-code --hooks              check its own Edit, Write and Bash as well
@@ -91,9 +94,9 @@ Examples:
   lookfirst remove claude-code --dry-run
   lookfirst remove vscode --proxy filesystem`;
 
-function clientCommand(name: string): Command {
+function clientCommand(name: string, client: string): Command {
   return new Command(name)
-    .addArgument(new Argument('<client>', 'the client').choices(CLIENT_NAMES))
+    .addArgument(new Argument(client, 'the client').choices(CLIENT_NAMES))
     .option('--dry-run', 'show what would change and change nothing')
     .addOption(
       new Option(
@@ -150,6 +153,7 @@ async function configure(
   const reports = configureClient(wantsSettings ? { ...request, hooks } : request);
   for (const report of reports) await print(cli, { report, request, json: flags.json });
   if (!reports.every((report) => report.ok)) return EXIT.refused;
+  if (flags.json !== true) await printNext(cli, request, reports);
   if (addsHooks && platform === 'win32') cli.terminal.tell(UNTRIED_ON_WINDOWS);
   return EXIT.done;
 }
@@ -172,6 +176,33 @@ async function shellOf(cli: Cli): Promise<'layer' | 'images'> {
   } finally {
     stage.close();
   }
+}
+
+/** Prints the one next step after `init`: that of the last file that was changed. */
+async function printNext(
+  { terminal }: Cli,
+  { action, dryRun }: ConfigureRequest,
+  reports: readonly ConfigureReport[],
+): Promise<void> {
+  if (action !== 'init' || dryRun) return;
+  const next = reports.flatMap((report) => (report.ok && report.did !== 'nothing' ? [report.next] : []));
+  if (next.length > 0) await terminal.print(`Next: ${next.at(-1)}`);
+}
+
+/** What `init` without a client prints: the clients that this user has. */
+async function listClients(cli: Cli): Promise<void> {
+  const { platform, env, cwd, homeFolder, terminal } = cli;
+  const found = detectedClients({ platform, env, home: requiredHome(homeFolder), project: cwd });
+  const others = CLIENT_NAMES.filter((name) => !found.includes(name));
+  await terminal.print(
+    [
+      found.length === 0 ? 'No client was found here.' : 'Found here:',
+      ...found.map(
+        (name) => `  lookfirst init ${name}${HOOK_SETTINGS[name] === undefined ? '' : ' --hooks'}`,
+      ),
+      `Also known: ${others.join(', ')}`,
+    ].join('\n'),
+  );
 }
 
 async function print(

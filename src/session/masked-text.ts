@@ -1,12 +1,8 @@
 import { isAscii, isUtf8 } from 'node:buffer';
-import { join } from 'node:path';
-import { listNames } from '../disk/list.ts';
-import { readSnapshot } from '../disk/read.ts';
+import { outputMask } from '../gate/secret-values.ts';
 import type { World } from '../gate/world.ts';
 import type { LineRange } from '../model/coverage.ts';
-import { errnoOf } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
-import type { Place } from '../model/path.ts';
 import type { ReadResult } from '../model/results.ts';
 import type { ReadOptions } from '../model/session.ts';
 import { invalidArgument, type Outcome, refused } from '../model/verdict.ts';
@@ -23,7 +19,7 @@ import {
   viewOf,
   withoutEnding,
 } from '../text/lines.ts';
-import { isSecretPath, MASK, masked, secretSpans, withoutSecrets } from '../text/secrets.ts';
+import { isSecretPath, masked, secretSpans } from '../text/secrets.ts';
 import { outputId } from './path-names.ts';
 
 /** A file's text in the form that a session may see. */
@@ -84,98 +80,6 @@ function endOf(body: Buffer, page: PageText | undefined): number {
   const { bytes } = page ?? {};
   if (bytes === undefined || bytes.buffer !== body.buffer) return body.length;
   return bytes.byteOffset + bytes.byteLength - body.byteOffset;
-}
-
-/** Maximum size of a secret file whose values are masked in command output. Larger ones are skipped. */
-const MAX_SECRET_BYTES = 64 << 10;
-/** Maximum number of secret files per folder whose values are masked in command output. More are skipped. */
-const MAX_SECRET_FILES = 20;
-/**
- * Minimum length of a secret value that is masked even where it occurs without its name. A shorter
- * value may be an ordinary word, so it is masked only together with its name.
- */
-const MIN_TELLING_CHARS = 12;
-
-/** Folders of a root that are searched for secret files, because such files are usual there. */
-const SECRET_FOLDERS = ['.', '.aws', '.docker', '.kube', 'config'];
-
-/**
- * Returns the function that masks secrets in a command's output: tokens, and the values in secret
- * files. Secret files are searched only in the `SECRET_FOLDERS` of each root.
- */
-export async function outputMask(world: World): Promise<(text: string) => string> {
-  if (world.policy.secrets === 'show') return (text) => text;
-  const known: { readonly text: string; readonly shown: string }[] = [];
-  for (const root of world.workspace.roots)
-    for (const folder of SECRET_FOLDERS) known.push(...(await secretsIn(world, join(root, folder))));
-  // Longer values first, because one value may be part of another.
-  known.sort((one, other) => other.text.length - one.text.length);
-  return (text) =>
-    known.reduce((shown, secret) => shown.replaceAll(secret.text, () => secret.shown), withoutSecrets(text));
-}
-
-async function secretsIn(
-  world: World,
-  folder: string,
-): Promise<readonly { readonly text: string; readonly shown: string }[]> {
-  const outcome = world.workspace.locate(folder, 'read');
-  if (!outcome.ok) return [];
-  const { located } = outcome;
-  const { place } = located;
-  try {
-    if (!located.exists || !located.stats.isDirectory()) return [];
-    const dir = place.name === '.' ? place.dir : place.dir.enter(place.name);
-    try {
-      return await secretsOf(world, { path: place.path, dir, folder });
-    } finally {
-      dir.close();
-    }
-  } catch (error) {
-    if (!UNLISTABLE.has(errnoOf(error))) throw error;
-    return [];
-  } finally {
-    place.dir.close();
-  }
-}
-
-/**
- * System errors for a folder that is gone by now, or that this user may not list. A folder with
- * such an error is skipped: a command of this user cannot find the secret files in it either.
- */
-const UNLISTABLE: ReadonlySet<string | undefined> = new Set(['EACCES', 'EPERM', 'ENOENT', 'ENOTDIR']);
-
-async function secretsOf(
-  world: World,
-  { path: parent, dir, folder }: Pick<Place, 'path' | 'dir'> & { readonly folder: string },
-): Promise<readonly { readonly text: string; readonly shown: string }[]> {
-  const names = listNames(dir).filter(
-    ({ name, kind }) => kind === 'file' && isSecretPath(join(folder, name)),
-  );
-  const found: { readonly text: string; readonly shown: string }[] = [];
-  for (const { name } of names.slice(0, MAX_SECRET_FILES)) {
-    const path = world.workspace.child(parent, name);
-    const snapshot = await readSnapshot(
-      { path, dir, name },
-      { clock: undefined, maxBytes: MAX_SECRET_BYTES },
-    );
-    const text = 'problem' in snapshot ? undefined : decodeText(snapshot.bytes)?.text;
-    if (text !== undefined) found.push(...secretTexts(text));
-  }
-  return found;
-}
-
-/**
- * The texts to mask in a command's output: each value of a secret file together with its name. A
- * long value with letters and digits is also masked alone.
- */
-function secretTexts(text: string): { readonly text: string; readonly shown: string }[] {
-  return secretSpans(text, { secretFile: true }).flatMap(({ start, end }) => {
-    const name = text.slice(text.lastIndexOf('\n', start - 1) + 1, start).trimStart();
-    const value = text.slice(start, end);
-    const line = name === '' ? [] : [{ text: name + value, shown: `${name}${MASK}` }];
-    const isTelling = value.length >= MIN_TELLING_CHARS && /\d/.test(value) && /[A-Za-z]/.test(value);
-    return isTelling ? [...line, { text: value, shown: MASK }] : line;
-  });
 }
 
 /** Shows a page of a command's output. The output is not a workspace file, so nothing is recorded as seen. */

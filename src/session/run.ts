@@ -1,6 +1,7 @@
 import { listUnsorted, subfolderTest } from '../disk/list.ts';
 import { newChangeId } from '../gate/announce.ts';
 import { type CommittedCommand, commitCommand, type LayerCommit } from '../gate/command/commit-command.ts';
+import { outputMask } from '../gate/secret-values.ts';
 import { validateCommand, validateOptions } from '../gate/validate.ts';
 import type { World } from '../gate/world.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -20,7 +21,6 @@ import type { Profile, SandboxTools } from '../process/sandbox.ts';
 import { clip } from '../report/bounded.ts';
 import { type PathMatch, policyGlobMatcher } from '../text/glob/glob.ts';
 import { withoutSecrets } from '../text/secrets.ts';
-import { outputMask } from './masked-text.ts';
 import { outputPath } from './path-names.ts';
 
 /**

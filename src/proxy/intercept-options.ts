@@ -32,6 +32,11 @@ export interface InterceptOptions {
   /** The preset whose sentences refusals use. */
   readonly wording: PresetName;
   readonly unknownTools: UnknownTools;
+  /**
+   * True if a tool may be called only if a table describes it, because the session is read-only or
+   * unknown tools are denied: the server's claim that a tool changes nothing is no proof.
+   */
+  readonly needsProof: boolean;
   /** The typographic quotes that are straightened in forwarded texts. */
   readonly quotes: Policy['quotes'];
   readonly where: UpstreamLocation;
@@ -161,6 +166,8 @@ export interface GateOptions {
    * `allow`.
    */
   readonly unknownTools?: UnknownTools;
+  /** True if every session is read-only; default: what `session` says if it is one session. */
+  readonly readOnly?: boolean;
   /**
    * True if the proxy adds a receipt (path, lines and revision) to the result of a read; default
    * false.
@@ -182,12 +189,14 @@ export function gateFor(
   options: GateOptions & UpstreamChoice,
   log: (text: string) => void,
 ): InterceptOptions {
-  const { session, command = '', args = [], url } = options;
+  const { session, command = '', args = [], url, unknownTools = 'allow' } = options;
+  const readOnly = options.readOnly ?? (typeof session === 'object' && session.readOnly);
   return {
     session: typeof session === 'function' ? remembered(session) : () => session,
     catalogue: new Catalogue(KNOWN_SERVERS, options.tables),
     wording: options.wording ?? 'default',
-    unknownTools: options.unknownTools ?? 'allow',
+    unknownTools,
+    needsProof: readOnly || unknownTools === 'deny',
     quotes: options.quotes ?? 'off',
     where: {
       root: options.root,

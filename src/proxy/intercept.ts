@@ -73,7 +73,8 @@ export class Intercept {
     }
     const read = readIncoming(this.#options, this.#upstreamPaths, { line: given, message: asked });
     const { meaning } = read;
-    if (meaning.touches.length === 0 && !meaning.unexplained && !meaning.guessed) {
+    const isProven = !meaning.guessed || !this.#options.needsProof;
+    if (meaning.touches.length === 0 && !meaning.unexplained && isProven) {
       this.#wire.toUpstream(read.line);
       return;
     }
@@ -143,7 +144,7 @@ export class Intercept {
   #passesAtOnce(call: ProxyCall): boolean {
     const { meaning } = call;
     if (this.#arriving > 0 || this.#unreported.length > 0 || meaning.unexplained) return false;
-    // A guess must be judged: its paths are checked on disk, and a read-only session refuses it.
+    // The paths of a guess are checked on disk.
     if (meaning.guessed || changes(meaning) || unproven(meaning).length > 0) return false;
     if (mayDifferOnDisk(meaning, this.#options.catalogue.table)) return false;
     const session = this.#options.session(rpcMeta(call.message));
@@ -377,15 +378,13 @@ function withPathsOnDisk(meaning: CallMeaning, session: ForeignSession): CallMea
  * if the call is allowed or its effects are known.
  */
 async function judgeUnexplained(
-  options: Pick<InterceptOptions, 'unknownTools' | 'catalogue' | 'shared'>,
+  options: Pick<InterceptOptions, 'unknownTools' | 'needsProof' | 'catalogue' | 'shared'>,
   call: ProxyCall,
   session: ForeignSession,
 ): Promise<Refusal | undefined> {
   const { unknownTools, catalogue, shared } = options;
   const { meaning, tool } = call;
-  // In a read-only session or under `deny`, Lookfirst needs its own description of the tool: the
-  // server's claim that a tool changes nothing is no proof.
-  const isUnproven = meaning.guessed && (session.readOnly || unknownTools === 'deny');
+  const isUnproven = meaning.guessed && options.needsProof;
   const what = commandOf(meaning, tool) ?? (isUnproven ? tool : undefined);
   if (what === undefined) return undefined;
   const through =

@@ -57,6 +57,7 @@ function gateOf(options: ProxyPlan, sessions: Sessions): Gate {
     session: sessionChooser(options, sessions),
     wording: policy.wording,
     quotes: policy.quotes,
+    readOnly: policy.readOnly,
     root: workspace.roots[0] ?? '',
     rootNames: options.workspace.roots.slice(0, 1),
   };

@@ -2,9 +2,10 @@ import { join } from 'node:path';
 import { listNames } from '../disk/list.ts';
 import { readSnapshot } from '../disk/read.ts';
 import { errnoOf } from '../model/fault.ts';
+import type { AnswerContent } from '../model/foreign-session.ts';
 import type { Place } from '../model/path.ts';
 import { decodeText } from '../text/decode.ts';
-import { isSecretPath, MASK, secretSpans, withoutSecrets } from '../text/secrets.ts';
+import { isSecretPath, MASK, masked, secretSpans, withoutSecrets } from '../text/secrets.ts';
 import type { World } from './world.ts';
 
 /** Maximum size of a secret file whose values are masked in command output. Larger ones are skipped. */
@@ -20,25 +21,88 @@ const MIN_TELLING_CHARS = 12;
 /** Folders of a root that are searched for secret files, because such files are usual there. */
 const SECRET_FOLDERS = ['.', '.aws', '.docker', '.kube', 'config'];
 
+/** A text with a secret value, and the same text masked. */
+interface SecretText {
+  readonly text: string;
+  readonly shown: string;
+}
+
 /**
  * Returns the function that masks secrets in a command's output: tokens, and the values in secret
  * files. Secret files are searched only in the `SECRET_FOLDERS` of each root.
  */
 export async function outputMask(world: World): Promise<(text: string) => string> {
   if (world.policy.secrets === 'show') return (text) => text;
-  const known: { readonly text: string; readonly shown: string }[] = [];
-  for (const root of world.workspace.roots)
-    for (const folder of SECRET_FOLDERS) known.push(...(await secretsIn(world, join(root, folder))));
-  // Longer values first, because one value may be part of another.
-  known.sort((one, other) => other.text.length - one.text.length);
-  return (text) =>
-    known.reduce((shown, secret) => shown.replaceAll(secret.text, () => secret.shown), withoutSecrets(text));
+  return maskOf(await usualSecrets(world));
 }
 
-async function secretsIn(
+/**
+ * Masks secrets in the texts of another server's answer. Recognises them in the texts themselves, not
+ * on disk, where that is possible: the file may have changed since.
+ */
+export async function maskAnswer(
   world: World,
-  folder: string,
-): Promise<readonly { readonly text: string; readonly shown: string }[]> {
+  texts: readonly string[],
+  content: AnswerContent,
+): Promise<readonly string[]> {
+  if (content.kind === 'file') {
+    const options = { secretFile: isSecret(world, content.path), isPart: content.extent === 'part' };
+    return texts.map((text) => masked(text, options));
+  }
+  const known: SecretText[] = [];
+  for (const path of content.paths) if (isSecret(world, path)) known.push(...(await secretsAt(world, path)));
+  if (content.kind === 'files') return texts.map(maskOf(known));
+  const mask = maskOf([...known, ...(await usualSecrets(world))]);
+  return texts.map((text) => mask(withMaskedHits(text)));
+}
+
+function isSecret(world: World, path: string): boolean {
+  const resolved = world.workspace.resolve(path, 'status');
+  return isSecretPath(resolved.ok ? resolved.path.relative : path);
+}
+
+/** Matches a line of a search result: the path, a line number in some forms, and the line itself. */
+const HIT = /^(\S[^\n:]*?)(:\d{1,9}:|-\d{1,9}-|:)(.*)$/gm;
+
+/** Masks the values in lines of secret files that a search found. */
+function withMaskedHits(text: string): string {
+  return text.replace(HIT, (line, path: string, mark: string, found: string) =>
+    isSecretPath(path) ? `${path}${mark}${masked(found, { secretFile: true, isPart: true })}` : line,
+  );
+}
+
+async function usualSecrets(world: World): Promise<SecretText[]> {
+  const known: SecretText[] = [];
+  for (const root of world.workspace.roots)
+    for (const folder of SECRET_FOLDERS) known.push(...(await secretsIn(world, join(root, folder))));
+  return known;
+}
+
+function maskOf(known: readonly SecretText[]): (text: string) => string {
+  // Longer values first, because one value may be part of another.
+  const sorted = known.toSorted((one, other) => other.text.length - one.text.length);
+  return (text) =>
+    sorted.reduce((shown, secret) => shown.replaceAll(secret.text, () => secret.shown), withoutSecrets(text));
+}
+
+async function secretsAt(world: World, path: string): Promise<readonly SecretText[]> {
+  const outcome = world.workspace.locate(path, 'read');
+  if (!outcome.ok) return [];
+  const { exists, place } = outcome.located;
+  try {
+    return exists ? await secretsOfFile(place) : [];
+  } finally {
+    place.dir.close();
+  }
+}
+
+async function secretsOfFile(place: Place): Promise<readonly SecretText[]> {
+  const snapshot = await readSnapshot(place, { clock: undefined, maxBytes: MAX_SECRET_BYTES });
+  const text = 'problem' in snapshot ? undefined : decodeText(snapshot.bytes)?.text;
+  return text === undefined ? [] : secretTexts(text);
+}
+
+async function secretsIn(world: World, folder: string): Promise<readonly SecretText[]> {
   const outcome = world.workspace.locate(folder, 'read');
   if (!outcome.ok) return [];
   const { located } = outcome;
@@ -68,20 +132,13 @@ const UNLISTABLE: ReadonlySet<string | undefined> = new Set(['EACCES', 'EPERM', 
 async function secretsOf(
   world: World,
   { path: parent, dir, folder }: Pick<Place, 'path' | 'dir'> & { readonly folder: string },
-): Promise<readonly { readonly text: string; readonly shown: string }[]> {
+): Promise<readonly SecretText[]> {
   const names = listNames(dir).filter(
     ({ name, kind }) => kind === 'file' && isSecretPath(join(folder, name)),
   );
-  const found: { readonly text: string; readonly shown: string }[] = [];
-  for (const { name } of names.slice(0, MAX_SECRET_FILES)) {
-    const path = world.workspace.child(parent, name);
-    const snapshot = await readSnapshot(
-      { path, dir, name },
-      { clock: undefined, maxBytes: MAX_SECRET_BYTES },
-    );
-    const text = 'problem' in snapshot ? undefined : decodeText(snapshot.bytes)?.text;
-    if (text !== undefined) found.push(...secretTexts(text));
-  }
+  const found: SecretText[] = [];
+  for (const { name } of names.slice(0, MAX_SECRET_FILES))
+    found.push(...(await secretsOfFile({ path: world.workspace.child(parent, name), dir, name })));
   return found;
 }
 
@@ -89,7 +146,7 @@ async function secretsOf(
  * The texts to mask in a command's output: each value of a secret file together with its name. A
  * long value with letters and digits is also masked alone.
  */
-function secretTexts(text: string): { readonly text: string; readonly shown: string }[] {
+function secretTexts(text: string): SecretText[] {
   return secretSpans(text, { secretFile: true }).flatMap(({ start, end }) => {
     const name = text.slice(text.lastIndexOf('\n', start - 1) + 1, start).trimStart();
     const value = text.slice(start, end);

@@ -52,16 +52,10 @@ export interface ForeignSession {
     event: WitnessEvent | ListingEvent | LookEvent | ForeignRead,
     times?: CallTimes,
   ): Promise<Outcome<{ readonly notices: readonly Notice[] }>>;
-  /**
-   * A faster `witness` for a file that was shown whole. Records it only if the shown text equals
-   * the file on disk. Otherwise returns false, and the caller must call `witness`. `key` is from
-   * `locate`.
-   */
-  sawWhole(
-    file: { readonly path: string; readonly key: string },
-    shown: ShownBytes,
-    times?: CallTimes,
-  ): Promise<boolean>;
+  /** True if `mask` may change texts. */
+  readonly masks: boolean;
+  /** Masks secrets in the texts of another server's answer, as the policy says. */
+  mask(texts: readonly string[], content: AnswerContent): Promise<readonly string[]>;
   /**
    * Call this after the model's context was summarised: shown lines then no longer count, unless
    * the policy keeps them.
@@ -90,11 +84,6 @@ export interface CallTimes {
 
 export type ForeignPlace = Outcome<{ readonly key: string }>;
 
-/** Shown content that can be compared with a file's bytes. */
-export interface ShownBytes {
-  equals(bytes: Uint8Array): boolean;
-}
-
 /** A read through another server whose text may not prove which bytes it showed. */
 export type ForeignRead = Extract<WitnessEvent, { readonly kind: 'read' }> & {
   /** The result of `hashOf` before the call. Shows whether the file changed during the call. */
@@ -112,6 +101,11 @@ export interface LookEvent {
   readonly path: string;
   readonly shown: string;
 }
+
+/** The content of an answer: the text of one file, of several files, or the output of a search or command. */
+export type AnswerContent =
+  | { readonly kind: 'file'; readonly path: string; readonly extent: 'whole' | 'part' }
+  | { readonly kind: 'files' | 'output'; readonly paths: readonly string[] };
 
 /** A complete listing of a folder. */
 export interface ListingEvent {

@@ -4,23 +4,15 @@ import { looksOf } from '../dialect/calls/touch.ts';
 import type { ForeignSession } from '../model/foreign-session.ts';
 import { defined, fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
 import type { Notice } from '../model/results.ts';
-import { parseLine, resultLine } from '../wire/rpc.ts';
+import { errorLine, INTERNAL_ERROR, parseLine, resultLine, rewrittenLine } from '../wire/rpc.ts';
 import { answerEnding, withNotices } from './answers.ts';
 import type { ProxyCall } from './call.ts';
 import { type InterceptOptions, inWords } from './intercept-options.ts';
-import type { Received, Wire } from './received.ts';
+import { maskedResponse, redactedPaths } from './masked-answer.ts';
+import { Received, type Wire } from './received.ts';
 import { type CallMeaning, changes, commandOf, reads } from './understand.ts';
 
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-/** Maps the character after a backslash in JSON to the byte that the escape means; 0 if it means none. */
-const ESCAPES: Uint8Array = escapes();
-/** Matches the beginning of an answer with a single text, in the key orders that servers use. */
-const OPENING =
-  /^\{\s*(?:"jsonrpc"\s*:\s*"2\.0"\s*,\s*)?(?:"id"\s*:\s*(?:"[ !#-[\]-~]*"|-?\d+)\s*,\s*)?"result"\s*:\s*\{\s*"content"\s*:\s*\[\s*\{\s*"type"\s*:\s*"text"\s*,\s*"text"\s*:\s*"/;
-const IS_ERROR = Buffer.from('"isError"');
-const RESULT_TYPE = Buffer.from('"resultType"');
-const COMPLETE = Buffer.from('"resultType":"complete"');
+const NONE: ReadonlySet<string> = new Set();
 
 type AftermathOptions = Pick<
   InterceptOptions,
@@ -47,21 +39,44 @@ export class Aftermath {
   }
 
   /** True if the client must not get the answer before the proxy has recorded it or added text to it. */
-  holds({ meaning, leftOut }: ProxyCall): boolean {
-    if (leftOut.size > 0) return true;
+  holds({ meaning, leftOut, session }: ProxyCall): boolean {
+    if (leftOut.size > 0 || session?.masks === true) return true;
     if (this.#options.receipts && reads(meaning)) return true;
     return changes(meaning) || !showsItself(meaning);
   }
 
   /** Sends and records an answer. Returns undefined if it was sent at once and will be recorded later. */
   of(call: ProxyCall, received: Received): Promise<void> | undefined {
+    return call.session?.masks === true ? this.#masked(call, received) : this.#sentAndNoted(call, received);
+  }
+
+  /** Masks secrets in the answer before it is sent. If that fails, the client gets an error instead. */
+  async #masked(call: ProxyCall, received: Received): Promise<void> {
+    const response = received.parse();
+    try {
+      if (response !== undefined && call.session !== undefined) {
+        const shown = await maskedResponse(call.session, call.meaning, response);
+        if (shown !== response) {
+          call.original = response;
+          return await this.#sentAndNoted(call, Received.whole(rewrittenLine(received.line, shown)));
+        }
+      }
+    } catch (error) {
+      this.#options.log(`the answer of ${call.tool} could not be masked: ${String(error)}`);
+      this.#wire.toClient(errorLine(call.id, INTERNAL_ERROR, 'The answer could not be checked for secrets.'));
+      return this.unanswered(call);
+    }
+    await this.#sentAndNoted(call, received);
+  }
+
+  #sentAndNoted(call: ProxyCall, received: Received): Promise<void> | undefined {
     const { meaning } = call;
     if (changes(meaning)) return this.#changed(call, received.line);
     if (call.leftOut.size > 0) return this.#partly(call, received.line);
     if (this.#options.receipts && reads(meaning)) return this.#receipted(call, received.line);
     if (!showsItself(meaning)) return this.#recorded(call, received);
     this.#answer(call, received);
-    this.#options.shared.witnesses.later(() => this.#notedShown(call, received));
+    this.#options.shared.witnesses.later(() => this.#noted(call, received.parse()));
     return undefined;
   }
 
@@ -139,25 +154,6 @@ export class Aftermath {
     if (this.#wire.toClient(line)) call.times.answeredAt = performance.now();
   }
 
-  /** Records what an answer showed. Uses the fast path for a single whole file, otherwise parses the answer. */
-  async #notedShown(call: ProxyCall, received: Received): Promise<void> {
-    const path = wholeFileOf(call);
-    const text = path === undefined ? undefined : EscapedAnswer.in(received);
-    try {
-      if (
-        path !== undefined &&
-        text !== undefined &&
-        (await call.session?.sawWhole({ path, key: call.keys[0] ?? '' }, text, call.times)) === true
-      ) {
-        call.release();
-        return;
-      }
-    } catch (error) {
-      this.#options.log(`${call.tool} could not be recorded: ${String(error)}`);
-    }
-    await this.#noted(call, received.parse());
-  }
-
   /**
    * Records reads, listings and commands, then releases the files for the next call. Never throws:
    * if recording fails, nothing counts as seen.
@@ -172,8 +168,11 @@ export class Aftermath {
     }
   }
 
-  async #witness(call: ProxyCall, session: ForeignSession, response: unknown): Promise<void> {
-    const { meaning } = call;
+  async #witness(call: ProxyCall, session: ForeignSession, shown: unknown): Promise<void> {
+    const { meaning, original } = call;
+    // Compare the server's own text with the files, not the text with masks.
+    const response = original ?? shown;
+    const redacted = original === undefined ? NONE : redactedPaths(meaning, original, shown);
     const command = commandOf(meaning, call.tool);
     if (command !== undefined) await session.witness({ kind: 'command', command }, call.times);
     if (answerEnding(response) !== 'done') return;
@@ -181,7 +180,11 @@ export class Aftermath {
     await witnessLooks(call, session, answer.texts ?? []);
     for (const { path: given, content, ranges, clamped } of shownLines(meaning.touches, answer)) {
       const path = meaning.place(given);
-      const event = { kind: 'read', path, ...defined({ content, ranges, clamped }) } as const;
+      const event = {
+        kind: 'read',
+        path,
+        ...defined({ content, ranges, clamped, redacted: redacted.has(given) || undefined }),
+      } as const;
       const guessed = meaning.guessed ? ({ guessed: true } as const) : {};
       const before = call.before.has(path) ? { before: call.before.get(path), ...guessed } : {};
       await session.witness({ ...event, ...before }, call.times);
@@ -200,16 +203,6 @@ async function witnessLooks(
     if (touch.does === 'list') await session.witness({ kind: 'list', path: place(touch.path) }, times);
   for (const path of looksOf(touches))
     await session.witness({ kind: 'look', path: place(path), shown: texts.join('\n') });
-}
-
-/** The path, if the call reads one whole file whose text the server shows verbatim. Otherwise undefined. */
-function wholeFileOf({ meaning }: ProxyCall): string | undefined {
-  const [touch, ...more] = meaning.touches;
-  if (touch?.does !== 'read' || more.length > 0 || meaning.guessed || touch.asked !== undefined)
-    return undefined;
-  const { shown } = touch;
-  const plain = shown.as === 'verbatim' && shown.header === undefined && shown.footers === undefined;
-  return plain ? meaning.place(touch.path) : undefined;
 }
 
 function isWorthNoting({ touches, unexplained }: CallMeaning): boolean {
@@ -270,129 +263,4 @@ function withReceipts(id: string, result: JsonRecord, receipts: string): Buffer 
     content: [...content, { type: 'text', text: receipts }],
     ...(doubled ? { structuredContent: { ...structured, content: `${text}\n${receipts}` } } : {}),
   });
-}
-
-/**
- * The text of an answer, still escaped, in the pieces in which it arrived. Compares it with a file
- * without parsing or copying it, because both are slow for a large file.
- */
-export class EscapedAnswer {
-  readonly #parts: readonly Buffer[];
-  readonly #start: number;
-
-  private constructor(received: Received, start: number) {
-    this.#parts = received.parts;
-    this.#start = start;
-  }
-
-  /** The text of an answer. Undefined if the answer must be parsed, because it does not match `OPENING`. */
-  static in(received: Received): EscapedAnswer | undefined {
-    const opening = OPENING.exec(received.head);
-    if (opening === null || opening[0].length > (received.parts[0]?.length ?? 0)) return undefined;
-    return new EscapedAnswer(received, opening[0].length);
-  }
-
-  /** True only if the answer is a success whose only content is one text of exactly these bytes. */
-  equals(bytes: Uint8Array): boolean {
-    let done = 0;
-    let from = this.#start;
-    let escaped = false;
-    for (const [index, part] of this.#parts.entries()) {
-      const { at, matched, open } = compare(part, from, { bytes, done, escaped });
-      if (at === undefined) return false;
-      if (matched === bytes.length && !open && part[at] === QUOTE) return this.#succeeds(index, at + 1);
-      if (at < part.length) return false;
-      done = matched;
-      escaped = open;
-      from = 0;
-    }
-    return false;
-  }
-
-  /** True if the list of contents ends at `at`, and no error or incomplete `resultType` follows. */
-  #succeeds(index: number, at: number): boolean {
-    const rest = [this.#parts[index]?.subarray(at) ?? Buffer.alloc(0), ...this.#parts.slice(index + 1)];
-    const [first = Buffer.alloc(0), second = Buffer.alloc(0)] = rest;
-    const closing = first.toString('latin1', 0, 16) + second.toString('latin1', 0, 16);
-    if (!/^\s*\}\s*\]/.test(closing)) return false;
-    if (has(rest, IS_ERROR)) return false;
-    return !has(rest, RESULT_TYPE) || has(rest, COMPLETE);
-  }
-}
-
-/**
- * Compares a piece of an answer, from `from` on, with a file's bytes, from `done` on. Returns where
- * the equal part ends: `at` in the piece and `matched` in the file. If the bytes differ, `at` is
- * undefined. `open`: the piece ends inside an escape, after its backslash.
- */
-function compare(
-  part: Buffer,
-  from: number,
-  against: { readonly bytes: Uint8Array; readonly done: number; readonly escaped: boolean },
-): { readonly at: number | undefined; readonly matched: number; readonly open: boolean } {
-  const { bytes } = against;
-  const { length } = part;
-  let { done, escaped } = against;
-  let at = from;
-  while (at < length && done < bytes.length) {
-    if (escaped) {
-      const meant = ESCAPES[part[at] ?? 0];
-      // A `\u` escape counts as different, because only the parser handles it.
-      if (meant === 0 || meant !== bytes[done]) return DIFFERENT;
-      escaped = false;
-      at++;
-      done++;
-      continue;
-    }
-    const plain = plainLength({ part, at, bytes, done });
-    at += plain;
-    done += plain;
-    if (at === length || done === bytes.length) break;
-    if (part[at] !== BACKSLASH) return DIFFERENT;
-    escaped = true;
-    at++;
-  }
-  return { at, matched: done, open: escaped };
-}
-
-const DIFFERENT = { at: undefined, matched: 0, open: false } as const;
-
-/** Number of equal bytes before an escape, quote or difference. Most bytes are compared here. */
-function plainLength({
-  part,
-  at,
-  bytes,
-  done,
-}: {
-  readonly part: Buffer;
-  readonly at: number;
-  readonly bytes: Uint8Array;
-  readonly done: number;
-}): number {
-  const end = Math.min(part.length - at, bytes.length - done);
-  let length = 0;
-  for (; length < end; length++) {
-    const byte = part[at + length];
-    if (byte !== bytes[done + length] || byte === BACKSLASH || byte === QUOTE) break;
-  }
-  return length;
-}
-
-/** True if the pieces contain a word, even if it spans two of them. */
-function has(parts: readonly Buffer[], word: Buffer): boolean {
-  return parts.some((part, index) => {
-    if (part.includes(word)) return true;
-    const next = parts[index + 1];
-    return (
-      next !== undefined &&
-      Buffer.concat([part.subarray(-word.length), next.subarray(0, word.length)]).includes(word)
-    );
-  });
-}
-
-function escapes(): Uint8Array {
-  const table = new Uint8Array(256);
-  const pairs = { '"': 0x22, '\\': 0x5c, '/': 0x2f, b: 0x08, f: 0x0c, n: 0x0a, r: 0x0d, t: 0x09 };
-  for (const [letter, byte] of Object.entries(pairs)) table[letter.charCodeAt(0)] = byte;
-  return table;
 }

@@ -39,6 +39,8 @@ export interface ProxyCall extends Answerable {
   notices: readonly Notice[];
   /** SHA-256 of files before the call, by path; only of reads whose text may prove nothing. */
   before: ReadonlyMap<string, string | undefined>;
+  /** The server's response, if secrets in it were masked for the client. */
+  original: JsonRecord | undefined;
   /**
    * The refusals of files that were left out of a call that reads several files. The keys are the
    * paths as the caller wrote them.
@@ -84,6 +86,7 @@ export function newCall(
     change: undefined,
     notices: [],
     before: new Map(),
+    original: undefined,
     leftOut: NONE,
   };
 }

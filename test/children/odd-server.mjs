@@ -52,6 +52,8 @@ const tools = {
         .join('\n'),
     ),
   show_object: ({ path }) => text(JSON.stringify({ path, content: readFileSync(path, 'utf8') })),
+  // Like a shell with the command `cat PATH`.
+  print: ({ command }) => text(readFileSync(command.slice(4), 'utf8')),
   get_first: ({ path }) => text(readFileSync(path, 'utf8').split('\n', 1)[0]),
   get_size: ({ path }) => text(String(readFileSync(path).length)),
   save: (given) => {

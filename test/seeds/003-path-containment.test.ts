@@ -113,7 +113,7 @@ describe('003 Path containment', () => {
 
   through(
     '3.9 Not covered: secrets are scrubbed from the bytes on the way out',
-    { ...A, doors: ['library', 'server'] },
+    { ...A, doors: ['library', 'server', 'proxy'] },
     async (t) => {
       const token = `ghp_${'a1B2c3D4e5F6'.repeat(3)}`;
       t.put('.env', `TOKEN=${token}\n`);

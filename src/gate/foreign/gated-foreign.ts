@@ -1,15 +1,14 @@
 import { listUnsorted } from '../../disk/list.ts';
 import { kindOf, readSnapshot } from '../../disk/read.ts';
 import { WHOLE } from '../../model/coverage.ts';
-import type { Fingerprint } from '../../model/fingerprint.ts';
 import type {
+  AnswerContent,
   CallTimes,
   ForeignPlace,
   ForeignRead,
   ForeignSession,
   ListingEvent,
   LookEvent,
-  ShownBytes,
 } from '../../model/foreign-session.ts';
 import type { ForeignIntent } from '../../model/intent.ts';
 import type { FileKind } from '../../model/path.ts';
@@ -25,6 +24,7 @@ import { runAsTool } from '../announce.ts';
 import type { Gate } from '../gate.ts';
 import { trusted } from '../look.ts';
 import { secretRefusal } from '../masking.ts';
+import { maskAnswer } from '../secret-values.ts';
 import { recordLook } from '../shown-entry.ts';
 import { witness } from '../witness.ts';
 import type { World } from '../world.ts';
@@ -146,22 +146,20 @@ export class GatedForeign implements ForeignSession {
   async witnessWritten(path: string, content: string): Promise<void> {
     const resolved = this.#scene.world.workspace.resolve(path, 'status');
     if (!resolved.ok) return;
-    const bytes = Buffer.from(content, 'utf8');
-    await this.sawWhole({ path, key: resolved.path.key }, { equals: (other) => bytes.equals(other) });
-  }
-
-  async sawWhole(
-    file: { readonly path: string; readonly key: string },
-    shown: ShownBytes,
-    times?: CallTimes,
-  ): Promise<boolean> {
-    const seen = await sawWhole(this.#during(times), file, shown);
-    if (seen) this.#gate.refusals.reset(file.path);
-    return seen;
+    if (await sawWhole(this.#scene, { path, key: resolved.path.key }, Buffer.from(content, 'utf8')))
+      this.#gate.refusals.reset(path);
   }
 
   #during(times: CallTimes | undefined): ShownScene {
     return times === undefined ? this.#scene : { ...this.#scene, times };
+  }
+
+  get masks(): boolean {
+    return this.#scene.world.policy.secrets !== 'show';
+  }
+
+  async mask(texts: readonly string[], content: AnswerContent): Promise<readonly string[]> {
+    return this.masks ? maskAnswer(this.#scene.world, texts, content) : texts;
   }
 
   compacted(): Promise<void> {
@@ -244,25 +242,21 @@ function nextOnDisk(world: World, path: string): string | undefined {
   }
 }
 
-/**
- * Records that a whole file was shown, if its bytes equal the shown ones. Returns false if the
- * bytes differ or could not be compared. The caller then uses a slower check.
- */
+/** Records that a whole file is known, if its bytes equal the given ones. Returns false if they differ. */
 async function sawWhole(
   scene: ShownScene,
   file: { readonly path: string; readonly key: string },
-  shown: ShownBytes,
+  shown: Buffer,
 ): Promise<boolean> {
   const { world, ledger } = scene;
-  const known = await ledger.recall(file.key);
-  if (known !== undefined && (await isOldNews(scene, known, shown))) return true;
   const outcome = world.workspace.locate(file.path, 'read');
   if (!outcome.ok) return false;
   const { located } = outcome;
   try {
     const { place } = located;
     if (!located.exists || !located.stats.isFile() || place.path.key !== file.key) return false;
-    const limits = { clock: world.disk.clock, maxBytes: world.policy.maxEditBytes, known: trusted(known) };
+    const known = trusted(await ledger.recall(file.key));
+    const limits = { clock: world.disk.clock, maxBytes: world.policy.maxEditBytes, known };
     const snapshot = await readSnapshot(place, limits);
     if ('problem' in snapshot || !shown.equals(snapshot.bytes)) return false;
     const { bytes, fingerprint, stamp, racy } = snapshot;
@@ -283,21 +277,4 @@ async function sawWhole(
   } finally {
     located.place.dir.close();
   }
-}
-
-/**
- * True if the session has seen the same bytes whole before, and the policy lets no read expire.
- * Nothing needs recording then. Later verdicts check whether the file still holds these bytes.
- */
-async function isOldNews({ world }: ShownScene, known: Sighting, shown: ShownBytes): Promise<boolean> {
-  if (world.policy.ttlMs > 0 || !isClean(known) || known.stamp === undefined || known.racy) return false;
-  const bytes = await world.baselines.recall(known.fingerprint);
-  return bytes !== undefined && shown.equals(bytes);
-}
-
-function isClean(known: Sighting): known is Sighting & { readonly fingerprint: Fingerprint } {
-  const { clamped, redacted, notText, unverified } = known.flags;
-  if (known.fingerprint === undefined || known.how !== 'read' || known.refusedContent !== undefined)
-    return false;
-  return known.coverage.kind === 'whole' && !(clamped || redacted || notText || unverified);
 }

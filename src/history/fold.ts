@@ -40,9 +40,6 @@ export interface ObservedChange {
   readonly latest: readonly SeenEntry[];
 }
 
-/** Entries marked as removed are deleted when they exceed both this number and half of the list. */
-const MAX_GONE = 1000;
-
 /**
  * Collects which file contents the model of a conversation has in its context. The parser of each
  * transcript format passes in the calls and results. Pairs results with calls by id; only the first
@@ -67,16 +64,6 @@ export class Fold {
 
   get reasons(): Readonly<Record<string, number>> {
     return this.#reasons;
-  }
-
-  /** True if a call with this id waits for its result. A format need not parse results that no call waits for. */
-  awaits(id: string): boolean {
-    return this.#waiting.has(id);
-  }
-
-  /** True if a result of this call showed lines that still count as seen, on any branch of the conversation. */
-  hasShown(id: string): boolean {
-    return this.#seen.hasCall(id);
   }
 
   /**
@@ -283,78 +270,41 @@ function differs(twin: WaitingCall, call: WaitingCall): boolean {
   return twin.place === call.place && JSON.stringify(twin.accesses) !== JSON.stringify(call.accesses);
 }
 
-/**
- * Entries in order of arrival, indexed by path, call and message, so that a removal need not search
- * the whole list.
- */
+/** Entries in order of arrival, indexed by path, call and message. */
 class SeenList {
-  /** All entries, oldest first, including the removed ones in `#gone`. */
-  #all: SeenEntry[] = [];
-  /**
-   * Removed entries that are still in `#all`. They stay there because removals are rare and
-   * removing from an array is slow.
-   */
-  readonly #gone = new Set<SeenEntry>();
-  /** Ids of the calls that have an entry. Built on first use. */
-  #calls: Set<string> | undefined;
-  /** True as long as no entry was ever removed. */
-  #isWhole = true;
-  readonly #byPath = new Map<string, SeenEntry[]>();
-  /** The entries by call id, perhaps with removed ones. Built on the first removal by id. */
-  #byCall: Map<string, SeenEntry[]> | undefined;
-  #byMessage: Map<string, SeenEntry[]> | undefined;
+  #all = new Set<SeenEntry>();
+  #byPath = new Index();
+  #byCall = new Index();
+  #byMessage = new Index();
 
   add(entry: SeenEntry): void {
-    this.#all.push(entry);
-    this.#calls?.add(entry.callId);
-    push(this.#byPath, entry.view.path, entry);
-    if (this.#byCall !== undefined) push(this.#byCall, entry.callId, entry);
-    if (this.#byMessage !== undefined) addByMessage(this.#byMessage, entry);
+    this.#all.add(entry);
+    this.#byPath.add(entry.view.path, entry);
+    this.#byCall.add(entry.callId, entry);
+    for (const message of [entry.message, entry.callMessage])
+      if (message !== undefined) this.#byMessage.add(message, entry);
   }
 
   values(): readonly SeenEntry[] {
-    if (this.#gone.size > 0) {
-      this.#all = this.#all.filter((entry) => !this.#gone.has(entry));
-      this.#gone.clear();
-    }
-    return this.#all;
+    return [...this.#all];
   }
 
   ofPath(path: string): readonly SeenEntry[] {
-    return this.#byPath.get(path) ?? [];
+    return this.#byPath.of(path);
   }
 
-  /** True if the list still has an entry of this call. */
-  hasCall(id: string): boolean {
-    this.#calls ??= new Set(this.values().map((entry) => entry.callId));
-    return this.#calls.has(id);
-  }
-
-  /**
-   * True if the list still has the entries of all these calls. Every call in `ids` must have had an entry at some
-   * time.
-   */
+  /** True if the list still has an entry of each of these calls. Each call must have had one at some time. */
   hasKept(ids: readonly string[]): boolean {
-    return this.#isWhole || ids.every((id) => this.hasCall(id));
+    return ids.every((id) => this.#byCall.of(id).length > 0);
   }
 
   removeCall(id: string): void {
-    if (this.#byCall === undefined) {
-      this.#byCall = new Map();
-      for (const entry of this.values()) push(this.#byCall, entry.callId, entry);
-    }
-    for (const entry of this.#byCall.get(id) ?? []) this.#remove(entry);
-    this.#byCall.delete(id);
+    for (const entry of this.#byCall.of(id)) this.#remove(entry);
   }
 
   /** Removes entries whose call or result is part of a message. */
   removeMessage(name: string): void {
-    if (this.#byMessage === undefined) {
-      this.#byMessage = new Map();
-      for (const entry of this.values()) addByMessage(this.#byMessage, entry);
-    }
-    for (const entry of this.#byMessage.get(name) ?? []) this.#remove(entry);
-    this.#byMessage.delete(name);
+    for (const entry of this.#byMessage.of(name)) this.#remove(entry);
   }
 
   retain(keep: (entry: SeenEntry) => boolean): void {
@@ -362,37 +312,40 @@ class SeenList {
   }
 
   replace(entries: Iterable<SeenEntry>): void {
-    this.#all = [];
-    this.#isWhole = false;
-    this.#gone.clear();
-    this.#calls = undefined;
-    this.#byPath.clear();
-    this.#byCall = undefined;
-    this.#byMessage = undefined;
-    for (const entry of entries) this.add(entry);
+    const kept = [...entries];
+    this.#all = new Set();
+    this.#byPath = new Index();
+    this.#byCall = new Index();
+    this.#byMessage = new Index();
+    for (const entry of kept) this.add(entry);
   }
 
   #remove(entry: SeenEntry): void {
-    if (this.#gone.has(entry)) return;
-    this.#gone.add(entry);
-    this.#isWhole = false;
-    this.#calls?.delete(entry.callId);
-    if (this.#gone.size > MAX_GONE && 2 * this.#gone.size > this.#all.length) this.values();
-    const { path } = entry.view;
-    const left = this.ofPath(path).filter((other) => other !== entry);
-    if (left.length === 0) this.#byPath.delete(path);
-    else this.#byPath.set(path, left);
+    this.#all.delete(entry);
+    this.#byPath.remove(entry.view.path, entry);
+    this.#byCall.remove(entry.callId, entry);
+    for (const message of [entry.message, entry.callMessage])
+      if (message !== undefined) this.#byMessage.remove(message, entry);
   }
 }
 
-function addByMessage(map: Map<string, SeenEntry[]>, entry: SeenEntry): void {
-  const { message, callMessage } = entry;
-  if (message !== undefined) push(map, message, entry);
-  if (callMessage !== undefined && callMessage !== message) push(map, callMessage, entry);
-}
+/** Entries by a name, in order of arrival. */
+class Index {
+  readonly #lists = new Map<string, SeenEntry[]>();
 
-function push(map: Map<string, SeenEntry[]>, key: string, entry: SeenEntry): void {
-  const list = map.get(key);
-  if (list === undefined) map.set(key, [entry]);
-  else list.push(entry);
+  add(name: string, entry: SeenEntry): void {
+    const list = this.#lists.get(name);
+    if (list === undefined) this.#lists.set(name, [entry]);
+    else list.push(entry);
+  }
+
+  remove(name: string, entry: SeenEntry): void {
+    const left = this.of(name).filter((other) => other !== entry);
+    if (left.length === 0) this.#lists.delete(name);
+    else this.#lists.set(name, left);
+  }
+
+  of(name: string): readonly SeenEntry[] {
+    return this.#lists.get(name) ?? [];
+  }
 }

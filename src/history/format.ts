@@ -23,11 +23,6 @@ export interface Format {
  */
 export interface Reader {
   read(record: JsonRecord): void;
-  /**
-   * Checks a line of JSON without parsing it, and returns whether it must be parsed. Every unexpected line must be
-   * parsed. A skipped line may still advance the reader's state.
-   */
-  skim?(bytes: Buffer, start: number, end: number): boolean;
   /** The reader's own state, without that of its `Fold`, as plain JSON. */
   state(): unknown;
   restore(state: unknown): void;

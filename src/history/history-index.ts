@@ -1,4 +1,3 @@
-import { isAscii } from 'node:buffer';
 import { Fault } from '../model/fault.ts';
 import { isRecord, type JsonRecord, parseJson } from '../model/record.ts';
 import type { FormatName, Skipped } from '../model/transcript.ts';
@@ -16,7 +15,7 @@ import { locate } from './paths.ts';
  * transcript.
  */
 interface HistorySnapshot {
-  readonly version: 2;
+  readonly version: 3;
   readonly format: FormatName | null;
   readonly offset: number;
   readonly records: number;
@@ -68,10 +67,10 @@ export class HistoryIndex {
    * version.
    */
   static restore(snapshot: HistorySnapshot, options: HistoryIndexOptions = {}): HistoryIndex {
-    if (snapshot.version !== 2)
+    if (snapshot.version !== 3)
       throw new Fault(
         'CONFIG_INVALID',
-        `the history snapshot has version ${String(snapshot.version)}, not 2: build the index again`,
+        `the history snapshot has version ${String(snapshot.version)}, not 3: build the index again`,
       );
     const { format } = snapshot;
     const index = new HistoryIndex(format === null ? options : { ...options, format });
@@ -162,7 +161,7 @@ export class HistoryIndex {
   snapshot(): HistorySnapshot {
     const decided = this.#reader !== undefined;
     return {
-      version: 2,
+      version: 3,
       format: this.#format ?? null,
       offset: this.offset,
       records: decided ? this.#records : 0,
@@ -177,16 +176,11 @@ export class HistoryIndex {
 
   #line(bytes: Buffer, start: number, end: number): void {
     if (end === start || (end === start + 1 && bytes[start] === CARRIAGE_RETURN)) return;
-    if (this.#reader?.skim !== undefined && !this.#reader.skim(bytes, start, end)) {
-      this.#records += 1;
-      return;
-    }
     if (!this.#tryLine(bytes.subarray(start, end))) this.#fold.skip('not-json');
   }
 
   #tryLine(line: Buffer): boolean {
-    // Most lines are ASCII; decoding them as Latin-1 takes half the time.
-    const text = line.toString(isAscii(line) ? 'latin1' : 'utf8');
+    const text = line.toString('utf8');
     if (text.trim() === '') return true;
     const record = parseJson(text);
     if (record === undefined) return false;

@@ -2,17 +2,6 @@ import { isAbsolute, relative, resolve, sep } from 'node:path';
 import type { HistoryOptions } from './history-sighting.ts';
 
 /**
- * Matches absolute paths that need no resolution. Most paths need none, and resolving takes ten times as long as this
- * test.
- */
-const TIDY = sep === '/' ? /^(?:\/(?!\.{0,2}(?:\/|$))[^/]+)+$/ : /(?!)/;
-/**
- * Maximum length of a path for which `TIDY` is used. On millions of characters, its repeated group
- * overflows the stack.
- */
-const MAX_TIDY = 4096;
-
-/**
  * Resolves a path of the transcript lexically, without following links. With `paths: 'exact'`,
  * returns it as it is. Undefined for an empty path, a path with a zero byte, and a relative path
  * without an absolute working directory.
@@ -23,7 +12,7 @@ export function locate(
   options: Pick<HistoryOptions, 'paths'>,
 ): string | undefined {
   if (given === '' || given.includes('\0')) return undefined;
-  if (options.paths === 'exact' || (given.length <= MAX_TIDY && TIDY.test(given))) return given;
+  if (options.paths === 'exact') return given;
   if (isAbsolute(given)) return resolve(given);
   return cwd === undefined || !isAbsolute(cwd) ? undefined : resolve(cwd, given);
 }

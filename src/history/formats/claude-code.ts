@@ -17,8 +17,7 @@ import {
   textAfter,
 } from '../tool-result.ts';
 import { type BlockPlace, blocksOf, callBlock, isCall, isResult, resultOf } from './anthropic-messages.ts';
-import { skimClaude } from './claude-skim.ts';
-import { keyOf, type LinkKind, type NameKey, RecordChain, type RecordChainState } from './record-chain.ts';
+import { type LinkKind, RecordChain, type RecordChainState } from './record-chain.ts';
 
 /**
  * Types of records that have no uuid. A record with such a type and a `sessionId` shows that the
@@ -70,20 +69,19 @@ class ClaudeReader implements Reader {
     const uuid = stringIn(record, 'uuid');
     // Skip records without a uuid, which are not part of any conversation. Also skip records of
     // other conversations.
-    if (uuid === undefined || !this.#isOurs({ side: record['isSidechain'] === true })) return;
+    if (uuid === undefined || !this.#isOurs(record)) return;
     if (record['type'] === 'progress') {
-      this.#progressed(record, keyOf(uuid));
+      this.#progressed(record, uuid);
       return;
     }
     if (record['subtype'] === 'compact_boundary') {
       this.#compacted(record, uuid);
       return;
     }
-    const key = keyOf(uuid);
-    if (this.#chain.knows(key)) return;
+    if (this.#chain.knows(uuid)) return;
     const message = objectIn(record, 'message') ?? {};
     const blocks = blocksOf(message);
-    this.#link(record, key, kindOf(record, blocks));
+    this.#link(record, uuid, kindOf(record, blocks));
     const atMs = timeIn(record, 'timestamp');
     const place = { atMs, message: uuid };
     if (record['type'] === 'attachment') this.#attached(record, place);
@@ -93,23 +91,6 @@ class ClaudeReader implements Reader {
       if (isCall(block)) callBlock(this.#fold, block, { atMs, cwd: stringIn(record, 'cwd') });
       else if (isResult(block)) this.#result(block, record, place);
     }
-  }
-
-  skim(bytes: Buffer, start: number, end: number): boolean {
-    const line = skimClaude(bytes, start, end, this);
-    if (line === undefined) return true;
-    if (line === 'nameless' || !this.#isOurs(line) || this.#chain.knows(line.key)) return false;
-    this.#linkTo(line.parent, line.kind, line.key);
-    return false;
-  }
-
-  /**
-   * True if results of this call must be parsed: it has no result yet, or its result showed a file.
-   * In the second case, a later result may be a blanked copy, which removes what the first one
-   * showed.
-   */
-  matters(callId: string): boolean {
-    return this.#fold.awaits(callId) || this.#fold.hasShown(callId);
   }
 
   state(): unknown {
@@ -134,7 +115,8 @@ class ClaudeReader implements Reader {
    * True if a record belongs to this conversation. The main transcript also contains records of
    * sub-agents, which are read from the transcripts of the sub-agents instead.
    */
-  #isOurs({ side }: { readonly side: boolean }): boolean {
+  #isOurs(record: JsonRecord): boolean {
+    const side = record['isSidechain'] === true;
     this.#side ??= side;
     return side === this.#side;
   }
@@ -143,20 +125,19 @@ class ClaudeReader implements Reader {
    * Adds a progress record of a tool or sub-agent to the tree of records. The model does not see
    * it.
    */
-  #progressed(record: JsonRecord, key: NameKey): void {
-    const parent = stringIn(record, 'parentUuid');
-    if (!this.#chain.knows(key)) this.#linkTo(parent === undefined ? null : keyOf(parent), 'aside', key);
+  #progressed(record: JsonRecord, uuid: string): void {
+    if (!this.#chain.knows(uuid)) this.#linkTo(stringIn(record, 'parentUuid'), 'aside', uuid);
   }
 
-  #link(record: JsonRecord, key: NameKey, kind: LinkKind): void {
+  #link(record: JsonRecord, uuid: string, kind: LinkKind): void {
     const parent = stringIn(record, 'parentUuid');
-    this.#linkTo(parent === undefined ? null : keyOf(parent), kind, key);
+    this.#linkTo(parent, kind, uuid);
     // A summary without a `compact_boundary` record before it is a compaction, too.
     if (record['isCompactSummary'] === true && parent !== this.#boundary) this.#fold.compact();
   }
 
-  #linkTo(parent: NameKey | null, kind: LinkKind, key: NameKey): void {
-    this.#fold.place = this.#chain.link(parent, kind, key);
+  #linkTo(parent: string | undefined, kind: LinkKind, uuid: string): void {
+    this.#fold.place = this.#chain.link(parent, kind, uuid);
     if (this.#chain.isAdrift) this.#fold.compact();
   }
 
@@ -200,7 +181,7 @@ class ClaudeReader implements Reader {
     const metadata = objectIn(record, 'compactMetadata') ?? {};
     const preserved = preservedIn(metadata);
     this.#boundary = uuid;
-    this.#chain.beginAnew(keyOf(uuid), [...preserved].map(keyOf));
+    this.#chain.beginAnew(uuid, preserved);
     this.#fold.place = this.#chain.tip;
     this.#fold.compact((entry) => entry.message !== undefined && preserved.has(entry.message));
   }

@@ -7,7 +7,7 @@ export type LinkKind = 'message' | 'result' | 'aside';
 
 export interface RecordChainState {
   readonly log: BranchState;
-  readonly places: readonly [readonly number[], readonly number[]];
+  readonly places: readonly [Named, Named];
   readonly runStart: number;
 }
 
@@ -20,11 +20,6 @@ export class RecordChain {
   isAdrift = false;
   readonly #log = new BranchLog();
   readonly #places = new NameTable();
-  /**
-   * The key of the last record. Most new records name it as their parent, and then need no search
-   * in `#places`.
-   */
-  #tipKey: NameKey | undefined;
   /**
    * Position of the last record that is not a tool result. The results of parallel calls follow it,
    * and the next message may name any of them as its parent. So a message whose parent is at this
@@ -40,34 +35,32 @@ export class RecordChain {
     return place < 0 || this.#log.holds(place);
   }
 
-  knows(key: NameKey): boolean {
-    return this.#places.get(key) !== undefined;
+  knows(name: string): boolean {
+    return this.#places.get(name) !== undefined;
   }
 
   /**
-   * Links a record to its parent and returns its position. `parent` is null for the first record of
-   * a conversation. Sets `isAdrift` to true if a message or result names an unknown parent,
+   * Links a record to its parent and returns its position. `parent` is undefined for the first
+   * record of a conversation. Sets `isAdrift` to true if a message or result names an unknown parent,
    * otherwise to false.
    */
-  link(parent: NameKey | null, kind: LinkKind, key: NameKey): number {
+  link(parent: string | undefined, kind: LinkKind, name: string): number {
     this.isAdrift = false;
     const place = this.#link(parent, kind);
-    this.#places.set(key, place);
-    if (place === this.#log.tip) this.#tipKey = key;
+    this.#places.set(name, place);
     return place;
   }
 
   /**
-   * Begins a new conversation with the record `key` and forgets all earlier records. The `keys`
+   * Begins a new conversation with the record `name` and forgets all earlier records. The `others`
    * become other names of that record: records that name one of them as parent follow it.
    */
-  beginAnew(key: NameKey, keys: Iterable<NameKey>): void {
+  beginAnew(name: string, others: Iterable<string>): void {
     this.#places.clear();
     const place = this.#log.appendAfter(-1);
     this.#moved('message');
-    for (const other of keys) this.#places.set(other, place);
-    this.#places.set(key, place);
-    this.#tipKey = key;
+    for (const other of others) this.#places.set(other, place);
+    this.#places.set(name, place);
   }
 
   state(): RecordChainState {
@@ -78,12 +71,10 @@ export class RecordChain {
     this.#log.restore(state.log);
     this.#places.restore(state.places);
     this.#runStart = state.runStart;
-    this.#tipKey = undefined;
   }
 
-  #link(parent: NameKey | null, kind: LinkKind): number {
-    if (parent === null) return this.#begin(kind);
-    if (parent === this.#tipKey) return this.#follow(kind);
+  #link(parent: string | undefined, kind: LinkKind): number {
+    if (parent === undefined) return this.#begin(kind);
     const place = this.#places.get(parent);
     if (place === this.#log.tip && place >= 0) return this.#follow(kind);
     if (place === undefined) return kind === 'aside' ? this.#follow(kind) : this.#drift(kind);
@@ -216,148 +207,45 @@ class BranchLog {
 }
 
 /**
- * Number of names in each of the two tables that `NameTable` keeps. When the newer table is full,
- * the older one is dropped.
+ * Number of names in each of the two maps of `NameTable`. When the newer map is full, the older one
+ * is dropped.
  */
 const GENERATION = 4096;
-/** Number of slots of a table, which is at most half full, so that searches are short. */
-const SLOTS = 2 * GENERATION;
-/** A key is `high * LOW + low`: `high` has 31 bits and `low` has 21 bits. */
-const LOW = 2 ** 21;
 
-/** 52 bits of the hash of a record's name, enough to avoid accidental collisions. Never 0. */
-export type NameKey = number;
-
-/** A table of names as plain JSON: alternating keys and positions. */
-type Flat = readonly number[];
+/** Names and positions as plain JSON. */
+type Named = readonly (readonly [name: string, place: number])[];
 
 /**
- * A table of the positions of the last few thousand named records. Drops the oldest, so that memory
- * does not grow with the transcript.
+ * The positions of the last few thousand named records. Drops the oldest, so that memory does not
+ * grow with the transcript.
  */
 class NameTable {
-  #newer = new Generation();
-  #older = new Generation();
+  #newer = new Map<string, number>();
+  #older = new Map<string, number>();
 
-  get(key: NameKey): number | undefined {
-    return this.#newer.get(key) ?? this.#older.get(key);
+  get(name: string): number | undefined {
+    return this.#newer.get(name) ?? this.#older.get(name);
   }
 
-  set(key: NameKey, place: number): void {
-    if (this.#newer.isFull) {
+  set(name: string, place: number): void {
+    if (this.#newer.size >= GENERATION) {
       this.#older = this.#newer;
-      this.#newer = new Generation();
+      this.#newer = new Map();
     }
-    this.#newer.set(key, place);
+    this.#newer.set(name, place);
   }
 
   clear(): void {
-    this.#newer = new Generation();
-    this.#older = new Generation();
+    this.#newer.clear();
+    this.#older.clear();
   }
 
-  state(): readonly [older: Flat, newer: Flat] {
-    return [this.#older.flat(), this.#newer.flat()];
+  state(): readonly [older: Named, newer: Named] {
+    return [[...this.#older], [...this.#newer]];
   }
 
-  restore([older, newer]: readonly [Flat, Flat]): void {
-    this.#older = Generation.from(older);
-    this.#newer = Generation.from(newer);
+  restore([older, newer]: readonly [Named, Named]): void {
+    this.#older = new Map(older);
+    this.#newer = new Map(newer);
   }
-}
-
-/**
- * A table of names: a hash table with open addressing in two arrays. A `Map` takes ten times as
- * long with such large keys, and every record needs a lookup.
- */
-class Generation {
-  readonly #keys = new Float64Array(SLOTS);
-  readonly #places = new Int32Array(SLOTS);
-  #size = 0;
-
-  static from(flat: Flat): Generation {
-    const generation = new Generation();
-    for (let at = 0; at + 1 < flat.length; at += 2) generation.set(flat[at] ?? 0, flat[at + 1] ?? 0);
-    return generation;
-  }
-
-  get isFull(): boolean {
-    return this.#size >= GENERATION;
-  }
-
-  get(key: NameKey): number | undefined {
-    const slot = this.#slotOf(key);
-    return this.#keys[slot] === key ? this.#places[slot] : undefined;
-  }
-
-  set(key: NameKey, place: number): void {
-    const slot = this.#slotOf(key);
-    if (this.#keys[slot] !== key) this.#size += 1;
-    this.#keys[slot] = key;
-    this.#places[slot] = place;
-  }
-
-  flat(): Flat {
-    const flat: number[] = [];
-    for (const [slot, key] of this.#keys.entries()) if (key !== 0) flat.push(key, this.#places[slot] ?? 0);
-    return flat;
-  }
-
-  /** The slot that holds the key, or the empty slot where the key would be stored. */
-  #slotOf(key: NameKey): number {
-    let slot = (key / LOW) & (SLOTS - 1);
-    while (this.#keys[slot] !== key && this.#keys[slot] !== 0) slot = (slot + 1) & (SLOTS - 1);
-    return slot;
-  }
-}
-
-const UUID_LENGTH = 36;
-
-export function keyOf(name: string): NameKey {
-  const bytes = Buffer.from(name, 'utf8');
-  if (bytes.length === UUID_LENGTH) return keyAt(bytes, 0);
-  let [one, two] = [0x811c9dc5, 0x1b873593];
-  for (const unit of bytes) {
-    one = Math.imul(one ^ unit, 0x01000193);
-    two = Math.imul(two ^ unit, 0x5bd1e995);
-  }
-  return joined(mixed(one), mixed(two));
-}
-
-/**
- * Makes every bit of the result depend on all bits of the hash. Without this, short names could get
- * equal keys: their hashes differ in few bits, and a key keeps only some.
- */
-function mixed(hash: number): number {
-  const once = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  const twice = Math.imul(once ^ (once >>> 13), 0xc2b2ae35);
-  return twice ^ (twice >>> 16);
-}
-
-/**
- * Computes the key of a uuid directly from its bytes. Uses only the first and the last group of
- * digits.
- */
-export function keyAt(bytes: Uint8Array, at: number): NameKey {
-  const a = fourAt(bytes, at);
-  const b = fourAt(bytes, at + 4);
-  const c = fourAt(bytes, at + 24);
-  const d = fourAt(bytes, at + 28);
-  const e = fourAt(bytes, at + 32);
-  const one = Math.imul(a, 0x9e3779b1) ^ Math.imul(b, 0x85ebca77) ^ Math.imul(d, 0xc2b2ae3d);
-  const two = Math.imul(c, 0x27d4eb2f) ^ Math.imul(e, 0x165667b1) ^ Math.imul(b, 0x9e3779b1);
-  return joined(one ^ (one >>> 15), two ^ (two >>> 13));
-}
-
-function fourAt(bytes: Uint8Array, at: number): number {
-  return (
-    (bytes[at] ?? 0) |
-    ((bytes[at + 1] ?? 0) << 8) |
-    ((bytes[at + 2] ?? 0) << 16) |
-    ((bytes[at + 3] ?? 0) << 24)
-  );
-}
-
-function joined(one: number, two: number): NameKey {
-  return (one >>> 1) * LOW + ((two >>> 11) & (LOW - 1)) || 1;
 }

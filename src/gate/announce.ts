@@ -11,7 +11,7 @@ import type { Fingerprint } from '../model/fingerprint.ts';
 import type { BypassRule, Policy } from '../model/policy.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { TreeFile } from '../store/images.ts';
-import { type AnnouncedImages, type Basis, joinWrites, type Writes } from '../store/store.ts';
+import { type AnnouncedImages, joinWrites, type Writes } from '../store/store.ts';
 import { matchingGlob } from '../text/glob/glob.ts';
 import { imagesToAnnounce } from './old-bytes.ts';
 import type { Displaced, Step } from './step.ts';
@@ -31,10 +31,7 @@ export function newChangeId(): string {
 export async function announce(
   world: World,
   pending: PendingChange,
-  {
-    entries = [],
-    basis,
-  }: { readonly entries?: readonly NewEntry[]; readonly basis?: Basis | undefined } = {},
+  entries: readonly NewEntry[] = [],
 ): Promise<boolean> {
   try {
     // In a fleet, the store gets the bytes that a change destroys. For a command, they are sent
@@ -45,25 +42,13 @@ export async function announce(
         : await imagesToAnnounce(world, pending.entry.effects ?? []);
     await world.store.record({
       announce: pending,
-      ...(basis === undefined ? {} : { basis }),
       ...(entries.length === 0 ? {} : { entries }),
       ...(images === undefined ? {} : { images }),
     });
     if (images !== undefined) world.images.announced?.(images);
     return true;
   } catch (error) {
-    if (basis !== undefined) throw unconfirmed(world, error);
     return goOnUnrecorded(world, nothingChanged(error));
-  }
-}
-
-/**
- * Thrown if the store does not confirm this process's memory of what the session has seen. No file
- * was touched. The caller must judge the change again, by the stored records.
- */
-export class OutdatedBasis extends Error {
-  constructor(cause?: Fault) {
-    super('the basis of the change was not confirmed', { cause });
   }
 }
 
@@ -121,18 +106,6 @@ export async function settle(world: World, ledger: Ledger, settlement: Settlemen
   } catch (error) {
     return goOnUnrecorded(world, error);
   }
-}
-
-/**
- * The error to throw if the store did not confirm this process's memory of what the session has
- * seen. After `OutdatedBasis` the caller judges the change again, by the stored records. After any
- * other error the change fails.
- */
-function unconfirmed({ policy }: World, error: unknown): unknown {
-  if (!(error instanceof Fault) || error.reason === 'unsent' || error.reason === 'unanswered')
-    return nothingChanged(error);
-  const isWorthLooking = error.reason === 'outdated' || policy.auditFailure === 'allow';
-  return isWorthLooking ? new OutdatedBasis(error) : nothingChanged(error);
 }
 
 function goOnUnrecorded({ policy }: World, error: unknown): false {

@@ -4,7 +4,6 @@ import type { Effect, NewEntry, Undone, UndonePart } from '../model/entry.ts';
 import { errnoOf, Fault, nothingChanged } from '../model/fault.ts';
 import type { ApplyResult, ChangeResult, Notice } from '../model/results.ts';
 import type { Outcome, Refusal } from '../model/verdict.ts';
-import type { Basis } from '../store/store.ts';
 import { announce, bypassEntries, newChangeId, type Settlement, settle } from './announce.ts';
 import { type Approved, type ApprovedStep, approvalsOf, type MissingApproval } from './approval.ts';
 import { type ClaimNotice, withClaimNotices } from './claims.ts';
@@ -19,8 +18,6 @@ interface Work {
   readonly steps: readonly Step[];
   /** Keys whose locks the caller holds. */
   readonly locked: readonly string[];
-  /** The session's state as this process remembers it. Set if the store must confirm it. */
-  readonly basis?: Basis | undefined;
   /** Further journal entries, written together with the entry of the change. */
   readonly entries?: readonly NewEntry[];
   /** The changes that an undo takes back, and the keys it covers. */
@@ -78,9 +75,9 @@ interface Reserved extends Work {
 }
 
 async function carryOutReserved(world: World, ledger: Ledger, work: Reserved): Promise<Outcome<ApplyResult>> {
-  const { entry, locked, basis } = work;
+  const { entry, locked } = work;
   const { change } = entry;
-  const announcing = announce(world, { change, entry, owner: world.owner, locked }, { basis });
+  const announcing = announce(world, { change, entry, owner: world.owner, locked });
   const early = stagedEarly(world, work.steps);
   try {
     const announced = await announcing;

@@ -7,12 +7,11 @@ import type { ApplyResult, Notice, WitnessEvent } from '../model/results.ts';
 import type { AnnounceOptions, ChangeEnding } from '../model/session.ts';
 import { type Outcome, type Refusal, type RefusalCode, type Refused, refused } from '../model/verdict.ts';
 import { describeNotice } from '../report/describe-notice.ts';
-import type { Basis } from '../store/store.ts';
-import { OutdatedBasis, runAsTool } from './announce.ts';
+import { runAsTool } from './announce.ts';
 import { type Approved, approvalRefusal, askUser, type MissingApproval } from './approval.ts';
 import { carryOutTold } from './carry-out.ts';
 import { Announcements } from './foreign/announcements.ts';
-import { type Held, isRelocation, keysOf, lockLooked, lockRemembered, pathsOf, trafficOf } from './keys.ts';
+import { isRelocation, keysOf, lockKeys, pathsOf, trafficOf } from './keys.ts';
 import { prepareAll, vetInFull, vetOne } from './prepare.ts';
 import type { Denied, Prepared } from './prepared.ts';
 import { Refusals } from './refusals.ts';
@@ -132,28 +131,16 @@ export class Gate {
     return isFinal(met) ? this.#withMet(refused(attempt.conflict), met) : undefined;
   }
 
-  /**
-   * One try under the locks. Undefined if the locks were not free in time. Judges by this process's
-   * memory of what the session has seen, if there is one. If the store does not confirm that
-   * memory, judges again by the store.
-   */
+  /** One try under the locks. Undefined if the locks were not free in time. */
   async #attempt(
     intent: Intent,
     changes: readonly FileIntent[],
     attempt: AttemptInput,
   ): Promise<Attempt | undefined> {
-    const under = async (held: Held | undefined): Promise<Attempt | undefined> => {
-      if (held === undefined) return undefined;
-      const { basis, release } = held;
-      const work = () => this.#performLocked(intent, changes, { basis, ...attempt });
-      return asOf(this.#ledger, attempt.times, work).finally(release);
-    };
-    try {
-      return await under(await lockRemembered(this.#world, attempt.locked, this.#ledger));
-    } catch (error) {
-      if (!(error instanceof OutdatedBasis)) throw error;
-      return under(await lockLooked(this.#world, attempt.locked, this.#ledger));
-    }
+    const release = await lockKeys(this.#world, attempt.locked, this.#ledger);
+    if (release === undefined) return undefined;
+    const work = () => this.#performLocked(intent, changes, attempt);
+    return asOf(this.#ledger, attempt.times, work).finally(release);
   }
 
   /** Adds to the answer where to find the versions that other programs saved during the write. */
@@ -246,20 +233,12 @@ export class Gate {
   async #performLocked(
     intent: Intent,
     changes: readonly FileIntent[],
-    {
-      locked,
-      signal,
-      settings,
-      approved,
-      times,
-      basis,
-    }: AttemptInput & { readonly basis: Basis | undefined },
+    { locked, signal, settings, approved, times }: AttemptInput,
   ): Promise<Attempt> {
     const world = await worldFor(withSettings(this.#world, settings), changes.length);
     const prepared: Prepared[] = [];
     try {
       prepared.push(...(await prepareAll(world, this.#ledger, changes)));
-      mustConfirm(basis, intent, prepared);
       const refusals: Refusal[] = [];
       for (const item of prepared)
         if (!item.ok) refusals.push((await this.refusals.record({ ...item, times })).refusal);
@@ -271,7 +250,7 @@ export class Gate {
       const needs = notLocked(keys, locked);
       if (needs.length > 0) return { needs };
       signal?.throwIfAborted();
-      const outcome = await carryOutTold(world, this.#ledger, { steps, locked, approved, basis });
+      const outcome = await carryOutTold(world, this.#ledger, { steps, locked, approved });
       if ('busy' in outcome) return await this.#refuse(outcome.busy);
       if (!('ok' in outcome && outcome.ok)) return outcome;
       this.refusals.resetAll(changes.flatMap(pathsOf));
@@ -281,18 +260,6 @@ export class Gate {
       for (const item of prepared) if (item.ok) item.step.close();
     }
   }
-}
-
-/**
- * Throws if this process judged by its memory of what the session has seen, and no planned change
- * will be stored. Only storing a planned change confirms that memory. The caller then judges again
- * by the store.
- */
-function mustConfirm(basis: Basis | undefined, intent: Intent, prepared: readonly Prepared[]): void {
-  if (basis === undefined) return;
-  const isDry = intent.kind === 'apply' && intent.dryRun === true;
-  const isChange = prepared.some((item) => item.ok && item.step.effects.length > 0);
-  if (isDry || !isChange || !prepared.every((item) => item.ok)) throw new OutdatedBasis();
 }
 
 /**

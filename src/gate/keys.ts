@@ -4,7 +4,6 @@ import type { PendingChange } from '../model/entry.ts';
 import { nothingChanged } from '../model/fault.ts';
 import type { FileIntent } from '../model/intent.ts';
 import { invalidArgument, type Outcome, type Refusal, refused } from '../model/verdict.ts';
-import type { Basis } from '../store/store.ts';
 import type { Located } from '../workspace/workspace.ts';
 import { HOST_POLL_MS, isHostWriting } from './host-writes.ts';
 import { settleLeft } from './recover.ts';
@@ -214,51 +213,6 @@ export async function lockForHost(
 ): Promise<(() => void) | undefined> {
   const release = await world.locks.acquire(keys, world.policy.lockTimeoutMs);
   return release && lookUnder(world, keys, { release, ledger: undefined, session });
-}
-
-/**
- * Held locks. `basis`: this process's memory of what the session has seen. The store must confirm
- * that memory when the planned change is stored.
- */
-export interface Held {
-  readonly basis?: Basis;
-  release(): void;
-}
-
-/**
- * Like `lockKeys`, but does not query the store if this process remembers what the session has
- * seen. The result then has a `basis`: the store must confirm it together with the planned change.
- */
-export async function lockRemembered(
-  world: World,
-  keys: readonly string[],
-  ledger: Ledger,
-): Promise<Held | undefined> {
-  const locked = await world.locks.acquire(keys, world.policy.lockTimeoutMs);
-  if (locked === undefined) return undefined;
-  const remembered = ledger.fetched.remembered(keys);
-  const { session } = ledger;
-  if (remembered === undefined)
-    return heldBy(await lookUnder(world, keys, { release: locked, ledger, session }));
-  const unhold = ledger.fetched.hold(keys, remembered.sightings);
-  const release = (): void => {
-    unhold();
-    locked();
-  };
-  return { basis: remembered.basis, release };
-}
-
-/** Like `lockRemembered`, but always queries the store. */
-export async function lockLooked(
-  world: World,
-  keys: readonly string[],
-  ledger: Ledger,
-): Promise<Held | undefined> {
-  return heldBy(await lockKeys(world, keys, ledger));
-}
-
-function heldBy(release: (() => void) | undefined): Held | undefined {
-  return release && { release };
 }
 
 /** The session for which keys are locked, and the function that releases the locks. */

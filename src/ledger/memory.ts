@@ -5,7 +5,7 @@ import type { Entry } from '../model/entry.ts';
 import { type Fingerprint, sameFingerprint, sameStamp } from '../model/fingerprint.ts';
 import type { CallTimes } from '../model/foreign-session.ts';
 import { type LostReason, NO_FLAGS, type Sighting } from '../model/sighting.ts';
-import type { Remembered, Store } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
 import { mergeSighting } from './sightings.ts';
 
 /** Maximum number of cached answers of `recall`. The cache is cleared when it is full. */
@@ -47,11 +47,6 @@ export class FetchedSightings {
     const stored = unknown.length === 0 ? [] : await this.#store.recallMany(this.#session, unknown);
     for (const [key, sighting] of stored) found.set(key, sighting);
     return found;
-  }
-
-  /** The result of `recallMany` from the store's memory; see `Store.remembered`. */
-  remembered(keys: readonly string[]): Remembered | undefined {
-    return this.#store.remembered?.(this.#session, keys);
   }
 
   /**

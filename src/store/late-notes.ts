@@ -61,7 +61,6 @@ export class LateNotes implements Store {
   readonly snapshot?: () => Promise<string>;
   readonly pruneReads?: (beforeMs: number) => Promise<number>;
   readonly confirm?: NonNullable<Store['confirm']>;
-  readonly remembered?: NonNullable<Store['remembered']>;
 
   /**
    * `peers`: all instances that this process has open on the same store. The new one joins them.
@@ -76,13 +75,6 @@ export class LateNotes implements Store {
       this.confirm = async (previous, throughSeq) => {
         await this.#allWritten();
         return confirm(previous, throughSeq);
-      };
-    const { remembered } = store;
-    if (remembered !== undefined)
-      this.remembered = (session, keys) => {
-        const found = remembered(session, keys);
-        const noted = found && this.#newestOf(session, keys);
-        return found && { ...found, sightings: new Map([...found.sightings, ...(noted ?? [])]) };
       };
     if (pruneReads !== undefined)
       this.pruneReads = async (beforeMs) => {

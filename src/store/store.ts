@@ -24,12 +24,6 @@ export interface Store {
    * session has not seen are absent.
    */
   recallMany(session: string, keys: readonly string[]): Awaitable<ReadonlyMap<string, Sighting>>;
-  /**
-   * Like `recallMany`, but from memory. Undefined if this process does not know all sightings of
-   * the session. The result may be outdated, so a change that relies on it must be announced with
-   * its `basis`. Present if a round trip is slow.
-   */
-  readonly remembered?: (session: string, keys: readonly string[]) => Remembered | undefined;
   sightings(session: string): Promise<readonly Sighting[]>;
   /** Writes all of `writes` or nothing. Numbers the entries and chains them by their hashes. */
   record(writes: Writes): Promise<void>;
@@ -160,11 +154,6 @@ export interface Writes {
    * change of a dead process, and only one may finish it.
    */
   readonly ifPending?: string;
-  /**
-   * Write nothing and fail with the reason `outdated` if the session's version in the store is not
-   * the version of this basis, or if a change in progress concerns a key of the basis.
-   */
-  readonly basis?: Basis;
   readonly sightings?: readonly { readonly session: string; readonly sighting: Sighting }[];
   /**
    * Sightings (what a session has read of a file) to remove. Without a key: all sightings of the
@@ -183,26 +172,6 @@ export interface Writes {
   readonly session?: SessionRecord;
   /** Removes the session's record, and the records of what it has read. */
   readonly dropSession?: string;
-}
-
-/**
- * A session's sightings, from this process's memory. A change that relies on them must be announced
- * with `basis`, which the store checks.
- */
-export interface Remembered {
-  readonly sightings: ReadonlyMap<string, Sighting>;
-  readonly basis: Basis;
-}
-
-/** The state of a session in the store, as this process remembers it. */
-export interface Basis {
-  readonly session: string;
-  /**
-   * A number that changes when another process begins to write for the session, or when the session
-   * loses sightings.
-   */
-  readonly version: number;
-  readonly keys: readonly string[];
 }
 
 /** The contents that a change will replace or delete. */

@@ -306,7 +306,7 @@ await describePostgres('attacks on a fleet', (server) => {
     await blocker.query('rollback');
     await Promise.all([losing, writing]);
     await other.recall('s', '/a');
-    expect(other.remembered?.('s', ['/a'])?.sightings.has('/a') ?? false).toBe(false);
+    expect((await other.recallMany('s', ['/a'])).has('/a')).toBe(false);
   });
 
   it.each([

@@ -41,17 +41,17 @@ await describePostgres('round trips to PostgreSQL', (server) => {
   it.each<[string, number, Run, before?: Run]>([
     ['a read', 0, (session) => ok(session.read('f0.txt'))],
     ['a first read', 0, (session) => ok(session.read('unread.txt'))],
-    ['an edit', 2, (session) => ok(session.edit('f0.txt', EDIT))],
+    ['an edit', 3, (session) => ok(session.edit('f0.txt', EDIT))],
     [
       'an edit right after a read',
-      2,
+      3,
       async (session) => {
         await ok(session.read('f1.txt'));
         await ok(session.edit('f1.txt', EDIT));
       },
     ],
-    ['a creation', 2, (session) => ok(session.write('new.txt', 'new\n'))],
-    ['a batch of ten edits', 2, batch],
+    ['a creation', 3, (session) => ok(session.write('new.txt', 'new\n'))],
+    ['a batch of ten edits', 3, batch],
     ['an undo', 5, (session) => ok(session.undo())],
     ['an undo of ten files', 5, (session) => ok(session.undo()), batch],
     ['the status of eleven files', 2, (session) => ok(session.status())],

@@ -321,7 +321,7 @@ export class Announcements {
     const { change, foreign } = pending;
     const { credits, untold } = to.judged;
     const shown = { credits, untold, times: to.options.times };
-    const announced = await announce(world, pending, { entries });
+    const announced = await announce(world, pending, entries);
     try {
       await keepBefore(world, pending.entry.effects ?? []);
       for (const { key, expected } of to.judged.writes) {

@@ -5,13 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { storeConformance } from '../../../test/store/conformance.ts';
 import { fingerprintOf, imagesConformance, NOTHING_NEEDED } from '../../../test/store/images-conformance.ts';
 import { locksConformance } from '../../../test/store/locks-conformance.ts';
-import {
-  changeEntry,
-  FULL_SIGHTING,
-  pendingChange,
-  readEntry,
-  sessionRecord,
-} from '../../../test/store/samples.ts';
+import { changeEntry, pendingChange, readEntry, sessionRecord } from '../../../test/store/samples.ts';
 import { describePostgres, type PostgresServer } from '../../../test/support/postgres.ts';
 import { scratch } from '../../../test/support/tree.ts';
 import { verifyChain } from '../../journal/verify.ts';
@@ -224,30 +218,6 @@ function journalTests(server: PostgresServer, connect: Connect): void {
     await other.prune(3);
     await db.query(`delete from ${db.schema}.chains where chain = $1`, [removed?.chain ?? '']);
     expect(await verifyChain(other)).toMatchObject({ ok: false, problem: 'removed', seq: 1 });
-  });
-
-  it('rejects a change if another process changed its basis or announced a change of the same file', async () => {
-    const [one, other] = await two(server.url());
-    const key = '/w/src/a.ts';
-    const sighting = { ...FULL_SIGHTING, key };
-    await one.record({ session: sessionRecord('s'), sightings: [{ session: 's', sighting }] });
-    expect(one.remembered?.('s', [key])).toBeUndefined();
-    await one.recall('s', key);
-    const basis = one.remembered?.('s', [key])?.basis;
-    if (basis === undefined) expect.fail('the store remembers nothing');
-    await one.record({ announce: pendingChange('c1', { locked: ['/w/src'] }) });
-    const announce = pendingChange('c2', { locked: [key] });
-    await expect(one.record({ announce, basis })).rejects.toMatchObject({ reason: 'outdated' });
-    await one.record({ settle: ['c1'] });
-    await one.record({ announce, basis });
-    // Send the record again, as after a lost answer. It must not conflict with the change that it
-    // announced itself.
-    await one.record({ announce, basis });
-    await one.record({ settle: ['c2'] });
-    await other.record({ forget: [{ session: 's', key }] });
-    await one.record({ forget: [{ session: 's', key: '/w/another' }] });
-    await expect(one.record({ announce, basis })).rejects.toMatchObject({ reason: 'outdated' });
-    expect(await one.pending()).toEqual([]);
   });
 
   it('counts a damaged session as unknown, and names a damaged record of an unfinished change', async () => {

@@ -18,7 +18,6 @@ import type {
   Notes,
   PendingFilter,
   RecentEntries,
-  Remembered,
   SessionFilter,
   Store,
   StoreState,
@@ -102,11 +101,6 @@ export class PostgresStore implements Store {
     return new Map(found.map((sighting) => [sighting.key, sighting]));
   }
 
-  readonly remembered = (session: string, keys: readonly string[]): Remembered | undefined => {
-    const known = this.#seen.remembered(session, keys);
-    return known && { sightings: known.sightings, basis: { session, version: known.version, keys } };
-  };
-
   async sightings(session: string): Promise<readonly Sighting[]> {
     const rows = await this.#db.query(
       `select key, seen, machine from ${this.#s}.sightings where session = $1 order by key`,
@@ -131,9 +125,6 @@ export class PostgresStore implements Store {
     } catch (error) {
       this.#seen.doubt(writes);
       this.#writer.failed(prepared, error);
-      const { basis } = writes;
-      if (basis !== undefined && error instanceof Fault && error.reason === 'outdated')
-        this.#seen.drop(basis.session);
       throw error;
     }
     this.#makeRoomForTomorrow();

@@ -4,7 +4,7 @@ import { Fault } from '../../model/fault.ts';
 import type { Durability } from '../../model/policy.ts';
 import type { SessionRecord } from '../../model/session-record.ts';
 import { column, concernedKeys, entryTexts, sightingText, touchedKeys } from '../entry-columns.ts';
-import type { Basis, Writes } from '../store.ts';
+import type { Writes } from '../store.ts';
 import { AbandonedChanges } from './abandoned.ts';
 import { type Fence, type Heart, Moment } from './heart.ts';
 import { indexKey, isHashedKey, type Names } from './names.ts';
@@ -176,10 +176,9 @@ export class RecordWriter {
 
   /** Adds the conditions that the server checks. If one of them is not met, the server writes nothing. */
   #addConditions(record: Record<string, unknown>, writes: Writes): void {
-    const { ifPending, basis } = writes;
+    const { ifPending } = writes;
     const fences = this.#fencesFor(writes);
     if (ifPending !== undefined) record['ifPending'] = column(ifPending);
-    if (basis !== undefined) record['basis'] = this.#basisOf(basis);
     if (fences.length > 0) record['fences'] = fences;
   }
 
@@ -281,12 +280,6 @@ export class RecordWriter {
       k: concernedKeys(announce).map((key) => column(this.#context.names.stored(key))),
       t: text,
     };
-  }
-
-  #basisOf({ session, version, keys }: Basis): object {
-    const { names, sharedRoots } = this.#context;
-    const stored = (paths: readonly string[]): string[] => paths.map((path) => column(names.stored(path)));
-    return { s: column(session), v: version, k: stored(keys), r: stored(sharedRoots) };
   }
 
   #sessionOf(session: SessionRecord): object {

@@ -66,25 +66,6 @@ export class SeenCache {
   }
 
   /**
-   * The sightings of these files and the version of the session that they belong to. Undefined if
-   * the session is not cached or its version is not certain.
-   */
-  remembered(
-    session: string,
-    keys: readonly string[],
-  ): { readonly version: number; readonly sightings: ReadonlyMap<string, Sighting> } | undefined {
-    const known = this.#sessions.get(session);
-    if (known?.version === undefined) return undefined;
-    known.usedMs = performance.now();
-    const sightings = new Map<string, Sighting>();
-    for (const key of keys) {
-      const sighting = known.sightings.get(key);
-      if (sighting !== undefined) sightings.set(key, sighting);
-    }
-    return { version: known.version, sightings };
-  }
-
-  /**
    * Fetches a session and caches it. Then applies the writes that this store made during `fetch`.
    */
   async load(session: string, fetch: () => Promise<FetchedSession>): Promise<void> {
@@ -132,11 +113,6 @@ export class SeenCache {
       known.checkedMs = NEVER;
       known.version = undefined;
     }
-  }
-
-  /** Drops a session for which another process has written. */
-  drop(session: string): void {
-    this.#sessions.delete(session);
   }
 
   /** Drops unused sessions and returns those whose last writer must be checked. */

@@ -15,17 +15,8 @@ export function lossOf(error: unknown): Loss | undefined {
   return error.reason === 'unsent' || error.reason === 'unanswered' ? error.reason : undefined;
 }
 
-/**
- * Reasons that prove that the server refused an earlier try of the same record too. `outdated` does
- * not prove that, but the change is then judged again, which finds the earlier try if it has run.
- */
-const DECIDED: ReadonlySet<string | undefined> = new Set([
-  'rejected',
-  'too-long',
-  'lease',
-  'lost',
-  'outdated',
-]);
+/** Reasons that prove that the server refused an earlier try of the same record too. */
+const DECIDED: ReadonlySet<string | undefined> = new Set(['rejected', 'too-long', 'lease', 'lost']);
 
 /**
  * True if the error of a record shows that an earlier try, whose answer was lost, failed as well.
@@ -75,7 +66,6 @@ const WORDS: Readonly<Record<string, { readonly reason: string; readonly text: s
     reason: 'lost',
     text: 'the fleet store was restored from a backup while in use: start Lookfirst again',
   },
-  LF003: { reason: 'outdated', text: 'another process has written for this session' },
   '55P03': {
     reason: 'busy',
     text: 'another process has held a lock in the fleet store for too long: try again',

@@ -82,23 +82,6 @@ begin
   return head;
 end $f$;
 
--- The writer judged a change by what it remembers of the session. Fails if another process has written for the session
--- since then, or if another announced change is not finished and concerns the same files.
-create or replace function ${s}.lf_check_basis(w jsonb) returns void language plpgsql as $f$
-declare b jsonb := w->'basis';
-begin
-  if not exists (select 1 from sessions where id = b->>'s' and writer = w->>'chain' and version = (b->>'v')::bigint)
-    or exists (
-      select 1 from pending p, unnest(p.keys) one, jsonb_array_elements_text(b->'k') other
-      where p.change <> w->'announce'->>'c'
-        and (p.machine = w->>'machine' or exists (select from unnest(p.roots) r, jsonb_array_elements_text(b->'r') s
-          where r = s or starts_with(r, s || '/')))
-        and (one = other or starts_with(one, other || '/') or starts_with(other, one || '/')))
-  then
-    raise exception 'the basis of the change is outdated' using errcode = 'LF003';
-  end if;
-end $f$;
-
 -- Writes one record: journal entries and everything that belongs to them, in one transaction. \`w\` has a field for each
 -- part. Returns the number of the last entry.
 create or replace function ${s}.lf_record(w jsonb, hashes text[] default null, bodies bytea[] default null) returns bigint language plpgsql
@@ -120,13 +103,12 @@ begin
     if w ? 'reads' and lf_append(this || '/reads', w, w->'reads', 0) < 0 then return 0; end if;
   end if;
   -- Each condition takes as long as a small query, so one condition tests all rare fields together.
-  if w ?| array['withdraw', 'basis', 'fences', 'dropSession', 'forget'] then
+  if w ?| array['withdraw', 'fences', 'dropSession', 'forget'] then
     if w ? 'withdraw' then
       insert into pending (change, machine, roots, keys, announced, withdrawn_ms)
         select c, here, '{}', '{}', '', ${SERVER_CLOCK} from jsonb_array_elements_text(w->'withdraw') c order by c
         on conflict (change) do update set keys = '{}', withdrawn_ms = excluded.withdrawn_ms;
     end if;
-    if w ? 'basis' then perform lf_check_basis(w); end if;
     if w ? 'fences' then perform lf_check_fences(w); end if;
     if w ? 'dropSession' then
       delete from sessions where id = w->>'dropSession';

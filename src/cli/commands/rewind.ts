@@ -55,8 +55,9 @@ export function defineRewind(cli: Cli): Command {
 const EXAMPLES = `
 A turn is what happened between two user prompts, or since a checkpoint. On a terminal it shows what
 would happen and asks. If another session or program changed a file since, it changes nothing and
-exits with 2; --partial brings back the other files. lookfirst undo takes a rewind back. An agent can only rewind its own session, and not
-from a command that runs on a layer: the state folder is hidden there.
+exits with 2; --partial brings back the other files. lookfirst undo takes a rewind back. An agent
+can only rewind its own session, and not from a command that runs on a layer: the state folder is
+hidden there.
 
 Examples:
   lookfirst rewind                       the last 20 turns here

@@ -43,9 +43,9 @@ const EXAMPLES = `
 On a terminal it asks before it takes back more than one change. If a file was changed since, it
 refuses, shows the difference and exits with 2; --merge undoes the change and keeps later changes to
 other lines. If some files cannot be brought back, it changes nothing and names them; --partial
-brings back the others. Without an id, it takes back the newest change here; if LOOKFIRST_SESSION is set, the
-newest of that session. An agent can only undo changes of its own session, and none from a command
-that runs on a layer: the state folder is hidden there.
+brings back the others. Without an id, it takes back the newest change here; if LOOKFIRST_SESSION
+is set, the newest of that session. An agent can only undo changes of its own session, and none from
+a command that runs on a layer: the state folder is hidden there.
 
 Examples:
   lookfirst undo --dry-run               what would be taken back

@@ -120,6 +120,8 @@ interface ProxySettings {
  * check that the user wanted would be off.
  */
 export function parsePolicyFile(text: string, name: string = 'lookfirst.json'): PolicyFile {
+  if (typeof text !== 'string')
+    throw new Fault('CONFIG_INVALID', `${name} must be given as text`, { path: name });
   const value = parseSettings(text, name);
   checkSettings(POLICY_FILE, value, (key) => `${name}:${settingPlace(text, key)}`);
   // The cast is safe: `checkSettings` has checked all keys and values.

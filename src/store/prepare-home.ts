@@ -50,11 +50,19 @@ export function prepareHome(path: string): string {
   }
 }
 
-/** Throws a Fault if there is something at the state folder's path that is not a folder. */
+/** Throws a Fault if a file stands at the state folder's path or above it, or if the path cannot be checked. */
 export function requireHomeFolder(path: string): void {
-  const found = statSync(path, { throwIfNoEntry: false });
+  const found = statsOfHome(path);
   if (found?.isDirectory() === false)
     throw new Fault('CONFIG_INVALID', `the state folder ${path} is a file; ${HOME_CURE}`, { path });
+}
+
+function statsOfHome(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch (error) {
+    throw unusableHome(path, error);
+  }
 }
 
 /** The Fault for an error in the state folder, such as a missing permission. */

@@ -152,7 +152,9 @@ function shownBy(event: ReadEvent, snapshot: Snapshot): ShownNow {
  * The part of an unchanged file that a text showed which differs from it: exactly those lines that
  * the text contains.
  */
-function guessedShown(content: string, { bytes, fingerprint, stamp, racy }: Snapshot): ShownNow {
+function guessedShown(content: string, snapshot: Snapshot): ShownNow {
+  const { bytes, fingerprint, stamp, racy } = snapshot;
+  if (bytes.length > MAX_PROVEN_BYTES) return unseen(snapshot);
   const seen = { fingerprint, stamp, racy };
   if (!isUtf8(bytes) || looksBinary(bytes)) {
     const flags = { ...NO_FLAGS, notText: true, clamped: true };

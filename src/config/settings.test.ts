@@ -145,8 +145,8 @@ ${texts.join('\n')}
 |---|${PRESET_NAMES.map(() => '---|').join('')}
 ${rows.join('\n')}
 
-With the proxy and hooks, another program shows and writes the text. There, \`form\` and \`matching\` do not apply, and \`secrets: mask\` masks
-only the diffs that Lookfirst shows. \`secrets: refuse\` refuses reads of secret files in the proxy, but not with hooks.
+With the proxy and hooks, another program shows and writes the text. There, \`form\` and \`matching\` do not apply. The proxy
+masks and refuses secrets as the setting says. Hooks only mask the diffs that Lookfirst shows, and \`secrets: refuse\` refuses nothing there.
 `;
     await expect(text).toMatchFileSnapshot('../../docs/presets.md');
   });

@@ -89,7 +89,8 @@ describe('the undo of a change that made a large folder', () => {
     expect(await oldLeftovers(sessions.world, { olderThanMs: 0, nowMs })).toEqual([]);
     const first = await cleanUp(sessions, { dryRun: false, nowMs });
     expect(first.removed).toMatchObject({ images: { count: 0 }, leftovers: { count: 0 } });
-    expect(first.after?.images).toEqual(first.before.images);
+    // The clean-up compresses the copies, so only their number stays the same.
+    expect(first.after?.images.count).toBe(first.before.images.count);
     expect([isKeptFolder({ home }), readdirSync(join(home, 'retained'))]).toEqual([false, []]);
     await cleanUp(sessions, { dryRun: false, nowMs });
     await ok(session.undo({ change }));

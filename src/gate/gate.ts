@@ -15,6 +15,7 @@ import { isRelocation, keysOf, lockKeys, pathsOf, trafficOf } from './keys.ts';
 import { prepareAll, vetInFull, vetOne } from './prepare.ts';
 import type { Denied, Prepared } from './prepared.ts';
 import { Refusals } from './refusals.ts';
+import { type ReadEvent, shown } from './shown.ts';
 import { type CallSettings, type Step, withSettings, worldFor } from './step.ts';
 import { actionOf, validateAnnouncement, validateEnding, validateEvent, validateIntent } from './validate.ts';
 import { witness } from './witness.ts';
@@ -205,12 +206,22 @@ export class Gate {
   async witness(event: WitnessEvent, times?: CallTimes): Promise<Outcome<{ notices: readonly Notice[] }>> {
     const wrong = validateEvent(event);
     if (wrong !== undefined) return this.#refuse(wrong);
-    const outcome = await witness(this.#world, this.#ledger, event, times);
-    if (!outcome.ok || event.kind !== 'read') return outcome;
-    this.refusals.reset(event.path);
+    return event.kind === 'read' ? this.shown(event, times) : witness(this.#world, this.#ledger, event);
+  }
+
+  /**
+   * Records what another program's read showed. A read of the present bytes resets the count of the
+   * path's refusals.
+   */
+  async shown(event: ReadEvent, times?: CallTimes): Promise<Outcome<{ notices: readonly Notice[] }>> {
+    const scene = { world: this.#world, ledger: this.#ledger, ...(times === undefined ? {} : { times }) };
+    const seen = await shown(scene, event);
+    if (!seen.ok) return seen;
+    if (!seen.current) return { ok: true, notices: [] };
+    if (seen.credited) this.refusals.reset(event.path);
     const { claims, workspace } = this.#world;
     const told = await claims.onRead(this.#ledger, () => workspace.resolve(event.path, 'status'));
-    return { ok: true, notices: [...outcome.notices, ...told] };
+    return { ok: true, notices: told };
   }
 
   async #refuse(refusal: Refusal, evidence: Pick<Denied, 'evidence'> = {}): Promise<Refused> {

@@ -135,3 +135,25 @@ describe("another program's edit inside a line that was not shown", () => {
     await refusal(t.session.write('a.txt', 'x'), 'PARTIALLY_READ');
   });
 });
+
+describe('a repeated refusal', () => {
+  const refusedTwice = async (content: string | undefined): Promise<number | undefined> => {
+    const t = await open();
+    await ok(t.session.read('a.txt'));
+    await t.put('a.txt', 'one\nTWO\nthree\n');
+    await refusal(t.session.write('a.txt', 'x'), 'STALE');
+    await ok(t.session.witness({ kind: 'read', path: 'a.txt', content }));
+    const again = await t.session.write('a.txt', 'x');
+    return again.ok ? undefined : again.refusal.detail?.repeated;
+  };
+
+  it('is cleared by a witnessed read of the present bytes', async () => {
+    expect(await refusedTwice('one\nTWO\nthree\n')).toBeUndefined();
+    expect(await refusedTwice(undefined)).toBeUndefined();
+  });
+
+  it('is not cleared by a witnessed read of other bytes', async () => {
+    expect(await refusedTwice('one\ntwo\nthree\n')).toBe(2);
+    expect(await refusedTwice('other\n')).toBe(2);
+  });
+});

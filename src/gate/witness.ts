@@ -1,35 +1,31 @@
-import { fingerprintOf, readSnapshot, type Snapshot, stampOf } from '../disk/read.ts';
+import { readSnapshot, type Snapshot, stampOf } from '../disk/read.ts';
 import { type Ledger, sightingsBelow } from '../ledger/ledger.ts';
 import { movedSightings } from '../ledger/sightings.ts';
-import { type Coverage, linesCoverage, NOTHING, WHOLE } from '../model/coverage.ts';
+import { type Coverage, NOTHING, WHOLE } from '../model/coverage.ts';
 import type { Entry, NewEntry } from '../model/entry.ts';
 import { sameFingerprint, sameStamp } from '../model/fingerprint.ts';
-import type { CallTimes } from '../model/foreign-session.ts';
 import type { Notice, WitnessEvent } from '../model/results.ts';
-import { NO_FLAGS, type Sighting, type SightingFlags } from '../model/sighting.ts';
+import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
 import type { Outcome } from '../model/verdict.ts';
 import { carryCoverage } from '../text/change.ts';
-import { decodeText, hasUtf16Mark, looksBinary } from '../text/decode.ts';
+import { hasUtf16Mark, looksBinary } from '../text/decode.ts';
 import { diffLines } from '../text/diff.ts';
 import { countFileLines } from '../text/file-lines.ts';
-import { countLines, sameLines, sliceLineBytes } from '../text/lines.ts';
+import { countLines } from '../text/lines.ts';
 import type { World } from './world.ts';
 
-type ReadEvent = Extract<WitnessEvent, { kind: 'read' }>;
+type ChangeEvent = Exclude<WitnessEvent, { kind: 'read' }>;
 type Witnessed = Promise<Outcome<{ notices: readonly Notice[] }>>;
 
 /** A notice names at most this many files and counts the rest. */
 const MAX_NAMED = 20;
 
 /**
- * Records that another program has read, written, deleted or moved a file, or has run a command.
- * Text that the program showed or wrote counts as seen only if the file holds that text. Otherwise
- * the file counts as stale or unread for the session's next change.
+ * Records that another program has written, deleted or moved a file, or has run a command. Text
+ * that the program wrote counts as seen only if the file holds that text.
  */
-export function witness(world: World, ledger: Ledger, event: WitnessEvent, times?: CallTimes): Witnessed {
+export function witness(world: World, ledger: Ledger, event: ChangeEvent): Witnessed {
   switch (event.kind) {
-    case 'read':
-      return witnessRead(world, ledger, { event, times });
     case 'write':
       return witnessWrite(world, ledger, event);
     case 'delete':
@@ -63,70 +59,6 @@ async function snapshotAt(
   } finally {
     place.dir.close();
   }
-}
-
-async function witnessRead(
-  world: World,
-  ledger: Ledger,
-  { event, times }: { readonly event: ReadEvent; readonly times: CallTimes | undefined },
-): Witnessed {
-  const outcome = await snapshotAt(world, event.path);
-  if (!outcome.ok) return outcome;
-  const { key, snapshot } = outcome;
-  if (snapshot === undefined) return { ok: true, notices: [] };
-  const shown = event.content === undefined ? undefined : Buffer.from(event.content, 'utf8');
-  const current = shown === undefined || isShownBy(snapshot.bytes, shown, event.ranges);
-  const bytes = current ? snapshot.bytes : shown;
-  const totalLines = countFileLines(bytes);
-  const coverage = coverageShown(event, totalLines);
-  if (coverage.kind === 'none') return { ok: true, notices: [] };
-  const flags = flagsShown(event, bytes);
-  const seen = {
-    key,
-    totalLines,
-    coverage,
-    flags,
-    how: 'read' as const,
-  };
-  // If the shown text is no longer in the file, record that the session saw older bytes. Its next
-  // change is then refused as stale.
-  const sighting = current
-    ? sightingOf(world, { ...seen, snapshot })
-    : { ...seen, fingerprint: fingerprintOf(bytes), stamp: undefined, racy: true, atMs: world.now() };
-  if (sighting.fingerprint !== undefined) world.baselines.remember(sighting.fingerprint, bytes);
-  if (times !== undefined) await ledger.willShow([sighting], times);
-  await ledger.record([sighting]);
-  return { ok: true, notices: [] };
-}
-
-/** Properties of bytes that another program showed: not text, with masked secrets, or cut short. */
-export function flagsShown(
-  { redacted, clamped }: Pick<ReadEvent, 'redacted' | 'clamped'>,
-  bytes: Uint8Array,
-): SightingFlags {
-  return { ...NO_FLAGS, notText: looksBinary(bytes), redacted: redacted === true, clamped: clamped === true };
-}
-
-/**
- * True if the shown text equals the file, or the given lines of it. Line endings and encoding are ignored: no read
- * shows them.
- */
-function isShownBy(bytes: Buffer, shown: Buffer, ranges: ReadEvent['ranges']): boolean {
-  if (shown.equals(bytes)) return true;
-  const decoded = decodeText(bytes);
-  if (decoded === undefined) return false;
-  const { text, encoding, bom } = decoded;
-  const there = encoding === 'utf-8' && !bom ? bytes : Buffer.from(text, 'utf8');
-  const lines = ranges?.map((range) => sliceLineBytes(there, range));
-  return sameLines(shown, lines === undefined ? there : Buffer.concat(lines));
-}
-
-function coverageShown(event: ReadEvent, totalLines: number): Coverage {
-  if (event.ranges === undefined) return WHOLE;
-  const bounded = event.ranges
-    .map((range) => ({ from: range.from, to: Math.min(range.to, totalLines) }))
-    .filter((range) => range.from <= range.to);
-  return linesCoverage(bounded, totalLines);
 }
 
 async function witnessWrite(

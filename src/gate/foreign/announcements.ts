@@ -21,6 +21,7 @@ import { keysOf, lockForHost, lockToSettle } from '../keys.ts';
 import { keepBytesOf } from '../old-bytes.ts';
 import type { Denied } from '../prepared.ts';
 import type { Refusals } from '../refusals.ts';
+import type { ShownScene } from '../shown.ts';
 import { keepBytesBefore } from './command.ts';
 import { type AllowedChanges, changesElsewhere, joinedChanges, judgeAll } from './judge-all.ts';
 import { isOwnWork } from './own-work.ts';
@@ -35,7 +36,7 @@ import {
   pendingOf,
 } from './pending.ts';
 import { keysToSettle, ranWithoutLayer, settleByBytes, settleForeign } from './settle.ts';
-import { keepBefore, type ShownScene } from './shown.ts';
+import { keepBefore } from './shown.ts';
 
 /** Refusal codes to ignore for a command that edits in place: its result is checked afterwards. */
 const SETTLED_LATER: ReadonlySet<RefusalCode> = new Set([

@@ -6,11 +6,11 @@ import { bytesAtSnapshot } from '../../process/git-blobs.ts';
 import type { Candidate } from '../../process/git-snapshot.ts';
 import { syncImages } from '../announce.ts';
 import { keepBytesOf } from '../old-bytes.ts';
+import type { ShownScene } from '../shown.ts';
 import { ABSENT, type FoundSide, fileSide } from '../step.ts';
 import type { World } from '../world.ts';
 import { readableAt, SNAPSHOT_MS } from './command.ts';
 import type { Turnout } from './known-after.ts';
-import type { ShownScene } from './shown.ts';
 
 /** Everything that a command may have changed, with its state before and now. */
 export async function commandTurnouts(

@@ -14,10 +14,11 @@ import type { Notice } from '../../model/results.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import { dropSnapshot } from '../../process/git-snapshot.ts';
 import { lostUpdate } from '../command/lost-update.ts';
+import type { ShownScene } from '../shown.ts';
 import { type FoundSide, fileSide, foundAt } from '../step.ts';
 import type { World } from '../world.ts';
 import type { Turnout } from './known-after.ts';
-import { keepBefore, type ShownScene } from './shown.ts';
+import { keepBefore } from './shown.ts';
 
 /**
  * Maximum number of files that the session has seen and whose bytes are stored before a command

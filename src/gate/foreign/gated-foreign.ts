@@ -25,10 +25,11 @@ import type { Gate } from '../gate.ts';
 import { trusted } from '../look.ts';
 import { secretRefusal } from '../masking.ts';
 import { maskAnswer } from '../secret-values.ts';
+import { recordView, type ShownScene } from '../shown.ts';
 import { recordLook } from '../shown-entry.ts';
 import { witness } from '../witness.ts';
 import type { World } from '../world.ts';
-import { recordView, type ShownScene, witnessOutput, witnessShown } from './shown.ts';
+import { witnessOutput } from './shown.ts';
 
 type Witnessed = Promise<Outcome<{ notices: readonly Notice[] }>>;
 
@@ -54,7 +55,7 @@ export class GatedForeign implements ForeignSession {
   readonly readOnly: boolean;
   readonly #scene: ShownScene;
   readonly #session: CallingSession;
-  readonly #gate: Pick<Gate, 'refusals' | 'announcements'>;
+  readonly #gate: Pick<Gate, 'refusals' | 'announcements' | 'shown'>;
 
   readonly ended: (() => void) | undefined;
 
@@ -65,7 +66,10 @@ export class GatedForeign implements ForeignSession {
   constructor(
     scene: ShownScene,
     session: CallingSession,
-    { gate, ended }: { readonly gate: Pick<Gate, 'refusals' | 'announcements'>; ended?: () => void },
+    {
+      gate,
+      ended,
+    }: { readonly gate: Pick<Gate, 'refusals' | 'announcements' | 'shown'>; ended?: () => void },
   ) {
     this.ended = ended;
     this.id = session.id;
@@ -128,15 +132,8 @@ export class GatedForeign implements ForeignSession {
       await recordLook(this.#scene.world, this.#scene.ledger, { ...event, action: 'search', text });
       return { ok: true, notices: [] };
     }
-    if (event.kind !== 'read') return witness(this.#scene.world, this.#scene.ledger, event);
-    const seen = await witnessShown(this.#during(times), event);
-    // Return early: only a successful read resets the count of the path's refusals.
-    if (!seen.ok) return seen;
-    if (seen.credited) this.#gate.refusals.reset(event.path);
-    const { world, ledger } = this.#scene;
-    const { claims, workspace } = world;
-    const told = await claims.onRead(ledger, () => workspace.resolve(event.path, 'status'));
-    return { ok: true, notices: [...seen.notices, ...told] };
+    if (event.kind === 'read') return this.#gate.shown(event, times);
+    return witness(this.#scene.world, this.#scene.ledger, event);
   }
 
   async witnessOutput(path: string, output: string): Promise<void> {
@@ -148,10 +145,6 @@ export class GatedForeign implements ForeignSession {
     if (!resolved.ok) return;
     if (await sawWhole(this.#scene, { path, key: resolved.path.key }, Buffer.from(content, 'utf8')))
       this.#gate.refusals.reset(path);
-  }
-
-  #during(times: CallTimes | undefined): ShownScene {
-    return times === undefined ? this.#scene : { ...this.#scene, times };
   }
 
   get masks(): boolean {

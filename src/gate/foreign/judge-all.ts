@@ -11,9 +11,10 @@ import { countFileLines } from '../../text/file-lines.ts';
 import { type LookedFile, look } from '../look.ts';
 import { judgeGranted, prepare } from '../prepare.ts';
 import { cure, type Denied, evidenceOf, notPrepared } from '../prepared.ts';
+import type { ShownScene } from '../shown.ts';
 import { ABSENT, fileSide, type Step, sideAt, sideOf } from '../step.ts';
 import type { World } from '../world.ts';
-import { type ChangedElsewhere, changedElsewhere, type ShownScene } from './shown.ts';
+import { type ChangedElsewhere, changedElsewhere } from './shown.ts';
 
 /** Allowed changes of another program, with their expected effects. */
 export interface AllowedChanges {

@@ -9,9 +9,9 @@ import { hasUtf16Mark, looksBinary } from '../../text/decode.ts';
 import { diffLines } from '../../text/diff.ts';
 import { countFileLines } from '../../text/file-lines.ts';
 import { countLines } from '../../text/lines.ts';
+import type { ShownScene } from '../shown.ts';
 import type { FoundSide } from '../step.ts';
 import type { World } from '../world.ts';
-import type { ShownScene } from './shown.ts';
 
 /**
  * A planned effect of another program's change, and the state of its path after the program has

@@ -1,8 +1,8 @@
 import { bytesSeenWhole } from '../../ledger/sightings.ts';
 import type { Effect, Entry } from '../../model/entry.ts';
 import { type Fingerprint, sameFingerprint } from '../../model/fingerprint.ts';
+import type { ShownScene } from '../shown.ts';
 import { effectAt } from './command.ts';
-import type { ShownScene } from './shown.ts';
 
 /** Maximum number of changes of one path to search. A file with more changes may have to be read again. */
 const MAX_CHANGES = 500;

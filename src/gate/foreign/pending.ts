@@ -14,12 +14,12 @@ import { clip } from '../../report/bounded.ts';
 import { withoutSecrets } from '../../text/secrets.ts';
 import { bypassEntries, newChangeId } from '../announce.ts';
 import { hashOf } from '../prepare.ts';
+import type { ShownScene } from '../shown.ts';
 import { fileSide } from '../step.ts';
 import { actionOf as intendedAction } from '../validate.ts';
 import type { World } from '../world.ts';
 import { type BytesBefore, effectAt, readableAt } from './command.ts';
 import type { AllowedChanges } from './judge-all.ts';
-import type { ShownScene } from './shown.ts';
 
 const MAX_COMMAND_CHARS = 1000;
 

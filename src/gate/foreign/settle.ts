@@ -15,6 +15,7 @@ import type { ChangeEnding } from '../../model/session.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import { newChangeId, settle } from '../announce.ts';
 import { imagesToSettle } from '../old-bytes.ts';
+import type { ShownScene } from '../shown.ts';
 import { ABSENT, foundAt, sideAt } from '../step.ts';
 import { readTree, type TreeNode } from '../tree-step.ts';
 import type { World } from '../world.ts';
@@ -24,7 +25,6 @@ import { type KnownAfter, knownAfter, type Turnout } from './known-after.ts';
 import { notKeptNotices, type OwnEffects, olderFilesNotices, withoutOlderFiles } from './older-files.ts';
 import { withoutOtherWrites } from './other-writes.ts';
 import { reshapedFiles } from './reshaped-files.ts';
-import type { ShownScene } from './shown.ts';
 
 /**
  * Maximum number of entries of a folder to record. A folder with more is recorded without its

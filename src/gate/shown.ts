@@ -1,0 +1,252 @@
+import { isUtf8 } from 'node:buffer';
+import { linesShownIn } from '../dialect/calls/shown/output-lines.ts';
+import { fingerprintOf, readSnapshot, type Snapshot } from '../disk/read.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import { bytesSeenWhole } from '../ledger/sightings.ts';
+import { type LineRange, linesCoverage, NOTHING, WHOLE } from '../model/coverage.ts';
+import type { NewEntry } from '../model/entry.ts';
+import { type Fingerprint, sameFingerprint } from '../model/fingerprint.ts';
+import type { CallTimes, ForeignRead } from '../model/foreign-session.ts';
+import { defined, parseJson } from '../model/record.ts';
+import type { WitnessEvent } from '../model/results.ts';
+import { NO_FLAGS, type Sighting, type SightingFlags, shownAs } from '../model/sighting.ts';
+import type { Outcome } from '../model/verdict.ts';
+import { formatRanges } from '../report/amounts.ts';
+import { decodeText, looksBinary } from '../text/decode.ts';
+import { countFileLines } from '../text/file-lines.ts';
+import { countLines, sameLines, sliceLineBytes } from '../text/lines.ts';
+import { trusted } from './look.ts';
+import type { World } from './world.ts';
+
+export type ReadEvent = Extract<WitnessEvent, { kind: 'read' }> | ForeignRead;
+
+/** `credited`: at least one line counts as seen. `current`: the shown text is still in the file. */
+interface Shown {
+  readonly credited: boolean;
+  readonly current: boolean;
+}
+
+/** In larger files, no shown lines are searched for. */
+export const MAX_PROVEN_BYTES: number = 8 << 20;
+
+const UNCREDITED = { ok: true, credited: false, current: true } as const;
+
+export interface ShownScene {
+  readonly world: World;
+  readonly ledger: Ledger;
+  /**
+   * Times at which the call that shows something arrived and was answered. The shown lines count as
+   * seen only for calls that arrive later. Absent if the client waits for each answer before its
+   * next call.
+   */
+  readonly times?: CallTimes;
+}
+
+/**
+ * Records what another program's read showed. The shown text counts, not the file's present bytes:
+ * if they differ, the session's next change is refused as STALE, not as NOT_READ. Files larger than
+ * `maxEditBytes` are not recorded.
+ */
+export async function shown(scene: ShownScene, event: ReadEvent): Promise<Outcome<Shown>> {
+  const { world, ledger } = scene;
+  const outcome = world.workspace.locate(event.path, 'read');
+  if (!outcome.ok) return outcome;
+  const { located } = outcome;
+  try {
+    if (!located.exists) return await shownText(scene, event);
+    const { path } = located.place;
+    const earlier = await ledger.recall(path.key);
+    const limits = { clock: world.disk.clock, maxBytes: world.policy.maxEditBytes, known: trusted(earlier) };
+    const snapshot = await readSnapshot(located.place, limits);
+    if ('problem' in snapshot)
+      return snapshot.problem === 'denied' ? await shownText(scene, event) : UNCREDITED;
+    const { sighting: seen, bytes, current } = shownBy(event, snapshot);
+    const sighting = { ...seen, key: path.key, how: 'read' as const, atMs: world.now() };
+    if (bytes !== undefined && sighting.fingerprint !== undefined)
+      world.baselines.remember(sighting.fingerprint, bytes);
+    if (sighting.coverage.kind === 'none') return { ok: true, credited: false, current };
+    // Older text does not replace what the session knows of the present bytes.
+    if (!current && earlier !== undefined && sawWhole(earlier, snapshot.fingerprint))
+      await ledger.record([], { entries: [entryOf(scene, sighting, path)] });
+    else await recordView(scene, sighting, path);
+    return { ok: true, credited: current, current };
+  } finally {
+    located.place.dir.close();
+  }
+}
+
+function sawWhole(earlier: Sighting, bytes: Fingerprint): boolean {
+  return bytesSeenWhole(earlier)?.some((seen) => sameFingerprint(seen, bytes)) === true;
+}
+
+/**
+ * Records the shown text of a file that can no longer be read. Does nothing if only a part of the
+ * file was shown.
+ */
+async function shownText(scene: ShownScene, event: ReadEvent): Promise<Outcome<Shown>> {
+  const { content } = event;
+  const resolved = scene.world.workspace.resolve(event.path);
+  const isWhole = event.ranges === undefined && !('guessed' in event);
+  if (!resolved.ok || content === undefined || !isWhole) return UNCREDITED;
+  const bytes = Buffer.from(content, 'utf8');
+  const seen = { fingerprint: fingerprintOf(bytes), stamp: undefined, racy: true, coverage: WHOLE };
+  const { path } = resolved;
+  const flags = { ...NO_FLAGS, redacted: event.redacted === true, clamped: event.clamped === true };
+  const atMs = scene.world.now();
+  await recordView(
+    scene,
+    { ...seen, key: path.key, totalLines: countLines(bytes), flags, how: 'read', atMs },
+    path,
+  );
+  return { ok: true, credited: true, current: true };
+}
+
+interface ShownNow {
+  readonly sighting: Omit<Sighting, 'key' | 'how' | 'atMs'>;
+  /** The whole file as it was shown, if known. */
+  readonly bytes: Uint8Array | undefined;
+  readonly current: boolean;
+}
+
+/**
+ * The part of a file that an answer showed. Present bytes count only if the answer's text proves that
+ * it showed them, or if the file did not change during the call (`before`).
+ */
+function shownBy(event: ReadEvent, snapshot: Snapshot): ShownNow {
+  const isChanged = 'before' in event && event.before !== snapshot.fingerprint.sha256;
+  if (event.content === undefined && isChanged) return unseen(snapshot);
+  const seen = shownOf(event, snapshot);
+  if (event.content === undefined || !('guessed' in event) || seen.current || isChanged) return seen;
+  return guessedShown(event.content, snapshot);
+}
+
+/**
+ * The part of an unchanged file that a text showed which differs from it: exactly those lines that
+ * the text contains.
+ */
+function guessedShown(content: string, snapshot: Snapshot): ShownNow {
+  const { bytes, fingerprint, stamp, racy } = snapshot;
+  if (bytes.length > MAX_PROVEN_BYTES) return unseen(snapshot);
+  const seen = { fingerprint, stamp, racy };
+  if (!isUtf8(bytes) || looksBinary(bytes)) {
+    const flags = { ...NO_FLAGS, notText: true, clamped: true };
+    const totalLines = countFileLines(bytes);
+    return { sighting: { ...seen, coverage: WHOLE, totalLines, flags }, bytes, current: true };
+  }
+  const lines = linesOf(bytes);
+  const coverage = linesCoverage(linesShownIn(withJsonStrings(content), lines), lines.length);
+  return {
+    sighting: { ...seen, coverage, totalLines: lines.length, flags: NO_FLAGS },
+    bytes,
+    current: true,
+  };
+}
+
+/** Nothing counts as seen: it is unknown which bytes of the file were shown. */
+function unseen({ fingerprint, stamp, racy }: Snapshot): ShownNow {
+  const seen = { fingerprint, stamp, racy, totalLines: undefined, flags: NO_FLAGS };
+  return { sighting: { ...seen, coverage: NOTHING }, bytes: undefined, current: true };
+}
+
+/** The lines of a file in UTF-8, without their endings. */
+export function linesOf(bytes: Buffer): string[] {
+  const lines = bytes.toString('utf8').split(/\r?\n/);
+  if (lines.at(-1) === '') lines.pop();
+  return lines;
+}
+
+/** Adds the strings of a JSON text, unescaped: some servers return a file as a field of an object. */
+function withJsonStrings(text: string): string {
+  const strings: string[] = [];
+  const collect = (value: unknown): void => {
+    if (typeof value === 'string') strings.push(value);
+    else if (typeof value === 'object' && value !== null) Object.values(value).forEach(collect);
+  };
+  if (/^\s*[[{]/.test(text)) collect(parseJson(text));
+  return [text, ...strings].join('\n');
+}
+
+function shownOf(event: ReadEvent, snapshot: Snapshot): ShownNow {
+  const { bytes, fingerprint, stamp, racy } = snapshot;
+  const totalLines = countFileLines(bytes);
+  const flags = flagsShown(event, bytes);
+  const ranges = event.ranges?.map((range) => within(range, totalLines)).filter(({ from, to }) => from <= to);
+  const { content } = event;
+  const match = content === undefined ? 'text' : matchOf(content, bytes, ranges);
+  if (match !== 'none') {
+    const coverage = ranges === undefined ? WHOLE : linesCoverage(ranges, totalLines);
+    const notText = flags.notText || match === 'garbled';
+    const seen = { fingerprint, stamp, racy, coverage, totalLines, flags: { ...flags, notText } };
+    return { sighting: seen, bytes, current: true };
+  }
+  // If only some lines of an earlier state were shown, its other lines are unknown, so nothing
+  // counts as seen.
+  if (ranges !== undefined && linesCoverage(ranges, totalLines).kind !== 'whole')
+    return { ...unseen(snapshot), current: false };
+  const older = Buffer.from(content ?? '', 'utf8');
+  const seen = { fingerprint: fingerprintOf(older), stamp: undefined, racy: true, coverage: WHOLE };
+  return { sighting: { ...seen, totalLines: countLines(older), flags }, bytes: older, current: false };
+}
+
+/** Properties of bytes that another program showed: not text, with masked secrets, or cut short. */
+function flagsShown(
+  { redacted, clamped }: Pick<ReadEvent, 'redacted' | 'clamped'>,
+  bytes: Uint8Array,
+): SightingFlags {
+  return { ...NO_FLAGS, notText: looksBinary(bytes), redacted: redacted === true, clamped: clamped === true };
+}
+
+/**
+ * Compares a shown text with a file, or with the given lines of it. Line endings, encoding and byte
+ * order mark are ignored, because no read shows them. `garbled`: the program does not know the
+ * file's encoding and showed its bytes as UTF-8. It would write them back damaged.
+ */
+function matchOf(
+  content: string,
+  bytes: Buffer,
+  ranges: readonly LineRange[] | undefined,
+): 'text' | 'garbled' | 'none' {
+  const given = Buffer.from(content, 'utf8');
+  const isIn = (there: Buffer): boolean => {
+    const parts = ranges?.map((range) => sliceLineBytes(there, range));
+    return sameLines(given, there) || (parts !== undefined && sameLines(given, Buffer.concat(parts)));
+  };
+  const decoded = decodeText(bytes);
+  const isPlain = decoded?.encoding === 'utf-8' && !decoded.bom;
+  if (decoded !== undefined && isIn(isPlain ? bytes : Buffer.from(decoded.text, 'utf8'))) return 'text';
+  if (decoded?.encoding === 'utf-8') return isIn(bytes) ? 'text' : 'none';
+  return isIn(Buffer.from(bytes.toString('utf8'), 'utf8')) ? 'garbled' : 'none';
+}
+
+/** Converts a range that may count from the end to one that counts from the beginning. */
+function within(range: LineRange, totalLines: number): LineRange {
+  const place = (line: number): number => (line < 0 ? totalLines + 1 + line : line);
+  return { from: Math.max(1, place(range.from)), to: Math.min(place(range.to), totalLines) };
+}
+
+/** Records which lines the session has seen, together with a journal entry. */
+export async function recordView(scene: ShownScene, sighting: Sighting, path: FilePlace): Promise<void> {
+  const { ledger, times } = scene;
+  if (times !== undefined) await ledger.willShow([sighting], times);
+  await ledger.record([sighting], { entries: [entryOf(scene, sighting, path)] });
+}
+
+interface FilePlace {
+  readonly root: string;
+  readonly relative: string;
+}
+
+function entryOf({ ledger }: ShownScene, sighting: Sighting, { root, relative }: FilePlace): NewEntry {
+  const { coverage, fingerprint, flags, atMs } = sighting;
+  return {
+    kind: 'read',
+    action: 'read',
+    atMs,
+    ...ledger.author,
+    root,
+    path: relative,
+    lines: coverage.kind === 'lines' ? formatRanges(coverage.ranges) : 'whole',
+    ...(fingerprint === undefined ? {} : { sha256: fingerprint.sha256 }),
+    ...defined({ shown: shownAs(flags) }),
+  };
+}

@@ -2,7 +2,7 @@ export { DIALECT_NAMES, type DialectName } from './dialect/tool.ts';
 export { type DerivedHistory, deriveSightings } from './history/derive.ts';
 export { HistoryIndex } from './history/history-index.ts';
 export type { HistorySighting } from './history/history-sighting.ts';
-export type { Claim, ClaimOptions, ToldClaim } from './model/claim.ts';
+export type { Claim, ToldClaim } from './model/claim.ts';
 export type { Coverage, LineRange } from './model/coverage.ts';
 export type { Effect, Entry, EntryKind, Side } from './model/entry.ts';
 export { FAULT_CODES, Fault, type FaultCode } from './model/fault.ts';

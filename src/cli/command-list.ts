@@ -109,8 +109,8 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'claims',
-    usage: 'claims [claim TARGET | release TARGET]',
-    summary: 'lists who works on which file; claims or releases a path',
+    usage: 'claims',
+    summary: 'lists who works on which file',
     isPaged: true,
     load: async () => (await import('./commands/claims.ts')).defineClaims,
   },

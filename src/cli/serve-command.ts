@@ -47,7 +47,6 @@ interface ServePlan {
   readonly dialect: DialectName;
   readonly readOnly: boolean;
   readonly commands: boolean;
-  readonly claims: boolean;
   readonly session: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly version: string;
@@ -197,7 +196,6 @@ async function planOf(
     dialect,
     readOnly: policy.readOnly,
     commands: request.allowCommands,
-    claims: policy.claimTools === 'on',
     session,
     // A copy, because every access to `process.env` calls native code, and every tool call reads the environment.
     env: { ...env },

@@ -164,14 +164,6 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
     oneOf('notice', 'refuse', 'off'),
     'a change of a file that another session is working on: allow it with one notice, refuse it, or do not check (off)',
   ),
-  claimMs: setting(
-    POSITIVE,
-    'milliseconds for which a session claims a file that it changed; the claim ends earlier with the turn',
-  ),
-  claimTools: setting(
-    oneOf('on', 'off'),
-    'whether agents are offered tools to claim and release paths by hand',
-  ),
   commands: objectOf({
     writes: setting(
       oneOf('judged', 'apply', 'seen-only', 'discard'),

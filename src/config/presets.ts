@@ -107,8 +107,6 @@ const DEFAULT: Policy = {
   },
   images: { secrets: 'here' },
   claims: 'notice',
-  claimMs: 10 * 60_000,
-  claimTools: 'off',
   commands: COMMANDS,
   mode: 'enforce',
   hooks: { shell: 'layer', snapshot: 'auto', outside: 'pass' },

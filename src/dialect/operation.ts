@@ -1,4 +1,3 @@
-import type { Claim, ClaimOptions } from '../model/claim.ts';
 import type { Edit, FileIntent } from '../model/intent.ts';
 import type {
   ApplyResult,
@@ -71,8 +70,6 @@ export interface Operations {
   readonly status: { readonly path?: string };
   readonly undo: Pick<UndoSelection, 'change' | 'path'>;
   readonly run: { readonly command: string; readonly timeoutMs?: number };
-  readonly claim: ClaimOptions & { readonly target: string };
-  readonly release: { readonly target?: string };
   readonly info: { readonly path: string };
   readonly roots: Readonly<Record<string, never>>;
 }
@@ -96,8 +93,6 @@ export interface Results {
   readonly search: SearchResult;
   readonly status: StatusResult;
   readonly undo: UndoResult;
-  readonly claim: { readonly claim: string; readonly others: readonly Claim[] };
-  readonly release: { readonly released: number };
   readonly run: RunResult;
   readonly info: InfoResult;
   readonly roots: { readonly roots: readonly string[] };

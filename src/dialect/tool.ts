@@ -62,8 +62,8 @@ export interface Tool {
   readonly inputSchema: ObjectShape;
   readonly outputSchema?: { readonly type: 'object'; readonly [key: string]: unknown };
   readonly annotations: Annotations;
-  /** The condition for offering the tool: the operator has allowed commands, or the policy enables claim tools. */
-  readonly needs?: 'commands' | 'claims';
+  /** The condition for offering the tool: the operator has allowed commands. */
+  readonly needs?: 'commands';
   /** Translates arguments that were checked against `inputSchema`. */
   readonly call: (args: Readonly<Record<string, unknown>>) => Call | Problem;
 }

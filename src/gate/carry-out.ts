@@ -353,7 +353,7 @@ export async function carryOutTold(
       ? NO_APPROVALS
       : await approvalsOf(world, ledger, { steps: work.steps.map(approvable), approved });
   if ('missing' in approvals) return approvals;
-  const told = world.claims.isQuiet(ledger) ? NOT_TOLD : await claimsOn(world, ledger, work.steps);
+  const told = world.claims.areOff ? NOT_TOLD : await claimsOn(world, ledger, work.steps);
   if ('refusal' in told) return { busy: told.refusal };
   const claimNotices = told.flatMap((each) => each.claimNotices);
   const entries = [...approvals.entries, ...claimNotices.map(({ entry }) => entry)];

@@ -1,20 +1,20 @@
-import { ClaimBoard } from '../journal/claim-board.ts';
+import { CLAIM_MS, claimsIn, inForce, isFolder, tellsOfClaims } from '../journal/claims.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Claim, ToldClaim } from '../model/claim.ts';
 import type { LineRange } from '../model/coverage.ts';
 import type { Effect, NewEntry } from '../model/entry.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
-import { isBelow, isWithin } from '../model/path.ts';
+import { isWithin } from '../model/path.ts';
 import type { Policy } from '../model/policy.ts';
 import type { Notice } from '../model/results.ts';
 import type { Action, Outcome, Refusal } from '../model/verdict.ts';
-import { isMainWorktree, worktreesAround } from '../process/git.ts';
+import { pathExists } from '../process/git.ts';
 import { describeNotice } from '../report/describe-notice.ts';
 import type { Store } from '../store/store.ts';
 import { diffLines } from '../text/diff.ts';
-import { matchingGlob } from '../text/glob/glob.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import type { Baselines } from './baselines.ts';
+import { Worktrees } from './worktrees.ts';
 
 /** A notice names at most this many claims of other sessions. It leaves out the rest. */
 const MAX_TOLD = 3;
@@ -23,16 +23,18 @@ const MAX_TOLD = 3;
  * and counts the rest.
  */
 const MAX_AT_WORK = 10;
+/** For a change of more files, all recent changes are queried once instead of those of each file. */
+const MAX_QUERIES = 20;
 
 interface ClaimsOptions {
   readonly store: Store;
   readonly baselines: Baselines;
-  readonly policy: Pick<Policy, 'claims' | 'claimMs'>;
+  readonly policy: Pick<Policy, 'claims'>;
   readonly workspace: Pick<Workspace, 'roots' | 'shownAt'>;
   now(): number;
 }
 
-/** A file on which other sessions may have claims (changes or reservations). */
+/** A file that other sessions may have changed. */
 interface ClaimedFile {
   readonly key: string;
   readonly root: string;
@@ -49,57 +51,67 @@ export interface ClaimNotice {
   confirm(): void;
 }
 
-/** Notifies the sessions of one workspace about each other's work, once per file and turn. */
+/** The files of which a session was told in its present turn, with the time. */
+interface Told {
+  readonly turn: string | undefined;
+  readonly files: Map<string, number>;
+}
+
+/**
+ * Notifies the sessions of one workspace about each other's work, once per file and turn. A claim
+ * is no record: it follows from the changes of the last ten minutes.
+ */
 export class Claims {
-  readonly board: ClaimBoard;
   /**
    * The worktrees of the repositories that contain the roots. Their sessions are notified about
    * each other's work.
    */
   readonly worktrees: Worktrees;
   readonly #options: ClaimsOptions;
+  readonly #told = new Map<string, Told>();
 
   constructor(options: ClaimsOptions) {
     this.#options = options;
-    const { store, workspace, policy, now } = options;
+    const { workspace, now } = options;
     this.worktrees = new Worktrees({ roots: workspace.roots, now });
-    this.board = new ClaimBoard({ store, claimMs: policy.claimMs, now });
+  }
+
+  /** True if notices about other sessions are switched off. */
+  get areOff(): boolean {
+    return this.#options.policy.claims === 'off';
   }
 
   /**
-   * True if no other session is working, or if notices about other sessions are switched off. Never
-   * waits.
+   * Makes a store on another machine fetch other sessions' changes in the background, so that the
+   * first read knows them.
    */
-  isQuiet({ session }: Ledger): boolean {
-    return this.#options.policy.claims === 'off' || !this.board.hasOthers(session);
+  prefetch(): void {
+    if (!this.areOff) this.#options.store.changesSince({ sinceMs: this.#options.now() });
   }
 
   /**
-   * Other sessions' claims (their changes or reservations) on a file, if this session was not
-   * notified of them in this turn. Never waits.
+   * Other sessions' claims on a file, if this session was not notified of them in this turn. Some may
+   * have ended. Never waits.
    */
   untold(ledger: Ledger, file: ClaimedFile): readonly Claim[] {
-    if (this.isQuiet(ledger)) return [];
-    const { session, turn } = ledger;
-    const claims = this.#onFile(session, file);
-    return claims.length === 0 || this.board.isTold(session, file.key, turn) ? [] : claims;
+    return this.areOff || this.#isTold(ledger, file.key) ? [] : this.#byOthers(ledger, this.#keysOf(file));
   }
 
   /**
-   * The notice about other sessions' work on a file, or undefined if those sessions are closed.
-   * `live`: the file's present fingerprint, needed for line numbers.
+   * The notice about other sessions' work on a file, or undefined if those claims have ended or the
+   * session was notified in another process. `live`: the file's present fingerprint, needed for line
+   * numbers.
    */
   async claimNotice(
     ledger: Ledger,
     { file, claims, live }: { file: ClaimedFile; claims: readonly Claim[]; live?: Fingerprint | undefined },
   ): Promise<ClaimNotice | undefined> {
-    const open = await this.#open(claims);
-    const [first] = open;
-    if (first === undefined) return undefined;
+    const open = await inForce(this.#options.store, claims);
+    if (open.length === 0 || (await this.#wasToldElsewhere(ledger, file.key))) return undefined;
     const told: ToldClaim[] = [];
-    for (const claim of open.slice(0, MAX_TOLD)) told.push(await this.#told(claim, file, live));
+    for (const claim of open.slice(0, MAX_TOLD)) told.push(await this.#toldOf(claim, file, live));
     const notice: Notice = { kind: 'claimed', path: this.#options.workspace.shownAt(file), claims: told };
-    return this.#tellingOf(ledger, { notice, file, of: first.session });
+    return this.#telling(ledger, notice, file);
   }
 
   /**
@@ -110,7 +122,7 @@ export class Claims {
     ledger: Ledger,
     resolve: () => Outcome<{ readonly path: ClaimedFile }>,
   ): Promise<readonly Notice[]> {
-    if (this.isQuiet(ledger)) return [];
+    if (this.areOff) return [];
     const resolved = resolve();
     const claims = resolved.ok ? this.untold(ledger, resolved.path) : [];
     if (!resolved.ok || claims.length === 0) return [];
@@ -133,9 +145,8 @@ export class Claims {
     { root, action }: { readonly root: string; readonly action: Action },
   ): Promise<{ readonly claimNotices: readonly ClaimNotice[] } | { readonly refusal: Refusal }> {
     const claimNotices: ClaimNotice[] = [];
-    if (this.isQuiet(ledger)) return { claimNotices };
-    for (const { key, relative, before, after } of effects) {
-      if ([before.kind, after.kind].includes('directory')) continue;
+    if (this.areOff) return { claimNotices };
+    for (const { key, relative, before } of this.#concerned(ledger, effects)) {
       const file = { key, relative, root };
       const busy = await this.#busy(ledger, file, action);
       if (busy !== undefined) return { refusal: busy };
@@ -153,7 +164,10 @@ export class Claims {
    * repository, newest first, with the clients' names.
    */
   async inFamily(): Promise<readonly Claim[]> {
-    return this.#open(this.board.all().filter((claim) => this.#isInFamily(claim)));
+    const folders = [...this.#options.workspace.roots, ...this.worktrees.tops()];
+    const isNear = ({ key }: Claim): boolean => folders.some((folder) => isWithin(key, folder));
+    const all = claimsIn(this.#options.store.changesSince({ sinceMs: this.#sinceMs() }));
+    return inForce(this.#options.store, all.filter(isNear));
   }
 
   /**
@@ -163,19 +177,21 @@ export class Claims {
   async atWork(
     ledger: Ledger,
   ): Promise<{ readonly notice: Notice; readonly entries: readonly NewEntry[] } | undefined> {
-    const { session } = ledger;
-    if (this.isQuiet(ledger)) return undefined;
-    const claims = (await this.inFamily()).filter((claim) => claim.session !== session);
+    if (this.areOff) return undefined;
+    // A file may be gone with its worktree.
+    const isThere = ({ after, key }: Claim): boolean => after === undefined || pathExists(key);
+    const claims = (await this.inFamily()).filter(
+      (claim) => claim.session !== ledger.session && isThere(claim),
+    );
     const named = claims.slice(0, MAX_AT_WORK);
     if (named.length === 0) return undefined;
     const told: ToldClaim[] = [];
     const entries: NewEntry[] = [];
     for (const claim of named) {
-      const file = { key: claim.key ?? '', root: claim.root, relative: claim.path };
-      told.push(await this.#told(claim, file, undefined));
-      if (claim.key === undefined) continue;
+      const file = { key: claim.key, root: claim.root, relative: claim.path };
+      told.push(await this.#toldOf(claim, file, undefined));
       const notice: Notice = { kind: 'claimed', path: claim.path, claims: told.slice(-1) };
-      const { entry, confirm } = this.#tellingOf(ledger, { notice, file, of: claim.session });
+      const { entry, confirm } = this.#telling(ledger, notice, file);
       entries.push(entry);
       confirm();
     }
@@ -183,29 +199,50 @@ export class Claims {
     return { notice: { kind: 'others-at-work', claims: told, cut }, entries };
   }
 
-  #onFile(session: string, file: ClaimedFile): readonly Claim[] {
-    const held = this.board.heldByOthers(session).filter((claim) => isHeld(claim, file));
-    const twins = this.worktrees.twins(file.key).flatMap((key) => this.board.changedByOthers(session, key));
-    return [...this.board.changedByOthers(session, file.key), ...held, ...twins];
+  /** The effects on files. Of very many, only those on files that other sessions have changed. */
+  #concerned(ledger: Ledger, effects: readonly Effect[]): readonly Effect[] {
+    const files = effects.filter((effect) => !isFolder(effect));
+    if (files.length <= MAX_QUERIES) return files;
+    const changed = new Set(this.#byOthers(ledger).map(({ key }) => key));
+    return changed.size === 0
+      ? []
+      : files.filter((file) => this.#keysOf(file).some((key) => changed.has(key)));
   }
 
-  #isInFamily({ root, key }: Claim): boolean {
-    const folders = [...this.#options.workspace.roots, ...this.worktrees.tops()];
-    const place = key ?? root;
-    return folders.some((folder) => isWithin(place, folder) || (key === undefined && isWithin(folder, root)));
+  /** The file, and the same file in the other worktrees. */
+  #keysOf({ key }: Pick<ClaimedFile, 'key'>): readonly string[] {
+    return [key, ...this.worktrees.counterparts(key)];
+  }
+
+  /** Other sessions' claims on these files, or on all files. Some may have ended. */
+  #byOthers({ session }: Ledger, keys?: readonly string[]): readonly Claim[] {
+    const asked = { sinceMs: this.#sinceMs(), notBy: session };
+    const { store } = this.#options;
+    const changes =
+      keys === undefined
+        ? store.changesSince(asked)
+        : keys.flatMap((key) => store.changesSince({ ...asked, key }));
+    return changes.length === 0 ? [] : claimsIn(changes, keys);
+  }
+
+  #sinceMs(): number {
+    // A claim ends exactly after this time, so a change at its first millisecond makes none.
+    return this.#options.now() - CLAIM_MS + 1;
   }
 
   /**
-   * The refusal under the policy `claims: refuse`, if another session changed or reserved the file
-   * before this session did.
+   * The refusal under the policy `claims: refuse`, if another session changed the file before this
+   * session did.
    */
   async #busy({ session }: Ledger, file: ClaimedFile, action: Action): Promise<Refusal | undefined> {
     if (this.#options.policy.claims !== 'refuse') return undefined;
-    const own = this.board.own(session, file.key);
-    const held = this.board.heldByOthers(session).filter((claim) => isHeld(claim, file));
-    const [claim] = await this.#open([...this.board.changedByOthers(session, file.key), ...held]);
+    const { store } = this.#options;
+    const changes = store.changesSince({ sinceMs: this.#sinceMs(), key: file.key });
+    const claims = await inForce(store, claimsIn(changes, [file.key]));
+    const own = claims.find((claim) => claim.session === session);
+    const claim = claims.find((each) => each.session !== session);
     if (claim === undefined || (own !== undefined && own.sinceMs <= claim.sinceMs)) return undefined;
-    const { atMs, turn, reason, client } = claim;
+    const { atMs, turn, client } = claim;
     const writer = {
       session: claim.session,
       atMs,
@@ -217,15 +254,15 @@ export class Claims {
       action,
       path: this.#options.workspace.shownAt(file),
       next: 'retry_later',
-      detail: { writer, ...(reason === undefined ? {} : { reason }) },
+      detail: { writer },
     };
   }
 
-  async #told(claim: Claim, file: ClaimedFile, live: Fingerprint | undefined): Promise<ToldClaim> {
-    const { session, client, turn, atMs, by, reason, path, key } = claim;
+  async #toldOf(claim: Claim, file: ClaimedFile, live: Fingerprint | undefined): Promise<ToldClaim> {
+    const { session, client, turn, atMs, path, key } = claim;
     const lines = key === file.key ? await this.#linesOf(claim, live) : undefined;
-    const elsewhere = key === undefined || key === file.key ? undefined : this.worktrees.around(key);
-    const isTwin = elsewhere !== undefined && elsewhere !== this.worktrees.around(file.key);
+    const elsewhere = key === file.key ? undefined : this.worktrees.around(key);
+    const isOther = elsewhere !== undefined && elsewhere !== this.worktrees.around(file.key);
     return {
       session,
       ...(client === undefined ? {} : { client }),
@@ -233,22 +270,9 @@ export class Claims {
       atMs,
       agoMs: this.#options.now() - atMs,
       path,
-      by,
-      ...(reason === undefined ? {} : { reason }),
       ...(lines === undefined ? {} : { lines }),
-      ...(isTwin ? { worktree: elsewhere } : {}),
+      ...(isOther ? { worktree: elsewhere } : {}),
     };
-  }
-
-  /** The given claims on files, without those of closed sessions. Adds the clients' names. */
-  async #open(claims: readonly Claim[]): Promise<readonly Claim[]> {
-    const found: Claim[] = [];
-    for (const claim of claims) {
-      const record = await this.#options.store.session(claim.session);
-      if (record === undefined || record.closedMs !== undefined) this.board.drop(claim.session);
-      else found.push(record.client === undefined ? claim : { ...claim, client: record.client });
-    }
-    return found;
   }
 
   /** The lines that another session's change wrote. Undefined if the file has changed since. */
@@ -268,10 +292,21 @@ export class Claims {
     return ranges.length === 0 ? undefined : ranges;
   }
 
-  #tellingOf(
-    ledger: Ledger,
-    { notice, file, of }: { notice: Notice; file: ClaimedFile; of: string },
-  ): ClaimNotice {
+  #isTold({ session, turn }: Ledger, key: string): boolean {
+    const told = this.#told.get(session);
+    const atMs = told?.turn === turn ? told?.files.get(key) : undefined;
+    // A session that has no turns is notified again when the claim must have ended.
+    return atMs !== undefined && (turn !== undefined || atMs >= this.#sinceMs());
+  }
+
+  /** True if another process told this session in this turn: without a resident, each hook call is a process. */
+  async #wasToldElsewhere({ session, turn }: Ledger, key: string): Promise<boolean> {
+    const filter = { session, kinds: ['notice'], sinceMs: this.#sinceMs() } as const;
+    const entries = await this.#options.store.entries(filter);
+    return entries.some((entry) => tellsOfClaims(entry) && entry.key === key && entry.turn === turn);
+  }
+
+  #telling(ledger: Ledger, notice: Notice, { key, root, relative }: ClaimedFile): ClaimNotice {
     const { session, turn } = ledger;
     return {
       notice,
@@ -279,35 +314,25 @@ export class Claims {
         kind: 'notice',
         atMs: this.#options.now(),
         ...ledger.author,
-        root: file.root,
-        path: file.relative,
-        key: file.key,
+        root,
+        path: relative,
+        key,
         text: describeNotice(notice),
-        claim: { of },
+        notices: ['claimed'],
       },
-      confirm: () => this.board.tell(session, file.key, turn),
+      confirm: () => {
+        const known = this.#told.get(session);
+        const told: Told = known !== undefined && known.turn === turn ? known : { turn, files: new Map() };
+        this.#told.set(session, told);
+        told.files.set(key, this.#options.now());
+      },
     };
   }
 }
 
-function isHeld({ key, glob, root }: Claim, file: ClaimedFile): boolean {
-  if (key !== undefined) return isWithin(file.key, key);
-  const relative = root === file.root ? file.relative : relativeTo(root, file);
-  return glob !== undefined && relative !== undefined && matchingGlob([glob], relative) !== undefined;
-}
-
 /**
- * The path of a file relative to the folder in which a glob was claimed. That folder may be inside
- * the session's root, or may contain the root. Undefined if the file is outside the folder.
- */
-function relativeTo(folder: string, { root, relative }: ClaimedFile): string | undefined {
-  const path = `${root === '/' ? '' : root}/${relative}`;
-  return isBelow(path, folder) ? path.slice(folder === '/' ? 1 : folder.length + 1) : undefined;
-}
-
-/**
- * Adds notices about other sessions' claims (changes or reservations) to the notices of a change.
- * If a notice already shows the diff of the claimed changes, adds the claims to that notice.
+ * Adds notices about other sessions' claims to the notices of a change. If a notice already shows
+ * the diff of the claimed changes, adds the claims to that notice.
  */
 export function withClaimNotices(
   notices: readonly Notice[],
@@ -316,75 +341,9 @@ export function withClaimNotices(
   const told = claimNotices.map(({ notice }) => notice);
   const [only, another] = told;
   if (only?.kind !== 'claimed' || another !== undefined) return [...notices, ...told];
-  const isShown = ({ by, worktree }: ToldClaim): boolean => by === 'change' && worktree === undefined;
-  if (!only.claims.every(isShown)) return [...notices, only];
+  if (only.claims.some(({ worktree }) => worktree !== undefined)) return [...notices, only];
   const at = notices.findIndex(({ kind }) => kind === 'changed-elsewhere');
   const shown = notices[at];
   if (shown?.kind !== 'changed-elsewhere') return [...notices, only];
   return notices.with(at, { ...shown, claims: only.claims });
-}
-
-/**
- * Time for which the list of worktrees is cached. Worktrees come and go while a process runs, and finding them takes a
- * few small reads.
- */
-const FRESH_MS = 5000;
-
-/** The file in the agent's own worktree that corresponds to a file in another worktree. */
-export interface Counterpart {
-  /** Canonical folder of the agent's own worktree. */
-  readonly own: string;
-  readonly meant: string;
-}
-
-/**
- * The worktrees of the repositories that contain the given folders. Sessions in worktrees of one
- * repository are notified about each other's work.
- */
-export class Worktrees {
-  readonly #roots: readonly string[];
-  readonly #now: () => number;
-  #found: { readonly tops: readonly string[]; readonly atMs: number } | undefined;
-
-  constructor({ roots, now }: { readonly roots: readonly string[]; now(): number }) {
-    this.#roots = roots;
-    this.#now = now;
-  }
-
-  /** The canonical folders of the worktrees. */
-  tops(): readonly string[] {
-    const atMs = this.#now();
-    if (this.#found === undefined || atMs - this.#found.atMs > FRESH_MS)
-      this.#found = { tops: [...new Set(this.#roots.flatMap(worktreesAround))], atMs };
-    return this.#found.tops;
-  }
-
-  /** The worktree that contains a path; the innermost one if they are nested. */
-  around(path: string): string | undefined {
-    return this.tops()
-      .filter((top) => isWithin(path, top))
-      .sort((a, b) => b.length - a.length)[0];
-  }
-
-  /** Keys of the file with the same relative path in the other worktrees of its repository. */
-  twins(key: string): readonly string[] {
-    const tops = this.tops();
-    const own = tops.length < 2 ? undefined : this.around(key);
-    if (own === undefined) return [];
-    return tops.filter((top) => top !== own).map((top) => top + key.slice(own.length));
-  }
-
-  /**
-   * For a file in another worktree than `folder`: the file with the same relative path in the
-   * worktree that contains `folder`. Undefined if both are in one worktree, or if the worktree of
-   * `folder` is the main one.
-   */
-  counterpart(absolute: string, folder: string): Counterpart | undefined {
-    const own = this.around(folder);
-    const other = this.around(absolute);
-    // Return nothing for an agent in the main checkout: such an agent names a path in another
-    // worktree on purpose.
-    if (own === undefined || other === undefined || own === other || isMainWorktree(own)) return undefined;
-    return { own, meant: own + absolute.slice(other.length) };
-  }
 }

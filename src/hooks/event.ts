@@ -55,8 +55,6 @@ export type HookEvent = EventContext &
      */
     | { readonly kind: 'rewound'; readonly before: string }
     | { readonly kind: 'agent-start' | 'agent-stop' | 'turn-end' | 'end' }
-    /** The host has removed a worktree. Worktrees that it creates are found through git. */
-    | { readonly kind: 'worktree-removed'; readonly worktree: string }
     /** An event that the gate ignores. */
     | { readonly kind: 'other' }
   );

@@ -16,7 +16,6 @@ const OPERATOR_COMMANDS: readonly (readonly string[])[] = [
   ['gc', '--purge'],
   ['gc', '--older-than'],
   ['gc', '--quota'],
-  ['claims', 'release'],
   ['run', '--apply'],
 ];
 

@@ -63,9 +63,6 @@ export async function respond(scene: Scene, event: HookEvent): Promise<HookReply
       await session.noteOutsideChanges();
       await session.endTurn();
       break;
-    case 'worktree-removed':
-      await session.releaseWithin(event.worktree);
-      break;
     case 'end':
       await session.settleLeft();
       await session.close();

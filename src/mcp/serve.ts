@@ -34,8 +34,6 @@ export interface ServeOptions {
   readonly readOnly: boolean;
   /** Offer the tool that runs commands; default: no. */
   readonly commands?: boolean | undefined;
-  /** Offer the tools that claim and release paths; default: no. */
-  readonly claims?: boolean | undefined;
   /** Called with the open workspace before the first call; an error it throws ends the server. */
   readonly opened?: (sessions: Sessions) => void;
   /** Called before each tool call over stdio. */
@@ -192,7 +190,7 @@ async function hostFor(
   workspace: LateWorkspace,
 ): Promise<ToolHost> {
   const { roots: rootsFrom, ...choice } = setting;
-  const { session, version, log, readOnly, commands, claims } = options;
+  const { session, version, log, readOnly, commands } = options;
   const dialect = await loadDialect(options.dialect);
   return createToolHost({
     open: () => workspace.open(),
@@ -201,7 +199,6 @@ async function hostFor(
     cwd: options.workspace.cwd,
     readOnly,
     commands,
-    claims,
     session,
     ...choice,
     version,

@@ -1,4 +1,3 @@
-import type { ClaimMark } from './claim.ts';
 import type { LineRange } from './coverage.ts';
 import { type Fingerprint, sameFingerprint } from './fingerprint.ts';
 import type { Notice } from './results.ts';
@@ -20,8 +19,7 @@ export type EntryKind =
    * A host's tool call that passed without a check: the hooks were off or not trusted, or they
    * failed and let calls pass.
    */
-  | 'unjudged'
-  | 'claim';
+  | 'unjudged';
 
 /** Every kind of journal entry. Used to check the kinds that users ask for. */
 export const ENTRY_KINDS: Readonly<Record<EntryKind, true>> = {
@@ -35,7 +33,6 @@ export const ENTRY_KINDS: Readonly<Record<EntryKind, true>> = {
   turn: true,
   grant: true,
   unjudged: true,
-  claim: true,
 };
 
 /** A path's state before or after a change, with enough data to restore it. */
@@ -134,7 +131,7 @@ export interface NewEntry extends Partial<TurnMark> {
    * since the session saw it.
    */
   readonly diffBytes?: number;
-  /** On a change: kinds of the notices that its caller got. */
+  /** On a change or a notice: kinds of the notices that the session got. */
   readonly notices?: readonly Notice['kind'][];
   /** Id of the change that this one undoes; the newest if it undoes several. */
   readonly undoes?: string;
@@ -160,11 +157,8 @@ export interface NewEntry extends Partial<TurnMark> {
    * machines do not share.
    */
   readonly machine?: string;
-  /**
-   * A claim says that a session works on a path. On an entry of kind `claim`: the claim made or
-   * released. On one of kind `notice`: the claim reported to the session.
-   */
-  readonly claim?: ClaimMark;
+  /** On an entry of kind `session`: the session's turn has ended, and with it its claims. */
+  readonly endsTurn?: true;
   /** On the entry that opens a session: the program that the session belongs to. */
   readonly client?: string;
   /**

@@ -148,14 +148,6 @@ export interface Policy {
    * neither.
    */
   readonly claims: 'notice' | 'refuse' | 'off';
-  /**
-   * Time for which a session claims a file that it has changed. Meanwhile, other sessions get
-   * notices about the file. The claim ends earlier when the session's turn ends or its next turn
-   * begins.
-   */
-  readonly claimMs: number;
-  /** Offer the tools that claim and release paths, or not. */
-  readonly claimTools: 'on' | 'off';
   readonly commands: CommandPolicy;
   /**
    * `enforce`: hooks deny what the rules refuse. `observe`: hooks let every call pass and record what they would have

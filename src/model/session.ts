@@ -1,4 +1,4 @@
-import type { Claim, ClaimOptions } from './claim.ts';
+import type { Claim } from './claim.ts';
 import type { LayerExpectation } from './entry.ts';
 import type { Edit, FileIntent, ForeignIntent, Intent } from './intent.ts';
 import type { CommandPolicy } from './policy.ts';
@@ -108,20 +108,12 @@ export interface Session {
   beginTurn(mark: TurnMark, options?: SignalOption): Promise<void>;
   /** Marks this moment with a label, as a separate turn. */
   checkpoint(label: string, options?: SignalOption): Promise<{ readonly turn: string }>;
-  /** Ends the turn, and the claims that this session got on files by changing them. */
+  /** Ends the turn. Other sessions are then no longer told of what this session changed in it. */
   endTurn(options?: SignalOption): Promise<void>;
   /**
-   * Claims a path (a folder includes its content) or a glob for this session. Other sessions that
-   * work there get a notice, or are refused if the policy says so. `others`: their claims on the
-   * same files.
+   * Which session works on which file: the changes of the last ten minutes whose turn is open, in this
+   * workspace and the other worktrees of its repository, newest first.
    */
-  claim(
-    target: string,
-    options?: ClaimOptions & SignalOption,
-  ): Promise<Outcome<{ readonly claim: string; readonly others: readonly Claim[] }>>;
-  /** Ends this session's claims on a path or glob. Without a target, ends all of them. */
-  release(target?: string, options?: SignalOption): Promise<Outcome<{ readonly released: number }>>;
-  /** Claims in this workspace and in the other worktrees of its repository, newest first. */
   claims(options?: SignalOption): Promise<readonly Claim[]>;
   /**
    * Call this after the model's context was summarised. The policy's `compaction` then decides what

@@ -61,7 +61,6 @@ export type Action =
   | 'move'
   | 'mkdir'
   | 'undo'
-  | 'claim'
   /** The end of a change that was announced. */
   | 'settle'
   /** A whole tool call whose effect is not yet known. */

@@ -75,6 +75,11 @@ export function worktreesAround(folder: string): readonly string[] {
   return [...new Set([...main, ...linked])];
 }
 
+/** True if there is anything at a path, for example a file in a worktree that may have been removed. */
+export function pathExists(path: string): boolean {
+  return existsSync(path);
+}
+
 /** True for the worktree that holds the repository itself. */
 export function isMainWorktree(top: string): boolean {
   return statSync(join(top, '.git'), { throwIfNoEntry: false })?.isDirectory() === true;

@@ -43,8 +43,6 @@ export function whatOf(entry: Entry): string {
       return `${entry.grant?.revoked === true ? 'revoked' : 'allowed'}${entry.grant?.once === true ? ' once' : ''}`;
     case 'turn':
       return `turn: ${entry.label ?? entry.prompt ?? entry.turn ?? ''}`;
-    case 'claim':
-      return claimWords(entry);
     default:
       return entry.kind satisfies never;
   }
@@ -86,14 +84,6 @@ export function detailOf({ kind, text }: Entry): string | undefined {
 export function absolutePathOf({ root, path }: Pick<Entry, 'root' | 'path'>): string | undefined {
   if (path === undefined) return undefined;
   return isAbsolute(path) ? path : join(root, path);
-}
-
-function claimWords({ claim = {} }: Entry): string {
-  const what = claim.glob === undefined ? '' : ` ${clip(phrase(claim.glob), MAX_COMMAND)}`;
-  if (claim.released === true)
-    return claim.id === undefined && what === '' ? 'released all claims' : `released${what}`;
-  const why = claim.reason === undefined ? '' : `: ${clip(phrase(claim.reason), MAX_COMMAND)}`;
-  return `claimed${what}${why}`;
 }
 
 function changeWords(entry: Entry): string {

@@ -1,16 +1,16 @@
-import { ClaimBoard } from '../journal/claim-board.ts';
+import { CLAIM_MS, claimsIn, inForce } from '../journal/claims.ts';
 import { withSightings } from '../journal/gc.ts';
 import { isStub } from '../judge/facts.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import type { Claim } from '../model/claim.ts';
-import type { Entry, NewEntry } from '../model/entry.ts';
+import type { Entry } from '../model/entry.ts';
 import type { Policy } from '../model/policy.ts';
 import type { SessionRecord } from '../model/session-record.ts';
 import type { Sighting } from '../model/sighting.ts';
 import { isAlive } from '../store/owner.ts';
+import { RECENT_ENTRIES } from '../store/store.ts';
 import type { Records } from './records.ts';
 import type { Scope } from './scope.ts';
-import { canonicalPath } from './scope.ts';
 
 /**
  * A session with its newest turn. If machines share the store, also the machine and workspace where
@@ -137,12 +137,17 @@ export async function forgetSession(
   const record = await store.session(id);
   if (record === undefined) return undefined;
   const { root } = record;
-  const entry = { kind: 'session', atMs: nowMs, session: id, root, text: 'forgotten' } as const;
+  const entry = {
+    kind: 'session',
+    atMs: nowMs,
+    session: id,
+    root,
+    text: 'forgotten',
+    endsTurn: true,
+  } as const;
   const seen = filesAmong(await store.sightings(id));
-  if (record.openIn?.some(isAlive) === true) {
-    const released = { kind: 'claim', atMs: nowMs, session: id, root, claim: { released: true } } as const;
-    await store.record({ forget: [{ session: id }], entries: [entry, released] });
-  } else await store.record({ dropSession: id, entries: [entry] });
+  const isOpen = record.openIn?.some(isAlive) === true;
+  await store.record({ ...(isOpen ? { forget: [{ session: id }] } : { dropSession: id }), entries: [entry] });
   return seen;
 }
 
@@ -182,46 +187,17 @@ function filesAmong(sightings: readonly Sighting[]): number {
 interface ClaimRequest {
   readonly scope: Scope;
   readonly session?: string | undefined;
-  readonly claimMs: number;
   readonly nowMs: number;
 }
 
-/**
- * The claims in a scope, newest first. A claim says that a session is changing a file, or will.
- * Claims of closed sessions are left out.
- */
+/** Which session works on which file in a scope, newest first: the changes whose turn is still open. */
 export async function claimViews(
   { store }: Records,
-  { scope, session, claimMs, nowMs }: ClaimRequest,
+  { scope, session, nowMs }: ClaimRequest,
 ): Promise<readonly Claim[]> {
-  const board = new ClaimBoard({ store, claimMs, now: () => nowMs });
-  const views: Claim[] = [];
-  for (const claim of board.all()) {
-    if (!scope.includes(claim.root) || claim.session !== (session ?? claim.session)) continue;
-    const record = await store.session(claim.session);
-    if (record === undefined || record.closedMs !== undefined) continue;
-    views.push(record.client === undefined ? claim : { ...claim, client: record.client });
-  }
-  return views;
-}
-
-/**
- * Ends claims for the user. `target` selects claims by their id, glob or path; without it, all
- * claims that match the request end.
- */
-export async function releaseClaims(
-  records: Records,
-  { cwd, target, ...request }: ClaimRequest & { readonly cwd: string; readonly target?: string | undefined },
-): Promise<readonly Claim[]> {
-  const key = target === undefined ? undefined : canonicalPath(cwd, target).key;
-  const isMeant = (claim: Claim): boolean =>
-    target === undefined || [claim.id, claim.glob].includes(target) || claim.key === key;
-  const ended = (await claimViews(records, request)).filter(isMeant);
-  const entries = ended.map(({ session, root, path, key: file, glob }): NewEntry => {
-    const what = glob === undefined ? { path, ...(file === undefined ? {} : { key: file }) } : {};
-    const claim = { released: true, ...(glob === undefined ? {} : { glob }) } as const;
-    return { kind: 'claim', atMs: request.nowMs, session, root, ...what, claim };
-  });
-  if (entries.length > 0) await records.store.record({ entries });
-  return ended;
+  const recent = { kinds: ['change'], sinceMs: nowMs - CLAIM_MS + 1, limit: RECENT_ENTRIES } as const;
+  const claims = claimsIn(await store.entries(recent));
+  const isWanted = (claim: Claim): boolean =>
+    scope.includes(claim.root) && claim.session === (session ?? claim.session);
+  return inForce(store, claims.filter(isWanted));
 }

@@ -90,11 +90,9 @@ export function describeNotice(notice: Notice, options: NoticeOptions = {}): str
 
 /** One sentence about another session's claim on a file. */
 function claimWords(claim: ToldClaim, path: string): string {
-  const { by, lines, worktree, turn, agoMs, reason } = claim;
+  const { lines, worktree, turn, agoMs } = claim;
   const where = worktree === undefined ? '' : ` in the worktree ${pathText(worktree)}`;
   const when = relativeTime(0, agoMs);
-  const why = reason === undefined ? '' : ` (${clip(phrase(reason), 200)})`;
-  if (by === 'hand') return `${sessionWords(claim)} claimed ${pathText(claim.path)} ${when}${why}.`;
   const what = lines === undefined ? pathText(path) : `${lineWords(lines)} of ${pathText(path)}`;
   const open = turn === undefined ? '' : '; its turn is still open';
   return `${sessionWords(claim)} changed ${what}${where} ${when}${open}.`;

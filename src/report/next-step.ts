@@ -44,7 +44,7 @@ export function nextStep(
     case 'retry_later':
       return refusal.detail?.writer === undefined
         ? 'Next: make the same call again in a moment.'
-        : `Next: do other work first; then ${readCall(tools, pathOf(refusal))} and repeat the change. The user can release it with lookfirst claims release.`;
+        : `Next: do other work first; then ${readCall(tools, pathOf(refusal))} and repeat the change.`;
     case 'ask_human':
       return askHuman(refusal);
     case 'none':

@@ -59,7 +59,6 @@ export const VERBS: Readonly<Record<Action, string>> = {
   move: 'move',
   mkdir: 'make the folder',
   undo: 'undo changes to',
-  claim: 'claim',
   settle: 'settle',
   call: 'run',
   run: 'run',

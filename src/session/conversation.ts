@@ -69,6 +69,17 @@ export class Conversation {
     return { turn };
   }
 
+  /** Ends the turn, and with it the claims that its changes made. */
+  async endTurn(): Promise<void> {
+    const { claims, store, workspace } = this.#world;
+    const { session, author } = this.#ledger;
+    if (!(await claims.inFamily()).some((claim) => claim.session === session)) return;
+    const root = workspace.roots[0] ?? '';
+    const atMs = this.#world.now();
+    const entry = { kind: 'session', atMs, ...author, root, text: 'turn ended', endsTurn: true } as const;
+    await store.record({ entries: [entry] });
+  }
+
   /** Joins the present turn of the parent conversation, for a sub-agent. */
   continueTurnOf(parent: Conversation): void {
     this.#ledger.turn = parent.#ledger.turn;

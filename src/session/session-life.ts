@@ -1,9 +1,9 @@
-import type { Counterpart } from '../gate/claims.ts';
 import { Gate } from '../gate/gate.ts';
+import type { Counterpart } from '../gate/worktrees.ts';
 import type { World } from '../gate/world.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import type { Awaitable } from '../model/awaitable.ts';
-import type { Claim, ClaimOptions } from '../model/claim.ts';
+import type { Claim } from '../model/claim.ts';
 import { Fault } from '../model/fault.ts';
 import type { Notice } from '../model/results.ts';
 import type { Session, SignalOption } from '../model/session.ts';
@@ -12,7 +12,6 @@ import type { Resumed, ResumeOptions, Transcript } from '../model/transcript.ts'
 import type { TurnMark } from '../model/turn.ts';
 import type { Outcome } from '../model/verdict.ts';
 import { Conversation } from './conversation.ts';
-import { claim, endTurn, othersAtWork, release, releaseWithin } from './session-claims.ts';
 import { confirms } from './status.ts';
 
 /** The relation of a new session to its parent: a sub-agent or, if `forked`, a copy. */
@@ -69,9 +68,7 @@ export class SessionLife {
 
   beginTurn(mark: TurnMark, options: SignalOption = {}): Promise<void> {
     return this.#unlessAborted(options, ({ claims }) => {
-      // `isQuiet` makes a store on another machine fetch the claims in the background. Call it now,
-      // because the first read needs the claims.
-      claims.isQuiet(this.ledger);
+      claims.prefetch();
       return this.#conversation.beginTurn(mark);
     });
   }
@@ -86,22 +83,7 @@ export class SessionLife {
   }
 
   endTurn(options: SignalOption = {}): Promise<void> {
-    return this.#unlessAborted(options, (world) => endTurn(world, this.ledger));
-  }
-
-  claim(
-    target: string,
-    options: ClaimOptions & SignalOption = {},
-  ): Promise<Outcome<{ readonly claim: string; readonly others: readonly Claim[] }>> {
-    return this.#unlessAborted(options, async (world) =>
-      this.noted(await claim(world, this.ledger, { target, options })),
-    );
-  }
-
-  release(target?: string, options: SignalOption = {}): Promise<Outcome<{ readonly released: number }>> {
-    return this.#unlessAborted(options, async (world) =>
-      this.noted(await release(world, this.ledger, target)),
-    );
+    return this.#unlessAborted(options, () => this.#conversation.endTurn());
   }
 
   claims(options: SignalOption = {}): Promise<readonly Claim[]> {
@@ -110,12 +92,12 @@ export class SessionLife {
 
   /** A notice about other sessions at work here, for the beginning of a turn. Undefined if there are none. */
   othersAtWork(): Promise<Notice | undefined> {
-    return this.during((world) => othersAtWork(world, this.ledger));
-  }
-
-  /** Ends all sessions' claims on files in a folder that no longer exists. */
-  releaseWithin(folder: string): Promise<void> {
-    return this.during((world) => releaseWithin(world, folder));
+    return this.during(async ({ claims, store }) => {
+      const found = await claims.atWork(this.ledger);
+      if (found === undefined) return undefined;
+      await store.note({ sightings: [], entries: found.entries });
+      return found.notice;
+    });
   }
 
   /**
@@ -237,9 +219,9 @@ export class SessionLife {
 
   /** Forgets everything this session has seen, and ends its claims. */
   forget(options: SignalOption = {}): Promise<void> {
-    return this.#unlessAborted(options, async (world) => {
+    return this.#unlessAborted(options, async () => {
       await this.ledger.forget();
-      await release(world, this.ledger);
+      await this.#conversation.endTurn();
     });
   }
 

@@ -1,5 +1,5 @@
 import { type Awaitable, andThen } from '../model/awaitable.ts';
-import type { Entry, PendingChange } from '../model/entry.ts';
+import type { Entry, NewEntry, PendingChange } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
 import type { SessionRecord } from '../model/session-record.ts';
 import type { Sighting } from '../model/sighting.ts';
@@ -8,7 +8,7 @@ import type {
   EntryFilter,
   Notes,
   PendingFilter,
-  RecentEntries,
+  RecentChanges,
   SessionFilter,
   Store,
   StoreState,
@@ -170,9 +170,9 @@ export class LateNotes implements Store {
     return this.#store.lastChanges(keys);
   }
 
-  /** The recent entries that affect claims. Waiting notes of reads need not be written first: reads claim nothing. */
-  recent(cursor: number, changesSinceMs?: number): RecentEntries {
-    return this.#store.recent(cursor, changesSinceMs);
+  /** The recent changes. Waiting notes of reads need not be written first: they contain no changes. */
+  changesSince(asked: RecentChanges): readonly NewEntry[] {
+    return this.#store.changesSince(asked);
   }
 
   /** The pending changes. Waiting notes of reads need not be written first: they contain no changes. */

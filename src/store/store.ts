@@ -41,12 +41,11 @@ export interface Store {
   /** `lastChange` of several paths in one round trip. Paths without a recorded change are absent. */
   lastChanges(keys: readonly string[]): Promise<ReadonlyMap<string, Entry>>;
   /**
-   * Entries of {@link CLAIM_KINDS} since the cursor of an earlier answer, oldest first; with cursor
-   * 0, recent ones. They show which sessions work on which files. Synchronous, because every read
-   * and change calls it. A network store answers from memory, so entries of other processes may be
-   * seconds late. `changesSinceMs`: a store may leave out older changes.
+   * The changes recorded since a time, newest first, among the 5,000 newest entries. Synchronous,
+   * because every read and change asks which sessions work on its file. A network store answers from
+   * memory, so changes of other processes may be seconds late.
    */
-  recent(cursor: number, changesSinceMs?: number): RecentEntries;
+  changesSince(asked: RecentChanges): readonly NewEntry[];
   /**
    * Changes that are announced and not finished. Every change queries the pending changes of its
    * own files, so a store must fetch only what matches.
@@ -80,22 +79,16 @@ export interface Store {
   close(): Promise<void>;
 }
 
-/**
- * Kinds of entries about claims. A session claims a file by working on it. An entry begins a claim,
- * ends it, or records that another session was informed of it.
- */
-export const CLAIM_KINDS: readonly EntryKind[] = ['change', 'turn', 'claim', 'notice'];
-
-/**
- * With cursor 0, `Store.recent` searches only this many of the newest entries. Explicit claims
- * (kind `claim`) are also found among older ones.
- */
+/** `Store.changesSince` searches only this many of the newest entries. */
 export const RECENT_ENTRIES = 5000;
 
-export interface RecentEntries {
-  readonly entries: readonly NewEntry[];
-  /** Cursor for the next call. Only the store that gave it can interpret it. */
-  readonly cursor: number;
+/** A query for recent changes. */
+export interface RecentChanges {
+  readonly sinceMs: number;
+  /** Only changes that touched this path. */
+  readonly key?: string;
+  /** Only changes of other sessions than this one. */
+  readonly notBy?: string;
 }
 
 /** A link of the hash chain: an entry's number, and the hash that the next entry builds on. */
@@ -297,28 +290,4 @@ export async function lastChangesOf(
     if (last !== undefined) found.set(key, last);
   }
   return found;
-}
-
-/** Implements `Store.recent` in memory, for stores that cannot query new entries synchronously. */
-export class RecentList {
-  #entries: NewEntry[] = [];
-  /** Number of entries dropped from the front. */
-  #dropped = 0;
-
-  /** Adds entries, in the order in which they were recorded. */
-  add(entries: readonly NewEntry[]): void {
-    for (const entry of entries) if (CLAIM_KINDS.includes(entry.kind)) this.#entries.push(entry);
-    if (this.#entries.length <= 2 * RECENT_ENTRIES) return;
-    const gone = this.#entries.splice(0, this.#entries.length - RECENT_ENTRIES);
-    // Keep claims longer: an explicit claim may last for hours.
-    const claims = gone.filter(({ kind }) => kind === 'claim').slice(-RECENT_ENTRIES);
-    this.#dropped += gone.length - claims.length;
-    this.#entries.unshift(...claims);
-  }
-
-  after(cursor: number): RecentEntries {
-    const end = this.#dropped + this.#entries.length;
-    if (cursor >= end) return { entries: [], cursor: end };
-    return { entries: this.#entries.slice(Math.max(0, cursor - this.#dropped)), cursor: end };
-  }
 }

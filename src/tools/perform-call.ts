@@ -153,15 +153,6 @@ async function performLater(
       const outcome = await session.status(call.operation.path);
       return rendered(outcome, performing, { render: call.render, summary: statusOutcome });
     }
-    case 'claim': {
-      const { target, ...options } = call.operation;
-      const outcome = await session.claim(target, { ...options, signal: watch.signal });
-      return rendered(outcome, performing, { render: call.render, summary: done });
-    }
-    case 'release': {
-      const outcome = await session.release(call.operation.target, { signal: watch.signal });
-      return rendered(outcome, performing, { render: call.render, summary: done });
-    }
     case 'info':
       return rendered(await session.info(call.operation.path), performing, { render: call.render });
     case 'run': {

@@ -89,8 +89,6 @@ interface ToolHostOptions extends ChoiceOptions {
   readonly readOnly: boolean;
   /** Offer the tool that runs commands; default: no. */
   readonly commands?: boolean | undefined;
-  /** Offer the tools that claim and release paths; default: no. */
-  readonly claims?: boolean | undefined;
   /** The version of this package. */
   readonly version: string;
   /** Receives messages for the user. */
@@ -256,15 +254,12 @@ export function offeredTools(
   {
     readOnly,
     commands = false,
-    claims = false,
   }: {
     readonly readOnly: boolean;
     readonly commands?: boolean | undefined;
-    readonly claims?: boolean | undefined;
   },
 ): readonly Tool[] {
-  const offered = { commands, claims };
-  const allowed = tools.filter(({ needs }) => needs === undefined || offered[needs]);
+  const allowed = tools.filter(({ needs }) => needs === undefined || commands);
   return allowed.filter((tool) => tool.annotations.readOnlyHint || !readOnly);
 }
 
@@ -328,8 +323,8 @@ export function unknownTool(name: string, known: readonly string[]): string {
   return `Tool ${name} not found${near === undefined ? '' : `; did you mean ${JSON.stringify(near)}?`}`;
 }
 
-/** The members of operations and intents that contain paths. A claim names its path `target`. */
-const PATHS: ReadonlySet<string> = new Set(['path', 'source', 'destination', 'moveTo', 'target']);
+/** The members of operations and intents that contain paths. */
+const PATHS: ReadonlySet<string> = new Set(['path', 'source', 'destination', 'moveTo']);
 
 /** Applies `map` to every path in a call's arguments. */
 export function withPaths(call: Call, map: (path: string) => string): Call {

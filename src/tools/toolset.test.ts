@@ -282,15 +282,6 @@ describe('a virtual root', () => {
       });
   });
 
-  it('is used in claims', async () => {
-    const { tool, put } = await setUp({ virtualRoot: '/memories', claims: true });
-    put('a.txt', 'one\n');
-    const claimed = await tool('claim_path').call({ path: '/memories/a.txt' });
-    expect(claimed.text).toBe('claimed /memories/a.txt');
-    const released = await tool('release_path').call({ path: '/memories/a.txt' });
-    expect(released.text).toBe('released 1 claim');
-  });
-
   it('is used in patches', async () => {
     const { tool, put } = await setUp({ virtualRoot: '/', dialect: 'apply-patch' });
     put('a.txt', 'one\n');

@@ -49,8 +49,6 @@ export interface ToolsetOptions {
   readonly only?: readonly string[] | undefined;
   /** Offer the tool that runs commands in a sandbox; default false. */
   readonly commands?: boolean | undefined;
-  /** Offer the tools that claim and release paths; default false. */
-  readonly claims?: boolean | undefined;
   /** New names for tools, by their names in the dialect. Descriptions and refusals use them too. */
   readonly rename?: ToolRenames | undefined;
   /**
@@ -260,7 +258,6 @@ const OPTIONS = objectOf({
   readOnly: FLAG,
   only: listOf(ANY, { must: 'a list of tool names' }),
   commands: FLAG,
-  claims: FLAG,
   rename: {
     type: 'tested',
     is: (value) => isRecord(value) || typeof value === 'function',
@@ -295,13 +292,10 @@ function checkNames(names: readonly string[]): void {
   if (twice !== undefined) throw new Fault('MISUSE', `two tools would be called ${JSON.stringify(twice)}`);
 }
 
-function selected(
-  dialect: Dialect,
-  { readOnly = false, commands, claims, only }: ToolsetOptions,
-): readonly Tool[] {
+function selected(dialect: Dialect, { readOnly = false, commands, only }: ToolsetOptions): readonly Tool[] {
   const names = dialect.tools.map(({ name }) => name);
   for (const name of only ?? []) checkToolName(name, names);
-  return offeredTools(dialect, { readOnly, commands, claims }).filter(
+  return offeredTools(dialect, { readOnly, commands }).filter(
     ({ name }) => only === undefined || only.includes(name),
   );
 }

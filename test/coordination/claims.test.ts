@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import type { Notice } from '../../src/model/results.ts';
 import { describeNotice } from '../../src/report/describe-notice.ts';
@@ -62,12 +61,6 @@ function suite(storeUrl: () => string | undefined): void {
       return notices;
     }
 
-    it('a claim outside the workspace is refused as a claim', async () => {
-      const { session } = await desk();
-      const told = explain(await refusal(session.claim('../x'), 'OUTSIDE_WORKSPACE'), { nowMs: 0 });
-      expect(told).toContain('refusing to claim ../x: it is outside the workspace');
-    });
-
     it('the notice names a file of another root by its absolute path', async () => {
       const t = await desk({ session: 'one' });
       const roots = [t.root, t.outside];
@@ -118,8 +111,7 @@ function suite(storeUrl: () => string | undefined): void {
     it.each<[string, (session: GatedSession) => Promise<unknown>]>([
       ['the next turn', (session) => session.beginTurn({ turn: 'p2' })],
       ['the end of the turn', (session) => session.endTurn()],
-      ['a release of the path', (session) => session.release('a.txt')],
-      ['a release of everything', (session) => session.release()],
+      ['being forgotten', (session) => session.forget()],
       ['the end of the session', (session) => session.close()],
     ])('a claim ends with %s', async (_what, end) => {
       const { session, other } = await two();
@@ -143,65 +135,39 @@ function suite(storeUrl: () => string | undefined): void {
     });
   });
 
-  describe('claims by hand', () => {
-    it.each([
-      ['a path', 'src/a.ts', true],
-      ['a folder', 'src', true],
-      ['a glob', 'src/**/*.ts', true],
-      ['another path', 'src/b.ts', false],
-      ['another glob', 'docs/**', false],
-    ])(
-      'a claim on %s (%s) is reported to a session that reads src/a.ts only if it covers the file',
-      async (_what, target, told) => {
-        const t = await desk({ session: 'one' });
-        await t.put('src/a.ts', TEXT);
-        const other = await t.open({ session: 'two' });
-        const made = await ok(t.session.claim(target, { reason: 'renaming things' }));
-        await caughtUp(other, t.session);
-        const notices = claimed(await noticesOfRead(other, 'src/a.ts'));
-        expect(notices).toHaveLength(told ? 1 : 0);
-        if (told) expect(notices.map((each) => describeNotice(each)).join()).toContain('renaming things');
-        expect(await ok(other.claim(target))).toMatchObject({ others: [{ id: made.claim, session: 'one' }] });
-        expect(await ok(t.session.release(target))).toMatchObject({ released: 1 });
-        await vi.waitFor(async () => expect(await other.claims()).toHaveLength(1), 100_000);
-        await ok(other.release());
-        await other.beginTurn({ turn: 'next' });
-        expect(claimed(await noticesOfRead(other, 'src/a.ts'))).toEqual([]);
-      },
+  it('ends after ten minutes, also for a session without turns', async () => {
+    let now = Date.now();
+    const t = await desk({ session: 'one', now: () => now });
+    await t.put('a.txt', TEXT);
+    await editLine(t.session, 4);
+    now += 10 * 60_000 - 1;
+    expect(await t.session.claims()).toMatchObject([{ session: 'one', path: 'a.txt' }]);
+    now += 1;
+    expect(await t.session.claims()).toEqual([]);
+  });
+
+  it("a sub-agent's claims end with its parent's turn", async () => {
+    const t = await desk({ session: 'one' });
+    await t.put('a.txt', TEXT);
+    const two = await t.open({ session: 'two' });
+    await t.session.beginTurn({ turn: 'p1' });
+    const worker = await t.session.subAgent('one/worker');
+    await ok(worker.write('b.txt', 'new\n'));
+    await vi.waitFor(
+      async () => expect(await two.claims()).toMatchObject([{ session: 'one/worker' }]),
+      100_000,
     );
+    await t.session.beginTurn({ turn: 'p2' });
+    await vi.waitFor(async () => expect(await two.claims()).toEqual([]), 100_000);
+  });
 
-    it('a claim does not name sessions that were forgotten, nor other workspaces', async () => {
-      const t = await desk({ session: 'one' });
-      const elsewhere = await t.open({ roots: [t.outside], session: 'far' });
-      await ok(elsewhere.claim('src/**'));
-      const two = await t.open({ session: 'two' });
-      await ok(two.claim('src/**'));
-      await caughtUp(t.session, two);
-      expect(await ok(t.session.claim('src/**'))).toMatchObject({ others: [{ session: 'two' }] });
-      await two.forget();
-      const owners = async () => (await t.session.claims()).map(({ session }) => session);
-      await vi.waitFor(async () => expect(await owners()).not.toContain('two'), 100_000);
-      expect(await ok(t.session.claim('src/**'))).toMatchObject({ others: [] });
-    });
-
-    it('outlive the turn, expire, and cannot name a path outside the workspace', async () => {
-      let now = Date.now();
-      const t = await desk({ session: 'one', now: () => now });
-      await t.put('a.txt', TEXT);
-      await ok(t.session.claim('a.txt', { forMs: 60_000 }));
-      await t.session.beginTurn({ turn: 'p2' });
-      await t.session.endTurn();
-      expect(await t.session.claims()).toHaveLength(1);
-      now += 60_001;
-      expect(await t.session.claims()).toEqual([]);
-      await refusal(t.session.claim('../elsewhere'), 'OUTSIDE_WORKSPACE');
-      for (const forMs of [0, 172_800_000]) {
-        const refused = await refusal(t.session.claim('a.txt', { forMs }), 'INVALID_ARGUMENT');
-        expect(explain(refused, { nowMs: 0 })).toMatch(
-          /^refusing to claim a\.txt: forMs must be from 1 to 86400000 \(24 hours\)/,
-        );
-      }
-    });
+  it('claims in another workspace are not listed', async () => {
+    const t = await desk({ session: 'one' });
+    const elsewhere = await t.open({ roots: [t.outside], session: 'far' });
+    await ok(elsewhere.write('b.txt', 'new\n'));
+    await ok(t.session.write('b.txt', 'new\n'));
+    await caughtUp(t.session, t.session);
+    expect((await t.session.claims()).map(({ session }) => session)).toEqual(['one']);
   });
 
   describe('the policy of claims', () => {
@@ -258,17 +224,5 @@ function suite(storeUrl: () => string | undefined): void {
 }
 
 describe('on SQLite', () => suite(() => undefined));
-
-it('a glob that was claimed in a folder inside or around a workspace covers the files there', async () => {
-  const t = await newDesk({ session: 'outer' });
-  await t.put('pkg/src/a.ts', TEXT);
-  const inner = await t.open({ roots: [join(t.root, 'pkg')], session: 'inner' });
-  await ok(inner.claim('src/**'));
-  await caughtUp(t.session, inner);
-  expect(claimed(await noticesOfRead(t.session, 'pkg/src/a.ts'))).toHaveLength(1);
-  await ok(t.session.claim('pkg/*/*.ts'));
-  await caughtUp(inner, t.session);
-  expect(claimed(await noticesOfRead(inner, 'src/a.ts'))).toHaveLength(1);
-});
 
 await describePostgres('on PostgreSQL', (server) => suite(() => server.url()));

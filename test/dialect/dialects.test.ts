@@ -164,8 +164,6 @@ describe('the tool names and arguments that users and programs depend on', () =>
         'move_path(source, destination)',
         'undo_change(change?, path?, merge?)',
         'run_command(command, timeout_ms?)',
-        'claim_path(path, reason?, minutes?)',
-        'release_path(path?)',
       ],
     ],
     [

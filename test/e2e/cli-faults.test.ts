@@ -206,7 +206,6 @@ describe('a LOOKFIRST_SESSION that is no session id', () => {
     ['proxy', '--root', '.', '--', process.execPath, '-e', '0'],
     ['run', '--', 'true'],
     ['status'],
-    ['claims', 'claim', 'a.txt'],
     ['undo'],
   ])('ends %s', async (...args) => {
     const places = scratch();

@@ -73,7 +73,6 @@ describe('an invalid command line', () => {
     [['allow'], 'error: PATH is missing'],
     [['allow', '--list', '--once'], '--list cannot be combined with a path or another option'],
     [['allow', '--list', '--session', 'a'], '--list cannot be combined with a path or another option'],
-    [['claims', 'claim'], 'error: TARGET is missing'],
     [['config', 'get'], 'error: KEY is missing'],
     [['config', 'get', 'nope'], "error: unknown setting 'nope'\n"],
     [['config', 'get', 'partal'], "error: unknown setting 'partal'. Did you mean partial?"],
@@ -105,8 +104,6 @@ describe('an invalid command line', () => {
     ],
     [['allow', ''], 'error: the path is empty'],
     [['gc', '--purge', 'a.txt', ''], 'error: the path is empty'],
-    [['claims', 'release', ''], 'error: the path is empty'],
-    [['claims', 'claim', ''], 'error: the path is empty'],
     [['proxy', '--url', 'ftp://localhost/mcp'], '--url takes an http or https address, not ftp:'],
   ])('%j ends with 64 and says what to do', async (args, words) => {
     const ran = await lookfirst(scratch(), args);
@@ -177,8 +174,6 @@ describe('settings', () => {
     const before = await shown();
     for (const args of [
       ['allow', 'a.txt'],
-      ['claims', 'claim', 'a.txt'],
-      ['claims', 'release', 'a.txt'],
       ['sessions', 'forget', 'one'],
       ['sessions', 'compacted', 'one'],
     ]) {

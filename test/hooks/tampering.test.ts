@@ -35,7 +35,6 @@ const COMMANDS = [
   'lookfirst gc --older-than=1s',
   'lookfirst gc --quota 1',
   'lookfirst init claude-code',
-  'lookfirst claims release a.txt',
   'lookfirst run --apply c0a1b2c3d4e',
   'lookfirst run --timeout 5s -- lookfirst allow a.txt',
   'LOOKFIRST_SESSION=other lookfirst undo',

@@ -139,16 +139,16 @@ describe('a named session', () => {
     await sessions.close();
   });
 
-  it('keeps its record and can make new claims after it was forgotten', async () => {
+  it('keeps its record after it was forgotten, and its claims begin anew', async () => {
     const places = withFiles('a.txt');
     const sessions = await start(places);
     const session = await sessions.session('agent');
-    await ok(session.claim('a.txt'));
+    await ok(session.write('b.txt', 'one\n'));
     await session.forget();
     expect(await session.claims()).toEqual([]);
     expect(await sessions.world.store.session('agent')).toMatchObject({ id: 'agent' });
-    await ok(session.claim('a.txt'));
-    expect(await session.claims()).toMatchObject([{ session: 'agent' }]);
+    await ok(session.write('c.txt', 'one\n'));
+    expect(await session.claims()).toMatchObject([{ session: 'agent', path: 'c.txt' }]);
     await sessions.close();
   });
 });

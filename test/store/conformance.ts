@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Entry, EntryKind } from '../../src/model/entry.ts';
+import type { Entry, EntryKind, NewEntry } from '../../src/model/entry.ts';
 import type { Sighting } from '../../src/model/sighting.ts';
 import { CHAIN_START, follows } from '../../src/store/chain.ts';
-import type { EntryFilter, Notes, Store } from '../../src/store/store.ts';
+import type { EntryFilter, Notes, RecentChanges, Store } from '../../src/store/store.ts';
 import {
   ABSENT,
   BARE_SIGHTING,
@@ -406,37 +406,37 @@ function notes(store: () => Store): void {
 }
 
 function recent(store: () => Store): void {
-  const claim = { kind: 'claim', atMs: 5, session: 's', root: ROOT, path: 'a', claim: { id: 'k1' } } as const;
-  const turn = { kind: 'turn', atMs: 6, session: 's', root: ROOT, turn: 't1' } as const;
-
-  it('`recent` returns entries that matter for claims synchronously, oldest first, and each only once', async () => {
-    const change = changeEntry('c1', [effect('a.ts', file('x'), file('y'))]);
-    await store().record({ entries: [change, readEntry(), claim] });
-    const first = store().recent(0);
-    expect(first).not.toBeInstanceOf(Promise);
-    expect(first.entries.map(({ kind }) => kind)).toEqual(['change', 'claim']);
-    expect(first.entries[0]).toMatchObject(change);
-    expect(store().recent(first.cursor)).toEqual({ entries: [], cursor: first.cursor });
-    await store().record({ entries: [readEntry(), turn] });
-    const next = store().recent(first.cursor);
-    expect(next.entries).toMatchObject([turn]);
-    expect(store().recent(next.cursor).entries).toEqual([]);
+  it('`changesSince` returns changes synchronously, newest first, by time, path and session', async () => {
+    const change = (id: string, path: string, by: Partial<NewEntry>): NewEntry => ({
+      ...changeEntry(id, [effect(path, file('x'), file('y'))]),
+      ...by,
+    });
+    await store().record({
+      entries: [
+        change('c1', 'a.ts', { atMs: 10, session: 's' }),
+        readEntry(),
+        change('c2', 'b.ts', { atMs: 20, session: 's' }),
+        change('c3', 'a.ts', { atMs: 30, session: 't' }),
+      ],
+    });
+    const ids = (asked: RecentChanges): unknown =>
+      store()
+        .changesSince(asked)
+        .map((entry) => entry.change);
+    expect(ids({ sinceMs: 10 })).toEqual(['c3', 'c2', 'c1']);
+    expect(ids({ sinceMs: 11 })).toEqual(['c3', 'c2']);
+    expect(ids({ sinceMs: 0, key: `${ROOT}/a.ts` })).toEqual(['c3', 'c1']);
+    expect(ids({ sinceMs: 0, key: `${ROOT}/a.ts`, notBy: 't' })).toEqual(['c1']);
+    expect(ids({ sinceMs: 0, notBy: 's' })).toEqual(['c3']);
+    expect(ids({ sinceMs: 0, key: `${ROOT}/c.ts` })).toEqual([]);
   });
 
-  it('`recent` returns the entries of a record for a pending change once, if it settled the change', async () => {
+  it('`changesSince` returns the change of a record for a pending change once, if it settled the change', async () => {
     const settling = { ifPending: 'c1', settle: ['c1'], entries: [changeEntry('c1', [])] };
     await store().record({ announce: pendingChange('c1') });
     await store().record(settling);
     await store().record(settling);
-    expect(store().recent(0).entries).toMatchObject([{ kind: 'change', change: 'c1' }]);
-  });
-
-  it('`recent` returns nothing from an empty store, and finds a manual claim however many entries follow it', async () => {
-    expect(store().recent(0).entries).toEqual([]);
-    await store().record({ entries: [claim] });
-    for (let n = 0; n < 6; n++)
-      await store().record({ entries: Array.from({ length: 1000 }, () => readEntry()) });
-    expect(store().recent(0).entries).toMatchObject([claim]);
+    expect(store().changesSince({ sinceMs: 0 })).toMatchObject([{ kind: 'change', change: 'c1' }]);
   });
 }
 

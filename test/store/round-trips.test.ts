@@ -11,7 +11,7 @@ import { scratch } from '../support/tree.ts';
  * Calls that need no round trip, because they are answered from memory: a synchronous call cannot
  * wait for a network.
  */
-const FREE: ReadonlySet<string> = new Set(['recent']);
+const FREE: ReadonlySet<string> = new Set(['changesSince']);
 const WRITES: ReadonlySet<string> = new Set(['record', 'note', 'prune']);
 
 /** Names of the calls that a store received, in order. */

@@ -10,7 +10,7 @@ import { parsePatch } from '../../text/patch/parse.ts';
 import { commandTool } from '../command-tool.ts';
 import type { RenderContext } from '../render.ts';
 import { ADDS, DESTROYS, type Dialect, type Problem, type Tool, tool } from '../tool.ts';
-import { CLAIM_TOOLS, LOOKING_TOOLS } from './looking-tools.ts';
+import { LOOKING_TOOLS } from './looking-tools.ts';
 
 // This argument has no description: `read_file` explains paths, and every word costs tokens in each
 // conversation.
@@ -264,7 +264,7 @@ function intentOf(change: AskedChange): FileIntent | string {
 /** The set of tools that Lookfirst offers by default. */
 export const LOOKFIRST: Dialect = {
   name: 'lookfirst',
-  tools: [...LOOKING_TOOLS, ...CHANGING_TOOLS, commandTool('run_command', 'timeout_ms'), ...CLAIM_TOOLS],
+  tools: [...LOOKING_TOOLS, ...CHANGING_TOOLS, commandTool('run_command', 'timeout_ms')],
   names: LOOKFIRST_TOOLS,
   unknownArguments: 'refuse',
   terms: {},

@@ -1,8 +1,8 @@
 import { defined } from '../../model/record.ts';
 import type { ReadResult } from '../../model/results.ts';
 import { objectOf } from '../../model/shape.ts';
-import { byteSize, countOf, lineWords, relativeTime } from '../../report/amounts.ts';
-import { pathText, phrase } from '../../report/bounded.ts';
+import { byteSize, lineWords } from '../../report/amounts.ts';
+import { pathText } from '../../report/bounded.ts';
 import { explain } from '../../report/explain.ts';
 import type { Results } from '../operation.ts';
 import {
@@ -192,56 +192,3 @@ function mediaBlock(mimeType: string, data: string): ContentBlock | undefined {
   if (mimeType.startsWith('image/')) return { type: 'image', data, mimeType };
   return mimeType.startsWith('audio/') ? { type: 'audio', data, mimeType } : undefined;
 }
-
-/**
- * Tools with which an agent claims a path (tells other agents that it works there) and releases it.
- * They are offered only if the policy enables them.
- */
-export const CLAIM_TOOLS: readonly Tool[] = [
-  tool({
-    name: 'claim_path',
-    title: 'Claim a path',
-    description:
-      'Tell other agents that you will work on a file, a folder or a glob. Needed only for work that you have not begun: a change claims its file by itself.',
-    inputSchema: objectOf(
-      {
-        path: { type: 'string', description: 'File, folder or glob, such as src/api/**.' },
-        reason: { type: 'string', description: 'Shown to others.' },
-        minutes: { type: 'integer', minimum: 1, maximum: 1440, description: 'Default 60.' },
-      },
-      ['path'],
-    ),
-    annotations: { ...READS, idempotentHint: false },
-    needs: 'claims',
-    call: ({ path, reason, minutes }) => ({
-      kind: 'claim',
-      operation: {
-        target: path,
-        ...(reason === undefined ? {} : { reason }),
-        ...(minutes === undefined ? {} : { forMs: minutes * 60_000 }),
-      },
-      render: ({ others }, { nowMs }) => {
-        const at = others.map(
-          (each) =>
-            `session ${phrase(each.session)} works on ${pathText(each.path)} (${relativeTime(each.atMs, nowMs)})`,
-        );
-        return [`claimed ${pathText(path)}`, ...at].join('\n');
-      },
-    }),
-  }),
-  tool({
-    name: 'release_path',
-    title: 'Release a path',
-    description: 'End your claim on a file, folder or glob, or all of your claims.',
-    inputSchema: objectOf({
-      path: { type: 'string', description: 'What you claimed; default: everything.' },
-    }),
-    annotations: READS,
-    needs: 'claims',
-    call: ({ path }) => ({
-      kind: 'release',
-      operation: path === undefined ? {} : { target: path },
-      render: ({ released }) => `released ${countOf(released, 'claim')}`,
-    }),
-  }),
-];

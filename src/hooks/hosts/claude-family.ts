@@ -66,10 +66,8 @@ function understand(member: FamilyMember, payload: JsonRecord): HookEvent | Malf
       return { ...context, kind: 'agent-stop' };
     case 'Stop':
       return { ...context, kind: 'turn-end' };
-    case 'WorktreeRemove':
-      return { ...context, kind: 'worktree-removed', worktree: payloadText(payload['worktree_path']) ?? '' };
-    // There is no case for WorktreeCreate, because `init` configures no hook for it. With such a
-    // hook, Claude Code would not create worktrees itself.
+    // There are no cases for worktrees, which are found through git. With a hook for WorktreeCreate,
+    // Claude Code would not create worktrees itself.
     case 'SessionEnd':
       return { ...context, kind: 'end' };
     default:

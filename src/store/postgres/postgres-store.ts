@@ -1,5 +1,5 @@
 import type { Awaitable } from '../../model/awaitable.ts';
-import type { Entry, PendingChange } from '../../model/entry.ts';
+import type { Entry, NewEntry, PendingChange } from '../../model/entry.ts';
 import { Fault } from '../../model/fault.ts';
 import type { SessionRecord } from '../../model/session-record.ts';
 import type { Sighting } from '../../model/sighting.ts';
@@ -17,7 +17,7 @@ import type {
   EntryFilter,
   Notes,
   PendingFilter,
-  RecentEntries,
+  RecentChanges,
   SessionFilter,
   Store,
   StoreState,
@@ -163,9 +163,9 @@ export class PostgresStore implements Store {
     return filter.chain === undefined ? entries.map((entry) => this.#localEntry(entry)) : entries;
   }
 
-  recent(cursor: number): RecentEntries {
+  changesSince(asked: RecentChanges): readonly NewEntry[] {
     if (this.#closed) throw closedFault();
-    return this.#recent.after(cursor);
+    return this.#recent.since(asked);
   }
 
   async lastChange(key: string): Promise<Entry | undefined> {

@@ -2,7 +2,7 @@ import type { Entry, NewEntry } from '../../model/entry.ts';
 import { Fault } from '../../model/fault.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import { entryFrom } from '../entry-columns.ts';
-import { CLAIM_KINDS, type RecentEntries, RecentList, type Writes } from '../store.ts';
+import { RECENT_ENTRIES, type RecentChanges, type Writes } from '../store.ts';
 import type { PgValue, Row } from './driver.ts';
 
 /**
@@ -155,12 +155,8 @@ export function losesSightings({ forget = [], sightings = [] }: Writes): boolean
 
 /** Other processes' entries are fetched at most this often, and only while callers need them. */
 const POLL_MS = 1000;
-/**
- * The first fetch returns entries up to this age. For explicit claims on files, which last at most
- * a day, it is `CLAIMS_BACK_MS`.
- */
+/** The first fetch returns changes up to this age. */
 const LOOK_BACK_MS = 15 * 60_000;
-const CLAIMS_BACK_MS = 24 * 60 * 60_000;
 
 interface Source {
   readonly schema: string;
@@ -172,13 +168,14 @@ interface Source {
 }
 
 /**
- * Implements `Store.recent`. Returns this store's own entries at once, and those of other processes
- * up to a second late. Each fetch continues at a transaction id, because entries are not committed
- * in the order of their numbers.
+ * Implements `Store.changesSince`. Returns this store's own changes at once, and those of other
+ * processes up to a second late. Each fetch continues at a transaction id, because entries are not
+ * committed in the order of their numbers.
  */
 export class RecentFollower {
   readonly #source: Source;
-  readonly #list = new RecentList();
+  /** In the order in which this process learned of them. */
+  #changes: NewEntry[] = [];
   #seenTx: string | undefined;
   #polledMs = NEVER;
   #polling = false;
@@ -189,12 +186,15 @@ export class RecentFollower {
 
   /** Adds entries that this store has recorded. */
   recorded(entries: readonly NewEntry[]): void {
-    this.#list.add(entries);
+    for (const entry of entries) if (entry.kind === 'change') this.#changes.push(entry);
+    if (this.#changes.length > 2 * RECENT_ENTRIES) this.#changes = this.#changes.slice(-RECENT_ENTRIES);
   }
 
-  after(cursor: number): RecentEntries {
+  since({ sinceMs, key, notBy }: RecentChanges): readonly NewEntry[] {
     if (!this.#polling && performance.now() - this.#polledMs >= POLL_MS) void this.#poll();
-    return this.#list.after(cursor);
+    const isWanted = ({ atMs, session, effects = [] }: NewEntry): boolean =>
+      atMs >= sinceMs && session !== notBy && (key === undefined || effects.some((each) => each.key === key));
+    return this.#changes.filter(isWanted).sort((a, b) => b.atMs - a.atMs);
   }
 
   async #poll(): Promise<void> {
@@ -204,7 +204,7 @@ export class RecentFollower {
       await this.#fetch();
     } catch (error) {
       // Ignore the failure: other sessions' claims on files are only advice, and the next poll
-      // fetches the missing entries.
+      // fetches the missing changes.
       if (!(error instanceof Fault)) throw error;
     } finally {
       this.#polling = false;
@@ -216,24 +216,20 @@ export class RecentFollower {
     const [row] = await query('select pg_snapshot_xmin(pg_current_snapshot())::text as mark', []);
     const mark = String(row?.['mark']);
     if (mark === this.#seenTx) return;
-    const kinds = CLAIM_KINDS.map((kind) => `'${kind}'`).join(', ');
     const now = Date.now();
-    const since =
+    const [clause, since] =
       this.#seenTx === undefined
-        ? {
-            clause: `(at_ms >= $3 or (kind = 'claim' and at_ms >= $4))`,
-            values: [now - LOOK_BACK_MS, now - CLAIMS_BACK_MS],
-          }
-        : { clause: 'tx >= $3::text::xid8', values: [this.#seenTx] };
+        ? ['at_ms >= $3', now - LOOK_BACK_MS]
+        : ['tx >= $3::text::xid8', this.#seenTx];
     const rows = await query(
       `select seq, at_ms, kind, session, root, path, change, rest, hash from ${schema}.entries
-       where chain <> $1 and tx < $2::text::xid8 and kind in (${kinds}) and ${since.clause} order by seq`,
-      [chain, mark, ...since.values],
+       where chain <> $1 and tx < $2::text::xid8 and kind = 'change' and ${clause} order by seq`,
+      [chain, mark, since],
     );
     this.#seenTx = mark;
     // Limit times to now. Otherwise claims on files from a machine whose clock is ahead would last
     // longer.
     const entries = rows.map(entryFrom).map((entry) => ({ ...entry, atMs: Math.min(entry.atMs, now) }));
-    this.#list.add(entries.map(local));
+    this.recorded(entries.map(local));
   }
 }

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { Entry, NewEntry } from '../../model/entry.ts';
 import { inCanonicalOrder, linkText } from '../chain.ts';
 import { ancestorsOf, column, entryValues, fromColumn, INDEXED, touchedKeys } from '../entry-columns.ts';
-import { type ChainLink, CLAIM_KINDS, type EntryFilter } from '../store.ts';
+import { type ChainLink, type EntryFilter, RECENT_ENTRIES } from '../store.ts';
 import type { Connection } from './connection.ts';
 import { FREQUENT_KINDS, IS_RARE, type SqlValue } from './driver.ts';
 
@@ -10,6 +10,14 @@ const INSERT_ENTRY = 'insert into entries values (?, ?, ?, ?, ?, ?, ?, ?, ?)';
 export const SELECT_ENTRY = 'select seq, at_ms, kind, session, root, path, change, rest, hash from entries';
 
 export const SELECT_SEQ = 'select seq from entries';
+
+const SINCE =
+  `kind = 'change' and at_ms >= ? and session <> ? and seq > (select head_seq from chain) - ${RECENT_ENTRIES} ` +
+  'order by seq desc';
+/** Selects the numbers of recent changes, newest first. Not the entries, which may have megabytes. */
+export const SELECT_CHANGES: string = `${SELECT_SEQ} where ${SINCE}`;
+/** The same for the changes of one path. */
+export const SELECT_CHANGES_OF: string = `select seq from touches join entries using (seq) where key = ? and ${SINCE}`;
 
 export const SELECT_CHECKPOINT = 'select checkpoint_seq as seq, checkpoint_hash as hash from chain';
 export const SELECT_HEAD = 'select head_seq as seq, head_hash as hash from chain';
@@ -108,8 +116,6 @@ export interface Appended {
   /** Number of the entry before the appended ones. */
   readonly after: number;
   readonly head: ChainLink;
-  /** The appended entries whose kind is one of {@link CLAIM_KINDS}. */
-  readonly recent: readonly Entry[];
 }
 
 const MOVE_HEAD = 'update chain set head_seq = ?, head_hash = ? where head_seq = ? and head_hash = ?';
@@ -137,15 +143,13 @@ export class ChainRows {
     if (entries.length === 0) return undefined;
     const ordered = entries.map((entry) => inCanonicalOrder(entry));
     const { after, links } = (this.#head && this.#extend(this.#head, ordered)) ?? this.#extendStored(ordered);
-    const recent: Entry[] = [];
     for (const [index, link] of links.entries()) {
       const entry = ordered[index];
       if (entry === undefined) continue;
       this.#db.sql(INSERT_ENTRY).run(...entryValues(entry, link));
       this.#touch(touchedKeys(entry), link.seq);
-      if (CLAIM_KINDS.includes(entry.kind)) recent.push({ ...entry, ...link });
     }
-    return { after: after.seq, head: links.at(-1) ?? after, recent };
+    return { after: after.seq, head: links.at(-1) ?? after };
   }
 
   #touch(keys: readonly string[], seq: number): void {

@@ -53,48 +53,12 @@ describe('queries of a long journal', () => {
   });
 });
 
-describe('recent entries', () => {
-  it('are each found once and in order while two connections write', async () => {
-    const path = join(scratch().home, 'state.db');
-    const stores = [await openSqliteStore(path), await openSqliteStore(path)];
-    const followed = stores.map(() => ({ cursor: 0, turns: [] as (string | undefined)[] }));
-    const written: string[] = [];
-    const follow = (): void => {
-      for (const [at, follower] of followed.entries()) {
-        const { entries, cursor } = stores[at]?.recent(follower.cursor) ?? expect.unreachable();
-        follower.cursor = cursor;
-        follower.turns.push(...entries.map(({ turn }) => turn));
-      }
-    };
-    // `order` encodes five writes: the connection of each, and whether a query follows it. Every
-    // seventh combination is tried.
-    for (let order = 0; order < 4 ** 5; order += 7) {
-      for (let step = 0; step < 5; step += 1) {
-        const what = Math.floor(order / 4 ** step) % 4;
-        const turn = `${order}-${step}`;
-        written.push(turn);
-        await stores[what % 2]?.record({
-          entries: [{ kind: 'turn', atMs: 1, session: 's', root: ROOT, turn }],
-        });
-        await new Promise((resolve) => setImmediate(resolve));
-        if (what > 1) follow();
-      }
-    }
-    follow();
-    expect(followed.map(({ turns }) => turns)).toEqual([written, written]);
-    for (const store of stores) await store.close();
-  });
-});
-
-it('leaves out old changes, whose entries may be large, but no other recent entries', async () => {
+it("finds another connection's changes at once", async () => {
   const path = join(scratch().home, 'state.db');
   const [store, other] = [await openSqliteStore(path), await openSqliteStore(path)];
-  const turn = { kind: 'turn', atMs: 1, session: 's', root: ROOT, turn: 't' } as const;
-  const changes = [10, 20, 30].map((atMs) => changeEntry(`c${atMs}`, [], { atMs }));
-  await store.record({ entries: [turn, ...changes] });
-  const { entries, cursor } = other.recent(0, 20);
-  expect(entries.map(({ change, kind }) => change ?? kind)).toEqual(['turn', 'c20', 'c30']);
-  expect(other.recent(cursor, 20).entries).toEqual([]);
+  expect(other.changesSince({ sinceMs: 0 })).toEqual([]);
+  await store.record({ entries: [changeEntry('c1', [], { atMs: 10 })] });
+  expect(other.changesSince({ sinceMs: 0 })).toMatchObject([{ change: 'c1' }]);
   await store.close();
   await other.close();
 });

@@ -19,7 +19,7 @@ import {
   lastChangesOf,
   type Notes,
   type PendingFilter,
-  type RecentEntries,
+  type RecentChanges,
   type SessionFilter,
   type Store,
   type StoreState,
@@ -34,6 +34,8 @@ import {
   confirmPage,
   entriesQuery,
   linkIn,
+  SELECT_CHANGES,
+  SELECT_CHANGES_OF,
   SELECT_CHECKPOINT,
   SELECT_ENTRY,
   SELECT_HEAD,
@@ -41,7 +43,6 @@ import {
 } from './entry-rows.ts';
 import { pruneOldest } from './prune.ts';
 import { PendingRows, Recalled } from './recalled.ts';
-import { RecentRows } from './recent-rows.ts';
 
 /** From this number of keys on, `recallMany` first reads which keys the session has seen. */
 const MANY_KEYS = 1000;
@@ -102,7 +103,6 @@ class SqliteStore implements Store {
   readonly #db: Connection;
   readonly #durability: Durability;
   readonly #recalled: Recalled;
-  readonly #recent: RecentRows;
   readonly #pending = new PendingRows();
   readonly #chain: ChainRows;
   /**
@@ -119,7 +119,6 @@ class SqliteStore implements Store {
     this.url = db.url;
     this.warnings = db.aside === undefined ? [] : [damageWarning(db.aside)];
     this.#recalled = new Recalled(() => db.dataVersion());
-    this.#recent = new RecentRows(db, () => this.#recalled.version());
     this.#chain = new ChainRows(db);
   }
 
@@ -193,7 +192,6 @@ class SqliteStore implements Store {
     if (appended !== undefined) {
       this.#chain.committed(appended);
       this.#db.noteHead(appended.head);
-      this.#recent.appended(appended);
     }
     // Only an announced change needs a sync. After a power cut, the announcement and the earlier
     // contents of the files show whether the change was made.
@@ -245,15 +243,27 @@ class SqliteStore implements Store {
     const found = this.#db.sql(sql).get(...values);
     if (found === undefined) return [];
     const { seq } = found as Pick<Entry, 'seq'>;
+    return [this.#entryAt(seq)];
+  }
+
+  /** An entry that exists. Reads it only if it is not the one that was read last. */
+  #entryAt(seq: number): Entry {
     const known = this.#lastRead?.deref();
-    if (known?.seq === seq) return [known];
-    const read = this.#db.sql(`${SELECT_ENTRY} where seq = ?`).all(seq).map(entryFrom);
-    this.#lastRead = read[0] && new WeakRef(read[0]);
+    if (known?.seq === seq) return known;
+    const read = entryFrom(this.#db.sql(`${SELECT_ENTRY} where seq = ?`).get(seq));
+    this.#lastRead = new WeakRef(read);
     return read;
   }
 
-  recent(cursor: number, changesSinceMs: number = 0): RecentEntries {
-    return this.#db.attempt(() => this.#recent.after(cursor, changesSinceMs));
+  changesSince({ sinceMs, key, notBy = '' }: RecentChanges): readonly Entry[] {
+    return this.#db.attempt(() => {
+      const by = column(notBy);
+      const rows =
+        key === undefined
+          ? this.#db.sql(SELECT_CHANGES).all(sinceMs, by)
+          : this.#db.sql(SELECT_CHANGES_OF).all(column(key), sinceMs, by);
+      return (rows as Pick<Entry, 'seq'>[]).map(({ seq }) => this.#entryAt(seq));
+    });
   }
 
   async lastChange(key: string): Promise<Entry | undefined> {

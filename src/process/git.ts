@@ -91,20 +91,25 @@ function linkedWorktree(own: string): string | undefined {
 }
 
 /** The commit that is checked out in a worktree; undefined without a commit or without git. */
-export function headRevision(folder: string): Promise<string | undefined> {
+export async function headRevision(folder: string): Promise<string | undefined> {
+  return (await gitOutput(folder, ['rev-parse', '--verify', 'HEAD']))?.trim();
+}
+
+/**
+ * What git prints for a command that changes nothing; undefined if git is missing or fails. Git runs
+ * no program that the configuration names.
+ */
+export function gitOutput(folder: string, args: readonly string[]): Promise<string | undefined> {
   return new Promise((resolve) => {
-    const args = [...QUIET, 'rev-parse', '--verify', 'HEAD'];
-    const child = spawn('git', args, {
+    const child = spawn('git', [...QUIET, ...args], {
       cwd: folder,
       stdio: ['ignore', 'pipe', 'ignore'],
       timeout: TIMEOUT_MS,
     });
-    let output = '';
+    const chunks: Buffer[] = [];
     child.once('error', () => resolve(undefined));
     // Without free file descriptors, the child has no pipes.
-    child.stdout?.on('data', (chunk: Buffer) => {
-      output += chunk.toString('utf8');
-    });
-    child.once('close', (code) => resolve(code === 0 ? output.trim() : undefined));
+    child.stdout?.on('data', (chunk: Buffer) => chunks.push(chunk));
+    child.once('close', (code) => resolve(code === 0 ? Buffer.concat(chunks).toString('utf8') : undefined));
   });
 }

@@ -16,7 +16,8 @@ import { scratch } from '../../../test/support/tree.ts';
 import type { ClientName } from './client.ts';
 import { CLIENTS } from './clients.ts';
 import { readConfig, writeConfig } from './config-file.ts';
-import { type ConfigureRequest, configureClient, reportText } from './configure.ts';
+import { configureClient, reportText } from './configure.ts';
+import type { ConfigureRequest } from './request.ts';
 
 /** Makes a home folder and a project, and returns functions that configure clients there. */
 function person() {

@@ -1,65 +1,12 @@
-import { unifiedDiff } from '../../text/unified.ts';
-import { type Client, type ClientPlaces, type ConfigScope, withheldBy } from './client.ts';
-import { type ConfigFile, readConfig, writeConfig } from './config-file.ts';
+import { type Client, type ConfigScope, withheldBy } from './client.ts';
+import { readConfig } from './config-file.ts';
 import { addServer, removeServer, unwrapServer, wrapServer } from './config-text.ts';
 import type { EditedConfig } from './edit.ts';
-import type { FormerFiles } from './former.ts';
-import { type ClientHooks, HOOK_SETTINGS, type HookFiles, type HookPiece } from './hook-settings.ts';
+import { type ClientHooks, HOOK_SETTINGS, type HookPiece } from './hook-settings.ts';
 import { addPieces, hasPiece, nameOfPiece, namesUs, removePieces } from './json-pieces.ts';
-import { proxyLaunch, type Starter, serveLaunch } from './launch.ts';
-
-export interface ConfigureRequest {
-  readonly action: 'init' | 'remove';
-  readonly client: Client;
-  readonly places: ClientPlaces;
-  /** The full path of the folder that our server serves, or whose files our proxy guards. */
-  readonly dir: string;
-  /**
-   * Selects the user's file or the project's file. Default for `init`: the client's default scope.
-   * Default for `remove` and `proxy`: the scope in which the entry is found.
-   */
-  readonly scope?: ConfigScope;
-  /**
-   * The name of a server in the client's configuration. If given, `init` puts our proxy before this
-   * server and does not add our own server. `remove` then removes only that proxy.
-   */
-  readonly proxy?: string;
-  /** If given, hooks are added to the client's settings; for `remove`, they are removed. */
-  readonly hooks?: HookRequest;
-  readonly dryRun: boolean;
-  /** The command with which the client starts our server; default: npx. */
-  readonly starter?: Starter;
-  /** Keeps the former contents of the files for a later `remove`. If absent, they are not kept. */
-  readonly former?: FormerFiles;
-}
-
-/** The hooks to add to the client's settings besides our server. */
-interface HookRequest {
-  readonly files: HookFiles;
-  /** True to add hooks that check every call of the client's own tools. */
-  readonly gate: boolean;
-  /** True to also deny the client's own edit tools. */
-  readonly only: boolean;
-  /**
-   * `layer`: the client's shell runs on a layer (a copy-on-write view of the workspace), if the
-   * client has a setting for it. `images`: hooks compare the files before and after each command.
-   */
-  readonly shell: 'layer' | 'images';
-}
-
-/** The change of one configuration file. In a dry run, the file was not changed. */
-export type ConfigureReport =
-  | {
-      readonly ok: true;
-      readonly file: string;
-      readonly did: 'create' | 'change' | 'delete' | 'nothing';
-      /** A unified diff; empty if nothing changes. */
-      readonly diff: string;
-      /** The user's next step after `init`; empty after `remove`. */
-      readonly next: string;
-    }
-  /** `file`: the file that cannot be edited. Absent if no file is the cause. */
-  | { readonly ok: false; readonly file?: string; readonly reason: string; readonly line?: number };
+import { type Launch, proxyLaunch, serveLaunch } from './launch.ts';
+import { Plan } from './plan.ts';
+import type { ConfigureReport, ConfigureRequest, HookRequest } from './request.ts';
 
 /**
  * Adds our server and hooks to a client's configuration, or removes them. All other bytes of the
@@ -72,10 +19,11 @@ export function configureClient(request: ConfigureRequest): readonly ConfigureRe
     ...planServer(request, plan),
     ...(hooks === undefined ? [] : planHooks(request, hooks, plan)),
   ];
-  const failed = reports.filter((report) => !report.ok);
+  const failed = [...reports, ...plan.exposed()].filter((report) => !report.ok);
   if (failed.length > 0)
     return failed.filter(({ file }, index) => failed.findIndex((other) => other.file === file) === index);
-  return (request.dryRun ? undefined : plan.commit()) ?? reports;
+  const all = [...reports, ...plan.exclude()];
+  return (request.dryRun ? undefined : plan.commit()) ?? all;
 }
 
 function planServer(request: ConfigureRequest, plan: Plan): readonly ConfigureReport[] {
@@ -234,110 +182,6 @@ function withheldNote({ client, places, proxy }: ConfigureRequest): string {
   );
 }
 
-interface PlannedFile {
-  readonly file: ConfigFile;
-  readonly text: string | undefined;
-  /** Names of the pieces (hooks, denied tools) that `init` adds to the file. */
-  readonly added: readonly string[];
-}
-
-interface ChangeOptions {
-  readonly next?: string;
-  /** Returns the names of the pieces (hooks, denied tools) that the change adds to a text. */
-  readonly added?: (text: string | undefined) => readonly string[];
-  /**
-   * Treatment of a file that cannot be read or parsed. `report` (default): the plan fails. `skip`:
-   * the plan ignores an unreadable file if `init` has no record of it, and a file with a syntax
-   * error if it does not contain our name.
-   */
-  readonly broken?: 'skip' | 'report';
-}
-
-/**
- * Planned edits of files. A later edit of a file starts from the text that the earlier edit left.
- * Nothing is written before `commit`.
- */
-class Plan {
-  readonly #request: ConfigureRequest;
-  readonly #files = new Map<string, PlannedFile>();
-
-  constructor(request: ConfigureRequest) {
-    this.#request = request;
-  }
-
-  change(
-    path: string,
-    change: (text: string | undefined, path: string) => EditedConfig,
-    more: ChangeOptions = {},
-  ): ConfigureReport {
-    const { former } = this.#request;
-    const { next = '', broken } = more;
-    const nothing = { ok: true, file: path, did: 'nothing', diff: '', next } as const;
-    const file = readConfig(path);
-    if ('reason' in file) {
-      const isForeign = broken === 'skip' && former?.added(path) === undefined;
-      return isForeign ? nothing : { ok: false, file: path, reason: file.reason };
-    }
-    const planned = this.#files.get(file.path);
-    const text = planned === undefined ? file.text : planned.text;
-    const edit = formerOf(this.#request, file) ?? change(text, file.path);
-    if (!edit.ok && broken === 'skip' && text?.includes('lookfirst') !== true) return nothing;
-    if (!edit.ok) return { ...edit, file: path };
-    if (edit.text !== text && file.isReadOnly) return { ok: false, file: path, reason: 'it is read-only' };
-    const added = [...(planned?.added ?? []), ...(more.added?.(text) ?? [])];
-    this.#files.set(file.path, { file, text: edit.text, added });
-    const diff = unifiedDiff(text ?? '', edit.text ?? '', { maxLines: 200, context: 2 }).text;
-    return { ok: true, file: path, did: didOf(text, edit.text), diff, next };
-  }
-
-  /** Writes all files, or none. Returns a failure if another program changed one of them since it was read. */
-  commit(): readonly ConfigureReport[] | undefined {
-    const { action, former } = this.#request;
-    const changed = [...this.#files.values()].filter(({ file, text }) => text !== file.text);
-    const takeBack: (() => void)[] = [];
-    let isDone = false;
-    try {
-      for (const { file, text, added } of changed) {
-        if (former !== undefined && action === 'init' && text !== undefined) {
-          takeBack.push(former.restorer(file.path));
-          former.keep(file.path, file.text, { next: text, added });
-        }
-        if (!writeConfig(file, text))
-          return [{ ok: false, file: file.path, reason: 'it was changed meanwhile; try again' }];
-        takeBack.push(() => writeConfig({ ...file, text }, file.text));
-      }
-      isDone = true;
-    } finally {
-      if (!isDone) for (const step of takeBack.toReversed()) attempt(step);
-    }
-    for (const { file, text } of changed) {
-      if (action === 'remove') former?.forget(file.path);
-      if (text === undefined) former?.dropFolders(file.path);
-    }
-    return undefined;
-  }
-}
-
-/** Runs a step that reverts a change. Ignores its errors, because the caller reports the original error. */
-function attempt(step: () => void): void {
-  try {
-    step();
-  } catch {
-    // Ignore the error, so that the remaining steps still run.
-  }
-}
-
-/**
- * The file's content before the first `init`, which `remove` restores. Undefined if there is no
- * record of it, if the file has changed since `init`, or if the request is `init` or removes only
- * one proxy.
- */
-function formerOf({ action, proxy, former }: ConfigureRequest, file: ConfigFile): EditedConfig | undefined {
-  if (action !== 'remove' || proxy !== undefined) return undefined;
-  const kept = former?.of(file.path, file.text);
-  return kept === undefined ? undefined : { ok: true, text: kept.text };
-}
-
 function editOf(request: ConfigureRequest, candidate: Candidate, text: string | undefined): EditedConfig {
   const { action, client, places, proxy, starter } = request;
   const dir = dirOf(request, candidate.scope);
@@ -345,12 +189,22 @@ function editOf(request: ConfigureRequest, candidate: Candidate, text: string | 
     return addServer(
       client,
       text,
-      client.entry({ ...serveLaunch(dir, places.platform, starter), ...withheldBy(client, places) }),
+      client.entry({ ...serveLaunch(dir, places.platform, starter), ...withheldOf(request) }),
     );
   if (text === undefined) return action === 'remove' ? { ok: true, text } : { ok: false, reason: NO_FILE };
   if (action === 'init' && proxy !== undefined)
     return wrapServer(client, text, { name: proxy, prefix: proxyLaunch(dir, places.platform, starter) });
   return proxy === undefined ? removeServer(client, text) : unwrapServer(client, text, proxy);
+}
+
+/**
+ * The variables that our entry must pass on. A shared file names them without their values, which are
+ * paths of this machine.
+ */
+function withheldOf({ client, places, sharing }: ConfigureRequest): Pick<Launch, 'env' | 'forwards'> {
+  const withheld = withheldBy(client, places);
+  if (sharing?.isShared !== true) return withheld;
+  return { forwards: [...Object.keys(withheld.env ?? {}), ...(withheld.forwards ?? [])] };
 }
 
 /**
@@ -360,15 +214,6 @@ function editOf(request: ConfigureRequest, candidate: Candidate, text: string | 
 function dirOf({ client, dir, places }: ConfigureRequest, scope: ConfigScope): string {
   if (dir !== places.project) return dir;
   return (scope === 'project' ? client.projectDir : client.userDir) ?? dir;
-}
-
-function didOf(
-  before: string | undefined,
-  after: string | undefined,
-): 'create' | 'change' | 'delete' | 'nothing' {
-  if (after === before) return 'nothing';
-  if (before === undefined) return 'create';
-  return after === undefined ? 'delete' : 'change';
 }
 
 const DONE = { create: 'created', change: 'changed', delete: 'deleted' } as const;
@@ -390,7 +235,8 @@ export function reportText(
         : 'it has no entries of Lookfirst';
     return `nothing to do in ${report.file}: ${why}\n`;
   }
+  const note = report.note === undefined ? '' : `: ${report.note}`;
   return request.dryRun
-    ? `would ${report.did} ${report.file}\n${report.diff}\n`
-    : `${DONE[report.did]} ${report.file}\n`;
+    ? `would ${report.did} ${report.file}${note}\n${report.diff}\n`
+    : `${DONE[report.did]} ${report.file}${note}\n`;
 }

@@ -15,8 +15,9 @@ import { describe, expect, it } from 'vitest';
 import { scratch } from '../../../test/support/tree.ts';
 import type { ClientName } from './client.ts';
 import { CLIENTS } from './clients.ts';
-import { type ConfigureRequest, configureClient } from './configure.ts';
+import { configureClient } from './configure.ts';
 import { FormerFiles } from './former.ts';
+import type { ConfigureRequest } from './request.ts';
 
 interface Bench {
   readonly file: string;

@@ -61,6 +61,18 @@ export class FormerFiles {
     return known === undefined ? undefined : (known.added ?? []);
   }
 
+  /** Records that `remove` took out of the file all pieces but these. */
+  restrict(
+    path: string,
+    texts: { readonly before: string | undefined; readonly next: string | undefined },
+    added: readonly string[],
+  ): void {
+    const known = this.#read(path);
+    if (known === undefined) return;
+    const wrote = known.wrote === hashOf(texts.before) ? hashOf(texts.next) : known.wrote;
+    this.#write(path, { ...known, wrote, added });
+  }
+
   forget(path: string): void {
     this.#write(path, undefined);
   }

@@ -37,6 +37,8 @@ export interface HookPiece {
 export interface ClientHooks {
   readonly defaultScope: ConfigScope;
   file(scope: ConfigScope, places: ClientPlaces): string;
+  /** True if the project's file is for one user by the client's own rules. */
+  readonly isPersonal?: true;
   /** Members that must be at the beginning of a settings file that `init` creates. */
   readonly header?: Readonly<Record<string, JsonValue>>;
   pieces(files: HookFiles): readonly HookPiece[];
@@ -73,6 +75,7 @@ const CLAUDE_CODE: ClientHooks = {
     scope === 'user'
       ? joined(places, claudeDir(places), 'settings.json')
       : joined(places, places.project, '.claude', 'settings.local.json'),
+  isPersonal: true,
   pieces: ({ script }) => {
     // Uses separate arguments, because Claude Code would repeat a whole shell line in its errors.
     const hook = (event: string, more: object = {}) => ({

@@ -6,20 +6,18 @@ import { canonicalPath } from '../../records/scope.ts';
 import { harmless } from '../../report/bounded.ts';
 import { canRunCommands } from '../../session/command-places.ts';
 import { placesOf, policyOf } from '../../session/configured.ts';
+import { projectGit } from '../../session/project-git.ts';
 import { type Cli, EXIT, type ExitCode } from '../cli.ts';
-import { CLIENT_NAMES, type ClientName, type ConfigScope } from '../clients/client.ts';
+import { CLIENT_NAMES, type ClientName, type ClientPlaces, type ConfigScope } from '../clients/client.ts';
 import { CLIENTS } from '../clients/clients.ts';
-import {
-  type ConfigureReport,
-  type ConfigureRequest,
-  configureClient,
-  reportText,
-} from '../clients/configure.ts';
+import { configureClient, reportText } from '../clients/configure.ts';
 import { detectedClients } from '../clients/detected.ts';
 import { FormerFiles } from '../clients/former.ts';
 import { hookFiles, writeHookFiles } from '../clients/hook-files.ts';
 import { HOOK_SETTINGS } from '../clients/hook-settings.ts';
 import { type Starter, usualStarter } from '../clients/launch.ts';
+import type { Sharing } from '../clients/personal-files.ts';
+import type { ConfigureReport, ConfigureRequest } from '../clients/request.ts';
 import { refuseAgent } from '../operator.ts';
 import { Stage } from '../stage.ts';
 
@@ -101,7 +99,7 @@ function clientCommand(name: string, client: string): Command {
     .addOption(
       new Option(
         '--scope <scope>',
-        'the user or project file (default: the one that is usual for the client)',
+        "the user's file, or the project's file for everyone (default: the one that is usual for the client, for you only)",
       ).choices(['user', 'project']),
     )
     .option('--json', 'answer in JSON, one object per line');
@@ -125,15 +123,18 @@ async function configure(
 ): Promise<ExitCode> {
   const { platform, env, cwd, homeFolder } = cli;
   const { home } = placesOf(cli, {});
+  const places = { platform, env, home: requiredHome(homeFolder), project: cwd };
+  const dir = resolve(cwd, flags.root ?? '.');
   const request: ConfigureRequest = {
     action,
     client: CLIENTS[name],
-    places: { platform, env, home: requiredHome(homeFolder), project: cwd },
-    dir: resolve(cwd, flags.root ?? '.'),
+    places,
+    dir,
     ...defined({ scope: flags.scope, proxy: flags.proxy }),
     dryRun: flags.dryRun === true,
     starter: starterOf(cli, flags),
     former: new FormerFiles(home),
+    sharing: await sharingOf(places, { name, flags, machinePaths: [home, ...cli.self, dir] }),
   };
   if (flags.only === true && HOOK_SETTINGS[name]?.only === undefined) {
     const reason = `${CLIENTS[name].title} has no setting that denies its own edit tools`;
@@ -156,6 +157,27 @@ async function configure(
   if (flags.json !== true) await printNext(cli, request, reports);
   if (addsHooks && platform === 'win32') cli.terminal.tell(UNTRIED_ON_WINDOWS);
   return EXIT.done;
+}
+
+/** How the project's files of a client are shared, and what git knows about them. */
+async function sharingOf(
+  places: ClientPlaces,
+  {
+    name,
+    flags,
+    machinePaths,
+  }: { readonly name: ClientName; readonly flags: Flags; readonly machinePaths: readonly string[] },
+): Promise<Sharing> {
+  const { project, home } = places;
+  const hooks = HOOK_SETTINGS[name];
+  const hookFile = hooks?.file('project', places);
+  const files = [...CLIENTS[name].files('project', places), ...(hookFile === undefined ? [] : [hookFile])];
+  return {
+    git: await projectGit(project, [...new Set(files)]),
+    isShared: flags.scope === 'project',
+    personal: hooks?.isPersonal === true && hookFile !== undefined ? [hookFile] : [],
+    machinePaths: [...machinePaths, project, home],
+  };
 }
 
 const UNTRIED_ON_WINDOWS =
@@ -185,7 +207,9 @@ async function printNext(
   reports: readonly ConfigureReport[],
 ): Promise<void> {
   if (action !== 'init' || dryRun) return;
-  const next = reports.flatMap((report) => (report.ok && report.did !== 'nothing' ? [report.next] : []));
+  const next = reports.flatMap((report) =>
+    report.ok && report.did !== 'nothing' && report.next !== '' ? [report.next] : [],
+  );
   if (next.length > 0) await terminal.print(`Next: ${next.at(-1)}`);
 }
 
@@ -224,8 +248,11 @@ async function print(
   else terminal.tell(harmless(text));
 }
 
-/** The command that starts this program: the one that the user chose, or else the usual one. */
-function starterOf({ self }: Cli, { command }: Flags): Starter {
-  if (command === undefined) return usualStarter(self);
+/**
+ * The command that starts this program: the one that the user chose, or else npx in a shared file and
+ * the usual one in any other.
+ */
+function starterOf({ self }: Cli, { command, scope }: Flags): Starter {
+  if (command === undefined) return scope === 'project' ? 'npx' : usualStarter(self);
   return command === 'npx' ? 'npx' : self;
 }

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { HOSTS } from '../dialect/calls/hosts/hosts.ts';
-import { leavesProcesses } from '../dialect/calls/shell/leftovers.ts';
+import { shellLine } from '../dialect/calls/shell/shell-line.ts';
 import { COMMAND_LINE } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
 import type { RunResult } from '../model/results.ts';
@@ -117,7 +117,8 @@ async function prepare(
     if (announced?.layer === 'background') return announced;
     // On a layer, processes that the line leaves running would end with it. The hook records what
     // the line itself changed.
-    if (announced === undefined ? leavesProcesses(line) : announced.layer === 'never') return undefined;
+    if (announced === undefined ? shellLine(line).leavesProcesses : announced.layer === 'never')
+      return undefined;
     const claimed = await claim(cli, flags, { conversation, announced });
     if (claimed !== 'taken') return claimed;
   }

@@ -1,7 +1,8 @@
 import type { Answer } from '../dialect/calls/answer.ts';
 import { usualRules } from '../dialect/calls/hosts/usual.ts';
 import { touchesOf } from '../dialect/calls/interpret.ts';
-import { readOfCommand } from '../dialect/calls/shell/reads.ts';
+import { PRINTS_FILES } from '../dialect/calls/shell/printed-lines.ts';
+import { shellLine } from '../dialect/calls/shell/shell-line.ts';
 import { readText } from '../dialect/calls/shown/read-text.ts';
 import { changedRevision } from '../dialect/calls/shown/receipt.ts';
 import type { Rule } from '../dialect/calls/table.ts';
@@ -124,11 +125,15 @@ function movedTo(path: string, all: readonly Touch[]): string {
   return path;
 }
 
-function commandAccess(run: RunTouch, scene: Scene): readonly Access[] {
-  const read = readOfCommand(run);
-  if (read === undefined) return [];
-  return readAccess(read, { ...scene, cwd: enterDirectory(scene.cwd, run.folder) });
+function commandAccess({ command, folder, background }: RunTouch, scene: Scene): readonly Access[] {
+  // Most commands show no file in a known form: do not parse them.
+  const mayShow = background !== true && command.length <= MAX_READ && PRINTS_FILES.test(command);
+  const read = mayShow ? shellLine(command).read() : undefined;
+  return read === undefined ? [] : readAccess(read, { ...scene, cwd: enterDirectory(scene.cwd, folder) });
 }
+
+/** Longer commands are not parsed: a command that only shows a file is short. */
+const MAX_READ = 4096;
 
 function searchAccess(given: string | undefined, scene: Scene): readonly Access[] {
   const target = given === undefined ? undefined : scene.locate(given, scene.cwd);

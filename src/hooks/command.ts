@@ -1,9 +1,8 @@
 import { answerFor, outputIn } from '../dialect/calls/hosts/answers.ts';
 import { patchIntents } from '../dialect/calls/patch.ts';
-import { inFolder } from '../dialect/calls/shell/commands.ts';
-import { leavesProcesses } from '../dialect/calls/shell/leftovers.ts';
-import { hasUnknownNames, namesOf, searchFolders } from '../dialect/calls/shell/names.ts';
-import { moveOperands, printedTexts, type ShellWrite, writesOf } from '../dialect/calls/shell/writes.ts';
+import type { ShellWrite } from '../dialect/calls/shell/effects.ts';
+import { type ShellLine, shellLine } from '../dialect/calls/shell/shell-line.ts';
+import { inFolder } from '../dialect/calls/shell/words.ts';
 import { diffedLines, foundLines, titlesIn } from '../dialect/calls/shown/output-lines.ts';
 import type { RunTouch } from '../dialect/calls/touch.ts';
 import type { LayerExpectation } from '../model/entry.ts';
@@ -31,13 +30,15 @@ type CommandEvent = Extract<HookEvent, { kind: 'before' | 'after' | 'failed' }>;
  * are saved before it runs.
  */
 export async function beforeCommand(scene: Scene, event: CommandEvent, run: RunTouch): Promise<HookReply> {
-  const forbidden = operatorRefusal(run.command) ?? (await tamperRefusal(scene, run.command));
+  const line = lineOf(scene, run);
+  const forbidden = operatorRefusal(line) ?? (await tamperRefusal(scene, line));
   const refused = forbidden === undefined ? undefined : await deniedByUser(scene, forbidden);
   if (refused !== undefined) return refused;
   const writes: string[] = [];
-  for (const write of writesOf(run.command, scene.userHome)) {
+  for (const write of line.writes()) {
+    if (!write.certain) continue;
     const how = write.how === 'edit' || write.how === 'append' ? 'edit' : 'replace';
-    const intents = await intentsOf(scene, run, write);
+    const intents = await intentsOf(scene, write);
     const denial = await denialOf(scene, intents, how);
     if (denial !== undefined) return denial;
     writes.push(...intents.map((intent) => (intent.kind === 'move' ? intent.destination : intent.path)));
@@ -46,10 +47,14 @@ export async function beforeCommand(scene: Scene, event: CommandEvent, run: RunT
   // gate registered the command now, it would record later changes by other programs as the
   // command's work.
   if (event.call !== undefined && (await scene.session.isUnjudged(event.call))) return { verdict: 'pass' };
-  const layer = layerExpectation(scene, run);
-  const moves = moveOperands(run.command, scene.userHome).map((path) => commandPath(scene, run, path));
+  const layer = layerExpectation(scene, run, line);
+  const moves = line.moves().map((path) => shellPathOf(scene, path));
   await scene.session.announceCommand(run.command, { call: callId(event), writes, moves, layer });
   return { verdict: 'pass' };
+}
+
+function lineOf({ userHome }: Scene, { command, folder }: RunTouch): ShellLine {
+  return shellLine(command, { folder, home: userHome });
 }
 
 async function denialOf(
@@ -78,15 +83,19 @@ async function denialOf(
  * until it ends. A background command never does, nor does a command that leaves processes running:
  * they would end with the layer.
  */
-function layerExpectation({ shell }: Scene, { background, command }: RunTouch): LayerExpectation {
+function layerExpectation(
+  { shell }: Scene,
+  { background }: RunTouch,
+  { leavesProcesses }: ShellLine,
+): LayerExpectation {
   if (background === true) return 'background';
-  if (leavesProcesses(command)) return 'never';
+  if (leavesProcesses) return 'never';
   return shell === 'layered' ? 'expected' : 'possible';
 }
 
 /** Converts a write of a shell command to changes that the gate can judge. */
-async function intentsOf(scene: Scene, run: RunTouch, write: ShellWrite): Promise<readonly ForeignIntent[]> {
-  const at = (path: string): string => commandPath(scene, run, path);
+async function intentsOf(scene: Scene, write: ShellWrite): Promise<readonly ForeignIntent[]> {
+  const at = (path: string): string => shellPathOf(scene, path);
   switch (write.how) {
     case 'append':
       return [{ kind: 'insert', path: at(write.path), content: write.content ?? '' }];
@@ -123,14 +132,6 @@ async function targetOf(scene: Scene, path: string, source: string): Promise<str
   return isFolder ? `${path.replace(/\/+$/, '')}/${name}` : path;
 }
 
-/**
- * Converts a path in a command to one that the session accepts. A relative path starts at the folder
- * in which the command starts.
- */
-function commandPath(scene: Scene, { folder }: RunTouch, path: string): string {
-  return shellPathOf(scene, folder === undefined || path.startsWith('/') ? path : `${folder}/${path}`);
-}
-
 /** Handles the end of a command: records its changes, and the lines of files that its output shows. */
 export async function afterCommand(
   scene: Scene,
@@ -152,8 +153,9 @@ export async function afterCommand(
   const settled = change === undefined ? undefined : await session.settle(change, 'done');
   // Compare the output with the files only after their changes are recorded, because the output
   // shows the files as the command left them.
-  await noteOutput(scene, run, outputOf(scene, event));
-  await noteWritten(scene, run);
+  const line = lineOf(scene, run);
+  await noteOutput(scene, line, outputOf(scene, event));
+  await noteWritten(scene, line);
   const notices = settled?.ok === true ? settled.notices : [];
   return passing(noticeText(scene, event, { notices, path: '' }));
 }
@@ -169,19 +171,18 @@ const MAX_OUTPUT_CHARS = 4 << 20;
  * Compares the output with every file that the command or its output names. Output lines that are in such a file count
  * as seen, even if the command failed: the model was shown them.
  */
-async function noteOutput(scene: Scene, run: RunTouch, output: string): Promise<void> {
+async function noteOutput(scene: Scene, line: ShellLine, output: string): Promise<void> {
   if (output === '' || output.length > MAX_OUTPUT_CHARS) return;
-  const foreign = scene.session.foreign();
-  const { command } = run;
-  const names = new Set(namesOf(command, scene.userHome));
-  if (hasUnknownNames(command)) for (const title of titlesIn(output)) names.add(title);
-  for (const name of names) await foreign.witnessOutput(commandPath(scene, run, name), output);
-  for (const folder of searchFolders(command, scene.userHome))
-    for (const [path, lines] of foundLines(output))
-      await foreign.witnessOutput(commandPath(scene, run, inFolder(folder, path) ?? path), lines);
-  if (/\bgit\b/.test(command))
-    for (const [path, lines] of diffedLines(output))
-      await foreign.witnessOutput(commandPath(scene, run, path), lines);
+  const show = (path: string, lines: string): Promise<void> =>
+    scene.session.foreign().witnessOutput(shellPathOf(scene, path), lines);
+  const titles = line.hasUnknownNames
+    ? [...titlesIn(output)].map((title) => inFolder(line.folder, title) ?? title)
+    : [];
+  for (const name of new Set([...line.names(), ...titles])) await show(name, output);
+  for (const folder of line.searchFolders())
+    for (const [path, lines] of foundLines(output)) await show(inFolder(folder, path) ?? path, lines);
+  if (/\bgit\b/.test(line.text))
+    for (const [path, lines] of diffedLines(output)) await show(inFolder(line.folder, path) ?? path, lines);
 }
 
 /**
@@ -189,13 +190,11 @@ async function noteOutput(scene: Scene, run: RunTouch, output: string): Promise<
  * the model has written their text itself. A file whose bytes differ from that text does not count
  * as seen.
  */
-async function noteWritten(scene: Scene, run: RunTouch): Promise<void> {
+async function noteWritten(scene: Scene, line: ShellLine): Promise<void> {
   const foreign = scene.session.foreign();
-  const written = writesOf(run.command, scene.userHome).flatMap((write) =>
-    write.how === 'overwrite' && write.content !== undefined
-      ? [{ path: write.path, content: write.content }]
-      : [],
-  );
-  for (const { path, content } of [...written, ...printedTexts(run.command, scene.userHome)])
-    await foreign.witnessWritten(commandPath(scene, run, path), content);
+  for (const write of line.writes()) {
+    if (write.how !== 'overwrite') continue;
+    const text = write.content ?? write.printed;
+    if (text !== undefined) await foreign.witnessWritten(shellPathOf(scene, write.path), text);
+  }
 }

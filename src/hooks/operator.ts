@@ -1,10 +1,8 @@
 import { resolve } from 'node:path';
-import { allCommands, certainCommands } from '../dialect/calls/shell/commands.ts';
-import { namesOf } from '../dialect/calls/shell/names.ts';
+import type { ShellLine } from '../dialect/calls/shell/shell-line.ts';
 import type { ForeignIntent } from '../model/intent.ts';
 import { CLIENT_FILES } from '../model/path.ts';
 import type { Refusal } from '../model/verdict.ts';
-import { withoutReads } from './readers.ts';
 import { type Scene, shellPathOf } from './scene.ts';
 
 /** Commands of Lookfirst that only the user may run, as the words after the program's name. */
@@ -33,27 +31,25 @@ const IDENTITY =
  * `rewind` and also matches `IDENTITY`. Undefined for any other command. This check can be evaded:
  * see LIMITS.md.
  */
-export function operatorRefusal(command: string): Refusal | undefined {
-  for (const rest of ownCalls(command)) {
+export function operatorRefusal(line: ShellLine): Refusal | undefined {
+  for (const rest of ownCalls(line)) {
     const found = OPERATOR_COMMANDS.find((operator) =>
       operator.every((word) => rest.some((each) => each?.split('=', 1)[0] === word)),
     );
     if (found !== undefined) return forTheUser(found.join(' '), 'only the user may run it');
     const own = rest.find((word) => OWN_SESSION_COMMANDS.has(word));
-    if (own !== undefined && IDENTITY.test(command))
+    if (own !== undefined && IDENTITY.test(line.text))
       return forTheUser(own, 'an agent may run it only for its own session');
   }
   return undefined;
 }
 
 /**
- * Returns the words after the program's name, for each call of Lookfirst in a command. Calls inside
+ * Returns the words after the program's name, for each call of Lookfirst in a line. Calls inside
  * the command of `lookfirst run -- COMMAND` are listed too.
  */
-function ownCalls(command: string): readonly (readonly (string | undefined)[])[] {
-  // Use both parsers: `allCommands` does not parse the text of `sh -c` and `eval`, but
-  // `certainCommands` does.
-  return [...(allCommands(command) ?? []), ...(certainCommands(command) ?? [])].flatMap(({ words }) => {
+function ownCalls({ commands }: ShellLine): readonly (readonly (string | undefined)[])[] {
+  return commands.flatMap(({ words }) => {
     const calls: (readonly (string | undefined)[])[] = [];
     for (let name = nameIn(words, 0); name !== -1; ) {
       const end = words[name + 1] === 'run' ? words.indexOf('--', name) : -1;
@@ -92,14 +88,20 @@ const ENDS_PROCESSES = /\b(?:kill|pkill|killall)\b.*(?:lookfirst|--resident)/;
  * change our own files, the policy file or our entries in a client's configuration. Undefined for
  * any other command. This check can be evaded: see LIMITS.md.
  */
-export async function tamperRefusal(scene: Scene, line: string): Promise<Refusal | undefined> {
-  const command = withoutReads(line);
-  if (ENDS_PROCESSES.test(command)) return tampering('the process of Lookfirst', 'end');
-  if (command.includes('disableAllHooks')) return tampering('the hooks of the client', 'switch off');
-  if (names(command, scene.home) || OWN_FILES.test(command)) return tampering('the state of Lookfirst');
+export async function tamperRefusal(scene: Scene, line: ShellLine): Promise<Refusal | undefined> {
+  const part = line.changingPart();
+  const { text } = part;
+  // A line that names Lookfirst together with `kill` does not run.
+  if (ENDS_PROCESSES.test(text)) return tampering('the process of Lookfirst', 'end');
+  // A line that contains `disableAllHooks` runs only if it just reads.
+  if (text.includes('disableAllHooks')) return tampering('the hooks of the client', 'switch off');
+  // A line that names the state folder or one of our files runs only if it just reads.
+  if (names(text, scene.home) || OWN_FILES.test(text)) return tampering('the state of Lookfirst');
+  // The same holds for the policy file.
   const { policyFile } = scene;
-  if (policyFile !== undefined && names(command, policyFile)) return tampering(policyFile);
-  for (const name of namesOf(command, scene.userHome))
+  if (policyFile !== undefined && names(text, policyFile)) return tampering(policyFile);
+  // The same holds for a client's file with our entries, and for a folder with such a file.
+  for (const name of part.names())
     if (await holdsOurEntries(scene, shellPathOf(scene, name))) return tampering(name);
   return undefined;
 }

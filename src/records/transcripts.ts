@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { usualRules } from '../dialect/calls/hosts/usual.ts';
 import { touchesOf } from '../dialect/calls/interpret.ts';
-import { writesOf } from '../dialect/calls/shell/writes.ts';
+import { shellLine } from '../dialect/calls/shell/shell-line.ts';
 import type { RunTouch } from '../dialect/calls/touch.ts';
 import type { RecordedCall } from '../history/accesses-of.ts';
 import { type DerivedHistory, deriveSightingsFrom } from '../history/derive.ts';
@@ -187,9 +187,8 @@ class Auditor implements FoldObserver {
   #ran(run: RunTouch, { id, atMs, cwd }: RecordedCall): void {
     this.#commands += 1;
     const folder = enterDirectory(cwd ?? this.#options.cwd, run.folder);
-    // If the command is a list of words, such as `bash -lc SCRIPT`, the script is the last word.
-    const command = run.words === undefined ? run.command : (run.words.at(-1) ?? '');
-    const paths = writesOf(command).flatMap((write) => (write.how === 'patch' ? [] : [write.path]));
+    const writes = shellLine(run.command).writes();
+    const paths = writes.flatMap((write) => (write.certain && write.how !== 'patch' ? [write.path] : []));
     for (const given of new Set(paths)) {
       const path = locate(given, folder, this.#options);
       if (path !== undefined) this.#find('shell-write', path, id, atMs);

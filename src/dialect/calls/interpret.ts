@@ -189,7 +189,6 @@ function runTouch(rule: Extract<Rule, { does: 'run' }>, scope: Arguments): RunTo
   return {
     does: 'run',
     command: typeof given === 'string' ? given : words.map(shellWord).join(' '),
-    ...(words.length === 0 ? {} : { words }),
     ...(folder === undefined ? {} : { folder }),
     ...(argumentIn(scope, rule.background) === true ? { background: true } : {}),
     ...(isClear ? {} : { unclear: true }),

@@ -24,12 +24,8 @@ export type Touch =
 /** A shell command. */
 export interface RunTouch {
   readonly does: 'run';
+  /** The shell line. The words of a command that was given as a list are quoted where necessary. */
   readonly command: string;
-  /**
-   * The words of a command that was given as a list. `command` then has these words, quoted where
-   * necessary.
-   */
-  readonly words?: readonly string[];
   /** The start folder, if the call names one. */
   readonly folder?: string;
   /** True if the answer arrives before the command has ended. */

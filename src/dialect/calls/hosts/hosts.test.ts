@@ -47,12 +47,7 @@ describe('the tools of a host', () => {
     ['claude-code', 'Grep', { pattern: 'x', path: 'src' }, [{ does: 'search', path: 'src' }]],
     ['claude-code', 'Grep', { pattern: 'x' }, [{ does: 'search', path: undefined }]],
     ['claude-code', 'Glob', { pattern: '*' }, []],
-    [
-      'codex',
-      'shell',
-      { command: ['bash', '-lc', 'ls'] },
-      [run('bash -lc ls', { words: ['bash', '-lc', 'ls'] })],
-    ],
+    ['codex', 'shell', { command: ['bash', '-lc', 'ls'] }, [run('bash -lc ls')]],
     [
       'codex',
       'apply_patch',

@@ -1,4 +1,6 @@
-import type { ReadTouch, RunTouch } from '../touch.ts';
+import type { ReadTouch } from '../touch.ts';
+import type { ShellCommand } from './walk.ts';
+import { scriptOf } from './words.ts';
 
 /** The lines of one file that a command prints, without any other output. */
 interface PrintedLines {
@@ -13,27 +15,22 @@ interface PrintedLines {
 
 const DEFAULT_LINES = 10;
 
-/** Characters that a shell takes literally outside quotes. */
-const PLAIN = /[A-Za-z0-9_./@%+=:,-]/;
-const ALL_PLAIN = /^[A-Za-z0-9_./@%+=:,-]+(?: [A-Za-z0-9_./@%+=:,-]+)*$/;
-/**
- * Commands with more characters than this are not matched with `ALL_PLAIN`: its repeated group
- * overflows the stack on millions of characters.
- */
-const MAX_PLAIN = 4096;
-
-interface Word {
-  readonly text: string;
-  readonly end: number;
-}
+/** Programs of which `readOf` knows the output. */
+export const PRINTS_FILES: RegExp = /\b(?:cat|sed|head|tail)\b/;
 
 /**
- * The lines that a command certainly shows: `cat`, `sed -n`, `head` or `tail` of one file, as a single simple command.
- * Undefined for pipes, redirections, expansions, second commands, unknown options and background commands.
+ * The file and lines that a line certainly shows: `cat`, `sed -n`, `head` or `tail` of one file, as
+ * its only command. Undefined for pipes, redirections, expansions, unknown options and background
+ * commands.
  */
-export function readOfCommand(run: RunTouch): ReadTouch | undefined {
-  const words = run.words === undefined ? simpleWords(run.command) : unwrapped(run.words);
-  const printed = words === undefined || run.background === true ? undefined : printedBy(words);
+export function readOf(commands: readonly ShellCommand[]): ReadTouch | undefined {
+  const [first, second] = commands;
+  // The second command is the text of `bash -c TEXT`.
+  const only = second !== undefined && scriptOf(first?.words ?? []) !== undefined ? second : first;
+  if (only === undefined || commands.at(-1) !== only || !only.plain || only.redirects.length > 0)
+    return undefined;
+  const words = only.words.flatMap((word) => word ?? []);
+  const printed = words.length === only.words.length ? printedBy(words) : undefined;
   if (printed === undefined) return undefined;
   const { path, from, to, numbered } = printed;
   const asked = from === 1 && to === undefined ? undefined : [{ from, to }];
@@ -53,18 +50,6 @@ function printedBy([program, ...args]: readonly string[]): PrintedLines | undefi
     default:
       return undefined;
   }
-}
-
-/**
- * The words of a command given as an array. For `bash -lc "…"`, the words of the inner command; undefined if these
- * are uncertain.
- */
-function unwrapped(words: readonly string[]): readonly string[] | undefined {
-  const [shell, flag, inner, ...more] = words;
-  if (!/^(?:\/(?:usr\/)?bin\/)?(?:ba|z|da)?sh$/.test(shell ?? '')) return words;
-  return /^-l?c$/.test(flag ?? '') && inner !== undefined && more.length === 0
-    ? simpleWords(inner)
-    : undefined;
 }
 
 function cat(args: readonly string[]): PrintedLines | undefined {
@@ -126,57 +111,4 @@ function onlyFile(args: readonly string[]): string | undefined {
   const path = names[0];
   if (path === undefined || path === '' || path === '-' || names.length > 1) return undefined;
   return path.startsWith('-') && args[0] !== '--' ? undefined : path;
-}
-
-/**
- * The words of one simple command. Undefined if the command contains a character that a shell might
- * interpret. This parser accepts less than a shell, so that its result is certain.
- */
-function simpleWords(command: string): readonly string[] | undefined {
-  // Fast path: most commands consist only of plain words with single spaces between them.
-  if (command.length <= MAX_PLAIN && ALL_PLAIN.test(command)) return command.split(' ');
-  const words: string[] = [];
-  let at = 0;
-  while (at < command.length) {
-    const character = command.charAt(at);
-    if (character === ' ' || character === '\t') {
-      at += 1;
-      continue;
-    }
-    const word = readWord(command, at);
-    if (word === undefined) return undefined;
-    words.push(word.text);
-    at = word.end;
-  }
-  return words;
-}
-
-function readWord(command: string, start: number): Word | undefined {
-  let text = '';
-  let at = start;
-  while (at < command.length) {
-    const character = command.charAt(at);
-    if (character === ' ' || character === '\t') break;
-    const piece = character === "'" || character === '"' ? readQuoted(command, at) : readPlain(command, at);
-    if (piece === undefined) return undefined;
-    text += piece.text;
-    at = piece.end;
-  }
-  return { text, end: at };
-}
-
-function readPlain(command: string, at: number): Word | undefined {
-  const character = command.charAt(at);
-  return PLAIN.test(character) ? { text: character, end: at + 1 } : undefined;
-}
-
-function readQuoted(command: string, at: number): Word | undefined {
-  const quote = command.charAt(at);
-  const end = command.indexOf(quote, at + 1);
-  if (end === -1) return undefined;
-  const text = command.slice(at + 1, end);
-  // Reject characters that are special even inside double quotes. Reject newlines too: they are
-  // legal in names, but never intended.
-  const hazards = quote === '"' ? /[$`\\!\n\r\0]/ : /[\n\r\0]/;
-  return hazards.test(text) ? undefined : { text, end: end + 1 };
 }

@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { namesOf } from './names.ts';
-import { moveOperands, printedTexts, writesOf } from './writes.ts';
+import { shellLine } from './shell-line.ts';
+
+/** The writes of commands that certainly run, without the texts that a command prints. */
+const writesOf = (text: string, home?: string): object[] =>
+  shellLine(text, { home })
+    .writes()
+    .flatMap(({ certain, ...write }) => (certain ? [{ ...write, printed: undefined }] : []));
+const namesOf = (text: string): readonly string[] => shellLine(text).names();
 
 const over = (path: string, content?: string) =>
   content === undefined ? { how: 'overwrite', path } : { how: 'overwrite', path, content };
@@ -291,7 +297,11 @@ describe('texts that a command prints into a file', () => {
     ['echo x > a.txt 2>&1', 'x\n'],
     ['ls > a.txt', undefined],
   ])('%s', (command, content) => {
-    expect(printedTexts(command)).toEqual(content === undefined ? [] : [{ path: 'a.txt', content }]);
+    expect(
+      shellLine(command)
+        .writes()
+        .flatMap((write) => ('printed' in write ? [{ path: write.path, content: write.printed }] : [])),
+    ).toEqual(content === undefined ? [] : [{ path: 'a.txt', content }]);
   });
 });
 
@@ -307,11 +317,48 @@ describe('paths that a command may move', () => {
     ['git mv a b', ['a', 'b']],
     ['if true; then mv a b; fi', ['a', 'b']],
     ['false || mv a b', ['a', 'b']],
-    ['cd d && mv a b', ['d/a', 'd/b', 'a', 'b']],
+    ['cd d && mv a b', ['d/a', 'd/b']],
     ['mv "$A" b*', []],
     ['cp a b', []],
     ['git add mv', []],
   ])('%s', (command, paths) => {
-    expect(moveOperands(command)).toEqual(paths);
+    expect(shellLine(command).moves()).toEqual(paths);
   });
+});
+
+it.each([
+  ['server &'],
+  ['nohup npm run dev > log 2>&1 &'],
+  ['cd app && npm start &'],
+  ['(server &)'],
+  ['{ server & }; sleep 1; curl localhost'],
+  ['if true; then server & fi'],
+  ['for i in 1 2; do worker $i & done'],
+  ["bash -c 'server & sleep 1'"],
+  ["eval 'server &'"],
+  ['echo $(server > /dev/null & echo $!)'],
+  ['a & wait; b &'],
+  ['setsid -f server'],
+  ['tmux new -d server'],
+  ['gunicorn app --daemon'],
+  ['/usr/bin/screen -dm server'],
+])('a line leaves processes running: %s', (line) => {
+  expect(shellLine(line).leavesProcesses).toBe(true);
+});
+
+it.each([
+  ['server'],
+  ['nohup server'],
+  ['a && b'],
+  ['a 2>&1 | tee log'],
+  ['a &> log'],
+  ['a & b & wait'],
+  ['server & pid=$!; sleep 1; curl localhost; kill $pid'],
+  ['server & sleep 1; curl localhost; pkill -f server'],
+  ['server & trap "kill $!" EXIT; kill %1'],
+  ["cat > run.sh <<'EOF'\nserver &\nEOF"],
+  ["echo 'server &'"],
+  ['server & ('],
+])('a line leaves nothing running, as far as it shows: %s', (line) => {
+  expect(shellLine(line).leavesProcesses).toBe(false);
 });

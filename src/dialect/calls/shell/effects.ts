@@ -1,17 +1,28 @@
-import type { HereDoc, Redirect, Redirection } from 'unbash';
-import {
-  allCommands,
-  certainCommands,
-  inFolder,
-  literalOf,
-  programOf,
-  type SimpleCommand,
-} from './commands.ts';
+import { defined } from '../../../model/record.ts';
+import { type ShellCommand, type ShellRedirect, STDIN, STDOUT } from './walk.ts';
+import { inFolder, programOf, type Words } from './words.ts';
 
-/** A file that a command certainly writes. Paths are absolute, or relative to the command's start folder. */
-export type ShellWrite =
-  /** `content`: the whole text that the command writes, if a here-document contains it. */
-  | { readonly how: 'overwrite' | 'append'; readonly path: string; readonly content?: string }
+/**
+ * A file that a command of a shell line writes. Paths are absolute, or relative to the folder where
+ * relative paths of the line start.
+ */
+export type ShellWrite = {
+  /** False if the command may not run, for example because it is in a condition. */
+  readonly certain: boolean;
+} & Effect;
+
+type Effect =
+  /**
+   * `content`: the whole text that the command writes, if a here-document contains it. `printed`:
+   * the text that `echo` or `printf` writes. Shells differ in escapes, so a caller must compare it
+   * with the file before it relies on it.
+   */
+  | {
+      readonly how: 'overwrite' | 'append';
+      readonly path: string;
+      readonly content?: string;
+      readonly printed?: string;
+    }
   /** A change in place by `sed -i` or `perl -pi`. */
   | { readonly how: 'edit'; readonly path: string }
   /** The destination, `path`, may be a folder; the file then keeps its name in that folder. */
@@ -20,64 +31,37 @@ export type ShellWrite =
   | { readonly how: 'patch'; readonly patch: string; readonly folder: string };
 
 /**
- * The files that a shell command certainly writes, in order: literal targets of redirections, `tee`, `cp`, `mv`, `sed
- * -i`, `perl -pi` and `apply_patch`. Anything that depends on a variable, glob or condition is skipped, and so is a
- * command that cannot be parsed.
+ * The files that a command writes, in order: literal targets of redirections, `tee`, `cp`, `mv`, `sed
+ * -i`, `perl -pi` and `apply_patch`. Skips names that depend on a variable or glob.
  */
-export function writesOf(command: string, home?: string): readonly ShellWrite[] {
-  return (certainCommands(command, home) ?? []).flatMap((simple) => [
-    ...programWrites(simple),
-    ...redirectWrites(simple),
-  ]);
+export function writesOf(command: ShellCommand): readonly ShellWrite[] {
+  const { certain } = command;
+  return [...programWrites(command), ...redirectWrites(command)].map((effect) => ({ certain, ...effect }));
 }
 
-/**
- * The paths that a shell command may move: the literal operands of `mv` and `git mv`, including
- * their destinations. Also lists commands that may not run, as if they ran in the start folder.
- */
-export function moveOperands(command: string, home?: string): readonly string[] {
-  const possible = (allCommands(command) ?? []).map(({ words }) => ({ words, folder: '' }));
-  const paths = [...(certainCommands(command, home) ?? []), ...possible].flatMap(({ words, folder }) => {
-    const [name = '', ...args] = words;
-    const isGit = programOf(name) === 'git' && args[0] === 'mv';
-    if (!isGit && programOf(name) !== 'mv') return [];
-    const { operands } = split(isGit ? args.slice(1) : args, TRANSFER_VALUES);
-    return operands.flatMap((path) => (path === undefined ? [] : (inFolder(folder, path) ?? [])));
-  });
-  return [...new Set(paths)];
+/** The literal operands of `mv` and `git mv`, including the destination. */
+export function moveOperands({ words, folder = '' }: ShellCommand): readonly string[] {
+  const [name, ...args] = words;
+  const isGit = programOf(name) === 'git' && args[0] === 'mv';
+  if (!isGit && programOf(name) !== 'mv') return [];
+  const { operands } = split(isGit ? args.slice(1) : args, TRANSFER_VALUES);
+  return operands.flatMap((path) => (path === undefined ? [] : (inFolder(folder, path) ?? [])));
 }
 
-function redirectWrites(simple: SimpleCommand): readonly ShellWrite[] {
-  const { words, redirects } = simple;
+function redirectWrites({ words, redirects, folder }: ShellCommand): readonly Effect[] {
   const content = words.length === 1 && words[0] === 'cat' ? bodyOf(redirects) : undefined;
+  const printed = wordsPrinted(words);
   const out = outputOf(redirects);
-  return redirects.flatMap((redirect): ShellWrite[] => {
-    const path = redirect.type === 'Redirect' ? targetOf(redirect, simple) : undefined;
+  return redirects.flatMap((redirect): Effect[] => {
+    const path = targetOf(redirect, folder);
     if (path === undefined) return [];
     const how = redirect.operator.endsWith('>>') ? 'append' : 'overwrite';
-    return [content === undefined || redirect !== out ? { how, path } : { how, path, content }];
+    if (redirect !== out) return [{ how, path }];
+    return [{ how, path, ...defined({ content, printed: how === 'overwrite' ? printed : undefined }) }];
   });
 }
 
-/**
- * The texts that `echo` and `printf` write into files. Shells differ in escapes, so a caller must
- * compare a text with the file before it relies on the text.
- */
-export function printedTexts(
-  command: string,
-  home?: string,
-): readonly { readonly path: string; readonly content: string }[] {
-  return (certainCommands(command, home) ?? []).flatMap((simple) => {
-    const content = wordsPrinted(simple.words);
-    const out = outputOf(simple.redirects);
-    if (content === undefined || out === undefined) return [];
-    return redirectWrites({ ...simple, redirects: [out] }).flatMap((write) =>
-      write.how === 'overwrite' ? [{ path: write.path, content }] : [],
-    );
-  });
-}
-
-function wordsPrinted([program, ...args]: SimpleCommand['words']): string | undefined {
+function wordsPrinted([program, ...args]: Words): string | undefined {
   const words = args.flatMap((word) => word ?? []);
   if (words.length !== args.length) return undefined;
   if (program === 'echo') return words[0] === '-n' ? words.slice(1).join(' ') : `${words.join(' ')}\n`;
@@ -91,21 +75,12 @@ function wordsPrinted([program, ...args]: SimpleCommand['words']): string | unde
     : undefined;
 }
 
-const STDIN = 0;
-const STDOUT = 1;
-
-/** The descriptor that a redirection sets; undefined if the shell chooses the number (`{fd}>`). */
-function descriptorOf({ descriptor, operator }: Redirection): number | undefined {
-  if (descriptor === undefined) return operator.startsWith('<') ? STDIN : STDOUT;
-  return descriptor.type === 'FileDescriptor' ? descriptor.value : undefined;
-}
-
 /**
  * The only redirection of a descriptor. Undefined if there are several, because then bash uses only
  * the last one, but zsh uses all.
  */
-function onlyFor(descriptor: number, redirects: readonly Redirection[]): Redirection | undefined {
-  const [only, ...others] = redirects.filter((redirect) => descriptorOf(redirect) === descriptor);
+function onlyFor(descriptor: number, redirects: readonly ShellRedirect[]): ShellRedirect | undefined {
+  const [only, ...others] = redirects.filter((redirect) => redirect.descriptor === descriptor);
   return others.length === 0 ? only : undefined;
 }
 
@@ -113,7 +88,7 @@ function onlyFor(descriptor: number, redirects: readonly Redirection[]): Redirec
  * The only redirection of the standard output. Undefined if there are several, and for `<>`, which
  * neither empties a file nor appends to it.
  */
-function outputOf(redirects: readonly Redirection[]): Redirection | undefined {
+function outputOf(redirects: readonly ShellRedirect[]): ShellRedirect | undefined {
   const only = onlyFor(STDOUT, redirects);
   return only?.operator === '<>' ? undefined : only;
 }
@@ -125,15 +100,16 @@ const WRITING = new Set(['>', '>>', '>|', '&>', '&>>', '>&', '<>']);
  */
 const DEVICE = /^\/dev\/(?!shm\/|.*\.\.)/;
 
-/** The file that a redirection certainly writes. */
-function targetOf(redirect: Redirect, { folder, home }: SimpleCommand): string | undefined {
-  const { operator } = redirect;
-  const target = redirect.target === undefined ? undefined : literalOf(redirect.target, home);
+/** The file that a redirection writes. */
+function targetOf(
+  { operator, descriptor, target }: ShellRedirect,
+  folder: string | undefined,
+): string | undefined {
   if (target === undefined || target === '' || !WRITING.has(operator)) return undefined;
   // `2>&1` and `>&-` name descriptors, not files.
   if (operator === '>&' && /^(?:\d+|-|\d+-)$/.test(target)) return undefined;
   // Shells reject `2>&FILE`. A command may open a file with `3<>FILE` and then only read it.
-  if ((operator === '>&' || operator === '<>') && descriptorOf(redirect) !== STDOUT) return undefined;
+  if ((operator === '>&' || operator === '<>') && descriptor !== STDOUT) return undefined;
   return fileAt(folder, target);
 }
 
@@ -145,67 +121,59 @@ function fileAt(folder: string | undefined, path: string): string | undefined {
  * The text of the here-document that is certainly the standard input. Undefined if the shell
  * expands that text.
  */
-function bodyOf(redirects: readonly Redirection[]): string | undefined {
+function bodyOf(redirects: readonly ShellRedirect[]): string | undefined {
   const only = onlyFor(STDIN, redirects);
-  // Shells differ about the final newline of a here-document that is not closed.
-  return only?.type === 'HereDoc' && only.closing !== undefined ? textOf(only) : undefined;
+  return only?.open === true ? undefined : only?.text;
 }
 
-function textOf({ body: { text }, delimiter, operator }: HereDoc): string | undefined {
-  if (delimiter?.quoted !== true && /[$`\\]/.test(text)) return undefined;
-  return operator === '<<-' ? text.replace(/^\t+/gm, '') : text;
-}
-
-function programWrites(simple: SimpleCommand): readonly ShellWrite[] {
-  const [name, ...args] = simple.words;
-  switch (name === undefined ? undefined : programOf(name)) {
+function programWrites(command: ShellCommand): readonly Effect[] {
+  const [name, ...args] = command.words;
+  switch (programOf(name)) {
     case 'tee':
-      return teeWrites(simple, args);
+      return teeWrites(command, args);
     case 'sed':
     case 'gsed':
-      return edits(sedFiles(args), simple);
+      return edits(sedFiles(args), command);
     case 'perl':
-      return edits(perlFiles(args), simple);
+      return edits(perlFiles(args), command);
     case 'cp':
-      return transfers('copy', simple, args);
+      return transfers('copy', command, args);
     case 'mv':
-      return transfers('move', simple, args);
+      return transfers('move', command, args);
     case 'apply_patch':
     case 'applypatch':
-      return patchWrites(simple, args);
+      return patchWrites(command, args);
     default:
       return [];
   }
 }
 
-type Args = readonly (string | undefined)[];
-
-function edits(files: Args, { folder }: SimpleCommand): readonly ShellWrite[] {
-  return files.flatMap((file): ShellWrite[] => {
+function edits(files: Words, { folder }: ShellCommand): readonly Effect[] {
+  return files.flatMap((file): Effect[] => {
     const path = file === undefined || file === '' ? undefined : fileAt(folder, file);
     return path === undefined ? [] : [{ how: 'edit', path }];
   });
 }
 
-function teeWrites({ redirects, folder }: SimpleCommand, args: Args): readonly ShellWrite[] {
+function teeWrites({ redirects, folder }: ShellCommand, args: Words): readonly Effect[] {
   const { options, operands } = split(args, /^$/);
   const how = options.some((option) => /^(?:-\w*a|--append$)/.test(option)) ? 'append' : 'overwrite';
   const content = bodyOf(redirects);
-  return operands.flatMap((file): ShellWrite[] => {
+  return operands.flatMap((file): Effect[] => {
     const path = file === undefined || file === '-' ? undefined : fileAt(folder, file);
     if (path === undefined) return [];
     return [content === undefined ? { how, path } : { how, path, content }];
   });
 }
 
-function patchWrites({ redirects, folder }: SimpleCommand, args: Args): readonly ShellWrite[] {
-  const body = redirects.findLast((each) => each.type === 'HereDoc' && descriptorOf(each) === STDIN);
-  const patch = (body?.type === 'HereDoc' ? textOf(body) : undefined) ?? args[0];
+function patchWrites({ redirects, folder }: ShellCommand, args: Words): readonly Effect[] {
+  const body = redirects.findLast(({ text, descriptor }) => text !== undefined && descriptor === STDIN);
+  const patch = body?.text ?? args[0];
   return patch === undefined || folder === undefined ? [] : [{ how: 'patch', patch, folder }];
 }
 
 /** The files that `sed` edits in place; none without `-i`. */
-function sedFiles(args: Args): Args {
+function sedFiles(args: Words): Words {
   const { options, operands } = split(args, /^(?:-[bnErsuz]*[efl]|--expression|--file|--line-length)$/);
   if (!options.some((option) => /^(?:-[bnErsuz]*i|--in-place)/.test(option))) return [];
   const hasScript = options.some((option) => /^(?:-[bnErsuz]*[ef]|--expression|--file)/.test(option));
@@ -215,7 +183,7 @@ function sedFiles(args: Args): Args {
 }
 
 /** The files that `perl` edits in place: `-i` together with `-p` or `-n`. Text directly after `-i` is a suffix. */
-function perlFiles(args: Args): Args {
+function perlFiles(args: Words): Words {
   const { options, operands } = split(args, /^(?:-[^i-]*[eE]|-[MmI])$/);
   const flags = options.filter((option) => !/^-[MmI]/.test(option));
   const inPlace = flags.some((option) => /^-[^eE-]*i/.test(option));
@@ -225,7 +193,7 @@ function perlFiles(args: Args): Args {
   return hasScript ? operands : operands.slice(1);
 }
 
-function transfers(how: 'copy' | 'move', { folder }: SimpleCommand, args: Args): readonly ShellWrite[] {
+function transfers(how: 'copy' | 'move', { folder }: ShellCommand, args: Words): readonly Effect[] {
   const { options, operands, values } = split(args, TRANSFER_VALUES);
   // With these options, `cp` and `mv` never replace a file.
   if (options.some((option) => /^(?:-[a-su-zA-RT-Z]*n|--(?:no-clobber|update=none))/.test(option))) return [];
@@ -237,7 +205,7 @@ function transfers(how: 'copy' | 'move', { folder }: SimpleCommand, args: Args):
   const destination = isNamed ? named.at(-1) : operands.at(-1);
   const sources = isNamed ? operands : operands.slice(0, -1);
   if (destination === undefined || sources.length === 0) return [];
-  return sources.flatMap((given): ShellWrite[] => {
+  return sources.flatMap((given): Effect[] => {
     if (given === undefined) return [];
     const source = inFolder(folder, given);
     const isFolder = isNamed || sources.length > 1 || destination.endsWith('/');
@@ -261,9 +229,9 @@ const TARGET = /^(?:-[a-su-zA-RT-Z]*t|--target-directory(?:=|$))(.*)$/;
  * option itself if the next argument is not its value.
  */
 function split(
-  args: Args,
+  args: Words,
   valued: RegExp,
-): { readonly options: readonly string[]; readonly values: Args; readonly operands: Args } {
+): { readonly options: readonly string[]; readonly values: Words; readonly operands: Words } {
   const options: string[] = [];
   const values: (string | undefined)[] = [];
   const operands: (string | undefined)[] = [];

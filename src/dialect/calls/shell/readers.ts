@@ -1,6 +1,6 @@
-import { allCommands, type SimpleCommand } from '../dialect/calls/shell/commands.ts';
-import { type ShellStep, stepsOf } from '../dialect/calls/shell/steps.ts';
-import { writesOf } from '../dialect/calls/shell/writes.ts';
+import { writesOf } from './effects.ts';
+import type { ShellCommand, ShellRedirect, ShellStep, WalkedLine } from './walk.ts';
+import type { Words } from './words.ts';
 
 /** Programs that change no files, unless they get an option in `WRITING_OPTIONS`. */
 const READERS = new Set(
@@ -22,8 +22,6 @@ const WRITING_OPTIONS: Readonly<Record<string, RegExp>> = {
   tree: /^-[^-]*o/,
 };
 
-type Words = SimpleCommand['words'];
-
 /** By program: a test that a call with these arguments, all of them known, changes no file. */
 const READS_WITH: Readonly<Record<string, (args: readonly string[]) => boolean>> = {
   git: readsByGit,
@@ -31,16 +29,13 @@ const READS_WITH: Readonly<Record<string, (args: readonly string[]) => boolean>>
   sort: (args) => !args.some((arg) => /^-[^-]*o|^--(?:o|co)/.test(arg)),
 };
 
-/** True if a shell command certainly changes no file. */
-function onlyReads(command: string): boolean {
-  const commands = allCommands(command);
-  if (commands === undefined || writesOf(command).length > 0) return false;
-  return commands.every(({ words, redirects }) => {
-    const name = nameOf(words);
-    const writes = Object.hasOwn(WRITING_OPTIONS, name) ? WRITING_OPTIONS[name] : undefined;
-    if (words.some((word) => writes?.test(word ?? '')) || !redirects.every(isHarmless)) return false;
-    return words.length === 0 || READERS.has(name) || readsWith(name, words.slice(1));
-  });
+function onlyReads(command: ShellCommand): boolean {
+  const { words, redirects } = command;
+  const name = nameOf(words);
+  const options = Object.hasOwn(WRITING_OPTIONS, name) ? WRITING_OPTIONS[name] : undefined;
+  if (words.some((word) => options?.test(word ?? '')) || !redirects.every(isHarmless)) return false;
+  if (writesOf(command).length > 0) return false;
+  return words.length === 0 || READERS.has(name) || readsWith(name, words.slice(1));
 }
 
 function nameOf([program = '']: Words): string {
@@ -86,14 +81,11 @@ function printsBySed(args: readonly string[]): boolean {
 }
 
 /** True for a redirection that writes no file, such as `< FILE`, `2>&1`, `2>/dev/null` and a here-document. */
-function isHarmless(redirect: SimpleCommand['redirects'][number]): boolean {
+function isHarmless({ operator, target = '', open }: ShellRedirect): boolean {
   // Commands in the text of a here-document are checked separately. A here-document that is not
   // closed may be only the beginning of one.
-  if (redirect.type === 'HereDoc') return redirect.closing !== undefined;
-  if (redirect.type !== 'Redirect') return false;
-  const { operator, target } = redirect;
-  const text = target?.value ?? '';
-  return operator === '<' || text === '/dev/null' || (operator === '>&' && /^\d+$/.test(text));
+  if (operator.startsWith('<<')) return operator !== '<<<' && open !== true;
+  return operator === '<' || target === '/dev/null' || (operator === '>&' && /^\d+$/.test(target));
 }
 
 /** Programs that are no shell builtins, so that later commands of the line mean the same after them. */
@@ -104,34 +96,53 @@ const EXTERNAL = new Set(
 );
 
 /**
- * A line without the steps that only read: what they name is not changed. The whole line if a step
- * could get a name from another step.
+ * The part of a line that may change files: the line without the steps that only read, because what
+ * those name is not changed. Undefined for the whole line: a step could get a name from another one.
  */
-export function withoutReads(line: string): string {
-  if (onlyReads(line)) return '';
-  const kept: string[] = [];
-  for (const step of stepsOf(line) ?? []) {
-    const effect = effectOf(step);
-    if (effect === 'unknown') {
-      kept.push(line.slice(step.at));
-      break;
-    }
-    if (effect !== 'none') kept.push(step.text);
-  }
-  const rest = kept.join('\n');
+export function changingPart(
+  line: string,
+  walked: WalkedLine,
+): { text: string; walked: WalkedLine } | undefined {
+  const { steps, commands, texts } = walked;
+  const isReading = commands.length > 0 && commands.every(onlyReads);
+  const effects = steps.map((step, at) =>
+    isReading ? 'none' : effectOf(step, commands.filter(within(step, steps[at + 1]))),
+  );
+  const unknown = effects.indexOf('unknown');
+  const known = unknown === -1 ? steps : steps.slice(0, unknown);
+  const kept = known.filter((_step, at) => effects[at] !== 'none');
+  const rest = steps[unknown];
+  const text = [...kept.map((step) => step.text), ...(rest === undefined ? [] : [line.slice(rest.at)])].join(
+    '\n',
+  );
   // A variable can hold a name from another step (`ls FILE; rm $_`), and a glob can match that name.
-  return rest === '' || /[$`*?[{]/.test(rest) ? line : rest;
+  if (!isReading && (text === '' || /[$`*?[{]/.test(text))) return undefined;
+  const parts = kept.map((step) => within(step, steps[steps.indexOf(step) + 1]));
+  const isKept = (each: { readonly at: number }): boolean =>
+    parts.some((part) => part(each)) || (rest !== undefined && each.at >= rest.at);
+  return {
+    text,
+    walked: { ...walked, steps: [], commands: commands.filter(isKept), texts: texts.filter(isKept) },
+  };
+}
+
+/** Tests whether a command or word belongs to a step. */
+function within(step: ShellStep, next: ShellStep | undefined): (each: { readonly at: number }) => boolean {
+  const end = next?.at ?? Number.POSITIVE_INFINITY;
+  return ({ at }) => at >= step.at && at < end;
 }
 
 /**
  * The effect of a step on the steps after it. `none`: it only reads. `own`: it may change files,
  * or the folder in which later steps run. `unknown`: it may also change what later commands mean.
  */
-function effectOf({ text, isSimple }: ShellStep): 'none' | 'own' | 'unknown' {
-  const commands = allCommands(text) ?? [];
+function effectOf(
+  { text, isSimple }: ShellStep,
+  commands: readonly ShellCommand[],
+): 'none' | 'own' | 'unknown' {
   const names = commands.map(({ words }) => nameOf(words));
   if (!isSimple || names.some((name) => name === 'read' || name === 'printf')) return 'unknown';
-  if (onlyReads(text)) return names.includes('cd') ? 'own' : 'none';
+  if (commands.every(onlyReads)) return names.includes('cd') ? 'own' : 'none';
   // The text of a here-document is not part of the step's own text.
   if (text.includes('<<')) return 'unknown';
   return names.every((name) => EXTERNAL.has(name) || READERS.has(name)) ? 'own' : 'unknown';

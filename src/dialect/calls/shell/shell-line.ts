@@ -1,0 +1,90 @@
+import type { ReadTouch } from '../touch.ts';
+import { moveOperands, type ShellWrite, writesOf } from './effects.ts';
+import { namesOf, searchFolders } from './names.ts';
+import { readOf } from './printed-lines.ts';
+import { changingPart } from './readers.ts';
+import { type ShellCommand, type WalkedLine, walkLine } from './walk.ts';
+
+/** Where a line starts, and what is known of its shell. */
+interface ShellStart {
+  /** The folder in which the line starts, as its call names it. Absent: where relative paths start. */
+  readonly folder?: string | undefined;
+  /** The folder that `~` and `$HOME` name. Without it, words that begin with them are unknown. */
+  readonly home?: string | undefined;
+}
+
+/** Parses a shell line. Every question about the line is a method of the result, which never changes. */
+export function shellLine(text: string, { folder = '', home }: ShellStart = {}): ShellLine {
+  return new ShellLine(text, folder, walkLine(text, folder, home));
+}
+
+/**
+ * A parsed shell line. Paths in the answers are absolute, or relative to the folder where relative
+ * paths start. A line that cannot be parsed has no commands.
+ */
+export class ShellLine {
+  readonly text: string;
+  /** The folder in which the line starts. */
+  readonly folder: string;
+  readonly #walked: WalkedLine;
+
+  constructor(text: string, folder: string, walked: WalkedLine) {
+    this.text = text;
+    this.folder = folder;
+    this.#walked = walked;
+  }
+
+  /**
+   * Every simple command, also in conditions, functions, substitutions, `eval` and `sh -c`. A
+   * command is listed once for each folder in which it may run, because a `cd` before it may not run
+   * (`test -d a && cd a`).
+   */
+  get commands(): readonly ShellCommand[] {
+    return this.#walked.commands;
+  }
+
+  /** The files that commands of the line write. Skips names that the line does not show. */
+  writes(): readonly ShellWrite[] {
+    return this.commands.flatMap(writesOf);
+  }
+
+  /** The paths that the line may move with `mv` or `git mv`, including the destinations. */
+  moves(): readonly string[] {
+    return [...new Set(this.commands.flatMap(moveOperands))];
+  }
+
+  /** The file that the line certainly shows, if that is all that it does. */
+  read(): ReadTouch | undefined {
+    return readOf(this.commands);
+  }
+
+  /** Every path that the line may name. Most of these names belong to no file. */
+  names(): readonly string[] {
+    return namesOf(this.#walked, this.folder);
+  }
+
+  /** True if the line chooses files by globs, variables, `xargs` or `-exec`. Only its output then names them. */
+  get hasUnknownNames(): boolean {
+    return /[*?$[{]|\bxargs\b|\s-exec\b/.test(this.text);
+  }
+
+  /** The folders in which the line searches files; empty if it runs no search. */
+  searchFolders(): ReadonlySet<string> {
+    return searchFolders(this.commands);
+  }
+
+  /**
+   * True if processes of the line may still run when it has ended: `server &` without a later `wait`
+   * or `kill`, or a program that starts others in the background. A script can start processes too,
+   * which no line shows.
+   */
+  get leavesProcesses(): boolean {
+    return this.#walked.leavesProcesses;
+  }
+
+  /** The part of the line that may change files. */
+  changingPart(): ShellLine {
+    const part = changingPart(this.text, this.#walked);
+    return part === undefined ? this : new ShellLine(part.text, this.folder, part.walked);
+  }
+}

@@ -9,12 +9,13 @@ import type { NewEntry, PendingChange } from '../model/entry.ts';
 import { Fault, nothingChanged } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { BypassRule, Policy } from '../model/policy.ts';
+import type { ChangeResult } from '../model/results.ts';
 import type { Sighting } from '../model/sighting.ts';
-import type { TreeFile } from '../store/images.ts';
+import type { AdoptedStats, KeptTree, TreeFile } from '../store/images.ts';
 import { type AnnouncedImages, joinWrites, type Writes } from '../store/store.ts';
 import { matchingGlob } from '../text/glob/glob.ts';
 import { imagesToAnnounce } from './old-bytes.ts';
-import type { Displaced, Step } from './step.ts';
+import type { Plan } from './plan.ts';
 import type { World } from './world.ts';
 
 /** Returns a new change id, short enough to type after `lookfirst undo`. */
@@ -50,6 +51,21 @@ export async function announce(
   } catch (error) {
     return goOnUnrecorded(world, nothingChanged(error));
   }
+}
+
+/** A replaced or removed file. */
+export interface Displaced extends Fingerprint {
+  /** The path outside the workspace to which the file was moved. */
+  readonly file: string;
+  /** The file's bytes, if they are in memory. */
+  readonly bytes?: Uint8Array;
+  /** The file's stats after it left the workspace, if they are known. */
+  readonly stats?: AdoptedStats | undefined;
+  /**
+   * Set if the file left the workspace together with its whole folder. An undo can then read the
+   * file in the moved folder.
+   */
+  readonly tree?: (Pick<TreeFile, 'name' | 'stamp'> & Pick<KeptTree, 'folder'>) | undefined;
 }
 
 /** The result of a change, to be recorded. */
@@ -114,14 +130,14 @@ function goOnUnrecorded({ policy }: World, error: unknown): false {
 }
 
 /**
- * Journal entries for the steps that only a bypass rule of the operator allowed, one per step.
+ * Journal entries for the plans that only a bypass rule of the operator allowed, one for each.
  * Session and time come from `like`.
  */
 export function bypassEntries(
-  steps: readonly Pick<Step, 'action' | 'path' | 'notices'>[],
+  allowed: readonly (Pick<Plan, 'action' | 'path'> & Pick<ChangeResult, 'notices'>)[],
   like: Pick<NewEntry, 'session' | 'turn' | 'atMs' | 'change'>,
 ): readonly NewEntry[] {
-  return steps.flatMap(({ action, path, notices = [] }) => {
+  return allowed.flatMap(({ action, path, notices }) => {
     const used = notices.find((notice) => notice.kind === 'bypassed');
     if (used === undefined) return [];
     const { root, relative, key } = path;

@@ -8,18 +8,19 @@ import type { AnnounceOptions, ChangeEnding } from '../model/session.ts';
 import { type Outcome, type Refusal, type RefusalCode, type Refused, refused } from '../model/verdict.ts';
 import { describeNotice } from '../report/describe-notice.ts';
 import { runAsTool } from './announce.ts';
+import { applyTold } from './apply.ts';
 import { type Approved, approvalRefusal, askUser, type MissingApproval } from './approval.ts';
-import { carryOutTold } from './carry-out.ts';
 import { Announcements } from './foreign/announcements.ts';
 import { isRelocation, keysOf, lockKeys, pathsOf, trafficOf } from './keys.ts';
+import { closePlan, effectsOfPlan, type Plan } from './plan.ts';
 import { prepareAll, vetInFull, vetOne } from './prepare.ts';
 import type { Denied, Prepared } from './prepared.ts';
 import { Refusals } from './refusals.ts';
+import { worldFor } from './running-change.ts';
 import { type ReadEvent, shown } from './shown.ts';
-import { type CallSettings, type Step, withSettings, worldFor } from './step.ts';
 import { actionOf, validateAnnouncement, validateEnding, validateEvent, validateIntent } from './validate.ts';
 import { witness } from './witness.ts';
-import type { World } from './world.ts';
+import { type CallSettings, type World, withSettings } from './world.ts';
 
 /**
  * Maximum number of tries of a change. A try may find that it needs more locks, because links or
@@ -229,11 +230,11 @@ export class Gate {
   }
 
   /**
-   * The notices of these steps quote lines that other programs wrote. Makes these lines count as
+   * The notices of these plans quote lines that other programs wrote. Makes these lines count as
    * seen only after the call is answered.
    */
-  async #willShowNotices(steps: readonly Step[], times: CallTimes): Promise<void> {
-    for (const { path, untold } of steps) {
+  async #willShowNotices(plans: readonly Plan[], times: CallTimes): Promise<void> {
+    for (const { path, untold } of plans) {
       const now = untold === undefined ? undefined : await this.#ledger.recall(path.key);
       if (now === undefined) continue;
       this.#ledger.views.add(path.key, { by: times, before: { ...now, ...untold } });
@@ -255,20 +256,20 @@ export class Gate {
         if (!item.ok) refusals.push((await this.refusals.record({ ...item, times })).refusal);
       const refusal = combined(intent, refusals);
       if (refusal !== undefined) return refused(refusal);
-      const steps = prepared.flatMap((item) => (item.ok ? [item.step] : []));
-      if (intent.kind === 'apply' && intent.dryRun === true) return { ok: true, ...dryRun(steps) };
-      const keys = steps.flatMap((step) => step.effects.map((effect) => effect.key));
+      const plans = prepared.flatMap((item) => (item.ok ? [item.plan] : []));
+      if (intent.kind === 'apply' && intent.dryRun === true) return { ok: true, ...dryRun(plans) };
+      const keys = plans.flatMap((plan) => effectsOfPlan(plan).map(({ key }) => key));
       const needs = notLocked(keys, locked);
       if (needs.length > 0) return { needs };
       signal?.throwIfAborted();
-      const outcome = await carryOutTold(world, this.#ledger, { steps, locked, approved });
+      const outcome = await applyTold(world, this.#ledger, { plans, locked, approved });
       if ('busy' in outcome) return await this.#refuse(outcome.busy);
       if (!('ok' in outcome && outcome.ok)) return outcome;
       this.refusals.resetAll(changes.flatMap(pathsOf));
-      if (times !== undefined) await this.#willShowNotices(steps, times);
+      if (times !== undefined) await this.#willShowNotices(plans, times);
       return outcome;
     } finally {
-      for (const item of prepared) if (item.ok) item.step.close();
+      for (const item of prepared) if (item.ok) closePlan(item.plan);
     }
   }
 }
@@ -334,16 +335,16 @@ function busy(changes: readonly FileIntent[]): Refusal {
   return { code: 'BUSY', action: actionOf(first?.kind), path, next: 'retry_later' };
 }
 
-function dryRun(steps: readonly Step[]): ApplyResult {
+function dryRun(plans: readonly Plan[]): ApplyResult {
   return {
     dryRun: true,
-    results: steps.map((step) => ({
-      path: step.path.given,
-      changed: step.effects.length > 0,
-      created: step.action === 'create' || step.action === 'mkdir',
+    results: plans.map((plan) => ({
+      path: plan.path.given,
+      changed: plan.deltas.length > 0,
+      created: plan.action === 'create' || plan.action === 'mkdir',
       sizeBytes: 0,
-      ...step.preview?.(),
-      notices: step.notices ?? [],
+      ...plan.preview?.(),
+      notices: plan.result.notices,
     })),
   };
 }

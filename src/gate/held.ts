@@ -1,9 +1,7 @@
 import { listUnsorted } from '../disk/list.ts';
 import type { PinnedDirectory, ResolvedPath } from '../model/path.ts';
-import type { Notice } from '../model/results.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { guardFor } from './look.ts';
-import type { Step } from './step.ts';
 import type { World } from './world.ts';
 
 /**
@@ -82,19 +80,4 @@ export function heldRefusal(action: Refusal['action'], folder: ResolvedPath, hel
   const reason = `it contains ${held.relative}, which may not be ${action === 'move' ? 'moved' : 'deleted'}`;
   const detail = { kind: 'directory', reason } as const;
   return { code: 'PROTECTED', action, path: folder.given, next: 'ask_human', detail };
-}
-
-/** Adds the verdict's notices to the result of a step. */
-export function told(step: Step, notices: readonly Notice[]): Step {
-  if (notices.length === 0) return step;
-  return {
-    ...step,
-    notices,
-    run: async () => {
-      const outcome = await step.run();
-      if (!outcome.ok) return outcome;
-      const { result } = outcome;
-      return { ...outcome, result: { ...result, notices: [...notices, ...result.notices] } };
-    },
-  };
 }

@@ -6,7 +6,7 @@ import type { Durability } from '../model/policy.ts';
 import type { Kept } from '../store/images.ts';
 import type { AnnouncedImages } from '../store/store.ts';
 import { isSecretPath } from '../text/secrets.ts';
-import { snapshotAt } from './step.ts';
+import { snapshotAt } from './found.ts';
 import type { World } from './world.ts';
 
 /**

@@ -1,21 +1,21 @@
 import { basename, dirname } from 'node:path';
-import { makeLink } from '../disk/create.ts';
 import { byName, linkTarget, listNames } from '../disk/list.ts';
 import { modeOf, stampOf } from '../disk/read.ts';
-import { remove, removeLink } from '../disk/remove.ts';
 import type { Facts, FolderFacts } from '../judge/facts.ts';
 import { judge } from '../judge/judge.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { Entry } from '../model/entry.ts';
+import { ABSENT } from '../model/delta.ts';
+import type { Entry, Side } from '../model/entry.ts';
 import { type Fingerprint, sameFingerprint, sameStamp } from '../model/fingerprint.ts';
 import type { FileIntent } from '../model/intent.ts';
 import type { ResolvedPath } from '../model/path.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
 import type { Found } from '../workspace/workspace.ts';
-import { removeFolderStep } from './folder-step.ts';
-import { heldInside, heldRefusal, told } from './held.ts';
+import { fileAt, fileSide, sideOf, type UnknownFile, unknownFile } from './found.ts';
+import { heldInside, heldRefusal } from './held.ts';
 import { type LookedFile, look } from './look.ts';
+import { type Plan, type PlannedDelta, told } from './plan.ts';
 import {
   closedUnlessOk,
   cure,
@@ -24,17 +24,7 @@ import {
   unreadableLink,
   unverifiable,
 } from './prepared.ts';
-import { ABSENT, type Done, fileAt, type Step, type UnknownFile, unknownFile } from './step.ts';
-import {
-  type Doomed,
-  doom,
-  type FolderNode,
-  listingFingerprint,
-  putFileBack,
-  readTree,
-  removeTreeStep,
-  type TreeNode,
-} from './tree-step.ts';
+import { type FolderNode, listingFingerprint, readTree, removalsOf, type TreeNode } from './tree.ts';
 import type { World } from './world.ts';
 
 type DeleteIntent = Extract<FileIntent, { kind: 'delete' }>;
@@ -85,7 +75,7 @@ async function judged(
     seen,
     large: large?.fingerprint,
   });
-  return prepared.ok ? { ok: true, step: told(prepared.step, verdict.notices) } : prepared;
+  return prepared.ok ? { ok: true, plan: told(prepared.plan, verdict.notices) } : prepared;
 }
 
 function notAFile({ path }: DeleteIntent): Refusal {
@@ -143,24 +133,20 @@ interface DeleteTarget extends Pick<LookedFile, 'snapshot'> {
 
 async function prepareGoing(world: World, leaving: DeleteTarget): Promise<Prepared> {
   const { located, snapshot, folder, errno, seen, large } = leaving;
+  const { given } = located.place.path;
   if (located.stats.isSymbolicLink()) {
     const target = linkTarget(located.place);
-    if (target === undefined) return notPrepared(unreadableLink('delete', located.place.path.given));
-    return { ok: true, step: removeLinkStep(world, located, target) };
+    if (target === undefined) return notPrepared(unreadableLink('delete', given));
+    return { ok: true, plan: removal(located, { kind: 'link', target }) };
   }
   if (folder !== undefined) return prepareFolder(world, located, { ...folder, seen });
   if (large !== undefined) {
     const refusal = notKeepable(world, located, large);
-    return refusal === undefined
-      ? {
-          ok: true,
-          step: removeFileStep(world, located, { fingerprint: large, mode: modeOf(located.stats) }),
-        }
-      : notPrepared(refusal);
+    if (refusal !== undefined) return notPrepared(refusal);
+    return { ok: true, plan: removal(located, fileSide(large, modeOf(located.stats), 'kept')) };
   }
-  if (snapshot === undefined) return notPrepared(unverifiable('delete', located.place.path.given, errno));
-  const { fingerprint, bytes, stats } = snapshot;
-  return { ok: true, step: removeFileStep(world, located, { fingerprint, mode: modeOf(stats), bytes }) };
+  if (snapshot === undefined) return notPrepared(unverifiable('delete', given, errno));
+  return { ok: true, plan: removal(located, sideOf(snapshot), { was: snapshot }) };
 }
 
 /** The refusal of a delete that could not be undone, because the store cannot keep so large a file. */
@@ -290,17 +276,20 @@ async function seenFiles(
  * The first file that has changed since the session saw it. Skips files that the session has not
  * seen, or that it has deleted.
  */
-function changedMember(doomed: readonly Doomed[], seen: ReadonlyMap<string, Sighting>): Doomed | undefined {
-  return doomed.find(({ path, side, stamp }) => {
-    const sighting = seen.get(path.key);
-    if (side.kind !== 'file' || sighting === undefined || sighting.tombstone === true) return false;
-    if (sighting.fingerprint !== undefined) return !sameFingerprint(sighting.fingerprint, side.fingerprint);
+function changedMember(
+  removals: readonly PlannedDelta[],
+  seen: ReadonlyMap<string, Sighting>,
+): PlannedDelta | undefined {
+  return removals.find(({ key, before, stamp }) => {
+    const sighting = seen.get(key);
+    if (before.kind !== 'file' || sighting === undefined || sighting.tombstone === true) return false;
+    if (sighting.fingerprint !== undefined) return !sameFingerprint(sighting.fingerprint, before.fingerprint);
     // A session that saw only pages of a huge file has no hash of it. Compare the stamps instead.
     return sighting.stamp !== undefined && stamp !== undefined && !sameStamp(sighting.stamp, stamp);
   });
 }
 
-function changedRefusal(located: Found, { path }: Doomed): Refusal {
+function changedRefusal(located: Found, { path }: PlannedDelta): Refusal {
   const reason = `it changed since it was read, and would be deleted with ${located.place.path.given}`;
   return { code: 'STALE', action: 'delete', path: path.given, next: 'read_again', detail: { reason } };
 }
@@ -310,16 +299,18 @@ async function prepareFolder(
   located: Found,
   { nodes, seen }: Pick<Inside, 'nodes'> & Pick<DeleteTarget, 'seen'>,
 ): Promise<Prepared> {
-  if (nodes.length === 0) return { ok: true, step: removeFolderStep(world, located) };
+  const plan = removal(located, { kind: 'directory', mode: Number(located.stats.mode & 0o777n) });
+  if (nodes.length === 0) return { ok: true, plan };
   const readOnly = nodes.find((node) => node.kind === 'file' && node.readOnly);
   if (readOnly !== undefined) return notPrepared(readOnlyRefusal(located, readOnly));
   const other = nodes.find((node) => node.kind === 'other');
   if (other !== undefined) return notPrepared(otherRefusal(located, other));
-  const doomed = await doom(world, nodes);
-  if ('reason' in doomed) return notPrepared(unverifiable('delete', located.place.path.given));
-  const changed = changedMember(doomed, seen);
+  const deltas = await removalsOf(world, nodes);
+  if ('reason' in deltas) return notPrepared(unverifiable('delete', located.place.path.given));
+  const changed = changedMember(deltas, seen);
   if (changed !== undefined) return notPrepared(changedRefusal(located, changed));
-  return { ok: true, step: removeTreeStep(world, located, doomed) };
+  const tombstones = deltas.map(({ key }) => key);
+  return { ok: true, plan: { ...plan, deltas, tombstones, isTree: true } };
 }
 
 function readOnlyRefusal(located: Found, node: TreeNode): Refusal {
@@ -337,57 +328,16 @@ function otherRefusal(located: Found, node: TreeNode): Refusal {
   return { code: 'NOT_A_FILE', action: 'delete', path, next: 'ask_human', detail };
 }
 
-/** A file to delete. `bytes` is absent if the file is too large to load. */
-interface DoomedFile {
-  readonly fingerprint: Fingerprint;
-  readonly mode: number;
-  readonly bytes?: Uint8Array;
-}
-
-/** Deletes one file. The file itself is kept outside the workspace, so that an undo can restore it. */
-function removeFileStep(world: World, located: Found, file: DoomedFile): Step {
-  const { place } = located;
-  const { fingerprint, mode, ...bytes } = file;
-  const before = { kind: 'file', fingerprint, mode, kept: true } as const;
-  let displaced: string | undefined;
+/** Deletes one path. The session then knows that it is gone. */
+function removal({ place }: Found, before: Side, more: Partial<PlannedDelta> = {}): Plan {
+  const { path } = place;
+  const { key, relative } = path;
   return {
     action: 'delete',
-    path: place.path,
-    effects: [{ key: place.path.key, relative: place.path.relative, before, after: ABSENT }],
-    run: async () => {
-      const outcome = await remove(world.disk, place, { fingerprint, ...bytes });
-      if (!outcome.ok) return outcome;
-      displaced = outcome.displaced;
-      const { sha256, size } = fingerprint;
-      return gone(
-        place.path.given,
-        place.path.key,
-        displaced === undefined ? [] : [{ file: displaced, sha256, size }],
-      );
-    },
-    revert: async () => displaced === undefined || putFileBack(world, place, { side: before, displaced }),
-    close: () => place.dir.close(),
+    path,
+    deltas: [{ key, relative, path, before, after: ABSENT, ...more }],
+    result: { path: path.given, changed: true, created: false, sizeBytes: 0, notices: [] },
+    sightings: [],
+    tombstones: [key],
   };
-}
-
-/** Deletes a link, never its target. */
-function removeLinkStep(world: World, located: Found, target: string): Step {
-  const { place } = located;
-  const before = { kind: 'link', target } as const;
-  return {
-    action: 'delete',
-    path: place.path,
-    effects: [{ key: place.path.key, relative: place.path.relative, before, after: ABSENT }],
-    run: async () => {
-      const outcome = await removeLink(world.disk, place, target);
-      return outcome.ok ? gone(place.path.given, place.path.key, []) : outcome;
-    },
-    revert: async () => (await makeLink(world.disk, place, target)).ok,
-    close: () => place.dir.close(),
-  };
-}
-
-function gone(path: string, key: string, displaced: Done['displaced']): Done {
-  const result = { path, changed: true, created: false, sizeBytes: 0, notices: [] };
-  return { ok: true, result, sightings: [], tombstones: [key], displaced };
 }

@@ -13,6 +13,7 @@ import { maskedDiff } from '../text/unified.ts';
 import { type LookedFile, look, placeholderIn } from './look.ts';
 import { maskTextFor, touchesMasked, withoutSecretQuote } from './masking.ts';
 import { withSight } from './no-match.ts';
+import type { Plan } from './plan.ts';
 import {
   type PlanFailure,
   type PlannedText,
@@ -22,7 +23,7 @@ import {
   totalAfter,
   touchedLines,
 } from './plan-text.ts';
-import { type NewBytes, writeStep } from './prepare-write.ts';
+import { type NewBytes, writePlan } from './prepare-write.ts';
 import {
   closedUnlessOk,
   creditFor,
@@ -33,7 +34,6 @@ import {
   type Prepared,
   unverifiable,
 } from './prepared.ts';
-import type { Step } from './step.ts';
 import type { World } from './world.ts';
 
 /** Line numbers as printed by reads; see `landNumbered` in text/tiers/land.ts. */
@@ -88,7 +88,7 @@ async function judged(world: World, intent: TextIntent, view: LookedFile): Promi
   const second = judgeTouched(touching);
   if ('code' in second) return refusedAs(world, view, second);
   const unseen: Notice[] = carried && change === undefined ? [{ kind: 'unseen-append' }] : [];
-  return { ok: true, step: stepFor(touching, [...unseen, ...second]) };
+  return { ok: true, plan: planFor(touching, [...unseen, ...second]) };
 }
 
 function failed(
@@ -283,13 +283,13 @@ function totalBefore(view: LookedFile): number {
   return snapshot === undefined ? 0 : countFileLines(snapshot.bytes);
 }
 
-function stepFor(touching: TouchedEdit, notices: readonly Notice[]): Step {
+function planFor(touching: TouchedEdit, notices: readonly Notice[]): Plan {
   const { world, intent, view, planned, change } = touching;
   const credit =
     change && view.sighting && view.snapshot
       ? creditFor(world, { sighting: view.sighting, snapshot: view.snapshot, change })
       : sightingOfReturned(view);
-  return writeStep(world, {
+  return writePlan(world, {
     action: intent.kind,
     located: view.located,
     before: view.snapshot,

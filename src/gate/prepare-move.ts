@@ -1,21 +1,21 @@
-import { type MadeFolders, makeFolders } from '../disk/folders.ts';
 import { linkTarget } from '../disk/list.ts';
-import { move } from '../disk/move.ts';
-import { modeOf, type Snapshot } from '../disk/read.ts';
-import { remove } from '../disk/remove.ts';
-import type { Conflict } from '../disk/replace.ts';
+import type { Snapshot } from '../disk/read.ts';
 import { judge } from '../judge/judge.ts';
 import { type Ledger, sightingsBelow } from '../ledger/ledger.ts';
 import { movedSightings } from '../ledger/sightings.ts';
-import { type Effect, microseconds, type Side } from '../model/entry.ts';
+import { ABSENT } from '../model/delta.ts';
+import { microseconds, type Side } from '../model/entry.ts';
+import type { Stamp } from '../model/fingerprint.ts';
 import type { FileIntent } from '../model/intent.ts';
-import { isWithin, type Place } from '../model/path.ts';
+import { isWithin } from '../model/path.ts';
 import type { Sighting } from '../model/sighting.ts';
 import { invalidArgument, type Refusal } from '../model/verdict.ts';
 import type { Found, Located } from '../workspace/workspace.ts';
-import { folderEffects, madeEffects, makeFolderStep, nothingStep } from './folder-step.ts';
-import { type DepartingFolder, heldInside, heldRefusal, told } from './held.ts';
+import { fileAt, sideOf, type UnknownFile, unknownFile } from './found.ts';
+import { type DepartingFolder, heldInside, heldRefusal } from './held.ts';
 import { type LookedFile, look } from './look.ts';
+import { folderEffects } from './parents.ts';
+import { type Plan, type PlannedDelta, told } from './plan.ts';
 import {
   closedUnlessOk,
   cure,
@@ -25,17 +25,6 @@ import {
   unreadableLink,
   unverifiable,
 } from './prepared.ts';
-import {
-  ABSENT,
-  type Displaced,
-  type Done,
-  fileAt,
-  type Step,
-  sideOf,
-  type UnknownFile,
-  unknownFile,
-} from './step.ts';
-import { putFileBack } from './tree-step.ts';
 import type { World } from './world.ts';
 
 type MoveIntent = Extract<FileIntent, { kind: 'move' }>;
@@ -46,6 +35,8 @@ interface Move {
   readonly destination: Located;
   /** The state of the source, for the journal. */
   readonly side: Side;
+  /** The stamp of a file, if an unchanged stamp proves unchanged bytes. */
+  readonly stamp?: Stamp;
   /** The file at the destination that the session may overwrite. */
   readonly overwrites: Snapshot | undefined;
   /**
@@ -111,19 +102,17 @@ async function judged(
   const { place, stats } = source.located;
   if (stats.isSymbolicLink() && linkTarget(place) === undefined)
     return notPrepared(unreadableLink('move', intent.source));
-  const side = await sideOfSource(world, source.located);
-  if ('problem' in side)
-    return notPrepared(unknownFile(world, { action: 'move', path: intent.source }, side));
-  const overwrites = destination.located.exists ? destination.snapshot : undefined;
-  const sightings = await sightingsOf(ledger, source);
-  const step = moveStep(world, {
+  const found = await sideOfSource(world, source.located);
+  if ('problem' in found)
+    return notPrepared(unknownFile(world, { action: 'move', path: intent.source }, found));
+  const plan = movePlan({
     source: source.located,
     destination: destination.located,
-    side,
-    overwrites,
-    sightings,
+    ...found,
+    overwrites: destination.located.exists ? destination.snapshot : undefined,
+    sightings: await sightingsOf(ledger, source),
   });
-  return { ok: true, step: told(step, arriving.notices) };
+  return { ok: true, plan: told(plan, arriving.notices) };
 }
 
 function whyBlocked({ intent, source, destination }: LookedMove): Refusal | undefined {
@@ -164,12 +153,16 @@ function whyHeld(
   }
 }
 
-async function sideOfSource(world: World, source: Found): Promise<Side | UnknownFile> {
-  if (source.stats.isDirectory()) return { kind: 'directory', mode: Number(source.stats.mode & 0o777n) };
-  if (source.stats.isSymbolicLink()) return { kind: 'link', target: linkTarget(source.place) ?? '' };
+async function sideOfSource(
+  world: World,
+  source: Found,
+): Promise<Pick<Move, 'side' | 'stamp'> | UnknownFile> {
+  if (source.stats.isDirectory())
+    return { side: { kind: 'directory', mode: Number(source.stats.mode & 0o777n) } };
+  if (source.stats.isSymbolicLink())
+    return { side: { kind: 'link', target: linkTarget(source.place) ?? '' } };
   const found = await fileAt(world, source.place, { maxBytes: world.policy.maxEditBytes });
-  if ('problem' in found || found.side.kind !== 'file') return 'problem' in found ? found : found.side;
-  return { ...found.side, kept: false };
+  return 'problem' in found ? found : { side: found.side, ...(found.stamp && { stamp: found.stamp }) };
 }
 
 async function sightingsOf(ledger: Ledger, source: LookedFile): Promise<readonly Sighting[]> {
@@ -183,136 +176,64 @@ export async function prepareMkdir(world: World, ledger: Ledger, intent: MkdirIn
   const outcome = await look(world, ledger, { path: intent.path, action: 'mkdir', depth: 'glance' });
   if (!outcome.ok) return outcome;
   const { view } = outcome;
+  view.located.place.dir.close();
   const verdict = judge(view.facts, world.policy);
-  if (verdict.outcome === 'refuse') {
-    view.located.place.dir.close();
-    return notPrepared(verdict.refusal);
-  }
+  return verdict.outcome === 'refuse'
+    ? notPrepared(verdict.refusal)
+    : { ok: true, plan: makeFolderPlan(view.located) };
+}
+
+function makeFolderPlan(located: Located): Plan {
+  const { path } = located.place;
+  const { key, relative } = path;
+  const isNew = !located.exists;
+  const after: Side = { kind: 'directory', mode: 0o755 };
+  const made: PlannedDelta = { key, relative, path, before: ABSENT, after, mode: 'default' };
   return {
-    ok: true,
-    step: view.located.exists ? nothingStep(view.located) : makeFolderStep(world, view.located),
+    action: 'mkdir',
+    path,
+    folders: folderEffects(located),
+    deltas: isNew ? [made] : [],
+    result: { path: path.given, changed: isNew, created: isNew, sizeBytes: 0, notices: [] },
+    sightings: [],
+    tombstones: [],
   };
 }
 
 /**
- * Moves a file, link or folder. Keeps the overwritten file for an undo. What the session has seen
- * of the source now counts for the new path.
+ * Moves a file, link or folder. The file that it overwrites is removed first. What the session has
+ * seen of the source then counts for the new path.
  */
-function moveStep(world: World, change: Move): Step {
-  const { source, destination } = change;
-  const from = source.place;
-  let folders: MadeFolders | undefined;
-  let to: Place | undefined;
-  let displaced: readonly Displaced[] = [];
-  let moved = false;
-  let left = false;
-
-  const restoreDestination = async (): Promise<boolean> => {
-    const restored = to === undefined || (await putBack(world, to, { change, displaced }));
-    folders?.undo();
-    return restored;
-  };
-
+function movePlan({ source, destination, side, stamp, overwrites, sightings }: Move): Plan {
+  const from = source.place.path;
+  const { path } = destination.place;
+  const at = { key: path.key, relative: path.relative, path };
+  const cleared: PlannedDelta[] =
+    overwrites === undefined
+      ? []
+      : [
+          {
+            ...at,
+            before: sideOf(overwrites),
+            after: ABSENT,
+            was: overwrites,
+            sinceUs: microseconds(overwrites.stats.ctimeNs),
+          },
+        ];
+  const movedFrom = { key: from.key, relative: from.relative };
   return {
     action: 'move',
-    path: destination.place.path,
-    effects: [...folderEffects(destination), ...endsOf(change)],
-    run: async () => {
-      to = placeOf();
-      const cleared = await clear(world, to, change.overwrites);
-      if ('reason' in cleared) return cleared;
-      displaced = cleared;
-      try {
-        await folders?.sync();
-        const outcome = await move(world.disk, from, to);
-        if (!outcome.ok) left = !(await restoreDestination());
-        if (!outcome.ok) return outcome;
-      } catch (error) {
-        left = !(await restoreDestination().catch(() => false));
-        throw error;
-      }
-      moved = true;
-      const effects = [...madeEffects(destination, folders), ...endsOf(change)];
-      return { ...done(change, displaced), effects };
+    path,
+    folders: folderEffects(destination),
+    deltas: [...cleared, { ...at, before: ABSENT, after: side, movedFrom, stamp }],
+    result: {
+      path: path.given,
+      changed: true,
+      created: false,
+      sizeBytes: Number(source.stats.size),
+      notices: [],
     },
-    isLeft: () => left,
-    revert: async () => {
-      if (!moved || to === undefined) return true;
-      const back = await move(world.disk, to, from);
-      return (await restoreDestination()) && back.ok;
-    },
-    close: () => {
-      folders?.close();
-      from.dir.close();
-      destination.place.dir.close();
-    },
-  };
-
-  function placeOf(): Place {
-    if (destination.exists || destination.missing.length === 1) return destination.place;
-    folders = makeFolders(world.disk, destination.place, destination.missing.slice(0, -1));
-    return { path: destination.place.path, dir: folders.dir, name: destination.missing.at(-1) ?? '' };
-  }
-}
-
-/** Moves the overwritten file out of the workspace and keeps it. */
-async function clear(
-  world: World,
-  place: Place,
-  overwrites: Snapshot | undefined,
-): Promise<Displaced[] | Conflict> {
-  if (overwrites === undefined) return [];
-  const { fingerprint, bytes } = overwrites;
-  const outcome = await remove(world.disk, place, { fingerprint, bytes });
-  if (!outcome.ok) return outcome;
-  return outcome.displaced === undefined ? [] : [{ file: outcome.displaced, ...fingerprint }];
-}
-
-/** Moves the overwritten file back. */
-async function putBack(
-  world: World,
-  place: Place,
-  { change, displaced }: { readonly change: Move; readonly displaced: readonly Displaced[] },
-): Promise<boolean> {
-  const [file] = displaced;
-  if (change.overwrites === undefined || file === undefined) return true;
-  const { fingerprint, stats } = change.overwrites;
-  const side = { kind: 'file', fingerprint, mode: modeOf(stats), kept: true } as const;
-  return putFileBack(world, place, { side, displaced: file.file });
-}
-
-/** The effects at the old and the new path. */
-function endsOf({ source, destination, side, overwrites }: Move): Effect[] {
-  const from = source.place.path;
-  const to = destination.place.path;
-  return [
-    { key: from.key, relative: from.relative, before: side, after: ABSENT, movedTo: to.key },
-    {
-      key: to.key,
-      relative: to.relative,
-      ...(overwrites === undefined
-        ? { before: ABSENT }
-        : { before: sideOf(overwrites), sinceUs: microseconds(overwrites.stats.ctimeNs) }),
-      after: side,
-    },
-  ];
-}
-
-function done(change: Move, displaced: readonly Displaced[]): Done {
-  const from = change.source.place.path;
-  const to = change.destination.place.path;
-  const result = {
-    path: to.given,
-    changed: true,
-    created: false,
-    sizeBytes: Number(change.source.stats.size),
-    notices: [],
-  };
-  return {
-    ok: true,
-    result,
-    sightings: movedSightings(change.sightings, { from: from.key, to: to.key }),
-    tombstones: change.sightings.map((sighting) => sighting.key),
-    displaced,
+    sightings: movedSightings(sightings, { from: from.key, to: path.key }),
+    tombstones: sightings.map(({ key }) => key),
   };
 }

@@ -2,18 +2,19 @@ import { fingerprintOf, modeOf, readSnapshot, type Snapshot } from '../disk/read
 import { judge } from '../judge/judge.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { movedSightings } from '../ledger/sightings.ts';
+import { ABSENT } from '../model/delta.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { FileIntent } from '../model/intent.ts';
 import { isBelow, type ResolvedPath } from '../model/path.ts';
 import type { Notice } from '../model/results.ts';
 import { type Sighting, showsAll } from '../model/sighting.ts';
 import { invalidArgument, type Refusal } from '../model/verdict.ts';
+import { fileSide, sideOf } from './found.ts';
 import { type Relocation, routeOf, type Traffic } from './keys.ts';
 import { type LookedFile, look } from './look.ts';
+import { closePlan, type Plan, type PlannedDelta } from './plan.ts';
 import { prepareText } from './prepare-edit.ts';
 import { cure, destinationRefusal, notPrepared, type Prepared, unverifiable } from './prepared.ts';
-import { restoreStep } from './restore-step.ts';
-import { ABSENT, type Done, fileSide, type Step, sideOf } from './step.ts';
 import type { World } from './world.ts';
 
 type TextIntent = Extract<FileIntent, { kind: 'edit' | 'insert' }>;
@@ -30,11 +31,11 @@ export async function prepareRelocation(
   const content = await contentOf(world, ledger, change);
   if (!content.ok) return content;
   const route = routeOf(change);
-  if (route === undefined) return { ok: true, step: stepOf(world, { change, content, arrival: undefined }) };
+  if (route === undefined) return { ok: true, plan: planOf(world, { change, content, arrival: undefined }) };
   const arrival = await arrivalOf(world, ledger, { change, content, to: route.to, traffic });
   if ('ok' in arrival) return arrival;
   const stays = traffic.filled.has(content.path.key);
-  return { ok: true, step: stepOf(world, { change, content, arrival: { ...arrival, stays } }) };
+  return { ok: true, plan: planOf(world, { change, content, arrival: { ...arrival, stays } }) };
 }
 
 /** The content of the file to relocate: now, and after the edit if the change also edits it. */
@@ -48,10 +49,10 @@ interface Content {
    * For an edited file, see `seen`.
    */
   readonly moved?: Sighting | undefined;
-  readonly seen?: Step['seen'];
+  readonly seen?: Plan['seen'];
   readonly notices: readonly Notice[];
   readonly more: object;
-  readonly preview?: Step['preview'] | undefined;
+  readonly preview?: Plan['preview'] | undefined;
 }
 
 async function contentOf(
@@ -90,11 +91,11 @@ async function edited(
       : { ...change, moveTo: undefined };
   const prepared = await prepareText(world, ledger, inPlace);
   if (!prepared.ok) return prepared;
-  const { step } = prepared;
-  step.close();
-  const bytes = step.bytes ?? found.before.bytes;
-  const { preview, more = {} } = step;
-  return { ...found, bytes, seen: step.seen, notices: step.notices ?? [], more, preview };
+  const { plan } = prepared;
+  closePlan(plan);
+  const bytes = plan.bytes?.bytes ?? found.before.bytes;
+  const { preview, more = {}, seen, result } = plan;
+  return { ...found, bytes, seen, notices: result.notices, more, preview };
 }
 
 interface Arrival {
@@ -168,38 +169,47 @@ interface RelocationParts {
   readonly arrival: (Arrival & { readonly stays: boolean }) | undefined;
 }
 
-function stepOf(world: World, { change, content, arrival }: RelocationParts): Step {
+function planOf(world: World, { change, content, arrival }: RelocationParts): Plan {
   const { path: from, before, bytes } = content;
   const path = arrival?.path ?? from;
   const fingerprint = fingerprintOf(bytes);
   const mode = modeAfter(change, before);
+  const isSame = fingerprint.sha256 === before.fingerprint.sha256 && mode === (modeOf(before.stats) & 0o777);
+  const changed = arrival !== undefined || !isSame;
   const old = arrival === undefined ? before : arrival.overwrites;
-  const expect = old === undefined ? ABSENT : sideOf(old);
   world.baselines.remember(fingerprint, bytes);
-  const shown = shownAt(world, content, { path, fingerprint });
-  const put = restoreStep(
-    world,
-    { key: path.key, relative: path.relative, expect, restore: fileSide(fingerprint, mode, 'none') },
-    { path, action: change.kind, bytes: async () => bytes, shown },
-  );
-  const taken = { key: from.key, relative: from.relative, expect: sideOf(before), restore: ABSENT };
-  const takes = arrival !== undefined && !arrival.stays;
-  const take = takes ? [restoreStep(world, taken, { path: from, action: change.kind, shown: [] })] : [];
-  const notices = [...content.notices, ...(arrival?.notices ?? [])];
-  const same = fingerprint.sha256 === before.fingerprint.sha256 && mode === (modeOf(before.stats) & 0o777);
-  const result = {
-    ...content.more,
-    path: path.given,
-    changed: arrival !== undefined || !same,
-    created: false,
-    sizeBytes: bytes.byteLength,
-    ...revisionOf(world, shown, fingerprint),
-    notices,
+  const sightings = shownAt(world, content, { path, fingerprint });
+  const put = {
+    ...deltaAt(path, old),
+    after: fileSide(fingerprint, mode, 'none'),
+    bytes: () => bytes,
   };
-  const preview = content.preview ?? (() => ({ sizeBytes: bytes.byteLength }));
-  if (!result.changed)
-    return { ...put, path, effects: [], notices, run: async () => ({ ...NOTHING_DONE, result }) };
-  return { ...inOneStep(put, take, { path, result }), bytes, notices, preview };
+  const takes = arrival !== undefined && !arrival.stays;
+  return {
+    action: change.kind,
+    path,
+    deltas: !changed ? [] : takes ? [put, deltaAt(from, before)] : [put],
+    bytes: { bytes, fingerprint },
+    result: {
+      ...content.more,
+      path: path.given,
+      changed,
+      created: false,
+      sizeBytes: bytes.byteLength,
+      ...revisionOf(world, sightings, fingerprint),
+      notices: [...content.notices, ...(arrival?.notices ?? [])],
+    },
+    sightings: changed ? sightings : [],
+    tombstones: takes ? [from.key] : [],
+    preview: content.preview ?? (() => ({ sizeBytes: bytes.byteLength })),
+  };
+}
+
+/** The removal of a file; without one, a delta of an absent path. */
+function deltaAt(path: ResolvedPath, file: Snapshot | undefined): PlannedDelta {
+  const { key, relative } = path;
+  if (file === undefined) return { key, relative, path, before: ABSENT, after: ABSENT };
+  return { key, relative, path, before: sideOf(file), after: ABSENT, was: file };
 }
 
 function modeAfter(change: Relocation, { stats }: Snapshot): number {
@@ -227,63 +237,4 @@ function revisionOf(
   const isWhole = seen?.coverage.kind === 'whole' && showsAll(seen.flags);
   const isCurrent = seen?.fingerprint?.sha256 === fingerprint.sha256;
   return isWhole && isCurrent ? { revision: world.revisionOf(fingerprint) } : {};
-}
-
-const NOTHING_DONE = { ok: true, sightings: [], tombstones: [], displaced: [] } as const;
-
-/** Combines steps that are done together or not at all into one step with one result. */
-function inOneStep(
-  first: Step,
-  others: readonly Step[],
-  { path, result }: { readonly path: ResolvedPath; readonly result: Done['result'] },
-): Step {
-  const steps = [first, ...others];
-  const done: Step[] = [];
-  let left = false;
-  const revert = async (): Promise<boolean> => {
-    let isBack = true;
-    for (const step of done.splice(0).toReversed()) isBack = (await step.revert()) && isBack;
-    return isBack;
-  };
-  return {
-    ...first,
-    path,
-    effects: steps.flatMap((step) => step.effects),
-    stage: async () => {
-      for (const step of steps) await step.stage?.();
-    },
-    unstage: async () => {
-      for (const step of steps) await step.unstage?.();
-    },
-    run: async () => {
-      const outcomes: Done[] = [];
-      try {
-        for (const step of steps) {
-          const outcome = await step.run();
-          if (!outcome.ok) {
-            left = !(await revert());
-            return outcome;
-          }
-          done.push(step);
-          outcomes.push(outcome);
-        }
-      } catch (error) {
-        left = !(await revert());
-        throw error;
-      }
-      return {
-        ok: true,
-        result,
-        effects: outcomes.flatMap(({ effects }, index) => effects ?? steps[index]?.effects ?? []),
-        sightings: outcomes.flatMap(({ sightings }) => sightings),
-        tombstones: outcomes.flatMap(({ tombstones }) => tombstones),
-        displaced: outcomes.flatMap(({ displaced }) => displaced),
-      };
-    },
-    isLeft: () => left || steps.some((step) => step.isLeft?.() === true),
-    revert,
-    close: () => {
-      for (const step of steps) step.close();
-    },
-  };
 }

@@ -1,19 +1,11 @@
-import { type Content, holdsAt } from '../disk/content.ts';
-import { create, stageNew } from '../disk/create.ts';
-import { type MadeFolders, makeFolders } from '../disk/folders.ts';
-import type { Committed } from '../disk/publication.ts';
-import { putBackFile } from '../disk/put-back.ts';
 import { fingerprintOf, modeOf, type Snapshot } from '../disk/read.ts';
-import { remove } from '../disk/remove.ts';
-import { type Conflict, replace, stageReplacement, syncPublished } from '../disk/replace.ts';
-import { dropStaged, type Staged } from '../disk/temp-file.ts';
 import { judge } from '../judge/judge.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { WHOLE } from '../model/coverage.ts';
-import { type Effect, microseconds } from '../model/entry.ts';
+import { ABSENT } from '../model/delta.ts';
+import { microseconds } from '../model/entry.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { FileIntent } from '../model/intent.ts';
-import type { Place } from '../model/path.ts';
 import type { MatchTier, Notice } from '../model/results.ts';
 import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
 import { type Action, invalidArgument, type Refusal } from '../model/verdict.ts';
@@ -23,10 +15,11 @@ import { lineCount } from '../text/lines.ts';
 import { straightenContent } from '../text/quotes/quotes.ts';
 import { maskedDiff } from '../text/unified.ts';
 import type { Located } from '../workspace/workspace.ts';
-import { folderEffects, madeEffects } from './folder-step.ts';
+import { fileSide, sideOf } from './found.ts';
 import { type LookedFile, look, placeholderIn } from './look.ts';
+import { folderEffects } from './parents.ts';
+import type { Plan, PlannedDelta } from './plan.ts';
 import { closedUnlessOk, cure, notPrepared, type Prepared, unverifiable } from './prepared.ts';
-import { ABSENT, type Done, fileSide, type Step, sideOf } from './step.ts';
 import type { World } from './world.ts';
 
 type WriteIntent = Extract<FileIntent, { kind: 'write' }>;
@@ -111,7 +104,7 @@ async function judged(
   if (authored.text?.isWellFormed() === false) return notPrepared(malformed(view));
   return {
     ok: true,
-    step: writeStep(world, {
+    plan: writePlan(world, {
       action: located.exists ? 'overwrite' : 'create',
       located,
       before: snapshot,
@@ -179,214 +172,81 @@ export interface NewBytes {
     | undefined;
 }
 
-/** Creates or replaces one file. If the file already holds these bytes, the step has no effects. */
-export function writeStep(world: World, change: NewBytes): Step {
-  const { located, before } = change;
+/** Creates or replaces one file. If the file already holds these bytes, nothing changes. */
+export function writePlan(world: World, change: NewBytes): Plan {
+  const { located, before, bytes, more, notices } = change;
   const { path } = located.place;
-  const fingerprint = change.fingerprint ?? fingerprintOf(change.bytes);
-  const unchanged = before !== undefined && before.fingerprint.sha256 === fingerprint.sha256;
-  let folders: MadeFolders | undefined;
-  let committed: Committed | undefined;
-  let staged: Staged | undefined;
-  let [left, isAlone, isSynced] = [false, false, true];
-
-  const place = (): Place => {
-    if (located.exists || located.missing.length === 1) return located.place;
-    folders ??= makeFolders(world.disk, located.place, located.missing.slice(0, -1));
-    return { path, dir: folders.dir, name: located.missing.at(-1) ?? '' };
-  };
-
+  const fingerprint = change.fingerprint ?? fingerprintOf(bytes);
+  const isSame = before !== undefined && before.fingerprint.sha256 === fingerprint.sha256;
+  const seen = change.sighting;
+  const isWhole = seen?.coverage.kind === 'whole' && !seen.flags.clamped && !seen.flags.redacted;
   return {
     action: change.action,
     path,
-    effects: unchanged ? [] : [...folderEffects(located), effectOf(change, fingerprint)],
-    bytes: change.bytes,
-    seen: change.sighting,
+    folders: isSame ? [] : folderEffects(located),
+    deltas: isSame ? [] : [deltaOf(change, fingerprint)],
+    bytes: { bytes, fingerprint },
+    seen,
     untold: change.untold,
-    more: change.more,
-    notices: change.notices,
-    preview: () => ({
-      ...change.more,
-      sizeBytes: change.bytes.byteLength,
-      diff:
-        change.more?.diff ??
-        maskedDiff<Uint8Array>(before?.bytes ?? new Uint8Array(), change.bytes, {
-          maxLines: world.policy.maxDiffLines,
-          secrets: world.policy.secrets,
-          path: path.relative,
-        }).text,
-    }),
-    stage: async (how) => {
-      isAlone = how === 'alone';
-      if (!unchanged) staged = await stage(world, change, place());
-    },
-    // Only a replacement may write its temporary file before the planned change is stored. A new
-    // file may need new folders, and the plan to make them must be stored first.
-    stagesEarly: before !== undefined && !unchanged,
-    unstage: () => {
-      if (committed !== undefined) return;
-      if (staged !== undefined) dropStaged(place(), staged);
-      folders?.undo();
-    },
-    run: async () => {
-      if (unchanged) return done(world, change, { ...before, notices: [] });
-      try {
-        const there = place();
-        await folders?.sync();
-        const outcome = await commit(world, change, { place: there, fingerprint, staged, isAlone });
-        if (!outcome.ok) folders?.undo();
-        if (!outcome.ok) return outcome;
-        committed = outcome;
-        const effects = [...madeEffects(located, folders), effectOf(change, fingerprint, outcome.mode)];
-        const syncNames = async (): Promise<void> => {
-          isSynced = false;
-          await syncPublished(world.disk, there);
-          isSynced = true;
-        };
-        return { effects, ...(isAlone ? { syncNames } : {}), ...done(world, change, outcome) };
-      } catch (error) {
-        // The new file may exist despite the error, for example if only its temporary name could
-        // not be removed.
-        left = before === undefined && holdsAt(place(), fingerprint);
-        folders?.undo();
-        throw error;
-      }
-    },
-    isLeft: () => left,
-    revert: async () => {
-      if (committed === undefined) return true;
-      // If the disk could not sync the new name, another sync may fail too. Then restore the old
-      // bytes without a sync.
-      const how = isSynced ? world : { ...world, disk: { ...world.disk, durability: 'none' as const } };
-      const isBack = await takeBack(how, change, {
-        place: place(),
-        fingerprint,
-        displaced: committed.displaced,
-      });
-      folders?.undo();
-      return isBack;
-    },
-    close: () => {
-      folders?.close();
-      located.place.dir.close();
-    },
-  };
-}
-
-interface CommitInput {
-  readonly place: Place;
-  readonly fingerprint: Fingerprint;
-  readonly staged: Staged | undefined;
-  /**
-   * True if the change has no other step. To save time, the new name is then synced while the old
-   * content is stored.
-   */
-  readonly isAlone: boolean;
-}
-
-/**
- * Writes the bytes to a temporary file. Undefined if the file to replace is gone; the step then
- * refuses the change when it runs.
- */
-function stage(world: World, { before, bytes, mode }: NewBytes, place: Place): Promise<Staged | undefined> {
-  const content = async (): Promise<Content> => ({ bytes });
-  if (before !== undefined) return stageReplacement(world.disk, place, { content });
-  return stageNew(world.disk, place, { content, ...(mode === undefined ? {} : { mode }) });
-}
-
-function commit(
-  world: World,
-  { before, bytes, mode }: NewBytes,
-  { place, fingerprint, staged, isAlone }: CommitInput,
-): Promise<Committed | Conflict> {
-  const content = { bytes, fingerprint, ...(staged === undefined ? {} : { staged }) };
-  if (before === undefined)
-    return create(world.disk, place, { ...content, ...(mode === undefined ? {} : { mode }) });
-  return replace(world.disk, place, {
-    expected: { fingerprint: before.fingerprint, bytes: before.bytes },
-    looked: true,
-    ...(isAlone ? { folderSync: 'by caller' } : {}),
-    ...content,
-  });
-}
-
-async function takeBack(
-  world: World,
-  { before, bytes }: NewBytes,
-  {
-    place,
-    fingerprint,
-    displaced,
-  }: Pick<CommitInput, 'place' | 'fingerprint'> & { readonly displaced: string | undefined },
-): Promise<boolean> {
-  const expected = { fingerprint, bytes };
-  if (before === undefined) return (await remove(world.disk, place, { ...expected, ours: true })).ok;
-  const back =
-    displaced === undefined
-      ? 'unavailable'
-      : await putBackFile(world.disk, place, { displaced, ours: fingerprint });
-  if (back !== 'unavailable') return back === 'back';
-  return (await replace(world.disk, place, { bytes: before.bytes, expected, ours: true })).ok;
-}
-
-/** The effect of the write. Its fields are in alphabetical order, so that the journal need not sort them. */
-function effectOf(change: NewBytes, fingerprint: Fingerprint, mode?: number): Effect {
-  const { before, located } = change;
-  const { key, relative } = located.place.path;
-  const announced = before === undefined ? (change.mode ?? 0o644) : modeOf(before.stats) & 0o777;
-  const after = fileSide(fingerprint, mode ?? announced, 'none');
-  if (before === undefined) return { after, before: ABSENT, key, relative };
-  return { after, before: sideOf(before), key, relative, sinceUs: microseconds(before.stats.ctimeNs) };
-}
-
-function done(
-  world: World,
-  change: NewBytes,
-  outcome: Pick<Committed, 'fingerprint' | 'stamp' | 'racy' | 'notices' | 'displaced' | 'left'>,
-): Done {
-  const { path } = change.located.place;
-  const seen = change.sighting;
-  const whole = seen?.coverage.kind === 'whole' && !seen.flags.clamped && !seen.flags.redacted;
-  const changed = outcome.fingerprint.sha256 !== change.before?.fingerprint.sha256;
-  // Copy field by field: object spreads would dominate the cost here, and every change runs this.
-  const sighting: Sighting | undefined = seen && {
-    coverage: seen.coverage,
-    totalLines: seen.totalLines,
-    flags: seen.flags,
-    how: seen.how,
-    key: path.key,
-    fingerprint: outcome.fingerprint,
-    stamp: outcome.stamp,
-    racy: outcome.racy,
-    atMs: world.now(),
-    ...(seen.pages === undefined ? {} : { pages: seen.pages }),
-    ...(seen.unplaced === undefined ? {} : { unplaced: seen.unplaced }),
-  };
-  world.baselines.remember(outcome.fingerprint, change.bytes);
-  return {
-    ok: true,
+    more,
     result: {
       path: path.given,
-      changed,
-      created: change.before === undefined,
-      sizeBytes: change.bytes.byteLength,
-      notices: [...change.notices, ...outcome.notices],
-      ...(whole ? { revision: world.revisionOf(outcome.fingerprint) } : {}),
-      ...change.more,
+      changed: !isSame,
+      created: before === undefined,
+      sizeBytes: bytes.byteLength,
+      notices,
+      ...(isWhole ? { revision: world.revisionOf(fingerprint) } : {}),
+      ...more,
     },
-    sightings: [change.credit, sighting].filter((each) => each !== undefined),
+    sightings: [change.credit, sightingAfter(world, change, fingerprint)].filter(
+      (each) => each !== undefined,
+    ),
     tombstones: [],
-    displaced:
-      outcome.displaced === undefined || change.before === undefined
-        ? []
-        : [
-            {
-              file: outcome.displaced,
-              sha256: change.before.fingerprint.sha256,
-              size: change.before.fingerprint.size,
-              bytes: change.before.bytes,
-              stats: outcome.left,
-            },
-          ],
+    preview: () => ({ ...more, sizeBytes: bytes.byteLength, diff: more?.diff ?? diffOf(world, change) }),
   };
+}
+
+function deltaOf(change: NewBytes, fingerprint: Fingerprint): PlannedDelta {
+  const { before, located, bytes, mode } = change;
+  const { path } = located.place;
+  const delta = { key: path.key, relative: path.relative, path, located, bytes: () => bytes };
+  if (before === undefined) {
+    const after = fileSide(fingerprint, mode ?? 0o644, 'none');
+    return { ...delta, before: ABSENT, after, ...(mode === undefined ? { mode: 'default' } : {}) };
+  }
+  const was = sideOf(before);
+  // Setuid, setgid and sticky bits are not carried over.
+  const after = fileSide(fingerprint, modeOf(before.stats) & 0o777, 'none');
+  return { ...delta, before: was, after, was: before, sinceUs: microseconds(before.stats.ctimeNs) };
+}
+
+/** The session's sighting of the new bytes. The stamp is known once the file is written. */
+function sightingAfter(
+  world: World,
+  { before, sighting, located }: NewBytes,
+  fingerprint: Fingerprint,
+): Sighting | undefined {
+  if (sighting === undefined) return undefined;
+  const isSame = before !== undefined && before.fingerprint.sha256 === fingerprint.sha256;
+  const { stamp, racy } = isSame ? before : { stamp: undefined, racy: true };
+  const { coverage, totalLines, flags, how, pages, unplaced } = sighting;
+  return {
+    coverage,
+    totalLines,
+    flags,
+    how,
+    key: located.place.path.key,
+    fingerprint,
+    stamp,
+    racy,
+    atMs: world.now(),
+    ...(pages === undefined ? {} : { pages }),
+    ...(unplaced === undefined ? {} : { unplaced }),
+  };
+}
+
+function diffOf({ policy }: World, { before, bytes, located }: NewBytes): string {
+  const { maxDiffLines: maxLines, secrets } = policy;
+  const options = { maxLines, secrets, path: located.place.path.relative };
+  return maskedDiff<Uint8Array>(before?.bytes ?? new Uint8Array(), bytes, options).text;
 }

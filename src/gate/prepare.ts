@@ -12,15 +12,16 @@ import type { Sighting } from '../model/sighting.ts';
 import type { FileState, Refusal, RefusalCode } from '../model/verdict.ts';
 import { suspectLines } from '../text/placeholder.ts';
 import { hasCurlyQuotes } from '../text/quotes/quotes.ts';
+import { foundAt } from './found.ts';
 import { isRelocation, pathsOf, type Traffic, trafficOf } from './keys.ts';
 import { glanceFacts, type LookRequest } from './look.ts';
+import { closePlan } from './plan.ts';
 import { prepareDelete } from './prepare-delete.ts';
 import { prepareText } from './prepare-edit.ts';
 import { prepareMkdir, prepareMove } from './prepare-move.ts';
 import { prepareRelocation } from './prepare-relocation.ts';
 import { prepareWrite } from './prepare-write.ts';
 import { type Denied, notPrepared, type Prepared } from './prepared.ts';
-import { foundAt } from './step.ts';
 import type { World } from './world.ts';
 
 /**
@@ -42,7 +43,7 @@ interface BatchJudge<Change> {
 }
 
 /**
- * Judges changes and returns a step or a refusal for each, in the same order. The caller must hold
+ * Judges changes and returns a plan or a refusal for each, in the same order. The caller must hold
  * the locks of their files.
  */
 export function prepareAll(
@@ -56,7 +57,7 @@ export function prepareAll(
 }
 
 /**
- * Judges one change and returns the step that makes it, or the refusal. `batch`: all changes of the
+ * Judges one change and returns its plan, or the refusal. `batch`: all changes of the
  * call.
  */
 export async function prepare(
@@ -141,7 +142,7 @@ async function prepareWithSiblings<Change>(
       await judgeAgain(ledger, judging, prepared);
     return prepared;
   } catch (error) {
-    for (const each of prepared) if (each.ok) each.step.close();
+    for (const each of prepared) if (each.ok) closePlan(each.plan);
     throw error;
   }
 }
@@ -305,7 +306,7 @@ function isPlain({
   return content.isWellFormed() && !hasCurlyQuotes(content) && suspectLines(content).length === 0;
 }
 
-/** Judges one change by preparing it, and discards its step. `batch`: all changes of the call. */
+/** Judges one change by preparing it, and discards its plan. `batch`: all changes of the call. */
 export async function vetInFull(
   world: World,
   ledger: Ledger,
@@ -314,6 +315,6 @@ export async function vetInFull(
 ): Promise<Vetted> {
   const prepared = await prepare(world, ledger, change, batch);
   if (!prepared.ok) return prepared;
-  prepared.step.close();
-  return { ok: true, notices: prepared.step.notices ?? [] };
+  closePlan(prepared.plan);
+  return { ok: true, notices: prepared.plan.result.notices };
 }

@@ -21,7 +21,7 @@ import { lineCount } from '../text/lines.ts';
 import { samePlace } from '../text/match.ts';
 import { type MaskedDiffOptions, maskedDiff, type UnifiedDiff } from '../text/unified.ts';
 import type { LookedFile } from './look.ts';
-import type { Step } from './step.ts';
+import type { Plan } from './plan.ts';
 import type { World } from './world.ts';
 
 /**
@@ -41,10 +41,10 @@ const MAX_HASHED_BYTES = 8 << 20;
 export type Evidence = Pick<NewEntry, 'sha256' | 'sizeBytes' | 'seen' | 'content'>;
 
 /**
- * An allowed change with its step, or a refusal. `credit`: the lines that the refusal itself shows,
+ * An allowed change with its plan, or a refusal. `credit`: the lines that the refusal itself shows,
  * which then count as seen.
  */
-export type Prepared = { readonly ok: true; readonly step: Step } | Denied;
+export type Prepared = { readonly ok: true; readonly plan: Plan } | Denied;
 
 export interface Denied {
   readonly ok: false;
@@ -58,20 +58,20 @@ export function notPrepared(refusal: Refusal, credit?: Sighting): Denied {
 }
 
 /**
- * Runs `prepare`, and closes the located path unless a step keeps using it. Adds evidence for the journal to a refusal.
+ * Runs `prepare`, and closes the located path unless the plan keeps it open. Adds evidence for the journal to a refusal.
  */
 export async function closedUnlessOk(
   { view, intent }: { readonly view: LookedFile; readonly intent: FileIntent },
   prepare: () => Promise<Prepared>,
 ): Promise<Prepared> {
-  let ok = false;
+  let isHeld = false;
   try {
     const prepared = await prepare();
-    ok = prepared.ok;
+    isHeld = prepared.ok && prepared.plan.deltas.some(({ located }) => located === view.located);
     if (prepared.ok || prepared.evidence !== undefined) return prepared;
     return { ...prepared, evidence: await evidenceOf(view, intent) };
   } finally {
-    if (!ok) view.located.place.dir.close();
+    if (!isHeld) view.located.place.dir.close();
   }
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { fingerprintOfRetained, listRetained } from '../disk/retained.ts';
-import type { UndoStep } from '../journal/undo-steps.ts';
 import { Ledger } from '../ledger/ledger.ts';
+import { ABSENT, type Delta } from '../model/delta.ts';
 import {
   type Effect,
   type NewEntry,
@@ -13,11 +13,11 @@ import {
 import { errnoOf, Fault } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { Store } from '../store/store.ts';
+import { applyDelta, closeFolder } from './apply-delta.ts';
 import { keysToSettle, settleByBytes, settlePart } from './foreign/settle.ts';
+import { sideAt } from './found.ts';
 import { claimedFolders } from './late-writes.ts';
 import { placeOf } from './old-bytes.ts';
-import { restoreStep } from './restore-step.ts';
-import { ABSENT, sideAt } from './step.ts';
 import type { World } from './world.ts';
 
 /**
@@ -197,14 +197,14 @@ async function takeBack(world: World, begun: readonly Begun[]): Promise<void> {
     if (moved.has(item.effect.key) || isSomeoneElses(item)) continue;
     const source = begun.find(({ effect, state }) => effect.movedTo === item.effect.key && state === 'done');
     if (source === undefined) {
-      await run(world, stepBack(item));
+      await run(world, deltaBack(item));
       continue;
     }
     moved.add(source.effect.key);
-    const from = { key: item.effect.key, relative: item.effect.relative };
-    await run(world, { ...stepBack(source), from });
+    const { key, relative } = item.effect;
+    await run(world, { ...deltaBack(source), movedFrom: { key, relative } });
     // Restore the file that the move replaced, now that its path is free.
-    await run(world, { ...stepBack(item), expect: ABSENT });
+    await run(world, { ...deltaBack(item), before: ABSENT });
   }
 }
 
@@ -213,17 +213,20 @@ function isSomeoneElses({ effect, current, state }: Begun): boolean {
   return state === 'done' && !sameContent(effect.after, current);
 }
 
-async function run(world: World, step: UndoStep): Promise<void> {
+async function run(world: World, delta: Delta): Promise<void> {
+  const path = world.workspace.named(delta.key, delta.relative);
+  const restored = { ...delta, path, mode: 'asBefore' as const };
   try {
-    await restoreStep(world, step, { path: world.workspace.named(step.key, step.relative) }).run();
+    const applied = await applyDelta(world, restored);
+    if (applied.ok) closeFolder(world, restored);
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
   }
 }
 
-function stepBack({ effect, current }: Begun): UndoStep {
+function deltaBack({ effect, current }: Begun): Delta {
   const { key, relative, before } = effect;
-  return { key, relative, expect: current, restore: before };
+  return { key, relative, before: current, after: before };
 }
 
 /**

@@ -12,6 +12,13 @@ import type { Baselines } from './baselines.ts';
 import type { Claims } from './claims.ts';
 import type { SettledCalls } from './foreign/settled-calls.ts';
 
+/** Policy settings that one call may change for itself. */
+export type CallSettings = Partial<Pick<Policy, 'seen' | 'staleness'>>;
+
+export function withSettings(world: World, settings: CallSettings | undefined): World {
+  return settings === undefined ? world : { ...world, policy: { ...world.policy, ...settings } };
+}
+
 /**
  * Everything a gate works with: store, disk, policy and more. Shared by all sessions of one
  * workspace in this process.

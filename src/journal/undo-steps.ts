@@ -1,3 +1,4 @@
+import { inOrder } from '../model/delta.ts';
 import { type Effect, type Side, sameContent, sameSide } from '../model/entry.ts';
 import { isWithin } from '../model/path.ts';
 import type { UndoEvent } from './undo-events.ts';
@@ -170,7 +171,10 @@ function collapse(events: readonly UndoEvent[]): { steps: UndoStep[]; gaps: Gap[
       rounds[round]?.push(stepOf(run.oldest.effect, run.newest.effect));
     }
   }
-  return { steps: rounds.flatMap((round) => round.sort(inOrder)), gaps };
+  return {
+    steps: rounds.flatMap((round) => round.sort(stepOrder)),
+    gaps,
+  };
 }
 
 interface Run {
@@ -223,14 +227,6 @@ function stepOf(oldest: Effect, newest: Effect): UndoStep {
 }
 
 /** Orders steps: removals first, innermost first; then restores, outermost first. */
-export function inOrder(a: UndoStep, b: UndoStep): number {
-  const [aGoes, bGoes] = [a.restore.kind === 'absent', b.restore.kind === 'absent'];
-  if (aGoes !== bGoes) return aGoes ? -1 : 1;
-  return aGoes ? depthOf(b) - depthOf(a) : depthOf(a) - depthOf(b);
-}
-
-function depthOf(step: UndoStep): number {
-  let depth = 0;
-  for (let at = step.key.indexOf('/'); at >= 0; at = step.key.indexOf('/', at + 1)) depth += 1;
-  return depth;
+export function stepOrder(a: UndoStep, b: UndoStep): number {
+  return inOrder({ key: a.key, after: a.restore }, { key: b.key, after: b.restore });
 }

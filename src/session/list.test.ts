@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { desk, ok } from '../../test/support/desk.ts';
-import { listingFingerprint } from '../gate/tree-step.ts';
+import { listingFingerprint } from '../gate/tree.ts';
 
 describe('a listing cut short', () => {
   it('shows the siblings of a large folder, and counts the omitted entries', async () => {

@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type DirectoryEntry, linkTarget, listNames, listUnsorted, sizeAndTime } from '../disk/list.ts';
 import { kindOf } from '../disk/read.ts';
-import { listingFingerprint } from '../gate/tree-step.ts';
+import { listingFingerprint } from '../gate/tree.ts';
 import type { World } from '../gate/world.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { type Coverage, linesCoverage } from '../model/coverage.ts';

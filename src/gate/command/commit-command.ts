@@ -1,6 +1,6 @@
-import { inOrder } from '../../journal/undo-steps.ts';
 import { asOf, type Ledger } from '../../ledger/ledger.ts';
 import { type LineRange, linesCoverage, rangesOf } from '../../model/coverage.ts';
+import { inOrder } from '../../model/delta.ts';
 import { sameFingerprint } from '../../model/fingerprint.ts';
 import type { CallTimes } from '../../model/foreign-session.ts';
 import type { CommandPolicy } from '../../model/policy.ts';
@@ -14,10 +14,10 @@ import { MAX_PATHS_IN_TEXT } from '../../report/command-words.ts';
 import { carryRanges } from '../../text/change.ts';
 import { lineCount } from '../../text/lines.ts';
 import { maskedDiff, type UnifiedDiff } from '../../text/unified.ts';
-import { carryOut } from '../carry-out.ts';
+import { apply } from '../apply.ts';
 import { lockKeys } from '../keys.ts';
-import { type RestorePlace, restoreSteps } from '../restore-many.ts';
-import { worldFor } from '../step.ts';
+import type { Plan, PlannedDelta } from '../plan.ts';
+import { worldFor } from '../running-change.ts';
 import type { World } from '../world.ts';
 import { type LayerContent, layerKeys, readLayer, restoreLayer } from './layer-content.ts';
 import { bytesAfter, bytesBefore, plainText } from './lost-update.ts';
@@ -159,11 +159,9 @@ async function commitLocked(
   const shown = await showWrites(world, ledger, vetted.written, commit.answer);
   if (commit.times !== undefined) await ledger.willShow([...shown.sightings.values()], commit.times);
   const several = await worldFor(world, vetted.written.length);
-  const outcome = await carryOut(several, ledger, {
-    steps: restoreSteps(
-      several,
-      itemsOf(vetted, await withOtherNames(world, ledger, vetted, shown.sightings)),
-    ),
+  const plan = planOf(vetted, await withOtherNames(world, ledger, vetted, shown.sightings));
+  const outcome = await apply(several, ledger, {
+    plans: plan === undefined ? [] : [plan],
     locked: commit.keys,
     command: { change: commit.layer.id, text: clip(commit.command, MAX_COMMAND_CHARS) },
   });
@@ -196,29 +194,23 @@ async function withOtherNames(
 }
 
 /**
- * Turns a command's writes into steps. Each step expects the present state of a path in the
- * workspace and writes the state that the command left. The steps of an undo have the same form.
+ * The plan of a command's writes. Each delta expects the present state of a path in the workspace
+ * and writes the state that the command left.
  */
-function itemsOf({ written }: Vetted, sightings: ReadonlyMap<string, Sighting>): readonly RestorePlace[] {
-  return written
-    .map((each): RestorePlace => {
-      const { path, before, after, bytes } = each;
-      const linked = written.length < LINKED_FILES ? {} : { file: each.file };
-      const shown = sightings.get(path.key);
-      const read = bytes === undefined ? {} : { bytes: async () => bytes() };
-      return {
-        step: { key: path.key, relative: path.relative, expect: before, restore: after },
-        context: {
-          path,
-          action: 'run',
-          shown: shown === undefined ? [] : [shown],
-          sinceUs: each.sinceUs,
-          ...read,
-          ...linked,
-        },
-      };
+function planOf({ written }: Vetted, sightings: ReadonlyMap<string, Sighting>): Plan | undefined {
+  const deltas = written
+    .map(({ path, before, after, bytes, file, sinceUs }): PlannedDelta => {
+      const { key, relative } = path;
+      const linked = written.length < LINKED_FILES ? undefined : file;
+      return { key, relative, path, before, after, bytes, file: linked, sinceUs, mode: 'asBefore' };
     })
-    .sort((a, b) => inOrder(a.step, b.step));
+    .sort(inOrder);
+  const path = deltas[0]?.path;
+  if (path === undefined) return undefined;
+  const result = { path: path.given, changed: true, created: false, sizeBytes: 0, notices: [] };
+  const tombstones = deltas.flatMap(({ key, after }) => (after.kind === 'absent' ? [key] : []));
+  const seen = deltas.flatMap(({ key }) => sightings.get(key) ?? []);
+  return { action: 'run', path, deltas, result, sightings: seen, tombstones };
 }
 
 /**

@@ -1,5 +1,6 @@
 import { inspect, linkTarget, listNames, readOpened } from '../../disk/list.ts';
 import { fingerprintOf, isReadOnly, kindOf, modeOf, readSnapshot, type Unreadable } from '../../disk/read.ts';
+import { ABSENT } from '../../model/delta.ts';
 import { microseconds, type Side, sameSide } from '../../model/entry.ts';
 import { errnoOf } from '../../model/fault.ts';
 import type { FileKind, PinnedDirectory, Place, ResolvedPath } from '../../model/path.ts';
@@ -12,7 +13,7 @@ import {
   NOT_UTF8,
   TARGET_NOT_UTF8,
 } from '../../process/layer-entries.ts';
-import { ABSENT, fileAt, fileSide, unknownFile } from '../step.ts';
+import { fileAt, fileSide, unknownFile } from '../found.ts';
 import type { World } from '../world.ts';
 import { absoluteIn, type LayerContent } from './layer-content.ts';
 import { shownNameOf } from './shown-name.ts';

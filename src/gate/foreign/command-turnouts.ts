@@ -1,13 +1,14 @@
 import { fingerprintOf, stampOf } from '../../disk/read.ts';
+import { ABSENT } from '../../model/delta.ts';
 import type { Effect, PendingChange, Side, TreeSnapshot } from '../../model/entry.ts';
 import { type Fingerprint, sameFingerprint, sameStamp } from '../../model/fingerprint.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import { bytesAtSnapshot } from '../../process/git-blobs.ts';
 import type { Candidate } from '../../process/git-snapshot.ts';
 import { syncImages } from '../announce.ts';
+import { type FoundSide, fileSide } from '../found.ts';
 import { keepBytesOf } from '../old-bytes.ts';
 import type { ShownScene } from '../shown.ts';
-import { ABSENT, type FoundSide, fileSide } from '../step.ts';
 import type { World } from '../world.ts';
 import { readableAt, SNAPSHOT_MS } from './command.ts';
 import type { Turnout } from './known-after.ts';

@@ -1,6 +1,7 @@
 import { fingerprintOf } from '../../disk/read.ts';
 import { judge } from '../../judge/judge.ts';
 import type { LineRange } from '../../model/coverage.ts';
+import { ABSENT } from '../../model/delta.ts';
 import { type Effect, type ForeignWrite, microseconds, type Side } from '../../model/entry.ts';
 import type { Fingerprint } from '../../model/fingerprint.ts';
 import type { FileIntent, ForeignIntent, TouchIntent } from '../../model/intent.ts';
@@ -8,11 +9,12 @@ import type { Notice } from '../../model/results.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import type { Refusal } from '../../model/verdict.ts';
 import { countFileLines } from '../../text/file-lines.ts';
+import { fileSide, sideAt, sideOf } from '../found.ts';
 import { type LookedFile, look } from '../look.ts';
+import { closePlan, effectsOfPlan, type Plan } from '../plan.ts';
 import { judgeGranted, prepare } from '../prepare.ts';
 import { cure, type Denied, evidenceOf, notPrepared } from '../prepared.ts';
 import type { ShownScene } from '../shown.ts';
-import { ABSENT, fileSide, type Step, sideAt, sideOf } from '../step.ts';
 import type { World } from '../world.ts';
 import { type ChangedElsewhere, changedElsewhere } from './shown.ts';
 
@@ -38,7 +40,7 @@ interface ExpectedWrite extends ForeignWrite {
 }
 
 /** A change that is allowed only because a bypass rule or a grant of the operator exempts it. */
-interface Bypassed extends Pick<Step, 'action' | 'path'> {
+interface Bypassed extends Pick<Plan, 'action' | 'path'> {
   readonly notices: readonly Notice[];
 }
 
@@ -157,18 +159,18 @@ function unknownWrites(effects: readonly Effect[]): readonly ExpectedWrite[] {
 async function judgeFile({ world, ledger }: ShownScene, intent: FileIntent): Promise<Allowed | Denied> {
   const prepared = await prepare(world, ledger, intent);
   if (!prepared.ok) return prepared;
-  const { step } = prepared;
-  step.close();
-  const write = expectedWrite(intent, step);
-  const by = { ...bypassedBy(step), ...warnedBy(step), unseen: unseenBy(step) };
-  const effects = step.effects.map((effect) =>
+  const { plan } = prepared;
+  closePlan(plan);
+  const write = expectedWrite(intent, plan);
+  const by = { ...bypassedBy(plan), ...warnedBy(plan), unseen: unseenBy(plan) };
+  const effects = effectsOfPlan(plan).map((effect) =>
     effect.key === write?.key ? { ...effect, after: expectedSide(effect.after, write) } : effect,
   );
   const writes = write === undefined ? [] : [write];
   if (effects.length > 0) return { ok: true, effects, writes, ...by };
   // The file already has the text of this change. Announce the file as unchanged, so that its bytes
   // are compared afterwards: the program may write another encoding or other line endings.
-  const { key, relative } = step.path;
+  const { key, relative } = plan.path;
   const side = await sideAt(world, key);
   return { ok: true, effects: [{ key, relative, before: side, after: side }], writes, ...by };
 }
@@ -177,7 +179,7 @@ async function judgeFile({ world, ledger }: ShownScene, intent: FileIntent): Pro
  * The write expected from another program. The program writes the text as given, without the gate's
  * conversions.
  */
-function expectedWrite(intent: FileIntent, { path, bytes }: Step): ExpectedWrite | undefined {
+function expectedWrite(intent: FileIntent, { path, bytes }: Plan): ExpectedWrite | undefined {
   switch (intent.kind) {
     case 'write': {
       const { content } = intent;
@@ -189,7 +191,7 @@ function expectedWrite(intent: FileIntent, { path, bytes }: Step): ExpectedWrite
       return {
         key: path.key,
         text: 'parts',
-        ...(bytes === undefined ? {} : { expected: { bytes, fingerprint: fingerprintOf(bytes) } }),
+        ...(bytes === undefined ? {} : { expected: bytes }),
       };
     case 'delete':
     case 'move':
@@ -205,19 +207,19 @@ function expectedSide(after: Side, { expected }: ExpectedWrite): Side {
   return fileSide(expected.fingerprint, after.mode, 'none');
 }
 
-/** Picks the notices which say that only a bypass rule or a grant of the operator allows a step. */
-function bypassedBy({ action, path, notices = [] }: Step): { readonly bypassed?: Bypassed } {
+/** Picks the notices which say that only a bypass rule or a grant of the operator allows a change. */
+function bypassedBy({ action, path, result: { notices } }: Plan): { readonly bypassed?: Bypassed } {
   const used = notices.filter((notice) => notice.kind === 'bypassed');
   return used.length === 0 ? {} : { bypassed: { action, path, notices: used } };
 }
 
-function warnedBy({ path, notices = [] }: Step): Pick<Allowed, 'warned'> {
+function warnedBy({ path, result: { notices } }: Plan): Pick<Allowed, 'warned'> {
   const warnings = notices.filter(({ kind }) => kind === 'stale-warning');
   return warnings.length === 0 ? {} : { warned: { key: path.key, notices: warnings } };
 }
 
 /** Notices that the change concerns something that the session has not seen. */
-function unseenBy({ notices = [] }: Step): readonly Notice[] {
+function unseenBy({ result: { notices } }: Plan): readonly Notice[] {
   return notices.filter(
     ({ kind }) => kind === 'unseen-lines' || kind === 'unseen-append' || kind === 'recreated',
   );
@@ -242,7 +244,7 @@ async function effectsWhereNothingIs(
     content: '',
   });
   if (!arriving.ok) return undefined;
-  arriving.step.close();
+  closePlan(arriving.plan);
   return absentAt(scene.world, [intent.source, destination]);
 }
 

@@ -9,8 +9,8 @@ import { hasUtf16Mark, looksBinary } from '../../text/decode.ts';
 import { diffLines } from '../../text/diff.ts';
 import { countFileLines } from '../../text/file-lines.ts';
 import { countLines } from '../../text/lines.ts';
+import type { FoundSide } from '../found.ts';
 import type { ShownScene } from '../shown.ts';
-import type { FoundSide } from '../step.ts';
 import type { World } from '../world.ts';
 
 /**

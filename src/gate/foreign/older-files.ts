@@ -1,3 +1,4 @@
+import { ABSENT } from '../../model/delta.ts';
 import {
   type Effect,
   type MovableFolder,
@@ -9,7 +10,6 @@ import { inodeOf } from '../../model/fingerprint.ts';
 import { at, foldersAbove, isBelow, isWithin } from '../../model/path.ts';
 import type { Notice } from '../../model/results.ts';
 import type { Found } from '../../workspace/workspace.ts';
-import { ABSENT } from '../step.ts';
 import type { World } from '../world.ts';
 import type { Turnout } from './known-after.ts';
 

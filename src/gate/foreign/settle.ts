@@ -1,4 +1,5 @@
 import { outermostKeys } from '../../lock/locks.ts';
+import { ABSENT } from '../../model/delta.ts';
 import {
   type Effect,
   type ForeignWrite,
@@ -14,10 +15,10 @@ import type { Notice } from '../../model/results.ts';
 import type { ChangeEnding } from '../../model/session.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import { newChangeId, settle } from '../announce.ts';
+import { foundAt, sideAt } from '../found.ts';
 import { imagesToSettle } from '../old-bytes.ts';
 import type { ShownScene } from '../shown.ts';
-import { ABSENT, foundAt, sideAt } from '../step.ts';
-import { readTree, type TreeNode } from '../tree-step.ts';
+import { readTree, type TreeNode } from '../tree.ts';
 import type { World } from '../world.ts';
 import { dropSnapshots, lostChangeNotices, readableAt } from './command.ts';
 import { commandTurnouts } from './command-turnouts.ts';

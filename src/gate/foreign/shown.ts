@@ -9,10 +9,10 @@ import type { Notice } from '../../model/results.ts';
 import { NO_FLAGS, type Sighting } from '../../model/sighting.ts';
 import { looksBinary } from '../../text/decode.ts';
 import { syncImages } from '../announce.ts';
+import { snapshotAt } from '../found.ts';
 import { keepBytesOf } from '../old-bytes.ts';
 import { creditFor, outsideChange } from '../prepared.ts';
 import { linesOf, MAX_PROVEN_BYTES, recordView, type ShownScene } from '../shown.ts';
-import { snapshotAt } from '../step.ts';
 import type { World } from '../world.ts';
 
 /**

@@ -13,7 +13,6 @@ import { isGitIndex, stagedContent } from '../../process/git-position.ts';
 import { decodeText } from '../../text/decode.ts';
 import { merge3 } from '../../text/merge.ts';
 import { maskedDiff } from '../../text/unified.ts';
-import type { RestoreContext } from '../restore-step.ts';
 import type { World } from '../world.ts';
 import { type FoundChange, joinSteps, presentBytes, renameMoved } from './found-changes.ts';
 import { type PathState, Rehearsal } from './rehearsal.ts';
@@ -229,7 +228,15 @@ async function bytesOf(world: World, { side, bytes }: PathState): Promise<Uint8A
   return world.baselines.recall(side.fingerprint);
 }
 
-const NOT_SEEN: Pick<RestoreContext, 'known'> = {};
+/** What a session has seen of the item that a step restores. */
+interface SeenItem {
+  /** The earlier view of the restored file or folder: the lines or names that the session was shown. */
+  readonly known?: Sighting | undefined;
+  /** For a folder that moves back: what was seen of the files in it, under their present paths. */
+  readonly moving?: readonly Sighting[];
+}
+
+const NOT_SEEN: SeenItem = {};
 
 /**
  * Finds the lines that the session has seen of each item (file, link or folder) that an undo
@@ -261,11 +268,11 @@ export class SeenBefore {
    * The lines that the session has seen of the item that a step restores. Returns no promise for a
    * step that only removes a file: an undo may remove thousands of files.
    */
-  of(step: UndoStep): Awaitable<Pick<RestoreContext, 'known' | 'moving'>> {
+  of(step: UndoStep): Awaitable<SeenItem> {
     return step.from === undefined && step.restore.kind === 'absent' ? NOT_SEEN : this.#of(step);
   }
 
-  async #of(step: UndoStep): Promise<Pick<RestoreContext, 'known' | 'moving'>> {
+  async #of(step: UndoStep): Promise<SeenItem> {
     if (step.from !== undefined) return { moving: await this.#moving(step.from.key, step.key) };
     const known = await this.#known(step);
     if (known !== undefined) this.#brought.set(step.key, known);

@@ -1,7 +1,7 @@
 import { BATCH_FILES } from '../../disk/context.ts';
 import { listNames } from '../../disk/list.ts';
 import type { Snapshot } from '../../disk/read.ts';
-import { inOrder, type UndoStep } from '../../journal/undo-steps.ts';
+import { stepOrder, type UndoStep } from '../../journal/undo-steps.ts';
 import { type Side, sameSide } from '../../model/entry.ts';
 import { unlessErrno } from '../../model/fault.ts';
 import type { Stamp } from '../../model/fingerprint.ts';
@@ -69,7 +69,7 @@ function joinStretch(found: readonly FoundChange[]): readonly FoundChange[] {
     byKey.set(each.step.key, earlier === undefined ? each : join(earlier, each));
   }
   if (byKey.size === found.length) return found;
-  return [...byKey.values()].sort((a, b) => inOrder(a.step, b.step));
+  return [...byKey.values()].sort((a, b) => stepOrder(a.step, b.step));
 }
 
 function join(first: FoundChange, last: FoundChange): FoundChange {

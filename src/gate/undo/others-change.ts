@@ -4,8 +4,8 @@ import type { UndoStep } from '../../journal/undo-steps.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { UndoSelection } from '../../model/session.ts';
 import type { Refusal } from '../../model/verdict.ts';
-import { sideAt } from '../step.ts';
-import { listingFingerprint } from '../tree-step.ts';
+import { sideAt } from '../found.ts';
+import { listingFingerprint } from '../tree.ts';
 import type { World } from '../world.ts';
 
 /** A refusal names at most this many files. The files after them are not checked, only counted. */

@@ -1,14 +1,15 @@
 import type { Snapshot } from '../../disk/read.ts';
 import type { UndoStep } from '../../journal/undo-steps.ts';
 import type { Awaitable } from '../../model/awaitable.ts';
+import { ABSENT } from '../../model/delta.ts';
 import type { Side } from '../../model/entry.ts';
 import type { Stamp } from '../../model/fingerprint.ts';
 import { isBelow, type Place } from '../../model/path.ts';
 import { type Outcome, refused } from '../../model/verdict.ts';
 import { SharedDirectory } from '../../workspace/pinned.ts';
 import type { Located } from '../../workspace/workspace.ts';
-import { areIndependent } from '../restore-many.ts';
-import { ABSENT, type FoundSide, sideOfLocated } from '../step.ts';
+import { areIndependent } from '../apply-folder.ts';
+import { type FoundSide, sideOfLocated } from '../found.ts';
 import type { World } from '../world.ts';
 import type { FoundChange } from './found-changes.ts';
 
@@ -58,7 +59,7 @@ export class Rehearsal {
 
   constructor(world: World, steps: readonly UndoStep[]) {
     this.world = world;
-    this.#isAlone = areIndependent(steps.map((step) => ({ step })));
+    this.#isAlone = areIndependent(steps.map(({ key, from }) => ({ key, movedFrom: from })));
     this.#restored = new Set(
       steps.flatMap(({ restore }) => (restore.kind === 'file' ? [restore.fingerprint.sha256] : [])),
     );

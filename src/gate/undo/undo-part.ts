@@ -10,13 +10,13 @@ import { diffLines, type Hunk } from '../../text/diff.ts';
 import { splitLines } from '../../text/lines.ts';
 import { merge3 } from '../../text/merge.ts';
 import { type MaskedDiffOptions, maskedDiff } from '../../text/unified.ts';
-import { carryOut } from '../carry-out.ts';
+import { apply } from '../apply.ts';
+import { foundAt } from '../found.ts';
 import { lockKeys } from '../keys.ts';
 import { keepBytesOf } from '../old-bytes.ts';
-import { foundAt } from '../step.ts';
 import type { World } from '../world.ts';
 import type { FoundChange } from './found-changes.ts';
-import { stepsFor } from './undo.ts';
+import { planOf } from './undo.ts';
 
 /** Selects one hunk of a change to one file. */
 export interface PartRequest {
@@ -58,9 +58,8 @@ export async function undoPart(
       const { fingerprint } = step.restore;
       await keepBytesOf(world, step.relative, { bytes: merged, fingerprint }, 'none');
     }
-    const steps = await stepsFor(world, ledger, [found]);
-    const outcome = await carryOut(world, ledger, { steps, locked, undoesPart: { change, lines } });
-    for (const each of steps) each.close();
+    const plans = [await planOf(world, ledger, [found])];
+    const outcome = await apply(world, ledger, { plans, locked, undoesPart: { change, lines } });
     if (!outcome.ok) return outcome;
     return { ok: true, ...(outcome.change === undefined ? {} : { change: outcome.change }), ...told };
   } finally {

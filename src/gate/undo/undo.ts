@@ -1,19 +1,24 @@
 import { type Blocked, type BlockedPath, blockedBy, type UndoOutcome } from '../../journal/undo-blocked.ts';
 import type { UndoPlan, UndoPlans } from '../../journal/undo-plan.ts';
+import type { UndoStep } from '../../journal/undo-steps.ts';
 import { asOf, type Ledger } from '../../ledger/ledger.ts';
+import { movedSightings } from '../../ledger/sightings.ts';
 import { notLocked, outermostKeys } from '../../lock/locks.ts';
+import { NOTHING } from '../../model/coverage.ts';
 import { microseconds, sameSide } from '../../model/entry.ts';
-import type { ChangeResult, LeftFile, UndoneFile, UndoResult } from '../../model/results.ts';
+import type { LeftFile, UndoneFile, UndoResult } from '../../model/results.ts';
 import type { UndoSelection } from '../../model/session.ts';
+import { NO_FLAGS, type Sighting } from '../../model/sighting.ts';
 import { type Outcome, type Refusal, refused } from '../../model/verdict.ts';
-import { carryOut } from '../carry-out.ts';
+import { apply } from '../apply.ts';
+import { areIndependent } from '../apply-folder.ts';
 import { lockKeys, missingFolder } from '../keys.ts';
 import { keepBytesOf } from '../old-bytes.ts';
-import { areIndependent, type RestorePlace, restoreSteps } from '../restore-many.ts';
-import { type Step, worldFor } from '../step.ts';
+import type { Plan, PlannedDelta } from '../plan.ts';
+import { worldFor } from '../running-change.ts';
 import type { World } from '../world.ts';
 import { checkSteps, SeenBefore } from './check.ts';
-import { type FoundChange, foldersInUse, isFolderToGo, presentBytes, previewDiff } from './found-changes.ts';
+import { type FoundChange, foldersInUse, presentBytes, previewDiff } from './found-changes.ts';
 import { whyNotTheirs } from './others-change.ts';
 import { blockedPaths, type LeftPaths, leaveBlocked, plan, type UndoRequest, withAll } from './plan.ts';
 
@@ -123,18 +128,21 @@ async function undoLocked(world: World, ledger: Ledger, given: LockedUndo): Prom
   if (selection.preview === true)
     return { ok: true, ...told, files: filesWith(foldersInUse(world, plan.steps)) };
   await keepNeeded(world, found);
-  const several = await worldFor(world, found.length, areIndependent(found) ? 'together' : 'in order');
+  const several = await worldFor(
+    world,
+    found.length,
+    areIndependent(found.map(({ step: { key, from } }) => ({ key, movedFrom: from })))
+      ? 'together'
+      : 'in order',
+  );
   selection.signal?.throwIfAborted();
-  const steps = await stepsFor(several, ledger, found);
-  const outcome = await carryOut(several, ledger, {
-    steps,
+  const outcome = await apply(several, ledger, {
+    plans: found.length === 0 ? [] : [await planOf(several, ledger, found)],
     locked,
     undo: selection.rewind === undefined ? plan : { ...plan, rewindTo: selection.rewind.turn },
   });
-  for (const step of steps) step.close();
   if (!outcome.ok) return { ...outcome, blocked: [] };
-  const { change, results } = outcome;
-  const kept = keptOf(found, results);
+  const { change, stayed: kept } = outcome;
   if (change === undefined && kept.size > 0) {
     const folder = found.find(({ step }) => kept.has(step.key));
     return unblocked(inUse(folder === undefined ? '' : world.workspace.shownAt(folder.step)));
@@ -216,33 +224,57 @@ async function keepNeeded(world: World, found: readonly FoundChange[]): Promise<
   }
 }
 
-export async function stepsFor(
-  world: World,
-  ledger: Ledger,
-  found: readonly FoundChange[],
-): Promise<readonly Step[]> {
+/** The plan of an undo. */
+export async function planOf(world: World, ledger: Ledger, found: readonly FoundChange[]): Promise<Plan> {
   const seen = new SeenBefore(
     ledger,
     found.map(({ step }) => step),
   );
-  const items: RestorePlace[] = [];
-  for (const { step, stamp, mode } of found) {
-    // The path is for messages. The step locates its place again when it runs.
-    const path = world.workspace.named(step.key, step.relative);
-    const sinceUs = stamp && microseconds(stamp.ctimeNs);
+  const deltas = found.map((each) => deltaOf(world, each));
+  const sightings: Sighting[] = [];
+  const tombstones: string[] = [];
+  for (const { step } of found) {
     const before = seen.of(step);
-    const { known, moving } = before instanceof Promise ? await before : before;
-    const context = { path, known, stamp, sinceUs, ...(moving === undefined ? {} : { moving }) };
-    items.push({ step, context, stamp, mode });
+    const { known, moving = [] } = before instanceof Promise ? await before : before;
+    sightings.push(...sightingsAfter(world, step, { known, moving }));
+    if (step.restore.kind === 'absent') tombstones.push(step.key);
+    else for (const { key } of moving) tombstones.push(key);
   }
-  return restoreSteps(world, items);
+  const path = deltas[0]?.path ?? world.workspace.named('', '');
+  const result = { path: path.given, changed: true, created: false, sizeBytes: 0, notices: [] };
+  return { action: 'undo', path, deltas, result, sightings, tombstones };
 }
 
-/** Keys of folders that should be removed but stayed. */
-function keptOf(found: readonly FoundChange[], results: readonly ChangeResult[]): ReadonlySet<string> {
-  const unchanged = new Set(results.filter(({ changed }) => !changed).map(({ path }) => path));
-  const stayed = found.filter(({ step }) => isFolderToGo(step) && unchanged.has(step.relative));
-  return new Set(stayed.map(({ step }) => step.key));
+function deltaOf(world: World, { step, stamp, mode: presentMode }: FoundChange): PlannedDelta {
+  const { key, relative, expect: before, restore: after, from: movedFrom, folderMode } = step;
+  const path = { ...world.workspace.named(key, relative), given: world.workspace.shownAt(step) };
+  const sinceUs = stamp && microseconds(stamp.ctimeNs);
+  const known = { stamp, presentMode, sinceUs, folderMode };
+  return { key, relative, path, before, after, movedFrom, ...known, mode: 'asBefore' };
+}
+
+/**
+ * The sightings after a step. If the session has not seen the restored bytes, it only knows that the
+ * file exists: it may edit the file, but not overwrite it.
+ */
+function sightingsAfter(
+  world: World,
+  { key, restore: after, from }: UndoStep,
+  { known, moving }: { readonly known: Sighting | undefined; readonly moving: readonly Sighting[] },
+): readonly Sighting[] {
+  if (from !== undefined) return movedSightings(moving, { from: from.key, to: key });
+  if (known !== undefined) return [{ ...known, stamp: undefined, racy: true }];
+  if (after.kind !== 'file') return [];
+  const unseen = {
+    coverage: NOTHING,
+    totalLines: undefined,
+    flags: NO_FLAGS,
+    how: 'write',
+    lost: 'forgotten',
+  } as const;
+  return [
+    { key, fingerprint: after.fingerprint, stamp: undefined, racy: true, ...unseen, atMs: world.now() },
+  ];
 }
 
 function inUse(path: string): Refusal {

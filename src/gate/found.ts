@@ -1,198 +1,16 @@
-import { BATCH_FILES, batchContext, severalContext } from '../disk/context.ts';
 import { inspect, linkTarget } from '../disk/list.ts';
 import { fingerprintIfStill } from '../disk/page.ts';
 import { modeOf, readSnapshot, type Snapshot, stampOf, type Unreadable } from '../disk/read.ts';
 import { type Conflict, conflict } from '../disk/replace.ts';
 import { type Awaitable, andThen, MAX_TIMER_MS } from '../model/awaitable.ts';
-import type { Effect, Side } from '../model/entry.ts';
+import { ABSENT } from '../model/delta.ts';
+import type { Side } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
 import type { Fingerprint, Stamp } from '../model/fingerprint.ts';
 import { at, foldersAbove, type Place, type ResolvedPath } from '../model/path.ts';
-import type { Policy } from '../model/policy.ts';
-import type { ChangeResult, Notice } from '../model/results.ts';
-import type { Sighting } from '../model/sighting.ts';
-import type { Action, Refusal } from '../model/verdict.ts';
-import type { AdoptedStats, KeptTree, TreeFile } from '../store/images.ts';
+import type { Refusal } from '../model/verdict.ts';
 import type { Found, Located } from '../workspace/workspace.ts';
 import type { World } from './world.ts';
-
-/** One allowed change, ready to run under the lock. */
-export interface Step {
-  readonly action: Action;
-  readonly path: ResolvedPath;
-  /**
-   * The planned effects, which are stored before any file is touched. Empty if nothing will change.
-   */
-  readonly effects: readonly Effect[];
-  /** The file's bytes after the step, if it writes one file. */
-  readonly bytes?: Uint8Array;
-  /** The lines of `bytes` that count as seen. */
-  readonly seen?:
-    | Pick<Sighting, 'coverage' | 'totalLines' | 'flags' | 'how' | 'pages' | 'unplaced'>
-    | undefined;
-  /** Like `seen`, for an answer without the notices about other programs' changes. */
-  readonly untold?: Pick<Sighting, 'coverage' | 'unplaced'> | undefined;
-  /** Further result fields of an edit, as far as they are already known. */
-  readonly more?: Pick<ChangeResult, 'replaced' | 'tier' | 'inserted' | 'diff'> | undefined;
-  /** Notices known before the step runs. They are also part of the result. */
-  readonly notices?: readonly Notice[];
-  /**
-   * The expected result, with a bounded diff: for dry runs, and for the question whether the user
-   * approves.
-   */
-  preview?(): Pick<ChangeResult, 'diff' | 'sizeBytes' | 'replaced' | 'inserted'>;
-  /**
-   * Writes new bytes to temporary files before `run`. A batch syncs the files of all steps
-   * together. `alone`: the change has no other step.
-   */
-  stage?(how?: 'alone'): Promise<void>;
-  /**
-   * True if `stage` changes nothing that other programs use. It may then run while the planned
-   * change is being stored.
-   */
-  readonly stagesEarly?: boolean;
-  /** Removes the temporary files of `stage` that were not renamed to their final names. */
-  unstage?(): void | Promise<void>;
-  /** Changes the disk. After a conflict or a Fault nothing of this step remains, unless `isLeft` returns true. */
-  run(): Promise<Done | Conflict>;
-  /** Called after all steps have run, last step first. */
-  finish?(): void;
-  /**
-   * True if something could not be reverted after a conflict or a Fault. The change then stays
-   * pending until a process that locks one of its files completes its record.
-   */
-  isLeft?(): boolean;
-  /**
-   * Reverts the step, because a later step failed or the change could not be recorded. Returns false if another program
-   * has changed the file since.
-   */
-  revert(): Promise<boolean>;
-  /** Closes the folders that the step holds open. */
-  close(): void;
-}
-
-export interface Done {
-  readonly ok: true;
-  /** The real effects, if they differ from the planned ones. */
-  readonly effects?: readonly Effect[];
-  /** The key of a folder that should be removed but is still in use. */
-  readonly stayed?: string;
-  readonly result: Omit<ChangeResult, 'change'>;
-  /** Records of what the session has seen of the files, after the step. */
-  readonly sightings: readonly Sighting[];
-  /** Keys of files that the session knows to be gone. */
-  readonly tombstones: readonly string[];
-  /** Replaced and removed files, already moved out of the workspace. They are stored for an undo. */
-  readonly displaced: readonly Displaced[];
-  /**
-   * Syncs the folder that holds the new name. The caller runs this while it stores the old files.
-   * Undefined if the folder is synced already.
-   */
-  readonly syncNames?: (() => Promise<void>) | undefined;
-}
-
-export interface Displaced {
-  /** The path outside the workspace to which the file was moved. */
-  readonly file: string;
-  readonly sha256: string;
-  readonly size: number;
-  /** The file's bytes, if they are in memory. */
-  readonly bytes?: Uint8Array;
-  /** The file's stats after it left the workspace, if they are known. */
-  readonly stats?: AdoptedStats | undefined;
-  /**
-   * Set if the file left the workspace together with its whole folder. An undo can then read the
-   * file in the moved folder.
-   */
-  readonly tree?: (Pick<TreeFile, 'name' | 'stamp'> & Pick<KeptTree, 'folder'>) | undefined;
-}
-
-export interface DoneStep {
-  readonly step: Step;
-  readonly outcome: Done;
-}
-
-/**
- * Returns the `World` (store, disk, policy) for a change of `files` files. Many files are synced
- * together, except with `in order`: then each is complete before the next is written. The steps and
- * `carryOut` must get the same `World`.
- */
-export function worldFor(
-  world: World,
-  files: number,
-  how: 'together' | 'in order' = 'together',
-): Awaitable<World> {
-  const { disk } = world;
-  if (files < 2 || disk.batch !== undefined) return world;
-  if (how === 'in order' || files < BATCH_FILES) return { ...world, disk: severalContext(disk) };
-  return disk.sync
-    .works(disk.retained)
-    .then((isBatch) => ({ ...world, disk: isBatch ? batchContext(disk) : severalContext(disk) }));
-}
-
-/** Policy settings that one call may change for itself. */
-export type CallSettings = Partial<Pick<Policy, 'seen' | 'staleness'>>;
-
-export function withSettings(world: World, settings: CallSettings | undefined): World {
-  return settings === undefined ? world : { ...world, policy: { ...world.policy, ...settings } };
-}
-
-type Refused = Pick<Step, 'action' | 'path'>;
-
-/**
- * The refusal if another program changed the file between the last check and our change. Nothing of
- * our change was done. The refusal names the files that were moved out of the workspace and kept.
- */
-export function conflictRefusal(step: Refused, conflict: Conflict): Refusal {
-  const refusal = refusalOf(step, conflict);
-  if (conflict.retained.length === 0) return refusal;
-  return { ...refusal, detail: { ...refusal.detail, kept: conflict.retained } };
-}
-
-function refusalOf(step: Refused, conflict: Conflict): Refusal {
-  const base = { action: step.action, path: step.path.given };
-  switch (conflict.reason) {
-    case 'changed':
-      return {
-        ...base,
-        code: 'STALE',
-        next: 'read_again',
-        detail: { reason: 'it changed while it was being written' },
-      };
-    case 'missing':
-      return {
-        ...base,
-        code: 'DELETED',
-        next: 'read_again',
-        detail: { reason: 'it was deleted while it was being written' },
-      };
-    case 'exists':
-      return {
-        ...base,
-        code: 'ALREADY_EXISTS',
-        next: 'read',
-        detail: { reason: 'another program created it at the same moment' },
-      };
-    case 'kind':
-      return {
-        ...base,
-        code: 'NOT_A_FILE',
-        next: 'other_path',
-        ...(conflict.kind === undefined ? {} : { detail: { kind: conflict.kind } }),
-      };
-    case 'read-only':
-      return { ...base, code: 'READ_ONLY', next: 'ask_human' };
-    case 'denied':
-      return {
-        ...base,
-        code: 'UNVERIFIABLE',
-        next: 'ask_human',
-        ...(conflict.errno === undefined ? {} : { detail: { errno: conflict.errno } }),
-      };
-    default:
-      return conflict.reason satisfies never;
-  }
-}
 
 export interface FoundSide {
   readonly side: Side;
@@ -307,8 +125,6 @@ export function unknownFile(
 function slowReason({ policy }: World): string {
   return `its bytes could not be read within ${policy.maxReadMs} ms (maxReadMs)`;
 }
-
-export const ABSENT: Side = { kind: 'absent' };
 
 /**
  * The state of a file, with the fields in the journal's order. `kept`: the file's bytes are stored

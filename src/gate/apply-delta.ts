@@ -1,0 +1,418 @@
+import { type Content, type Expected, holdsAt } from '../disk/content.ts';
+import { type DiskContext, unbatched } from '../disk/context.ts';
+import { create, makeLink, stageNew } from '../disk/create.ts';
+import { type MadeFolders, makeFolders, removeFolder, setFolderMode } from '../disk/folders.ts';
+import { move } from '../disk/move.ts';
+import type { Committed, NewContent } from '../disk/publication.ts';
+import { remove, removeLink } from '../disk/remove.ts';
+import { type Conflict, conflict, replace, setFileMode, stageReplacement } from '../disk/replace.ts';
+import { dropStaged, type Staged } from '../disk/temp-file.ts';
+import { ABSENT } from '../model/delta.ts';
+import { type Effect, type Side, sameContent, sameSide } from '../model/entry.ts';
+import { type Fingerprint, sameStamp } from '../model/fingerprint.ts';
+import type { Place } from '../model/path.ts';
+import type { Outcome } from '../model/verdict.ts';
+import type { Found, Located } from '../workspace/workspace.ts';
+import { type Displaced, keptContent } from './announce.ts';
+import { madeEffects } from './parents.ts';
+import type { PlannedDelta } from './plan.ts';
+import type { World } from './world.ts';
+
+/** What applying one delta did. */
+export interface AppliedDelta {
+  readonly ok: true;
+  /** The replaced or removed file, already moved out of the workspace. */
+  readonly displaced?: Displaced | undefined;
+  /** Parent folders that had to be created, outermost first. */
+  readonly made: readonly Effect[];
+  /** The new file. */
+  readonly committed?: Committed | undefined;
+  /** The mode of a folder that was made with the default mode. */
+  readonly folderMode?: number;
+  /** Set if a folder that should be removed stayed, because it is not empty. */
+  readonly stayed?: true;
+  /** Set if nothing was done, because the folder was created or removed already. */
+  readonly idle?: true;
+}
+
+export interface ApplyHow {
+  /**
+   * Set if this process has just written the present content. That content may then be discarded if
+   * there is no space to keep it.
+   */
+  readonly ours?: true;
+  /** The temporary file next to the target that already holds the new bytes. */
+  readonly staged?: Staged | undefined;
+  /** Set if the caller syncs the folder of a replaced file. */
+  readonly folderSync?: 'by caller' | undefined;
+}
+type Applying = PlannedDelta & ApplyHow;
+
+const APPLIED: AppliedDelta = { ok: true, made: [] };
+
+/**
+ * Applies one delta, if its path is in the state `before`: the only code that changes a workspace.
+ * After a conflict or a Fault nothing has changed. A folder's mode lets the owner change its
+ * contents until `closeFolder`.
+ */
+export async function applyDelta(
+  world: World,
+  delta: PlannedDelta,
+  how: ApplyHow = {},
+): Promise<AppliedDelta | Conflict> {
+  if (delta.movedFrom === undefined && sameSide(delta.before, delta.after)) return APPLIED;
+  const held = delta.located;
+  const outcome = held === undefined ? locateAgain(world, delta) : { ok: true as const, located: held };
+  if (!outcome.ok) return conflict('changed');
+  const located = how.ours === undefined ? outcome.located : openingOwn(outcome.located);
+  try {
+    // If a link has replaced a parent folder, the path leads to another file, which must stay.
+    if (located.place.path.key !== delta.key) return conflict('changed');
+    if (delta.movedFrom !== undefined) return await moveHere(world, { ...delta, ...how }, located);
+    if (sameContent(delta.before, delta.after)) return changeMode(located, delta);
+    if (isFolderAsMeant(located, delta)) return { ...APPLIED, idle: true };
+    const taken = await takeAway(world, located, { ...delta, ...how });
+    if (!taken.ok || taken.stayed || delta.after.kind === 'absent') return taken;
+    const put = await putThere(world, located, { ...delta, ...how });
+    return put.ok && taken.displaced !== undefined ? { ...put, displaced: taken.displaced } : put;
+  } finally {
+    if (held === undefined) located.place.dir.close();
+  }
+}
+
+/**
+ * Locates the path of a delta by its original spelling, not by its key. Where file names ignore
+ * case, a key has only lower-case letters, and a new file would get a wrong name.
+ */
+export function locateAgain(
+  { workspace }: World,
+  { path }: Pick<PlannedDelta, 'path'>,
+): Outcome<{ located: Located }> {
+  const outcome = workspace.locate(path.absolute, 'undo', 'parents');
+  if (!outcome.ok) return outcome;
+  const { place } = outcome.located;
+  // Faults name the path as the caller wrote it.
+  const named = { ...place.path, given: path.given };
+  return { ok: true, located: { ...outcome.located, place: { ...place, path: named } } };
+}
+
+/**
+ * The place of a file that this process has just written, with permission to open the file even if
+ * its mode forbids that.
+ */
+function openingOwn(located: Located): Located {
+  return { ...located, place: { ...located.place, opensOwn: true } };
+}
+
+async function moveHere(world: World, delta: Applying, to: Located): Promise<AppliedDelta | Conflict> {
+  const { key, relative } = delta.movedFrom ?? delta;
+  const from = { ...world.workspace.named(key, relative), given: delta.path.given };
+  const source = locateAgain(world, { path: from });
+  if (!source.ok) return conflict('changed');
+  try {
+    if (!source.located.exists) return conflict('missing');
+    if (to.exists) return conflict('exists');
+    if (!isMoving(source.located, delta)) return conflict('changed');
+    const folders = makeFolders(world.disk, to.place, to.missing.slice(0, -1));
+    try {
+      const place = { ...to.place, dir: folders.dir, name: to.missing.at(-1) ?? to.place.name };
+      await folders.sync();
+      const moved = await move(world.disk, source.located.place, place);
+      if (!moved.ok) folders.undo();
+      return moved.ok ? { ...APPLIED, made: madeEffects(to, folders) } : moved;
+    } catch (error) {
+      folders.undo();
+      throw error;
+    } finally {
+      folders.close();
+    }
+  } finally {
+    source.located.place.dir.close();
+  }
+}
+
+/** True if the entry may move: it has the planned kind and, if it is a file, the planned bytes. */
+function isMoving({ place, stats }: Found, { after, stamp }: Applying): boolean {
+  if (after.kind === 'directory') return stats.isDirectory();
+  if (after.kind !== 'file') return stats.isSymbolicLink();
+  return (stamp !== undefined && sameStamp(stamp, stats)) || holdsAt(place, after.fingerprint);
+}
+
+/**
+ * True if a folder already is in the wanted state. A folder has no content, so it does not matter which program made or
+ * removed it.
+ */
+function isFolderAsMeant(located: Located, { before, after }: PlannedDelta): boolean {
+  if (after.kind === 'directory')
+    return before.kind === 'absent' && located.exists && located.stats.isDirectory();
+  return after.kind === 'absent' && before.kind === 'directory' && !located.exists;
+}
+
+/** Changes only the permissions, because the content is already right. */
+function changeMode({ place }: Located, { before, after }: PlannedDelta): AppliedDelta | Conflict {
+  if (after.kind === 'file' && before.kind === 'file') {
+    const changed = setFileMode(place, after.mode, { fingerprint: before.fingerprint });
+    return changed.ok ? APPLIED : changed;
+  }
+  if (after.kind !== 'directory') return APPLIED;
+  const folder = place.dir.enter(place.name);
+  setFolderMode(folder, after.mode | OWNER);
+  folder.close();
+  return APPLIED;
+}
+
+/** Permissions that an ordinary user needs to change the contents of a folder. */
+const OWNER = 0o700;
+
+/** Gives a folder its own mode, after the last delta of the change. */
+export function closeFolder(world: World, delta: PlannedDelta): void {
+  const { key, after, movedFrom } = delta;
+  if (after.kind !== 'directory' || (after.mode & OWNER) === OWNER || movedFrom !== undefined) return;
+  const outcome = locateAgain(world, delta);
+  if (!outcome.ok) return;
+  const { located } = outcome;
+  try {
+    if (located.place.path.key !== key || !located.exists || !located.stats.isDirectory()) return;
+    const folder = located.place.dir.enter(located.place.name);
+    setFolderMode(folder, after.mode);
+    folder.close();
+  } finally {
+    located.place.dir.close();
+  }
+}
+
+/**
+ * Removes the present content to make room. A file that another file will replace stays: the rename
+ * of the new file replaces it.
+ */
+async function takeAway(
+  world: World,
+  located: Located,
+  { before, after, ours, was, mode }: Applying,
+): Promise<AppliedDelta | Conflict> {
+  if (located.exists !== (before.kind !== 'absent')) return conflict(located.exists ? 'exists' : 'missing');
+  switch (before.kind) {
+    case 'absent':
+      return APPLIED;
+    case 'directory':
+      return takeFolderAway(world, located.place, { after, mode });
+    case 'link': {
+      const removed = await removeLink(world.disk, located.place, before.target);
+      return removed.ok ? APPLIED : removed;
+    }
+    case 'file': {
+      if (after.kind === 'file') return APPLIED;
+      const expected = expectedOf(before, { was, mode });
+      const removed = await remove(world.disk, located.place, { ...expected, ...(ours && { ours }) });
+      return removed.ok ? { ...APPLIED, displaced: displacedOf(removed.displaced, before) } : removed;
+    }
+    default:
+      return before satisfies never;
+  }
+}
+
+async function takeFolderAway(
+  world: World,
+  place: Place,
+  { after, mode }: Pick<PlannedDelta, 'after' | 'mode'>,
+): Promise<AppliedDelta | Conflict> {
+  if (await removeFolder(world.disk, place)) return APPLIED;
+  // Another program has filled the folder since. If its path is needed, report a conflict.
+  return after.kind === 'absent' && mode === 'asBefore' ? { ...APPLIED, stayed: true } : conflict('changed');
+}
+
+type FileSide = Extract<Side, { kind: 'file' }>;
+
+/**
+ * The conditions under which a file may be replaced. Only a delta that restores an earlier state
+ * replaces a file that was left read-only.
+ */
+function expectedOf({ fingerprint, mode }: FileSide, delta: Pick<PlannedDelta, 'was' | 'mode'>): Expected {
+  const evenReadOnly = delta.mode === 'asBefore' && (mode & 0o222) === 0;
+  return { fingerprint, evenReadOnly, ...(delta.was && { bytes: delta.was.bytes }) };
+}
+
+function displacedOf(file: string | undefined, { fingerprint }: FileSide): Displaced | undefined {
+  return file === undefined ? undefined : { file, ...fingerprint };
+}
+
+/** Writes the new state. If that fails, puts back the content that was removed before. */
+async function putThere(world: World, located: Located, delta: Applying): Promise<AppliedDelta | Conflict> {
+  const { before, after } = delta;
+  const madeRoom = before.kind !== 'absent' && !(before.kind === 'file' && after.kind === 'file');
+  const giveBack = async (): Promise<void> => {
+    if (!madeRoom) return;
+    const { located: _located, bytes: _bytes, ...rest } = delta;
+    await applyDelta(world, { ...rest, before: ABSENT, after: before });
+  };
+  try {
+    const outcome = await put(world, located, delta);
+    if (!outcome.ok) await giveBack();
+    return outcome;
+  } catch (error) {
+    await giveBack();
+    throw error;
+  }
+}
+
+async function put(world: World, located: Located, delta: Applying): Promise<AppliedDelta | Conflict> {
+  const names = located.exists ? [located.place.name] : located.missing;
+  const isFolder = delta.after.kind === 'directory';
+  if (!isFolder && names.length === 1) return putFile(world, located.place, delta);
+  const folders = makeFolders(world.disk, located.place, isFolder ? names : names.slice(0, -1));
+  try {
+    await folders.sync();
+    const outcome = isFolder
+      ? putFolder(located, delta, folders)
+      : await putInside(world, delta, { located, folders, name: names.at(-1) ?? '' });
+    if (!outcome.ok) folders.undo();
+    return outcome;
+  } catch (error) {
+    folders.undo();
+    throw error;
+  } finally {
+    folders.close();
+  }
+}
+
+/** Finishes a folder that was just made, with its missing parents. */
+function putFolder(located: Located, { after, mode }: Applying, folders: MadeFolders): AppliedDelta {
+  const { made } = folders;
+  // Read the mode of the new folders before the innermost one gets another.
+  const newMode = folders.mode();
+  if (after.kind === 'directory' && mode !== 'default') setFolderMode(folders.dir, after.mode | OWNER);
+  const parents = madeEffects(located, { made: made - 1, mode: () => newMode });
+  return { ...APPLIED, made: parents, folderMode: newMode, ...(made === 0 ? { idle: true } : {}) };
+}
+
+/** Puts a file or link into a folder that was just made. */
+async function putInside(
+  world: World,
+  delta: Applying,
+  { located, folders, name }: { located: Located; folders: MadeFolders; name: string },
+): Promise<AppliedDelta | Conflict> {
+  const { made } = folders;
+  const outerMode = folders.mode();
+  if (made > 0 && delta.folderMode !== undefined) setFolderMode(folders.dir, delta.folderMode);
+  const outcome = await putFile(world, { ...located.place, dir: folders.dir, name }, delta);
+  if (!outcome.ok) return outcome;
+  return { ...outcome, made: madeEffects(located, { made, outerMode, mode: () => folders.mode() }) };
+}
+
+async function putFile(world: World, place: Place, delta: Applying): Promise<AppliedDelta | Conflict> {
+  const { before, after } = delta;
+  if (after.kind === 'link') {
+    const made = await makeLink(world.disk, place, after.target);
+    return made.ok ? APPLIED : made;
+  }
+  if (after.kind !== 'file') return APPLIED;
+  const content = await newContent(world, delta, after.fingerprint);
+  // A file without a staged temporary file was not synced with its batch, so sync it on its own.
+  const disk = delta.staged === undefined ? unbatched(world.disk) : world.disk;
+  if (before.kind === 'file') return replaceFile(disk, place, { ...delta, before, content });
+  const mode = delta.mode === 'default' ? {} : { mode: after.mode };
+  const made = await create(disk, place, { ...content, ...mode });
+  return made.ok ? { ...APPLIED, committed: made } : made;
+}
+
+/** The new bytes. A staged temporary file already holds them, so they are not loaded. */
+async function newContent(world: World, delta: Applying, fingerprint: Fingerprint): Promise<NewContent> {
+  const { staged } = delta;
+  if (staged === undefined) return contentFor(world, delta, fingerprint);
+  return { fingerprint, chunks: () => world.images.chunks(fingerprint), staged };
+}
+
+async function replaceFile(
+  disk: DiskContext,
+  place: Place,
+  delta: Applying & { readonly before: FileSide; readonly content: NewContent },
+): Promise<AppliedDelta | Conflict> {
+  const { before, content, was, ours, folderSync } = delta;
+  const written = await replace(disk, place, {
+    ...content,
+    expected: expectedOf(before, delta),
+    ...newMode(delta),
+    ...(was && { looked: true }),
+    ...(ours && { ours }),
+    ...(folderSync && { folderSync }),
+  });
+  if (!written.ok) return written;
+  const left = displacedOf(written.displaced, before);
+  const displaced = left && { ...left, stats: written.left, ...(was && { bytes: was.bytes }) };
+  return { ...APPLIED, committed: written, displaced };
+}
+
+/** The mode to set, if the delta alters it. Otherwise the file keeps its present mode. */
+function newMode({ before, after }: PlannedDelta): { readonly mode?: number } {
+  return before.kind === 'file' && after.kind === 'file' && after.mode !== before.mode
+    ? { mode: after.mode }
+    : {};
+}
+
+async function contentFor(
+  world: World,
+  { bytes }: Pick<PlannedDelta, 'bytes'>,
+  fingerprint: Fingerprint,
+): Promise<Content> {
+  return bytes === undefined ? keptContent(world, fingerprint) : { bytes: bytes(), fingerprint };
+}
+
+/**
+ * Makes a temporary file next to the target, with the new bytes. Undefined if none is needed, or if
+ * the target or its folder does not have its expected state yet.
+ */
+export async function stage(world: World, delta: PlannedDelta): Promise<Staged | undefined> {
+  const { key, before, after, movedFrom } = delta;
+  if (after.kind !== 'file' || movedFrom !== undefined || sameContent(before, after)) return undefined;
+  const held = delta.located;
+  const outcome = held === undefined ? locateAgain(world, delta) : { ok: true as const, located: held };
+  if (!outcome.ok) return undefined;
+  const { located } = outcome;
+  try {
+    if (located.place.path.key !== key) return undefined;
+    const content = (): Promise<Content> => contentFor(world, delta, after.fingerprint);
+    const file = delta.file === undefined ? undefined : { path: delta.file, mode: after.mode };
+    if (located.exists) {
+      if (before.kind !== 'file') return undefined;
+      return await stageReplacement(world.disk, located.place, { content, file, ...newMode(delta) });
+    }
+    if (before.kind !== 'absent' || located.missing.length > 1) return undefined;
+    const mode = delta.mode === 'default' ? {} : { mode: after.mode };
+    return await stageNew(world.disk, located.place, { content, file, ...mode });
+  } finally {
+    if (held === undefined) located.place.dir.close();
+  }
+}
+
+/**
+ * Removes a temporary file that was not renamed to its final name. If its folder cannot be opened,
+ * the next start of Lookfirst removes the file.
+ */
+export function unstage(world: World, delta: PlannedDelta, staged: Staged): void {
+  const outcome =
+    delta.located === undefined ? locateAgain(world, delta) : { ok: true as const, located: delta.located };
+  if (!outcome.ok) {
+    world.disk.litter.doubt();
+    return;
+  }
+  const { place } = outcome.located;
+  try {
+    dropStaged(place, staged);
+  } finally {
+    if (delta.located === undefined) place.dir.close();
+  }
+}
+
+/** True if a new file exists although creating it failed, for example if only its temporary name could not be removed. */
+export function isLeft(world: World, delta: PlannedDelta): boolean {
+  const { before, after, key } = delta;
+  if (before.kind !== 'absent' || after.kind !== 'file' || delta.movedFrom !== undefined) return false;
+  const outcome = locateAgain(world, delta);
+  if (!outcome.ok) return false;
+  const { place, exists } = outcome.located;
+  try {
+    return exists && place.path.key === key && holdsAt(place, after.fingerprint);
+  } finally {
+    place.dir.close();
+  }
+}

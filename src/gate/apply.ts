@@ -1,0 +1,371 @@
+import { reserveDescriptors } from '../disk/context.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Effect, NewEntry, Undone, UndonePart } from '../model/entry.ts';
+import { errnoOf, Fault, nothingChanged } from '../model/fault.ts';
+import type { ApplyResult, ChangeResult, Notice } from '../model/results.ts';
+import type { Outcome, Refusal } from '../model/verdict.ts';
+import { announce, bypassEntries, newChangeId, type Settlement, settle } from './announce.ts';
+import { type Approved, type ApprovedStep, approvalsOf, type MissingApproval } from './approval.ts';
+import { type ClaimNotice, withClaimNotices } from './claims.ts';
+import { effectsOfPlan, type Plan } from './plan.ts';
+import { type DoneChange, RunningChange } from './running-change.ts';
+import type { World } from './world.ts';
+
+/** A message names at most this many files and counts the rest. */
+const MAX_NAMED = 20;
+
+/** A change to apply. */
+interface Work {
+  readonly plans: readonly Plan[];
+  /** Keys whose locks the caller holds. */
+  readonly locked: readonly string[];
+  /** Further journal entries, written together with the entry of the change. */
+  readonly entries?: readonly NewEntry[];
+  /** The changes that an undo takes back, and the keys it covers. */
+  readonly undo?: {
+    readonly undone: Undone;
+    readonly keys: readonly string[];
+    /** The turn to which a rewind returns. */
+    readonly rewindTo?: string;
+  };
+  /** The undone part, if an undo takes back only a part of a change. */
+  readonly undoesPart?: UndonePart;
+  /** Set if the change commits a command's writes: the command's text, and the id of the change. */
+  readonly command?: { readonly change: string; readonly text: string };
+}
+
+/** The result of a change. `stayed`: keys of folders that should be removed but are still in use. */
+type Applied = ApplyResult & { readonly stayed: ReadonlySet<string> };
+
+/**
+ * Makes a change: all of its deltas or none. First records what is about to happen, so that another
+ * process can complete or revert the change if this one dies. Then applies the deltas, and records
+ * what they did. On failure, reverts the applied deltas.
+ */
+export async function apply(world: World, ledger: Ledger, work: Work): Promise<Outcome<Applied>> {
+  const change = work.command?.change ?? newChangeId();
+  const effects = once(work.plans.flatMap(effectsOfPlan));
+  const [first] = work.plans;
+  if (first === undefined || effects.length === 0) return unchanged(world, ledger, work);
+  const entry = entryOf(world, ledger, { work, first, change, effects });
+  const deltas = work.plans.flatMap((plan) => plan.deltas);
+  for (const { path } of deltas) if (!world.workspace.stands(path.root)) throw rootMoved(path.root);
+  // Reserve no file descriptors for a single delta: if it fails, there is no other one to revert.
+  const freeReserve = deltas.length === 1 ? NOTHING_RESERVED : reserveForReverting();
+  const running = new RunningChange(world, work.plans, freeReserve);
+  try {
+    return await begin(world, ledger, { ...work, entry, running });
+  } finally {
+    running.close();
+    freeReserve();
+  }
+}
+
+const NOTHING_RESERVED = (): void => {};
+
+/** Reserves file descriptors for reverting deltas, before the first one is applied. */
+function reserveForReverting(): () => void {
+  try {
+    return reserveDescriptors();
+  } catch (error) {
+    const reason = errnoOf(error);
+    if (reason === undefined) throw error;
+    const message = 'this process has too many open files to change several files safely (EMFILE)';
+    throw new Fault('IO_FAILED', message, { cause: error, reason, unchanged: true });
+  }
+}
+
+type ChangeEntry = NewEntry & { readonly change: string };
+
+interface Begun extends Work {
+  readonly entry: ChangeEntry;
+  readonly running: RunningChange;
+}
+
+async function begin(world: World, ledger: Ledger, work: Begun): Promise<Outcome<Applied>> {
+  const { entry, locked, running } = work;
+  const { change } = entry;
+  const announcing = announce(world, { change, entry, owner: world.owner, locked });
+  const staging = running.stageEarly();
+  try {
+    // False if the journal could not be written and the policy allows changes without it.
+    const announced = await announcing;
+    return await end(world, ledger, { ...work, announced, staging });
+  } finally {
+    await staging?.catch(() => undefined);
+    await running.unstage();
+  }
+}
+
+async function end(
+  world: World,
+  ledger: Ledger,
+  work: Begun & { readonly announced: boolean; readonly staging: Promise<void> | undefined },
+): Promise<Outcome<Applied>> {
+  const { entry, announced, running } = work;
+  const { change } = entry;
+  let refusal: Refusal | undefined;
+  try {
+    await work.staging;
+    refusal = await running.run();
+    if (refusal === undefined) {
+      const { done } = running;
+      const settled = settledEntry(work, done);
+      const recorded = await settle(world, ledger, settlementOf(work, done, { announced, entry: settled }));
+      rememberBytes(world, work.plans);
+      // Without effects no entry is written, so there is no change that the id could name.
+      const id = settled.effects?.length === 0 ? {} : { change };
+      const results = done.results.map((result) => resultOf(result, { id, recorded }));
+      return { ok: true, dryRun: false, results, ...id, stayed: done.stayed };
+    }
+  } catch (error) {
+    // If all deltas are applied, the unanswered call is `settle`. It may have recorded the change.
+    if (running.isComplete && isUnanswered(error)) throw keptAsDone(error);
+    throw await takenBack(world, { running, change: announced ? change : undefined }, error);
+  }
+  const left = await takeBack(world, { running, change: announced ? change : undefined });
+  if (left.length === 0) return { ok: false, refusal };
+  throw notTakenBack(refusal, left);
+}
+
+/** Removes duplicate effects: several steps may need the same folder, but it is made once. */
+function once(effects: readonly Effect[]): readonly Effect[] {
+  const made = new Set<string>();
+  return effects.filter(({ key, before, after }) => {
+    // Keep both effects if an undo creates a folder, removes it and creates it again.
+    if (after.kind === 'absent') made.delete(key);
+    if (before.kind !== 'absent' || after.kind !== 'directory') return true;
+    const isNew = !made.has(key);
+    made.add(key);
+    return isNew;
+  });
+}
+
+/** The journal entry of a change. Its fields are in alphabetical order, so that the journal need not sort them. */
+function entryOf(
+  world: World,
+  ledger: Ledger,
+  { work, first, change, effects }: { work: Work; first: Plan; change: string; effects: readonly Effect[] },
+): ChangeEntry {
+  const { undo, undoesPart, command } = work;
+  // Prefer the root and path of a delta outside annexes: an annex, such as the git folder that
+  // worktrees share, is no workspace.
+  const { annexes } = world.workspace;
+  const outside =
+    annexes.length === 0 ? undefined : first.deltas.find(({ path: { root } }) => !annexes.includes(root));
+  const { path } = outside ?? first;
+  const entry: { -readonly [K in keyof ChangeEntry]: ChangeEntry[K] } = {
+    action: undo === undefined ? first.action : 'undo',
+    atMs: world.now(),
+    change,
+    effects,
+    kind: 'change',
+    path: path.relative,
+    root: path.root,
+    session: ledger.session,
+  };
+  if (undo?.rewindTo !== undefined) entry.rewindTo = undo.rewindTo;
+  if (command !== undefined) entry.text = command.text;
+  if (ledger.turn !== undefined) entry.turn = ledger.turn;
+  if (undo?.undone.changes[0] !== undefined) entry.undoes = undo.undone.changes[0];
+  if (undoesPart !== undefined) entry.undoesPart = undoesPart;
+  if (undo !== undefined) entry.undone = undo.undone;
+  return entry;
+}
+
+function settledEntry({ entry, undo }: Begun, done: DoneChange): ChangeEntry {
+  const effects = once(done.effects);
+  const { stayed } = done;
+  const settled = { ...entry, effects, ...noticesOf(done) };
+  if (undo === undefined || stayed.size === 0) return settled;
+  // A folder that an undo kept because it is in use does not count as undone.
+  return { ...settled, undone: { ...undo.undone, keys: undo.keys.filter((key) => !stayed.has(key)) } };
+}
+
+/** The kinds of the caller's notices, and the size of their diffs: the journal contains no file content. */
+function noticesOf({ results }: DoneChange): Pick<NewEntry, 'notices' | 'diffBytes'> {
+  const notices = results.flatMap((result) => result.notices);
+  if (notices.length === 0) return {};
+  const diffs = notices.flatMap((notice) => (notice.kind === 'changed-elsewhere' ? [notice.diff] : []));
+  return {
+    notices: [...new Set(notices.map(({ kind }) => kind))],
+    ...(diffs.length === 0 ? {} : { diffBytes: Buffer.byteLength(diffs.join('\n')) }),
+  };
+}
+
+function settlementOf(
+  { plans, entries: more = [] }: Work,
+  { displaced, sightings, tombstones, syncNames }: DoneChange,
+  { announced, entry }: { readonly announced: boolean; readonly entry: ChangeEntry },
+): Settlement {
+  const { change, session, turn, atMs } = entry;
+  const bypassed = bypassEntries(plans.map(allowedBy), {
+    session,
+    atMs,
+    change,
+    ...(turn === undefined ? {} : { turn }),
+  });
+  const entries = [...(entry.effects?.length === 0 ? [] : [entry]), ...bypassed, ...more];
+  return { change, announced, entries, displaced, sightings, tombstones, syncNames };
+}
+
+/**
+ * True if the store's answer was lost, so that the change may or may not be recorded. Such a change
+ * is not reverted: that could contradict the journal. If no record exists, a later process writes
+ * it.
+ */
+function isUnanswered(error: unknown): error is Fault {
+  return error instanceof Fault && error.code === 'STORE_FAILED' && error.reason === 'unanswered';
+}
+
+function keptAsDone(error: Fault): Fault {
+  const message = `${error.message}; the change was made, and it is not known whether it was recorded: read the files again`;
+  return new Fault(error.code, message, { cause: error, reason: 'unanswered' });
+}
+
+interface TakeBackInput {
+  readonly running: RunningChange;
+  /** Undefined if the planned change was not stored. */
+  readonly change: string | undefined;
+}
+
+/** Reverts the applied deltas. Returns the error to throw, which names the files still changed. */
+async function takenBack(world: World, taking: TakeBackInput, error: unknown): Promise<unknown> {
+  const left = await takeBack(world, taking);
+  if (left.length === 0) return nothingChanged(error);
+  if (!(error instanceof Fault)) return error;
+  const { code, message, path, reason } = error;
+  return new Fault(code, `${message}; ${stillChanged(left)}`, {
+    cause: error,
+    ...(path === undefined ? {} : { path }),
+    ...(reason === undefined ? {} : { reason }),
+  });
+}
+
+function stillChanged(left: readonly string[]): string {
+  const more = left.length > MAX_NAMED ? ` and ${left.length - MAX_NAMED} more` : '';
+  return `these files could not be reverted, read them again: ${left.slice(0, MAX_NAMED).join(', ')}${more}`;
+}
+
+/**
+ * Reverts the applied deltas, and returns the paths where that failed. If any failed, the change
+ * stays pending: the next process that locks one of its files completes the record.
+ */
+async function takeBack(world: World, { running, change }: TakeBackInput): Promise<readonly string[]> {
+  const left = await running.takeBack();
+  if (left.length === 0 && change !== undefined) {
+    await world.store.record({ settle: [change] }).catch((error: unknown) => {
+      // Report the original error, not this second failure of the store.
+      if (!(error instanceof Fault)) throw error;
+    });
+  }
+  return left;
+}
+
+function rootMoved(root: string): Fault {
+  const message = `the workspace folder ${root} was moved, replaced or deleted since it was opened; nothing was changed: open it again`;
+  return new Fault('IO_FAILED', message, { path: root, reason: 'ESTALE' });
+}
+
+function notTakenBack({ path, code }: Refusal, left: readonly string[]): Fault {
+  const message = `${path} could not be changed (${code}), and earlier steps could not be reverted; ${stillChanged(left)}`;
+  return new Fault('IO_FAILED', message, { path });
+}
+
+function allowedBy({ action, path, result }: Plan): Parameters<typeof bypassEntries>[0][number] {
+  return { action, path, notices: result.notices };
+}
+
+/** Remembers the bytes of written files, for later diffs. */
+function rememberBytes({ baselines }: World, plans: readonly Plan[]): void {
+  for (const { bytes } of plans) if (bytes !== undefined) baselines.remember(bytes.fingerprint, bytes.bytes);
+}
+
+/** The result when every file already has the requested content. */
+async function unchanged(world: World, ledger: Ledger, { plans }: Work): Promise<Outcome<Applied>> {
+  for (const plan of plans) {
+    const bypassed = bypassEntries([allowedBy(plan)], { ...ledger.author, atMs: world.now() });
+    await ledger.record(plan.sightings, bypassed.length === 0 ? {} : { entries: bypassed });
+  }
+  rememberBytes(world, plans);
+  return { ok: true, dryRun: false, results: plans.map(({ result }) => result), stayed: new Set() };
+}
+
+function resultOf(
+  result: DoneChange['results'][number],
+  { id, recorded }: { readonly id: { readonly change?: string }; readonly recorded: boolean },
+): ChangeResult {
+  if (recorded) return result.changed ? Object.assign({}, id, result) : result;
+  const notices: readonly Notice[] = [...result.notices, { kind: 'not-recorded' }];
+  return { ...result, ...(result.changed ? id : {}), notices };
+}
+
+/**
+ * The outcome of the change, or the reason why nothing is changed. `missing`: the user's approval is
+ * missing. `busy`: another session works on a file. `conflict`: a file changed after it was judged.
+ */
+type Told =
+  | Outcome<ApplyResult>
+  | { readonly missing: MissingApproval }
+  | { readonly busy: Refusal }
+  | { readonly conflict: Refusal };
+
+/**
+ * Applies judged plans, unless the user's approval is missing or another session's work on a file
+ * forbids them. Records the approvals and the notices about that work together with the change.
+ */
+export async function applyTold(
+  world: World,
+  ledger: Ledger,
+  { approved, ...work }: Omit<Work, 'entries'> & { readonly approved: Approved },
+): Promise<Told> {
+  const approvals =
+    world.policy.approve.length === 0
+      ? NO_APPROVALS
+      : await approvalsOf(world, ledger, { steps: work.plans.map(approvable), approved });
+  if ('missing' in approvals) return approvals;
+  const claims = world.claims.areOff ? [] : await claimsOn(world, ledger, work.plans);
+  if ('refusal' in claims) return { busy: claims.refusal };
+  const notices = claims.flat();
+  const entries = [...approvals.entries, ...notices.map(({ entry }) => entry)];
+  const outcome = await apply(world, ledger, { entries, ...work });
+  if (!outcome.ok) return { conflict: outcome.refusal };
+  for (const { confirm } of notices) confirm();
+  const { stayed: _, ...applied } = outcome;
+  return notices.length === 0 ? applied : { ...applied, results: withClaims(applied.results, claims) };
+}
+
+const NO_APPROVALS: { readonly entries: readonly NewEntry[] } = { entries: [] };
+
+/** The part of a plan that is shown to the user for approval. */
+function approvable(plan: Plan): ApprovedStep {
+  const { action, path } = plan;
+  return { action, root: path.root, effects: effectsOfPlan(plan), diff: () => plan.preview?.().diff };
+}
+
+/** The notices about other sessions' work on each plan's files, or the first refusal because of such work. */
+async function claimsOn(
+  { claims }: World,
+  ledger: Ledger,
+  plans: readonly Plan[],
+): Promise<readonly (readonly ClaimNotice[])[] | { readonly refusal: Refusal }> {
+  const told: (readonly ClaimNotice[])[] = [];
+  for (const plan of plans) {
+    const { path, action } = plan;
+    const each = await claims.onChange(ledger, effectsOfPlan(plan), { root: path.root, action });
+    if ('refusal' in each) return each;
+    told.push(each.claimNotices);
+  }
+  return told;
+}
+
+/** Adds to each plan's result the notices about its files. */
+function withClaims(
+  results: readonly ChangeResult[],
+  told: readonly (readonly ClaimNotice[])[],
+): readonly ChangeResult[] {
+  return results.map((result, index) => {
+    const notices = told[index] ?? [];
+    return notices.length === 0 ? result : { ...result, notices: withClaimNotices(result.notices, notices) };
+  });
+}

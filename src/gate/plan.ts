@@ -1,0 +1,84 @@
+import type { Snapshot } from '../disk/read.ts';
+import { type Delta, effectsOf } from '../model/delta.ts';
+import type { Effect } from '../model/entry.ts';
+import type { Fingerprint, Stamp } from '../model/fingerprint.ts';
+import type { ResolvedPath } from '../model/path.ts';
+import type { ChangeResult, Notice } from '../model/results.ts';
+import type { Sighting } from '../model/sighting.ts';
+import type { Action } from '../model/verdict.ts';
+import type { Located } from '../workspace/workspace.ts';
+
+/** A delta, and what is known for applying it. Each extra saves work; none changes the result. */
+export interface PlannedDelta extends Delta {
+  /** The path, for messages and to locate the place again. */
+  readonly path: ResolvedPath;
+  /** The place, still open. Absent if it is located when the delta is applied. */
+  readonly located?: Located | undefined;
+  /** Returns the new bytes. Default: the stored ones. */
+  readonly bytes?: (() => Uint8Array) | undefined;
+  /** The file in the state `before`, if it is in memory. */
+  readonly was?: Pick<Snapshot, 'bytes'> | undefined;
+  /** The stamp of the file in the state `before`, if an unchanged stamp proves unchanged bytes. */
+  readonly stamp?: Stamp | undefined;
+  /** The present mode of the file, if it was just read. */
+  readonly presentMode?: number | undefined;
+  /**
+   * A file in the state folder with the new bytes and mode. It is hard-linked, so that the bytes are
+   * not written again.
+   */
+  readonly file?: string | undefined;
+  /** The time since which the path has had the state `before`: its ctime in microseconds, if known. */
+  readonly sinceUs?: number | undefined;
+  /** The mode of the parent folder, in case it must be created. */
+  readonly folderMode?: number | undefined;
+  /**
+   * `asBefore`: restores an earlier state. A file that was read-only in it may be replaced, and a
+   * folder in use stays. `default`: a new file or folder gets the system's default mode.
+   */
+  readonly mode?: 'asBefore' | 'default' | undefined;
+}
+
+/** One allowed change, as data: what to do, what the caller is told, and what the session then knows. */
+export interface Plan {
+  readonly action: Action;
+  readonly path: ResolvedPath;
+  /** In the order in which they are applied. Empty if nothing will change. */
+  readonly deltas: readonly PlannedDelta[];
+  /** Missing parent folders of the first delta. They are announced with it. */
+  readonly folders?: readonly Effect[];
+  /** Set if the deltas are a folder and all that is in it. */
+  readonly isTree?: true;
+  /** The file's bytes after the change, if it writes one file. */
+  readonly bytes?: { readonly bytes: Uint8Array; readonly fingerprint: Fingerprint };
+  /** The lines of `bytes` that count as seen. */
+  readonly seen?:
+    | Pick<Sighting, 'coverage' | 'totalLines' | 'flags' | 'how' | 'pages' | 'unplaced'>
+    | undefined;
+  /** Like `seen`, for an answer without the notices about other programs' changes. */
+  readonly untold?: Pick<Sighting, 'coverage' | 'unplaced'> | undefined;
+  /** Further result fields of an edit. */
+  readonly more?: Pick<ChangeResult, 'replaced' | 'tier' | 'inserted' | 'diff'> | undefined;
+  readonly result: Omit<ChangeResult, 'change'>;
+  /** What the session knows after the change. */
+  readonly sightings: readonly Sighting[];
+  /** Keys of files that the session then knows to be gone. */
+  readonly tombstones: readonly string[];
+  /** The result of a dry run, with a bounded diff. The user sees it before approving. */
+  preview?(): Pick<ChangeResult, 'diff' | 'sizeBytes' | 'replaced' | 'inserted'>;
+}
+
+/** The effects that the journal announces for a plan. */
+export function effectsOfPlan({ folders = [], deltas }: Plan): readonly Effect[] {
+  return [...folders, ...effectsOf(deltas)];
+}
+
+/** Adds notices to the result of a plan. */
+export function told(plan: Plan, notices: readonly Notice[]): Plan {
+  if (notices.length === 0) return plan;
+  return { ...plan, result: { ...plan.result, notices: [...notices, ...plan.result.notices] } };
+}
+
+/** Closes the folders that a plan holds open. */
+export function closePlan({ deltas }: Plan): void {
+  for (const { located } of deltas) located?.place.dir.close();
+}

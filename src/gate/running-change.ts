@@ -1,0 +1,441 @@
+import { dirname } from 'node:path';
+import { BATCH_FILES, batchContext, changeFailed, severalContext } from '../disk/context.ts';
+import { type MadeFolders, makeFolders } from '../disk/folders.ts';
+import type { Committed } from '../disk/publication.ts';
+import { putBackFile } from '../disk/put-back.ts';
+import { type Conflict, syncPublished } from '../disk/replace.ts';
+import { dropEmptied } from '../disk/retained.ts';
+import { dropBuilt } from '../disk/take-folder.ts';
+import type { Staged } from '../disk/temp-file.ts';
+import type { Awaitable } from '../model/awaitable.ts';
+import { ABSENT, addEffects, inverse } from '../model/delta.ts';
+import type { Effect } from '../model/entry.ts';
+import { errnoOf, Fault } from '../model/fault.ts';
+import type { Place } from '../model/path.ts';
+import type { ChangeResult } from '../model/results.ts';
+import type { Sighting } from '../model/sighting.ts';
+import type { Refusal } from '../model/verdict.ts';
+import { type Displaced, keepImages } from './announce.ts';
+import { type AppliedDelta, applyDelta, closeFolder, isLeft, stage, unstage } from './apply-delta.ts';
+import {
+  buildWhole,
+  publishWhole,
+  removeWhole,
+  returnWhole,
+  type WholeFolder,
+  wholeFolders,
+} from './apply-folder.ts';
+import { conflictRefusal } from './conflict.ts';
+import { atPath } from './found.ts';
+import { madeEffects } from './parents.ts';
+import type { Plan, PlannedDelta } from './plan.ts';
+import type { World } from './world.ts';
+
+/**
+ * Returns the `World` (store, disk, policy) for a change of `files` files. Many files are synced
+ * together, except with `in order`: then each is complete before the next is written.
+ */
+export function worldFor(
+  world: World,
+  files: number,
+  how: 'together' | 'in order' = 'together',
+): Awaitable<World> {
+  const { disk } = world;
+  if (files < 2 || disk.batch !== undefined) return world;
+  if (how === 'in order' || files < BATCH_FILES) return { ...world, disk: severalContext(disk) };
+  return disk.sync
+    .works(disk.retained)
+    .then((isBatch) => ({ ...world, disk: isBatch ? batchContext(disk) : severalContext(disk) }));
+}
+
+/** What is applied in one piece: a delta, or a folder with all deltas in it. */
+interface Unit {
+  readonly plan: Plan;
+  readonly delta: PlannedDelta;
+  readonly whole?: WholeFolder | undefined;
+}
+
+interface DoneUnit {
+  readonly unit: Unit;
+  readonly applied: AppliedDelta;
+  /** The files of a removed folder, and where the folder is now. */
+  readonly taken?: { readonly kept: string; readonly displaced: readonly Displaced[] };
+}
+
+type UnitOutcome = (DoneUnit & { readonly ok: true }) | Conflict;
+
+/** What a change has done, to be recorded. */
+export interface DoneChange {
+  readonly effects: readonly Effect[];
+  readonly displaced: readonly Displaced[];
+  readonly results: readonly Omit<ChangeResult, 'change'>[];
+  readonly sightings: readonly Sighting[];
+  readonly tombstones: readonly string[];
+  /** Keys of folders that should be removed but are still in use. */
+  readonly stayed: ReadonlySet<string>;
+  /**
+   * Syncs the folder that holds the new name. The caller runs this while it stores the old files.
+   * Undefined if the folder is synced already.
+   */
+  readonly syncNames?: (() => Promise<void>) | undefined;
+}
+
+/** A change that is being applied: all of its deltas or none. */
+export class RunningChange {
+  readonly #world: World;
+  readonly #units: readonly Unit[];
+  readonly #plans: readonly Plan[];
+  readonly #freeReserve: () => void;
+  readonly #staged = new Map<Unit, Staged>();
+  readonly #built = new Map<Unit, string>();
+  readonly #folders = new Map<Unit, MadeFolders>();
+  readonly #done: DoneUnit[] = [];
+  /** The unit that met a conflict or a Fault. */
+  #failed: Unit | undefined;
+  /** Set if the folder of a replaced file is synced while the old file is stored. */
+  #syncs: 'by caller' | undefined;
+  #isSynced = true;
+
+  /** `freeReserve`: frees descriptors that were reserved for reverting. */
+  constructor(world: World, plans: readonly Plan[], freeReserve: () => void) {
+    this.#world = world;
+    this.#plans = plans;
+    this.#freeReserve = freeReserve;
+    this.#units = plans.flatMap((plan) => unitsOf(world, plan));
+  }
+
+  get isComplete(): boolean {
+    return this.#done.length === this.#units.length;
+  }
+
+  /**
+   * Writes and syncs the new bytes of a single replacement while the store syncs the planned change.
+   * Both syncs must be complete before the new file replaces the old one, but their order does not
+   * matter. Resolves when the bytes are synced. Undefined if nothing is synced, or if a new file
+   * needs the planned change first.
+   */
+  stageEarly(): Promise<void> | undefined {
+    const [unit, ...more] = this.#units;
+    const { disk } = this.#world;
+    if (unit === undefined || more.length > 0 || unit.delta.was === undefined) return undefined;
+    if (disk.durability !== 'full' || disk.batch !== undefined || unit.delta.located === undefined)
+      return undefined;
+    this.#syncs = 'by caller';
+    const staging = this.#stageUnit(unit);
+    // The caller awaits this only after the planned change is stored. Without this handler, an
+    // earlier failure would be an unhandled rejection.
+    staging.catch(() => undefined);
+    return staging;
+  }
+
+  /**
+   * Applies the deltas in order and returns the refusal of the one that failed, if any. In a batch,
+   * all new bytes are written and synced before the first file changes. After the last change, all
+   * changed names are synced.
+   */
+  run(): Promise<Refusal | undefined> {
+    return this.#world.disk.batch === undefined ? this.#runAll() : this.#runBatch();
+  }
+
+  async #runBatch(): Promise<Refusal | undefined> {
+    const { disk } = this.#world;
+    try {
+      disk.litter.expect(this.#units.map(({ delta }) => dirname(delta.path.absolute)));
+      for (const unit of this.#units) await this.#stageUnit(unit);
+      if (this.#staged.size > 0 || this.#built.size > 0) await this.#syncAll();
+      const refusal = await this.#runAll();
+      if (refusal === undefined) await this.#syncAll();
+      else this.#freeReserve();
+      return refusal;
+    } catch (error) {
+      this.#freeReserve();
+      const [first] = this.#units;
+      throw first === undefined || errnoOf(error) === undefined
+        ? error
+        : changeFailed(disk, error, first.delta.path);
+    } finally {
+      await this.unstage();
+    }
+  }
+
+  async #stageUnit(unit: Unit): Promise<void> {
+    const { whole } = unit;
+    if (whole !== undefined) {
+      const built = whole.course === 'in' ? await buildWhole(this.#world, whole) : undefined;
+      if (built !== undefined) this.#built.set(unit, built);
+      return;
+    }
+    const staged = await stage(this.#world, this.#withFolders(unit));
+    if (staged !== undefined) this.#staged.set(unit, staged);
+  }
+
+  /**
+   * The delta of a unit. Makes the missing folders of a new file, so that its bytes can be written
+   * before the first file changes.
+   */
+  #withFolders(unit: Unit): PlannedDelta {
+    const { delta } = unit;
+    const { located, after } = delta;
+    if (located === undefined || located.exists || located.missing.length < 2 || after.kind !== 'file')
+      return delta;
+    const folders =
+      this.#folders.get(unit) ?? makeFolders(this.#world.disk, located.place, located.missing.slice(0, -1));
+    this.#folders.set(unit, folders);
+    const name = located.missing.at(-1) ?? '';
+    const place = { ...located.place, dir: folders.dir, name };
+    return { ...delta, located: { exists: false, place, missing: [name] } };
+  }
+
+  /**
+   * Removes the temporary files that were not renamed to their final names. Starts with the last
+   * one, because an earlier delta may have made the folder of a later one. A file that cannot be
+   * removed now is removed at the next start of Lookfirst.
+   */
+  async unstage(): Promise<void> {
+    const { disk } = this.#world;
+    for (const unit of this.#units.toReversed())
+      try {
+        await this.#unstageUnit(unit);
+      } catch (error) {
+        if (!(error instanceof Fault) && errnoOf(error) === undefined) throw error;
+        disk.litter.doubt();
+      }
+  }
+
+  async #unstageUnit(unit: Unit): Promise<void> {
+    const [staged, built] = [this.#staged.get(unit), this.#built.get(unit)];
+    if (staged !== undefined) unstage(this.#world, this.#withFolders(unit), staged);
+    if (built !== undefined)
+      await atPath(this.#world, unit.delta.path, (place) => dropBuilt(this.#world.disk, place, built));
+    this.#staged.delete(unit);
+    this.#built.delete(unit);
+    const folders = this.#folders.get(unit);
+    if (folders !== undefined && !this.#done.some((each) => each.unit === unit)) folders.undo();
+  }
+
+  async #runAll(): Promise<Refusal | undefined> {
+    for (const unit of this.#units) {
+      this.#world.locks.mustHold?.();
+      this.#failed = unit;
+      const outcome = await this.#runUnit(unit);
+      if (!outcome.ok) {
+        const { plan, delta } = unit;
+        return conflictRefusal({ action: plan.action, path: plan.isTree ? plan.path : delta.path }, outcome);
+      }
+      this.#failed = undefined;
+      this.#done.push(outcome);
+    }
+    for (const { delta, whole } of this.#units.toReversed())
+      if (whole === undefined) closeFolder(this.#world, delta);
+    return undefined;
+  }
+
+  async #runUnit(unit: Unit): Promise<UnitOutcome> {
+    const { whole } = unit;
+    if (whole === undefined) return this.#runDelta(unit);
+    if (whole.course === 'out') {
+      const taken = await removeWhole(this.#world, whole);
+      return taken.ok ? { ok: true, unit, applied: NOTHING_MADE, taken } : taken;
+    }
+    const published = await publishWhole(this.#world, whole, this.#built.get(unit));
+    if (!published.ok) return published;
+    this.#built.delete(unit);
+    return { ok: true, unit, applied: NOTHING_MADE };
+  }
+
+  async #runDelta(unit: Unit): Promise<UnitOutcome> {
+    const folders = this.#folders.get(unit);
+    await folders?.sync();
+    const applied = await applyDelta(
+      this.#world,
+      folders === undefined ? unit.delta : this.#withFolders(unit),
+      { staged: this.#staged.get(unit), folderSync: this.#syncs },
+    );
+    if (!applied.ok) return applied;
+    this.#staged.delete(unit);
+    const { located } = unit.delta;
+    if (folders === undefined || located === undefined) return { ok: true, unit, applied };
+    return {
+      ok: true,
+      unit,
+      applied: { ...applied, made: [...madeEffects(located, folders), ...applied.made] },
+    };
+  }
+
+  async #syncAll(): Promise<void> {
+    const { disk } = this.#world;
+    if (disk.batch === 'none') return;
+    await disk.sync.sync([disk.retained, ...new Set(this.#units.map(({ delta }) => delta.path.root))]);
+  }
+
+  /** What was done, after all deltas were applied. */
+  get done(): DoneChange {
+    const stayed = new Set(
+      this.#done.flatMap(({ unit, applied }) => (applied.stayed ? [unit.delta.key] : [])),
+    );
+    const gone = this.#plans.flatMap(({ tombstones }) => tombstones);
+    const committed = new Map(
+      this.#done.flatMap(({ unit, applied }) =>
+        applied.committed === undefined ? [] : [[unit.delta.key, applied.committed] as const],
+      ),
+    );
+    const sightings = this.#plans.flatMap((plan) =>
+      plan.sightings.map((seen) => withStamp(seen, committed.get(seen.key))),
+    );
+    const known = new Set(sightings.map(({ key }) => key));
+    return {
+      effects: effectsDone(this.#done),
+      displaced: this.#done.flatMap(({ applied, taken }) => taken?.displaced ?? applied.displaced ?? []),
+      results: this.#plans.map((plan) => resultOf(plan, this.#done)),
+      sightings,
+      // One delta may write to a path that another one emptied.
+      tombstones: [...new Set(gone)].filter((key) => !known.has(key) && !stayed.has(key)),
+      stayed,
+      syncNames: this.#syncs === 'by caller' ? () => this.#syncNames() : undefined,
+    };
+  }
+
+  async #syncNames(): Promise<void> {
+    this.#isSynced = false;
+    for (const { unit } of this.#done)
+      if (unit.delta.located !== undefined) await syncPublished(this.#world.disk, unit.delta.located.place);
+    this.#isSynced = true;
+  }
+
+  /**
+   * Reverts what was done, last delta first, and returns the paths where that failed. Each entry
+   * that left its path gets the path back.
+   */
+  async takeBack(): Promise<readonly string[]> {
+    this.#freeReserve();
+    const left: string[] = [];
+    const failed = this.#failed;
+    if (failed !== undefined && failed.whole === undefined && isLeft(this.#world, failed.delta))
+      left.push(failed.delta.path.relative);
+    // If the disk could not sync the new name, another sync may fail too. Then revert without a sync.
+    const { disk } = this.#world;
+    const world = this.#isSynced
+      ? this.#world
+      : { ...this.#world, disk: { ...disk, durability: 'none' as const } };
+    for (const done of this.#done.toReversed())
+      if (!(await isReverted(world, done))) left.push(done.unit.delta.path.relative);
+      else this.#folders.get(done.unit)?.undo();
+    return left;
+  }
+
+  /** Closes the folders that are open. Call it after the change is recorded or reverted. */
+  close(): void {
+    for (const folders of this.#folders.values()) folders.close();
+    for (const { taken } of this.#done)
+      if (taken !== undefined && this.#world.images.holdsTree?.(taken.kept) !== true) dropEmptied(taken.kept);
+  }
+}
+
+const NOTHING_MADE: AppliedDelta = { ok: true, made: [] };
+
+/** The pieces in which a plan is applied, in order. */
+function unitsOf(world: World, plan: Plan): readonly Unit[] {
+  const { deltas } = plan;
+  const whole = deltas.length < 2 ? undefined : wholeFolders(world, deltas, plan.isTree);
+  const members = new Set([...(whole?.values() ?? [])].flatMap(({ inside }) => inside));
+  return deltas.flatMap((delta) => (members.has(delta) ? [] : [{ plan, delta, whole: whole?.get(delta) }]));
+}
+
+function effectsDone(done: readonly DoneUnit[]): readonly Effect[] {
+  const effects: Effect[] = [];
+  for (const { unit, applied } of done) {
+    const { delta, whole } = unit;
+    const { stayed, idle, made, committed, folderMode } = applied;
+    if (stayed || idle) continue;
+    effects.push(...made);
+    if (whole?.course === 'out') for (const each of whole.inside) addEffects(effects, each);
+    addEffects(effects, { ...delta, after: withMode(delta, committed?.mode ?? folderMode) });
+    if (whole?.course === 'in') for (const each of whole.inside) addEffects(effects, each);
+  }
+  return effects;
+}
+
+/** The state after a delta, with the mode that the file or folder really got. */
+function withMode({ after, mode }: PlannedDelta, real: number | undefined): PlannedDelta['after'] {
+  if (real === undefined || mode === 'asBefore') return after;
+  if (after.kind === 'file') return { ...after, mode: real };
+  return after.kind === 'directory' && mode === 'default' ? { ...after, mode: real } : after;
+}
+
+function resultOf(plan: Plan, done: readonly DoneUnit[]): Omit<ChangeResult, 'change'> {
+  const own = done.filter(({ unit }) => unit.plan === plan);
+  const notices = own.flatMap(({ applied }) => applied.committed?.notices ?? []);
+  const isIdle = own.length > 0 && own.every(({ applied }) => applied.idle === true);
+  const { result } = plan;
+  return {
+    ...result,
+    ...(isIdle ? { changed: false, created: false } : {}),
+    ...(notices.length === 0 ? {} : { notices: [...result.notices, ...notices] }),
+  };
+}
+
+/** Adds the stamp of the new file to a sighting of its bytes. */
+function withStamp(seen: Sighting, committed: Committed | undefined): Sighting {
+  if (committed === undefined || seen.fingerprint?.sha256 !== committed.fingerprint.sha256) return seen;
+  return { ...seen, stamp: committed.stamp, racy: committed.racy };
+}
+
+async function isReverted(world: World, { unit, applied, taken }: DoneUnit): Promise<boolean> {
+  try {
+    const { whole } = unit;
+    if (whole === undefined) return await isDeltaReverted(world, unit.delta, applied);
+    if (taken !== undefined) return await returnWhole(world, whole, taken.kept);
+    const [root, ...inside] = [whole.root, ...whole.inside].map((delta) => backOf(world, delta));
+    return root !== undefined && (await removeWhole(world, { course: 'out', root, inside })).ok;
+  } catch {
+    // Ignore the error: the next process that locks the file compares it and completes the record.
+    return false;
+  }
+}
+
+/** The planned delta that takes a delta back. */
+function backOf({ workspace }: World, delta: PlannedDelta): PlannedDelta {
+  const { path: there, was, located } = delta;
+  const back = inverse(delta);
+  const path = delta.movedFrom === undefined ? there : workspace.named(back.key, back.relative);
+  return {
+    ...back,
+    path,
+    mode: 'asBefore',
+    ...(was && { bytes: () => was.bytes }),
+    ...(located?.exists === true && { located }),
+  };
+}
+
+async function isDeltaReverted(world: World, delta: PlannedDelta, applied: AppliedDelta): Promise<boolean> {
+  const { displaced, stayed, idle, made } = applied;
+  const isBack = stayed || idle || (await isPutBack(world, delta, displaced));
+  for (const { key, relative, after } of made.toReversed()) {
+    const path = world.workspace.named(key, relative);
+    await applyDelta(world, { key, relative, path, before: after, after: ABSENT, mode: 'asBefore' });
+  }
+  return isBack;
+}
+
+/**
+ * Moves the replaced or removed file back. If that is impossible, restores the previous state from
+ * the stored contents.
+ */
+async function isPutBack(
+  world: World,
+  delta: PlannedDelta,
+  displaced: Displaced | undefined,
+): Promise<boolean> {
+  const { after, path } = delta;
+  if (displaced !== undefined && (after.kind === 'absent' || after.kind === 'file')) {
+    const ours = after.kind === 'file' ? after.fingerprint : undefined;
+    const put = (place: Place): ReturnType<typeof putBackFile> =>
+      putBackFile(world.disk, { ...place, opensOwn: true }, { displaced: displaced.file, ours });
+    const back = await atPath(world, path, put);
+    if (back === 'back') return true;
+    if (back !== 'unavailable') return false;
+  }
+  if (displaced !== undefined && !(await world.images.has(displaced.sha256)))
+    await keepImages(world, [displaced]);
+  return (await applyDelta(world, backOf(world, delta), { ours: true })).ok;
+}

@@ -15,7 +15,7 @@ import type { AdoptedStats, KeptTree, TreeFile } from '../store/images.ts';
 import { type AnnouncedImages, joinWrites, type Writes } from '../store/store.ts';
 import { matchingGlob } from '../text/glob/glob.ts';
 import { imagesToAnnounce } from './old-bytes.ts';
-import type { Plan } from './plan.ts';
+import type { ChangePlan } from './plan.ts';
 import type { World } from './world.ts';
 
 /** Returns a new change id, short enough to type after `lookfirst undo`. */
@@ -134,7 +134,7 @@ function goOnUnrecorded({ policy }: World, error: unknown): false {
  * Session and time come from `like`.
  */
 export function bypassEntries(
-  allowed: readonly (Pick<Plan, 'action' | 'path'> & Pick<ChangeResult, 'notices'>)[],
+  allowed: readonly (Pick<ChangePlan, 'action' | 'path'> & Pick<ChangeResult, 'notices'>)[],
   like: Pick<NewEntry, 'session' | 'turn' | 'atMs' | 'change'>,
 ): readonly NewEntry[] {
   return allowed.flatMap(({ action, path, notices }) => {

@@ -1,12 +1,12 @@
 import { type Content, type Expected, holdsAt } from '../disk/content.ts';
 import { type DiskContext, unbatched } from '../disk/context.ts';
-import { create, makeLink, stageNew } from '../disk/create.ts';
+import { create, makeLink } from '../disk/create.ts';
 import { type MadeFolders, makeFolders, removeFolder, setFolderMode } from '../disk/folders.ts';
 import { move } from '../disk/move.ts';
 import type { Committed, NewContent } from '../disk/publication.ts';
 import { remove, removeLink } from '../disk/remove.ts';
-import { type Conflict, conflict, replace, setFileMode, stageReplacement } from '../disk/replace.ts';
-import { dropStaged, type Staged } from '../disk/temp-file.ts';
+import { type Conflict, conflict, replace, setFileMode } from '../disk/replace.ts';
+import type { Staged } from '../disk/temp-file.ts';
 import { ABSENT } from '../model/delta.ts';
 import { type Effect, type Side, sameContent, sameSide } from '../model/entry.ts';
 import { type Fingerprint, sameStamp } from '../model/fingerprint.ts';
@@ -343,64 +343,18 @@ async function replaceFile(
 }
 
 /** The mode to set, if the delta alters it. Otherwise the file keeps its present mode. */
-function newMode({ before, after }: PlannedDelta): { readonly mode?: number } {
+export function newMode({ before, after }: PlannedDelta): { readonly mode?: number } {
   return before.kind === 'file' && after.kind === 'file' && after.mode !== before.mode
     ? { mode: after.mode }
     : {};
 }
 
-async function contentFor(
+export async function contentFor(
   world: World,
   { bytes }: Pick<PlannedDelta, 'bytes'>,
   fingerprint: Fingerprint,
 ): Promise<Content> {
   return bytes === undefined ? keptContent(world, fingerprint) : { bytes: bytes(), fingerprint };
-}
-
-/**
- * Makes a temporary file next to the target, with the new bytes. Undefined if none is needed, or if
- * the target or its folder does not have its expected state yet.
- */
-export async function stage(world: World, delta: PlannedDelta): Promise<Staged | undefined> {
-  const { key, before, after, movedFrom } = delta;
-  if (after.kind !== 'file' || movedFrom !== undefined || sameContent(before, after)) return undefined;
-  const held = delta.located;
-  const outcome = held === undefined ? locateAgain(world, delta) : { ok: true as const, located: held };
-  if (!outcome.ok) return undefined;
-  const { located } = outcome;
-  try {
-    if (located.place.path.key !== key) return undefined;
-    const content = (): Promise<Content> => contentFor(world, delta, after.fingerprint);
-    const file = delta.file === undefined ? undefined : { path: delta.file, mode: after.mode };
-    if (located.exists) {
-      if (before.kind !== 'file') return undefined;
-      return await stageReplacement(world.disk, located.place, { content, file, ...newMode(delta) });
-    }
-    if (before.kind !== 'absent' || located.missing.length > 1) return undefined;
-    const mode = delta.mode === 'default' ? {} : { mode: after.mode };
-    return await stageNew(world.disk, located.place, { content, file, ...mode });
-  } finally {
-    if (held === undefined) located.place.dir.close();
-  }
-}
-
-/**
- * Removes a temporary file that was not renamed to its final name. If its folder cannot be opened,
- * the next start of Lookfirst removes the file.
- */
-export function unstage(world: World, delta: PlannedDelta, staged: Staged): void {
-  const outcome =
-    delta.located === undefined ? locateAgain(world, delta) : { ok: true as const, located: delta.located };
-  if (!outcome.ok) {
-    world.disk.litter.doubt();
-    return;
-  }
-  const { place } = outcome.located;
-  try {
-    dropStaged(place, staged);
-  } finally {
-    if (delta.located === undefined) place.dir.close();
-  }
 }
 
 /** True if a new file exists although creating it failed, for example if only its temporary name could not be removed. */

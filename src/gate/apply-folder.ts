@@ -37,20 +37,21 @@ export interface WholeFolder {
 
 /**
  * The folders among the deltas that one rename can make or remove, by their root. Folders are made
- * by one rename only in a batch, because the batch syncs them.
+ * by one rename only in a batch, because the batch syncs them. `as tree`: the deltas remove a folder
+ * that was just read with all its contents.
  */
 export function wholeFolders(
   world: World,
   deltas: readonly PlannedDelta[],
-  isTree = false,
+  how: 'each' | 'as tree' = 'each',
 ): ReadonlyMap<PlannedDelta, WholeFolder> {
   const whole = new Map<PlannedDelta, WholeFolder>();
-  const fewest = isTree ? 0 : WHOLE_ITEMS;
+  const fewest = how === 'as tree' ? 0 : WHOLE_ITEMS;
   for (const { root, inside } of foldersIn(deltas)) {
     const course = courseOf(root);
     if (inside.length < fewest || course === 'other') continue;
     const folder = { course, root, inside };
-    const may = course === 'in' ? mayComeWhole : isTree ? isTakeableTree : mayGoWhole;
+    const may = course === 'in' ? mayComeWhole : how === 'as tree' ? isTakeableTree : mayGoWhole;
     if (may(world, folder)) whole.set(root, folder);
   }
   return whole;

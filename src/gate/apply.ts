@@ -7,7 +7,7 @@ import type { Outcome, Refusal } from '../model/verdict.ts';
 import { announce, bypassEntries, newChangeId, type Settlement, settle } from './announce.ts';
 import { type Approved, type ApprovedStep, approvalsOf, type MissingApproval } from './approval.ts';
 import { type ClaimNotice, withClaimNotices } from './claims.ts';
-import { effectsOfPlan, type Plan } from './plan.ts';
+import { type ChangePlan, effectsOfPlan } from './plan.ts';
 import { type DoneChange, RunningChange } from './running-change.ts';
 import type { World } from './world.ts';
 
@@ -16,7 +16,7 @@ const MAX_NAMED = 20;
 
 /** A change to apply. */
 interface Work {
-  readonly plans: readonly Plan[];
+  readonly plans: readonly ChangePlan[];
   /** Keys whose locks the caller holds. */
   readonly locked: readonly string[];
   /** Further journal entries, written together with the entry of the change. */
@@ -145,7 +145,12 @@ function once(effects: readonly Effect[]): readonly Effect[] {
 function entryOf(
   world: World,
   ledger: Ledger,
-  { work, first, change, effects }: { work: Work; first: Plan; change: string; effects: readonly Effect[] },
+  {
+    work,
+    first,
+    change,
+    effects,
+  }: { work: Work; first: ChangePlan; change: string; effects: readonly Effect[] },
 ): ChangeEntry {
   const { undo, undoesPart, command } = work;
   // Prefer the root and path of a delta outside annexes: an annex, such as the git folder that
@@ -272,12 +277,12 @@ function notTakenBack({ path, code }: Refusal, left: readonly string[]): Fault {
   return new Fault('IO_FAILED', message, { path });
 }
 
-function allowedBy({ action, path, result }: Plan): Parameters<typeof bypassEntries>[0][number] {
+function allowedBy({ action, path, result }: ChangePlan): Parameters<typeof bypassEntries>[0][number] {
   return { action, path, notices: result.notices };
 }
 
 /** Remembers the bytes of written files, for later diffs. */
-function rememberBytes({ baselines }: World, plans: readonly Plan[]): void {
+function rememberBytes({ baselines }: World, plans: readonly ChangePlan[]): void {
   for (const { bytes } of plans) if (bytes !== undefined) baselines.remember(bytes.fingerprint, bytes.bytes);
 }
 
@@ -338,7 +343,7 @@ export async function applyTold(
 const NO_APPROVALS: { readonly entries: readonly NewEntry[] } = { entries: [] };
 
 /** The part of a plan that is shown to the user for approval. */
-function approvable(plan: Plan): ApprovedStep {
+function approvable(plan: ChangePlan): ApprovedStep {
   const { action, path } = plan;
   return { action, root: path.root, effects: effectsOfPlan(plan), diff: () => plan.preview?.().diff };
 }
@@ -347,7 +352,7 @@ function approvable(plan: Plan): ApprovedStep {
 async function claimsOn(
   { claims }: World,
   ledger: Ledger,
-  plans: readonly Plan[],
+  plans: readonly ChangePlan[],
 ): Promise<readonly (readonly ClaimNotice[])[] | { readonly refusal: Refusal }> {
   const told: (readonly ClaimNotice[])[] = [];
   for (const plan of plans) {

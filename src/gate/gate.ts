@@ -12,7 +12,7 @@ import { applyTold } from './apply.ts';
 import { type Approved, approvalRefusal, askUser, type MissingApproval } from './approval.ts';
 import { Announcements } from './foreign/announcements.ts';
 import { isRelocation, keysOf, lockKeys, pathsOf, trafficOf } from './keys.ts';
-import { closePlan, effectsOfPlan, type Plan } from './plan.ts';
+import { type ChangePlan, closePlan, effectsOfPlan } from './plan.ts';
 import { prepareAll, vetInFull, vetOne } from './prepare.ts';
 import type { Denied, Prepared } from './prepared.ts';
 import { Refusals } from './refusals.ts';
@@ -233,7 +233,7 @@ export class Gate {
    * The notices of these plans quote lines that other programs wrote. Makes these lines count as
    * seen only after the call is answered.
    */
-  async #willShowNotices(plans: readonly Plan[], times: CallTimes): Promise<void> {
+  async #willShowNotices(plans: readonly ChangePlan[], times: CallTimes): Promise<void> {
     for (const { path, untold } of plans) {
       const now = untold === undefined ? undefined : await this.#ledger.recall(path.key);
       if (now === undefined) continue;
@@ -335,7 +335,7 @@ function busy(changes: readonly FileIntent[]): Refusal {
   return { code: 'BUSY', action: actionOf(first?.kind), path, next: 'retry_later' };
 }
 
-function dryRun(plans: readonly Plan[]): ApplyResult {
+function dryRun(plans: readonly ChangePlan[]): ApplyResult {
   return {
     dryRun: true,
     results: plans.map((plan) => ({

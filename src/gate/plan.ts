@@ -39,7 +39,7 @@ export interface PlannedDelta extends Delta {
 }
 
 /** One allowed change, as data: what to do, what the caller is told, and what the session then knows. */
-export interface Plan {
+export interface ChangePlan {
   readonly action: Action;
   readonly path: ResolvedPath;
   /** In the order in which they are applied. Empty if nothing will change. */
@@ -68,17 +68,17 @@ export interface Plan {
 }
 
 /** The effects that the journal announces for a plan. */
-export function effectsOfPlan({ folders = [], deltas }: Plan): readonly Effect[] {
+export function effectsOfPlan({ folders = [], deltas }: ChangePlan): readonly Effect[] {
   return [...folders, ...effectsOf(deltas)];
 }
 
 /** Adds notices to the result of a plan. */
-export function told(plan: Plan, notices: readonly Notice[]): Plan {
+export function told(plan: ChangePlan, notices: readonly Notice[]): ChangePlan {
   if (notices.length === 0) return plan;
   return { ...plan, result: { ...plan.result, notices: [...notices, ...plan.result.notices] } };
 }
 
 /** Closes the folders that a plan holds open. */
-export function closePlan({ deltas }: Plan): void {
+export function closePlan({ deltas }: ChangePlan): void {
   for (const { located } of deltas) located?.place.dir.close();
 }

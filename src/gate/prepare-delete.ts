@@ -15,7 +15,7 @@ import type { Found } from '../workspace/workspace.ts';
 import { fileAt, fileSide, sideOf, type UnknownFile, unknownFile } from './found.ts';
 import { heldInside, heldRefusal } from './held.ts';
 import { type LookedFile, look } from './look.ts';
-import { type Plan, type PlannedDelta, told } from './plan.ts';
+import { type ChangePlan, type PlannedDelta, told } from './plan.ts';
 import {
   closedUnlessOk,
   cure,
@@ -329,7 +329,7 @@ function otherRefusal(located: Found, node: TreeNode): Refusal {
 }
 
 /** Deletes one path. The session then knows that it is gone. */
-function removal({ place }: Found, before: Side, more: Partial<PlannedDelta> = {}): Plan {
+function removal({ place }: Found, before: Side, more: Partial<PlannedDelta> = {}): ChangePlan {
   const { path } = place;
   const { key, relative } = path;
   return {

@@ -13,7 +13,7 @@ import { maskedDiff } from '../text/unified.ts';
 import { type LookedFile, look, placeholderIn } from './look.ts';
 import { maskTextFor, touchesMasked, withoutSecretQuote } from './masking.ts';
 import { withSight } from './no-match.ts';
-import type { Plan } from './plan.ts';
+import type { ChangePlan } from './plan.ts';
 import {
   type PlanFailure,
   type PlannedText,
@@ -283,7 +283,7 @@ function totalBefore(view: LookedFile): number {
   return snapshot === undefined ? 0 : countFileLines(snapshot.bytes);
 }
 
-function planFor(touching: TouchedEdit, notices: readonly Notice[]): Plan {
+function planFor(touching: TouchedEdit, notices: readonly Notice[]): ChangePlan {
   const { world, intent, view, planned, change } = touching;
   const credit =
     change && view.sighting && view.snapshot

@@ -15,7 +15,7 @@ import { fileAt, sideOf, type UnknownFile, unknownFile } from './found.ts';
 import { type DepartingFolder, heldInside, heldRefusal } from './held.ts';
 import { type LookedFile, look } from './look.ts';
 import { folderEffects } from './parents.ts';
-import { type Plan, type PlannedDelta, told } from './plan.ts';
+import { type ChangePlan, type PlannedDelta, told } from './plan.ts';
 import {
   closedUnlessOk,
   cure,
@@ -183,7 +183,7 @@ export async function prepareMkdir(world: World, ledger: Ledger, intent: MkdirIn
     : { ok: true, plan: makeFolderPlan(view.located) };
 }
 
-function makeFolderPlan(located: Located): Plan {
+function makeFolderPlan(located: Located): ChangePlan {
   const { path } = located.place;
   const { key, relative } = path;
   const isNew = !located.exists;
@@ -204,7 +204,7 @@ function makeFolderPlan(located: Located): Plan {
  * Moves a file, link or folder. The file that it overwrites is removed first. What the session has
  * seen of the source then counts for the new path.
  */
-function movePlan({ source, destination, side, stamp, overwrites, sightings }: Move): Plan {
+function movePlan({ source, destination, side, stamp, overwrites, sightings }: Move): ChangePlan {
   const from = source.place.path;
   const { path } = destination.place;
   const at = { key: path.key, relative: path.relative, path };

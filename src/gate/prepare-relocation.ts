@@ -12,7 +12,7 @@ import { invalidArgument, type Refusal } from '../model/verdict.ts';
 import { fileSide, sideOf } from './found.ts';
 import { type Relocation, routeOf, type Traffic } from './keys.ts';
 import { type LookedFile, look } from './look.ts';
-import { closePlan, type Plan, type PlannedDelta } from './plan.ts';
+import { type ChangePlan, closePlan, type PlannedDelta } from './plan.ts';
 import { prepareText } from './prepare-edit.ts';
 import { cure, destinationRefusal, notPrepared, type Prepared, unverifiable } from './prepared.ts';
 import type { World } from './world.ts';
@@ -49,10 +49,10 @@ interface Content {
    * For an edited file, see `seen`.
    */
   readonly moved?: Sighting | undefined;
-  readonly seen?: Plan['seen'];
+  readonly seen?: ChangePlan['seen'];
   readonly notices: readonly Notice[];
   readonly more: object;
-  readonly preview?: Plan['preview'] | undefined;
+  readonly preview?: ChangePlan['preview'] | undefined;
 }
 
 async function contentOf(
@@ -169,7 +169,7 @@ interface RelocationParts {
   readonly arrival: (Arrival & { readonly stays: boolean }) | undefined;
 }
 
-function planOf(world: World, { change, content, arrival }: RelocationParts): Plan {
+function planOf(world: World, { change, content, arrival }: RelocationParts): ChangePlan {
   const { path: from, before, bytes } = content;
   const path = arrival?.path ?? from;
   const fingerprint = fingerprintOf(bytes);

@@ -18,7 +18,7 @@ import type { Located } from '../workspace/workspace.ts';
 import { fileSide, sideOf } from './found.ts';
 import { type LookedFile, look, placeholderIn } from './look.ts';
 import { folderEffects } from './parents.ts';
-import type { Plan, PlannedDelta } from './plan.ts';
+import type { ChangePlan, PlannedDelta } from './plan.ts';
 import { closedUnlessOk, cure, notPrepared, type Prepared, unverifiable } from './prepared.ts';
 import type { World } from './world.ts';
 
@@ -173,7 +173,7 @@ export interface NewBytes {
 }
 
 /** Creates or replaces one file. If the file already holds these bytes, nothing changes. */
-export function writePlan(world: World, change: NewBytes): Plan {
+export function writePlan(world: World, change: NewBytes): ChangePlan {
   const { located, before, bytes, more, notices } = change;
   const { path } = located.place;
   const fingerprint = change.fingerprint ?? fingerprintOf(bytes);

@@ -21,7 +21,7 @@ import { lineCount } from '../text/lines.ts';
 import { samePlace } from '../text/match.ts';
 import { type MaskedDiffOptions, maskedDiff, type UnifiedDiff } from '../text/unified.ts';
 import type { LookedFile } from './look.ts';
-import type { Plan } from './plan.ts';
+import type { ChangePlan } from './plan.ts';
 import type { World } from './world.ts';
 
 /**
@@ -44,7 +44,7 @@ export type Evidence = Pick<NewEntry, 'sha256' | 'sizeBytes' | 'seen' | 'content
  * An allowed change with its plan, or a refusal. `credit`: the lines that the refusal itself shows,
  * which then count as seen.
  */
-export type Prepared = { readonly ok: true; readonly plan: Plan } | Denied;
+export type Prepared = { readonly ok: true; readonly plan: ChangePlan } | Denied;
 
 export interface Denied {
   readonly ok: false;

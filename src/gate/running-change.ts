@@ -2,33 +2,26 @@ import { dirname } from 'node:path';
 import { BATCH_FILES, batchContext, changeFailed, severalContext } from '../disk/context.ts';
 import { type MadeFolders, makeFolders } from '../disk/folders.ts';
 import type { Committed } from '../disk/publication.ts';
-import { putBackFile } from '../disk/put-back.ts';
 import { type Conflict, syncPublished } from '../disk/replace.ts';
 import { dropEmptied } from '../disk/retained.ts';
 import { dropBuilt } from '../disk/take-folder.ts';
 import type { Staged } from '../disk/temp-file.ts';
 import type { Awaitable } from '../model/awaitable.ts';
-import { ABSENT, addEffects, inverse } from '../model/delta.ts';
+import { addEffects } from '../model/delta.ts';
 import type { Effect } from '../model/entry.ts';
 import { errnoOf, Fault } from '../model/fault.ts';
-import type { Place } from '../model/path.ts';
 import type { ChangeResult } from '../model/results.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
-import { type Displaced, keepImages } from './announce.ts';
-import { type AppliedDelta, applyDelta, closeFolder, isLeft, stage, unstage } from './apply-delta.ts';
-import {
-  buildWhole,
-  publishWhole,
-  removeWhole,
-  returnWhole,
-  type WholeFolder,
-  wholeFolders,
-} from './apply-folder.ts';
+import type { Displaced } from './announce.ts';
+import { type AppliedDelta, applyDelta, closeFolder, isLeft } from './apply-delta.ts';
+import { buildWhole, publishWhole, removeWhole, wholeFolders } from './apply-folder.ts';
 import { conflictRefusal } from './conflict.ts';
 import { atPath } from './found.ts';
 import { madeEffects } from './parents.ts';
-import type { Plan, PlannedDelta } from './plan.ts';
+import type { ChangePlan, PlannedDelta } from './plan.ts';
+import { stage, unstage } from './stage-delta.ts';
+import { type DoneUnit, isReverted, type Unit } from './take-back.ts';
 import type { World } from './world.ts';
 
 /**
@@ -46,20 +39,6 @@ export function worldFor(
   return disk.sync
     .works(disk.retained)
     .then((isBatch) => ({ ...world, disk: isBatch ? batchContext(disk) : severalContext(disk) }));
-}
-
-/** What is applied in one piece: a delta, or a folder with all deltas in it. */
-interface Unit {
-  readonly plan: Plan;
-  readonly delta: PlannedDelta;
-  readonly whole?: WholeFolder | undefined;
-}
-
-interface DoneUnit {
-  readonly unit: Unit;
-  readonly applied: AppliedDelta;
-  /** The files of a removed folder, and where the folder is now. */
-  readonly taken?: { readonly kept: string; readonly displaced: readonly Displaced[] };
 }
 
 type UnitOutcome = (DoneUnit & { readonly ok: true }) | Conflict;
@@ -84,7 +63,7 @@ export interface DoneChange {
 export class RunningChange {
   readonly #world: World;
   readonly #units: readonly Unit[];
-  readonly #plans: readonly Plan[];
+  readonly #plans: readonly ChangePlan[];
   readonly #freeReserve: () => void;
   readonly #staged = new Map<Unit, Staged>();
   readonly #built = new Map<Unit, string>();
@@ -97,7 +76,7 @@ export class RunningChange {
   #isSynced = true;
 
   /** `freeReserve`: frees descriptors that were reserved for reverting. */
-  constructor(world: World, plans: readonly Plan[], freeReserve: () => void) {
+  constructor(world: World, plans: readonly ChangePlan[], freeReserve: () => void) {
     this.#world = world;
     this.#plans = plans;
     this.#freeReserve = freeReserve;
@@ -334,9 +313,9 @@ export class RunningChange {
 const NOTHING_MADE: AppliedDelta = { ok: true, made: [] };
 
 /** The pieces in which a plan is applied, in order. */
-function unitsOf(world: World, plan: Plan): readonly Unit[] {
+function unitsOf(world: World, plan: ChangePlan): readonly Unit[] {
   const { deltas } = plan;
-  const whole = deltas.length < 2 ? undefined : wholeFolders(world, deltas, plan.isTree);
+  const whole = deltas.length < 2 ? undefined : wholeFolders(world, deltas, plan.isTree ? 'as tree' : 'each');
   const members = new Set([...(whole?.values() ?? [])].flatMap(({ inside }) => inside));
   return deltas.flatMap((delta) => (members.has(delta) ? [] : [{ plan, delta, whole: whole?.get(delta) }]));
 }
@@ -362,7 +341,7 @@ function withMode({ after, mode }: PlannedDelta, real: number | undefined): Plan
   return after.kind === 'directory' && mode === 'default' ? { ...after, mode: real } : after;
 }
 
-function resultOf(plan: Plan, done: readonly DoneUnit[]): Omit<ChangeResult, 'change'> {
+function resultOf(plan: ChangePlan, done: readonly DoneUnit[]): Omit<ChangeResult, 'change'> {
   const own = done.filter(({ unit }) => unit.plan === plan);
   const notices = own.flatMap(({ applied }) => applied.committed?.notices ?? []);
   const isIdle = own.length > 0 && own.every(({ applied }) => applied.idle === true);
@@ -378,64 +357,4 @@ function resultOf(plan: Plan, done: readonly DoneUnit[]): Omit<ChangeResult, 'ch
 function withStamp(seen: Sighting, committed: Committed | undefined): Sighting {
   if (committed === undefined || seen.fingerprint?.sha256 !== committed.fingerprint.sha256) return seen;
   return { ...seen, stamp: committed.stamp, racy: committed.racy };
-}
-
-async function isReverted(world: World, { unit, applied, taken }: DoneUnit): Promise<boolean> {
-  try {
-    const { whole } = unit;
-    if (whole === undefined) return await isDeltaReverted(world, unit.delta, applied);
-    if (taken !== undefined) return await returnWhole(world, whole, taken.kept);
-    const [root, ...inside] = [whole.root, ...whole.inside].map((delta) => backOf(world, delta));
-    return root !== undefined && (await removeWhole(world, { course: 'out', root, inside })).ok;
-  } catch {
-    // Ignore the error: the next process that locks the file compares it and completes the record.
-    return false;
-  }
-}
-
-/** The planned delta that takes a delta back. */
-function backOf({ workspace }: World, delta: PlannedDelta): PlannedDelta {
-  const { path: there, was, located } = delta;
-  const back = inverse(delta);
-  const path = delta.movedFrom === undefined ? there : workspace.named(back.key, back.relative);
-  return {
-    ...back,
-    path,
-    mode: 'asBefore',
-    ...(was && { bytes: () => was.bytes }),
-    ...(located?.exists === true && { located }),
-  };
-}
-
-async function isDeltaReverted(world: World, delta: PlannedDelta, applied: AppliedDelta): Promise<boolean> {
-  const { displaced, stayed, idle, made } = applied;
-  const isBack = stayed || idle || (await isPutBack(world, delta, displaced));
-  for (const { key, relative, after } of made.toReversed()) {
-    const path = world.workspace.named(key, relative);
-    await applyDelta(world, { key, relative, path, before: after, after: ABSENT, mode: 'asBefore' });
-  }
-  return isBack;
-}
-
-/**
- * Moves the replaced or removed file back. If that is impossible, restores the previous state from
- * the stored contents.
- */
-async function isPutBack(
-  world: World,
-  delta: PlannedDelta,
-  displaced: Displaced | undefined,
-): Promise<boolean> {
-  const { after, path } = delta;
-  if (displaced !== undefined && (after.kind === 'absent' || after.kind === 'file')) {
-    const ours = after.kind === 'file' ? after.fingerprint : undefined;
-    const put = (place: Place): ReturnType<typeof putBackFile> =>
-      putBackFile(world.disk, { ...place, opensOwn: true }, { displaced: displaced.file, ours });
-    const back = await atPath(world, path, put);
-    if (back === 'back') return true;
-    if (back !== 'unavailable') return false;
-  }
-  if (displaced !== undefined && !(await world.images.has(displaced.sha256)))
-    await keepImages(world, [displaced]);
-  return (await applyDelta(world, backOf(world, delta), { ours: true })).ok;
 }

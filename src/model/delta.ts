@@ -46,13 +46,13 @@ export function addEffects(effects: Effect[], delta: TimedDelta): void {
   const since = sinceUs === undefined ? {} : { sinceUs };
   // The fields are in alphabetical order, so that the journal need not sort them.
   if (movedFrom === undefined) {
-    effects.push({ after, before: keptAs(before, true), key, relative, ...since });
+    effects.push({ after, before: asKept(before), key, relative, ...since });
     return;
   }
   const last = effects.at(-1);
   const cleared = last?.key === key && last.after.kind === 'absent' ? effects.pop() : undefined;
   // A rename stores no bytes.
-  const moved = keptAs(after, false);
+  const moved: Side = after.kind === 'file' ? { ...after, kept: false } : after;
   effects.push({
     after: ABSENT,
     before: moved,
@@ -63,8 +63,9 @@ export function addEffects(effects: Effect[], delta: TimedDelta): void {
   effects.push({ ...cleared, after: moved, before: cleared?.before ?? ABSENT, key, relative });
 }
 
-function keptAs(side: Side, kept: boolean): Side {
-  return side.kind === 'file' ? { ...side, kept } : side;
+/** The bytes of a file are stored before it is replaced or removed. */
+function asKept(side: Side): Side {
+  return side.kind === 'file' ? { ...side, kept: true } : side;
 }
 
 type Ordered = Pick<Delta, 'key' | 'after'>;

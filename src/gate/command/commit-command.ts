@@ -16,7 +16,7 @@ import { lineCount } from '../../text/lines.ts';
 import { maskedDiff, type UnifiedDiff } from '../../text/unified.ts';
 import { apply } from '../apply.ts';
 import { lockKeys } from '../keys.ts';
-import type { Plan, PlannedDelta } from '../plan.ts';
+import type { ChangePlan, PlannedDelta } from '../plan.ts';
 import { worldFor } from '../running-change.ts';
 import type { World } from '../world.ts';
 import { type LayerContent, layerKeys, readLayer, restoreLayer } from './layer-content.ts';
@@ -197,7 +197,7 @@ async function withOtherNames(
  * The plan of a command's writes. Each delta expects the present state of a path in the workspace
  * and writes the state that the command left.
  */
-function planOf({ written }: Vetted, sightings: ReadonlyMap<string, Sighting>): Plan | undefined {
+function planOf({ written }: Vetted, sightings: ReadonlyMap<string, Sighting>): ChangePlan | undefined {
   const deltas = written
     .map(({ path, before, after, bytes, file, sinceUs }): PlannedDelta => {
       const { key, relative } = path;

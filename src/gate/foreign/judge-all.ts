@@ -11,7 +11,7 @@ import type { Refusal } from '../../model/verdict.ts';
 import { countFileLines } from '../../text/file-lines.ts';
 import { fileSide, sideAt, sideOf } from '../found.ts';
 import { type LookedFile, look } from '../look.ts';
-import { closePlan, effectsOfPlan, type Plan } from '../plan.ts';
+import { type ChangePlan, closePlan, effectsOfPlan } from '../plan.ts';
 import { judgeGranted, prepare } from '../prepare.ts';
 import { cure, type Denied, evidenceOf, notPrepared } from '../prepared.ts';
 import type { ShownScene } from '../shown.ts';
@@ -40,7 +40,7 @@ interface ExpectedWrite extends ForeignWrite {
 }
 
 /** A change that is allowed only because a bypass rule or a grant of the operator exempts it. */
-interface Bypassed extends Pick<Plan, 'action' | 'path'> {
+interface Bypassed extends Pick<ChangePlan, 'action' | 'path'> {
   readonly notices: readonly Notice[];
 }
 
@@ -179,7 +179,7 @@ async function judgeFile({ world, ledger }: ShownScene, intent: FileIntent): Pro
  * The write expected from another program. The program writes the text as given, without the gate's
  * conversions.
  */
-function expectedWrite(intent: FileIntent, { path, bytes }: Plan): ExpectedWrite | undefined {
+function expectedWrite(intent: FileIntent, { path, bytes }: ChangePlan): ExpectedWrite | undefined {
   switch (intent.kind) {
     case 'write': {
       const { content } = intent;
@@ -208,18 +208,18 @@ function expectedSide(after: Side, { expected }: ExpectedWrite): Side {
 }
 
 /** Picks the notices which say that only a bypass rule or a grant of the operator allows a change. */
-function bypassedBy({ action, path, result: { notices } }: Plan): { readonly bypassed?: Bypassed } {
+function bypassedBy({ action, path, result: { notices } }: ChangePlan): { readonly bypassed?: Bypassed } {
   const used = notices.filter((notice) => notice.kind === 'bypassed');
   return used.length === 0 ? {} : { bypassed: { action, path, notices: used } };
 }
 
-function warnedBy({ path, result: { notices } }: Plan): Pick<Allowed, 'warned'> {
+function warnedBy({ path, result: { notices } }: ChangePlan): Pick<Allowed, 'warned'> {
   const warnings = notices.filter(({ kind }) => kind === 'stale-warning');
   return warnings.length === 0 ? {} : { warned: { key: path.key, notices: warnings } };
 }
 
 /** Notices that the change concerns something that the session has not seen. */
-function unseenBy({ result: { notices } }: Plan): readonly Notice[] {
+function unseenBy({ result: { notices } }: ChangePlan): readonly Notice[] {
   return notices.filter(
     ({ kind }) => kind === 'unseen-lines' || kind === 'unseen-append' || kind === 'recreated',
   );

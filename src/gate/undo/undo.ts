@@ -14,7 +14,7 @@ import { apply } from '../apply.ts';
 import { areIndependent } from '../apply-folder.ts';
 import { lockKeys, missingFolder } from '../keys.ts';
 import { keepBytesOf } from '../old-bytes.ts';
-import type { Plan, PlannedDelta } from '../plan.ts';
+import type { ChangePlan, PlannedDelta } from '../plan.ts';
 import { worldFor } from '../running-change.ts';
 import type { World } from '../world.ts';
 import { checkSteps, SeenBefore } from './check.ts';
@@ -225,7 +225,11 @@ async function keepNeeded(world: World, found: readonly FoundChange[]): Promise<
 }
 
 /** The plan of an undo. */
-export async function planOf(world: World, ledger: Ledger, found: readonly FoundChange[]): Promise<Plan> {
+export async function planOf(
+  world: World,
+  ledger: Ledger,
+  found: readonly FoundChange[],
+): Promise<ChangePlan> {
   const seen = new SeenBefore(
     ledger,
     found.map(({ step }) => step),

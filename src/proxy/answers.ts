@@ -7,7 +7,7 @@ import { OUTCOME_KEY, refusalOutcome, successOutcome } from '../report/json.ts';
 import { storeCause } from '../tools/failure.ts';
 import { isModern, resultLine } from '../wire/rpc.ts';
 
-/** A request that can be answered: its message, and the JSON text of its id. */
+/** A request that can be answered: its message, and the JSON text of its id, which also identifies it. */
 export interface Answerable {
   readonly message: JsonRecord;
   readonly id: string;
@@ -42,19 +42,39 @@ function toolError(request: Answerable, text: string, outcome: JsonRecord): Json
   };
 }
 
-/** Adds notices to the upstream's result as one more text block; everything else stays unchanged. */
-export function withNotices(id: string, result: JsonRecord, notices: readonly Notice[]): Buffer {
-  const content = Array.isArray(result['content']) ? result['content'] : [];
-  const meta = isRecord(result['_meta']) ? result['_meta'] : {};
+/** Adds notices to the server's result as one more text block; everything else stays unchanged. */
+export function withNotices(result: JsonRecord, notices: readonly Notice[]): JsonRecord {
   const text = notices
     .map((notice) => describeNotice(notice))
     .filter((sentence) => sentence !== '')
     .join('\n');
-  return resultLine(id, {
-    ...result,
-    ...(text === '' ? {} : { content: [...content, { type: 'text', text }] }),
-    _meta: { ...meta, [OUTCOME_KEY]: successOutcome({ notices }) },
-  });
+  const meta = isRecord(result['_meta']) ? result['_meta'] : {};
+  return { ...withBlock(result, text), _meta: { ...meta, [OUTCOME_KEY]: successOutcome({ notices }) } };
+}
+
+/**
+ * Adds a text block to the server's result: receipts (a line about each file read), or the refusals
+ * of files that were left out. If `structuredContent` only repeats the text, adds the text there
+ * too, because some clients show nothing else.
+ */
+export function withTextBlock(result: JsonRecord, added: string): JsonRecord {
+  if (added === '') return result;
+  const [first] = blocksOf(result);
+  const text = isRecord(first) && typeof first['text'] === 'string' ? first['text'] : undefined;
+  const structured = result['structuredContent'];
+  const doubled = isRecord(structured) && text !== undefined && structured['content'] === text;
+  return {
+    ...withBlock(result, added),
+    ...(doubled ? { structuredContent: { ...structured, content: `${text}\n${added}` } } : {}),
+  };
+}
+
+function withBlock(result: JsonRecord, text: string): JsonRecord {
+  return text === '' ? result : { ...result, content: [...blocksOf(result), { type: 'text', text }] };
+}
+
+function blocksOf({ content }: JsonRecord): readonly unknown[] {
+  return Array.isArray(content) ? content : [];
 }
 
 /**

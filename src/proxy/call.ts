@@ -1,20 +1,24 @@
-import type { Arguments } from '../dialect/calls/rule-scope.ts';
-import type { CallTimes, ForeignPlace, ForeignSession } from '../model/foreign-session.ts';
-import { isRecord, type JsonRecord } from '../model/record.ts';
-import type { Notice } from '../model/results.ts';
+import { writtenTexts } from '../dialect/calls/interpret.ts';
+import { type Arguments, pathArguments } from '../dialect/calls/rule-scope.ts';
+import type { CallTimes, ForeignSession } from '../model/foreign-session.ts';
+import { isRecord, type JsonRecord, parseJson } from '../model/record.ts';
 import type { Refusal } from '../model/verdict.ts';
-import { idIn, idKey, paramsOf } from '../wire/rpc.ts';
+import { straightenContent } from '../text/quotes/quotes.ts';
+import { paramsOf } from '../wire/rpc.ts';
 import type { Answerable } from './answers.ts';
-import { type CallMeaning, unproven } from './understand.ts';
+import type { GateSettings } from './gate-settings.ts';
+import { withoutRevision } from './receipt-tools.ts';
+import { type CallMeaning, givenPaths, understand } from './understand.ts';
+import { UpstreamPaths } from './upstream-paths.ts';
 
-/** One `tools/call` on its way through the gate. */
+/**
+ * One `tools/call` as it will be forwarded. The message is serialised again before it is sent, so
+ * the server gets exactly what was judged.
+ */
 export interface ProxyCall extends Answerable {
-  readonly key: string;
-  /** The message to forward. */
-  line: Buffer;
   readonly tool: string;
   readonly args: Arguments;
-  meaning: CallMeaning;
+  readonly meaning: CallMeaning;
   /** The revision (a token for a file's bytes) in the call's arguments, if the option `receipts` is on. */
   readonly revision: string | undefined;
   /**
@@ -24,90 +28,76 @@ export interface ProxyCall extends Answerable {
   readonly pathsVersion: number | undefined;
   /** The number of typographic quotes that were straightened in the call's texts. */
   readonly straightened: number;
-  /** The cached locations of the call's paths. */
-  readonly located: Map<string, ForeignPlace | Promise<ForeignPlace>>;
-  /** `waiting`: not forwarded yet; `sent`: forwarded to the upstream; `over`: finished. */
-  stage: 'waiting' | 'sent' | 'over';
   readonly times: CallTimes;
-  session: ForeignSession | undefined;
-  /** Keys that identify the call's files, in the order in which the call names them. */
-  keys: readonly string[];
-  /** Releases the call's locks on its files, so that the next call can use these files. */
-  release: () => void;
-  /** The id of the call's change, which is announced in the store before the call is forwarded. */
-  change: string | undefined;
-  notices: readonly Notice[];
-  /** SHA-256 of files before the call, by path; only of reads whose text may prove nothing. */
-  before: ReadonlyMap<string, string | undefined>;
-  /** The server's response, if secrets in it were masked for the client. */
-  original: JsonRecord | undefined;
+}
+
+/** The server's answer to a request: the message, and the line in which it arrived. */
+export interface UpstreamAnswer {
+  readonly line: Buffer;
+  readonly message: JsonRecord;
+}
+
+/** The connections to the client and to the server, for the code that judges calls. */
+export interface Wire {
+  toUpstream(line: Buffer): void;
+  /** Returns false if the line is lost, because the client has disconnected. */
+  toClient(line: Buffer): boolean;
+  /**
+   * Sends a request and waits for the server's answer. Resolves to undefined if the signal aborts
+   * before that; a later answer goes to the client.
+   */
+  ask(id: string, line: Buffer, signal: AbortSignal): Promise<UpstreamAnswer | undefined>;
+}
+
+/** A call that may be forwarded. */
+export interface AdmittedCall extends ProxyCall {
+  readonly session: ForeignSession;
   /**
    * The refusals of files that were left out of a call that reads several files. The keys are the
    * paths as the caller wrote them.
    */
-  leftOut: ReadonlyMap<string, Refusal>;
+  readonly leftOut: ReadonlyMap<string, Refusal>;
 }
 
-const NONE: ReadonlyMap<string, Refusal> = new Map();
-
-/** Creates a call. Lists every field explicitly, because this runs for each call and must be fast. */
-export function newCall(
-  given: Pick<
-    ProxyCall,
-    | 'id'
-    | 'key'
-    | 'tool'
-    | 'args'
-    | 'line'
-    | 'message'
-    | 'meaning'
-    | 'revision'
-    | 'pathsVersion'
-    | 'straightened'
-  >,
-): ProxyCall {
-  return {
-    id: given.id,
-    key: given.key,
-    tool: given.tool,
-    args: given.args,
-    line: given.line,
-    message: given.message,
-    meaning: given.meaning,
-    revision: given.revision,
-    pathsVersion: given.pathsVersion,
-    straightened: given.straightened,
-    located: new Map(),
-    stage: 'waiting',
-    times: { arrivedAt: performance.now(), answeredAt: Number.POSITIVE_INFINITY },
-    session: undefined,
-    keys: [],
-    release: () => {},
-    change: undefined,
-    notices: [],
-    before: new Map(),
-    original: undefined,
-    leftOut: NONE,
-  };
+/** A new value for one string in a call's arguments. */
+interface StringEdit {
+  /** Keys and indexes on the path to the string, outermost first. */
+  readonly at: readonly (string | number)[];
+  readonly value: string;
 }
 
 /**
- * The id of a request: its JSON text for the answer (`id`), and the key to find the call (`key`).
+ * Reads a call and rewrites it so that it means the same to the upstream as to us. Removes our own
+ * arguments, and replaces paths that the upstream might resolve differently by absolute ones.
  */
-export function idOfRequest(line: Buffer, message: JsonRecord): { id: string; key: string } | undefined {
-  const id = message['id'];
-  const key = idKey(id);
-  if (key === undefined) return undefined;
-  // A number that JavaScript cannot represent exactly is returned as it was written.
-  const exact = typeof id === 'string' || Number.isSafeInteger(id);
-  return { id: exact ? key : (idIn(line) ?? key), key };
-}
-
-/** Hashes the files of a call's unproven reads; see `ProxyCall.before`. */
-export async function hashesBefore({ meaning, session }: ProxyCall): Promise<ProxyCall['before']> {
-  const hashes = new Map<string, string | undefined>();
-  for (const path of unproven(meaning)) hashes.set(path, await session?.hashOf(path));
-  return hashes;
+export function readProxyCall(
+  settings: Pick<GateSettings, 'receipts' | 'catalogue' | 'where' | 'quotes'>,
+  upstreamPaths: UpstreamPaths,
+  { id, message: given }: Answerable,
+): ProxyCall {
+  const { catalogue, where, receipts } = settings;
+  upstreamPaths.sawClient(given);
+  const { message, revision } = receipts
+    ? withoutRevision(given, catalogue.rulesOf(toolOf(given).tool))
+    : { message: given, revision: undefined };
+  const asked = toolOf(message);
+  const pathsVersion = pathsVersionOf(understand(catalogue, asked, where.cwd), upstreamPaths);
+  upstreamPaths.sawCall(asked.tool, catalogue.table);
+  const straight = straightened(settings, asked);
+  const paths = pathsVersion === undefined ? [] : placedPaths(settings, upstreamPaths, asked);
+  const sent = withArguments(message, [...paths, ...straight.edits]);
+  const request = toolOf(sent);
+  const meaning = understand(catalogue, request, where.cwd);
+  return {
+    id,
+    message: sent,
+    ...request,
+    meaning,
+    revision,
+    pathsVersion: pathsVersionOf(meaning, upstreamPaths),
+    straightened: straight.count,
+    times: { arrivedAt: performance.now(), answeredAt: Number.POSITIVE_INFINITY },
+  };
 }
 
 /** The name and arguments of the called tool. */
@@ -115,4 +105,79 @@ export function toolOf(message: JsonRecord): { tool: string; args: Arguments } {
   const params = paramsOf(message);
   const tool = typeof params['name'] === 'string' ? params['name'] : '';
   return { tool, args: isRecord(params['arguments']) ? params['arguments'] : {} };
+}
+
+/**
+ * The edits that straighten typographic quotes in a call's texts, and the number of these quotes. A
+ * text that is only a part of a file is changed only in the mode `all`, because Lookfirst cannot
+ * know whether the part is code.
+ */
+function straightened(
+  { catalogue, quotes }: Pick<GateSettings, 'catalogue' | 'quotes'>,
+  { tool, args }: Pick<ProxyCall, 'tool' | 'args'>,
+): { readonly edits: readonly StringEdit[]; readonly count: number } {
+  const call = { tool: catalogue.traitsOf(tool), args };
+  const texts = quotes === 'off' ? [] : writtenTexts(call, catalogue.rulesOf(tool));
+  const changed = texts.flatMap(({ at, path, text, extent }) => {
+    if (extent === 'part' && quotes !== 'all') return [];
+    const straight = straightenContent(path, text, { mode: quotes });
+    return straight.count === 0 ? [] : [{ at, straight }];
+  });
+  return {
+    edits: changed.map(({ at, straight }) => ({ at, value: straight.text })),
+    count: changed.reduce((sum, { straight }) => sum + straight.count, 0),
+  };
+}
+
+/**
+ * The present `UpstreamPaths.version`. Undefined if the meaning of the call's paths cannot change,
+ * or if Lookfirst only guesses which arguments are paths.
+ */
+function pathsVersionOf(meaning: CallMeaning, { version }: UpstreamPaths): number | undefined {
+  const relies = !meaning.guessed && !givenPaths(meaning).every(UpstreamPaths.isPlain);
+  return relies ? version : undefined;
+}
+
+/**
+ * The edits that replace paths. Empty for a tool that Lookfirst has no description of, because its
+ * argument `path` may be something else.
+ */
+function placedPaths(
+  { catalogue }: Pick<GateSettings, 'catalogue'>,
+  upstreamPaths: UpstreamPaths,
+  { tool, args }: Pick<ProxyCall, 'tool' | 'args'>,
+): StringEdit[] {
+  const { table } = catalogue;
+  const rules = catalogue.rulesOf(tool);
+  if (table === undefined || rules === undefined) return [];
+  return pathArguments(rules, args).flatMap(({ at, path }) => {
+    const value = upstreamPaths.forwarded(path, table);
+    return value === path ? [] : [{ at, value }];
+  });
+}
+
+/** The message with strings in its arguments replaced. */
+function withArguments(message: JsonRecord, edits: readonly StringEdit[]): JsonRecord {
+  return edits.reduce<JsonRecord>(
+    // The cast is safe: a record stays a record if a value inside it is replaced.
+    (edited, { at, value }) => replaced(edited, ['params', 'arguments', ...at], value) as JsonRecord,
+    message,
+  );
+}
+
+/**
+ * A copy of a JSON value with the string at a place replaced. An argument may itself be JSON text;
+ * the rest of the path then leads into it. A place without a string stays unchanged.
+ */
+function replaced(value: unknown, at: readonly (string | number)[], text: string): unknown {
+  const [step, ...rest] = at;
+  if (step === undefined) return typeof value === 'string' ? text : value;
+  if (typeof value === 'string') {
+    const inner = parseJson(value);
+    return inner === undefined ? value : JSON.stringify(replaced(inner, at, text));
+  }
+  if (Array.isArray(value))
+    return value.map((item, index) => (String(index) === String(step) ? replaced(item, rest, text) : item));
+  if (!isRecord(value) || !Object.hasOwn(value, step)) return value;
+  return { ...value, [step]: replaced(value[step], rest, text) };
 }

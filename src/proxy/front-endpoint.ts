@@ -3,7 +3,7 @@ import { isSessionId } from '../model/session-record.ts';
 import { SESSION_KEY } from '../tools/session-choice.ts';
 import { decodedName, readBody, rejectRequest } from '../wire/http.ts';
 import { INVALID_REQUEST } from '../wire/rpc.ts';
-import type { InterceptOptions } from './intercept-options.ts';
+import type { GateSettings } from './gate-settings.ts';
 import { type Ends, Pump } from './pump.ts';
 import type { Upstream } from './upstream.ts';
 
@@ -17,7 +17,7 @@ export interface Endpoint {
  * The gate's options for a request to `/mcp/NAME`: the request belongs to the session NAME, unless
  * it names another session itself.
  */
-export function namedGate(gate: InterceptOptions, req: IncomingMessage): InterceptOptions {
+export function namedGate(gate: GateSettings, req: IncomingMessage): GateSettings {
   const named = namedIn(req);
   if (named.kind !== 'name') return gate;
   return { ...gate, session: (meta) => gate.session({ [SESSION_KEY]: named.name, ...meta }) };
@@ -65,7 +65,7 @@ export class FrontConnection {
   readonly #pump: Pump;
   #closing = false;
 
-  constructor(upstream: Upstream, gate: InterceptOptions, toClient: Ends['toClient']) {
+  constructor(upstream: Upstream, gate: GateSettings, toClient: Ends['toClient']) {
     this.#upstream = upstream;
     this.#pump = new Pump({ toUpstream: (line) => upstream.send(line), toClient }, gate);
     upstream.open({ onLine: (line) => this.#pump.fromUpstream(line), log: gate.log });

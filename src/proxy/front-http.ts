@@ -31,7 +31,7 @@ import {
 import { ModernClients } from './front-modern.ts';
 import { RelayEndpoint } from './front-relay.ts';
 import { Reply } from './front-reply.ts';
-import { type GateOptions, gateFor, type InterceptOptions } from './intercept-options.ts';
+import { type GateOptions, type GateSettings, gateFor } from './gate-settings.ts';
 import { MAX_MESSAGE_BYTES } from './lines.ts';
 import type { UpstreamChoice } from './upstream.ts';
 import { StdioUpstream, type StdioUpstreamOptions, stdioOptions } from './upstream-stdio.ts';
@@ -121,7 +121,7 @@ function guard(token: string | undefined): (req: IncomingMessage, res: ServerRes
 }
 
 interface ProcessEndpointOptions {
-  readonly gate: InterceptOptions;
+  readonly gate: GateSettings;
   readonly maxBytes: number;
   readonly process: StdioUpstreamOptions;
 }
@@ -207,7 +207,7 @@ class ProcessEndpoint implements Endpoint {
     }
     const id = randomUUID();
     const gate = namedGate(this.#options.gate, req);
-    const own: InterceptOptions = {
+    const own: GateSettings = {
       ...gate,
       session: (meta) => gate.session({ ...meta, [HTTP_SESSION]: id }),
     };
@@ -233,7 +233,7 @@ class ProcessEndpoint implements Endpoint {
     return client;
   }
 
-  #connect(gate: InterceptOptions, toClient: (line: Buffer) => boolean): FrontConnection {
+  #connect(gate: GateSettings, toClient: (line: Buffer) => boolean): FrontConnection {
     return new FrontConnection(new StdioUpstream(this.#options.process), gate, toClient);
   }
 

@@ -22,10 +22,10 @@ import {
   writeEvent,
 } from '../wire/sse.ts';
 import { addressOf, type Endpoint, HTTP_SESSION, namedGate, receivedBody } from './front-endpoint.ts';
+import type { GateSettings } from './gate-settings.ts';
+import { JUDGED_METHODS } from './gate-settings.ts';
 import { bodyOf, type Exchange, HttpClient } from './http-exchange.ts';
 import { type Headers, headersAfter } from './http-headers.ts';
-import type { InterceptOptions } from './intercept-options.ts';
-import { JUDGED_METHODS } from './intercept-options.ts';
 import { Pump } from './pump.ts';
 
 interface RelayOptions {
@@ -33,7 +33,7 @@ interface RelayOptions {
   /** Headers sent to the server in addition to the client's own. */
   readonly headers: Headers;
   readonly maxBytes: number;
-  readonly gate: InterceptOptions;
+  readonly gate: GateSettings;
   /** True if the client's authorization is meant for us and must not be forwarded. */
   readonly ownsAuthorization: boolean;
 }
@@ -169,7 +169,7 @@ interface RelayedPostOptions {
   readonly maxBytes: number;
   /** True for MCP revision 2026-07-28, in which a disconnect cancels the request. */
   readonly modern: boolean;
-  readonly gate: InterceptOptions;
+  readonly gate: GateSettings;
   /** Sends the client's request to the server with this message as its body. */
   send(line: Buffer): Exchange;
 }

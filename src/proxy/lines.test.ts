@@ -46,19 +46,6 @@ describe('LineReader', () => {
 });
 
 describe('LineWriter', () => {
-  it('never writes our line into the middle of one that is being passed through', () => {
-    const stream = new PassThrough();
-    const writer = new LineWriter(stream);
-    writer.pass(Buffer.from('{"half'));
-    writer.write(Buffer.from('ours'));
-    writer.pass(Buffer.from('way'));
-    writer.write(Buffer.from('ours too'));
-    writer.pass(Buffer.from('"}\n'));
-    writer.write(Buffer.from('after'));
-    stream.uncork();
-    expect(String(stream.read())).toBe('{"halfway"}\nours\nours too\nafter\n');
-  });
-
   it('pauses its source while the reader does not keep up, and resumes it afterwards', async () => {
     let accept: () => void = () => {};
     const slow = new Writable({

@@ -49,8 +49,6 @@ export class LineReader {
 export class LineWriter {
   readonly #stream: Writable;
   #turn: 'none' | 'written' | 'corked' = 'none';
-  #passing = false;
-  #waiting: Buffer[] = [];
   #onDrain: (() => void)[] = [];
 
   constructor(stream: Writable) {
@@ -65,12 +63,7 @@ export class LineWriter {
     return this.#stream.writableNeedDrain;
   }
 
-  /** Writes one line. If another line is being passed through in pieces, writes after it. */
   write(line: Buffer): void {
-    if (this.#passing) {
-      this.#waiting.push(line);
-      return;
-    }
     if (this.#stream.destroyed || this.#stream.writableEnded) return;
     this.#gather();
     if (line.length <= COPY_BYTES) {
@@ -81,21 +74,6 @@ export class LineWriter {
     this.#stream.write(line);
     this.#stream.write(NEWLINE);
     this.#stream.uncork();
-  }
-
-  /**
-   * Writes a piece of a line that is forwarded while it arrives. The last piece ends in the
-   * newline.
-   */
-  pass(piece: Buffer): void {
-    if (this.#stream.destroyed || this.#stream.writableEnded) return;
-    this.#gather();
-    this.#stream.write(piece);
-    this.#passing = piece.at(-1) !== NEWLINE[0];
-    if (this.#passing || this.#waiting.length === 0) return;
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (const line of waiting) this.write(line);
   }
 
   whenDrained(then: () => void): void {

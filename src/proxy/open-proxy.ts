@@ -9,12 +9,11 @@ import { Sessions } from '../session/sessions.ts';
 import type { ProxyPlan } from '../tools/proxy-plan.ts';
 import { type SessionChoice, sessionSelector, subAgentChoice } from '../tools/session-choice.ts';
 import { EndSignals } from '../wire/end-signals.ts';
-import { beginsMessage, errorLine, INVALID_REQUEST, isSpace } from '../wire/rpc.ts';
+import { errorLine, INVALID_REQUEST } from '../wire/rpc.ts';
 import { HTTP_SESSION } from './front-endpoint.ts';
-import { type GateOptions, gateFor } from './intercept-options.ts';
+import { type GateOptions, gateFor } from './gate-settings.ts';
 import { holdBack, LineReader, LineWriter, MAX_MESSAGE_BYTES } from './lines.ts';
 import { Pump } from './pump.ts';
-import { Received } from './received.ts';
 import type { Upstream, UpstreamChoice, UpstreamEnd } from './upstream.ts';
 import { HttpUpstream } from './upstream-http.ts';
 import { StdioUpstream, stdioOptions } from './upstream-stdio.ts';
@@ -145,28 +144,6 @@ export interface ProxyOptions extends GateOptions, UpstreamChoice, ProxyStreams 
   readonly signals?: readonly NodeJS.Signals[];
 }
 
-const NEWLINE = 10;
-
-/** Decides how to treat the server's messages. */
-interface RelayJudge {
-  /**
-   * True if the gate may have to hold back or rewrite an answer. The relay then collects each new
-   * message completely before it passes the message on.
-   */
-  readonly holds: boolean;
-  /** True if the gate waits for an answer of the server, even if only to record it. */
-  readonly listens: boolean;
-  received(message: Received): void;
-  log(text: string): void;
-}
-
-/**
- * The treatment of one message of the server. `pass`: forward it to the client piece by piece, as
- * it arrives. `hold`: collect it completely before it is forwarded. `drop`: ignore the output,
- * because it is no message.
- */
-type Mode = 'pass' | 'hold' | 'drop';
-
 /**
  * Runs the gate in front of a server until the client or the server ends. Resolves to the exit
  * code: the server's own, or 128 plus the number of its signal. Rejects if the server cannot be
@@ -181,17 +158,9 @@ export async function runProxy(options: ProxyOptions): Promise<number> {
     return true;
   };
   const pump = new Pump({ toUpstream: (line) => upstream.send(line), toClient }, gateFor(options, log));
-  const relay = new Relay(pump, client, {
-    maxBytes: options.maxLineBytes ?? MAX_MESSAGE_BYTES,
-    onTooLong: () => {
-      log('the server sent a message that is too long, so the proxy stops it');
-      upstream.stop('SIGTERM');
-    },
-  });
   const arriving = new ArrivingAnswers(pump, () => holdBack(upstream, client));
   upstream.open({
     onLine: (line) => arriving.take(() => pump.fromUpstream(line)),
-    onBytes: (chunk) => arriving.take(() => relay.push(chunk)),
     log,
   });
   const reader = readClient(options, { upstream, client, pump });
@@ -277,83 +246,4 @@ function passSignals(options: ProxyOptions, upstream: Upstream): () => void {
 function codeOf(end: UpstreamEnd): number {
   if (end.code !== null) return end.code;
   return end.signal === null ? 1 : 128 + constants.signals[end.signal];
-}
-
-/**
- * Forwards a server's output piece by piece as it arrives, so that large messages are not delayed.
- * Chooses the mode of a message when its first bytes arrive. Requests that are sent after that do
- * not matter, because the message cannot be their answer.
- */
-export class Relay {
-  readonly #judge: RelayJudge;
-  readonly #client: LineWriter;
-  readonly #limit: { readonly maxBytes: number; onTooLong(): void };
-  #mode: Mode | undefined;
-  #listening = false;
-  #parts: Buffer[] = [];
-  #bytes = 0;
-
-  constructor(
-    judge: RelayJudge,
-    client: LineWriter,
-    limit: { readonly maxBytes: number; onTooLong(): void },
-  ) {
-    this.#judge = judge;
-    this.#client = client;
-    this.#limit = limit;
-  }
-
-  push(chunk: Buffer): void {
-    const finished: Received[] = [];
-    /** Offset in `chunk` of the first byte that is neither forwarded nor held. */
-    let passing = 0;
-    for (let from = 0; from < chunk.length; ) {
-      this.#mode ??= this.#begin(chunk, from);
-      const newline = chunk.indexOf(NEWLINE, from);
-      const end = newline < 0 ? chunk.length : newline + 1;
-      if (this.#mode !== 'pass') {
-        if (passing < from) this.#client.pass(chunk.subarray(passing, from));
-        passing = end;
-      }
-      this.#take(chunk, from, end);
-      if (newline >= 0) this.#finish(finished);
-      from = end;
-    }
-    if (passing < chunk.length) this.#client.pass(passing === 0 ? chunk : chunk.subarray(passing));
-    for (const message of finished) this.#judge.received(message);
-  }
-
-  #begin(chunk: Buffer, from: number): Mode {
-    this.#listening = this.#judge.listens;
-    const begins = isSpace(chunk[from]) ? undefined : beginsMessage(chunk, from);
-    if (begins === false) return 'drop';
-    // `undefined`: the output begins with white space, or with a bracket at the end of a chunk.
-    // Hold it until the next bytes show whether it is a message.
-    return this.#judge.holds || begins === undefined ? 'hold' : 'pass';
-  }
-
-  #take(chunk: Buffer, from: number, end: number): void {
-    this.#bytes += end - from;
-    if (this.#bytes > this.#limit.maxBytes) this.#limit.onTooLong();
-    if (this.#mode !== 'pass' || this.#listening) this.#parts.push(chunk.subarray(from, end));
-  }
-
-  #finish(finished: Received[]): void {
-    const mode = this.#mode;
-    const parts = this.#parts;
-    this.#mode = undefined;
-    this.#parts = [];
-    this.#bytes = 0;
-    if (parts.length === 0) return;
-    const last = parts.length - 1;
-    const lines = parts.map((part, index) => (index === last ? part.subarray(0, -1) : part));
-    const message = new Received(lines, { forwarded: mode === 'pass' });
-    if (mode === 'pass' || (mode === 'hold' && message.begins)) finished.push(message);
-    else this.#dropped(message);
-  }
-
-  #dropped({ line }: Received): void {
-    const text = line.toString('utf8', 0, 200).trim();
-    if (text !== '') this.#judge.log(`dropped a line that is not a message: ${text}`);
-  }
 }

@@ -1,6 +1,6 @@
 import { afterEach, expect, it, vi } from 'vitest';
 import type { ForeignSession } from '../model/foreign-session.ts';
-import { gateFor } from './intercept-options.ts';
+import { gateFor } from './gate-settings.ts';
 import { Pump } from './pump.ts';
 
 afterEach(() => {
@@ -40,14 +40,50 @@ it('does not wait for an answer to a tools/list without an id', () => {
   pump.fromClient(Buffer.from(line));
   expect(upstream).toEqual([line]);
   expect(client).toEqual([]);
-  expect(pump).toMatchObject({ listens: false, holds: false });
+  expect(pump.listens).toBe(false);
 });
 
 it('returns a tool list with an id that JavaScript cannot represent exactly', () => {
   const { pump, client } = withReceipts();
+  const answer = '{"jsonrpc":"2.0","id":9007199254740993,"result":{"tools":[]}}';
   pump.fromClient(Buffer.from('{"jsonrpc":"2.0","id":9007199254740993,"method":"tools/list"}'));
-  pump.fromUpstream(Buffer.from('{"jsonrpc":"2.0","id":9007199254740993,"result":{"tools":[]}}'));
-  expect(client).toEqual(['{"jsonrpc":"2.0","result":{"tools":[]},"id":9007199254740993}']);
+  pump.fromUpstream(Buffer.from(answer));
+  expect(client).toEqual([answer]);
+});
+
+it.each([
+  ['an id', '"id":9007199254740993,"method":"tools/call","params":{"name":"x"}'],
+  [
+    'an argument',
+    '"id":1,"method":"tools/call","params":{"name":"x","arguments":{"n":12345678901234567890}}',
+  ],
+])('refuses a call with %s that JavaScript cannot represent exactly', (_what, fields) => {
+  const { pump, upstream, client } = withReceipts();
+  pump.fromClient(Buffer.from(`{"jsonrpc":"2.0",${fields}}`));
+  expect(upstream).toEqual([]);
+  expect(client).toEqual([expect.stringContaining('JavaScript cannot represent exactly')]);
+});
+
+it.each([
+  '{"method":"tools/call","method":"ping","id":1}',
+  '{"method":"tools\\/call","method":"ping","id":1}',
+  '{"method":"tools\\u002fcall","m\\u0065thod":"ping","id":1}',
+])('forwards a message with a repeated key as it understood it: %s', (line) => {
+  const { pump, upstream } = withReceipts();
+  pump.fromClient(Buffer.from(line));
+  expect(upstream).toEqual(['{"method":"ping","id":1}']);
+});
+
+it('drops and logs lines of the server that are not messages, and drops empty lines silently', () => {
+  const said: string[] = [];
+  const session = { id: 's', readOnly: false } as ForeignSession;
+  const gate = gateFor({ session, root: '/', command: 'server' }, (text) => void said.push(text));
+  const client: string[] = [];
+  const toClient = (line: Buffer) => client.push(line.toString()) > 0;
+  const pump = new Pump({ toUpstream: () => {}, toClient }, gate);
+  for (const line of ['Debug: x', ' ', '{"a":1}']) pump.fromUpstream(Buffer.from(line));
+  expect(client).toEqual(['{"a":1}']);
+  expect(said).toEqual(['dropped a line that is not a message: Debug: x']);
 });
 
 it('forwards a message with a raw carriage return as one line in every reader', () => {

@@ -1,49 +1,36 @@
 import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
 import { COMPACTED_METHOD, CONTEXT_KEY, eventsIn } from '../tools/session-choice.ts';
 import {
+  beginsMessage,
   errorLine,
+  hasInexactNumber,
   INVALID_PARAMS,
   INVALID_REQUEST,
-  idBetween,
   idKey,
-  idKeyOfText,
-  isPlainlyResponse,
-  methodsIn,
+  lineOf,
   PARSE_ERROR,
   paramsOf,
   parseLine,
-  rewrittenLine,
   rpcMeta,
 } from '../wire/rpc.ts';
 import { onOneLine } from '../wire/sse.ts';
-import { idOfRequest } from './call.ts';
-import { Intercept } from './intercept.ts';
-import type { InterceptOptions } from './intercept-options.ts';
-import { JUDGED_METHODS } from './intercept-options.ts';
+import type { UpstreamAnswer, Wire } from './call.ts';
+import { JudgedCalls } from './calls.ts';
+import type { GateSettings } from './gate-settings.ts';
 import { withReceiptTools } from './receipt-tools.ts';
-import { type AnswerWaiter, Received, type Wire } from './received.ts';
+import { fileAddress, readResource } from './resource.ts';
 import { UpstreamPaths } from './upstream-paths.ts';
 
-/** Methods that concern the proxy. Messages with only other methods pass unchanged. */
-const HEEDED = new Set([...JUDGED_METHODS, 'notifications/cancelled', 'notifications/roots/list_changed']);
-
 /** Methods that the gate may refuse. */
-const GATED = new Set<unknown>(['tools/call', 'resources/read']);
+const GATED = ['tools/call', 'resources/read'] as const;
+const GATED_NAMES: readonly Buffer[] = GATED.map((method) => Buffer.from(method));
+const BACKSLASH = 0x5c;
 
 /**
  * Methods whose messages wait until the handshake is over. The meaning of a tool call depends on
  * the server, and a cancellation may refer to a tool call.
  */
 const DEPENDING = new Set<unknown>(['tools/call', 'notifications/cancelled']);
-
-/** The prefix of our own `_meta` keys. */
-const OUR_KEYS = Buffer.from('dev.lookfirst');
-
-/**
- * If a client's message has no method, the proxy checks this many of its first bytes. It forwards
- * the message without further checks only if these bytes show that it is a response.
- */
-const HEAD_BYTES = 256;
 
 /** The two destinations of messages: the server behind the proxy (upstream) and the client. */
 export interface Ends {
@@ -59,30 +46,28 @@ export interface Ends {
 const PATIENCE_MS = 10_000;
 
 /**
- * Passes messages between a client and a server as bytes: ids, tokens, unknown methods and
- * everything else stay unchanged. Only tool calls and reads of resources stop at the gate, and only
- * awaited answers are read.
+ * Passes messages between a client and a server. Tool calls and reads of resources stop at the gate
+ * and are serialised again, so that the server gets what was judged. All other messages pass as
+ * bytes, and only awaited answers are parsed.
  */
 export class Pump {
   readonly #ends: Ends;
-  readonly #options: InterceptOptions;
-  readonly #waiting = new Map<string, AnswerWaiter>();
-  #holding = 0;
+  readonly #settings: GateSettings;
+  readonly #waiting = new Map<string, (answer: UpstreamAnswer) => void>();
   readonly #upstreamPaths: UpstreamPaths;
   readonly #handshake = new Handshake();
-  readonly #intercept: Intercept;
+  readonly #calls: JudgedCalls;
 
-  constructor(ends: Ends, options: InterceptOptions) {
+  constructor(ends: Ends, settings: GateSettings) {
     this.#ends = ends;
-    this.#options = options;
+    this.#settings = settings;
     const wire: Wire = {
       toUpstream: (line) => ends.toUpstream(line),
       toClient: (line) => ends.toClient(line),
-      expect: (key, awaiting) => this.#expect(key, awaiting),
-      forget: (key) => void this.#take(key),
+      ask: (id, line, signal) => this.#ask(id, line, signal),
     };
-    this.#upstreamPaths = new UpstreamPaths(options.where);
-    this.#intercept = new Intercept(options, wire, this.#upstreamPaths);
+    this.#upstreamPaths = new UpstreamPaths(settings.where);
+    this.#calls = new JudgedCalls(settings, wire, this.#upstreamPaths);
   }
 
   /** Handles a message from the client. */
@@ -93,25 +78,32 @@ export class Pump {
     // Parse every line. A broken line could end the server, or a less strict parser could find a
     // call in it.
     const message = parseLine(line);
-    if (!isRecord(message) && !Array.isArray(message))
-      this.#ends.toClient(errorLine('null', PARSE_ERROR, 'Parse error'));
-    else if (isIgnored(line)) this.#ends.toUpstream(line);
-    else if (isRecord(message)) this.#heed(line, message);
-    else this.#batch(line, message);
+    if (Array.isArray(message)) this.#batch(line, message);
+    else if (!isRecord(message)) this.#ends.toClient(errorLine('null', PARSE_ERROR, 'Parse error'));
+    else if (mayName(line, GATED_NAMES)) this.#rewritten(line, message);
+    else this.#take(line, message);
+  }
+
+  /**
+   * Handles a message that may name a gated method. Parsers differ in what they take from a repeated
+   * key, so the message is forwarded as we understood it.
+   */
+  #rewritten(line: Buffer, message: JsonRecord): void {
+    const text = 'this message has a number that JavaScript cannot represent exactly';
+    if (hasInexactNumber(line.toString('utf8'))) this.#reject(message, INVALID_REQUEST, text);
+    else this.#take(lineOf(message), message);
   }
 
   /** Handles a line from the server. Drops and logs anything that is not a message. */
   fromUpstream(line: Buffer): void {
-    const message = Received.whole(line);
-    if (message.begins) this.received(message);
-    else this.log(`dropped a line that is not a message: ${line.toString('utf8', 0, 200)}`);
-  }
-
-  /** Handles a message from the server, whether or not it was already forwarded. */
-  received(message: Received): void {
-    const awaiting = this.listens ? this.#awaitingOf(message) : undefined;
-    if (awaiting !== undefined) awaiting.take(message);
-    else if (!message.forwarded) this.#ends.toClient(message.line);
+    if (!beginsMessage(line)) {
+      const text = line.toString('utf8', 0, 200).trim();
+      if (text !== '') this.log(`dropped a line that is not a message: ${text}`);
+      return;
+    }
+    const awaits = this.listens ? this.#awaiting(line) : undefined;
+    if (awaits === undefined) this.#ends.toClient(line);
+    else awaits();
   }
 
   /** True if the gate waits for an answer of the server. */
@@ -119,54 +111,49 @@ export class Pump {
     return this.#waiting.size > 0;
   }
 
-  /** True if the client must not get an awaited answer before the gate has recorded or changed it. */
-  get holds(): boolean {
-    return this.#holding > 0;
-  }
-
   log(text: string): void {
-    this.#options.log(text);
+    this.#settings.log(text);
   }
 
   /** Resolves when everything from the client has been forwarded or answered. */
   async idle(): Promise<void> {
     await this.#handshake.over();
-    await this.#intercept.idle();
+    await this.#calls.idle();
   }
 
   /** The number of calls that the server has not answered yet. */
   get unanswered(): number {
-    return this.#intercept.unanswered;
+    return this.#calls.unanswered;
   }
 
   /** Ends all calls after the server has ended. */
   close(): Promise<void> {
     this.#handshake.end();
-    return this.#intercept.close();
+    return this.#calls.close();
   }
 
-  #heed(line: Buffer, message: JsonRecord): void {
-    const depends = DEPENDING.has(message['method']);
-    if (depends && this.#handshake.postpones(() => this.#heed(line, message))) return;
-    if (!this.#reports(line, message)) return;
-    switch (message['method']) {
+  #take(line: Buffer, message: JsonRecord): void {
+    const { method } = message;
+    if (DEPENDING.has(method) && this.#handshake.postpones(() => this.#take(line, message))) return;
+    if (!this.#reports(message)) return;
+    switch (method) {
       case 'tools/call':
-        if (hasClearArguments(message)) this.#intercept.call(line, message);
-        else this.#refuseArguments(line, message);
+        if (hasClearArguments(message)) this.#calls.take(message);
+        else this.#reject(message, INVALID_PARAMS, 'the arguments of a tool call must be an object');
         return;
       case 'resources/read':
-        this.#intercept.resource(line, message);
+        this.#readResource(line, message);
         return;
       case 'tools/list':
-        if (this.#options.receipts) this.#rewriteTools(message);
-        else this.#watch(message, (result) => this.#options.catalogue.sawTools(result));
+        this.#watchTools(message);
         break;
       case 'initialize':
       case 'server/discover':
         this.#upstreamPaths.sawClient(message);
         if (idKey(message['id']) !== undefined) this.#handshake.begin();
-        this.#watch(message, (result) => {
-          this.#options.catalogue.sawServer(result);
+        this.#watch(message, (answer) => {
+          this.#ends.toClient(answer.line);
+          this.#settings.catalogue.sawServer(answer.message['result']);
           this.#handshake.end();
         });
         break;
@@ -174,116 +161,122 @@ export class Pump {
         this.#upstreamPaths.sawRoots();
         break;
       case 'notifications/cancelled': {
-        const key = idKey(paramsOf(message)['requestId']);
-        if (key !== undefined) this.#intercept.cancelled(key);
+        const id = idKey(paramsOf(message)['requestId']);
+        if (id !== undefined) this.#calls.cancelled(id);
         break;
       }
     }
     this.#ends.toUpstream(line);
   }
 
-  #refuseArguments(line: Buffer, message: JsonRecord): void {
-    const id = idOfRequest(line, message)?.id;
-    const text = 'the arguments of a tool call must be an object';
-    if (id === undefined) this.log(`a tools/call without an id was dropped: ${text}`);
-    else this.#ends.toClient(errorLine(id, INVALID_PARAMS, text));
+  /** Answers a request with an error; drops and logs a message without an id. */
+  #reject(message: JsonRecord, code: number, text: string): void {
+    const id = idKey(message['id']);
+    if (id !== undefined) this.#ends.toClient(errorLine(id, code, text));
+    else if (message['id'] !== undefined) this.#ends.toClient(errorLine('null', code, text));
+    else this.log(`a message was dropped: ${text}`);
+  }
+
+  /** Handles a `resources/read`. A `file:` URL must be inside the workspace, like any other read. */
+  #readResource(line: Buffer, message: JsonRecord): void {
+    const uri = fileAddress(message);
+    if (uri === undefined) this.#ends.toUpstream(line);
+    else this.#calls.track(readResource(this.#settings, this.#ends, { line, message, uri }));
   }
 
   /**
    * Applies the session events (a compaction, a new turn) that the `_meta` of a message reports.
    * Returns false if the message must not be handled or forwarded any further.
    */
-  #reports(line: Buffer, message: JsonRecord): boolean {
+  #reports(message: JsonRecord): boolean {
     const ours = message['method'] === COMPACTED_METHOD;
     const meta = ours ? { ...rpcMeta(message), [CONTEXT_KEY]: 'compacted' } : rpcMeta(message);
     const events = eventsIn(meta);
-    if (events.kind === 'events') this.#intercept.report(meta, events.apply);
+    if (events.kind === 'events') this.#calls.report(meta, events.apply);
     if (events.kind !== 'invalid') return !ours;
-    this.log(events.reason);
-    const id = idOfRequest(line, message)?.id;
-    if (id !== undefined) this.#ends.toClient(errorLine(id, INVALID_PARAMS, events.reason));
+    this.#reject(message, INVALID_PARAMS, events.reason);
     return false;
   }
 
   /**
-   * Passes the result of this request to `look` when the answer arrives. The client gets the answer
-   * unchanged.
+   * Reads the server's list of tools. With receipts (lines that the proxy adds to the results of
+   * reads), the descriptions of the tools mention them.
    */
-  #watch(message: JsonRecord, look: (result: unknown) => void): void {
-    const key = idKey(message['id']);
-    if (key === undefined) return;
-    const take = (received: Received): void => {
-      if (!received.forwarded) this.#ends.toClient(received.line);
-      look(received.parse()?.['result']);
-    };
-    this.#expect(key, { holds: false, take });
-  }
-
-  /**
-   * Lets the tool descriptions mention receipts, the lines that the proxy adds to the results of
-   * reads. Called only if receipts are on.
-   */
-  #rewriteTools(message: JsonRecord): void {
-    const key = idKey(message['id']);
-    if (key === undefined) return;
-    const { catalogue } = this.#options;
-    const take = (received: Received): void => {
-      const response = received.parse();
-      const result = response?.['result'];
+  #watchTools(message: JsonRecord): void {
+    const { catalogue, receipts } = this.#settings;
+    this.#watch(message, ({ line, message: response }) => {
+      const result = response['result'];
       catalogue.sawTools(result);
-      const tools = isRecord(result) ? withReceiptTools(result, (tool) => catalogue.rulesOf(tool)) : result;
-      this.#ends.toClient(
-        isRecord(result) ? rewrittenLine(received.line, { ...response, result: tools }) : received.line,
-      );
-    };
-    this.#expect(key, { holds: true, take });
+      const isList = receipts && isRecord(result);
+      const tools = isList ? withReceiptTools(result, (tool) => catalogue.rulesOf(tool)) : result;
+      this.#ends.toClient(isList ? lineOf({ ...response, result: tools }) : line);
+    });
+  }
+
+  /** Passes the answer to this request to `take`, which forwards it. */
+  #watch(message: JsonRecord, take: (answer: UpstreamAnswer) => void): void {
+    const id = idKey(message['id']);
+    // The rounded id might be the id of another request.
+    const isExact = typeof message['id'] !== 'number' || Number.isSafeInteger(message['id']);
+    if (id !== undefined && isExact) this.#waiting.set(id, take);
+  }
+
+  #ask(id: string, line: Buffer, signal: AbortSignal): Promise<UpstreamAnswer | undefined> {
+    return new Promise((resolve) => {
+      const giveUp = (): void => {
+        this.#waiting.delete(id);
+        resolve(undefined);
+      };
+      this.#waiting.set(id, (answer) => {
+        signal.removeEventListener('abort', giveUp);
+        resolve(answer);
+      });
+      signal.addEventListener('abort', giveUp, { once: true });
+      this.#ends.toUpstream(line);
+    });
   }
 
   /**
-   * Refuses a whole batch if it contains a tool call or a resource read, because the gate does not
+   * Refuses a whole batch if it may contain a tool call or a resource read, because the gate does not
    * read batches. Forwards any other batch. Only one MCP revision allows batches.
    */
   #batch(line: Buffer, messages: readonly unknown[]): void {
     // Members of a batch are not examined, so assume that one of them changed the roots.
     this.#upstreamPaths.sawRoots();
-    if (!messages.some((message) => GATED.has(fieldOf(message, 'method')))) {
+    if (!mayName(line, GATED_NAMES)) {
       this.#ends.toUpstream(line);
       return;
     }
     const text = 'send tool calls one by one, not in a batch';
     const answers = messages.flatMap((message) => {
-      const key = idKey(fieldOf(message, 'id'));
+      const id = idKey(fieldOf(message, 'id'));
       const asks = typeof fieldOf(message, 'method') === 'string';
-      return key === undefined || !asks ? [] : [errorLine(key, INVALID_REQUEST, text).toString()];
+      return id === undefined || !asks ? [] : [errorLine(id, INVALID_REQUEST, text).toString()];
     });
     if (answers.length > 0) this.#ends.toClient(Buffer.from(`[${answers.join(',')}]`));
   }
 
-  #awaitingOf(message: Received): AnswerWaiter | undefined {
-    const { head } = message;
-    const text = idBetween(head, message.tail);
-    const key = text === undefined ? undefined : idKeyOfText(text);
-    if (key !== undefined && !this.#waiting.has(key)) return undefined;
-    if (key !== undefined && isPlainlyResponse(head)) return this.#take(key);
-    // The message may be a request of the server, whose ids may equal those of the client. Parse it
-    // to find out.
-    const parsed = message.parse();
-    if (parsed === undefined || parsed['method'] !== undefined) return undefined;
-    return this.#take(idKey(parsed['id']) ?? '');
+  /** A function that hands this line to the request that waits for it. Undefined if none does. */
+  #awaiting(line: Buffer): (() => void) | undefined {
+    const message = parseLine(line);
+    // A request of the server may have the same id as one of the client.
+    if (!isRecord(message) || message['method'] !== undefined) return undefined;
+    const id = idKey(message['id']);
+    const take = id === undefined ? undefined : this.#waiting.get(id);
+    if (id === undefined || take === undefined) return undefined;
+    return () => {
+      this.#waiting.delete(id);
+      take({ line, message });
+    };
   }
+}
 
-  #expect(key: string, awaiting: AnswerWaiter): void {
-    this.#take(key);
-    this.#waiting.set(key, awaiting);
-    if (awaiting.holds) this.#holding++;
-  }
-
-  #take(key: string): AnswerWaiter | undefined {
-    const awaiting = this.#waiting.get(key);
-    this.#waiting.delete(key);
-    if (awaiting?.holds === true) this.#holding--;
-    return awaiting;
-  }
+/**
+ * True if the line contains one of the names. Also true if it contains a backslash: a name may then
+ * be written with escapes.
+ */
+function mayName(line: Buffer, names: readonly Buffer[]): boolean {
+  return line.includes(BACKSLASH) || names.some((name) => line.includes(name));
 }
 
 /**
@@ -293,18 +286,6 @@ export class Pump {
 function hasClearArguments(message: JsonRecord): boolean {
   const given = paramsOf(message)['arguments'];
   return given === undefined || given === null || isRecord(given);
-}
-
-/**
- * True if the proxy can forward a client's message without further checks. The message must have
- * none of our `_meta` keys. It must also clearly be a response, or have only methods that do not
- * concern the proxy.
- */
-function isIgnored(line: Buffer): boolean {
-  if (line.includes(OUR_KEYS)) return false;
-  const methods = methodsIn(line);
-  if (methods.length === 0) return isPlainlyResponse(line.toString('latin1', 0, HEAD_BYTES));
-  return methods.every((method) => method !== undefined && !HEEDED.has(method));
 }
 
 /**

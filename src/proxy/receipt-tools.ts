@@ -1,7 +1,11 @@
+import { mcpAnswer } from '../dialect/calls/answer.ts';
+import { shownLines } from '../dialect/calls/shown/shown.ts';
 import type { Rule } from '../dialect/calls/table.ts';
+import type { ForeignSession } from '../model/foreign-session.ts';
 import type { ForeignIntent } from '../model/intent.ts';
 import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
-import { paramsOf, rewrittenLine } from '../wire/rpc.ts';
+import { paramsOf } from '../wire/rpc.ts';
+import type { CallMeaning } from './understand.ts';
 
 /**
  * The argument in which the agent repeats the revision from a receipt (the line that the proxy adds
@@ -51,17 +55,15 @@ function receiptTool(tool: JsonRecord, rulesOf: RulesOf): JsonRecord {
 
 /** Removes the revision argument, which the server does not know, from a call, and returns it. */
 export function withoutRevision(
-  line: Buffer,
   message: JsonRecord,
   rules: readonly Rule[] | undefined,
-): { readonly line: Buffer; readonly message: JsonRecord; readonly revision?: string } {
+): { readonly message: JsonRecord; readonly revision: string | undefined } {
   const args = fieldOf(message, 'params.arguments');
   const revision = isRecord(args) ? args[REVISION_ARGUMENT] : undefined;
   if (!isRecord(args) || typeof revision !== 'string' || !takesRevision(rules ?? []))
-    return { line, message };
+    return { message, revision: undefined };
   const { [REVISION_ARGUMENT]: _taken, ...rest } = args;
-  const stripped = { ...message, params: { ...paramsOf(message), arguments: rest } };
-  return { line: rewrittenLine(line, stripped), message: stripped, revision };
+  return { message: { ...message, params: { ...paramsOf(message), arguments: rest } }, revision };
 }
 
 /**
@@ -80,4 +82,34 @@ export function withRevision(
 
 function takesRevision(rules: readonly Rule[]): boolean {
   return rules.some((rule) => rule.does === 'write' || rule.does === 'edit' || rule.does === 'insert');
+}
+
+/**
+ * One line for each file that was read: `[read PATH lines A-B of N revision R]`, with the parts
+ * that are known.
+ */
+export async function receiptsFor(
+  session: ForeignSession,
+  meaning: CallMeaning,
+  result: JsonRecord,
+): Promise<string> {
+  const lines: string[] = [];
+  for (const shown of shownLines(meaning.touches, mcpAnswer(result['content']))) {
+    const status = await session.status(meaning.place(shown.path));
+    const file = status.ok ? status.files[0] : undefined;
+    if (file === undefined || file.seen === 'nothing') continue;
+    const total = file.totalLines;
+    const [range] = shown.ranges ?? [{ from: Math.min(1, total ?? 1), to: total ?? 0 }];
+    const which =
+      range === undefined || total === undefined ? '' : ` lines ${linesOf(range, total)} of ${total}`;
+    const revision = file.revision === undefined ? '' : ` revision ${file.revision}`;
+    lines.push(`[read ${shown.path}${which}${revision}]`);
+  }
+  return lines.join('\n');
+}
+
+function linesOf(range: { readonly from: number; readonly to: number }, total: number): string {
+  const from = range.from < 0 ? total + 1 + range.from : range.from;
+  const to = range.to < 0 ? total + 1 + range.to : Math.min(range.to, total);
+  return `${from}-${to}`;
 }

@@ -1,7 +1,7 @@
 import { parse, sep } from 'node:path';
 import { type Interpretation, interpret } from '../dialect/calls/interpret.ts';
 import type { Arguments } from '../dialect/calls/rule-scope.ts';
-import { pathsOfTouch, type Touch } from '../dialect/calls/touch.ts';
+import { looksOf, pathsOfTouch, type Touch } from '../dialect/calls/touch.ts';
 import type { ForeignIntent } from '../model/intent.ts';
 import type { Action } from '../model/verdict.ts';
 import { canonicalPath } from '../records/scope.ts';
@@ -105,4 +105,16 @@ export function commandOf({ touches, unexplained }: CallMeaning, tool: string): 
   const run = touches.find((touch) => touch.does === 'run');
   if (run !== undefined) return `${tool}: ${run.command}`;
   return unexplained ? tool : undefined;
+}
+
+/** True if the answer to a call must be recorded: it shows a file or a folder, or the call may change one. */
+export function isRecorded({ touches, unexplained }: CallMeaning): boolean {
+  return unexplained || looksOf(touches).length > 0 || touches.some(({ does }) => RECORDED.has(does));
+}
+
+const RECORDED: ReadonlySet<Touch['does']> = new Set(['change', 'read', 'list']);
+
+/** True if a call only reads files, and its answer is their text. */
+export function showsItself({ touches, unexplained }: CallMeaning): boolean {
+  return !unexplained && touches.every((touch) => touch.does === 'read' && touch.shown.as !== 'described');
 }

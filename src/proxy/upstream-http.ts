@@ -2,17 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { errorText } from '../model/fault.ts';
 import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
 import { mediaType } from '../wire/http.ts';
-import {
-  errorLine,
-  INTERNAL_ERROR,
-  idIn,
-  idKey,
-  idKeyOfText,
-  isModern,
-  isPlainlyResponse,
-  paramsOf,
-  parseLine,
-} from '../wire/rpc.ts';
+import { errorLine, INTERNAL_ERROR, idKey, isModern, paramsOf, parseLine } from '../wire/rpc.ts';
 import { EVENT_STREAM, EventParser, onOneLine } from '../wire/sse.ts';
 import { bodyOf, type Exchange, HttpClient } from './http-exchange.ts';
 import { type HeaderParameter, type Headers, learnParameters, modernHeaders } from './http-headers.ts';
@@ -366,9 +356,6 @@ class ServerStream {
   #isAnswer(line: Buffer): boolean {
     const { awaits } = this.#options;
     if (awaits === undefined) return false;
-    const id = idIn(line);
-    if (id !== undefined && isPlainlyResponse(line.toString('latin1', 0, 256)))
-      return idKeyOfText(id) === awaits;
     const message = parseLine(line);
     return isRecord(message) && message['method'] === undefined && idKey(message['id']) === awaits;
   }

@@ -53,7 +53,7 @@ export class StdioUpstream implements Upstream {
   readonly #graceMs: number;
   #child: ChildProcess | undefined;
   #writer: LineWriter | undefined;
-  #reader: { pause(): unknown; resume(): unknown } | undefined;
+  #reader: LineReader | undefined;
   #lastHeard = Date.now();
   #timer: NodeJS.Timeout | undefined;
   #resolve: (end: UpstreamEnd) => void = () => {};
@@ -149,17 +149,6 @@ export class StdioUpstream implements Upstream {
     stdout.on('data', () => {
       this.#lastHeard = Date.now();
     });
-    const { onBytes } = events;
-    if (onBytes === undefined) return this.#readLines(stdout, events);
-    this.#reader = stdout;
-    stdout.on('data', (chunk: Buffer) => onBytes(chunk));
-    return new Promise((resolve) => {
-      stdout.once('close', resolve);
-      stdout.once('error', () => resolve());
-    });
-  }
-
-  #readLines(stdout: Readable, events: UpstreamEvents): Promise<void> {
     return new Promise((resolve) => {
       this.#reader = new LineReader(stdout, {
         maxBytes: this.#options.maxLineBytes,

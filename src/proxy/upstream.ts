@@ -7,11 +7,6 @@ export interface UpstreamEnd {
 /** Callbacks of an upstream. */
 export interface UpstreamEvents {
   onLine(line: Buffer): void;
-  /**
-   * Receives raw output as it arrives, instead of lines. An upstream without raw output still calls
-   * `onLine`.
-   */
-  onBytes?(chunk: Buffer): void;
   log(text: string): void;
 }
 

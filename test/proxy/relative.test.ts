@@ -140,6 +140,8 @@ describe('a server that starts relative paths elsewhere gets the path that was j
     // The server answers this read only after `release`. The write waits for that answer.
     const held = client.call('read_text_file', { path, head: 999 });
     const waiting = client.call('write_file', { path, content: 'mine\n' });
+    // The answer to a later call shows that the server has received the read.
+    await client.call('size', { value: 'x' });
     client.notify('notifications/roots/list_changed');
     await client.call('release');
     expect((await held).ok).toBe(true);

@@ -46,7 +46,7 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
   ),
   overwrite: setting(
     oneOf('whole', 'any'),
-    'what an overwrite needs: a read of every line (whole), or any read of the file (any)',
+    'what an overwrite needs: a read of every line (whole), or any read of the file, which diffs, searches and command output are not (any)',
   ),
   partial: setting(
     oneOf('lines', 'file'),

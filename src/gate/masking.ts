@@ -86,7 +86,7 @@ export function touchesMasked(
 }
 
 /** The ways to learn a file after which the sighting records whether a value was masked. */
-const EXACT: ReadonlySet<How> = new Set(['read', 'write', 'edit', 'witness', 'cure']);
+const EXACT: ReadonlySet<How> = new Set(['read', 'output', 'write', 'edit', 'witness', 'cure']);
 
 /**
  * True if the session knows every value of the file as it is now. A masked read makes the sighting

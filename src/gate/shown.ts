@@ -60,8 +60,8 @@ export async function shown(scene: ShownScene, event: ReadEvent): Promise<Outcom
     const snapshot = await readSnapshot(located.place, limits);
     if ('problem' in snapshot)
       return snapshot.problem === 'denied' ? await shownText(scene, event) : UNCREDITED;
-    const { sighting: seen, bytes, current } = shownBy(event, snapshot);
-    const sighting = { ...seen, key: path.key, how: 'read' as const, atMs: world.now() };
+    const { sighting: seen, bytes, current, how = howOf(event) } = shownBy(event, snapshot);
+    const sighting = { ...seen, key: path.key, how, atMs: world.now() };
     if (bytes !== undefined && sighting.fingerprint !== undefined)
       world.baselines.remember(sighting.fingerprint, bytes);
     if (sighting.coverage.kind === 'none') return { ok: true, credited: false, current };
@@ -73,6 +73,10 @@ export async function shown(scene: ShownScene, event: ReadEvent): Promise<Outcom
   } finally {
     located.place.dir.close();
   }
+}
+
+function howOf(event: ReadEvent): 'read' | 'output' {
+  return 'how' in event ? (event.how ?? 'read') : 'read';
 }
 
 function sawWhole(earlier: Sighting, bytes: Fingerprint): boolean {
@@ -95,7 +99,7 @@ async function shownText(scene: ShownScene, event: ReadEvent): Promise<Outcome<S
   const atMs = scene.world.now();
   await recordView(
     scene,
-    { ...seen, key: path.key, totalLines: countLines(bytes), flags, how: 'read', atMs },
+    { ...seen, key: path.key, totalLines: countLines(bytes), flags, how: howOf(event), atMs },
     path,
   );
   return { ok: true, credited: true, current: true };
@@ -106,6 +110,8 @@ interface ShownNow {
   /** The whole file as it was shown, if known. */
   readonly bytes: Uint8Array | undefined;
   readonly current: boolean;
+  /** Set if the text is known to be no read of the file. */
+  readonly how?: 'output';
 }
 
 /**
@@ -139,6 +145,7 @@ function guessedShown(content: string, snapshot: Snapshot): ShownNow {
     sighting: { ...seen, coverage, totalLines: lines.length, flags: NO_FLAGS },
     bytes,
     current: true,
+    ...(coverage.kind === 'whole' ? {} : { how: 'output' }),
   };
 }
 
@@ -211,10 +218,10 @@ function matchOf(
     const parts = ranges?.map((range) => sliceLineBytes(there, range));
     return sameLines(given, there) || (parts !== undefined && sameLines(given, Buffer.concat(parts)));
   };
+  // Most files are UTF-8, and need not be decoded. A NUL can be half a character of UTF-16.
+  if (!content.includes('\0') && isUtf8(bytes) && isIn(bytes)) return 'text';
   const decoded = decodeText(bytes);
-  const isPlain = decoded?.encoding === 'utf-8' && !decoded.bom;
-  if (decoded !== undefined && isIn(isPlain ? bytes : Buffer.from(decoded.text, 'utf8'))) return 'text';
-  if (decoded?.encoding === 'utf-8') return isIn(bytes) ? 'text' : 'none';
+  if (decoded !== undefined && isIn(Buffer.from(decoded.text, 'utf8'))) return 'text';
   return isIn(Buffer.from(bytes.toString('utf8'), 'utf8')) ? 'garbled' : 'none';
 }
 

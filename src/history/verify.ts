@@ -183,7 +183,7 @@ function sightingOf(
     racy: disk.racy ?? disk.stamp === undefined,
     ...found,
     totalLines: disk.totalLines,
-    how: 'history',
+    how: history.every(({ how }) => how === 'search') ? 'output' : 'history',
     atMs: Math.max(0, ...times),
   };
 }

@@ -1,4 +1,5 @@
 import { answerFor, outputIn } from '../dialect/calls/hosts/answers.ts';
+import { hasReadTool } from '../dialect/calls/hosts/hosts.ts';
 import { patchIntents } from '../dialect/calls/patch.ts';
 import type { ShellWrite } from '../dialect/calls/shell/effects.ts';
 import { type ShellLine, shellLine } from '../dialect/calls/shell/shell-line.ts';
@@ -173,12 +174,15 @@ const MAX_OUTPUT_CHARS = 4 << 20;
  */
 async function noteOutput(scene: Scene, line: ShellLine, output: string): Promise<void> {
   if (output === '' || output.length > MAX_OUTPUT_CHARS) return;
-  const show = (path: string, lines: string): Promise<void> =>
-    scene.session.foreign().witnessOutput(shellPathOf(scene, path), lines);
+  const show = (path: string, lines: string, how: 'read' | 'output' = 'output'): Promise<void> =>
+    scene.session.foreign().witnessOutput({ path: shellPathOf(scene, path), output: lines, how });
+  // Without a read tool, printing a file is how the client reads it.
+  const read = hasReadTool(scene.host.name) ? undefined : line.read()?.path;
   const titles = line.hasUnknownNames
     ? [...titlesIn(output)].map((title) => inFolder(line.folder, title) ?? title)
     : [];
-  for (const name of new Set([...line.names(), ...titles])) await show(name, output);
+  for (const name of new Set([...line.names(), ...titles]))
+    await show(name, output, name === read ? 'read' : 'output');
   for (const folder of line.searchFolders())
     for (const [path, lines] of foundLines(output)) await show(inFolder(folder, path) ?? path, lines);
   if (/\bgit\b/.test(line.text))

@@ -158,7 +158,7 @@ async function noteHits(
       // A set, because the path as printed and the path inside the searched folder can lead to the
       // same file.
       const files = new Set(names.map((name) => resolve(scene.cwd, pathOf(scene, name))));
-      for (const file of files) await foreign.witnessOutput(file, lines);
+      for (const file of files) await foreign.witnessOutput({ path: file, output: lines });
     }
   }
 }

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { flags, sighting } from '../../test/support/judging.ts';
+import { PRESETS } from '../config/presets.ts';
 import { isStub } from '../judge/facts.ts';
 import { type Coverage, NOTHING, WHOLE } from '../model/coverage.ts';
 import { Fault } from '../model/fault.ts';
@@ -26,7 +27,10 @@ function open(
 ) {
   const { store = empty, session = 's1' } = options;
   const { maxSightings = 100, compaction = 'verify', ttlMs = 0 } = options;
-  return { store, ledger: new Ledger({ store, session, policy: { maxSightings, compaction, ttlMs } }) };
+  return {
+    store,
+    ledger: new Ledger({ store, session, policy: { ...PRESETS.default, maxSightings, compaction, ttlMs } }),
+  };
 }
 
 const seen = (key: string, atMs = 1, changes: Partial<Sighting> = {}): Sighting =>

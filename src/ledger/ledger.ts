@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { countsAsView } from '../judge/reads.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import type { NewEntry } from '../model/entry.ts';
 import { unlessStoreFails } from '../model/fault.ts';
@@ -35,13 +36,13 @@ import {
 interface LedgerOptions {
   readonly store: Store;
   readonly session: string;
-  readonly policy: Pick<Policy, 'maxSightings' | 'compaction' | 'ttlMs'>;
+  readonly policy: Pick<Policy, 'maxSightings' | 'compaction' | 'ttlMs' | 'seen' | 'overwrite'>;
 }
 
 /** Compares hashes to decide whether a sighting's bytes are still current. */
 type Check = (sighting: Sighting) => Promise<boolean>;
 
-/** How many sightings passed a check (`kept`) and how many failed it (`dropped`). */
+/** How many sightings passed a check, and how many failed it. */
 interface Checked {
   readonly kept: number;
   readonly dropped: number;
@@ -50,10 +51,7 @@ interface Checked {
 /** Two views less than this far apart count as simultaneous. */
 export const SAME_MOMENT_MS = 1000;
 
-/**
- * If this many files are deleted at once, only those that the session saw get a tombstone (a record
- * of the deletion).
- */
+/** If this many files are deleted at once, only those that the session saw get a tombstone. */
 const MANY_GONE = 1000;
 
 /**
@@ -121,6 +119,7 @@ export class Ledger {
     const earlier = await this.fetched.recallMany(sightings.map(({ key }) => key));
     for (const sighting of sightings) {
       const before = earlier.get(sighting.key);
+      if (!countsAsView(sighting, before, this.#policy)) continue;
       this.views.add(sighting.key, { by, before, shown: sighting });
       by.showsMore ||= !sawAll(before, sighting);
     }
@@ -145,8 +144,8 @@ export class Ledger {
   }
 
   /**
-   * Adds a view and its journal entry without waiting for the store; see `Store.note`. `earlier` is
-   * the result of the caller's last `recall` of this file. Returns the merged sighting.
+   * Adds a read and its entry without waiting for the store; see `Store.note`. `earlier`: the result
+   * of the caller's last `recall` of this file. Returns the merged sighting.
    */
   note(next: Sighting, earlier: Sighting | undefined, entry: NewEntry): Awaitable<Sighting> {
     if (this.#isLast(next.key, earlier) && this.#hasRoom(next, earlier))
@@ -183,6 +182,7 @@ export class Ledger {
     let added = 0;
     for (const next of sightings) {
       const old = merged.get(next.key) ?? known.get(next.key);
+      if (!countsAsView(next, old, this.#policy)) continue;
       if (isAdded(next, old)) added++;
       if (next.how !== 'read') this.earlier.keep(old);
       merged.set(next.key, mergeSighting(old, next));
@@ -198,8 +198,7 @@ export class Ledger {
       this.earlier.keep(seen.get(key));
       this.fetched.drop(key);
     }
-    // A session has room for a limited number of tombstones and stubs (lost sightings). Too many
-    // new tombstones would push out the older ones.
+    // A session keeps a limited number of tombstones. Too many new ones would push out the others.
     const noted = keys.length < MANY_GONE ? keys : keys.filter((key) => seen.has(key));
     return this.#write(
       noted.map((key) => {
@@ -291,7 +290,7 @@ export class Ledger {
   #noteOn(old: Sighting | undefined, next: Sighting, entry: NewEntry): Awaitable<Sighting> {
     const sighting = mergeSighting(old, next);
     this.fetched.drop(next.key);
-    // If views expire (`ttlMs`), store every view, because the time counts from the last view.
+    // If views expire, store every view, because the time counts from the last one.
     const withinMs = this.#policy.ttlMs > 0 ? 0 : SAME_MOMENT_MS;
     const sightings = isSameView(old, sighting, withinMs) ? [] : [{ session: this.session, sighting }];
     const noted = this.#store.note({ sightings, entries: [entry] });

@@ -181,7 +181,7 @@ const MAX_UNANSWERED = 10_000;
 const MAX_VIEWS = 8;
 
 /** The kinds of sighting that come from being shown a file, not from changing it. */
-const SHOWN: ReadonlySet<Sighting['how']> = new Set(['read', 'search', 'listing', 'cure']);
+const SHOWN: ReadonlySet<Sighting['how']> = new Set(['read', 'output', 'listing', 'cure']);
 
 interface RecentView {
   /** The call whose answer shows the file. */

@@ -190,7 +190,7 @@ describe('refused content', () => {
       'h',
     ],
     ['is kept after a page was read again', view(WHOLE, refused), view(lines([1, 5])), 'h'],
-    ['is kept after a search hit', view(WHOLE, refused), view(lines([1, 1]), { how: 'search' }), 'h'],
+    ['is kept after a search hit', view(WHOLE, refused), view(lines([1, 1]), { how: 'output' }), 'h'],
     ['is cleared by a full read', view(WHOLE, refused), view(WHOLE), undefined],
     [
       'is cleared with other bytes',

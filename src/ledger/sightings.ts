@@ -195,12 +195,15 @@ function taint(flag: 'clamped' | 'redacted', old: Sighting, next: Sighting): boo
   return !rangesOf(tainted.coverage, 0).every((range) => covers(clean.coverage, range));
 }
 
+/** The ways to see a file again that let a session repeat content that was refused as STALE. */
+const REREADS: ReadonlySet<How> = new Set<How>(['read', 'output', 'witness']);
+
 /**
  * The new sighting. If it has no stamp, it gets the stamp of the old sighting. Content that was
  * refused as STALE stays refused until the session reads the whole file again.
  */
 function carriedOver(old: Sighting, next: Sighting): Sighting {
-  const reread = next.coverage.kind === 'whole' && (next.how === 'read' || next.how === 'witness');
+  const reread = next.coverage.kind === 'whole' && REREADS.has(next.how);
   const refused = next.refusedContent ?? (reread ? undefined : old.refusedContent);
   const stamped = next.stamp === undefined ? { stamp: old.stamp, racy: old.racy } : {};
   return { ...next, ...stamped, ...(refused === undefined ? {} : { refusedContent: refused }) };
@@ -271,7 +274,7 @@ const HOWS: ReadonlySet<string> = new Set<How>([
   'read',
   'write',
   'edit',
-  'search',
+  'output',
   'cure',
   'listing',
   'history',

@@ -21,11 +21,8 @@ export interface ForeignSession {
   pathOnDisk(path: string): string;
   /** SHA-256 of the file's present bytes; undefined if it cannot be read. */
   hashOf(path: string): Promise<string | undefined>;
-  /**
-   * Records the output of a command whose text names this file. Output lines that equal lines of
-   * the file count as seen.
-   */
-  witnessOutput(path: string, output: string): Promise<void>;
+  /** Records the output of a command. Output lines that equal lines of the file count as seen. */
+  witnessOutput(shown: OutputEvent): Promise<void>;
   /**
    * Records that a command such as `echo` wrote `content`, which the command's text contains, into
    * this file. If the file holds exactly `content`, it counts as seen.
@@ -86,8 +83,10 @@ export type ForeignPlace = Outcome<{ readonly key: string }>;
 
 /** A read through another server whose text may not prove which bytes it showed. */
 export type ForeignRead = Extract<WitnessEvent, { readonly kind: 'read' }> & {
+  /** `output`: a diff, which shows lines of the file but is no read of it. */
+  readonly how?: 'output' | undefined;
   /** The result of `hashOf` before the call. Shows whether the file changed during the call. */
-  readonly before: string | undefined;
+  readonly before?: string | undefined;
   /** True if the tool is unknown: its text may or may not be the file's content. */
   readonly guessed?: true;
 };
@@ -106,6 +105,14 @@ export interface LookEvent {
 export type AnswerContent =
   | { readonly kind: 'file'; readonly path: string; readonly extent: 'whole' | 'part' }
   | { readonly kind: 'files' | 'output'; readonly paths: readonly string[] };
+
+/** The output of a command or search that names a file. */
+export interface OutputEvent {
+  readonly path: string;
+  readonly output: string;
+  /** `read`: in a client without a read tool, the command certainly prints the file. */
+  readonly how?: 'read' | 'output';
+}
 
 /** A complete listing of a folder. */
 export interface ListingEvent {

@@ -14,6 +14,7 @@ export interface Policy {
   readonly seen: 'required' | 'optional';
   /**
    * The read that an overwrite needs: of every line (`whole`), or of any part of the file (`any`).
+   * With `any`, diffs, search hits and command output do not count for any change.
    */
   readonly overwrite: 'whole' | 'any';
   /** Edits of lines that the session was not shown. `file`: allowed with a notice; `lines`: refused. */

@@ -1,8 +1,11 @@
 import { type Coverage, type LineRange, mergeRanges } from './coverage.ts';
 import type { Fingerprint, Stamp } from './fingerprint.ts';
 
-/** The way a session learned the bytes of a file. */
-export type How = 'read' | 'write' | 'edit' | 'search' | 'cure' | 'listing' | 'history' | 'witness';
+/**
+ * The way a session learned the bytes of a file. `output`: a search hit, a command's output, or the
+ * diff of a dry run. `cure`: the diff of a change, in a refusal, a notice or a command's answer.
+ */
+export type How = 'read' | 'write' | 'edit' | 'output' | 'cure' | 'listing' | 'history' | 'witness';
 
 /**
  * Properties of the text that a session was shown. Each of them alone forbids an overwrite, even if

@@ -117,12 +117,15 @@ async function witnessReads(
   { original, masked }: { readonly original: JsonRecord; readonly masked: JsonRecord },
 ): Promise<void> {
   const redacted = masked === original ? undefined : redactedPaths(meaning, original, masked);
-  for (const { path: given, content, ranges, clamped } of shownLines(meaning.touches, contentOf(original))) {
+  for (const { path: given, content, ranges, clamped, how } of shownLines(
+    meaning.touches,
+    contentOf(original),
+  )) {
     const path = meaning.place(given);
     const event = {
       kind: 'read',
       path,
-      ...defined({ content, ranges, clamped, redacted: redacted?.has(given) || undefined }),
+      ...defined({ content, ranges, clamped, how, redacted: redacted?.has(given) || undefined }),
     } as const;
     const guessed = meaning.guessed ? ({ guessed: true } as const) : {};
     const since = before.has(path) ? { before: before.get(path), ...guessed } : {};

@@ -101,7 +101,8 @@ export class GatedSession extends LookingSession implements Session {
       const outcome = await this.gate.perform(meant, { times, signal, settings: { seen: 'optional' } });
       for (const { path, diff = '' } of outcome.ok ? outcome.results : []) {
         const shown = shownBefore(diff);
-        if (shown.ranges.length > 0) await this.gate.witness({ kind: 'read', path, ...shown }, times);
+        if (shown.ranges.length > 0)
+          await this.gate.shown({ kind: 'read', path, ...shown, how: 'output' }, times);
       }
       return outcome;
     });

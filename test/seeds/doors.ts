@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -44,6 +45,10 @@ interface Agent {
   list(path: string): Promise<Said>;
   /** The text of a search result. With the proxy, the official filesystem server searches file names only. */
   search(pattern: string): Promise<Said>;
+  /** Runs a shell command. The official filesystem server behind the proxy has no such tool. */
+  run(command: string): Promise<Said>;
+  /** Shows what an edit would change, and changes nothing. Needs the official server or its dialect. */
+  dryRun(path: string, from: string, to: string): Promise<Said>;
   /** Calls any tool of a server by its name. */
   call(tool: string, args: object): Promise<Said>;
   /** Reports that the model's context was summarised. */
@@ -150,7 +155,7 @@ const STARTS: Readonly<Record<Door, (places: Scratch, options: SceneOptions) => 
     return async (session = 'hooked') => hookedAgent(door, places.root, session);
   },
   server: async (places, { preset, user, dialect = 'lookfirst' }) => {
-    const args = ['--preset', preset, '--dialect', dialect];
+    const args = ['--preset', preset, '--dialect', dialect, '--allow-commands'];
     if (user === undefined) {
       const served = await Served.here(places, args);
       return async (session) =>
@@ -195,6 +200,9 @@ function libraryAgent(session: GatedSession, wording: PresetName): Agent {
       said(session.insert(path, content, afterLine === undefined ? {} : { afterLine })),
     list: (path) => said(session.list(path), JSON.stringify),
     search: (pattern) => said(session.search(pattern), JSON.stringify),
+    run: (command) => said(session.run(command), JSON.stringify),
+    dryRun: (path, oldString, newString) =>
+      said(session.preview([{ kind: 'edit', path, edits: [{ oldString, newString }] }]), JSON.stringify),
     call: () => expect.fail('the library has no tools here'),
     compacted: () => session.compacted(),
   };
@@ -235,6 +243,13 @@ function hookedAgent(door: HookDoor, root: string, session: string): Agent {
     const context = told.verdict === 'pass' ? (told.context ?? '') : '';
     return { ok: true, text: `${asked.context ?? ''}${context}`, code: undefined };
   };
+  const shell = async (tool: string, input: { readonly command: string }): Promise<Said> => {
+    const asked = await send('before', tool, { input });
+    if (asked.verdict === 'deny') return denied(asked.reason);
+    const { stdout: output } = spawnSync('sh', ['-c', input.command], { cwd: root, encoding: 'utf8' });
+    await send('after', tool, { input, output });
+    return { ok: true, text: output, code: undefined };
+  };
   const none = (): never => expect.fail('not with hooks');
   return {
     read: async (path) => {
@@ -249,7 +264,13 @@ function hookedAgent(door: HookDoor, root: string, session: string): Agent {
     },
     insert: none,
     list: none,
-    search: none,
+    search: async (pattern) => {
+      const { stdout: output } = spawnSync('grep', ['-rn', pattern, '.'], { cwd: root, encoding: 'utf8' });
+      await send('after', 'search', { input: { pattern, path: '.' }, output });
+      return { ok: true, text: output, code: undefined };
+    },
+    run: (command) => shell('run', { command }),
+    dryRun: none,
     call: none,
     compacted: async () =>
       void (await door.respond(
@@ -260,7 +281,13 @@ function hookedAgent(door: HookDoor, root: string, session: string): Agent {
 }
 
 function denied(reason: string): Said {
-  return { ok: false, text: reason, code: /\[([A-Z_]+)\]/.exec(reason)?.[1] };
+  return { ok: false, text: reason, code: /\[([A-Z_]+)\]/.exec(reason)?.[1] ?? codeByWords(reason) };
+}
+
+/** The code of a denial in the words of a preset, which do not contain the code. */
+function codeByWords(reason: string): string | undefined {
+  if (/Read it first|been read in this/.test(reason)) return 'NOT_READ';
+  return /modified since|modified externally/.test(reason) ? 'STALE' : undefined;
 }
 
 type Call = readonly [tool: string, args: object];
@@ -273,6 +300,8 @@ interface Calls {
   readonly insert: (path: string, content: string, afterLine?: number) => Call;
   readonly list: (path: string) => Call;
   readonly search: (pattern: string) => Call;
+  readonly run: (command: string) => Call;
+  readonly dryRun: (path: string, from: string, to: string) => Call;
 }
 
 const LOOKFIRST: Calls = {
@@ -282,6 +311,8 @@ const LOOKFIRST: Calls = {
   insert: (path, content, after_line) => ['insert_lines', { path, content, after_line }],
   list: (path) => ['list_directory', { path }],
   search: (pattern) => ['search_text', { pattern }],
+  run: (command) => ['run_command', { command }],
+  dryRun: () => expect.fail('only the official server and its dialect have a dry run of unread files'),
 };
 
 const SERVER_CALLS: Readonly<Partial<Record<DialectName, Calls>>> & { readonly lookfirst: Calls } = {
@@ -292,8 +323,11 @@ const SERVER_CALLS: Readonly<Partial<Record<DialectName, Calls>>> & { readonly l
     write: (file_path, content) => ['Write', { file_path, content }],
     edit: (file_path, old_string, new_string) => ['Edit', { file_path, old_string, new_string }],
     search: (pattern) => ['Grep', { pattern, output_mode: 'content' }],
+    run: (command) => ['Bash', { command }],
   },
+  filesystem: officialCalls('.'),
   lace: {
+    ...LOOKFIRST,
     read: (path, endLine) => ['file_read', { path, endLine }],
     write: (path, content) => ['file_write', { path, content }],
     edit: (path, old_text, new_text) => ['file_edit', { path, edits: [{ old_text, new_text }] }],
@@ -312,6 +346,11 @@ function officialCalls(root: string): Calls {
     insert: () => expect.fail('the official server has no tool that inserts'),
     list: (path) => ['list_directory', { path: at(path) }],
     search: (pattern) => ['search_files', { path: root, pattern }],
+    run: () => expect.fail('the official server runs no commands'),
+    dryRun: (path, oldText, newText) => [
+      'edit_file',
+      { path: at(path), edits: [{ oldText, newText }], dryRun: true },
+    ],
   };
 }
 
@@ -325,6 +364,8 @@ function callingAgent(served: Served, calls: Calls, session: string | undefined)
     insert: (path, content, afterLine) => call(calls.insert(path, content, afterLine)),
     list: (path) => call(calls.list(path)),
     search: (pattern) => call(calls.search(pattern)),
+    run: (command) => call(calls.run(command)),
+    dryRun: (path, from, to) => call(calls.dryRun(path, from, to)),
     call: (tool, args) => call([tool, args]),
     compacted: async () => {
       const params = meta === undefined ? {} : { _meta: meta };

@@ -9,6 +9,7 @@ import type {
   ForeignSession,
   ListingEvent,
   LookEvent,
+  OutputEvent,
 } from '../../model/foreign-session.ts';
 import type { ForeignIntent } from '../../model/intent.ts';
 import type { FileKind } from '../../model/path.ts';
@@ -136,8 +137,8 @@ export class GatedForeign implements ForeignSession {
     return witness(this.#scene.world, this.#scene.ledger, event);
   }
 
-  async witnessOutput(path: string, output: string): Promise<void> {
-    if (await witnessOutput(this.#scene, path, output)) this.#gate.refusals.reset(path);
+  async witnessOutput(shown: OutputEvent): Promise<void> {
+    if (await witnessOutput(this.#scene, shown)) this.#gate.refusals.reset(shown.path);
   }
 
   async witnessWritten(path: string, content: string): Promise<void> {

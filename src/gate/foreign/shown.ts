@@ -5,6 +5,7 @@ import { linesCoverage, NOTHING } from '../../model/coverage.ts';
 import type { Effect } from '../../model/entry.ts';
 import { Fault } from '../../model/fault.ts';
 import { type Fingerprint, sameFingerprint } from '../../model/fingerprint.ts';
+import type { OutputEvent } from '../../model/foreign-session.ts';
 import type { Notice } from '../../model/results.ts';
 import { NO_FLAGS, type Sighting } from '../../model/sighting.ts';
 import { looksBinary } from '../../text/decode.ts';
@@ -18,9 +19,12 @@ import type { World } from '../world.ts';
 /**
  * Records lines shown in a command's output: consecutive output lines that equal present lines of a
  * file count as seen. Returns false if there are none, or if the path is not a text file in the
- * workspace.
+ * workspace. `how`: `read` if the command is the client's way to read a file.
  */
-export async function witnessOutput(scene: ShownScene, path: string, output: string): Promise<boolean> {
+export async function witnessOutput(
+  scene: ShownScene,
+  { path, output, how = 'output' }: OutputEvent,
+): Promise<boolean> {
   const { world } = scene;
   const outcome = world.workspace.locate(path, 'read');
   if (!outcome.ok) return false;
@@ -40,7 +44,7 @@ export async function witnessOutput(scene: ShownScene, path: string, output: str
     const seen = { fingerprint, stamp, racy, coverage, totalLines: lines.length, flags: NO_FLAGS };
     world.baselines.remember(fingerprint, bytes);
     const { path: place } = located.place;
-    await recordView(scene, { ...seen, key: place.key, how: 'read', atMs: world.now() }, place);
+    await recordView(scene, { ...seen, key: place.key, how, atMs: world.now() }, place);
     return true;
   } finally {
     located.place.dir.close();

@@ -273,6 +273,12 @@ export function interpretFor(host: HostTable | undefined, call: ForeignCall): In
   return usual === undefined ? interpret(call, undefined) : { ...interpret(call, usual), guessed: true };
 }
 
+/** True if a host has a tool that reads files. Others read them with shell commands. */
+export function hasReadTool(host: string): boolean {
+  const tools = HOSTS.find(({ id }) => id === host)?.tools ?? {};
+  return Object.values(tools).some((rules) => rules.some(({ does }) => does === 'read'));
+}
+
 /** True if a host's own tool changes files or runs commands. False for tools that are not in its table. */
 export function changesFiles(host: string, tool: string): boolean {
   const tools = HOSTS.find(({ id }) => id === host)?.tools ?? {};

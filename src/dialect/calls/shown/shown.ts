@@ -38,7 +38,7 @@ function shownOf(read: ReadTouch, answer: Answer, texts: readonly string[]): Sho
       return asked.length === 0 ? [] : [{ path, ranges: asked.map(rangeOf) }];
     case 'diff': {
       const { ranges, content } = shownBefore(texts[0] ?? '');
-      return ranges.length === 0 ? [] : [{ path, ranges, content }];
+      return ranges.length === 0 ? [] : [{ path, ranges, content, how: 'output' }];
     }
     case 'lines':
     case 'output':

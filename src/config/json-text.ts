@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import type { ParseError } from 'jsonc-parser';
+import type { Node, ParseError } from 'jsonc-parser';
 import { Fault } from '../model/fault.ts';
 
 /**
@@ -11,16 +11,33 @@ export function parseSettings(text: string, name: string): unknown {
   try {
     return JSON.parse(plain);
   } catch {
-    const { parse, printParseErrorCode } = jsonc();
-    const mistakes: ParseError[] = [];
-    const value: unknown = parse(plain, mistakes, { allowTrailingComma: true });
-    const [first] = mistakes;
-    if (first === undefined) return value;
-    const what = MISTAKES[printParseErrorCode(first.error)] ?? 'this is not JSON';
-    throw new Fault('CONFIG_INVALID', `${name}:${lineAndColumn(plain, first.offset)}: ${what}`, {
-      path: name,
-    });
+    const { tree, mistake } = parseJsonTree(plain);
+    if (tree !== undefined) return jsonc().parse(plain, [], { allowTrailingComma: true });
+    const { offset, what } = mistake ?? { offset: plain.length, what: 'a value is missing here' };
+    throw new Fault('CONFIG_INVALID', `${name}:${lineAndColumn(plain, offset)}: ${what}`, { path: name });
   }
+}
+
+/** The tree of a JSON text that may have comments and trailing commas, or its first mistake. Blank text has neither. */
+export function parseJsonTree(text: string): {
+  readonly tree?: Node | undefined;
+  readonly mistake?: { readonly offset: number; readonly what: string };
+} {
+  const { parseTree, printParseErrorCode } = jsonc();
+  const mistakes: ParseError[] = [];
+  // A blank in place of the byte order mark keeps all offsets.
+  const plain = text.replace(/^\uFEFF/, ' ');
+  let tree: Node | undefined;
+  try {
+    tree = parseTree(plain, mistakes, { allowTrailingComma: true, allowEmptyContent: true });
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    return { mistake: { offset: 0, what: 'it is nested too deeply' } };
+  }
+  const [first] = mistakes;
+  if (first === undefined) return { tree };
+  const what = MISTAKES[printParseErrorCode(first.error)] ?? 'this is not JSON';
+  return { mistake: { offset: first.offset, what } };
 }
 
 /**
@@ -28,13 +45,12 @@ export function parseSettings(text: string, name: string): unknown {
  * key that is not there, the place of the nearest object or array around it.
  */
 export function settingPlace(text: string, key: string): string {
-  const { parseTree, findNodeAtLocation } = jsonc();
   const plain = text.replace(/^\uFEFF/, '');
-  const tree = parseTree(plain, [], { allowTrailingComma: true });
+  const { tree } = parseJsonTree(plain);
   if (tree === undefined) return '1:1';
   const steps = [...key.matchAll(/[^.[\]]+/g)].map(([step]) => (/^\d+$/.test(step) ? Number(step) : step));
   for (let depth = steps.length; depth > 0; depth--) {
-    const node = findNodeAtLocation(tree, steps.slice(0, depth));
+    const node = jsonc().findNodeAtLocation(tree, steps.slice(0, depth));
     // A value's parent is its property, which begins with the key.
     if (node !== undefined) return lineAndColumn(plain, (node.parent ?? node).offset);
   }
@@ -62,6 +78,6 @@ function lineAndColumn(text: string, offset: number): string {
 }
 
 /** Loads the parser only for a file with comments or a mistake: loading takes longer than most starts may. */
-function jsonc(): typeof import('jsonc-parser') {
+export function jsonc(): typeof import('jsonc-parser') {
   return createRequire(import.meta.url)('jsonc-parser') as typeof import('jsonc-parser');
 }

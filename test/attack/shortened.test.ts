@@ -1,6 +1,5 @@
 // Tests that `npm test` runs with fewer rounds or cases, here at full length.
-import '../../src/cli/clients/config-text.test.ts';
-import '../../src/cli/clients/json-entry.test.ts';
+import '../../src/cli/clients/edit-config.test.ts';
 import '../../src/journal/undo-plan.property.test.ts';
 import '../../src/session/search.race.test.ts';
 import '../../src/store/images/packed.test.ts';

@@ -1,6 +1,6 @@
 import { posix, win32 } from 'node:path';
 import { stateFolder } from '../../config/home.ts';
-import type { JsonEntry } from './json-entry.ts';
+import type { ConfigTable } from './config-value.ts';
 import type { Launch } from './launch.ts';
 
 /** The clients that `init` knows, by the names that users type. */
@@ -67,9 +67,9 @@ export interface Client {
    * The entry that starts our server. If the client's file is TOML, the entry's values are strings,
    * lists of strings and flat tables.
    */
-  entry(launch: Launch): JsonEntry;
+  entry(launch: Launch): ConfigTable;
   /** The entry that connects to our server over HTTP; undefined if the client's file has no form for it. */
-  remote(remote: Remote): JsonEntry | undefined;
+  remote(remote: Remote): ConfigTable | undefined;
   /** The next step for the user, which `init` prints. */
   readonly next: string;
 }
@@ -149,6 +149,6 @@ export function xdgDir(places: ClientPlaces): string {
  * The HTTP header with which a client sends the token of our server. All clients but Codex expect
  * this form.
  */
-export function bearer(token: string): JsonEntry {
+export function bearer(token: string): ConfigTable {
   return { Authorization: `Bearer ${token}` };
 }

@@ -1,15 +1,16 @@
 import { describe, expect, it } from 'vitest';
+import {
+  addServer,
+  removeServer,
+  textOf,
+  valuesAfter,
+  wrapServer,
+} from '../../../test/support/config-edits.ts';
 import { CLIENT_NAMES, type ClientPlaces, type ConfigScope } from './client.ts';
 import { CLIENTS, configurationFor, readyConfigurations } from './clients.ts';
-import { addServer, newFile, removeServer, wrapServer } from './config-text.ts';
-import type { EditedConfig } from './edit.ts';
 import { HOOK_SETTINGS } from './hook-settings.ts';
 import { proxyLaunch, serveLaunch } from './launch.ts';
-
-function textOf(edited: EditedConfig): string | undefined {
-  if (!edited.ok) throw new Error(`${edited.reason} (line ${edited.line})`);
-  return edited.text;
-}
+import { newFile } from './servers.ts';
 
 const linux: ClientPlaces = { platform: 'linux', home: '/home/ann', project: '/repo', env: {} };
 const mac: ClientPlaces = { platform: 'darwin', home: '/Users/ann', project: '/repo', env: {} };
@@ -38,7 +39,7 @@ describe.each(CLIENT_NAMES)('%s', (name) => {
   });
 
   it.each(['linux', 'win32'] as const)(
-    'is added, stays on a second init, and is removed without a trace on %s',
+    'is added, stays on a second init, and is removed with nothing else on %s',
     (platform) => {
       const entry = client.entry(serveLaunch('/re po', platform));
       for (const before of [
@@ -53,7 +54,7 @@ describe.each(CLIENT_NAMES)('%s', (name) => {
         expect(added).toContain('lookfirst');
         expect(added.includes('"/c"')).toBe(platform === 'win32');
         expect(textOf(addServer(client, added, entry))).toBe(added);
-        expect(textOf(removeServer(client, added))).toBe(before);
+        expect(valuesAfter(client, textOf(removeServer(client, added)))).toEqual(valuesAfter(client, before));
       }
     },
   );
@@ -67,7 +68,7 @@ describe.each(CLIENT_NAMES)('%s', (name) => {
     const wrapped = textOf(wrapServer(client, other, { name: 'fs', prefix: proxyLaunch('/repo', 'linux') }));
     expect(wrapped).toContain('proxy');
     const both = textOf(addServer(client, wrapped, own)) ?? '';
-    expect(textOf(removeServer(client, both))).toBe(other);
+    expect(valuesAfter(client, textOf(removeServer(client, both)))).toEqual(valuesAfter(client, other));
   });
 
   it('refuses a broken file and says where', () => {
@@ -80,6 +81,7 @@ describe.each(CLIENT_NAMES)('%s', (name) => {
         ok: false,
         reason: expect.stringContaining('not valid'),
         line: expect.any(Number),
+        byHand: true,
       });
   });
 

@@ -11,8 +11,8 @@ import {
   settingsDir,
   xdgDir,
 } from './client.ts';
-import { newFile } from './config-text.ts';
 import { type Launch, type Starter, serveLaunch, usualStarter } from './launch.ts';
+import { newFile } from './servers.ts';
 
 /**
  * The only environment variables that Codex, and programs built on the MCP library's client, pass

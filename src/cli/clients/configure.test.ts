@@ -17,6 +17,8 @@ import type { ClientName } from './client.ts';
 import { CLIENTS } from './clients.ts';
 import { readConfig, writeConfig } from './config-file.ts';
 import { configureClient, reportText } from './configure.ts';
+import { FormerFiles } from './former.ts';
+import { hookFiles } from './hook-files.ts';
 import type { ConfigureRequest } from './request.ts';
 
 /** Makes a home folder and a project, and returns functions that configure clients there. */
@@ -32,6 +34,8 @@ function person() {
     places: { platform: 'linux', home, project, env: {} },
     dir: project,
     dryRun: false,
+    former: new FormerFiles(join(home, 'state')),
+    files: hookFiles(join(home, 'state')),
     ...more,
   });
   const run = (...args: Parameters<typeof request>) => configureClient(request(...args));
@@ -69,7 +73,7 @@ describe('configureClient', () => {
     expect(run('remove', 'cursor')).toMatchObject([{ ok: true, did: 'delete', file }]);
     expect(existsSync(file)).toBe(false);
     expect(run('remove', 'cursor')).toMatchObject([{ ok: true, did: 'nothing', next: '' }]);
-    expect(readdirSync(dirname(file))).toEqual([]);
+    expect(existsSync(dirname(file))).toBe(false);
   });
 
   it('updates an entry that starts the linked program of a global installation', () => {
@@ -193,6 +197,17 @@ describe('configureClient', () => {
       ]);
     expect(readFileSync(file)).toEqual(Buffer.from(bytes));
     expect(readdirSync(project)).toEqual(['.mcp.json']);
+  });
+
+  it.each<[ClientName, string, string]>([
+    ['claude-code', '.mcp.json', '{"mcpServers": []}'],
+    ['codex', '.codex/config.toml', 'mcp_servers = { fs = { command = "x" } }\n'],
+  ])('refuses a form that cannot be edited and shows what to add: %s', (client, name, text) => {
+    const { project, run, put } = person();
+    const file = put(join(project, name), text);
+    const byHand = expect.stringContaining('"lookfirst", "serve"');
+    expect(run('init', client, { scope: 'project' })).toMatchObject([{ ok: false, file, byHand }]);
+    expect(readFileSync(file, 'utf8')).toBe(text);
   });
 
   it('refuses a folder in place of the file, and a scope that the client does not have', () => {
@@ -346,6 +361,13 @@ describe('reportText', () => {
         { action: 'init', dryRun: false },
       ],
       'cannot edit /f: it is not valid JSON: x (line 3). Nothing was changed.\n',
+    ],
+    [
+      [
+        { ok: false, file: '/f', reason: 'it is a list', byHand: '{\n  "a": 1\n}\n' },
+        { action: 'init', dryRun: false },
+      ],
+      'cannot edit /f: it is a list. Nothing was changed. To do it by hand, add:\n{\n  "a": 1\n}\n',
     ],
     [
       [

@@ -1,12 +1,13 @@
 import { type Client, type ConfigScope, withheldBy } from './client.ts';
 import { readConfig } from './config-file.ts';
-import { addServer, removeServer, unwrapServer, wrapServer } from './config-text.ts';
-import type { EditedConfig } from './edit.ts';
-import { type ClientHooks, HOOK_SETTINGS, type HookPiece } from './hook-settings.ts';
-import { addPieces, hasPiece, nameOfPiece, namesUs, removePieces } from './json-pieces.ts';
+import type { ConfigTable } from './config-value.ts';
+import { CONFIG_SYNTAXES } from './edit-config.ts';
+import { HOOK_SETTINGS } from './hook-settings.ts';
 import { type Launch, proxyLaunch, serveLaunch } from './launch.ts';
+import { piecesOf, withPieces } from './pieces.ts';
 import { Plan } from './plan.ts';
-import type { ConfigureReport, ConfigureRequest, HookRequest } from './request.ts';
+import type { ConfigureReport, ConfigureRequest } from './request.ts';
+import { clientValues, hasOurs, newFile, withoutProxy, withProxy, withServer } from './servers.ts';
 
 /**
  * Adds our server and hooks to a client's configuration, or removes them. All other bytes of the
@@ -14,11 +15,7 @@ import type { ConfigureReport, ConfigureRequest, HookRequest } from './request.t
  */
 export function configureClient(request: ConfigureRequest): readonly ConfigureReport[] {
   const plan = new Plan(request);
-  const { hooks } = request;
-  const reports = [
-    ...planServer(request, plan),
-    ...(hooks === undefined ? [] : planHooks(request, hooks, plan)),
-  ];
+  const reports = planned(request, plan);
   const failed = [...reports, ...plan.exposed()].filter((report) => !report.ok);
   if (failed.length > 0)
     return failed.filter(({ file }, index) => failed.findIndex((other) => other.file === file) === index);
@@ -26,123 +23,25 @@ export function configureClient(request: ConfigureRequest): readonly ConfigureRe
   return (request.dryRun ? undefined : plan.commit()) ?? all;
 }
 
-function planServer(request: ConfigureRequest, plan: Plan): readonly ConfigureReport[] {
-  const candidates = candidatesOf(request);
-  const [first] = candidates;
-  if (first === undefined) {
-    const { client, scope } = request;
+function planned(request: ConfigureRequest, plan: Plan): readonly ConfigureReport[] {
+  const { action, client, scope, proxy } = request;
+  const files = scopesOf(request).flatMap((each) => serverFiles(request, each));
+  if (files.length === 0)
     return [{ ok: false, file: client.title, reason: `${client.title} has no ${scope} configuration` }];
-  }
-  if (request.action === 'remove') {
-    const planned = (broken: 'skip' | 'report') =>
-      candidates.map((candidate) => configureFile(request, candidate, plan, broken));
-    const worthTelling = (reports: readonly ConfigureReport[]) =>
-      reports.filter((report) => !report.ok || report.did !== 'nothing');
-    const ours = worthTelling(planned('skip'));
-    if (ours.length > 0) return ours;
-    const all = planned('report');
-    return worthTelling(all).length > 0 ? worthTelling(all) : all.slice(0, 1);
-  }
-  if (request.proxy === undefined) return [configureFile(request, first, plan)];
-  const reports = candidates.map((candidate) => configureFile(request, candidate, new Plan(request)));
-  const found = candidates[reports.findIndex((report) => report.ok)];
-  if (found !== undefined) return [configureFile(request, found, plan)];
-  const readable = reports.filter((report) => !report.ok && report.reason !== NO_FILE);
-  return readable.length > 0 ? readable : reports.slice(0, 1);
+  if (action === 'remove') return planRemove(request, plan, files);
+  const server =
+    proxy === undefined ? [planServer(request, plan)] : planProxy(request, plan, { proxy, files });
+  return [...server, ...planHooks(request, plan)];
 }
 
-const NO_FILE = 'there is no such file';
-
-interface Candidate {
+/** A file of the client in which a server's entry may be. */
+interface ServerFile {
   readonly scope: ConfigScope;
   readonly path: string;
 }
 
-/** Plans adding our hooks to a client's settings, or removing them from every scope. */
-function planHooks(request: ConfigureRequest, hooks: HookRequest, plan: Plan): readonly ConfigureReport[] {
-  const { action, client, places, scope, former } = request;
-  const settings = HOOK_SETTINGS[client.name];
-  if (settings === undefined) {
-    const reason = `${client.title} has no hooks. Without --hooks, lookfirst init ${client.name} adds the MCP server`;
-    return action === 'remove' ? [] : [{ ok: false, reason }];
-  }
-  if (action === 'init') {
-    const file = settings.file(scope ?? settings.defaultScope, places);
-    const pieces = piecesOf(settings, hooks);
-    const next = hooks.gate ? settings.next : `Start ${client.title} again.`;
-    const added = (text: string | undefined) =>
-      pieces.filter((piece) => !hasPiece(text, piece)).map(nameOfPiece);
-    return [plan.change(file, (text) => addPieces(text, pieces, settings.header), { next, added })];
-  }
-  const pieces = piecesOf(settings, { ...hooks, gate: true, only: true, shell: 'layer' });
-  const scopes: readonly ConfigScope[] = scope === undefined ? ['project', 'user'] : [scope];
-  return scopes
-    .map((each) => settings.file(each, places))
-    .map((file) =>
-      plan.change(file, (text, path) => removedHooks(text, ourPieces(text, pieces, former?.added(path))), {
-        broken: 'skip',
-      }),
-    )
-    .filter((report) => !report.ok || report.did !== 'nothing');
-}
-
-/**
- * The pieces that `remove` takes out of `text`. Pieces that name Lookfirst are ours. Other pieces
- * (denied tools) are ours if `added`, the record of `init`, lists them. Without a record, they are
- * ours if `text` contains all of them.
- */
-function ourPieces(
-  text: string | undefined,
-  pieces: readonly HookPiece[],
-  added: readonly string[] | undefined,
-): readonly HookPiece[] {
-  const nameless = pieces.filter((piece) => !namesUs(piece));
-  const isOurs = (piece: HookPiece): boolean =>
-    added === undefined ? nameless.every((each) => hasPiece(text, each)) : added.includes(nameOfPiece(piece));
-  return pieces.filter((piece) => namesUs(piece) || isOurs(piece));
-}
-
-function piecesOf(settings: ClientHooks, { files, gate, only, shell }: HookRequest): readonly HookPiece[] {
-  const layered = shell === 'layer' && settings.shell !== undefined ? [settings.shell(files)] : [];
-  const gates = gate ? [...settings.pieces(files), ...layered] : [];
-  return [...gates, ...(only ? (settings.only ?? []) : [])];
-}
-
-/**
- * Removes our hooks from a text. If nothing else is left, the result is undefined, which deletes
- * the file: `init` has probably created it.
- */
-function removedHooks(text: string | undefined, pieces: readonly HookPiece[]): EditedConfig {
-  const rest = removePieces(text, pieces);
-  if (!rest.ok || rest.text === undefined || rest.text === text) return rest;
-  const left = rest.text.replace(/"version": 1\b/, '').replace(/\s+/g, '');
-  return left === '{}' ? { ok: true, text: undefined } : rest;
-}
-
-/**
- * For each scope, the files to edit. The client's default scope comes first. A client may have
- * several files in a scope, such as `opencode.json` and `opencode.jsonc`. `remove` and `proxy` use
- * all that exist. `init` uses the one with our entry, else the first that exists. If none exists,
- * the result is the first of the possible paths.
- */
-function candidatesOf(request: ConfigureRequest): Candidate[] {
-  const { action, client, places, proxy } = request;
-  return scopesOf(request).flatMap((scope) => {
-    const paths = client.files(scope, places);
-    const existing = paths.filter(exists);
-    const ours = existing.filter((path) => hasEntry(client, path));
-    const isOne = existing.length === 0 || (action === 'init' && proxy === undefined);
-    const wanted = isOne ? [...ours, ...existing, ...paths].slice(0, 1) : existing;
-    return wanted.map((path) => ({ scope, path }));
-  });
-}
-
-/** True if a file has an entry of ours, or our proxy before another server. */
-function hasEntry(client: Client, path: string): boolean {
-  const file = readConfig(path);
-  if ('reason' in file || file.text === undefined) return false;
-  const rest = removeServer(client, file.text);
-  return rest.ok && rest.text !== file.text;
+function serverFiles({ client, places }: ConfigureRequest, scope: ConfigScope): readonly ServerFile[] {
+  return client.files(scope, places).map((path) => ({ scope, path }));
 }
 
 function scopesOf({ action, client, scope, proxy }: ConfigureRequest): readonly ConfigScope[] {
@@ -151,19 +50,88 @@ function scopesOf({ action, client, scope, proxy }: ConfigureRequest): readonly 
   return client.defaultScope === 'user' ? ['user', 'project'] : ['project', 'user'];
 }
 
+/** Plans adding our server to the file that has its entry, else to the first file that exists. */
+function planServer(request: ConfigureRequest, plan: Plan): ConfigureReport {
+  const { client, places, starter, scope = client.defaultScope } = request;
+  const files = serverFiles(request, scope).map(({ path }) => path);
+  const [path = ''] = [...files.filter((each) => hasEntry(client, each)), ...files.filter(exists), ...files];
+  const launch = serveLaunch(dirOf(request, scope), places.platform, starter);
+  const entry = client.entry({ ...launch, ...withheldOf(request) });
+  return plan.change(path, (have) => withServer(client, have, entry), {
+    next: client.next,
+    byHand: newFile(client, entry),
+  });
+}
+
+/** Plans putting our proxy before a server, in the first file that has this server. */
+function planProxy(
+  request: ConfigureRequest,
+  plan: Plan,
+  { proxy, files }: { readonly proxy: string; readonly files: readonly ServerFile[] },
+): readonly ConfigureReport[] {
+  const { client, places, starter } = request;
+  const next = client.next + withheldNote(request);
+  const existing = files.filter(({ path }) => exists(path));
+  const [first] = files;
+  if (existing.length === 0 && first !== undefined)
+    return [{ ok: false, file: first.path, reason: 'there is no such file' }];
+  const changed = (into: Plan, { path, scope }: ServerFile): ConfigureReport => {
+    const prefix = proxyLaunch(dirOf(request, scope), places.platform, starter);
+    return into.change(path, (have) => withProxy(client, have, { name: proxy, prefix }), { next });
+  };
+  const tried = existing.map((file) => changed(new Plan(request), file));
+  const found = existing[tried.findIndex((report) => report.ok)];
+  return found === undefined ? tried : [changed(plan, found)];
+}
+
+/** Plans adding our hooks to a client's settings. */
+function planHooks(request: ConfigureRequest, plan: Plan): readonly ConfigureReport[] {
+  const { client, places, scope, hooks, files } = request;
+  if (hooks === undefined) return [];
+  const settings = HOOK_SETTINGS[client.name];
+  if (settings === undefined) {
+    const reason = `${client.title} has no hooks. Without --hooks, lookfirst init ${client.name} adds the MCP server`;
+    return [{ ok: false, reason }];
+  }
+  const { header } = settings;
+  const pieces = piecesOf(settings, files, hooks);
+  const next = hooks.gate ? settings.next : `Start ${client.title} again.`;
+  const byHand = CONFIG_SYNTAXES.json.write(withPieces({}, pieces, header));
+  const path = settings.file(scope ?? settings.defaultScope, places);
+  return [plan.change(path, (have) => withPieces(have, pieces, header), { next, byHand })];
+}
+
+/** Plans removing our server, proxies and hooks from every file of the client, or only one proxy. */
+function planRemove(
+  request: ConfigureRequest,
+  plan: Plan,
+  files: readonly ServerFile[],
+): readonly ConfigureReport[] {
+  const { client, places, proxy } = request;
+  const settings = proxy === undefined ? HOOK_SETTINGS[client.name] : undefined;
+  const servers = files.map(({ path }) => path);
+  const hooks = settings === undefined ? [] : scopesOf(request).map((each) => settings.file(each, places));
+  const change = proxy === undefined ? 'withoutUs' : (have: ConfigTable) => withoutProxy(client, have, proxy);
+  const worthTelling = (reports: readonly ConfigureReport[]) =>
+    reports.filter((report) => !report.ok || report.did !== 'nothing');
+  const ours = worthTelling(
+    [...new Set([...servers, ...hooks])].map((path) => plan.change(path, change, { broken: 'skip' })),
+  );
+  if (ours.length > 0) return ours;
+  const all = servers.map((path) => plan.change(path, change));
+  return worthTelling(all).length > 0 ? worthTelling(all) : all.slice(0, 1);
+}
+
+/** True if a file has an entry of ours, or our proxy before another server. */
+function hasEntry(client: Client, path: string): boolean {
+  const file = readConfig(path);
+  const have = 'reason' in file || file.text === undefined ? undefined : clientValues(client, file.text);
+  return have !== undefined && hasOurs(client, have);
+}
+
 function exists(path: string): boolean {
   const file = readConfig(path);
   return 'reason' in file || file.text !== undefined;
-}
-
-function configureFile(
-  request: ConfigureRequest,
-  candidate: Candidate,
-  plan: Plan,
-  broken: 'skip' | 'report' = 'report',
-): ConfigureReport {
-  const next = request.action === 'init' ? request.client.next + withheldNote(request) : '';
-  return plan.change(candidate.path, (text) => editOf(request, candidate, text), { next, broken });
 }
 
 /**
@@ -180,21 +148,6 @@ function withheldNote({ client, places, proxy }: ConfigureRequest): string {
     ` ${client.title} does not pass ${names} to its servers: set the same in the environment of ` +
     `"${proxy}", else its calls are recorded in another place.`
   );
-}
-
-function editOf(request: ConfigureRequest, candidate: Candidate, text: string | undefined): EditedConfig {
-  const { action, client, places, proxy, starter } = request;
-  const dir = dirOf(request, candidate.scope);
-  if (action === 'init' && proxy === undefined)
-    return addServer(
-      client,
-      text,
-      client.entry({ ...serveLaunch(dir, places.platform, starter), ...withheldOf(request) }),
-    );
-  if (text === undefined) return action === 'remove' ? { ok: true, text } : { ok: false, reason: NO_FILE };
-  if (action === 'init' && proxy !== undefined)
-    return wrapServer(client, text, { name: proxy, prefix: proxyLaunch(dir, places.platform, starter) });
-  return proxy === undefined ? removeServer(client, text) : unwrapServer(client, text, proxy);
 }
 
 /**
@@ -226,7 +179,8 @@ export function reportText(
   if (!report.ok) {
     const line = report.line === undefined ? '' : ` (line ${report.line})`;
     const what = report.file === undefined ? '' : `cannot edit ${report.file}: `;
-    return `${what}${report.reason}${line}. Nothing was changed.\n`;
+    const byHand = report.byHand === undefined ? '' : ` To do it by hand, add:\n${report.byHand}`;
+    return `${what}${report.reason}${line}. Nothing was changed.${byHand.trimEnd()}\n`;
   }
   if (report.did === 'nothing') {
     const why =

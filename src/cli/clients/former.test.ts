@@ -17,6 +17,7 @@ import type { ClientName } from './client.ts';
 import { CLIENTS } from './clients.ts';
 import { configureClient } from './configure.ts';
 import { FormerFiles } from './former.ts';
+import { hookFiles } from './hook-files.ts';
 import type { ConfigureRequest } from './request.ts';
 
 interface Bench {
@@ -40,6 +41,7 @@ function bench(text: string | undefined): Bench {
     dir: root,
     scope: 'project',
     dryRun: false,
+    files: hookFiles(home),
   } as const;
   return {
     file,
@@ -92,6 +94,7 @@ describe('the former content of a configuration', () => {
       configureClient({
         ...{ action, client: CLIENTS.cursor, places, dir: root, scope, dryRun: false },
         former: new FormerFiles(home),
+        files: hookFiles(home),
       });
     run('init', 'user');
     run('init', 'project');
@@ -110,6 +113,7 @@ describe('the former content of a configuration', () => {
       configureClient({
         ...{ action, client: CLIENTS.cursor, places, dir: root, scope: 'project', dryRun: false },
         former: new FormerFiles(home),
+        files: hookFiles(home),
       });
     expect(readdirSync(join(root, '.cursor'))).toEqual([]);
   });
@@ -147,8 +151,9 @@ describe('the server and the hooks of a client together', () => {
           action,
           client: CLIENTS[client],
           former: new FormerFiles(join(home, 'state')),
+          files: STATE,
         },
-        hooks: { files: STATE, gate: more.only !== true, only: more.only === true, shell: 'images' },
+        hooks: { gate: more.only !== true, only: more.only === true, shell: 'images' },
       });
     const put = (name: string, text: string) => {
       mkdirSync(dirname(join(root, name)), { recursive: true });

@@ -3,18 +3,25 @@ import { join, sep } from 'node:path';
 import { isRecord, parseJson } from '../../model/record.ts';
 import { missingFolders, readConfig, removeEmptyFolder, writeConfig } from './config-file.ts';
 
-/** The content of a configuration file before its first `init`, and the hash of what `init` wrote. */
+/** The record of one configuration file. */
 interface Former {
   readonly path: string;
-  /** The file's content before the first `init`; null if there was no file. */
+  /** The file's content without anything of ours; null if there was no file. */
   readonly former: string | null;
-  /**
-   * SHA-256 of what `init` wrote last. Empty if `former` must not be restored, because it already
-   * contains our entry.
-   */
+  /** SHA-256 of what `init` wrote last. */
   readonly wrote: string;
-  /** Names of the pieces (hooks, denied tools) that `init` added. */
+  /** The lines that `init` added, for a file of lines. */
   readonly added?: readonly string[];
+}
+
+/** What a file held before `init`. */
+export interface FormerContent {
+  /** The text without anything of ours; undefined if there was no file. */
+  readonly text: string | undefined;
+  /** SHA-256 of what `init` wrote last. */
+  readonly wrote: string;
+  /** The lines that `init` added, for a file of lines. */
+  readonly added: readonly string[];
 }
 
 /**
@@ -28,49 +35,21 @@ export class FormerFiles {
     this.#folder = join(home, 'clients');
   }
 
-  /**
-   * Stores the file's present content for `remove`. If `init` wrote this content, the content
-   * stored earlier stays. Content that already contains our entry is stored, but never restored.
-   */
+  /** Stores what the file holds without us, for `remove`, and the hash of `next`, which is written. */
   keep(
     path: string,
-    now: string | undefined,
+    former: string | undefined,
     { next, added }: { readonly next: string; readonly added: readonly string[] },
   ): void {
-    const known = this.#read(path);
-    const isOurs = known !== undefined && known.wrote === hashOf(now);
-    const former = isOurs ? known.former : (now ?? null);
-    const wrote = !isOurs && now?.includes('lookfirst') === true ? '' : hashOf(next);
-    this.#write(path, { path, former, wrote, added: [...new Set([...(known?.added ?? []), ...added])] });
+    this.#write(path, { path, former: former ?? null, wrote: contentHash(next), added });
     this.#keepFolders([...missingFolders(path), ...this.#folders()]);
   }
 
-  /** The content before `init`, if the file is unchanged since `init` wrote it; otherwise undefined. */
-  of(path: string, now: string | undefined): { readonly text: string | undefined } | undefined {
+  /** What the file held before `init`; undefined if there is no record. */
+  of(path: string): FormerContent | undefined {
     const known = this.#read(path);
-    if (known === undefined || now === undefined || known.wrote !== hashOf(now)) return undefined;
-    return { text: known.former ?? undefined };
-  }
-
-  /**
-   * Names of the pieces (hooks, denied tools) that `init` added to the file; undefined if there is
-   * no record.
-   */
-  added(path: string): readonly string[] | undefined {
-    const known = this.#read(path);
-    return known === undefined ? undefined : (known.added ?? []);
-  }
-
-  /** Records that `remove` took out of the file all pieces but these. */
-  restrict(
-    path: string,
-    texts: { readonly before: string | undefined; readonly next: string | undefined },
-    added: readonly string[],
-  ): void {
-    const known = this.#read(path);
-    if (known === undefined) return;
-    const wrote = known.wrote === hashOf(texts.before) ? hashOf(texts.next) : known.wrote;
-    this.#write(path, { ...known, wrote, added });
+    if (known === undefined) return undefined;
+    return { text: known.former ?? undefined, wrote: known.wrote, added: known.added ?? [] };
   }
 
   forget(path: string): void {
@@ -144,12 +123,10 @@ export class FormerFiles {
   }
 
   #fileOf(path: string): string {
-    return join(this.#folder, `${hashOf(path).slice(0, 32)}.json`);
+    return join(this.#folder, `${contentHash(path).slice(0, 32)}.json`);
   }
 }
 
-function hashOf(text: string | undefined): string {
-  return createHash('sha256')
-    .update(text ?? '')
-    .digest('hex');
+export function contentHash(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
 }

@@ -7,7 +7,7 @@ import {
   joined,
   xdgDir,
 } from './client.ts';
-import type { JsonValue } from './json-style.ts';
+import type { ConfigTable, ConfigValue } from './config-value.ts';
 
 /** The files in the state folder that hooks run. */
 export interface HookFiles {
@@ -30,7 +30,7 @@ export interface HookPiece {
   readonly kind?: 'item' | 'member';
   /** True if `init` must refuse when the user has set another value at this place. */
   readonly needed?: true;
-  readonly item: JsonValue;
+  readonly item: ConfigValue;
 }
 
 /** A client's settings file for hooks, and the pieces that `init --hooks` adds to it. */
@@ -40,7 +40,7 @@ export interface ClientHooks {
   /** True if the project's file is for one user by the client's own rules. */
   readonly isPersonal?: true;
   /** Members that must be at the beginning of a settings file that `init` creates. */
-  readonly header?: Readonly<Record<string, JsonValue>>;
+  readonly header?: ConfigTable;
   pieces(files: HookFiles): readonly HookPiece[];
   /** The piece that makes the client's shell run on a layer (a copy-on-write view of the workspace). */
   shell?(files: HookFiles): HookPiece;

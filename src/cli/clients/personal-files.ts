@@ -1,7 +1,5 @@
 import type { ProjectGit } from '../../session/project-git.ts';
 import type { ClientPlaces } from './client.ts';
-import { type EditedConfig, edited } from './edit.ts';
-import type { FormerFiles } from './former.ts';
 
 /** A configuration file as `init` or `remove` found it and will leave it. */
 export interface PlannedConfig {
@@ -65,27 +63,15 @@ export function linesToExclude(
 }
 
 /** Adds lines to git's exclude file. */
-export function withLines(text: string | undefined, lines: readonly string[]): EditedConfig {
-  const begun = text === undefined || text === '' || text.endsWith('\n') ? (text ?? '') : `${text}\n`;
-  return edited(`${begun}${lines.map((line) => `${line}\n`).join('')}`);
+export function withLines(text: string, lines: readonly string[]): string {
+  const begun = text === '' || text.endsWith('\n') ? text : `${text}\n`;
+  return `${begun}${lines.map((line) => `${line}\n`).join('')}`;
 }
 
-/**
- * Removes lines from git's exclude file. If none of our lines remains, and the file has not changed
- * since `init`, restores its former bytes.
- */
-export function withoutLines(
-  text: string | undefined,
-  lines: readonly string[],
-  { path, former, left }: { path: string; former: FormerFiles | undefined; left: readonly string[] },
-): EditedConfig {
-  if (text === undefined) return { ok: true, text };
-  const kept = left.length === 0 ? former?.of(path, text) : undefined;
-  if (kept !== undefined) return { ok: true, text: kept.text };
-  return edited(
-    text
-      .split('\n')
-      .filter((line) => !lines.includes(line))
-      .join('\n'),
-  );
+/** Removes lines from git's exclude file. */
+export function withoutLines(text: string, lines: readonly string[]): string {
+  return text
+    .split('\n')
+    .filter((line) => !lines.includes(line))
+    .join('\n');
 }

@@ -1,7 +1,12 @@
+import { isDeepStrictEqual } from 'node:util';
+import { defined } from '../../model/record.ts';
 import type { ProjectGit } from '../../session/project-git.ts';
 import { unifiedDiff } from '../../text/unified.ts';
 import { type ConfigFile, readConfig, writeConfig } from './config-file.ts';
-import type { EditedConfig } from './edit.ts';
+import type { ConfigSyntax, ConfigTable } from './config-value.ts';
+import { CONFIG_SYNTAXES, type EditedConfig, editConfig, valuesOf } from './edit-config.ts';
+import { contentHash, type FormerContent } from './former.ts';
+import { HOOK_SETTINGS } from './hook-settings.ts';
 import {
   exposedPath,
   linesToExclude,
@@ -9,32 +14,42 @@ import {
   withLines,
   withoutLines,
 } from './personal-files.ts';
+import { piecesOf, withoutPieces } from './pieces.ts';
 import type { ConfigureReport, ConfigureRequest } from './request.ts';
+import { withoutServers } from './servers.ts';
+
+/** The record that a planned file gets. `gone`: nothing of ours is left in it, so it needs none. */
+type PlannedRecord =
+  | 'gone'
+  | {
+      /** The text without anything of ours. */
+      readonly former: string | undefined;
+      /** The lines that `init` added, for a file of lines. */
+      readonly added: readonly string[];
+    };
 
 interface PlannedFile {
   readonly file: ConfigFile;
   /** The path that the client uses. It may be a link to the real file. */
   readonly path: string;
   readonly text: string | undefined;
-  /** Names of the pieces (hooks, denied tools) that `init` adds to the file. */
-  readonly added: readonly string[];
-  /** For `remove`: the recorded pieces that stay in the file. If absent, the whole record is dropped. */
-  readonly stays?: readonly string[] | undefined;
+  readonly record: PlannedRecord;
 }
 
 interface ChangeOptions {
   readonly next?: string;
-  /** Returns the names of the pieces (hooks, denied tools) that the change adds to a text. */
-  readonly added?: (text: string | undefined) => readonly string[];
+  /** The lines that the user can add by hand if the file cannot be edited. */
+  readonly byHand?: string;
   /**
    * Treatment of a file that cannot be read or parsed. `report` (default): the plan fails. `skip`:
    * the plan ignores an unreadable file if `init` has no record of it, and a file with a syntax
    * error if it does not contain our name.
    */
   readonly broken?: 'skip' | 'report';
-  /** For `remove`: the recorded pieces that stay. The former content is then not restored as a whole. */
-  readonly stays?: readonly string[];
 }
+
+/** A change of a file's values. `withoutUs`: removes everything of ours. */
+type ValueChange = 'withoutUs' | ((have: ConfigTable) => ConfigTable);
 
 /**
  * Planned edits of files. A later edit of a file starts from the text that the earlier edit left.
@@ -48,29 +63,72 @@ export class Plan {
     this.#request = request;
   }
 
-  change(
-    path: string,
-    change: (text: string | undefined, path: string) => EditedConfig,
-    more: ChangeOptions = {},
-  ): ConfigureReport {
+  change(path: string, change: ValueChange, more: ChangeOptions = {}): ConfigureReport {
     const { former } = this.#request;
-    const { next = '', broken } = more;
+    const { next = '', broken, byHand } = more;
     const nothing = { ok: true, file: path, did: 'nothing', diff: '', next } as const;
     const file = readConfig(path);
     if ('reason' in file) {
-      const isForeign = broken === 'skip' && former?.added(path) === undefined;
+      const isForeign = broken === 'skip' && former.of(path) === undefined;
       return isForeign ? nothing : { ok: false, file: path, reason: file.reason };
     }
     const planned = this.#files.get(file.path);
     const text = planned === undefined ? file.text : planned.text;
-    const edit = formerOf(this.#request, file, more) ?? change(text, file.path);
-    if (!edit.ok && broken === 'skip' && text?.includes('lookfirst') !== true) return nothing;
-    if (!edit.ok) return { ...edit, file: path };
-    if (edit.text !== text && file.isReadOnly) return { ok: false, file: path, reason: 'it is read-only' };
-    const added = [...(planned?.added ?? []), ...(more.added?.(text) ?? [])];
-    this.#files.set(file.path, { file, path, text: edit.text, added, stays: more.stays });
-    const diff = unifiedDiff(text ?? '', edit.text ?? '', { maxLines: 200, context: 2 }).text;
-    return { ok: true, file: path, did: didOf(text, edit.text), diff, next };
+    const syntax = syntaxOf(path);
+    const edit = this.#edited(file.path, text, { change, syntax });
+    if (!edit.ok && broken === 'skip' && !hasOurName(text)) return nothing;
+    if (!edit.ok) {
+      const { byHand: isByHand, ...failure } = edit;
+      return { ...failure, file: path, ...(isByHand ? defined({ byHand }) : {}) };
+    }
+    const record = planned?.record ?? this.#recordOf(file, edit.text, syntax);
+    const report = this.#put({ file, path, text: edit.text, record });
+    return report.ok ? { ...report, next } : { ...report, ...defined({ byHand }) };
+  }
+
+  #put(planned: PlannedFile): ConfigureReport {
+    const { file, path, text } = planned;
+    const known = this.#files.get(file.path);
+    const before = known === undefined ? file.text : known.text;
+    if (text !== before && file.isReadOnly) return { ok: false, file: path, reason: 'it is read-only' };
+    this.#files.set(file.path, planned);
+    const diff = unifiedDiff(before ?? '', text ?? '', { maxLines: 200, context: 2 }).text;
+    return { ok: true, file: path, did: didOf(before, text), diff, next: '' };
+  }
+
+  /**
+   * The text after a change. `remove` restores the kept text, byte for byte, if the file is as
+   * `init` wrote it and its values would be the same.
+   */
+  #edited(
+    path: string,
+    text: string | undefined,
+    { change, syntax }: { readonly change: ValueChange; readonly syntax: ConfigSyntax },
+  ): EditedConfig {
+    const { action, former } = this.#request;
+    const known = former.of(path);
+    if (text === undefined && action === 'remove') return { ok: true, text };
+    const edit =
+      change === 'withoutUs'
+        ? withoutUs(this.#request, text, { syntax, known })
+        : editConfig(syntax, text, change);
+    if (!edit.ok || action === 'init' || known?.wrote !== contentHash(text ?? '')) return edit;
+    const values = (content: string | undefined) =>
+      content === undefined ? undefined : valuesOf(syntax, content);
+    const isSame = change === 'withoutUs' || isDeepStrictEqual(values(known.text), values(edit.text));
+    return isSame ? { ok: true, text: known.text } : edit;
+  }
+
+  /** The record for a later `remove`: what the file held before `init`, or holds now without us. */
+  #recordOf({ path, text }: ConfigFile, after: string | undefined, syntax: ConfigSyntax): PlannedRecord {
+    const { action, proxy } = this.#request;
+    if (action === 'remove' && proxy === undefined) return 'gone';
+    const known = this.#request.former.of(path);
+    const isCurrent = text !== undefined && known?.wrote === contentHash(text);
+    const edit = isCurrent ? undefined : withoutUs(this.#request, text, { syntax, known, theirs: text });
+    const former = edit === undefined ? known?.text : edit.ok ? edit.text : text;
+    // After removing one proxy, the rest of what `init` wrote still needs its record.
+    return action === 'remove' && after === former ? 'gone' : { former, added: [] };
   }
 
   /** The files that other people get and that would contain a path of this machine, as failures. */
@@ -90,35 +148,50 @@ export class Plan {
   exclude(): readonly ConfigureReport[] {
     const { action, sharing, places } = this.#request;
     if (sharing?.git === undefined) return [];
-    const { excludeFile } = sharing.git;
+    const path = sharing.git.excludeFile;
+    const file = readConfig(path);
+    if ('reason' in file) return [{ ok: false, file: path, reason: file.reason }];
     const report =
       action === 'init'
-        ? this.#addLines(excludeFile, linesToExclude(sharing, places, this.#planned()))
-        : this.#dropLines(excludeFile, sharing.git);
+        ? this.#addLines(file, path, linesToExclude(sharing, places, this.#planned()))
+        : this.#dropLines(file, sharing.git);
     return report.ok && report.did === 'nothing' ? [] : [report];
   }
 
-  #addLines(excludeFile: string, lines: readonly string[]): ConfigureReport {
-    if (lines.length === 0) return { ok: true, file: excludeFile, did: 'nothing', diff: '', next: '' };
-    const report = this.change(excludeFile, (text) => withLines(text, lines), { added: () => lines });
-    return report.ok ? { ...report, note: `git now ignores ${namesOf(lines)} in this repository` } : report;
+  #addLines(file: ConfigFile, path: string, lines: readonly string[]): ConfigureReport {
+    const known = this.#request.former.of(file.path);
+    const { text = '' } = file;
+    if (lines.length === 0) return this.#put({ file, path, text: file.text, record: 'gone' });
+    const isCurrent = known?.wrote === contentHash(text);
+    const former = isCurrent ? known?.text : file.text && withoutLines(text, known?.added ?? []);
+    const record = { former, added: [...new Set([...(known?.added ?? []), ...lines])] };
+    const report = this.#put({ file, path, text: withLines(text, lines), record });
+    const names = lines.map((line) => line.slice(1)).join(' and ');
+    return report.ok ? { ...report, note: `git now ignores ${names} in this repository` } : report;
   }
 
-  #dropLines(excludeFile: string, { patterns }: ProjectGit): ConfigureReport {
-    const file = readConfig(excludeFile);
-    const path = 'reason' in file ? excludeFile : file.path;
-    const { former } = this.#request;
-    const recorded = former?.added(path) ?? [];
+  #dropLines(file: ConfigFile, { patterns, excludeFile: path }: ProjectGit): ConfigureReport {
+    const { text } = file;
+    const known = this.#request.former.of(file.path);
+    const recorded = known?.added ?? [];
     const planned = new Map(this.#planned().map(({ path: name, after }) => [name, after]));
     const lines = [...patterns]
-      .filter(([name]) => !hasOurs(planned.has(name) ? planned.get(name) : textAt(name)))
+      .filter(([name]) => !hasOurName(planned.has(name) ? planned.get(name) : textAt(name)))
       .map(([, pattern]) => pattern)
       .filter((pattern) => recorded.includes(pattern));
-    if (lines.length === 0) return { ok: true, file: excludeFile, did: 'nothing', diff: '', next: '' };
-    const stays = recorded.filter((line) => !lines.includes(line));
-    return this.change(excludeFile, (text) => withoutLines(text, lines, { path, former, left: stays }), {
-      stays,
-    });
+    if (text === undefined || lines.length === 0)
+      return { ok: true, file: path, did: 'nothing', diff: '', next: '' };
+    const added = recorded.filter((line) => !lines.includes(line));
+    const isCurrent = known?.wrote === contentHash(text);
+    if (added.length === 0)
+      return this.#put({
+        file,
+        path,
+        text: isCurrent ? known.text : withoutLines(text, lines),
+        record: 'gone',
+      });
+    const former = isCurrent ? known.text : withoutLines(text, recorded);
+    return this.#put({ file, path, text: withoutLines(text, lines), record: { former, added } });
   }
 
   #planned(): readonly PlannedConfig[] {
@@ -131,15 +204,15 @@ export class Plan {
 
   /** Writes all files, or none. Returns a failure if another program changed one of them since it was read. */
   commit(): readonly ConfigureReport[] | undefined {
-    const { action, former } = this.#request;
+    const { former } = this.#request;
     const changed = [...this.#files.values()].filter(({ file, text }) => text !== file.text);
     const takeBack: (() => void)[] = [];
     let isDone = false;
     try {
-      for (const { file, text, added } of changed) {
-        if (former !== undefined && action === 'init' && text !== undefined) {
+      for (const { file, text, record } of changed) {
+        if (text !== undefined && record !== 'gone') {
           takeBack.push(former.restorer(file.path));
-          former.keep(file.path, file.text, { next: text, added });
+          former.keep(file.path, record.former, { next: text, added: record.added });
         }
         if (!writeConfig(file, text))
           return [{ ok: false, file: file.path, reason: 'it was changed meanwhile; try again' }];
@@ -149,18 +222,16 @@ export class Plan {
     } finally {
       if (!isDone) for (const step of takeBack.toReversed()) attempt(step);
     }
-    for (const each of changed) this.#record(each);
+    for (const { file, text, record } of changed) {
+      if (record === 'gone') former.forget(file.path);
+      if (text === undefined) former.dropFolders(file.path);
+    }
     return undefined;
   }
+}
 
-  /** Updates the records of `init` after a file was changed. */
-  #record({ file, text, stays = [] }: PlannedFile): void {
-    const { action, former } = this.#request;
-    if (action === 'remove' && stays.length > 0)
-      former?.restrict(file.path, { before: file.text, next: text }, stays);
-    else if (action === 'remove') former?.forget(file.path);
-    if (text === undefined) former?.dropFolders(file.path);
-  }
+function syntaxOf(path: string): ConfigSyntax {
+  return path.endsWith('.toml') ? CONFIG_SYNTAXES.toml : CONFIG_SYNTAXES.json;
 }
 
 /** Runs a step that reverts a change. Ignores its errors, because the caller reports the original error. */
@@ -173,18 +244,32 @@ function attempt(step: () => void): void {
 }
 
 /**
- * The file's content before the first `init`, which `remove` restores. Undefined if there is no
- * record of it, if the file has changed since `init`, if pieces stay in it, or if the request is `init`
- * or removes only one proxy.
+ * A text without everything that any `init` of this client wrote. Undefined if nothing else is left
+ * of a file that `init` has created, or may have created. `known`: what the file held before
+ * `init`; without it, `theirs` holds the settings without our name that are the user's.
  */
-function formerOf(
-  { action, proxy, former }: ConfigureRequest,
-  file: ConfigFile,
-  { stays }: ChangeOptions,
-): EditedConfig | undefined {
-  if (action !== 'remove' || proxy !== undefined || stays !== undefined) return undefined;
-  const kept = former?.of(file.path, file.text);
-  return kept === undefined ? undefined : { ok: true, text: kept.text };
+function withoutUs(
+  { client, files }: ConfigureRequest,
+  text: string | undefined,
+  more: {
+    readonly syntax: ConfigSyntax;
+    readonly known: FormerContent | undefined;
+    readonly theirs?: string | undefined;
+  },
+): EditedConfig {
+  const { syntax, known, theirs } = more;
+  const values = (content: string | undefined) => valuesOf(syntax, content ?? '') ?? {};
+  const former = known === undefined ? undefined : values(known.text);
+  const settings = HOOK_SETTINGS[client.name];
+  const all = { gate: true, only: true, shell: 'layer' } as const;
+  const pieces = settings === undefined ? [] : piecesOf(settings, files, all);
+  const before = former ?? (theirs === undefined ? undefined : values(theirs));
+  const edit = editConfig(syntax, text, (have) =>
+    withoutPieces(withoutServers(client, have, former), pieces, before),
+  );
+  if (!edit.ok || edit.text === text || known?.text !== undefined) return edit;
+  const left = edit.text?.replace(/"version": 1\b/, '').replace(/[\s\ufeff]+/g, '');
+  return left === '' || left === '{}' ? { ok: true, text: undefined } : edit;
 }
 
 function didOf(
@@ -196,15 +281,11 @@ function didOf(
   return after === undefined ? 'delete' : 'change';
 }
 
-function namesOf(lines: readonly string[]): string {
-  return lines.map((line) => line.slice(1)).join(' and ');
-}
-
 function textAt(path: string): string | undefined {
   const file = readConfig(path);
   return 'reason' in file ? undefined : file.text;
 }
 
-function hasOurs(text: string | undefined): boolean {
+function hasOurName(text: string | undefined): boolean {
   return text?.includes('lookfirst') === true;
 }

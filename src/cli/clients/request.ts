@@ -20,20 +20,21 @@ export interface ConfigureRequest {
    * server and does not add our own server. `remove` then removes only that proxy.
    */
   readonly proxy?: string;
-  /** If given, hooks are added to the client's settings; for `remove`, they are removed. */
+  /** The files that hooks run. */
+  readonly files: HookFiles;
+  /** If given, `init` also adds hooks to the client's settings. `remove` always removes them. */
   readonly hooks?: HookRequest;
   readonly dryRun: boolean;
   /** The command with which the client starts our server; default: npx. */
   readonly starter?: Starter;
-  /** Keeps the former contents of the files for a later `remove`. If absent, they are not kept. */
-  readonly former?: FormerFiles;
+  /** Keeps the former contents of the files for a later `remove`. */
+  readonly former: FormerFiles;
   /** How the project's files are shared. If absent, git is not asked and nothing is excluded. */
   readonly sharing?: Sharing;
 }
 
 /** The hooks to add to the client's settings besides our server. */
 export interface HookRequest {
-  readonly files: HookFiles;
   /** True to add hooks that check every call of the client's own tools. */
   readonly gate: boolean;
   /** True to also deny the client's own edit tools. */
@@ -59,4 +60,11 @@ export type ConfigureReport =
       readonly note?: string;
     }
   /** `file`: the file that cannot be edited. Absent if no file is the cause. */
-  | { readonly ok: false; readonly file?: string; readonly reason: string; readonly line?: number };
+  | {
+      readonly ok: false;
+      readonly file?: string;
+      readonly reason: string;
+      readonly line?: number;
+      /** The lines that the user can add by hand instead. */
+      readonly byHand?: string;
+    };

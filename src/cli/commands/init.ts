@@ -134,6 +134,7 @@ async function configure(
     dryRun: flags.dryRun === true,
     starter: starterOf(cli, flags),
     former: new FormerFiles(home),
+    files: hookFiles(home),
     sharing: await sharingOf(places, { name, flags, machinePaths: [home, ...cli.self, dir] }),
   };
   if (flags.only === true && HOOK_SETTINGS[name]?.only === undefined) {
@@ -143,14 +144,13 @@ async function configure(
     return EXIT.refused;
   }
   const addsHooks = action === 'init' && flags.hooks === true;
-  const removesAll = action === 'remove' && flags.proxy === undefined;
-  const wantsSettings = removesAll || addsHooks || flags.only === true;
+  const wantsSettings = addsHooks || flags.only === true;
   if (addsHooks && !request.dryRun) {
     const [node = '', program = ''] = cli.self;
     writeHookFiles({ home, node, program });
   }
   const shell = addsHooks ? await shellOf(cli) : 'images';
-  const hooks = { files: hookFiles(home), gate: addsHooks, only: flags.only === true, shell };
+  const hooks = { gate: addsHooks, only: flags.only === true, shell };
   const reports = configureClient(wantsSettings ? { ...request, hooks } : request);
   for (const report of reports) await print(cli, { report, request, json: flags.json });
   if (!reports.every((report) => report.ok)) return EXIT.refused;

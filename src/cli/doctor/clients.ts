@@ -16,18 +16,17 @@ import {
 } from '../clients/client.ts';
 import { CLIENTS } from '../clients/clients.ts';
 import { readConfig } from '../clients/config-file.ts';
+import { type ConfigTable, type ConfigValue, isTable, valueAt } from '../clients/config-value.ts';
+import { CONFIG_SYNTAXES, valuesOf } from '../clients/edit-config.ts';
+import { proxiedOn, servedFolder, servedOn } from '../clients/launch.ts';
 import {
+  clientValues,
   entryEnvironment,
+  hasOurs,
   ownCommand,
   type ProxiedServer,
   proxiedServers,
-  removeServer,
-} from '../clients/config-text.ts';
-import { jsonValue } from '../clients/json-entry.ts';
-import { isObject, type JsonValue } from '../clients/json-style.ts';
-import { proxiedOn, servedFolder, servedOn } from '../clients/launch.ts';
-import { ScanProblem } from '../clients/node.ts';
-import { scanToml } from '../clients/toml-scan.ts';
+} from '../clients/servers.ts';
 import { blindWriteProblem, NO_TOOL } from '../server-process.ts';
 import type { Stage } from '../stage.ts';
 import { hooksFile } from './hooks.ts';
@@ -95,24 +94,24 @@ async function checkFile(client: Client, configured: Configured): Promise<Doctor
     if ('reason' in config) return [warn(name, `${file}: ${config.reason}`)];
     const { text } = config;
     if (text === undefined) return [];
-    const without = removeServer(client, text);
-    if (!without.ok) return [warn(name, `${file} cannot be understood: ${without.reason}`)];
-    if (without.text === text) return [];
-    const gone = missingFolder(client, text);
+    const have = clientValues(client, text);
+    if (have === undefined) return [warn(name, `${file} is not valid ${client.format.toUpperCase()}`)];
+    const words = ownCommand(client, have);
+    const proxied = proxiedServers(client, have);
+    if (!hasOurs(client, have)) return [];
+    const gone = missingFolder(words);
     if (gone !== undefined)
       return [fail(name, `Lookfirst cannot start from ${file}: there is no folder ${gone}`)];
-    const words = ownCommand(client, text);
     const own =
       words === undefined
         ? []
         : [
-            await checkCommand(client, { ...configured, text, words }),
+            await checkCommand(client, { ...configured, have, words }),
             ...checkTrust(name, scope, places),
-            ...checkSameState(client, { places, text }),
+            ...checkSameState(client, { places, have }),
           ];
-    const proxied = proxiedServers(client, text);
     const gates: DoctorCheck[] = [];
-    for (const server of proxied) gates.push(await checkProxied(client, { ...configured, text, server }));
+    for (const server of proxied) gates.push(await checkProxied(client, { ...configured, have, server }));
     return [...own, ...gates, ...notEnforced(client, proxied, places)];
   } catch (error) {
     return [warn(name, errorText(error))];
@@ -129,11 +128,11 @@ async function checkCommand(
     file,
     places,
     stage,
-    text,
+    have,
     words,
-  }: Configured & { readonly text: string; readonly words: readonly string[] },
+  }: Configured & { readonly have: ConfigTable; readonly words: readonly string[] },
 ): Promise<DoctorCheck> {
-  const env = { ...serverEnvironment(client, text, places), ...ownState(stage) };
+  const env = { ...serverEnvironment(client, have, places), ...ownState(stage) };
   const command = servedOn(words, stage.workspace);
   const problem = await blindWriteProblem(command, { env, stage });
   return problem === undefined
@@ -156,12 +155,12 @@ async function checkProxied(
     file,
     places,
     stage,
-    text,
+    have,
     server,
-  }: Configured & { readonly text: string; readonly server: ProxiedServer },
+  }: Configured & { readonly have: ConfigTable; readonly server: ProxiedServer },
 ): Promise<DoctorCheck> {
   const subject = `the proxy before "${server.name}" in ${file}`;
-  const env = { ...serverEnvironment(client, text, places, server.name), ...ownState(stage) };
+  const env = { ...serverEnvironment(client, have, places, server.name), ...ownState(stage) };
   const words = server.words.map((word) => expanded(word, places.project, env));
   const unknown = words.find((word) => word.includes('${'));
   if (unknown !== undefined)
@@ -196,11 +195,11 @@ function expanded(word: string, project: string, env: ClientPlaces['env']): stri
 /** The environment that the client gives to the server with the entry `name`; default: our own server. */
 function serverEnvironment(
   client: Client,
-  text: string,
+  have: ConfigTable,
   { env }: ClientPlaces,
   name?: string,
 ): ClientPlaces['env'] {
-  const own = entryEnvironment(client, text, name);
+  const own = entryEnvironment(client, have, name);
   const forwarded = own.forwards.flatMap((key) => (env[key] === undefined ? [] : [[key, env[key]]]));
   return { ...inheritedBy(client, env), ...Object.fromEntries(forwarded), ...own.env };
 }
@@ -208,9 +207,9 @@ function serverEnvironment(
 /** Warns if the client's server uses another state folder or store than this command. */
 function checkSameState(
   client: Client,
-  { places, text }: { readonly places: ClientPlaces; readonly text: string },
+  { places, have }: { readonly places: ClientPlaces; readonly have: ConfigTable },
 ): DoctorCheck[] {
-  const theirs = stateOf(places, serverEnvironment(client, text, places));
+  const theirs = stateOf(places, serverEnvironment(client, have, places));
   const ours = stateOf(places, places.env);
   if (theirs === ours) return [];
   const cure =
@@ -231,11 +230,11 @@ function stateOf({ platform, home, project }: ClientPlaces, env: ClientPlaces['e
 }
 
 /**
- * The folder in our server's command in the client's file, if its path is absolute and the folder
+ * The folder in our server's command, if its path is absolute and the folder
  * does not exist; otherwise undefined. Only the client knows which folders other paths mean.
  */
-function missingFolder(client: Client, text: string): string | undefined {
-  const folder = servedFolder(ownCommand(client, text) ?? []);
+function missingFolder(words: readonly string[] = []): string | undefined {
+  const folder = servedFolder(words);
   if (folder === undefined || !isAbsolute(folder)) return undefined;
   return canonicalPath('/', folder).kind === 'folder' ? undefined : folder;
 }
@@ -280,15 +279,15 @@ const SERVER = 'lookfirst';
  */
 function claudePending(places: ClientPlaces): string | undefined {
   const { project } = places;
-  const kept = at(jsonOf(claudeFile(places)), 'projects', project);
+  const kept = valueAt(jsonOf(claudeFile(places)), 'projects', project);
   const user = [jsonOf(join(claudeDir(places), 'settings.json'))];
   const local = ['settings.local.json', 'settings.json'].map((name) =>
     jsonOf(join(project, '.claude', name)),
   );
-  const named = (answers: readonly (JsonValue | undefined)[], key: string): boolean =>
-    answers.some((answer) => listOf(at(answer, key)).includes(SERVER));
-  const approves = (answers: readonly (JsonValue | undefined)[]): boolean =>
-    answers.some((answer) => at(answer, 'enableAllProjectMcpServers') === true) ||
+  const named = (answers: readonly (ConfigValue | undefined)[], key: string): boolean =>
+    answers.some((answer) => listOf(valueAt(answer, key)).includes(SERVER));
+  const approves = (answers: readonly (ConfigValue | undefined)[]): boolean =>
+    answers.some((answer) => valueAt(answer, 'enableAllProjectMcpServers') === true) ||
     named(answers, 'enabledMcpjsonServers');
   if (named([kept, ...local, ...user], 'disabledMcpjsonServers'))
     return 'the server is switched off in this project: /mcp in Claude Code switches it on';
@@ -298,7 +297,7 @@ function claudePending(places: ClientPlaces): string | undefined {
       'the server waits for approval in this project: start Claude Code here and allow it, or add ' +
       '"enabledMcpjsonServers": ["lookfirst"] to .claude/settings.local.json'
     );
-  if (at(kept, 'hasTrustDialogAccepted') === true) return undefined;
+  if (valueAt(kept, 'hasTrustDialogAccepted') === true) return undefined;
   return 'Claude Code does not trust this folder, so the approval in it does not count: start Claude Code here and trust it';
 }
 
@@ -308,14 +307,10 @@ function claudePending(places: ClientPlaces): string | undefined {
  */
 function codexUntrusted({ home, project, env }: ClientPlaces): string | undefined {
   const file = join(env['CODEX_HOME'] || join(home, '.codex'), 'config.toml');
-  const trusted = tomlTables(file)
-    .filter(({ path }) => path.length === 2 && path[0] === 'projects')
-    .filter(({ keys }) =>
-      keys.some(
-        ({ path, value }) => path[0] === 'trust_level' && 'value' in value && value.value === 'trusted',
-      ),
-    )
-    .map(({ path }) => path[1] ?? '');
+  const projects = valueAt(valuesIn(file, 'toml'), 'projects');
+  const trusted = Object.entries(isTable(projects) ? projects : {})
+    .filter(([, settings]) => valueAt(settings, 'trust_level') === 'trusted')
+    .map(([folder]) => folder);
   if (trusted.some((folder) => isAtOrBelow(project, folder))) return undefined;
   return `Codex does not trust this folder and ignores its configuration: start Codex here and trust it, or add [projects.${JSON.stringify(project)}] with trust_level = "trusted" to ${file}`;
 }
@@ -332,11 +327,11 @@ function geminiUntrusted(places: ClientPlaces): string | undefined {
     return 'Gemini CLI trusts no folder and ignores this project’s settings: GEMINI_CLI_TRUST_WORKSPACE or GEMINI_RESTRICTED_MODE is set';
   const home = geminiHome(places);
   const settings = jsonOf(join(home, '.gemini', 'settings.json'));
-  if (at(settings, 'security', 'folderTrust', 'enabled') === false) return undefined;
+  if (valueAt(settings, 'security', 'folderTrust', 'enabled') === false) return undefined;
   const file = env['GEMINI_CLI_TRUSTED_FOLDERS_PATH'] || join(home, '.gemini', 'trustedFolders.json');
   const rules = jsonOf(file);
-  const folders = rules !== undefined && isObject(rules) ? Object.entries(rules) : [];
-  const applies = ([folder, rule]: readonly [string, JsonValue]) =>
+  const folders = Object.entries(rules ?? {});
+  const applies = ([folder, rule]: readonly [string, ConfigValue]) =>
     isAtOrBelow(project, rule === 'TRUST_PARENT' ? dirname(folder) : folder);
   // The rule of the innermost folder decides.
   const [, rule] = folders.filter(applies).sort(([a], [b]) => b.length - a.length)[0] ?? [];
@@ -348,36 +343,18 @@ function isAtOrBelow(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder.endsWith('/') ? folder : `${folder}/`);
 }
 
-function at(value: JsonValue | undefined, ...keys: readonly string[]): JsonValue | undefined {
-  return keys.reduce<JsonValue | undefined>(
-    (node, key) => (node !== undefined && isObject(node) ? node[key] : undefined),
-    value,
-  );
-}
-
-function listOf(value: JsonValue | undefined): readonly JsonValue[] {
+function listOf(value: ConfigValue | undefined): readonly ConfigValue[] {
   return Array.isArray(value) ? value : [];
 }
 
-/**
- * The value of a JSON file; undefined if it is missing or broken. The client itself complains about
- * a broken file.
- */
-function jsonOf(path: string): JsonValue | undefined {
-  return understood(path, jsonValue);
-}
-
-function tomlTables(path: string): ReturnType<typeof scanToml> {
-  return understood(path, scanToml) ?? [];
-}
-
-function understood<T>(path: string, parse: (text: string) => T): T | undefined {
+/** The values of a file; undefined if it is missing or broken. The client itself complains about a broken file. */
+function valuesIn(path: string, format: 'json' | 'toml'): ConfigTable | undefined {
   const file = readConfig(path);
-  if ('reason' in file || file.text === undefined) return undefined;
-  try {
-    return parse(file.text);
-  } catch (error) {
-    if (!(error instanceof ScanProblem)) throw error;
-    return undefined;
-  }
+  return 'reason' in file || file.text === undefined
+    ? undefined
+    : valuesOf(CONFIG_SYNTAXES[format], file.text);
+}
+
+function jsonOf(path: string): ConfigTable | undefined {
+  return valuesIn(path, 'json');
 }

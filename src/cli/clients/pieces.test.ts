@@ -1,8 +1,24 @@
 import { describe, expect, it } from 'vitest';
 import type { ClientName } from './client.ts';
-import { type ClientHooks, HOOK_SETTINGS } from './hook-settings.ts';
-import { jsonValue } from './json-entry.ts';
-import { addPieces, removePieces } from './json-pieces.ts';
+import type { ConfigTable } from './config-value.ts';
+import { CONFIG_SYNTAXES, type EditedConfig, editConfig } from './edit-config.ts';
+import { type ClientHooks, HOOK_SETTINGS, type HookPiece } from './hook-settings.ts';
+import { withoutPieces, withPieces } from './pieces.ts';
+
+function addPieces(
+  text: string | undefined,
+  pieces: readonly HookPiece[],
+  header?: ConfigTable,
+): EditedConfig {
+  return editConfig(CONFIG_SYNTAXES.json, text, (have) => withPieces(have, pieces, header));
+}
+
+/** Removes the pieces from a file that held `former` before `init`. */
+function removePieces(text: string | undefined, pieces: readonly HookPiece[], former = '{}'): EditedConfig {
+  return editConfig(CONFIG_SYNTAXES.json, text, (have) =>
+    withoutPieces(have, pieces, CONFIG_SYNTAXES.json.parse(former)),
+  );
+}
 
 const FILES = {
   script: '/state/bin/lookfirst-hook',
@@ -45,7 +61,7 @@ describe.each(CLIENTS)('%s', (_name, settings) => {
     expect(added.text).not.toBe(text);
     for (const line of text.split(/\r?\n/).filter((each) => /\w/.test(each) && text.includes('\n')))
       expect(added.text).toContain(line);
-    expect(removePieces(added.text, pieces)).toEqual({ ok: true, text });
+    expect(removePieces(added.text, pieces, text)).toEqual({ ok: true, text });
   });
 
   it.each(EXISTING)('%s: adding twice gives the same result as adding once', (_what, text) => {
@@ -62,7 +78,9 @@ it.each(['{\n  // note\n}\n', '{ /* note */ }', '{ // note\n}', '// note\n'])(
     const added = addPieces(text, pieces);
     if (!added.ok || added.text === undefined) throw new Error('not added');
     expect(added.text).toContain('note');
-    expect(jsonValue(added.text)).toEqual({ plugin: ['file:///state/bin/lookfirst-opencode.js'] });
+    expect(CONFIG_SYNTAXES.json.parse(added.text)).toEqual({
+      plugin: ['file:///state/bin/lookfirst-opencode.js'],
+    });
     expect(removePieces(added.text, pieces)).toMatchObject({ text: expect.stringContaining('note') });
   },
 );
@@ -72,6 +90,7 @@ it('does not change a file that is not JSON, and says where the error is', () =>
     ok: false,
     reason: expect.stringContaining('JSON'),
     line: 2,
+    byHand: true,
   });
 });
 
@@ -84,7 +103,7 @@ it('keeps a member that the user has set, and removes only ours', () => {
   const piece = { at: ['env', 'PREFIX'], kind: 'member', item: '/state/bin/lookfirst-shell' } as const;
   const text = '{"env": {"PREFIX": "mine"}}';
   expect(addPieces(text, [piece])).toEqual({ ok: true, text });
-  expect(removePieces(text, [piece])).toEqual({ ok: true, text });
+  expect(removePieces(text, [piece], text)).toEqual({ ok: true, text });
   const added = addPieces('{"env": {"A": "b"}}', [piece]);
   expect(added).toMatchObject({ ok: true, text: expect.stringContaining('lookfirst-shell') });
   if (added.ok) expect(removePieces(added.text, [piece])).toEqual({ ok: true, text: '{"env": {"A": "b"}}' });

@@ -1,5 +1,4 @@
 import { lstatSync, renameSync, unlinkSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { isMissing } from '../model/fault.ts';
 import { at, type Place } from '../model/path.ts';
 import { holds } from './content.ts';
@@ -14,6 +13,7 @@ import {
   retainOrDrop,
   withdraw,
 } from './publication.ts';
+import { tempName } from './temp-names.ts';
 
 /**
  * Replaces a file if the system cannot exchange two names atomically: renames the old file away,
@@ -60,28 +60,13 @@ export async function publishByClaim(context: DiskContext, publication: Publicat
  * earlier check and the rename. Undefined if there is no such entry.
  */
 export function claimName(context: DiskContext, place: Place): string | undefined {
-  const claim = reserveClaim(context, place);
+  const claim = claimOf(context, place);
   return takeName(context, place, claim) ? claim : undefined;
 }
 
-/**
- * Like `claimName`, for a file that this process has just written. Does not log the rename: after a
- * crash, such a file need not be restored.
- */
-export function takeOurs(context: DiskContext, place: Place): string | undefined {
-  const claim = `${place.dir.prefix}/${context.litter.tempName(dirname(place.path.absolute))}`;
-  return takeName(context, place, claim) ? claim : undefined;
-}
-
-/**
- * Chooses the temporary name to which a file is about to be renamed, and logs it with the original
- * name. If this process is killed, a later start of Lookfirst restores the original name.
- */
-export function reserveClaim(context: DiskContext, place: Place): string {
-  const dir = dirname(place.path.absolute);
-  const name = context.litter.tempName(dir);
-  context.litter.claiming(dir, { claim: name, name: place.name, durability: context.durability });
-  return `${place.dir.prefix}/${name}`;
+/** The path of the temporary name to which an entry is about to be renamed for a moment. */
+export function claimOf(context: DiskContext, { dir, path }: Place): string {
+  return `${dir.prefix}/${tempName(context, path, 'old')}`;
 }
 
 /** Renames a file, link or folder to the temporary name `claim`. False if there is nothing at `place`. */

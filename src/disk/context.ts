@@ -8,7 +8,7 @@ import type { PinnedDirectory, ResolvedPath } from '../model/path.ts';
 import type { Durability } from '../model/policy.ts';
 import { FileSystemClock, FileSystemSync, FolderSyncs } from './file-system.ts';
 import { HeldFiles } from './held-files.ts';
-import { LitterLog, ReadyFiles } from './litter-log.ts';
+import { ReadyFiles } from './ready-files.ts';
 
 /**
  * The steps of a commit (one change on disk). No commit has all of them. A test can make any step
@@ -30,7 +30,8 @@ export type CommitStep =
 /** The state that all file changes of this process share. */
 export interface DiskContext {
   readonly clock: FileSystemClock;
-  readonly litter: LitterLog;
+  /** Id of the change that is being made. Temporary names contain it. */
+  readonly change: string;
   /** Empty files made in advance for the next replacements; undefined if they are switched off. */
   readonly ready: ReadyFiles | undefined;
   /**
@@ -72,10 +73,7 @@ export interface DiskContext {
 export interface DiskOptions {
   /** Our state folder; never inside a workspace. */
   readonly home: string;
-  /**
-   * Identifies this process in temporary names, so that a later Lookfirst process can tell whether
-   * the owner of such a name still runs.
-   */
+  /** Identifies this process. Changes without an id of their own use it in temporary names. */
   readonly owner: string;
   readonly durability: Durability;
   readonly imageName?: DiskContext['imageName'];
@@ -92,11 +90,10 @@ export function openDisk(options: DiskOptions): DiskContext {
   mkdirSync(retained, { recursive: true, mode: 0o700 });
   const clock = new FileSystemClock(join(options.home, 'clock'));
   const held = new HeldFiles();
-  const litter = new LitterLog(options.home, options.owner, options.durability);
   const ready = usesReadyFiles() ? new ReadyFiles(options.home, options.owner) : undefined;
   return {
     clock,
-    litter,
+    change: options.owner,
     ready,
     retained,
     held,
@@ -110,7 +107,6 @@ export function openDisk(options: DiskOptions): DiskContext {
       const closing = ready?.close();
       held.close();
       clock.close();
-      litter.close();
       await closing;
     },
   };
@@ -249,9 +245,6 @@ export function reserveDescriptors(): () => void {
  * or the handle.
  */
 export function changeFailed(context: DiskContext, error: unknown, path: ResolvedPath): Fault {
-  // Keep the log of temporary names, because the cleanup may have failed too. The next start of
-  // Lookfirst then removes the remaining files.
-  context.litter.doubt();
   if (error instanceof Fault) return error;
   const why = errnoOf(error);
   const message = why === undefined ? String(error) : (fullState(why, context, path) ?? MEANING[why] ?? why);

@@ -43,7 +43,7 @@ export async function create(
         ? committed(temp, { content: file, hidesWrites })
         : conflict('exists');
     } finally {
-      discardOurs(context, { place, temp, intended: file });
+      discardOurs({ place, temp, intended: file });
       closeSync(temp.fd);
     }
   } catch (error) {

@@ -1,7 +1,7 @@
 import { accessSync, constants, lstatSync, renameSync, unlinkSync } from 'node:fs';
 import { errnoOf, isMissing } from '../model/fault.ts';
 import { at, type Place } from '../model/path.ts';
-import { claimName, putBack, reserveClaim, takeName } from './claim.ts';
+import { claimName, claimOf, putBack, takeName } from './claim.ts';
 import { changeFailed, type DiskContext } from './context.ts';
 import { syncFolder } from './file-system.ts';
 import { linkIfFree, moveFolderIfFree, moveIfFree } from './free-name.ts';
@@ -39,7 +39,7 @@ interface Move {
 
 async function moveFile(context: DiskContext, request: Move): Promise<Moved> {
   const { from, to, ino } = request;
-  const claim = reserveClaim(context, from);
+  const claim = claimOf(context, from);
   const linked = linkIfFree(at(from), at(to));
   if (linked === 'taken') return conflict('exists');
   const taken = takeOld(context, { ...request, claim, linked });
@@ -99,7 +99,7 @@ function takeOld(
 function takeBack(context: DiskContext, { to, ino }: Move): string[] {
   // Use a temporary name in the folder of the new name: the folder of the old name may be
   // read-only.
-  const claim = reserveClaim(context, to);
+  const claim = claimOf(context, to);
   try {
     renameSync(at(to), claim);
   } catch (error) {

@@ -100,12 +100,11 @@ export function keepOurs(context: DiskContext, publication: New): string[] {
 
 /**
  * After a failure, deletes our own file if its bytes are unchanged. Otherwise another process wrote
- * into it: the file stays, and the next start of Lookfirst moves it out of the workspace.
+ * into it: the file stays, and `clearTemps` moves it out of the workspace.
  */
-export function discardOurs(context: DiskContext, { temp, intended }: New): void {
+export function discardOurs({ temp, intended }: New): void {
   if (lstatSync(temp.path, { bigint: true, throwIfNoEntry: false })?.ino !== temp.stats.ino) return;
   if (holdsContent(temp.fd, intended)) unlinkSync(temp.path);
-  else context.litter.doubt();
 }
 
 /**

@@ -9,6 +9,7 @@ import { syncFolder } from './file-system.ts';
 import { moveIfFree } from './free-name.ts';
 import { retain, retainOrDrop } from './publication.ts';
 import { NO_EXCHANGE } from './replace.ts';
+import { tempName } from './temp-names.ts';
 
 interface PutBack {
   /** The current path, outside the workspace, of the file that was replaced or removed. */
@@ -53,7 +54,7 @@ async function exchangeBack(
 ): Promise<'back' | 'taken' | 'unavailable'> {
   const { native } = context;
   if (native === undefined) return 'unavailable';
-  const name = context.litter.tempName(dirname(place.path.absolute));
+  const name = tempName(context, place.path, 'back');
   const temp = `${place.dir.prefix}/${name}`;
   renameSync(displaced, temp);
   try {

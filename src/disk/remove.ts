@@ -1,7 +1,7 @@
 import { closeSync, lstatSync, unlinkSync } from 'node:fs';
 import { basename } from 'node:path';
 import type { Place } from '../model/path.ts';
-import { claimName, putBack, takeOurs } from './claim.ts';
+import { claimName, putBack } from './claim.ts';
 import { type Expected, holds } from './content.ts';
 import { changeFailed, type DiskContext } from './context.ts';
 import { syncFolder } from './file-system.ts';
@@ -50,9 +50,7 @@ async function claimAway(
   place: Place,
   old: { fd: number; ino: bigint; mode: number; expected: Expected & { readonly ours?: true } },
 ): Promise<Removed | Conflict> {
-  // Log no rename of a file that this process has just written: the file need not survive a crash,
-  // and writing the log could fail on a full disk.
-  const claim = old.expected.ours ? takeOurs(context, place) : claimName(context, place);
+  const claim = claimName(context, place);
   if (claim === undefined) return conflict('missing');
   let displaced: string;
   try {

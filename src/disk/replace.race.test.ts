@@ -118,7 +118,7 @@ describe.each(KINDS)(
       expect(disk.text('f')).toBe('old');
       expect(treeOf(disk.root).map((line) => line.replace(/^.*: /, ''))).toEqual(['new!', 'old']);
       const later = bench([], {}, disk);
-      recoverAll(later.workspace, later.context, disk.home);
+      recoverAll(later.workspace, later.context, { change: 'dead', paths: ['f'] });
       expect(treeOf(disk.root)).toEqual(['f: old']);
       expect(later.retained()).toContain('new!');
     });

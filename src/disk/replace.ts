@@ -184,7 +184,7 @@ async function publish(context: DiskContext, publication: Publication): Promise<
     hidesWrites = mayHideWrites(context, place, temp);
     published = await exchangeOrClaim(context, publication);
   } catch (error) {
-    discardOurs(context, publication);
+    discardOurs(publication);
     throw error;
   }
   if (!published.ok) return conflict('changed', { retained: published.retained });

@@ -4,8 +4,8 @@ import { errnoOf, unlessMissing } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { DiskContext } from './context.ts';
 import { fingerprintOfOpen } from './held-files.ts';
-import { unlinkIfThere } from './litter-log.ts';
 import { KEPT_FOLDER } from './publication.ts';
+import { unlinkIfThere } from './ready-files.ts';
 
 export interface RetainedFile {
   readonly file: string;

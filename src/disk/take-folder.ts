@@ -9,7 +9,7 @@ import {
   renameSync,
   symlinkSync,
 } from 'node:fs';
-import { basename, dirname } from 'node:path';
+import { basename } from 'node:path';
 import { errnoOf } from '../model/fault.ts';
 import { at, type PinnedDirectory, type Place } from '../model/path.ts';
 import { claimName, putBack } from './claim.ts';
@@ -20,6 +20,7 @@ import { setFolderMode } from './folders.ts';
 import { moveFolderIfFree } from './free-name.ts';
 import { retainFolder } from './publication.ts';
 import { type Conflict, conflict } from './replace.ts';
+import { tempName } from './temp-names.ts';
 
 /**
  * Moves a folder and its contents out of the workspace into `retained`, in one rename. The folder
@@ -144,7 +145,7 @@ export interface NewFolder {
  */
 export async function buildFolder(context: DiskContext, place: Place, folder: NewFolder): Promise<string> {
   context.trace?.('temp-open');
-  const temp = context.litter.tempName(dirname(place.path.absolute));
+  const temp = tempName(context, place.path, 'new');
   try {
     await buildIn(place.dir, { ...folder, name: temp });
     return temp;

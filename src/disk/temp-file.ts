@@ -11,14 +11,14 @@ import {
   openSync,
   unlinkSync,
 } from 'node:fs';
-import { dirname } from 'node:path';
 import { promisify } from 'node:util';
-import { errnoOf } from '../model/fault.ts';
+import { errnoOf, unlessErrno } from '../model/fault.ts';
 import type { Place } from '../model/path.ts';
 import type { Notice } from '../model/results.ts';
 import { type Content, writeContent } from './content.ts';
 import type { DiskContext, NativeFiles } from './context.ts';
 import { modeOf } from './read.ts';
+import { tempName } from './temp-names.ts';
 
 const fsyncAsync = promisify(fsync);
 
@@ -68,7 +68,7 @@ export async function writeTemp(
   { content, like }: NewTemp,
 ): Promise<TempFile> {
   context.trace?.('temp-open');
-  const name = context.litter.tempName(dirname(place.path.absolute));
+  const name = tempName(context, place.path, 'new');
   const path = `${place.dir.prefix}/${name}`;
   const fd = takeReady(context, path, { content, like }) ?? openSync(path, CREATE, firstMode(like));
   try {
@@ -82,7 +82,7 @@ export async function writeTemp(
     return { path, name, fd, stats: made.stats, notices };
   } catch (error) {
     closeSync(fd);
-    removeQuietly(context, path);
+    removeQuietly(path);
     throw error;
   }
 }
@@ -151,7 +151,7 @@ export function stageLink(
 ): Staged | undefined {
   if (like.kind === 'replaces' && !isCarriedOver(context, file, like)) return undefined;
   context.trace?.('temp-open');
-  const name = context.litter.tempName(dirname(place.path.absolute));
+  const name = tempName(context, place.path, 'new');
   const path = `${place.dir.prefix}/${name}`;
   try {
     linkSync(file.path, path);
@@ -200,12 +200,8 @@ export function inodeAt(path: string): bigint | undefined {
 }
 
 /** Removes a file and ignores errors, because the caller reports the original failure. */
-function removeQuietly(context: DiskContext, path: string): void {
-  try {
-    unlinkSync(path);
-  } catch {
-    context.litter.doubt();
-  }
+function removeQuietly(path: string): void {
+  unlessErrno(() => unlinkSync(path));
 }
 
 /**

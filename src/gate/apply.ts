@@ -52,7 +52,8 @@ export async function apply(world: World, ledger: Ledger, work: Work): Promise<O
   for (const { path } of deltas) if (!world.workspace.stands(path.root)) throw rootMoved(path.root);
   // Reserve no file descriptors for a single delta: if it fails, there is no other one to revert.
   const freeReserve = deltas.length === 1 ? NOTHING_RESERVED : reserveForReverting();
-  const running = new RunningChange(world, work.plans, freeReserve);
+  const named = { ...world, disk: { ...world.disk, change } };
+  const running = new RunningChange(named, work.plans, freeReserve);
   try {
     return await begin(world, ledger, { ...work, entry, running });
   } finally {
@@ -253,12 +254,13 @@ function stillChanged(left: readonly string[]): string {
 }
 
 /**
- * Reverts the applied deltas, and returns the paths where that failed. If any failed, the change
- * stays pending: the next process that locks one of its files completes the record.
+ * Reverts the applied deltas, and returns the paths where that failed. If any failed, or if a
+ * temporary file is left, the change stays pending: the next process that locks one of its files
+ * cleans up and completes the record.
  */
 async function takeBack(world: World, { running, change }: TakeBackInput): Promise<readonly string[]> {
-  const left = await running.takeBack();
-  if (left.length === 0 && change !== undefined) {
+  const { left, isClear } = await running.takeBack();
+  if (left.length === 0 && isClear && change !== undefined) {
     await world.store.record({ settle: [change] }).catch((error: unknown) => {
       // Report the original error, not this second failure of the store.
       if (!(error instanceof Fault)) throw error;

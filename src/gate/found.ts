@@ -45,7 +45,7 @@ export async function foundAt(world: World, key: string): Promise<FoundSide> {
 }
 
 /** True if a file or a link is in the place of a folder above the key. */
-function isBelowNoFolder({ workspace }: World, key: string): boolean {
+export function isBelowNoFolder({ workspace }: World, key: string): boolean {
   for (const folder of foldersAbove([key])) {
     const outcome = workspace.locate(folder, 'undo', 'parents');
     if (!outcome.ok) continue;

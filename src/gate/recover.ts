@@ -18,6 +18,7 @@ import { keysToSettle, settleByBytes, settlePart } from './foreign/settle.ts';
 import { sideAt } from './found.ts';
 import { claimedFolders } from './late-writes.ts';
 import { placeOf } from './old-bytes.ts';
+import { areTempsCleared } from './take-back.ts';
 import type { World } from './world.ts';
 
 /**
@@ -43,12 +44,10 @@ const FORGOTTEN_MS = 24 * 60 * 60_000;
  * their old contents are stored. Changes that were only begun are reverted.
  */
 export async function recoverWorld(world: World): Promise<void> {
-  // Collect the changes of dead processes before `cleanUp`. If a process dies after this, the next
-  // start of Lookfirst handles its changes.
+  // If a process dies after this, the next start of Lookfirst handles its changes.
   const orphans: PendingChange[] = [];
   for (const pending of await world.store.pending({ here: true }))
     if (await isOrphan(world, pending)) orphans.push(pending);
-  world.cleanUp();
   for (const orphan of orphans) await recoverOne(world, orphan);
 }
 
@@ -75,10 +74,7 @@ export async function settleLeft(
     // Oldest first: of two edits of one file, the earlier one was probably made first.
     for (const pending of left.toSorted((one, other) => one.entry.atMs - other.entry.atMs)) {
       if (running.includes(pending)) continue;
-      if (pending.foreign?.hold !== 'none') {
-        await untilGone(world, pending.owner);
-        world.cleanUp();
-      }
+      if (pending.foreign?.hold !== 'none') await untilGone(world, pending.owner);
       await recoverOne(world, pending);
     }
     // Commands come last: a write that is in the journal by then is not recorded as theirs.
@@ -129,12 +125,16 @@ async function recoverOne(world: World, pending: PendingChange): Promise<void> {
     // since.
     if (!(await isPending(world, pending))) return;
     if (pending.foreign !== undefined) return await settleForeignLeft(world, pending);
+    // The record of the change is the list of its temporary files: it stays until they are removed.
+    const named = { ...world, disk: { ...world.disk, change: pending.change } };
+    const paths = effects.map(({ key, relative }) => world.workspace.named(key, relative));
+    if (!paths.map((path) => areTempsCleared(named, { path })).every((isClear) => isClear)) return;
     await findImages(world, effects);
     await recoverChange(
       {
         store: world.store,
         sideOf: (key) => sideAt(world, key),
-        takeBack: (begun) => takeBack(world, begun),
+        takeBack: (begun) => takeBack(named, begun),
         now: world.now,
       },
       pending,

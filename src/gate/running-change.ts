@@ -1,4 +1,3 @@
-import { dirname } from 'node:path';
 import { BATCH_FILES, batchContext, changeFailed, severalContext } from '../disk/context.ts';
 import { type MadeFolders, makeFolders } from '../disk/folders.ts';
 import type { Committed } from '../disk/publication.ts';
@@ -21,7 +20,7 @@ import { atPath } from './found.ts';
 import { madeEffects } from './parents.ts';
 import type { ChangePlan, PlannedDelta } from './plan.ts';
 import { stage, unstage } from './stage-delta.ts';
-import { type DoneUnit, isReverted, type Unit } from './take-back.ts';
+import { areTempsCleared, type DoneUnit, isReverted, type Unit } from './take-back.ts';
 import type { World } from './world.ts';
 
 /**
@@ -119,7 +118,6 @@ export class RunningChange {
   async #runBatch(): Promise<Refusal | undefined> {
     const { disk } = this.#world;
     try {
-      disk.litter.expect(this.#units.map(({ delta }) => dirname(delta.path.absolute)));
       for (const unit of this.#units) await this.#stageUnit(unit);
       if (this.#staged.size > 0 || this.#built.size > 0) await this.#syncAll();
       const refusal = await this.#runAll();
@@ -167,17 +165,15 @@ export class RunningChange {
 
   /**
    * Removes the temporary files that were not renamed to their final names. Starts with the last
-   * one, because an earlier delta may have made the folder of a later one. A file that cannot be
-   * removed now is removed at the next start of Lookfirst.
+   * one, because an earlier delta may have made the folder of a later one. Ignores system errors:
+   * `takeBack` tries again.
    */
   async unstage(): Promise<void> {
-    const { disk } = this.#world;
     for (const unit of this.#units.toReversed())
       try {
         await this.#unstageUnit(unit);
       } catch (error) {
         if (!(error instanceof Fault) && errnoOf(error) === undefined) throw error;
-        disk.litter.doubt();
       }
   }
 
@@ -283,9 +279,9 @@ export class RunningChange {
 
   /**
    * Reverts what was done, last delta first, and returns the paths where that failed. Each entry
-   * that left its path gets the path back.
+   * that left its path gets the path back. `isClear`: no temporary file is left.
    */
-  async takeBack(): Promise<readonly string[]> {
+  async takeBack(): Promise<{ readonly left: readonly string[]; readonly isClear: boolean }> {
     this.#freeReserve();
     const left: string[] = [];
     const failed = this.#failed;
@@ -299,7 +295,9 @@ export class RunningChange {
     for (const done of this.#done.toReversed())
       if (!(await isReverted(world, done))) left.push(done.unit.delta.path.relative);
       else this.#folders.get(done.unit)?.undo();
-    return left;
+    await this.unstage();
+    const cleared = this.#units.map(({ delta }) => areTempsCleared(world, delta));
+    return { left, isClear: cleared.every((isClear) => isClear) };
   }
 
   /** Closes the folders that are open. Call it after the change is recorded or reverted. */

@@ -35,16 +35,12 @@ export async function stage(world: World, delta: PlannedDelta): Promise<Staged |
 }
 
 /**
- * Removes a temporary file that was not renamed to its final name. If its folder cannot be opened,
- * the next start of Lookfirst removes the file.
+ * Removes a temporary file that was not renamed to its final name.
  */
 export function unstage(world: World, delta: PlannedDelta, staged: Staged): void {
   const outcome =
     delta.located === undefined ? locateAgain(world, delta) : { ok: true as const, located: delta.located };
-  if (!outcome.ok) {
-    world.disk.litter.doubt();
-    return;
-  }
+  if (!outcome.ok) return;
   const { place } = outcome.located;
   try {
     dropStaged(place, staged);

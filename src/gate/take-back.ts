@@ -1,10 +1,11 @@
+import { clearTemps } from '../disk/clear-temps.ts';
 import { putBackFile } from '../disk/put-back.ts';
 import { ABSENT, inverse } from '../model/delta.ts';
-import type { Place } from '../model/path.ts';
+import type { Place, ResolvedPath } from '../model/path.ts';
 import { type Displaced, keepImages } from './announce.ts';
 import { type AppliedDelta, applyDelta } from './apply-delta.ts';
 import { removeWhole, returnWhole, type WholeFolder } from './apply-folder.ts';
-import { atPath } from './found.ts';
+import { atPath, isBelowNoFolder } from './found.ts';
 import type { ChangePlan, PlannedDelta } from './plan.ts';
 import type { World } from './world.ts';
 
@@ -81,4 +82,30 @@ async function isPutBack(
   if (displaced !== undefined && !(await world.images.has(displaced.sha256)))
     await keepImages(world, [displaced]);
   return (await applyDelta(world, backOf(world, delta), { ours: true })).ok;
+}
+
+/**
+ * Removes the temporary files that a delta may have left. Returns false if that is not possible now:
+ * the record of the change must then stay pending, because it is the list of these files.
+ */
+export function areTempsCleared(
+  world: World,
+  { path, movedFrom }: Pick<PlannedDelta, 'path' | 'movedFrom'>,
+): boolean {
+  const source = movedFrom && world.workspace.named(movedFrom.key, movedFrom.relative);
+  return isClearAt(world, path) && (source === undefined || isClearAt(world, source));
+}
+
+function isClearAt(world: World, { absolute, key }: ResolvedPath): boolean {
+  const outcome = world.workspace.locate(absolute, 'undo', 'parents');
+  if (!outcome.ok) return isBelowNoFolder(world, key);
+  const { located } = outcome;
+  const { place } = located;
+  try {
+    // Without its folder, nothing can be beside the path.
+    const isGone = place.path.key !== key || (!located.exists && located.missing.length > 1);
+    return isGone || clearTemps(world.disk, place) === 'clear';
+  } finally {
+    place.dir.close();
+  }
 }

@@ -43,7 +43,5 @@ export interface World {
   /** Identifies this process among all that share the store. */
   readonly owner: string;
   isAlive(owner: string): Awaitable<boolean>;
-  /** Restores or removes temporary files that dead processes left in the workspace. */
-  cleanUp(): void;
   now(): number;
 }

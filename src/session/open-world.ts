@@ -3,7 +3,7 @@ import { policyFilePath, stateFolder, userHome } from '../config/home.ts';
 import { whyNodeIsTooOld } from '../config/node-version.ts';
 import { GIT_FOLDERS } from '../config/protected.ts';
 import { loadNative, openDisk } from '../disk/context.ts';
-import { recover } from '../disk/recover.ts';
+import { dropReadyFiles } from '../disk/ready-files.ts';
 import { Baselines } from '../gate/baselines.ts';
 import { Claims } from '../gate/claims.ts';
 import { SettledCalls } from '../gate/foreign/settled-calls.ts';
@@ -11,7 +11,7 @@ import { noteOwnLateWrites } from '../gate/late-writes.ts';
 import { recoverWorld } from '../gate/recover.ts';
 import type { World } from '../gate/world.ts';
 import { errnoOf, Fault, HOME_CURE } from '../model/fault.ts';
-import { isWithin, type PinnedDirectory } from '../model/path.ts';
+import { isWithin } from '../model/path.ts';
 import type { Policy } from '../model/policy.ts';
 import { commonGitFolder } from '../process/git.ts';
 import { Processes } from '../process/processes.ts';
@@ -135,6 +135,7 @@ async function assemble(
     imageName: images.freeName?.bind(images),
   });
   opened.push(() => disk.close());
+  dropReadyFiles(home, owner.isTagAlive);
   opened.push(packRegularly(images));
   const baselines = new Baselines(state.baselines ?? images, { share: shared });
   opened.push(() => baselines.settled());
@@ -159,9 +160,6 @@ async function assemble(
     revisionOf,
     owner: owner.id,
     isAlive: owner.isAlive,
-    cleanUp: () => {
-      recover(disk, { home, isAlive: owner.isTagAlive, enter: (dir) => enter(workspace, dir) });
-    },
     now,
     close: () => closeAll(opened),
   };
@@ -216,20 +214,6 @@ function stateFault(error: unknown, home: string): unknown {
   if (error instanceof Fault || errno === undefined) return error;
   const message = `the state folder cannot be used: ${home} (${errno}); ${HOME_CURE}`;
   return new Fault('STORE_FAILED', message, { cause: error, path: home, reason: errno });
-}
-
-/**
- * Opens a folder that a dead process wrote to. `gone`: the folder no longer exists. `elsewhere`: it
- * is not in an existing root of this workspace.
- */
-function enter(workspace: Workspace, dir: string): PinnedDirectory | 'gone' | 'elsewhere' {
-  const outcome = workspace.locate(join(dir, 'any'), 'status');
-  if (!outcome.ok) return 'elsewhere';
-  const { located } = outcome;
-  const stands = workspace.stands(located.place.path.root);
-  if (stands && (located.exists || located.missing.length === 1)) return located.place.dir;
-  located.place.dir.close();
-  return stands ? 'gone' : 'elsewhere';
 }
 
 /** The state folder of this machine: `LOOKFIRST_HOME`, else the platform's state location. */

@@ -62,27 +62,4 @@ describe.skipIf(!canMount)('when the disk is full (needs its own mount)', () => 
       });
     },
   );
-
-  it('and it is the disk of our log, only folders that were logged count as logged, and later entries can be read', async () => {
-    const { base } = scratch();
-    const disk = join(base, 'disk');
-    mkdirSync(disk);
-    const child = await startChild('kernel-torn-log', { home: disk }, [
-      'unshare',
-      '-Urm',
-      'sh',
-      '-c',
-      mount,
-      disk,
-    ]);
-    const { written, read, claims, failures } = await child.message<{
-      readonly written: readonly string[];
-      readonly read: readonly string[];
-      readonly claims: number;
-      readonly failures: number;
-    }>();
-    expect(failures).toBe(1);
-    expect(new Set(read)).toEqual(new Set(written));
-    expect(claims).toBe(1);
-  });
 });

@@ -1,8 +1,6 @@
-import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { CommitStep } from '../../src/disk/context.ts';
-import { AFTER, BEFORE, type ChangeName, change } from '../support/changes.ts';
+import { AFTER, BEFORE, type ChangeName, change, PATHS } from '../support/changes.ts';
 import { startChild } from '../support/child.ts';
 import { type Bench, bench } from '../support/disk.ts';
 import { recoverAll } from '../support/recovery.ts';
@@ -131,11 +129,8 @@ interface Killing {
 async function killAt(step: CommitStep, killing: Killing): Promise<State> {
   const disk = bench(BEFORE, { commit: killing.commit }, scratch(IN_MEMORY));
   await killIn(disk, step, killing);
-  recoverAll(disk.workspace, disk.context, disk.home);
+  expect(recoverAll(disk.workspace, disk.context, { change: 'killed', paths: PATHS })).toBe('clear');
   const tree = treeOf(disk.root);
-  // Another start finds nothing left to clean up.
-  expect(recoverAll(disk.workspace, disk.context, disk.home)).toEqual({ restored: [], removed: [] });
-  expect(readdirSync(join(disk.home, 'writers'))).toEqual([]);
   const state = stateOf(killing.name, tree);
   if (state === 'new' && (killing.name === 'replace' || killing.name === 'remove')) {
     expect(disk.retained()).toContain('old');

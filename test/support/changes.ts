@@ -12,6 +12,9 @@ export const BEFORE: readonly string[] = ['f: old', 'link => f', 'folder/inner: 
 export const CHANGES = ['create', 'replace', 'remove', 'remove a link', 'move', 'move a folder'] as const;
 export type ChangeName = (typeof CHANGES)[number];
 
+/** The paths that the changes touch. */
+export const PATHS: readonly string[] = ['f', 'new', 'link', 'folder', 'other/f', 'other/folder'];
+
 /** For each change, the tree after it as `name: text` lines; see test/support/tree.ts. */
 export const AFTER: Readonly<Record<ChangeName, readonly string[]>> = {
   create: [...BEFORE, 'new: new'],

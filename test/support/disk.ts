@@ -66,7 +66,7 @@ export function holding(text: string): { fingerprint: ReturnType<typeof fingerpr
 
 /** Lets other users write to the workspace and the state folder. */
 export function openToAll(disk: Bench): void {
-  const folders = [disk.base, disk.root, disk.home, join(disk.home, 'writers'), join(disk.home, 'retained')];
+  const folders = [disk.base, disk.root, disk.home, join(disk.home, 'retained')];
   for (const folder of folders) chmodSync(folder, 0o777);
 }
 

@@ -1,21 +1,25 @@
+import { clearTemps } from '../../src/disk/clear-temps.ts';
 import type { DiskContext } from '../../src/disk/context.ts';
-import { type Recovered, type Recovery, recover } from '../../src/disk/recover.ts';
 import type { Workspace } from '../../src/workspace/workspace.ts';
 
-/** Cleans up after killed processes, as the next start does when no other process is alive. */
-export function recoverAll(workspace: Workspace, context: DiskContext, home: string): Recovered {
-  return recover(context, {
-    home,
-    isAlive: (owner) => owner === 'us',
-    enter: (dir) => enter(workspace, dir),
+/**
+ * Removes the temporary files of a change at these paths, as recovery does for the paths that the
+ * record of a begun change lists.
+ */
+export function recoverAll(
+  workspace: Workspace,
+  context: DiskContext,
+  { change, paths }: { readonly change: string; readonly paths: readonly string[] },
+): 'clear' | 'left' {
+  const cleared = paths.map((path) => {
+    const outcome = workspace.locate(path, 'status', 'parents');
+    if (!outcome.ok) throw new Error(`${path}: ${outcome.refusal.code}`);
+    const { place } = outcome.located;
+    try {
+      return clearTemps({ ...context, change }, place);
+    } finally {
+      place.dir.close();
+    }
   });
-}
-
-function enter(workspace: Workspace, dir: string): ReturnType<Recovery['enter']> {
-  const outcome = workspace.locate(`${dir}/any`, 'status', 'parents');
-  if (!outcome.ok) return 'elsewhere';
-  const { place } = outcome.located;
-  if (outcome.located.exists || outcome.located.missing.length === 1) return place.dir;
-  place.dir.close();
-  return 'gone';
+  return cleared.includes('left') ? 'left' : 'clear';
 }

@@ -2,121 +2,16 @@ import {
   type BigIntStats,
   closeSync,
   constants,
-  fdatasyncSync,
   fstatSync,
   mkdirSync,
   open,
-  openSync,
   readdirSync,
-  readFileSync,
   renameSync,
   unlinkSync,
-  writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { errnoOf, unlessErrno, unlessMissing } from '../model/fault.ts';
-import type { Durability } from '../model/policy.ts';
-
-/** The prefix of all our temporary names; the id of the process that made the name follows it. */
-export const TEMP_PREFIX = '.lookfirst-';
-
-/**
- * One line of the log of temporary names. Either a folder in which this process creates such names,
- * or a file (`name`) that it renames to a temporary name (`claim`) for a moment.
- */
-export type LitterLine =
-  | { readonly dir: string }
-  | { readonly dir: string; readonly claim: string; readonly name: string };
-
-interface ClaimRecord {
-  readonly claim: string;
-  readonly name: string;
-  /**
-   * How durable the log line must be. `none` in a batch: the journal already lists the batch's
-   * files and can restore them after a power cut.
-   */
-  readonly durability: Durability;
-}
-
-/**
- * Records where a process may leave temporary names behind if it is killed. Each process has one
- * file in our state folder, with a line per workspace folder it writes to. A later start of
- * Lookfirst reads the logs of dead processes.
- */
-export class LitterLog {
-  readonly #path: string;
-  readonly #owner: string;
-  readonly #durability: Durability;
-  readonly #dirs = new Set<string>();
-  #fd: number | undefined;
-  #count = 0;
-  #doubtful = false;
-
-  constructor(home: string, owner: string, durability: Durability) {
-    const folder = logFolder(home);
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    this.#owner = owner;
-    this.#durability = durability;
-    this.#path = join(folder, `${owner}.log`);
-  }
-
-  /**
-   * Returns a new temporary name for `dir`. Logs the folder before a file with that name exists, so
-   * that a later start of Lookfirst finds the file.
-   */
-  tempName(dir: string): string {
-    if (!this.#dirs.has(dir)) {
-      this.#append({ dir });
-      this.#dirs.add(dir);
-    }
-    this.#count += 1;
-    return `${TEMP_PREFIX}${this.#owner}-${this.#count.toString(36)}`;
-  }
-
-  /** Logs that temporary names will be created in these folders, with one sync for all of them. */
-  expect(dirs: readonly string[]): void {
-    const added = [...new Set(dirs)].filter((dir) => !this.#dirs.has(dir));
-    for (const [index, dir] of added.entries()) {
-      this.#append({ dir }, index === added.length - 1 ? this.#durability : 'none');
-      this.#dirs.add(dir);
-    }
-  }
-
-  /** Logs that `name` in `dir` is about to be renamed to `claim` for a moment. */
-  claiming(dir: string, { claim, name, durability }: ClaimRecord): void {
-    this.#append({ dir, claim, name }, durability);
-  }
-
-  /**
-   * Call this after a failed step, which may leave a temporary name behind: `close` then keeps the
-   * log for a later start of Lookfirst.
-   */
-  doubt(): void {
-    this.#doubtful = true;
-  }
-
-  /** Closes the log, and deletes it if everything this process created is published or removed. */
-  close(): void {
-    if (this.#fd === undefined) return;
-    closeSync(this.#fd);
-    this.#fd = undefined;
-    if (!this.#doubtful) unlinkIfThere(this.#path);
-  }
-
-  #append(line: LitterLine, durability: Durability = this.#durability): void {
-    this.#fd ??= openSync(this.#path, constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND, 0o600);
-    // Begin a new line, in case a full disk cut the previous one short.
-    const text = Buffer.from(`\n${JSON.stringify(line)}\n`);
-    for (let done = 0; done < text.byteLength; ) done += writeSync(this.#fd, text, done);
-    // Sync, so that the line survives a power cut.
-    if (durability !== 'none') fdatasyncSync(this.#fd);
-  }
-}
-
-export function logFolder(home: string): string {
-  return join(home, 'writers');
-}
 
 /**
  * The names in one of our folders. Empty if the folder is gone or cannot be read: neither problem
@@ -124,20 +19,6 @@ export function logFolder(home: string): string {
  */
 export function namesIn(folder: string): string[] {
   return unlessErrno(() => readdirSync(folder)) ?? [];
-}
-
-/** The lines of a log; empty if another process has already removed the log. */
-export function readLitter(path: string): LitterLine[] {
-  const text = unlessMissing(() => readFileSync(path, 'utf8')) ?? '';
-  return text.split('\n').flatMap((line) => {
-    try {
-      // The cast is safe: `#append` wrote the line. A torn line is ignored, because the temporary
-      // name in it was never created.
-      return line === '' ? [] : [JSON.parse(line) as LitterLine];
-    } catch {
-      return [];
-    }
-  });
 }
 
 /** Removes one of our own files. No error if another process has already removed it. */

@@ -16,8 +16,8 @@ import { describe, expect, it } from 'vitest';
 import { type Bench, bench, holding, put, tried } from '../../test/support/disk.ts';
 import { HAS_MEMORY, IN_MEMORY, scratch } from '../../test/support/tree.ts';
 import { loadNative, type NativeFiles } from './context.ts';
-import { dropReadyFiles } from './litter-log.ts';
 import { stampOf } from './read.ts';
+import { dropReadyFiles } from './ready-files.ts';
 import { replace } from './replace.ts';
 
 const isRoot = process.getuid?.() === 0;

@@ -2,18 +2,24 @@ import {
   type AndOr,
   type Command,
   forEachChild,
+  type Pipeline,
   type PipelineNode,
   parse,
   type Redirection,
   type Statement,
   type SyntaxNode,
 } from 'unbash';
-import { entered, givenWords, literalOf, programOf, scriptOf, type Words, withoutPrefixes } from './words.ts';
+import { literalOf, textOfValue, type Value, type Variables } from './values.ts';
+import { entered, givenValues, programOf, scriptOf, type Words, withoutPrefixes, wordsOf } from './words.ts';
 
 /** A simple command of a shell line, and a folder in which it may run. */
 export interface ShellCommand {
   /** The words, without programs such as `env` before the command. Empty for the redirections of a group or loop. */
   readonly words: Words;
+  /** The same words, with globs. */
+  readonly values: readonly Value[];
+  /** The part of the pipeline whose output the command reads. */
+  readonly fed?: ShellFeed | undefined;
   readonly redirects: readonly ShellRedirect[];
   /**
    * The folder in which the command runs, relative to the folder where relative paths of the line
@@ -29,6 +35,12 @@ export interface ShellCommand {
   readonly plain: boolean;
   /** The position in the line of the command or of the command around it. */
   readonly at: number;
+}
+
+/** The commands of a pipeline before one of them, and their text. */
+export interface ShellFeed {
+  readonly text: string;
+  readonly commands: readonly ShellCommand[];
 }
 
 /** A redirection of a command. */
@@ -86,8 +98,10 @@ const MAX_FOLDERS = 8;
 export function walkLine(line: string, folder: string, home: string | undefined): WalkedLine {
   if (line.length > MAX_LENGTH) return NOTHING;
   const script = parse(line);
-  const walk = new Walk(/\bHOME=/.test(line) ? undefined : home);
-  walk.body(script.commands, [folder], { certain: true, plain: true, depth: 0 });
+  // In a line that sets HOME, `~` and `$HOME` may name another folder.
+  const isKnown = home !== undefined && !/\bHOME=/.test(line);
+  const walk = new Walk(isKnown ? new Map([['HOME', home]]) : new Map());
+  walk.body(script.commands, [folder], { certain: true, plain: true, depth: 0, source: line });
   const { commands, texts, leaves } = walk;
   if (!isWhole(script)) return { ...NOTHING, texts };
   const steps = script.commands
@@ -116,6 +130,9 @@ interface Around {
   readonly certain: boolean;
   readonly plain: boolean;
   readonly depth: number;
+  /** The text to which the positions of nodes belong. */
+  readonly source: string;
+  readonly fed?: ShellFeed | undefined;
   /** The position in the line of the command around a node; undefined for a node that is in no command. */
   readonly at?: number;
 }
@@ -132,14 +149,10 @@ class Walk {
   readonly commands: ShellCommand[] = [];
   readonly texts: ShellText[] = [];
   leaves = false;
-  readonly #home: string | undefined;
+  readonly #variables: Variables;
 
-  /**
-   * `home`: the folder that `~` and `$HOME` name, if it is known. In a line that sets HOME, it is
-   * not.
-   */
-  constructor(home: string | undefined) {
-    this.#home = home;
+  constructor(variables: Variables) {
+    this.#variables = variables;
   }
 
   /** Walks through statements. Those after the end of the shell are walked as commands that may not run. */
@@ -171,6 +184,7 @@ class Walk {
   #node(node: SyntaxNode, folders: Folders, around: Around): Folders {
     switch (node.type) {
       case 'Script':
+        return this.body(node.commands, folders, { ...around, source: node.source ?? around.source });
       case 'CompoundList':
         return this.body(node.commands, folders, around);
       case 'AndOr':
@@ -178,15 +192,16 @@ class Walk {
       case 'BraceGroup':
         return this.#node(node.body, folders, around);
       case 'Subshell':
+        this.#node(node.body, folders, around);
+        return folders;
       case 'Pipeline':
-        // Each part of a pipeline runs in its own shell, so a `cd` in it does not affect later commands.
-        forEachChild(node, (child) => void this.#node(child, folders, { ...around, plain: false }));
+        this.#pipeline(node, folders, { ...around, plain: false });
         return folders;
       case 'Redirected': {
         const after = this.#node(node.command, folders, around);
         const at = around.at ?? node.pos;
         for (const redirect of node.redirects) this.#node(redirect, folders, { ...around, at });
-        this.#add(node.redirects, [], folders, { ...around, at });
+        this.#add({ words: [], values: [], redirects: node.redirects }, folders, { ...around, at });
         return after;
       }
       case 'Command':
@@ -196,9 +211,21 @@ class Walk {
     }
   }
 
+  /** Each part of a pipeline runs in its own shell, so a `cd` in it does not affect later commands. */
+  #pipeline({ pos, commands }: Pipeline, folders: Folders, around: Around): void {
+    const first = this.commands.length;
+    let end = pos;
+    for (const part of commands) {
+      const text = around.source.slice(pos, end);
+      const fed = text === '' ? undefined : { text, commands: this.commands.slice(first) };
+      this.#node(part, folders, { ...around, fed });
+      end = part.end;
+    }
+  }
+
   #other(node: SyntaxNode, folders: Folders, around: Around): Folders {
     const at = around.at ?? node.pos;
-    if (node.type === 'Word') this.texts.push({ text: literalOf(node, this.#home) ?? '', at });
+    if (node.type === 'Word') this.texts.push({ text: literalOf(node, this.#variables) ?? '', at });
     if (node.type === 'HereDocBody') this.texts.push({ text: node.text, at });
     // Commands in conditions, loops and functions may not run.
     const within = PARTS_OF_WORDS.has(node.type) ? around : { ...around, certain: false };
@@ -229,17 +256,20 @@ class Walk {
   }
 
   #command(node: Command, folders: Folders, around: Around): Folders {
+    const { fed, ...within } = around;
     // The shell runs the substitutions in the words before the command, each in a shell of its own.
-    forEachChild(node, (part) => void this.#node(part, folders, { ...around, plain: false }));
-    const given = givenWords(node, this.#home);
+    forEachChild(node, (part) => void this.#node(part, folders, { ...within, plain: false }));
+    const values = givenValues(node, this.#variables);
+    const given = values.map(textOfValue);
     const words = withoutPrefixes(given);
     const plain = around.plain && words === given && node.prefix.length === 0;
-    this.#add(node.redirects, words, folders, { ...around, plain });
+    const own = values.slice(given.length - words.length);
+    this.#add({ words, values: own, redirects: node.redirects, fed }, folders, { ...within, plain });
     const [name, ...args] = words;
     if (name === 'pushd' || name === 'popd') return [undefined];
     if (name === 'cd') return distinct(folders.map((folder) => entered(folder, args)));
     const script = scriptOf(words);
-    const inner = script === undefined ? undefined : this.#script(script, folders, around);
+    const inner = script === undefined ? undefined : this.#script(script, folders, within);
     this.leaves ||= script === undefined && startsProcess(words);
     // Only `eval` runs its text in this shell, so only its `cd` and `exit` affect later commands.
     if (name === 'eval' && script !== undefined) return inner ?? [undefined];
@@ -251,14 +281,17 @@ class Walk {
     const depth = around.depth + 1;
     if (depth > MAX_DEPTH || text.length > MAX_LENGTH) return undefined;
     const script = parse(text);
-    return isWhole(script) ? this.#node(script, folders, { ...around, depth }) : undefined;
+    return isWhole(script) ? this.#node(script, folders, { ...around, depth, source: text }) : undefined;
   }
 
-  #add(redirects: readonly Redirection[], words: Words, folders: Folders, around: Around): void {
-    const { certain, plain, at = 0 } = around;
-    const opened = redirects.map((redirect) => redirectOf(redirect, this.#home));
+  #add(
+    { redirects, ...own }: Pick<ShellCommand, 'words' | 'values' | 'fed'> & Pick<Command, 'redirects'>,
+    folders: Folders,
+    { certain, plain, at = 0 }: Around,
+  ): void {
+    const opened = redirects.map((redirect) => redirectOf(redirect, this.#variables));
     for (const folder of folders)
-      this.commands.push({ words, redirects: opened, folder, certain, plain, at });
+      this.commands.push({ ...own, redirects: opened, folder, certain, plain, at });
   }
 }
 
@@ -268,11 +301,11 @@ const PARTS_OF_WORDS: ReadonlySet<string> = new Set([
   ...['CommandExpansion', 'ProcessSubstitution'],
 ]);
 
-function redirectOf(redirect: Redirection, home: string | undefined): ShellRedirect {
+function redirectOf(redirect: Redirection, variables: Variables): ShellRedirect {
   const { operator } = redirect;
   const descriptor = descriptorOf(redirect);
   if (redirect.type !== 'HereDoc')
-    return { operator, descriptor, target: redirect.target && literalOf(redirect.target, home) };
+    return { operator, descriptor, target: redirect.target && literalOf(redirect.target, variables) };
   const { body, delimiter, closing } = redirect;
   const isExpanded = delimiter?.quoted !== true && /[$`\\]/.test(body.text);
   const text = operator === '<<-' ? body.text.replace(/^\t+/gm, '') : body.text;
@@ -303,7 +336,7 @@ const SURE = new Set([':', 'cd', 'echo', 'exit', 'export', 'printf', 'set', 'tru
 
 function mayFail(node: PipelineNode): boolean {
   if (node.type !== 'Command') return true;
-  const [name = '', ...args] = withoutPrefixes(givenWords(node));
+  const [name = '', ...args] = wordsOf(node);
   const isSure =
     SURE.has(name) || (name === 'mkdir' && args.some((arg) => /^-\w*p|^--parents$/.test(arg ?? '')));
   return !isSure;
@@ -321,7 +354,7 @@ const OWN_SHELL: ReadonlySet<string> = new Set(['Function', 'Subshell', 'Word'])
 function mayLeave(node: SyntaxNode): boolean {
   if (OWN_SHELL.has(node.type)) return false;
   if (node.type === 'Command' && node.name !== undefined) {
-    const [name] = withoutPrefixes(givenWords(node));
+    const [name] = wordsOf(node);
     if (name === undefined || LEAVING.has(name)) return true;
   }
   let leaves = false;

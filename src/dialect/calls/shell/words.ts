@@ -1,4 +1,5 @@
-import type { Command, Word, WordPart } from 'unbash';
+import type { Command } from 'unbash';
+import { textOfValue, type Value, type Variables, wordValue } from './values.ts';
 
 /** The words of a command. Undefined for a word that the shell expands: a variable, a glob, a substitution. */
 export type Words = readonly (string | undefined)[];
@@ -43,8 +44,16 @@ const WRAPPERS: ReadonlyMap<string, Wrapper> = new Map([
 ]);
 
 /** The words of a command as they are in the line, with programs such as `env` before it. */
-export function givenWords({ name, args }: Pick<Command, 'name' | 'args'>, home?: string): Words {
-  return [name, ...args].flatMap((word) => (word?.type === 'Word' ? [literalOf(word, home)] : []));
+export function givenValues(
+  { name, args }: Pick<Command, 'name' | 'args'>,
+  variables: Variables,
+): readonly Value[] {
+  return [name, ...args].flatMap((word) => (word?.type === 'Word' ? [wordValue(word, variables)] : []));
+}
+
+/** The words of a command without programs such as `env`, as far as they do not depend on variables. */
+export function wordsOf(command: Pick<Command, 'name' | 'args'>): Words {
+  return withoutPrefixes(givenValues(command, new Map()).map(textOfValue));
 }
 
 /** The words of the command that programs such as `env` run; the same words if there is no such program. */
@@ -133,31 +142,4 @@ export function inFolder(folder: string | undefined, path: string): string | und
   if (path.startsWith('/') || /^[A-Za-z]:[\\/]/.test(path)) return path;
   if (folder === undefined) return undefined;
   return folder === '' ? path : `${folder.replace(/\/+$/, '')}/${path}`;
-}
-
-/**
- * The text that a word means to the shell. A `~` or `$HOME` at its beginning is replaced by `home`, a `$PWD` by `.`.
- * Undefined if the shell expands any other part. A glob in brackets, as in `app/[id]/page.tsx`, counts as text: the
- * shell leaves it unchanged unless it matches another file.
- */
-export function literalOf(word: Word, home?: string): string | undefined {
-  const [, begin = ''] = KNOWN_FOLDER.exec(word.text) ?? [];
-  if (begin === '' && word.text.startsWith('~')) return undefined;
-  const leaves = (word.parts ?? []).flatMap((part): readonly WordPart[] =>
-    part.type === 'DoubleQuoted' ? part.parts : [part],
-  );
-  const rest = begin.startsWith('$') ? leaves.slice(1) : leaves;
-  if (!rest.every(isLiteral)) return undefined;
-  if (begin === '') return word.value;
-  const folder = begin.includes('PWD') ? '.' : home;
-  return folder === undefined ? undefined : `${folder}${word.value.slice(begin.length)}`;
-}
-
-/** Matches a tilde or a variable that names a folder, alone or before a slash. */
-const KNOWN_FOLDER = /^(?:"?(?=\$)|(?=~))(~|\$(?:HOME|PWD)\b|\$\{(?:HOME|PWD)\})(?=\/|"|$)/;
-const LITERAL: ReadonlySet<string> = new Set(['Literal', 'SingleQuoted', 'AnsiCQuoted']);
-
-function isLiteral(part: WordPart): boolean {
-  if (part.type === 'Glob') return part.kind === 'bracket' && part.parts.every(isLiteral);
-  return LITERAL.has(part.type);
 }

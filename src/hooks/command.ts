@@ -1,20 +1,16 @@
 import { answerFor, outputIn } from '../dialect/calls/hosts/answers.ts';
 import { hasReadTool } from '../dialect/calls/hosts/hosts.ts';
-import { patchIntents } from '../dialect/calls/patch.ts';
-import type { ShellWrite } from '../dialect/calls/shell/effects.ts';
 import { type ShellLine, shellLine } from '../dialect/calls/shell/shell-line.ts';
 import { inFolder } from '../dialect/calls/shell/words.ts';
 import { diffedLines, foundLines, titlesIn } from '../dialect/calls/shown/output-lines.ts';
 import type { RunTouch } from '../dialect/calls/touch.ts';
 import type { LayerExpectation } from '../model/entry.ts';
-import type { ForeignIntent } from '../model/intent.ts';
 import type { HookEvent, HookReply } from './event.ts';
 import { guardRefusal, operatorRefusal, tamperRefusal } from './operator.ts';
 import {
   callId,
   denied,
   deniedByUser,
-  locatedIntent,
   noticeText,
   outsideRefusal,
   passing,
@@ -35,22 +31,24 @@ export async function beforeCommand(scene: Scene, event: CommandEvent, run: RunT
   const forbidden = operatorRefusal(line) ?? (await tamperRefusal(scene, line));
   const refused = forbidden === undefined ? undefined : await deniedByUser(scene, forbidden);
   if (refused !== undefined) return refused;
-  const writes: string[] = [];
-  for (const write of line.writes()) {
-    if (!write.certain) continue;
-    const how = write.how === 'edit' || write.how === 'append' ? 'edit' : 'replace';
-    const intents = await intentsOf(scene, write);
-    const denial = await denialOf(scene, intents, how);
-    if (denial !== undefined) return denial;
-    writes.push(...intents.map((intent) => (intent.kind === 'move' ? intent.destination : intent.path)));
-  }
+  const changes = await scene.session.changesOf(line, {
+    cwd: scene.cwd,
+    at: (path) => shellPathOf(scene, path),
+  });
+  const denial = await denialOf(scene, changes);
+  if (denial !== undefined) return denial;
   // If the call is recorded as unjudged, this event arrived after the command had ended. If the
   // gate registered the command now, it would record later changes by other programs as the
   // command's work.
   if (event.call !== undefined && (await scene.session.isUnjudged(event.call))) return { verdict: 'pass' };
   const layer = layerExpectation(scene, run, line);
   const moves = line.moves().map((path) => shellPathOf(scene, path));
-  await scene.session.announceCommand(run.command, { call: callId(event), writes, moves, layer });
+  await scene.session.announceCommand(run.command, {
+    call: callId(event),
+    writes: changes.map(pathOfChange),
+    moves,
+    layer,
+  });
   return { verdict: 'pass' };
 }
 
@@ -58,25 +56,22 @@ function lineOf({ userHome }: Scene, { command, folder }: RunTouch): ShellLine {
   return shellLine(command, { folder, home: userHome });
 }
 
-async function denialOf(
-  scene: Scene,
-  intents: readonly ForeignIntent[],
-  how: 'edit' | 'replace',
-): Promise<HookReply | undefined> {
-  const ours = await guardRefusal(scene, intents);
-  if (ours !== undefined) return deniedByUser(scene, ours);
-  for (const intent of intents) {
+type LineChanges = Awaited<ReturnType<Scene['session']['changesOf']>>;
+
+function pathOfChange({ intent }: LineChanges[number]): string {
+  return intent.kind === 'move' ? intent.destination : intent.path;
+}
+
+async function denialOf(scene: Scene, changes: LineChanges): Promise<HookReply | undefined> {
+  for (const { intent } of changes) {
+    const ours = await guardRefusal(scene, [intent]);
+    if (ours !== undefined) return deniedByUser(scene, ours);
     const outside = scene.policy.hooks.outside === 'refuse' ? await outsideRefusal(scene, intent) : undefined;
     const refused = outside && denied(scene, outside);
     if (refused !== undefined) return refused;
-    // Skip a folder, such as the target of `cp -r`: the command line does not name the files in it
-    // that the command replaces.
-    if (intent.kind === 'touch' && (await scene.session.kindAt(intent.path)) === 'directory') continue;
-    const vetted = await scene.session.vetCommandWrite(intent, how);
-    const denial = vetted.ok ? undefined : denied(scene, vetted.refusal);
-    if (denial !== undefined) return denial;
   }
-  return undefined;
+  const vetted = await scene.session.vetCommand(changes);
+  return vetted.ok ? undefined : denied(scene, vetted.refusal);
 }
 
 /**
@@ -92,45 +87,6 @@ function layerExpectation(
   if (background === true) return 'background';
   if (leavesProcesses) return 'never';
   return shell === 'layered' ? 'expected' : 'possible';
-}
-
-/** Converts a write of a shell command to changes that the gate can judge. */
-async function intentsOf(scene: Scene, write: ShellWrite): Promise<readonly ForeignIntent[]> {
-  const at = (path: string): string => shellPathOf(scene, path);
-  switch (write.how) {
-    case 'append':
-      return [{ kind: 'insert', path: at(write.path), content: write.content ?? '' }];
-    case 'overwrite':
-      return [overwrite(at(write.path), write.content)];
-    case 'edit':
-      return [{ kind: 'touch', path: at(write.path), lines: [] }];
-    case 'copy':
-    case 'move': {
-      const target = await targetOf(scene, at(write.path), write.source);
-      return [{ kind: 'touch', path: target }];
-    }
-    case 'patch':
-      return patchIntents(write.patch).map((intent) =>
-        locatedIntent((path) => at(inFolder(write.folder, path) ?? path), intent),
-      );
-    default:
-      return write satisfies never;
-  }
-}
-
-/**
- * The change that a shell command makes when it overwrites a file. `content` is undefined if the
- * command line does not show the new text.
- */
-function overwrite(path: string, content: string | undefined): ForeignIntent {
-  return content === undefined ? { kind: 'touch', path } : { kind: 'write', path, content };
-}
-
-/** The file that a copy or move writes. If the target is a folder, the file keeps its base name there. */
-async function targetOf(scene: Scene, path: string, source: string): Promise<string> {
-  const isFolder = path.endsWith('/') || (await scene.session.kindAt(path)) === 'directory';
-  const name = source.replace(/\/+$/, '').split('/').at(-1) ?? source;
-  return isFolder ? `${path.replace(/\/+$/, '')}/${name}` : path;
 }
 
 /** Handles the end of a command: records its changes, and the lines of files that its output shows. */

@@ -3,7 +3,7 @@ import { isAbsolute, normalize, resolve } from 'node:path';
 import { HOSTS, interpretFor } from '../dialect/calls/hosts/hosts.ts';
 import type { HostTable } from '../dialect/calls/table.ts';
 import type { Touch } from '../dialect/calls/touch.ts';
-import type { ForeignIntent } from '../model/intent.ts';
+import { type ForeignIntent, locatedIntent } from '../model/intent.ts';
 import type { Policy } from '../model/policy.ts';
 import { isRecord } from '../model/record.ts';
 import type { Notice } from '../model/results.ts';
@@ -135,13 +135,6 @@ function located(scene: Scene, touch: Touch): Touch {
     default:
       return touch satisfies never;
   }
-}
-
-/** A requested change, with each of its paths converted by `at`. */
-export function locatedIntent(at: (path: string) => string, intent: ForeignIntent): ForeignIntent {
-  return intent.kind === 'move'
-    ? { ...intent, source: at(intent.source), destination: at(intent.destination) }
-    : { ...intent, path: at(intent.path) };
 }
 
 /**

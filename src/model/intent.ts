@@ -125,3 +125,10 @@ export interface TouchIntent {
   readonly path: string;
   readonly lines?: readonly LineRange[] | undefined;
 }
+
+/** A requested change, with each of its paths converted by `at`. */
+export function locatedIntent(at: (path: string) => string, intent: ForeignIntent): ForeignIntent {
+  return intent.kind === 'move'
+    ? { ...intent, source: at(intent.source), destination: at(intent.destination) }
+    : { ...intent, path: at(intent.path) };
+}

@@ -1,5 +1,7 @@
+import type { ShellLine } from '../dialect/calls/shell/shell-line.ts';
 import { kindOf, modeOf, readSnapshot } from '../disk/read.ts';
 import { GatedForeign } from '../gate/foreign/gated-foreign.ts';
+import { changesOfLine, type LinePlace, type ShellChange } from '../gate/foreign/line-changes.ts';
 import { moveCommand } from '../gate/foreign/move-command.ts';
 import { guardAt } from '../gate/look.ts';
 import { undo } from '../gate/undo/undo.ts';
@@ -228,24 +230,19 @@ export class GatedSession extends LookingSession implements Session {
     return this.during((world) => moveCommand(world, change, to));
   }
 
-  /** Judges whether a shell command may write this file. Paths outside the workspace are not judged. */
-  vetCommandWrite(intent: ForeignIntent, how: 'edit' | 'replace'): Promise<Outcome<object>> {
-    return this.during(() => this.gate.announcements.vetCommandWrite(intent, how));
+  /** The changes that a shell line certainly makes. */
+  changesOf(line: ShellLine, place: LinePlace): Promise<readonly ShellChange[]> {
+    return this.during((world) => changesOfLine(world, line, place));
+  }
+
+  /** Judges whether a shell command may make its changes. Paths outside the workspace are not judged. */
+  vetCommand(changes: readonly ShellChange[]): Promise<Outcome<object>> {
+    return this.during(() => this.gate.announcements.vetCommand(changes));
   }
 
   /** The reason why only the user may change the file at this path; undefined if there is none. */
   guardAt(path: string): Promise<string | undefined> {
     return this.during(async (world) => guardAt(world, this.id, path));
-  }
-
-  /**
-   * The canonical path inside the workspace to which a path outside leads through links; undefined
-   * for every other path.
-   */
-  nameInside(path: string): string | undefined {
-    const { workspace } = this.host.world;
-    const canonical = workspace.canonicalOutside(path);
-    return canonical === undefined || workspace.pathOf(canonical) === undefined ? undefined : canonical;
   }
 
   /** The id of the change that was announced for a call and whose result is not recorded yet. */

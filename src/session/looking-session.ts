@@ -194,6 +194,16 @@ export class LookingSession extends SessionLife {
     return canonicalName(path);
   }
 
+  /**
+   * The canonical path inside the workspace to which a path outside leads through links; undefined
+   * for every other path.
+   */
+  nameInside(path: string): string | undefined {
+    const { workspace } = this.host.world;
+    const canonical = workspace.canonicalOutside(path);
+    return canonical === undefined || workspace.pathOf(canonical) === undefined ? undefined : canonical;
+  }
+
   async hasBeenRead(path: string, options: CallOptions = {}): Promise<boolean> {
     const outcome = await this.called(options, async (names, world) => {
       const meant = names === undefined ? path : names.real(path);

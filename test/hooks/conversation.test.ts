@@ -96,7 +96,7 @@ describe('a conversation through hooks', () => {
       if (kind !== 'no repository') spawnSync('git', ['init', '-q'], { cwd: root });
       put('a.txt', 'one\n');
       put('b.txt', 'bee\n');
-      await shell('for f in *.txt; do echo changed >> $f; done; rm b.txt; echo new > c.txt');
+      await shell('for f in *.txt; do echo changed >> $f; done; $(echo rm) b.txt; echo new > c.txt');
       expect(text('a.txt')).toBe('one\nchanged\n');
       expect(await run(['undo'])).toMatchObject({ code: 0 });
       expect([text('a.txt'), text('b.txt')]).toEqual(['one\n', 'bee\n']);
@@ -257,7 +257,7 @@ describe('a conversation through hooks', () => {
     put('a.txt', 'one\n');
     put('b.txt', 'bee\n');
     await shell('git init -q && git add -A && git -c user.name=a -c user.email=a@b.c commit -qm x');
-    await shell("python3 -c \"open('a.txt','w').write('z')\"; rm b.txt; mkdir d; echo n > d/new.txt");
+    await shell("python3 -c \"open('a.txt','w').write('z')\"; $(echo rm) b.txt; mkdir d; echo n > d/new.txt");
     expect(existsSync(join(root, 'b.txt'))).toBe(false);
     expect((await run(['undo'])).code).toBe(0);
     expect(text('a.txt')).toBe('one\n');

@@ -7,13 +7,7 @@ import type { ForeignIntent } from '../../model/intent.ts';
 import type { Notice } from '../../model/results.ts';
 import type { AnnounceOptions, ChangeEnding, CommandOptions } from '../../model/session.ts';
 import type { Sighting } from '../../model/sighting.ts';
-import {
-  invalidArgument,
-  type Outcome,
-  type Refusal,
-  type RefusalCode,
-  refused,
-} from '../../model/verdict.ts';
+import { invalidArgument, type Outcome, type Refusal, refused } from '../../model/verdict.ts';
 import { announce, newChangeId } from '../announce.ts';
 import { approvalRefusal, approvalsOf } from '../approval.ts';
 import { type ClaimNotice, withClaimNotices } from '../claims.ts';
@@ -24,7 +18,7 @@ import type { Refusals } from '../refusals.ts';
 import type { ShownScene } from '../shown.ts';
 import { keepBytesBefore } from './command.ts';
 import { type AllowedChanges, changesElsewhere, joinedChanges, judgeAll } from './judge-all.ts';
-import { isOwnWork } from './own-work.ts';
+import type { ShellChange } from './line-changes.ts';
 import {
   type AllowedAnnouncement,
   busyRefusal,
@@ -37,15 +31,8 @@ import {
 } from './pending.ts';
 import { keysToSettle, ranWithoutLayer, settleByBytes, settleForeign } from './settle.ts';
 import { keepBefore } from './shown.ts';
+import { deniedChanges } from './vet-command.ts';
 
-/** Refusal codes to ignore for a command that edits in place: its result is checked afterwards. */
-const SETTLED_LATER: ReadonlySet<RefusalCode> = new Set([
-  'STALE',
-  'PARTIALLY_READ',
-  'READ_EXPIRED',
-  'DELETED',
-  'NOT_TEXT',
-]);
 /**
  * Maximum number of tries to announce a change. Links and folders may change before they are
  * locked. Then the next try locks more keys. After the last try, the change is refused.
@@ -76,7 +63,7 @@ interface OpenChange {
   release(): void;
 }
 
-type OnOthers =
+export type OnOthers =
   | { readonly refusal: Refusal }
   | { readonly claimNotices: readonly ClaimNotice[]; readonly entries: readonly NewEntry[] };
 
@@ -156,26 +143,10 @@ export class Announcements {
     await announce(world, { change, entry, owner: world.owner, foreign });
   }
 
-  /**
-   * Judges whether a shell command may write this file. `edit`: the session must have seen some of
-   * the file; the command's result is checked later. `replace`: the session must have seen all of
-   * the file, or written its present content. For a file that is not text it is enough that the
-   * session could delete it, because a command can write such a file.
-   */
-  async vetCommandWrite(intent: ForeignIntent, how: 'edit' | 'replace'): Promise<Outcome<object>> {
-    const judged = await judgeAll(this.#scene, [intent]);
-    if (judged.ok) {
-      const told = await this.#othersOn(judged);
-      return 'refusal' in told ? this.#refuse([told], { hold: 'none' }) : { ok: true };
-    }
-    const [denied] = judged.denied;
-    if (denied === undefined || denied.refusal.code === 'OUTSIDE_WORKSPACE') return { ok: true };
-    if (how === 'edit' && SETTLED_LATER.has(denied.refusal.code)) return { ok: true };
-    const path = intent.kind === 'move' ? intent.destination : intent.path;
-    if (how === 'replace' && (await isOwnWork(this.#scene, path))) return { ok: true };
-    if (denied.refusal.code === 'NOT_TEXT' && (await judgeAll(this.#scene, [{ kind: 'delete', path }])).ok)
-      return { ok: true };
-    return this.#refuse(judged.denied, { hold: 'none' });
+  /** Judges whether a shell command may make its changes. Paths outside the workspace are not judged. */
+  async vetCommand(changes: readonly ShellChange[]): Promise<Outcome<object>> {
+    const denied = await deniedChanges(this.#scene, changes, (judged) => this.#othersOn(judged));
+    return denied.length === 0 ? { ok: true } : this.#refuse(denied, { hold: 'none' });
   }
 
   /** Judges and stores the changes. Releases the locks, unless they must be held until the changes are made. */

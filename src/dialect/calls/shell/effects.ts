@@ -1,6 +1,7 @@
 import { defined } from '../../../model/record.ts';
+import type { Value } from './values.ts';
 import { type ShellCommand, type ShellRedirect, STDIN, STDOUT } from './walk.ts';
-import { inFolder, programOf, type Words } from './words.ts';
+import { inFolder, programOf, split, type Words } from './words.ts';
 
 /**
  * A file that a command of a shell line writes. Paths are absolute, or relative to the folder where
@@ -110,10 +111,11 @@ function targetOf(
   if (operator === '>&' && /^(?:\d+|-|\d+-)$/.test(target)) return undefined;
   // Shells reject `2>&FILE`. A command may open a file with `3<>FILE` and then only read it.
   if ((operator === '>&' || operator === '<>') && descriptor !== STDOUT) return undefined;
-  return fileAt(folder, target);
+  return fileIn(folder, target);
 }
 
-function fileAt(folder: string | undefined, path: string): string | undefined {
+/** The path of a file that a command writes; undefined for a device, and for an unknown folder. */
+export function fileIn(folder: string | undefined, path: string): string | undefined {
   return DEVICE.test(path) ? undefined : inFolder(folder, path);
 }
 
@@ -150,7 +152,7 @@ function programWrites(command: ShellCommand): readonly Effect[] {
 
 function edits(files: Words, { folder }: ShellCommand): readonly Effect[] {
   return files.flatMap((file): Effect[] => {
-    const path = file === undefined || file === '' ? undefined : fileAt(folder, file);
+    const path = file === undefined || file === '' ? undefined : fileIn(folder, file);
     return path === undefined ? [] : [{ how: 'edit', path }];
   });
 }
@@ -160,7 +162,7 @@ function teeWrites({ redirects, folder }: ShellCommand, args: Words): readonly E
   const how = options.some((option) => /^(?:-\w*a|--append$)/.test(option)) ? 'append' : 'overwrite';
   const content = bodyOf(redirects);
   return operands.flatMap((file): Effect[] => {
-    const path = file === undefined || file === '-' ? undefined : fileAt(folder, file);
+    const path = file === undefined || file === '-' ? undefined : fileIn(folder, file);
     if (path === undefined) return [];
     return [content === undefined ? { how, path } : { how, path, content }];
   });
@@ -173,7 +175,7 @@ function patchWrites({ redirects, folder }: ShellCommand, args: Words): readonly
 }
 
 /** The files that `sed` edits in place; none without `-i`. */
-function sedFiles(args: Words): Words {
+export function sedFiles<T extends Value>(args: readonly T[]): readonly (T | undefined)[] {
   const { options, operands } = split(args, /^(?:-[bnErsuz]*[efl]|--expression|--file|--line-length)$/);
   if (!options.some((option) => /^(?:-[bnErsuz]*i|--in-place)/.test(option))) return [];
   const hasScript = options.some((option) => /^(?:-[bnErsuz]*[ef]|--expression|--file)/.test(option));
@@ -183,7 +185,7 @@ function sedFiles(args: Words): Words {
 }
 
 /** The files that `perl` edits in place: `-i` together with `-p` or `-n`. Text directly after `-i` is a suffix. */
-function perlFiles(args: Words): Words {
+export function perlFiles<T extends Value>(args: readonly T[]): readonly (T | undefined)[] {
   const { options, operands } = split(args, /^(?:-[^i-]*[eE]|-[MmI])$/);
   const flags = options.filter((option) => !/^-[MmI]/.test(option));
   const inPlace = flags.some((option) => /^-[^eE-]*i/.test(option));
@@ -210,7 +212,7 @@ function transfers(how: 'copy' | 'move', { folder }: ShellCommand, args: Words):
     const source = inFolder(folder, given);
     const isFolder = isNamed || sources.length > 1 || destination.endsWith('/');
     const name = given.replace(/\/+$/, '').replace(/^.*\//, '');
-    const path = fileAt(folder, isFolder ? `${destination.replace(/\/+$/, '')}/${name}` : destination);
+    const path = fileIn(folder, isFolder ? `${destination.replace(/\/+$/, '')}/${name}` : destination);
     return source === undefined || path === undefined ? [] : [{ how, source, path }];
   });
 }
@@ -222,29 +224,3 @@ const TRANSFER_VALUES = /^(?:-\w*[tS]|--(?:target-directory|suffix))$/;
  * Matches the option of `cp` and `mv` that names the target folder, and the folder if it is part of the same word.
  */
 const TARGET = /^(?:-[a-su-zA-RT-Z]*t|--target-directory(?:=|$))(.*)$/;
-
-/**
- * Separates options from operands. Words that the shell expands count as operands. `valued` matches
- * options whose value is the next argument. `values` has one entry per option: the value, or the
- * option itself if the next argument is not its value.
- */
-function split(
-  args: Words,
-  valued: RegExp,
-): { readonly options: readonly string[]; readonly values: Words; readonly operands: Words } {
-  const options: string[] = [];
-  const values: (string | undefined)[] = [];
-  const operands: (string | undefined)[] = [];
-  let isPlain = false;
-  for (let at = 0; at < args.length; at += 1) {
-    const arg = args[at];
-    if (isPlain || arg === undefined || arg === '-' || !arg.startsWith('-')) operands.push(arg);
-    else if (arg === '--') isPlain = true;
-    else {
-      options.push(arg);
-      if (valued.test(arg)) at += 1;
-      values.push(args[at]);
-    }
-  }
-  return { options, values, operands };
-}

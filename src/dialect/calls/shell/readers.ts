@@ -38,6 +38,18 @@ function onlyReads(command: ShellCommand): boolean {
   return words.length === 0 || READERS.has(name) || readsWith(name, words.slice(1));
 }
 
+/**
+ * True if a command only prints something, so that it can be run to learn what it prints. Unlike
+ * `onlyReads`, false for commands of git that write into the repository.
+ */
+export function onlyPrints(command: ShellCommand): boolean {
+  const [name, verb] = command.words;
+  const isWriting = nameOf([name]) === 'git' && !PRINTING_GIT.has(verb ?? '');
+  return command.values.every((value) => value !== undefined) && !isWriting && onlyReads(command);
+}
+
+const PRINTING_GIT = new Set(['ls-files', 'status']);
+
 function nameOf([program = '']: Words): string {
   return program.split('/').at(-1) ?? '';
 }

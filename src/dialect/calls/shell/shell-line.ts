@@ -1,4 +1,5 @@
 import type { ReadTouch } from '../touch.ts';
+import { type Destroyed, destroyedBy } from './destroyed.ts';
 import { moveOperands, type ShellWrite, writesOf } from './effects.ts';
 import { namesOf, searchFolders } from './names.ts';
 import { readOf } from './printed-lines.ts';
@@ -46,6 +47,11 @@ export class ShellLine {
   /** The files that commands of the line write. Skips names that the line does not show. */
   writes(): readonly ShellWrite[] {
     return this.commands.flatMap(writesOf);
+  }
+
+  /** The files that the line removes or replaces, apart from those in `writes`. */
+  destroys(): readonly Destroyed[] {
+    return this.commands.flatMap(destroyedBy);
   }
 
   /** The paths that the line may move with `mv` or `git mv`, including the destinations. */

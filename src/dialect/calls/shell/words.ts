@@ -143,3 +143,33 @@ export function inFolder(folder: string | undefined, path: string): string | und
   if (folder === undefined) return undefined;
   return folder === '' ? path : `${folder.replace(/\/+$/, '')}/${path}`;
 }
+
+/**
+ * Separates options from operands. Words that the shell expands count as operands. `valued` matches
+ * options whose value is the next argument. `values` has one entry per option: the value, or the
+ * option itself if the next argument is not its value.
+ */
+export function split<T extends Value>(
+  args: readonly T[],
+  valued: RegExp,
+): {
+  readonly options: readonly string[];
+  readonly values: readonly (T | undefined)[];
+  readonly operands: readonly (T | undefined)[];
+} {
+  const options: string[] = [];
+  const values: (T | undefined)[] = [];
+  const operands: (T | undefined)[] = [];
+  let isPlain = false;
+  for (let at = 0; at < args.length; at += 1) {
+    const arg = args[at];
+    if (isPlain || typeof arg !== 'string' || arg === '-' || !arg.startsWith('-')) operands.push(arg);
+    else if (arg === '--') isPlain = true;
+    else {
+      options.push(arg);
+      if (valued.test(arg)) at += 1;
+      values.push(args[at]);
+    }
+  }
+  return { options, values, operands };
+}

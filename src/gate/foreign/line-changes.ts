@@ -1,0 +1,99 @@
+import { patchIntents } from '../../dialect/calls/patch.ts';
+import type { Destroyed } from '../../dialect/calls/shell/destroyed.ts';
+import type { ShellWrite } from '../../dialect/calls/shell/effects.ts';
+import type { ShellLine } from '../../dialect/calls/shell/shell-line.ts';
+import { inFolder } from '../../dialect/calls/shell/words.ts';
+import { type ForeignIntent, locatedIntent } from '../../model/intent.ts';
+import { namesOfFiles } from '../../process/named-files.ts';
+import type { Found } from '../../workspace/workspace.ts';
+import type { World } from '../world.ts';
+
+/** A change that a shell line certainly makes, and how it is judged. */
+export interface ShellChange {
+  readonly intent: ForeignIntent;
+  /**
+   * `edit`: the session must have seen some of the file; the result is checked later. `replace`: the
+   * session must have seen all of the file, or written its present content. `destroy`: the same, but
+   * only if the bytes exist nowhere else.
+   */
+  readonly how: 'edit' | 'replace' | 'destroy';
+  /** True if git's index loses the content of the file too. */
+  readonly unstages?: true;
+}
+
+/** Where the relative paths of a line start, and how the session spells its paths. */
+export interface LinePlace {
+  /** An absolute folder. */
+  readonly cwd: string;
+  at(path: string): string;
+}
+
+/** The changes that a line certainly makes, as changes that the gate can judge. */
+export async function changesOfLine(
+  world: World,
+  line: ShellLine,
+  place: LinePlace,
+): Promise<readonly ShellChange[]> {
+  const changes: ShellChange[] = [];
+  for (const write of line.writes()) {
+    const how = write.how === 'edit' || write.how === 'append' ? 'edit' : 'replace';
+    const intents = write.certain ? intentsOf(world, write, place) : [];
+    changes.push(...intents.map((intent) => ({ intent, how }) as const));
+  }
+  for (const destroyed of line.destroys()) {
+    const names = destroyed.certain ? await namesOfFiles(destroyed.files, place.cwd) : [];
+    changes.push(...names.map((name) => destroyingChange(destroyed, place.at(name))));
+  }
+  return changes;
+}
+
+/** Converts a write of a shell command to changes that the gate can judge. */
+function intentsOf(world: World, write: ShellWrite, { at }: LinePlace): readonly ForeignIntent[] {
+  switch (write.how) {
+    case 'append':
+      return [{ kind: 'insert', path: at(write.path), content: write.content ?? '' }];
+    case 'overwrite': {
+      const { content } = write;
+      const path = at(write.path);
+      return [content === undefined ? { kind: 'touch', path } : { kind: 'write', path, content }];
+    }
+    case 'edit':
+      return [{ kind: 'touch', path: at(write.path), lines: [] }];
+    case 'copy':
+    case 'move':
+      return [{ kind: 'touch', path: targetOf(world, at(write.path), write.source) }];
+    case 'patch':
+      return patchIntents(write.patch).map((intent) =>
+        locatedIntent((path) => at(inFolder(write.folder, path) ?? path), intent),
+      );
+    default:
+      return write satisfies never;
+  }
+}
+
+/** The file that a copy or move writes. If the target is a folder, the file keeps its base name there. */
+function targetOf(world: World, path: string, source: string): string {
+  const isFolder = path.endsWith('/') || statsAt(world, path, 'all')?.isDirectory() === true;
+  const name = source.replace(/\/+$/, '').split('/').at(-1) ?? source;
+  return isFolder ? `${path.replace(/\/+$/, '')}/${name}` : path;
+}
+
+function destroyingChange({ how, unstages }: Destroyed, path: string): ShellChange {
+  const intent: ForeignIntent =
+    how === 'remove'
+      ? { kind: 'delete', path }
+      : { kind: 'touch', path, ...(how === 'edit' ? { lines: [] } : {}) };
+  return { intent, how: 'destroy', ...(unstages === true ? { unstages } : {}) };
+}
+
+/** The stats of what is at a path. Undefined if nothing is there, or if the session may not look at it. */
+export function statsAt(
+  { workspace }: World,
+  path: string,
+  links: 'all' | 'parents',
+): Found['stats'] | undefined {
+  const outcome = workspace.locate(path, 'status', links);
+  if (!outcome.ok) return undefined;
+  outcome.located.place.dir.close();
+  return outcome.located.exists ? outcome.located.stats : undefined;
+}

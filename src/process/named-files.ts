@@ -1,0 +1,84 @@
+import { spawn } from 'node:child_process';
+import { existsSync, lstatSync, readdirSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { Listing, NamedFiles } from '../dialect/calls/shell/destroyed.ts';
+import { inFolder } from '../dialect/calls/shell/words.ts';
+import { unlessErrno } from '../model/fault.ts';
+import { expandBraces } from '../text/glob/glob.ts';
+import { nameMatcher } from '../text/glob/segment.ts';
+
+/** Maximum number of names that are looked up for one part of a command. */
+const MAX_NAMES = 10_000;
+/** Time limit for a program that lists files. */
+const LISTING_MS = 3_000;
+const MAX_OUTPUT_BYTES = 4 << 20;
+
+/**
+ * The names that a part of a shell command stands for. `start`: the absolute folder where relative
+ * paths of the line start. Names are absolute or relative to that folder. Empty if they cannot be
+ * found out in time.
+ */
+export async function namesOfFiles(files: NamedFiles, start: string): Promise<readonly string[]> {
+  if ('path' in files) {
+    const { path, inside } = files;
+    return [
+      inside !== undefined && isFolder(resolve(start, path)) ? `${path.replace(/\/+$/, '')}/${inside}` : path,
+    ];
+  }
+  if ('program' in files) {
+    const names = await listed(files, resolve(start, files.folder));
+    return names.flatMap((name) => inFolder(files.base, name) ?? []);
+  }
+  const patterns = expandBraces(files.glob.pattern, MAX_NAMES) ?? [];
+  const names = patterns.flatMap((pattern) => expanded(pattern, resolve(start, files.folder)));
+  return names.flatMap((name) => inFolder(files.folder, name) ?? []);
+}
+
+function isFolder(path: string): boolean {
+  return unlessErrno(() => lstatSync(path, { throwIfNoEntry: false }))?.isDirectory() === true;
+}
+
+/** The paths that a glob without braces matches, as in a shell: a star matches no dot at the beginning of a name. */
+function expanded(pattern: string, folder: string): readonly string[] {
+  const begin = pattern.startsWith('/') ? '/' : '';
+  let found: readonly string[] = [begin];
+  const segments = pattern.split('/').filter((segment) => segment !== '');
+  for (const [at, segment] of segments.entries()) {
+    const end = at === segments.length - 1 ? '' : '/';
+    found = found.flatMap((path) =>
+      matchesOf(segment, resolve(folder, path)).map((name) => `${path}${name}${end}`),
+    );
+    if (found.length > MAX_NAMES) return [];
+  }
+  return found.filter((path) => existsSync(resolve(folder, path)));
+}
+
+function matchesOf(segment: string, folder: string): readonly string[] {
+  if (!/[*?[]/.test(segment.replace(/\\./g, ''))) return [segment.replace(/\\(.)/g, '$1')];
+  const matches = nameMatcher(segment, 'exact case');
+  const names = unlessErrno(() => readdirSync(folder)) ?? [];
+  return names.filter((name) => (!name.startsWith('.') || segment.startsWith('.')) && matches(name));
+}
+
+/** The names that a program prints. Empty if it fails, runs too long or prints too much. */
+function listed({ program, ends }: Listing, cwd: string): Promise<readonly string[]> {
+  const [name = '', ...args] = program;
+  const env = { ...process.env, GIT_OPTIONAL_LOCKS: '0', GIT_TERMINAL_PROMPT: '0', LC_ALL: 'C' };
+  return new Promise((done) => {
+    const child = spawn(name, args, { cwd, env, stdio: ['ignore', 'pipe', 'ignore'], timeout: LISTING_MS });
+    const parts: Buffer[] = [];
+    let bytes = 0;
+    // Without free file descriptors, the child has no pipes.
+    child.stdout?.on('data', (part: Buffer) => {
+      bytes += part.length;
+      parts.push(part);
+      if (bytes > MAX_OUTPUT_BYTES) child.kill();
+    });
+    child.on('error', () => done([]));
+    child.on('close', (_code, signal) => {
+      const text = signal === null ? Buffer.concat(parts).toString('utf8') : '';
+      const names = text.split(ends === 'NUL' ? '\0' : ends === 'line' ? '\n' : /\s+/);
+      done(names.filter((each) => each !== '').slice(0, MAX_NAMES));
+    });
+  });
+}

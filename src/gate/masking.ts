@@ -4,6 +4,7 @@ import type { Policy } from '../model/policy.ts';
 import type { ReadResult } from '../model/results.ts';
 import { type How, showsAll } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
+import { clip } from '../report/bounded.ts';
 import { decodeText, decodeUtf16, encodeText, type Utf16Encoding } from '../text/decode.ts';
 import {
   isPlainAround,
@@ -17,6 +18,9 @@ import {
 } from '../text/secrets.ts';
 import type { LookedFile } from './look.ts';
 import type { World } from './world.ts';
+
+/** A quoted line of the new text is cut to this length. */
+const MAX_QUOTED = 120;
 
 /**
  * Returns the function that masks secrets in a part of the file at `path`. Under the policy
@@ -83,6 +87,28 @@ export function touchesMasked(
   const isMasked = (oldString: string): boolean =>
     (oldString.includes(MASK) && !text.includes(MASK)) || touchesSecret(text, spans, oldString);
   return spans.length > 0 && intent.edits.some(({ oldString }) => isMasked(oldString));
+}
+
+/**
+ * The first line of a new text that holds one of our masks, if the file holds values that the
+ * session was shown masked. Undefined for a file that holds the word `[masked]` itself.
+ */
+export function maskIn(
+  { policy }: World,
+  view: Pick<LookedFile, 'snapshot' | 'path' | 'sighting' | 'facts'>,
+  text: string | undefined,
+): string | undefined {
+  const { snapshot, sighting, path } = view;
+  if (snapshot === undefined || text?.includes(MASK) !== true) return undefined;
+  const there = decodeText(snapshot.bytes)?.text ?? '';
+  const isMasked =
+    policy.secrets === 'mask' &&
+    !isKnownUnmasked(view) &&
+    secretSpans(there, { secretFile: isSecretPath(path.relative) }).length > 0;
+  if (there.includes(MASK) || !(isMasked || sighting?.flags.redacted === true)) return undefined;
+  const lines = text.split('\n');
+  const at = lines.findIndex((line) => line.includes(MASK));
+  return `a masked value, line ${at + 1}: ${clip(lines[at]?.trim() ?? '', MAX_QUOTED)}`;
 }
 
 /** The ways to learn a file after which the sighting records whether a value was masked. */

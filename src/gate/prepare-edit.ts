@@ -11,7 +11,7 @@ import { countFileLines } from '../text/file-lines.ts';
 import { sliceLineBytes } from '../text/lines.ts';
 import { maskedDiff } from '../text/unified.ts';
 import { type LookedFile, look, placeholderIn } from './look.ts';
-import { maskTextFor, touchesMasked, withoutSecretQuote } from './masking.ts';
+import { maskIn, maskTextFor, touchesMasked, withoutSecretQuote } from './masking.ts';
 import { withSight } from './no-match.ts';
 import type { ChangePlan } from './plan.ts';
 import {
@@ -227,7 +227,7 @@ function judgeTouched({ world, intent, view, planned, change }: TouchedEdit): re
   const placeholder = isNumbered
     ? placeholderIn(text.replace(LINE_NUMBERS, ''), view)
     : placeholderIn(text, view, placeOf(intent, touched));
-  const facts = { ...view.facts, touched, totalLines, placeholder };
+  const facts = { ...view.facts, touched, totalLines, placeholder, mask: maskIn(world, view, text) };
   const verdict = judge(
     facts,
     mustSee(intent, planned) ? { ...world.policy, partial: 'lines' } : world.policy,

@@ -17,6 +17,7 @@ import { maskedDiff } from '../text/unified.ts';
 import type { Located } from '../workspace/workspace.ts';
 import { fileSide, sideOf } from './found.ts';
 import { type LookedFile, look, placeholderIn } from './look.ts';
+import { maskIn } from './masking.ts';
 import { folderEffects } from './parents.ts';
 import type { ChangePlan, PlannedDelta } from './plan.ts';
 import { closedUnlessOk, cure, notPrepared, type Prepared, unverifiable } from './prepared.ts';
@@ -91,6 +92,7 @@ async function judged(
     contentHash,
     contentKind: contentKindOf(intent, authored),
     placeholder: placeholderIn(authored.text, view, 1),
+    mask: maskIn(world, view, authored.text),
     target: target.exists ? { binary, ...target } : target,
     ...seen,
   };

@@ -192,8 +192,13 @@ function shownOf(event: ReadEvent, snapshot: Snapshot): ShownNow {
     return { ...unseen(snapshot), current: false };
   const older = Buffer.from(content ?? '', 'utf8');
   const seen = { fingerprint: fingerprintOf(older), stamp: undefined, racy: true, coverage: WHOLE };
-  return { sighting: { ...seen, totalLines: countLines(older), flags }, bytes: older, current: false };
+  const redacted = flags.redacted || MASKS.test(content ?? '');
+  const sighting = { ...seen, totalLines: countLines(older), flags: { ...flags, redacted } };
+  return { sighting, bytes: older, current: false };
 }
+
+/** Matches a mask of a value, by Lookfirst or by another program. */
+const MASKS = /\[masked\]|\[REDACTED(?::[\w-]{1,64})?\]/;
 
 /** Properties of bytes that another program showed: not text, with masked secrets, or cut short. */
 function flagsShown(

@@ -105,6 +105,8 @@ export interface Facts {
    * for omitted lines, or a line number from the output of a read.
    */
   readonly placeholder?: string | undefined;
+  /** The first line of the new text that holds a mask of a value that the file's reads mask. */
+  readonly mask?: string | undefined;
   /** The other session whose recorded change produced the current file. */
   readonly writer?: { readonly session: string; readonly atMs: number } | undefined;
 }

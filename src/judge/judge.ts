@@ -3,7 +3,7 @@ import type { Notice } from '../model/results.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { type Facts, knowledgeOf } from './facts.ts';
 import { contain, content, exists, kind, recursive, revision, size } from './rules/always.ts';
-import { covered, folder, fresh, seen } from './rules/seeing.ts';
+import { covered, folder, fresh, seen, unredacted } from './rules/seeing.ts';
 import type { JudgeRule } from './ruling.ts';
 
 /**
@@ -24,7 +24,7 @@ const ALWAYS: readonly JudgeRule[] = [contain, kind, size, exists, revision];
  * Rules about what the session has seen. They do not apply if the change is allowed for another
  * reason.
  */
-const SEEING: readonly JudgeRule[] = [seen, covered, fresh];
+const SEEING: readonly JudgeRule[] = [seen, unredacted, covered, fresh];
 /** Like `ALWAYS` and `SEEING`, for deletions: with further rules about folders. */
 const ALWAYS_DELETING: readonly JudgeRule[] = [contain, kind, size, exists, recursive, revision];
 const SEEING_DELETING: readonly JudgeRule[] = [folder, ...SEEING];

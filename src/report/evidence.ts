@@ -2,6 +2,7 @@ import type { Refusal, RefusalCode, RefusalDetail } from '../model/verdict.ts';
 import { lineWords, relativeTime } from './amounts.ts';
 import { clip, pathText, phrase, quotation } from './bounded.ts';
 import { endedWords } from './command-words.ts';
+import { hasMask } from './sentences.ts';
 
 const MAX_PLACES = 10;
 const MAX_PLACE_CHARS = 200;
@@ -81,9 +82,11 @@ const TELLS: Readonly<Partial<Record<RefusalCode, (told: Told) => string[]>>> = 
   REVISION_MISMATCH: ({ detail, when }) =>
     detail.reason === 'missing' ? ['There is no file at that path any more.'] : seen(when),
   REDACTED_READ: ({ detail }) => [
-    detail.reason === undefined
-      ? 'Writing the whole file would replace the real values with masks; reading again masks them again.'
-      : `${sentence(detail.reason)} Reading again masks it again.`,
+    hasMask(detail)
+      ? `It contains ${phrase(detail.reason ?? '')}.`
+      : detail.reason === undefined
+        ? 'Writing the whole file would replace the real values with masks; reading again masks them again.'
+        : `${sentence(detail.reason)} Reading again masks it again.`,
   ],
   PLACEHOLDER_CONTENT: ({ detail }) =>
     detail.reason === undefined ? [] : [`It contains ${phrase(detail.reason)}.`],

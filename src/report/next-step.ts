@@ -237,7 +237,7 @@ function withVisibleMarks(json: string): string {
 function useEdit(refusal: Refusal, tools: ToolNames): string {
   if (refusal.code === 'PLACEHOLDER_CONTENT' && hasLineNumbers(refusal.detail))
     return 'Next: send the same text without the line numbers.';
-  if (refusal.code === 'PLACEHOLDER_CONTENT' && hasMask(refusal.detail))
+  if (hasMask(refusal.detail))
     return 'Next: leave masked values out of the new text; ask the user to write the value itself.';
   if (refusal.code === 'PLACEHOLDER_CONTENT')
     return `Next: send the full text, or change only the affected lines with ${tools.edit}.`;

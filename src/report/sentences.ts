@@ -126,10 +126,12 @@ const REASONS: Readonly<Record<RefusalCode, Reason>> = {
     const what = hasMask(detail) ? 'mask instead of the real value' : 'placeholder instead of the real lines';
     return `the new text contains a ${what}`;
   },
-  REDACTED_READ: ({ detail }) =>
-    detail?.reason === undefined
+  REDACTED_READ: ({ detail }) => {
+    if (hasMask(detail)) return 'the new text contains a mask instead of the real value';
+    return detail?.reason === undefined
       ? 'some of its values were masked when it was read'
-      : 'reads mask some of its values',
+      : 'reads mask some of its values';
+  },
   UNVERIFIABLE: ({ action, detail }) => {
     const cause = action === 'commit' ? (detail?.reason ?? detail?.errno) : detail?.errno;
     return `it could not be checked${cause === undefined ? '' : ` (${phrase(cause)})`}`;

@@ -18,8 +18,8 @@ const MAX_TEXT_CHARS = 120;
  */
 const RECEIPT =
   /^\[read .+ (?:lines \d+-\d+(?: of (?:\d+|a [\d.]+ \w+ file))?(?: revision \w+)?|as [\w.+-]+\/[\w.+-]+, \d+ bytes|revision [0-9a-f]{12})\]$/;
-/** Matches marks of masked values: Lookfirst's own (`MASK` in secrets.ts) and those of other tools. */
-const REDACTION = /\[(?:REDACTED|secret):[A-Za-z][\w.-]*(?:#\d+)?\]|(?<!`)\[masked\]|\[masked\](?!`)/g;
+/** Matches marks of masked values that other tools write. For Lookfirst's own, see `maskIn` in gate/masking.ts. */
+const REDACTION = /\[(?:REDACTED|secret):[A-Za-z][\w.-]*(?:#\d+)?\]/g;
 
 interface PlaceholderOptions {
   /** The lines of the file that the session was shown, if known. */

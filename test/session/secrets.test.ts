@@ -71,6 +71,31 @@ describe('a secret file', () => {
     expect(readFileSync(join(root, '.env'), 'utf8')).toBe(ENV);
   });
 
+  it.each([
+    ['an edit beside it', () => session.edit('.env', [{ oldString: '# settings', newString: '# [masked]' }])],
+    ['an insert', () => session.insert('.env', 'NEW=[masked]\n', { afterLine: 1 })],
+    ['an append', () => session.append('.env', 'NEW=[masked]\n')],
+    ['a write', () => session.write('.env', ENV.replace('very-private', '[masked]'))],
+  ])('takes no mask as new text: %s', async (what, change) => {
+    await session.read('.env');
+    const refused = await change();
+    if (refused.ok) throw new Error('not refused');
+    expect(refused.refusal.code).toBe('REDACTED_READ');
+    const text = explain(refused.refusal, { nowMs: 0 });
+    if (what !== 'a write') expect(text).toContain('the new text contains a mask instead of the real value');
+    expect(readFileSync(join(root, '.env'), 'utf8')).toBe(ENV);
+  });
+
+  it('is the only kind of file in which [masked] is not ordinary text', async () => {
+    writeFileSync(join(root, 'notes.md'), 'one\ntwo\n');
+    await session.read('notes.md');
+    const edits = [{ oldString: 'two', newString: 'reads show [masked]' }];
+    expect(await session.edit('notes.md', edits)).toMatchObject({ ok: true });
+    expect(await session.append('notes.md', 'and [masked]\n')).toMatchObject({ ok: true });
+    expect(await session.write('notes.md', 'TOKEN=[masked]\n')).toMatchObject({ ok: true });
+    expect(readFileSync(join(root, 'notes.md'), 'utf8')).toBe('TOKEN=[masked]\n');
+  });
+
   it('accepts edits and appends beside the masked values', async () => {
     await session.read('.env');
     expect(
@@ -139,19 +164,6 @@ describe('a secret file', () => {
     for (const guess of ['S=user-value', 'S=wrong', 'Y=1']) answers.push(await edit(guess, 'S=2'));
     const codes = answers.map((answer) => (answer.ok ? 'ok' : answer.refusal.code));
     expect(codes).toEqual(['NOT_READ', 'NOT_READ', 'REDACTED_READ', 'REDACTED_READ', 'REDACTED_READ']);
-  });
-
-  it('does not get masks as values, and neither does another file', async () => {
-    writeFileSync(join(root, 'a.txt'), 'plain\n');
-    await session.readMany(['.env', 'a.txt']);
-    const copied = 'TOKEN=[masked]\n';
-    for (const refused of [
-      await session.edit('.env', [{ oldString: '# settings\n', newString: `# settings\nOTHER_${copied}` }]),
-      await session.append('.env', copied),
-      await session.write('a.txt', copied),
-    ])
-      expect(refused).toMatchObject({ ok: false, refusal: { code: 'PLACEHOLDER_CONTENT' } });
-    expect(readFileSync(join(root, '.env'), 'utf8')).toBe(ENV);
   });
 
   it('is refused as NOT_READ before it was read, like any other file', async () => {

@@ -133,10 +133,12 @@ function isSentAgain(facts: Facts): boolean {
 
 /**
  * Refuses text for a file that is not text, and text that is not real content: with line numbers
- * from the output of a read, or with a placeholder for omitted lines.
+ * from the output of a read, with a placeholder for omitted lines, or with a mask of a value.
  */
 export const content: JudgeRule = (facts, policy) => {
   if (mixesTextIntoBinary(facts, policy)) return no(facts, { code: 'NOT_TEXT', next: 'other_tool' });
+  if (facts.mask !== undefined)
+    return no(facts, { code: 'REDACTED_READ', next: 'use_edit', detail: { reason: facts.mask } });
   if (facts.placeholder !== undefined && policy.placeholders === 'refuse')
     return no(facts, {
       code: 'PLACEHOLDER_CONTENT',

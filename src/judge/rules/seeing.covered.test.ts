@@ -4,7 +4,7 @@ import { type Coverage, type LineRange, NOTHING, WHOLE } from '../../model/cover
 import type { Policy } from '../../model/policy.ts';
 import type { SightingFlags } from '../../model/sighting.ts';
 import type { Facts, JudgedAction } from '../facts.ts';
-import { covered, unseenOf } from './seeing.ts';
+import { covered, unredacted, unseenOf } from './seeing.ts';
 
 const HEAD: Coverage = { kind: 'lines', ranges: [{ from: 1, to: 4 }] };
 const view = (coverage: Coverage, flag: Partial<SightingFlags> = {}): Partial<Facts> => ({
@@ -12,6 +12,30 @@ const view = (coverage: Coverage, flag: Partial<SightingFlags> = {}): Partial<Fa
 });
 
 const GONE: Partial<Facts> = { sighting: sighting({ coverage: NOTHING, lost: 'compacted' }) };
+
+describe('unredacted', () => {
+  it.each<[JudgedAction, string, Partial<SightingFlags>, Partial<Policy>, string]>([
+    ['overwrite', 'of redacted text', { redacted: true }, {}, 'REDACTED_READ'],
+    [
+      'overwrite',
+      'of redacted text, if any view is enough',
+      { redacted: true },
+      { overwrite: 'any' },
+      'REDACTED_READ',
+    ],
+    [
+      'overwrite',
+      'of redacted text, if no view is needed',
+      { redacted: true },
+      { seen: 'optional' },
+      'REDACTED_READ',
+    ],
+    ['overwrite', 'of plain text', {}, {}, 'pass'],
+    ['edit', 'beside redacted text', { redacted: true }, {}, 'pass'],
+  ])('judges %s %s', (action, _what, flag, given, expected) => {
+    expect(says(unredacted, facts({ action, ...view(WHOLE, flag) }), policy(given))).toBe(expected);
+  });
+});
 
 describe('covered', () => {
   it.each<[JudgedAction, string, Partial<Facts>, Partial<Policy>, string]>([
@@ -25,7 +49,6 @@ describe('covered', () => {
       'pass',
     ],
     ['overwrite', 'of cut lines', view(WHOLE, { clamped: true }), {}, 'PARTIALLY_READ'],
-    ['overwrite', 'of redacted text', view(WHOLE, { redacted: true }), {}, 'REDACTED_READ'],
     ['overwrite', 'of a described binary', view(NOTHING, { notText: true }), {}, 'NOT_TEXT'],
     [
       'overwrite',

@@ -146,8 +146,20 @@ function seenMtimeMs(sighting: Sighting): number | undefined {
 }
 
 /**
+ * Refuses to overwrite a file whose values were masked when it was shown, under every policy: the
+ * new content would hold the masks.
+ */
+export const unredacted: JudgeRule = (facts) => {
+  const knowledge = knowledgeOf(facts);
+  if (facts.action !== 'overwrite' || !knowledge.known || !facts.target.exists) return PASS;
+  const { flags, atMs: seenAtMs } = knowledge.sighting;
+  if (!flags.redacted || flags.notText) return PASS;
+  return no(facts, { code: 'REDACTED_READ', next: 'use_edit', detail: { seenAtMs } });
+};
+
+/**
  * Requires that the destroyed lines were shown, unless the policy requires less. An overwrite needs
- * every line, uncut and unmasked. A delete needs every line, and of a file too large to load only
+ * every line, uncut. A delete needs every line, and of a file too large to load only
  * some. Of a file that is not text, a delete and a replacement by a moved or copied file need none.
  * An insert needs the lines next to it. An edit needs the lines that it touches.
  */
@@ -181,7 +193,6 @@ function overwrite(facts: Facts, sighting: Sighting): Ruling {
   // A file that is not text has no lines to show, so its description is enough, as for a delete.
   if (flags.notText && facts.contentKind === 'file') return PASS;
   if (flags.notText) return no(facts, { code: 'NOT_TEXT', next: 'other_tool', detail: { seenAtMs } });
-  if (flags.redacted) return no(facts, { code: 'REDACTED_READ', next: 'use_edit', detail: { seenAtMs } });
   if (flags.clamped || sighting.coverage.kind !== 'whole') return partial(facts, sighting);
   return PASS;
 }

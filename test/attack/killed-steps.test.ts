@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { SCENES } from '../shared/killable.ts';
-import { killEverywhere } from '../shared/killed-steps.ts';
+import { killEverywhere, killRecoveries } from '../shared/killed-steps.ts';
 import { attackTable } from '../support/attack-table.ts';
 
 const report = attackTable('killed before every single step');
@@ -11,5 +11,15 @@ it.each(Object.keys(SCENES))(
     const tally = await killEverywhere(name, () => 1);
     report({ scene: name, ...tally });
     expect(tally.killed).toBe(tally.steps);
+  },
+);
+
+it.each(Object.keys(SCENES))(
+  '%s is done completely or not at all, even if each recovery is killed too',
+  async (name) => {
+    let killed = 0;
+    for (let step = 2; step <= 20; step += 3) killed += await killRecoveries(name, { step, stride: 5 });
+    report({ scene: name, recoveries: killed });
+    expect(killed).toBeGreaterThan(0);
   },
 );

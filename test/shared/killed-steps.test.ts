@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { everySecond } from '../support/rounds.ts';
 import { SCENES } from './killable.ts';
-import { killEverywhere } from './killed-steps.ts';
+import { killEverywhere, killRecoveries } from './killed-steps.ts';
 
 it.each(everySecond(Object.keys(SCENES).map((name) => [name])))(
   '%s is done completely or not at all, whichever step the process is killed at',
@@ -11,5 +11,18 @@ it.each(everySecond(Object.keys(SCENES).map((name) => [name])))(
     const { killed, old } = await killEverywhere(name, (steps) => Math.min(32, Math.floor(steps / 2)));
     expect(killed).toBeGreaterThan(1);
     expect(old).toBeGreaterThan(0);
+  },
+);
+
+it.each(
+  everySecond([
+    ['a batch', 9],
+    ['a move onto another file', 5],
+    ['an undo of a recursive delete', 6],
+  ]),
+)(
+  '%s is done completely or not at all, even if the recovery is killed again and again',
+  async (name, step) => {
+    expect(await killRecoveries(name, { step, stride: 8 })).toBeGreaterThan(0);
   },
 );

@@ -40,6 +40,31 @@ export async function killEverywhere(name: string, strideOf: (steps: number) => 
   return tally;
 }
 
+/**
+ * Like `killEverywhere`, but the processes that recover the change are killed too: the first one
+ * before its first system call that changes a file, the next ones later and later, until one runs to
+ * its end. Returns the number of killed recoveries.
+ */
+export async function killRecoveries(
+  name: string,
+  { step, stride }: { readonly step: number; readonly stride: number },
+): Promise<number> {
+  const whole = prepared();
+  expect(await play(whole, name, () => {})).toMatchObject({ ok: true });
+  const after = treeWithModes(whole.root);
+  const earlier = SCENES[name]?.before?.length ?? 0;
+  const places = prepared();
+  const child = await startChild('session-killed', { ...places, scene: name, step });
+  await child.exit();
+  for (let killed = 0, call = 1; ; killed += 1, call += stride) {
+    const recovery = await startChild('session-recovered', { ...places, call });
+    const { signal } = await recovery.exit();
+    if (signal === 'SIGKILL') continue;
+    await checkAfter(places, { after, step, earlier });
+    return killed;
+  }
+}
+
 function prepared(): Scratch {
   const places = scratch(IN_MEMORY);
   prepareTree(places.root);

@@ -26,7 +26,8 @@ export function eventsSince(history: UndoHistory, selection: readonly Selected[]
   const start = oldestSeq(selection);
   const since = history.changes.filter((entry) => entry.seq >= start);
   const byChange = new Map(since.map((entry) => [entry.change ?? '', entry]));
-  const keysOf = lazily((change) => new Set(byChange.get(change)?.effects?.map(({ key }) => key)));
+  const moves = since.flatMap((entry) => eventsOf(entry, selected).filter(isFolderMove));
+  const keysOf = lazily((change) => placesOf(byChange.get(change), moves));
   const cancelsOut = (entry: Entry, effect: Effect): boolean =>
     history.undoerOf(entry, effect.key) !== undefined ||
     takenBackBy(entry).changes.some((change) => keysOf(change).has(effect.key));
@@ -41,7 +42,7 @@ export function eventsSince(history: UndoHistory, selection: readonly Selected[]
     );
   const goesAlong = (entry: Entry, effect: Effect): boolean =>
     keys.has(effect.key) && !tookBackEarlier(entry, effect);
-  return since.flatMap((entry) =>
+  const events = since.flatMap((entry) =>
     eventsOf(entry, selected).flatMap((event) => {
       if (event.selected) return [event];
       if (cancelsOut(entry, event.effect)) return [];
@@ -49,6 +50,46 @@ export function eventsSince(history: UndoHistory, selection: readonly Selected[]
       return goesAlong(entry, event.effect) ? [{ ...event, selected: true }] : [];
     }),
   );
+  return carriedAlong(events);
+}
+
+/** The keys at which the files of a change have been: folder moves since have taken them along. */
+function placesOf(entry: Entry | undefined, moves: readonly UndoEvent[]): ReadonlySet<string> {
+  const places = new Set(entry?.effects?.map(({ key }) => key));
+  for (const { entry: by, effect, folderTo } of moves) {
+    if (folderTo === undefined || by.seq <= (entry?.seq ?? 0)) continue;
+    for (const key of [...places])
+      if (isWithin(key, effect.key)) places.add(folderTo.key + key.slice(effect.key.length));
+  }
+  return places;
+}
+
+/**
+ * The events at the paths where later folder moves that stay have taken their files. A moved folder
+ * keeps its own path, because its move is undone as a whole.
+ */
+function carriedAlong(events: readonly UndoEvent[]): UndoEvent[] {
+  const carried: UndoEvent[] = [];
+  for (const event of events) {
+    if (!event.selected && isFolderMove(event))
+      for (const [index, earlier] of carried.entries()) carried[index] = carriedBy(earlier, event);
+    carried.push(event);
+  }
+  return carried;
+}
+
+function carriedBy(event: UndoEvent, { effect: from, folderTo: to }: UndoEvent): UndoEvent {
+  const { effect } = event;
+  if (to === undefined || isFolderMove(event) || !isWithin(effect.key, from.key)) return event;
+  // An empty path follows the folder around it. It is not the folder that moved.
+  if (effect.after.kind === 'absent' && effect.key === from.key) return event;
+  const key = to.key + effect.key.slice(from.key.length);
+  const relative = to.relative + effect.relative.slice(from.relative.length);
+  return { ...event, effect: { ...effect, key, relative } };
+}
+
+function isFolderMove({ folderTo }: UndoEvent): boolean {
+  return folderTo !== undefined;
 }
 
 /** The events of one change, without effects that changed nothing. */
@@ -78,9 +119,9 @@ export interface Obstacle {
 }
 
 /**
- * The first unselected change that blocks the undo of an earlier selected one: both changed the
- * same path, or one of them moved a folder in which the other happened. `folders`: leaves out
- * obstacles that can be merged.
+ * The first unselected change that blocks the undo of an earlier selected one. Either both changed
+ * the same path, or another session changed something in a folder that the selected one moved, or
+ * that folder is in another one that was moved. `folders`: leaves out obstacles that can be merged.
  */
 export function findObstacle(events: readonly UndoEvent[], which: 'all' | 'folders'): Obstacle | undefined {
   const passed = new Map<string, UndoEvent>();
@@ -94,8 +135,7 @@ export function findObstacle(events: readonly UndoEvent[], which: 'all' | 'folde
       if (by.folderTo !== undefined) moved.push(by);
       continue;
     }
-    const around =
-      moved.find((event) => isInside(by, event)) ?? insideOf(by, moved) ?? insideOf(by, passed.values());
+    const around = moved.find((event) => isTheirs(by, event) && isInside(by, event)) ?? insideOf(by, moved);
     if (around !== undefined) return { event: around, by, folder: true };
     if (which === 'folders') continue;
     const event = passed.get(key);
@@ -112,6 +152,11 @@ export function findObstacle(events: readonly UndoEvent[], which: 'all' | 'folde
 function hasBroughtBack(by: UndoEvent, event: UndoEvent, first: Side | undefined): boolean {
   const [now, then] = [by.effect.after.kind, first?.kind];
   return now === then && (event.effect.after.kind === 'directory' || then === 'directory');
+}
+
+/** True if another session made the later change. */
+function isTheirs(by: UndoEvent, event: UndoEvent): boolean {
+  return by.entry.session !== event.entry.session;
 }
 
 /**

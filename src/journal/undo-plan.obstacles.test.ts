@@ -102,7 +102,6 @@ describe('a change in between', () => {
       'in a folder since moved',
       [{ ...folder, session: 's' }, { effects: [effect('f/a', file('1'), file('2'))] }],
     ],
-    ['that moved the folder', [{ effects: [effect('d/a', file('1'), file('2'))], session: 's' }, folder]],
     [
       'that moved the folder which contains the moved one',
       [{ effects: intoAnother, session: 's' }, { effects: theOther }],
@@ -130,6 +129,15 @@ describe('a change in between', () => {
 });
 
 describe('moved folders', () => {
+  it('take along the files that were changed in them before', () => {
+    const folderMoves = [{ ...effect('d', FOLDER, ABSENT), movedTo: key('f') }, effect('f', ABSENT, FOLDER)];
+    const entries = history(
+      { effects: [effect('d/a', file('1'), file('2'))], session: 's' },
+      { effects: folderMoves, session: 't' },
+    );
+    expect(steps(plan(entries, { kind: 'all', session: 's' }))).toEqual(['f/a: 2 644 -> 1 644']);
+  });
+
   it('move back when the folder that they were moved into is undone', () => {
     const into = [
       effect('e', ABSENT, FOLDER),

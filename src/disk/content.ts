@@ -112,13 +112,16 @@ export function holdsAt(place: Pick<Place, 'dir' | 'name' | 'opensOwn'>, fingerp
   }
 }
 
-/** True if the place is a regular file of at most `maxBytes` that contains the text. */
-export function containsAt(place: Pick<Place, 'dir' | 'name'>, text: string, maxBytes: number): boolean {
+/** The bytes of a regular file; undefined if the place is none, or cannot be opened. `too-large`: over `maxBytes`. */
+export function bytesOfSmall(
+  place: Pick<Place, 'dir' | 'name'>,
+  maxBytes: number,
+): Buffer | 'too-large' | undefined {
   const opened = openRegular(place);
-  if ('problem' in opened) return false;
+  if ('problem' in opened) return undefined;
   try {
     const size = Number(opened.stats.size);
-    return size <= maxBytes && readAllSync(opened.fd, size).includes(text);
+    return size > maxBytes ? 'too-large' : readAllSync(opened.fd, size);
   } finally {
     closeSync(opened.fd);
   }

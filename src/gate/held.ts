@@ -1,7 +1,7 @@
 import { listUnsorted } from '../disk/list.ts';
 import type { PinnedDirectory, ResolvedPath } from '../model/path.ts';
 import type { Refusal } from '../model/verdict.ts';
-import { guardFor } from './look.ts';
+import { departureGuard } from './guarded-files.ts';
 import type { World } from './world.ts';
 
 /**
@@ -22,12 +22,13 @@ export interface DepartingFolder {
  * protected path, or a file that only the user may change. A move may take along a path that is
  * protected at both its old and its new place. Names inside a protected folder are not disclosed.
  */
-export function heldInside(
+export async function heldInside(
   world: World,
   dir: PinnedDirectory,
   departing: DepartingFolder,
-): ResolvedPath | undefined {
-  return heldBelow(world, dir, { ...departing, levels: levelsOf(world, departing) });
+): Promise<ResolvedPath | undefined> {
+  const isGuarded = await departureGuard(world);
+  return heldBelow(world, dir, { ...departing, levels: levelsOf(world, departing), isGuarded });
 }
 
 /**
@@ -40,11 +41,12 @@ function levelsOf({ workspace }: World, { path, to }: DepartingFolder): number {
   return Math.max(PROJECT_LEVELS, workspace.protectionReach(path), workspace.protectionReach(to));
 }
 
-function heldBelow(
-  world: World,
-  dir: PinnedDirectory,
-  departing: DepartingFolder & { readonly levels: number },
-): ResolvedPath | undefined {
+interface Searched extends DepartingFolder {
+  readonly levels: number;
+  readonly isGuarded: Awaited<ReturnType<typeof departureGuard>>;
+}
+
+function heldBelow(world: World, dir: PinnedDirectory, departing: Searched): ResolvedPath | undefined {
   const { workspace } = world;
   const levels = departing.levels - 1;
   for (const { name, kind } of listUnsorted(dir)) {
@@ -55,8 +57,7 @@ function heldBelow(
       levels,
       ...(departing.to && { to: workspace.child(departing.to, name) }),
     };
-    if (isHeld(world, child) || guardFor(world, departing.session, { dir, name, path }) !== undefined)
-      return path;
+    if (isHeld(world, child) || departing.isGuarded({ ...child, dir, name })) return path;
     if (kind !== 'directory' || levels === 0) continue;
     const inner = dir.enter(name);
     try {

@@ -1,6 +1,4 @@
-import { basename, dirname } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { containsAt } from '../disk/content.ts';
 import {
   fingerprintOf,
   isReadOnly,
@@ -11,21 +9,19 @@ import {
   type Unreadable,
 } from '../disk/read.ts';
 import { type Facts, isStub, type JudgedAction, type Target } from '../judge/facts.ts';
-import { toolGuard } from '../judge/guarded-configuration.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { NOTHING, WHOLE } from '../model/coverage.ts';
 import { type Fingerprint, sameFingerprint, sameStamp } from '../model/fingerprint.ts';
-import { CLIENT_FILES, isWithin, type PinnedDirectory, type ResolvedPath } from '../model/path.ts';
+import type { ResolvedPath } from '../model/path.ts';
 import { coverageOfPages, NO_FLAGS, type SeenPage, type Sighting } from '../model/sighting.ts';
 import type { Outcome, Writer } from '../model/verdict.ts';
 import { decodeText } from '../text/decode.ts';
 import { countFileLines } from '../text/file-lines.ts';
-import { matchingGlob } from '../text/glob/glob.ts';
 import { viewOf as bufferOf, sliceLineBytes } from '../text/lines.ts';
 import { findPlaceholder, placeholderText } from '../text/placeholder.ts';
-import { NamedDirectory } from '../workspace/pinned.ts';
 import type { Found, Located } from '../workspace/workspace.ts';
 import { bypassFacts } from './announce.ts';
+import { startUpGuard } from './guarded-files.ts';
 import type { World } from './world.ts';
 
 /** A file that became empty within this time may be in the middle of a save by another program. */
@@ -118,7 +114,8 @@ async function viewOf(world: World, session: string, looking: LookTarget<Located
   const { request, located, sighting } = looking;
   const facts = glanceFacts(world, looking, session);
   const view = { path: located.place.path, located, sighting, snapshot: undefined, facts };
-  const protectedBy = facts.bypassedBy === undefined ? guardOf(world, located.place) : undefined;
+  const protectedBy =
+    facts.bypassedBy === undefined ? startUpGuard(world, located.place.path.relative) : undefined;
   if (protectedBy !== undefined) return { ...view, facts: { ...facts, protectedBy } };
   if (!located.exists || !located.stats.isFile()) return view;
   if (request.depth === 'glance' && facts.freshness === 'same' && request.expectedRevision === undefined)
@@ -332,62 +329,6 @@ export async function siblingOf(
     ...(client === undefined ? {} : { client }),
     ...(turn === undefined ? {} : { turn }),
   };
-}
-
-/** Every configuration entry that `lookfirst init` writes contains this word. */
-const OWN_NAME = 'lookfirst';
-
-/** A name in a folder, with or without a file of that name. */
-interface NamedEntry {
-  readonly dir: PinnedDirectory;
-  readonly name: string;
-  readonly path: ResolvedPath;
-}
-
-/**
- * The reason why only the user may change a file that decides which programs run; undefined if a
- * session may.
- */
-function guardOf({ policy }: World, { dir, name, path }: NamedEntry): string | undefined {
-  const { relative } = path;
-  const guard = toolGuard(relative);
-  if (guard === undefined || matchingGlob(policy.commands.trust, relative) !== undefined) return undefined;
-  if (guard === 'always') return `${relative}, because it decides which programs run`;
-  const isOurs = containsAt({ dir, name }, OWN_NAME, policy.maxEditBytes);
-  return isOurs ? `${relative}, because it holds the configuration of Lookfirst` : undefined;
-}
-
-/** The result of `guardOf`; undefined if the user allows the session to change the file. */
-export function guardFor(world: World, session: string, entry: NamedEntry): string | undefined {
-  const isAllowed = bypassFacts(world, entry.path, session).bypassedBy !== undefined;
-  return isAllowed ? undefined : guardOf(world, entry);
-}
-
-/** The reason why the session may not change a path inside or outside the workspace, if any. */
-export function guardAt(world: World, session: string, path: string): string | undefined {
-  const outside = world.workspace.canonicalOutside(path);
-  if (outside !== undefined) return guardOutside(world, outside);
-  const outcome = world.workspace.locate(path, 'status');
-  if (!outcome.ok) return undefined;
-  const { place } = outcome.located;
-  try {
-    return guardFor(world, session, place);
-  } finally {
-    place.dir.close();
-  }
-}
-
-/**
- * The reason why a path outside the workspace must not be changed: it is in our state folder or
- * configures Lookfirst.
- */
-function guardOutside({ home, policy }: World, path: string): string | undefined {
-  if (isWithin(path, home)) return `${path}, because it is in the state folder of Lookfirst`;
-  if (!CLIENT_FILES.test(path) || matchingGlob(policy.commands.trust, path.slice(1)) !== undefined)
-    return undefined;
-  const place = { dir: new NamedDirectory(dirname(path)), name: basename(path) };
-  const isOurs = containsAt(place, OWN_NAME, policy.maxEditBytes);
-  return isOurs ? `${path}, because it holds the configuration of Lookfirst` : undefined;
 }
 
 /** Describes the first line of the new text that is a placeholder, or was copied with its line number. */

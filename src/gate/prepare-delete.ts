@@ -179,7 +179,7 @@ async function lookInside(
     const empty = listNames(dir).length === 0;
     if (empty || !recursive) return { facts: { empty, recursive }, nodes: [] };
     const { path } = located.place;
-    const held = heldInside(world, dir, { path, session: ledger.session });
+    const held = await heldInside(world, dir, { path, session: ledger.session });
     const nodes = readTree(world, dir, path);
     const folders = nodes.filter((node) => node.kind === 'folder');
     const listings = await ledger.recallMany(folders.map(({ path }) => path.key));

@@ -89,7 +89,7 @@ async function judged(
     return notPrepared({ code: 'NOT_FOUND', action: 'move', path: intent.source, next: 'list' });
   const blocked =
     whyBlocked({ intent, source, destination }) ??
-    whyHeld(world, source.located, { to: destination.path, session: ledger.session });
+    (await whyHeld(world, source.located, { to: destination.path, session: ledger.session }));
   if (blocked !== undefined) return notPrepared(blocked);
   const arriving = judge({ ...destination.facts, contentKind: 'file' }, world.policy);
   if (arriving.outcome === 'refuse') {
@@ -138,15 +138,15 @@ function whyBlocked({ intent, source, destination }: LookedMove): Refusal | unde
  * The refusal to move a folder that contains an entry which must stay, such as a protected path.
  * Undefined if there is no such entry, or if the source is no folder.
  */
-function whyHeld(
+async function whyHeld(
   world: World,
   { place, stats }: Found,
   departing: Omit<DepartingFolder, 'path'>,
-): Refusal | undefined {
+): Promise<Refusal | undefined> {
   if (!stats.isDirectory()) return undefined;
   const dir = place.dir.enter(place.name);
   try {
-    const held = heldInside(world, dir, { path: place.path, ...departing });
+    const held = await heldInside(world, dir, { path: place.path, ...departing });
     return held && heldRefusal('move', place.path, held);
   } finally {
     dir.close();

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { grantsFor } from '../journal/grants.ts';
-import { toolGuard } from '../judge/guarded-configuration.ts';
+import { isStartUpFile } from '../judge/guarded-configuration.ts';
 import { judge } from '../judge/judge.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
@@ -13,6 +13,7 @@ import type { FileState, Refusal, RefusalCode } from '../model/verdict.ts';
 import { suspectLines } from '../text/placeholder.ts';
 import { hasCurlyQuotes } from '../text/quotes/quotes.ts';
 import { foundAt } from './found.ts';
+import { guardPlan, isSettingsFile } from './guarded-files.ts';
 import { isRelocation, pathsOf, type Traffic, trafficOf } from './keys.ts';
 import { glanceFacts, type LookRequest } from './look.ts';
 import { closePlan } from './plan.ts';
@@ -90,13 +91,19 @@ async function prepareOnce(
       detail: { reason: 'session' },
     });
   try {
-    return await judgeGranted(world, ledger, {
+    const prepared = await judgeGranted(world, ledger, {
       change,
       judge: (under) =>
         isRelocation(under, change, traffic)
           ? prepareRelocation(under, ledger, { change, traffic })
           : prepareAs(under, ledger, change),
     });
+    const judging = prepared.ok ? guardPlan(world, ledger.session, prepared.plan) : undefined;
+    // Most changes concern no settings file. For them, this must not create a promise.
+    const guarded = judging && (await judging);
+    if (guarded === undefined) return prepared;
+    if (prepared.ok) closePlan(prepared.plan);
+    return notPrepared(guarded);
   } catch (error) {
     const errno = errnoOf(error);
     if (errno === undefined) throw error;
@@ -284,7 +291,8 @@ export function vetOne(world: World, ledger: Ledger, change: FileIntent): Awaita
   located.place.dir.close();
   return andThen(ledger.recall(located.place.path.key), (sighting) => {
     const facts = glanceFacts(world, { request, located, sighting }, ledger.session);
-    const isGuarded = toolGuard(located.place.path.relative) !== undefined;
+    const { path } = located.place;
+    const isGuarded = isStartUpFile(path.relative) || isSettingsFile(path);
     const enough = !isGuarded && (facts.freshness === 'same' || !located.exists);
     // If content for this file was refused earlier, vet in full. Only a full vet hashes the new
     // content and finds that it is the refused one.

@@ -28,7 +28,8 @@ type CommandEvent = Extract<HookEvent, { kind: 'before' | 'after' | 'failed' }>;
  */
 export async function beforeCommand(scene: Scene, event: CommandEvent, run: RunTouch): Promise<HookReply> {
   const line = lineOf(scene, run);
-  const forbidden = operatorRefusal(line) ?? (await tamperRefusal(scene, line));
+  const layer = layerExpectation(scene, run, line);
+  const forbidden = operatorRefusal(line) ?? (await tamperRefusal(scene, line, layer));
   const refused = forbidden === undefined ? undefined : await deniedByUser(scene, forbidden);
   if (refused !== undefined) return refused;
   const changes = await scene.session.changesOf(line, {
@@ -41,7 +42,6 @@ export async function beforeCommand(scene: Scene, event: CommandEvent, run: RunT
   // gate registered the command now, it would record later changes by other programs as the
   // command's work.
   if (event.call !== undefined && (await scene.session.isUnjudged(event.call))) return { verdict: 'pass' };
-  const layer = layerExpectation(scene, run, line);
   const moves = line.moves().map((path) => shellPathOf(scene, path));
   await scene.session.announceCommand(run.command, {
     call: callId(event),

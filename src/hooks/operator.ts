@@ -1,7 +1,8 @@
 import { resolve } from 'node:path';
 import type { ShellLine } from '../dialect/calls/shell/shell-line.ts';
+import { settingsFileAt } from '../dialect/clients/settings-files.ts';
+import type { LayerExpectation } from '../model/entry.ts';
 import type { ForeignIntent } from '../model/intent.ts';
-import { CLIENT_FILES } from '../model/path.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { type Scene, shellPathOf } from './scene.ts';
 
@@ -88,9 +89,13 @@ const ENDS_PROCESSES = /\b(?:kill|pkill|killall)\b.*(?:lookfirst|--resident)/;
  * change our own files, the policy file or our entries in a client's configuration. Undefined for
  * any other command. This check can be evaded: see LIMITS.md.
  */
-export async function tamperRefusal(scene: Scene, line: ShellLine): Promise<Refusal | undefined> {
+export async function tamperRefusal(
+  scene: Scene,
+  line: ShellLine,
+  layer: LayerExpectation,
+): Promise<Refusal | undefined> {
   const part = line.changingPart();
-  const { text } = part;
+  const { paths: judged, rest: text } = shownSettings(part);
   // A line that names Lookfirst together with `kill` does not run.
   if (ENDS_PROCESSES.test(text)) return tampering('the process of Lookfirst', 'end');
   // A line that contains `disableAllHooks` runs only if it just reads.
@@ -100,10 +105,50 @@ export async function tamperRefusal(scene: Scene, line: ShellLine): Promise<Refu
   // The same holds for the policy file.
   const { policyFile } = scene;
   if (policyFile !== undefined && names(text, policyFile)) return tampering(policyFile);
-  // The same holds for a client's file with our entries, and for a folder with such a file.
-  for (const name of part.names())
-    if (await holdsOurEntries(scene, shellPathOf(scene, name))) return tampering(name);
+  for (const name of part.names()) {
+    const path = shellPathOf(scene, name);
+    // On a layer, what the line makes of a file in the workspace is judged before it is committed.
+    const isOnLayer = layer === 'expected' && (await scene.session.resolve(path)).ok;
+    // The same holds for a client's file with our entries, and for a folder with such a file.
+    if (!isOnLayer && !judged.has(name) && (await scene.session.foreign().holdsOurs(path)))
+      return tampering(name);
+    // A line that names a client's settings and a key that switches hooks off runs only if it just reads.
+    if (!judged.has(name) && switchIn(text, path) !== undefined)
+      return tampering('the hooks of the client', 'switch off');
+  }
   return undefined;
+}
+
+/** The settings files whose new text a line shows, and the line without these texts. */
+interface ShownSettings {
+  readonly paths: ReadonlySet<string>;
+  readonly rest: string;
+}
+
+/**
+ * The settings files that are judged by the new text that the line shows. Leaves out files that
+ * another part of the line may name, also by a glob or a variable.
+ */
+function shownSettings(line: ShellLine): ShownSettings {
+  const paths = new Set<string>();
+  let rest = line.text;
+  for (const write of line.writes()) {
+    if (!write.certain || (write.how !== 'overwrite' && write.how !== 'append')) continue;
+    if (write.content === undefined || settingsFileAt(write.path) === undefined) continue;
+    const without = rest.replace(write.content.trimEnd(), '');
+    const name = write.path.split('/').at(-1) ?? '';
+    if (without.split(name).length !== 2 || /[*?$[{`]/.test(without)) continue;
+    paths.add(write.path);
+    rest = without;
+  }
+  return { paths, rest };
+}
+
+/** The key that switches hooks off in the settings file at `path`, if the text contains all its parts. */
+function switchIn(text: string, path: string): string | undefined {
+  return settingsFileAt(path)?.off.find(({ key }) =>
+    key.split('.').every((part) => part === '*' || text.includes(part)),
+  )?.key;
 }
 
 /** True if a command contains this absolute path, and not only a longer name or path that contains it. */
@@ -117,32 +162,15 @@ function names(command: string, path: string): boolean {
   return false;
 }
 
-/**
- * True for a client's configuration file that contains our entries, and for a client's folder with
- * such a file.
- */
-async function holdsOurEntries({ session }: Scene, path: string): Promise<boolean> {
-  if (!CLIENT_FILES.test(path) && !CLIENT_FOLDERS.test(path)) return false;
-  const found = await session.search('lookfirst', { path, mode: 'files' });
-  if (found.ok) return found.hits.length > 0;
-  const files = CLIENT_FILES.test(path) ? [path] : CONFIGURATIONS.map((name) => `${path}/${name}`);
-  for (const file of files) if ((await session.guardAt(file)) !== undefined) return true;
-  return false;
-}
-
 function tampering(path: string, does: 'change' | 'end' | 'switch off' = 'change'): Refusal {
   const detail = { reason: `it may ${does} ${path}, which only the user may do` };
   return { code: 'PROTECTED', action: 'run', path, next: 'ask_human', detail };
 }
 
-const CLIENT_FOLDERS = /(^|\/)\.(claude|codex|gemini|cursor|vscode)\/?$/;
-/** Names of the files in a folder of `CLIENT_FOLDERS` in which `init` may have written our entries. */
-const CONFIGURATIONS = ['settings.json', 'settings.local.json', 'hooks.json', 'config.toml', 'mcp.json'];
-
 /**
- * The refusal of a change to a file that only the user may change: a file of Lookfirst, a client's
- * file with our entries, or a file that decides which programs run. Undefined if no intent changes
- * such a file.
+ * The refusal of a change outside the workspace that only the user may make: of the policy, of a file
+ * of Lookfirst, or of a client's settings. Undefined if there is none. The gate judges changes inside
+ * the workspace.
  */
 export async function guardRefusal(
   { session, cwd, policyFile }: Scene,
@@ -150,14 +178,13 @@ export async function guardRefusal(
 ): Promise<Refusal | undefined> {
   for (const intent of intents) {
     const paths = intent.kind === 'move' ? [intent.source, intent.destination] : [intent.path];
-    for (const path of paths) {
-      const isPolicy = policyFile !== undefined && resolve(cwd, path) === policyFile;
-      const reason = isPolicy
-        ? `${path}, because it is the policy of Lookfirst`
-        : await session.guardAt(path);
-      if (reason !== undefined)
-        return { code: 'PROTECTED', action: 'edit', path, next: 'ask_human', detail: { reason } };
-    }
+    const isPolicy = paths.some((path) => policyFile !== undefined && resolve(cwd, path) === policyFile);
+    const path = paths[0] ?? '';
+    const reason = isPolicy
+      ? `${path}, because it is the policy of Lookfirst`
+      : await session.foreign().guardOutside(intent);
+    if (reason !== undefined)
+      return { code: 'PROTECTED', action: 'edit', path, next: 'ask_human', detail: { reason } };
   }
   return undefined;
 }

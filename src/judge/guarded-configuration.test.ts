@@ -15,12 +15,6 @@ describe('configuration that decides which programs run', () => {
     'sub/.git/hooks/post-checkout',
     '.git/modules/lib/hooks/pre-push',
     '.git/info/attributes',
-    '.claude/settings.json',
-    '.Claude/settings.local.json',
-    'packages/a/.vscode/tasks.json',
-    '.claude/worktrees/feature/.claude/settings.json',
-    '.mcp.json',
-    'opencode.json',
     '.bashrc',
     '.git/modules/a/b/info/attributes',
   ])('is guarded: %s', (path) => expect(isGuarded(path)).toBe(true));

@@ -1,17 +1,16 @@
-import { CLIENT_FILES } from '../model/path.ts';
-
 /**
- * Files that determine which programs run: git hooks, configuration of coding agents and editors,
- * shell start-up files. A command that an agent runs must not change them, except files that the
- * policy lists as trusted.
+ * Shell start-up files. The settings of clients are judged by their content: see
+ * `dialect/clients/settings-files.ts`.
  */
-const GUARDED: readonly RegExp[] = [
+const START_UP_FILE =
+  /(^|\/)\.(bashrc|bash_profile|bash_login|bash_logout|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin|zlogout|pam_environment)$/i;
+
+/** Files that a command may not change either. Tools cannot reach `.git`, and direnv asks before it runs `.envrc`. */
+const GUARDED_FROM_COMMANDS: readonly RegExp[] = [
+  START_UP_FILE,
+  /(^|\/)\.envrc$/i,
   /(^|\/)\.git\/(modules\/((?!refs\/|logs\/).)+\/)?hooks(\/(?!.*\.sample$)|$)/i,
   /(^|\/)\.git\/(modules\/((?!refs\/|logs\/).)+\/)?info\/attributes$/i,
-  // Claude Code makes its worktrees in `.claude/worktrees`. They are ordinary checkouts.
-  /(^|\/)\.(claude(?!\/worktrees(\/|$))|codex|gemini|cursor|vscode|opencode)(\/|$)/i,
-  /(^|\/)(\.mcp\.json|opencode\.jsonc?)$/i,
-  /(^|\/)\.(bashrc|bash_profile|bash_login|bash_logout|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin|zlogout|envrc|pam_environment)$/i,
 ];
 
 /** The configuration of a repository, of a submodule or of a worktree. */
@@ -46,20 +45,9 @@ const RUNS_PROGRAMS: readonly RegExp[] = [
   /^url\..*\.(insteadof|pushinsteadof)$/s,
 ];
 
-/**
- * Files that an agent's file tools may not change. The list is shorter than `GUARDED`, which
- * applies to commands: agents edit other editor settings every day.
- */
-const GUARDED_FROM_TOOLS =
-  /(^|\/)(\.mcp\.json|\.(bashrc|bash_profile|bash_login|bash_logout|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin|zlogout|pam_environment))$/i;
-
-/**
- * Says when a file is guarded against changes by tools: `always`, or only while it holds
- * Lookfirst's own entries (`own-entries`). Undefined if tools may change it.
- */
-export function toolGuard(relative: string): 'always' | 'own-entries' | undefined {
-  if (GUARDED_FROM_TOOLS.test(relative)) return 'always';
-  return CLIENT_FILES.test(relative) ? 'own-entries' : undefined;
+/** True for a file that a shell runs when it starts. */
+export function isStartUpFile(relative: string): boolean {
+  return START_UP_FILE.test(relative);
 }
 
 /**
@@ -99,9 +87,9 @@ export function leadsOutOfGit(relative: string, text: string): boolean {
   return !isGitConfig([...parts, 'config'].join('/'));
 }
 
-/** True for a file that determines which programs run. `relative` is a path inside a workspace root. */
+/** True for a file whose every change decides which programs run. `relative` is a path inside a root. */
 export function isGuarded(relative: string): boolean {
-  return GUARDED.some((pattern) => pattern.test(relative));
+  return GUARDED_FROM_COMMANDS.some((pattern) => pattern.test(relative));
 }
 
 /** The first setting that makes two texts of a git configuration run different programs; undefined if there is none. */

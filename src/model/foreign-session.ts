@@ -28,6 +28,10 @@ export interface ForeignSession {
    * this file. If the file holds exactly `content`, it counts as seen.
    */
   witnessWritten(path: string, content: string): Promise<void>;
+  /** The reason why only the user may make this change outside the workspace; undefined if there is none. */
+  guardOutside(intent: ForeignIntent): Promise<string | undefined>;
+  /** True if a client's settings file, or a file in a client's folder, holds entries of Lookfirst. */
+  holdsOurs(path: string): Promise<boolean>;
   /**
    * Checks whether all of these changes may be made; see `Session.announce`. Call `settle` exactly
    * once for every announced change.

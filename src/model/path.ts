@@ -85,13 +85,6 @@ export function isOutputPath(path: unknown): path is string {
 }
 
 /**
- * Files in which coding agents configure their hooks and servers, and in which `lookfirst init`
- * writes entries. Matches any case, because some file systems ignore case.
- */
-export const CLIENT_FILES: RegExp =
-  /(^|\/)(\.claude\/settings(\.local)?\.json|\.codex\/(hooks\.json|config\.toml)|\.gemini\/settings\.json|\.cursor\/(hooks|mcp)\.json|\.github\/hooks\/lookfirst\.json|(\.vscode|Code\/User)\/mcp\.json|\.mcp\.json|\.claude\.json|claude_desktop_config\.json|\.?zed\/settings\.json|opencode\.jsonc?)$/i;
-
-/**
  * The variable that names the state folder for a command that runs on a layer. The folder is hidden
  * from that command.
  */

@@ -3,7 +3,6 @@ import { kindOf, modeOf, readSnapshot } from '../disk/read.ts';
 import { GatedForeign } from '../gate/foreign/gated-foreign.ts';
 import { changesOfLine, type LinePlace, type ShellChange } from '../gate/foreign/line-changes.ts';
 import { moveCommand } from '../gate/foreign/move-command.ts';
-import { guardAt } from '../gate/look.ts';
 import { undo } from '../gate/undo/undo.ts';
 import { validateOptions, validateUndo } from '../gate/validate.ts';
 import { noteOutsideChanges, outsideChangesOfTurn } from '../gate/witness.ts';
@@ -238,11 +237,6 @@ export class GatedSession extends LookingSession implements Session {
   /** Judges whether a shell command may make its changes. Paths outside the workspace are not judged. */
   vetCommand(changes: readonly ShellChange[]): Promise<Outcome<object>> {
     return this.during(() => this.gate.announcements.vetCommand(changes));
-  }
-
-  /** The reason why only the user may change the file at this path; undefined if there is none. */
-  guardAt(path: string): Promise<string | undefined> {
-    return this.during(async (world) => guardAt(world, this.id, path));
   }
 
   /** The id of the change that was announced for a call and whose result is not recorded yet. */

@@ -114,7 +114,7 @@ describe('`..` behind a link to a folder', () => {
 
   it('does not hide a client file with our entries', async () => {
     writeFileSync(join(places.root, '.mcp.json'), '{}');
-    writeFileSync(join(places.root, 'real/.mcp.json'), '{"lookfirst": {}}');
+    writeFileSync(join(places.root, 'real/.mcp.json'), '{"mcpServers": {"lookfirst": {}}}');
     expect((await agent.shell('python3 edit.py link/../.mcp.json')).reason).toContain('[PROTECTED]');
   });
 });

@@ -139,7 +139,7 @@ const COMMANDS = [
 ];
 
 const DENIALS =
-  /refusing to run (?:the command: it may (?:change|end|switch off) .+, which only the user may do|lookfirst .+: (?:only the user|an agent) may run it.*) \[PROTECTED\]/;
+  /refusing to (?:run (?:the command: it may (?:change|end|switch off) .+, which only the user may do|lookfirst .+: (?:only the user|an agent) may run it.*)|(?:edit|overwrite) .*settings.local.json: it is protected) \[PROTECTED\]/;
 
 /** Commands that only read or mention a settings file, or have nothing to do with it. */
 const HARMLESS: readonly string[] = [
@@ -192,19 +192,24 @@ describe('an agent that tries to switch the gate off', () => {
       expect(answer.reason).toContain('[PROTECTED]');
       expect(answer.reason).toMatch(DENIALS);
     }
+    await agent.read(SETTINGS, OURS);
     const edit = { path: SETTINGS, old_string: 'lookfirst-hook', new_string: 'true' };
     expect((await agent.change('edit', edit, () => undefined)).verdict).toBe('deny');
     expect(readFileSync(join(places.root, SETTINGS), 'utf8')).toBe(OURS);
     expect(existsSync(join(places.home, 'lookfirst.db'))).toBe(true);
-    const journal = objects(await lookfirst(places, ['log', '--kind', 'notice', '--json', '--limit', '0']));
-    const tries = journal.filter(({ text }) => String(text).startsWith('refused to an agent'));
-    expect(tries).toHaveLength(COMMANDS.length + 1);
+    const noted = async (kind: string) =>
+      objects(await lookfirst(places, ['log', '--kind', kind, '--json', '--limit', '0']));
+    const notices = await noted('notice');
+    const refusals = (await noted('refusal')).filter(({ code }) => code === 'PROTECTED');
+    const tries = notices.filter(({ text }) => String(text).startsWith('refused to an agent'));
+    expect(tries.length + refusals.length).toBe(COMMANDS.length + 1);
   });
 
   it('is only observed in observe mode: files inside the workspace are in the report, the rest in notices', async () => {
     writeFileSync(join(places.home, 'lookfirst.json'), '{"mode": "observe"}');
     const announced = (action: string, input: object, call: string) =>
       agent.send({ event: 'before', action, input, call });
+    await agent.read(SETTINGS, OURS);
     const edit = { path: SETTINGS, old_string: 'lookfirst-hook', new_string: 'true' };
     expect((await announced('edit', edit, 'a')).verdict).toBe('pass');
     const key = join(places.home, 'lookfirst.key');
@@ -214,7 +219,7 @@ describe('an agent that tries to switch the gate off', () => {
     expect(reported.map(({ path, code }) => `${path} ${code}`)).toEqual([`${SETTINGS} PROTECTED`]);
     const notices = objects(await lookfirst(places, ['log', '--kind', 'notice', '--json']));
     expect(notices.map(({ text }) => text)).toEqual(
-      ['lookfirst allow', key, SETTINGS].map((what) => `would have been refused to an agent: ${what}`),
+      ['lookfirst allow', key].map((what) => `would have been refused to an agent: ${what}`),
     );
   });
 
@@ -223,17 +228,20 @@ describe('an agent that tries to switch the gate off', () => {
     mkdirSync(codex);
     writeFileSync(join(codex, 'hooks.json'), OURS);
     symlinkSync(places.home, join(places.outside, 'state'));
-    const others = [
-      '.claude.json',
-      'Claude/claude_desktop_config.json',
-      'Code/User/mcp.json',
-      'zed/settings.json',
-      '.zed/settings.json',
-    ].map((name) => join(places.outside, name));
-    for (const file of others) {
+    const others = (
+      [
+        ['.claude.json', 'mcpServers'],
+        ['Claude/claude_desktop_config.json', 'mcpServers'],
+        ['Code/User/mcp.json', 'servers'],
+        ['zed/settings.json', 'context_servers'],
+        ['.zed/settings.json', 'context_servers'],
+      ] as const
+    ).map(([name, servers]) => {
+      const file = join(places.outside, name);
       mkdirSync(dirname(file), { recursive: true });
-      writeFileSync(file, OURS);
-    }
+      writeFileSync(file, JSON.stringify({ [servers]: { lookfirst: { command: 'npx' } } }));
+      return file;
+    });
     const files = [
       ...others,
       join(codex, 'hooks.json'),

@@ -15,7 +15,7 @@ async function setUp(policy: object = {}) {
   return { root, session, put };
 }
 
-it.each(['.mcp.json', '.bashrc', '.zshrc', '.profile'])(
+it.each(['.bashrc', '.zshrc', '.profile'])(
   'a session may read %s and not change, create, replace or delete it',
   async (name) => {
     const { root, session, put } = await setUp();
@@ -35,18 +35,46 @@ it.each(['.mcp.json', '.bashrc', '.zshrc', '.profile'])(
   },
 );
 
-it('a client configuration is protected only while it contains our entries', async () => {
+it('a client configuration is protected by its content: our entries and keys that switch hooks off', async () => {
   const { session, put } = await setUp();
-  put('.claude/settings.json', '{}\n');
-  await session.read('.claude/settings.json');
-  expect(await session.write('.claude/settings.json', '{"model":"x"}\n')).toMatchObject({ ok: true });
-  put('.claude/settings.json', OURS);
-  await session.read('.claude/settings.json');
+  const path = '.claude/settings.json';
+  const refused = { refusal: { code: 'PROTECTED', path } };
+  expect(await session.write(path, '{"disableAllHooks":true}\n')).toMatchObject(refused);
+  expect(await session.write(path, '{"model":"x"}\n')).toMatchObject({ ok: true });
+  const off = [{ oldString: '"model"', newString: '"disableAllHooks":true,"model"' }];
+  expect(await session.edit(path, off)).toMatchObject(refused);
+  expect(await session.vet({ kind: 'edit', path, edits: off })).toMatchObject(refused);
+  await session.write('evil.json', '{"disableAllHooks":true}\n');
+  expect(await session.move('evil.json', path)).toMatchObject({ refusal: { code: 'PROTECTED' } });
+  expect(await session.copy('evil.json', path)).toMatchObject(refused);
+  expect(await session.delete(path)).toMatchObject({ ok: true });
+  put(path, OURS);
+  await session.read(path);
   const edits = [{ oldString: 'PreToolUse', newString: 'Never' }];
-  expect(await session.edit('.claude/settings.json', edits)).toMatchObject({
-    refusal: { code: 'PROTECTED' },
-  });
-  expect(await session.delete('.claude/settings.json')).toMatchObject({ refusal: { code: 'PROTECTED' } });
+  expect(await session.edit(path, edits)).toMatchObject(refused);
+  expect(await session.delete(path)).toMatchObject(refused);
+  expect(await session.move(path, 'away.json')).toMatchObject({ refusal: { code: 'PROTECTED' } });
+  const other = [{ oldString: '{"hooks"', newString: '{"theme":"dark","hooks"' }];
+  expect(await session.edit(path, other)).toMatchObject({ ok: true });
+});
+
+it('a folder with settings that switch hooks off may not become the folder of a client', async () => {
+  const { session } = await setUp();
+  await session.write('evil/settings.json', '{"disableAllHooks":true}\n');
+  await session.delete('.claude');
+  await session.list('.', { depth: 9 });
+  expect(await session.move('evil', '.claude')).toMatchObject({ refusal: { code: 'PROTECTED' } });
+  expect(await session.move('evil', 'good')).toMatchObject({ ok: true });
+});
+
+it('a batch is refused as a whole if one of its files switches hooks off', async () => {
+  const { session } = await setUp();
+  const changes = [
+    { kind: 'write', path: 'a.txt', content: 'x\n' },
+    { kind: 'write', path: '.gemini/settings.json', content: '{"hooksConfig":{"enabled":false}}\n' },
+  ] as const;
+  expect(await session.apply(changes)).toMatchObject({ refusal: { code: 'PROTECTED' } });
+  expect(await session.read('a.txt')).toMatchObject({ ok: false });
 });
 
 it.each([
@@ -67,7 +95,8 @@ it.each([
 });
 
 it('the policy can release each of these files', async () => {
-  const { session } = await setUp({ commands: { trust: ['.mcp.json'] } });
-  expect(await session.write('.mcp.json', '{}\n')).toMatchObject({ ok: true });
+  const path = '.claude/settings.json';
+  const { session } = await setUp({ commands: { trust: [path] } });
+  expect(await session.write(path, '{"disableAllHooks":true}\n')).toMatchObject({ ok: true });
   expect(await session.write('.bashrc', 'x\n')).toMatchObject({ ok: false });
 });

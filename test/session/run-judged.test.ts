@@ -41,7 +41,10 @@ describe.skipIf(here === undefined)('a command is refused if it changes', () => 
     ['the folder of git by a file', `${BAD_CONFIG} mv .git other; echo 'gitdir: other' > .git`],
     ['the configuration of git by a link', `${BAD_CONFIG} mv .git/config other; ln -s ../other .git/config`],
     ['the common folder of git', `${BAD_CONFIG} mv .git other; git init -q; echo ../other > .git/commondir`],
-    ['the configuration of an agent', 'mkdir .claude; echo {} > .claude/settings.json'],
+    [
+      'the configuration of an agent',
+      'mkdir .claude; echo \'{"disableAllHooks":true}\' > .claude/settings.json',
+    ],
     ['a folder with a protected file', 'rm -r keys'],
   ])('%s', async (_what, command) => {
     put('keys/id_rsa', 'secret');
@@ -53,8 +56,8 @@ describe.skipIf(here === undefined)('a command is refused if it changes', () => 
 
   it('a protected path, unless the policy trusts commands with it', async () => {
     await open({ commands: { trust: ['.claude/**'] } });
-    await ran('mkdir .claude; echo {} > .claude/settings.json');
-    expect(text('.claude/settings.json')).toBe('{}\n');
+    await ran('mkdir .claude; echo \'{"disableAllHooks":true}\' > .claude/settings.json');
+    expect(text('.claude/settings.json')).toBe('{"disableAllHooks":true}\n');
   });
 
   it('a file without write permission', async () => {

@@ -18,6 +18,7 @@ import { isGitIndex, stagedContent } from '../../process/git-position.ts';
 import { matchingGlob } from '../../text/glob/glob.ts';
 import { merge3 } from '../../text/merge.ts';
 import { approvalsOf } from '../approval.ts';
+import { guardCommit } from '../guarded-files.ts';
 import type { World } from '../world.ts';
 import { bytesAfter, bytesBefore, liveBytes, lostDiff, lostUpdate, plainText } from './lost-update.ts';
 import { nameOf, shownNameOf } from './shown-name.ts';
@@ -138,6 +139,8 @@ async function guardedChange(world: World, written: Written): Promise<Refusal | 
   });
   const { before, after } = written;
   if (isGuarded(relative) && before.kind !== 'directory' && after.kind !== 'directory') return whole;
+  const settings = await guardCommit(world, written.path, { after, bytesAfter: () => bytesAfter(written) });
+  if (settings !== undefined) return refusal(written, 'PROTECTED', { reason: settings });
   if (after.kind === 'link' && isGitLink(relative)) return whole;
   // Below, only the content of git's configuration is checked. Removing such a file is allowed:
   // without it, git runs no program.

@@ -23,6 +23,7 @@ import { looksBinary } from '../../text/decode.ts';
 import { countFileLines } from '../../text/file-lines.ts';
 import { runAsTool } from '../announce.ts';
 import type { Gate } from '../gate.ts';
+import { guardOutside, holdsOurs } from '../guarded-files.ts';
 import { trusted } from '../look.ts';
 import { secretRefusal } from '../masking.ts';
 import { maskAnswer } from '../secret-values.ts';
@@ -146,6 +147,14 @@ export class GatedForeign implements ForeignSession {
     if (!resolved.ok) return;
     if (await sawWhole(this.#scene, { path, key: resolved.path.key }, Buffer.from(content, 'utf8')))
       this.#gate.refusals.reset(path);
+  }
+
+  guardOutside(intent: ForeignIntent): Promise<string | undefined> {
+    return guardOutside(this.#scene.world, intent);
+  }
+
+  holdsOurs(path: string): Promise<boolean> {
+    return holdsOurs(this.#scene.world, path);
   }
 
   get masks(): boolean {

@@ -5,11 +5,13 @@ import { ABSENT } from '../../model/delta.ts';
 import { type Effect, type ForeignWrite, microseconds, type Side } from '../../model/entry.ts';
 import type { Fingerprint } from '../../model/fingerprint.ts';
 import type { FileIntent, ForeignIntent, TouchIntent } from '../../model/intent.ts';
+import { defined } from '../../model/record.ts';
 import type { Notice } from '../../model/results.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import type { Refusal } from '../../model/verdict.ts';
 import { countFileLines } from '../../text/file-lines.ts';
 import { fileSide, sideAt, sideOf } from '../found.ts';
+import { guardUnknown } from '../guarded-files.ts';
 import { type LookedFile, look } from '../look.ts';
 import { type ChangePlan, closePlan, effectsOfPlan } from '../plan.ts';
 import { judgeGranted, prepare } from '../prepare.ts';
@@ -282,9 +284,13 @@ async function judged({ world, ledger }: ShownScene, intent: TouchIntent): Promi
       const detail = { reason: 'session' };
       return notPrepared({ code: 'READ_ONLY', action, path: intent.path, next: 'ask_human', detail });
     }
+    const protectedBy = await guardUnknown(world, ledger.session, view.path);
     const totalLines = view.snapshot === undefined ? undefined : countFileLines(view.snapshot.bytes);
     const touched = intent.lines?.map((range) => clipped(range, totalLines ?? range.to));
-    const verdict = judge({ ...view.facts, touched, totalLines }, { ...world.policy, partial: 'lines' });
+    const verdict = judge(
+      { ...view.facts, ...defined({ protectedBy }), touched, totalLines },
+      { ...world.policy, partial: 'lines' },
+    );
     if (verdict.outcome === 'refuse') return refusedAs(view, verdict.refusal, world);
     if (verdict.licence === 'carry') return refusedAs(view, staleOf(view), world);
     const writes = [{ key: view.path.key, text: 'unknown' as const }];

@@ -1,0 +1,129 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { Hooked } from '../support/hooked.ts';
+import { type Scratch, scratch } from '../support/tree.ts';
+
+let places: Scratch;
+let agent: Hooked;
+let calls = 0;
+
+beforeEach(() => {
+  places = scratch();
+  agent = new Hooked(places);
+});
+
+function put(path: string, text: string): string {
+  const file = path.startsWith('/') ? path : join(places.root, path);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, text);
+  return file;
+}
+
+async function asked(action: string, input: object) {
+  calls += 1;
+  return agent.send({ event: 'before', action, input, call: `call-${calls}` });
+}
+
+const OURS = '{"theme":"dark","hooks":{"PreToolUse":[{"command":"lookfirst-hook"}]}}\n';
+
+/** For each client: a settings file, a text that switches hooks off or starts a program, and a harmless one. */
+const CLIENTS: readonly (readonly [path: string, bad: string, good: string])[] = [
+  ['.claude/settings.json', '{"disableAllHooks":true}', '{"model":"opus"}'],
+  ['.claude/settings.local.json', '{"hooks":{"Stop":[{"hooks":[{"command":"x"}]}]}}', '{"theme":"dark"}'],
+  ['.codex/config.toml', '[features]\nhooks = false\n', 'model = "x"\n'],
+  ['.codex/hooks.json', '{"hooks":{"Stop":[{"hooks":[{"command":"x"}]}]}}', '{"hooks":{}}'],
+  ['.gemini/settings.json', '{"hooksConfig":{"enabled":false}}', '{"theme":"dark"}'],
+  ['.cursor/hooks.json', '{"version":1,"hooks":{"stop":[{"command":"x"}]}}', '{"version":1,"hooks":{}}'],
+  ['.github/hooks/mine.json', '{"hooks":{"Stop":[{"command":"x"}]}}', '{"hooks":{}}'],
+  ['.vscode/settings.json', '{"chat.useHooks":false}', '{"editor.tabSize":2}'],
+  [
+    '.vscode/tasks.json',
+    '{"tasks":[{"command":"x","runOptions":{"runOn":"folderOpen"}}]}',
+    '{"tasks":[{"command":"make"}]}',
+  ],
+  ['.zed/settings.json', '{"context_servers":{"x":{"command":"x"}}}', '{"theme":"dark"}'],
+  ['opencode.json', '{"plugin":["x"]}', '{"theme":"x"}'],
+];
+
+describe('a host that writes the settings of a client', () => {
+  it.each(CLIENTS)('%s: is judged by its content, by its tools and its shell', async (path, bad, good) => {
+    const write = (content: string) => asked('write', { path, content });
+    expect(await write(bad)).toMatchObject({
+      verdict: 'deny',
+      reason: expect.stringContaining('[PROTECTED]'),
+    });
+    expect((await write(good)).verdict).toBe('pass');
+    const line = (content: string) =>
+      asked('run', { command: `mkdir -p x && cat > ${path} <<'E'\n${content}\nE` });
+    expect((await line(bad)).reason).toContain('[PROTECTED]');
+    expect((await line(good)).verdict).toBe('pass');
+    put(path, good);
+    await agent.read(path, good);
+    expect((await asked('edit', { path, old_string: good, new_string: bad })).reason).toContain(
+      '[PROTECTED]',
+    );
+  });
+
+  it.each(CLIENTS)('%s: is judged outside the workspace too', async (path, bad, good) => {
+    const file = put(
+      join(
+        places.outside,
+        path.replace('.zed', '.config/zed').replace('opencode', '.config/opencode/opencode'),
+      ),
+      good,
+    );
+    expect((await asked('write', { path: file, content: bad })).reason).toContain('[PROTECTED]');
+    expect((await asked('edit', { path: file, old_string: good, new_string: bad })).reason).toContain(
+      '[PROTECTED]',
+    );
+    expect((await asked('edit', { path: file, old_string: good, new_string: `${good} ` })).verdict).toBe(
+      'pass',
+    );
+    const twin = join(places.outside, 'notes', path);
+    expect((await asked('write', { path: join(dirname(twin), 'notes.md'), content: 'x' })).verdict).toBe(
+      'pass',
+    );
+  });
+});
+
+describe('a host that changes a file with our entries', () => {
+  it('may change other keys, and nothing of ours', async () => {
+    const path = '.claude/settings.json';
+    put(path, OURS);
+    await agent.read(path, OURS);
+    const edit = (old_string: string, new_string: string) => asked('edit', { path, old_string, new_string });
+    expect((await edit('lookfirst-hook', 'true')).reason).toContain('[PROTECTED]');
+    expect((await edit('"dark"', '"light","disableAllHooks":true')).reason).toContain('[PROTECTED]');
+    expect((await asked('write', { path, content: '{}' })).reason).toContain('[PROTECTED]');
+    expect((await asked('write', { path, content: OURS.replace('dark', 'light') })).verdict).toBe('pass');
+    expect((await edit('"dark"', '"light"')).verdict).toBe('pass');
+    expect(readFileSync(join(places.root, path), 'utf8')).toBe(OURS);
+  });
+
+  it('may write it by a shell line that shows the new text, if our entries stay', async () => {
+    const path = '.gemini/settings.json';
+    put(path, OURS);
+    await agent.read(path, OURS);
+    const line = (text: string) => asked('run', { command: `cat > ${path} <<'E'\n${text}E` });
+    expect((await line('{}\n')).reason).toContain('[PROTECTED]');
+    expect((await line(OURS.replace('dark', 'light'))).verdict).toBe('pass');
+    expect((await asked('run', { command: `cat > ${path} <<'E'\n${OURS}E\nrm ${path}` })).reason).toContain(
+      '[PROTECTED]',
+    );
+  });
+
+  it('may not edit a key that switches hooks off with a program', async () => {
+    put('.gemini/settings.json', '{"hooksConfig":{"enabled":true}}');
+    const command = `sed -i 's/"hooksConfig":{"enabled":true/"hooksConfig":{"enabled":false/' .gemini/settings.json`;
+    expect((await asked('run', { command })).reason).toContain('[PROTECTED]');
+    expect((await asked('run', { command: `sed -i 's/a/b/' .gemini/settings.json` })).reason).not.toContain(
+      '[PROTECTED]',
+    );
+  });
+});
+
+it('git may check out a commit that touches the folders of clients', async () => {
+  for (const command of ['git checkout main', 'git merge feature', 'git revert HEAD', 'git stash pop'])
+    expect(await asked('run', { command })).toMatchObject({ verdict: 'pass' });
+});

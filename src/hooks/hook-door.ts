@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { Fault } from '../model/fault.ts';
 import { invalidSessionText, isSessionId } from '../model/session-record.ts';
+import { lostEntries, lostText } from '../records/lost-entries.ts';
 import {
   type ConfigSources,
   foldersAt,
@@ -16,7 +17,7 @@ import { keepPolicyOutOfReach } from '../session/out-of-reach.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { HookEvent, HookReply, Host } from './event.ts';
 import { respond } from './respond.ts';
-import { TurnNotes } from './scene.ts';
+import { type Scene, TurnNotes } from './scene.ts';
 
 /** The settings of one hook call, from its command line and environment. */
 export interface HookSettings {
@@ -62,6 +63,8 @@ export class HookDoor {
   /** The open workspaces by their roots, the least recently used first. */
   readonly #open = new Map<string, OpenWorkspace>();
   readonly #turns = new TurnNotes();
+  /** By session: what it was told about lost entries of ours. */
+  readonly #lost = new Map<string, string>();
 
   readonly #trees: 'warm' | 'cold';
 
@@ -130,7 +133,27 @@ export class HookDoor {
       shell,
       turns: this.#turns,
     } as const;
-    return withNotice(await respond(scene, event), notice);
+    const reply = withNotice(await respond(scene, event), notice);
+    return withNotice(reply, await this.#lostNotice(scene, event));
+  }
+
+  /**
+   * What the session is told if our entries are gone from the client's settings: once, and again at
+   * each prompt. The client itself notices only at its next start.
+   */
+  async #lostNotice(
+    { session, home, roots, userHome }: Scene,
+    event: HookEvent,
+  ): Promise<string | undefined> {
+    if (!hasContext(event) && event.kind !== 'after' && event.kind !== 'failed') return undefined;
+    const texts = lostEntries({ home, roots, userHome }).map(lostText);
+    const text = texts.length === 0 ? undefined : `Lookfirst: ${texts.join('\n')}. Tell the user.`;
+    const known = this.#lost.get(session.id);
+    if (text === undefined) this.#lost.delete(session.id);
+    else this.#lost.set(session.id, text);
+    if (text === undefined || (text === known && !hasContext(event))) return undefined;
+    if (text !== known) await session.foreign().note(texts.join('\n'));
+    return text;
   }
 
   async close(): Promise<void> {

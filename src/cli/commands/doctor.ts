@@ -1,9 +1,10 @@
 import { Command } from 'commander';
 import { errorText } from '../../model/fault.ts';
 import { ripgrepVersion } from '../../records/health.ts';
+import { lostEntries, lostText } from '../../records/lost-entries.ts';
 import { harmless, jsonText } from '../../report/bounded.ts';
 import { canRunCommands } from '../../session/command-places.ts';
-import type { StateFlags } from '../../session/configured.ts';
+import { placesOf, type StateFlags } from '../../session/configured.ts';
 import { type Cli, EXIT, type ExitCode } from '../cli.ts';
 import { checkClients } from '../doctor/clients.ts';
 import { checkHooks, checkUnjudged } from '../doctor/hooks.ts';
@@ -70,11 +71,19 @@ async function* checks(cli: Cli, flags: DoctorFlags): AsyncGenerator<DoctorCheck
     yield await checkCommands(cli, flags, stage);
     yield await checkRefusedWrite(cli, stage);
     yield* checkHooks(cli, stage);
+    yield* checkLost(cli, flags);
     yield* checkUnjudged(cli);
     yield* checkClients(cli, stage);
   } finally {
     stage.close();
   }
+}
+
+/** Fails for each client from whose settings git or another program removed our entries. */
+async function* checkLost(cli: Cli, flags: StateFlags): AsyncGenerator<DoctorCheck> {
+  const { home } = placesOf(cli, flags);
+  const lost = lostEntries({ home, roots: [cli.cwd], userHome: cli.homeFolder });
+  for (const each of lost) yield fail(each.client, lostText(each));
 }
 
 const LONGEST_NAME = 'claude-code hooks'.length;

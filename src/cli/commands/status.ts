@@ -3,6 +3,7 @@ import type { Entry } from '../../model/entry.ts';
 import type { FileStatus, Freshness } from '../../model/results.ts';
 import { type StateSize, stateSize } from '../../records/clean-up.ts';
 import { changeOfPath, nothingHere, whatOf } from '../../records/entry-words.ts';
+import { lostEntries, lostText } from '../../records/lost-entries.ts';
 import { Records } from '../../records/records.ts';
 import { canonicalPath, isInScope, Scope } from '../../records/scope.ts';
 import type { PlacedSession } from '../../records/session-views.ts';
@@ -19,7 +20,7 @@ import {
   unjudgedCalls,
 } from '../../records/status-views.ts';
 import { byteSize, countOf, lineWords } from '../../report/amounts.ts';
-import { jsonText, pathText, phrase } from '../../report/bounded.ts';
+import { harmless, jsonText, pathText, phrase } from '../../report/bounded.ts';
 import type { Colours, Column } from '../../report/human.ts';
 import {
   openForReading,
@@ -89,6 +90,8 @@ Examples:
 
 async function status(cli: Cli, path: string | undefined, flags: StatusFlags): Promise<ExitCode> {
   const { home } = placesOf(cli, flags);
+  for (const lost of lostEntries({ home, roots: [cli.cwd], userHome: cli.homeFolder }))
+    cli.terminal.tell(harmless(`warning: ${lostText(lost)}`));
   const session = flags.session ?? sessionVariable(cli);
   const scope = new Scope({ cwd: cli.cwd, root: flags.root, all: flags.all, family: true });
   const { sessions: records, roots } = await lookAround(cli, flags, (records) =>

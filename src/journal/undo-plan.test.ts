@@ -78,7 +78,7 @@ describe('each kind of change can be undone', () => {
   it('bytes to restore count as kept if the plan itself displaces them', () => {
     const effects = [effect('a', unkept('x'), ABSENT), effect('b', ABSENT, unkept('x'))];
     const undo = plan(history(effects), { kind: 'last' });
-    expect(undo.steps.map((step) => step.restore)).toEqual([ABSENT, file('x')]);
+    expect(undo.steps.map((step) => step.after)).toEqual([ABSENT, file('x')]);
   });
 
   it('bytes that were never kept cannot be restored, and the refusal says so', () => {
@@ -235,7 +235,7 @@ describe('undoing all changes', () => {
     ['after a change elsewhere', [[effect('b', ABSENT, file('2'))], undo(['c2'], ...moved('z', 'd'))]],
   ])('omits a folder’s move that was undone %s', (_, rest) => {
     const { steps: all } = plan(history(MADE, moved('d', 'z'), ...rest), { kind: 'all' });
-    expect(all.filter(({ from }) => from !== undefined)).toEqual([]);
+    expect(all.filter(({ movedFrom }) => movedFrom !== undefined)).toEqual([]);
   });
 
   it('keeps a change of another session in between', () => {

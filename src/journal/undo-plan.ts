@@ -20,7 +20,7 @@ import {
   UndoHistory,
   type UndoTarget,
 } from './undo-history.ts';
-import { type Gap, type UndoStep, undoSteps } from './undo-steps.ts';
+import { type Gap, type UndoDelta, undoSteps } from './undo-steps.ts';
 
 /**
  * A plan that undoes changes. The executor first checks every step that has a `lookAt` path. It
@@ -28,7 +28,7 @@ import { type Gap, type UndoStep, undoSteps } from './undo-steps.ts';
  * overwrites. Finally it runs the steps in order.
  */
 export interface UndoPlan {
-  readonly steps: readonly UndoStep[];
+  readonly steps: readonly UndoDelta[];
   /** The undone changes, for the journal entry of the undo. */
   readonly undone: Undone;
   /** The keys of all paths that the selected changes touched. */
@@ -111,9 +111,7 @@ function planFor(
   const { steps, gaps } = undoSteps(events);
   const between = options.merge === true ? [] : gaps.map((gap) => changedBetween(gap, options));
   const held = heldBytes(history, steps);
-  const lost = steps.filter(
-    (step) => step.restore.kind === 'file' && !held.has(step.restore.fingerprint.sha256),
-  );
+  const lost = steps.filter((step) => step.after.kind === 'file' && !held.has(step.after.fingerprint.sha256));
   const blocked = blockedBy([...between, ...lost.map(notKept)]);
   if (blocked !== undefined) return blocked;
   return {
@@ -130,23 +128,23 @@ function planFor(
  * The hashes of all bytes that the steps can restore: stored file contents, and bytes that are
  * still on disk.
  */
-function heldBytes(history: UndoHistory, steps: readonly UndoStep[]): ReadonlySet<string> {
+function heldBytes(history: UndoHistory, steps: readonly UndoDelta[]): ReadonlySet<string> {
   const held = new Set<string>();
   const add = (side: Side): void => {
     if (side.kind === 'file') held.add(side.fingerprint.sha256);
   };
   for (const { before, after } of history.changes.flatMap((entry): readonly Effect[] => entry.effects ?? []))
     for (const side of [before, after]) if (side.kind === 'file' && side.kept) add(side);
-  for (const step of steps) if (step.lookAt !== undefined) add(step.expect);
+  for (const step of steps) if (step.lookAt !== undefined) add(step.before);
   return held;
 }
 
 /** Adds the mode of the parent folder to steps, in case the folder is missing and no step restores it. */
 function withFolderModes(
-  steps: readonly UndoStep[],
+  steps: readonly UndoDelta[],
   history: UndoHistory,
   selection: readonly Selected[],
-): UndoStep[] {
+): UndoDelta[] {
   const start = oldestSeq(selection);
   const first = new Map<string, Side>();
   for (const entry of history.changes)
@@ -154,14 +152,14 @@ function withFolderModes(
       if (!first.has(key)) first.set(key, before);
   return steps.map((step) => {
     const folder = first.get(step.key.slice(0, step.key.lastIndexOf('/')));
-    return folder?.kind === 'directory' && step.restore.kind !== 'absent'
+    return folder?.kind === 'directory' && step.after.kind !== 'absent'
       ? { ...step, folderMode: folder.mode }
       : step;
   });
 }
 
-function asKept(step: UndoStep): UndoStep {
-  return step.restore.kind === 'file' ? { ...step, restore: { ...step.restore, kept: true } } : step;
+function asKept(step: UndoDelta): UndoDelta {
+  return step.after.kind === 'file' ? { ...step, after: { ...step.after, kept: true } } : step;
 }
 
 function undoneBy(selection: readonly Selected[]): Undone {
@@ -209,7 +207,7 @@ function changedBetween({ older, newer }: Gap, { merged }: UndoOptions): Blocked
   return { key: newer.effect.key, refusal };
 }
 
-function notKept({ key, relative: path }: UndoStep): BlockedPath {
+function notKept({ key, relative: path }: UndoDelta): BlockedPath {
   const detail = { reason: 'Lookfirst has no copy of its earlier content' };
   return { key, refusal: { code: 'NOT_FOUND', action: 'undo', path, next: 'use_edit', detail } };
 }

@@ -1,24 +1,17 @@
-import { inOrder } from '../model/delta.ts';
+import { type Delta, inOrder } from '../model/delta.ts';
 import { type Effect, type Side, sameContent, sameSide } from '../model/entry.ts';
 import { isWithin } from '../model/path.ts';
 import type { UndoEvent } from './undo-events.ts';
 
 /**
- * One path to restore. Steps run in order. A step whose path already has its target state does
- * nothing; missing parent folders are created.
+ * A delta of an undo, as the journal suggests it. Steps run in order. A step whose path already has
+ * its target state does nothing; missing parent folders are created, and a folder that is not empty
+ * stays.
  */
-export interface UndoStep {
-  readonly key: string;
-  /** The path relative to the root. */
-  readonly relative: string;
-  /** The state this key must have when the step runs. */
-  readonly expect: Side;
-  /** The state this key has afterwards. A folder to be removed stays if it is not empty. */
-  readonly restore: Side;
+export interface UndoDelta extends Delta {
   /**
-   * The path at which `expect` is checked before the first step runs. It differs from `key` if the
-   * file or folder is now inside a moved folder. Absent if an earlier step creates the expected
-   * state.
+   * The path at which `before` is checked before the first step runs. It differs from `key` if the
+   * file or folder is now inside a moved folder. Absent if an earlier step creates that state.
    */
   readonly lookAt?: string;
   /** The mode of the parent folder, in case it must be created. */
@@ -28,15 +21,12 @@ export interface UndoStep {
    * file may have moved on since.
    */
   readonly movedTo?: string;
-  /** The current place of a folder that only needs to be moved back, with its contents. */
-  readonly from?: MovedFrom;
+  /** The present place of a folder that only needs to be moved back, with its contents. */
+  readonly movedFrom?: PlaceNow | undefined;
 }
 
-/**
- * The path from which a folder moves back (`key`). `lookAt`: the path at which the folder is now;
- * absent if an earlier step moves it to `key`.
- */
-type MovedFrom = Pick<UndoStep, 'key' | 'relative' | 'lookAt'>;
+/** `lookAt`: the path at which the folder is now; absent if an earlier step moves it to `key`. */
+type PlaceNow = Pick<UndoDelta, 'key' | 'relative' | 'lookAt'>;
 
 /** Two changes of one path that do not connect: another program wrote in between. */
 export interface Gap {
@@ -49,8 +39,8 @@ export interface Gap {
  * step. A folder move divides the steps: events after it are undone first, then the folder moves
  * back, then the earlier events follow.
  */
-export function undoSteps(events: readonly UndoEvent[]): { steps: UndoStep[]; gaps: Gap[] } {
-  const steps: UndoStep[] = [];
+export function undoSteps(events: readonly UndoEvent[]): { steps: UndoDelta[]; gaps: Gap[] } {
+  const steps: UndoDelta[] = [];
   const gaps: Gap[] = [];
   const moves: UndoEvent[] = [];
   const whereNow = new Whereabouts(moves);
@@ -80,17 +70,17 @@ export function undoSteps(events: readonly UndoEvent[]): { steps: UndoStep[]; ga
  * default permissions. If a later step moves a folder, the removal stays: the moved folder may need
  * the path.
  */
-function withoutNeeded(steps: readonly UndoStep[]): UndoStep[] {
-  const kept: UndoStep[] = [];
+function withoutNeeded(steps: readonly UndoDelta[]): UndoDelta[] {
+  const kept: UndoDelta[] = [];
   /** `later`: keys of later steps. `needed`: folders that contain something after the last step. */
   const [later, needed] = [new Set<string>(), new Set<string>()];
   let hasMove = false;
   for (const step of steps.toReversed()) {
-    const { key, expect, restore, from } = step;
-    const isRemoved = expect.kind === 'directory' && restore.kind === 'absent';
+    const { key, before, after, movedFrom } = step;
+    const isRemoved = before.kind === 'directory' && after.kind === 'absent';
     if (!isRemoved || hasMove || later.has(key) || !needed.has(key)) kept.push(step);
-    hasMove ||= from !== undefined;
-    if (restore.kind !== 'absent' && !later.has(key)) addFoldersAbove(key, needed);
+    hasMove ||= movedFrom !== undefined;
+    if (after.kind !== 'absent' && !later.has(key)) addFoldersAbove(key, needed);
     later.add(key);
   }
   return kept.reverse();
@@ -114,15 +104,15 @@ class Whereabouts {
     this.#moves = moves;
   }
 
-  add(step: UndoStep): UndoStep {
-    const { from } = step;
-    const source = from && { from: { ...from, ...this.#lookAt(from.key) } };
+  add(step: UndoDelta): UndoDelta {
+    const { movedFrom } = step;
+    const source = movedFrom && { movedFrom: { ...movedFrom, ...this.#lookAt(movedFrom.key) } };
     const place = this.#lookAt(step.key);
     if (place.lookAt !== undefined) this.#touched.add(place.lookAt);
     return { ...step, ...source, ...place };
   }
 
-  #lookAt(key: string): Pick<UndoStep, 'lookAt'> {
+  #lookAt(key: string): Pick<UndoDelta, 'lookAt'> {
     const now = this.#now(key);
     return now === undefined || this.#touched.has(now) ? {} : { lookAt: now };
   }
@@ -140,16 +130,16 @@ class Whereabouts {
   }
 }
 
-function moveBack(source: Effect, destination: Effect): UndoStep {
-  const from = { key: destination.key, relative: destination.relative };
-  return { ...stepOf(source, source), from };
+function moveBack(source: Effect, destination: Effect): UndoDelta {
+  const movedFrom = { key: destination.key, relative: destination.relative };
+  return { ...stepOf(source, source), movedFrom };
 }
 
 /**
  * Creates one step for all consecutive changes of a path. If another program wrote in between, the
  * path gets several steps. Returns the steps in an executable order.
  */
-function collapse(events: readonly UndoEvent[]): { steps: UndoStep[]; gaps: Gap[] } {
+function collapse(events: readonly UndoEvent[]): { steps: UndoDelta[]; gaps: Gap[] } {
   const byKey = new Map<string, UndoEvent[]>();
   for (const event of events) {
     const same = byKey.get(event.effect.key);
@@ -161,7 +151,7 @@ function collapse(events: readonly UndoEvent[]): { steps: UndoStep[]; gaps: Gap[
    * The steps by round; rounds run one after the other. Usually a path has one step, in the first
    * round. If another program wrote between its changes, its older steps are in later rounds.
    */
-  const rounds: UndoStep[][] = [];
+  const rounds: UndoDelta[][] = [];
   for (const same of byKey.values()) {
     const runs = unbrokenRuns(same, gaps);
     for (let round = 0; round < runs.length; round += 1) {
@@ -172,7 +162,7 @@ function collapse(events: readonly UndoEvent[]): { steps: UndoStep[]; gaps: Gap[
     }
   }
   return {
-    steps: rounds.flatMap((round) => round.sort(stepOrder)),
+    steps: rounds.flatMap((round) => round.sort(inOrder)),
     gaps,
   };
 }
@@ -220,13 +210,8 @@ function isOfFolder({ before, after }: Effect): boolean {
   return [before, after].every(({ kind }) => kind === 'absent' || kind === 'directory');
 }
 
-function stepOf(oldest: Effect, newest: Effect): UndoStep {
+function stepOf(oldest: Effect, newest: Effect): UndoDelta {
   const { key, relative, before } = oldest;
   const { after, movedTo } = newest;
-  return { key, relative, expect: after, restore: before, ...(movedTo === undefined ? {} : { movedTo }) };
-}
-
-/** Orders steps: removals first, innermost first; then restores, outermost first. */
-export function stepOrder(a: UndoStep, b: UndoStep): number {
-  return inOrder({ key: a.key, after: a.restore }, { key: b.key, after: b.restore });
+  return { key, relative, before: after, after: before, ...(movedTo === undefined ? {} : { movedTo }) };
 }

@@ -1,5 +1,5 @@
 import type { UndoPlan } from '../../src/journal/undo-plan.ts';
-import type { UndoStep } from '../../src/journal/undo-steps.ts';
+import type { UndoDelta } from '../../src/journal/undo-steps.ts';
 import { type Effect, type Entry, type NewEntry, type Side, sameContent } from '../../src/model/entry.ts';
 import { ABSENT, FOLDER, file, ROOT } from './samples.ts';
 
@@ -36,25 +36,25 @@ export class SmallWorld {
    * created. `there`: throws, because the plan should have created it.
    */
   follow(plan: UndoPlan, session: string, above: 'made' | 'there' = 'there'): string | undefined {
-    for (const { lookAt, expect, restore } of plan.steps)
-      if (lookAt !== undefined && !sameContent(this.#at(relative(lookAt)), restore))
-        this.#mustBe(lookAt, expect);
+    for (const { lookAt, before, after } of plan.steps)
+      if (lookAt !== undefined && !sameContent(this.#at(relative(lookAt)), after))
+        this.#mustBe(lookAt, before);
     const effects = plan.steps.flatMap((step) => this.#followStep(step, above));
     if (effects.length === 0) return undefined;
     return this.#record({ session, effects, action: 'undo', undone: plan.undone });
   }
 
-  #followStep({ key: where, expect, restore, from }: UndoStep, above: 'made' | 'there'): Effect[] {
+  #followStep({ key: where, before, after, movedFrom }: UndoDelta, above: 'made' | 'there'): Effect[] {
     const path = relative(where);
-    if (sameContent(this.#at(path), restore)) return [];
-    this.#mustBe(where, expect);
+    if (sameContent(this.#at(path), after)) return [];
+    this.#mustBe(where, before);
     if (above === 'there') for (const each of ancestors(path)) this.#mustBe(key(each), FOLDER);
     if (!this.#canHold(path)) throw new Error(`what is above ${where} is no folder`);
     const parents = this.#parents(path);
-    if (from !== undefined) return [...parents, ...this.#moveFolder(relative(from.key), path)];
-    if (restore.kind === 'absent' && this.#below(path).length > 0) return parents;
+    if (movedFrom !== undefined) return [...parents, ...this.#moveFolder(relative(movedFrom.key), path)];
+    if (after.kind === 'absent' && this.#below(path).length > 0) return parents;
     if (this.#below(path).length > 0) throw new Error(`${where} still has something in it`);
-    return [...parents, this.#set(path, restore)];
+    return [...parents, this.#set(path, after)];
   }
 
   #record(more: Partial<NewEntry>): string {

@@ -32,9 +32,9 @@ export function steps({ steps: all }: UndoPlan): string[] {
     return side.kind === 'link' ? `=> ${side.target}` : side.kind;
   };
   return all.map((step) => {
-    const from = step.from === undefined ? '' : ` from ${step.from.relative}`;
+    const from = step.movedFrom === undefined ? '' : ` from ${step.movedFrom.relative}`;
     const look =
       step.lookAt === step.key ? '' : ` (look ${step.lookAt?.slice(ROOT.length + 1) ?? 'nowhere'})`;
-    return `${step.relative}: ${say(step.expect)} -> ${say(step.restore)}${from}${look}`;
+    return `${step.relative}: ${say(step.before)} -> ${say(step.after)}${from}${look}`;
   });
 }

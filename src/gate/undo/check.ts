@@ -1,6 +1,6 @@
 import { fingerprintOf } from '../../disk/read.ts';
 import { type BlockedPath, blockedBy, type UndoOutcome } from '../../journal/undo-blocked.ts';
-import type { UndoStep } from '../../journal/undo-steps.ts';
+import type { UndoDelta } from '../../journal/undo-steps.ts';
 import { type Ledger, sightingsBelow } from '../../ledger/ledger.ts';
 import { movedSightings } from '../../ledger/sightings.ts';
 import { type Awaitable, andThen } from '../../model/awaitable.ts';
@@ -25,7 +25,7 @@ import { type PathState, Rehearsal } from './rehearsal.ts';
  */
 export async function checkSteps(
   world: World,
-  steps: readonly UndoStep[],
+  steps: readonly UndoDelta[],
   selection: UndoSelection,
 ): Promise<UndoOutcome<{ readonly found: readonly FoundChange[] }>> {
   const rehearsal = new Rehearsal(world, steps);
@@ -61,10 +61,10 @@ export async function checkSteps(
 
 function check(
   rehearsal: Rehearsal,
-  step: UndoStep,
+  step: UndoDelta,
   selection: UndoSelection,
 ): Awaitable<Outcome<FoundChange>> {
-  if (step.from !== undefined) return checkMove(rehearsal, { step, from: step.from }, selection);
+  if (step.movedFrom !== undefined) return checkMove(rehearsal, { step, from: step.movedFrom }, selection);
   return andThen(rehearsal.at(step), (outcome): Awaitable<Outcome<FoundChange>> => {
     if (!outcome.ok) return outcome;
     const { state } = outcome;
@@ -72,7 +72,7 @@ function check(
     const { side, stamp } = state;
     const mode = side.kind === 'file' ? side.mode : undefined;
     const snapshot = rehearsal.held(state.snapshot);
-    if (!sameContent(side, step.expect))
+    if (!sameContent(side, step.before))
       return checkOther(rehearsal.world, { step, snapshot }, { state, selection });
     // Only a preview needs this check: a real undo detects a read-only file at the replacement.
     if (selection.preview === true && isLocked(side, step)) return refused(readOnly(rehearsal.world, step));
@@ -81,19 +81,19 @@ function check(
 }
 
 /** True if a file has become read-only since the change, so that an undo may not replace or remove it. */
-function isLocked(side: Side, { expect, restore }: UndoStep): boolean {
-  if (side.kind !== 'file' || expect.kind !== 'file' || sameContent(side, restore)) return false;
-  return (side.mode & 0o222) === 0 && (expect.mode & 0o222) !== 0;
+function isLocked(side: Side, { before, after }: UndoDelta): boolean {
+  if (side.kind !== 'file' || before.kind !== 'file' || sameContent(side, after)) return false;
+  return (side.mode & 0o222) === 0 && (before.mode & 0o222) !== 0;
 }
 
-function readOnly({ workspace }: World, step: UndoStep): Refusal {
+function readOnly({ workspace }: World, step: UndoDelta): Refusal {
   return { code: 'READ_ONLY', action: 'undo', path: workspace.shownAt(step), next: 'ask_human' };
 }
 
 /** Checks a folder that moves back: it must be where the change moved it, and its old path must be free. */
 async function checkMove(
   rehearsal: Rehearsal,
-  { step, from }: { readonly step: UndoStep; readonly from: NonNullable<UndoStep['from']> },
+  { step, from }: { readonly step: UndoDelta; readonly from: NonNullable<UndoDelta['movedFrom']> },
   selection: UndoSelection,
 ): Promise<Outcome<FoundChange>> {
   const [source, target] = [await rehearsal.at(from), await rehearsal.at(step)];
@@ -102,13 +102,13 @@ async function checkMove(
   const isAt = ({ state }: typeof source, kind: Side['kind']): boolean => state?.side.kind === kind;
   // Accept that the user or another program has already moved the folder back.
   if (isAt(source, 'absent') && isAt(target, 'directory')) {
-    const { from: _, ...rest } = step;
-    return { ok: true, step: { ...rest, expect: target.state?.side ?? step.restore } };
+    const { movedFrom: _, ...rest } = step;
+    return { ok: true, step: { ...rest, before: target.state?.side ?? step.after } };
   }
   const { world } = rehearsal;
   const wrong = [
     { state: target.state, at: step, kind: 'absent' },
-    { state: source.state, at: { ...step, ...from, expect: step.restore }, kind: step.restore.kind },
+    { state: source.state, at: { ...step, ...from, before: step.after }, kind: step.after.kind },
   ].find(({ state, kind }) => state !== undefined && state.side.kind !== kind);
   if (wrong?.state === undefined) return { ok: true, step };
   return refused(await changedSince(world, wrong.at, { state: wrong.state, selection }));
@@ -122,9 +122,9 @@ async function checkOther(
 ): Promise<Outcome<FoundChange>> {
   const { side } = state;
   // The path already has its earlier state: the user or another program has reverted the change.
-  if (sameContent(side, step.restore)) return { ok: true, step: { ...step, expect: side }, snapshot };
+  if (sameContent(side, step.after)) return { ok: true, step: { ...step, before: side }, snapshot };
   if (await isRenewedIndex(world, step, state))
-    return { ok: true, step: { ...step, expect: side }, snapshot };
+    return { ok: true, step: { ...step, before: side }, snapshot };
   const merged = selection.merge === true ? await merge(world, step, state) : undefined;
   return merged === undefined
     ? refused(await changedSince(world, step, { state, selection }))
@@ -137,11 +137,11 @@ async function checkOther(
  */
 async function isRenewedIndex(
   world: World,
-  { expect, relative }: UndoStep,
+  { before, relative }: UndoDelta,
   state: PathState,
 ): Promise<boolean> {
-  if (!isGitIndex(relative) || expect.kind !== 'file') return false;
-  const [left, now] = [await world.baselines.recall(expect.fingerprint), await bytesOf(world, state)];
+  if (!isGitIndex(relative) || before.kind !== 'file') return false;
+  const [left, now] = [await world.baselines.recall(before.fingerprint), await bytesOf(world, state)];
   if (left === undefined || now === undefined) return false;
   return stagedContent(Buffer.from(left)) === stagedContent(Buffer.from(now));
 }
@@ -150,15 +150,15 @@ async function isRenewedIndex(
  * The hash of the bytes that a step must take from the store. Undefined if the bytes are at the
  * path already or move there.
  */
-function neededImage({ expect, restore, from }: UndoStep): string | undefined {
-  if (restore.kind !== 'file' || from !== undefined || sameContent(expect, restore)) return undefined;
-  return restore.fingerprint.sha256;
+function neededImage({ before, after, movedFrom }: UndoDelta): string | undefined {
+  if (after.kind !== 'file' || movedFrom !== undefined || sameContent(before, after)) return undefined;
+  return after.fingerprint.sha256;
 }
 
-async function notKept(world: World, step: UndoStep): Promise<Refusal> {
-  const { restore } = step;
+async function notKept(world: World, step: UndoDelta): Promise<Refusal> {
+  const { after } = step;
   const path = world.workspace.shownAt(step);
-  const keeper = restore.kind === 'file' && (await world.images.keeper?.(restore.fingerprint.sha256));
+  const keeper = after.kind === 'file' && (await world.images.keeper?.(after.fingerprint.sha256));
   const reason = keeper
     ? `its earlier bytes are only on the machine ${keeper}, because they are secret or over 1 MB: undo the change there`
     : 'its earlier bytes are no longer kept';
@@ -168,14 +168,14 @@ async function notKept(world: World, step: UndoStep): Promise<Refusal> {
 /** Three-way merge: base is the state after the change, theirs the present state, ours the state before the change. */
 async function merge(
   world: World,
-  step: UndoStep,
+  step: UndoDelta,
   { side, snapshot, bytes }: PathState,
 ): Promise<FoundChange | undefined> {
-  if (step.expect.kind !== 'file' || step.restore.kind !== 'file' || side.kind !== 'file') return undefined;
-  const base = await world.baselines.recall(step.expect.fingerprint);
+  if (step.before.kind !== 'file' || step.after.kind !== 'file' || side.kind !== 'file') return undefined;
+  const base = await world.baselines.recall(step.before.fingerprint);
   const now = await bytesOf(world, { side, bytes });
   if (base === undefined || now === undefined) return undefined;
-  const [from, ours, theirs] = [base, await world.images.read(step.restore.fingerprint), now].map((each) =>
+  const [from, ours, theirs] = [base, await world.images.read(step.after.fingerprint), now].map((each) =>
     decodeText(each),
   );
   if (from === undefined || ours === undefined || theirs === undefined || theirs.encoding !== 'utf-8')
@@ -183,9 +183,9 @@ async function merge(
   const text = merge3(from.text, ours.text, theirs.text);
   if (!text.clean) return undefined;
   const merged = Buffer.from(`${theirs.bom ? '\ufeff' : ''}${text.text}`, 'utf8');
-  const expect: Side = { ...step.expect, fingerprint: side.fingerprint };
-  const restore: Side = { ...step.restore, fingerprint: fingerprintOf(merged), kept: true };
-  return { step: { ...step, expect, restore }, snapshot, merged };
+  const before: Side = { ...step.before, fingerprint: side.fingerprint };
+  const after: Side = { ...step.after, fingerprint: fingerprintOf(merged), kept: true };
+  return { step: { ...step, before, after }, snapshot, merged };
 }
 
 /** The call that repeats this undo with a merge; undefined if it merges already or a tool call cannot express it. */
@@ -201,7 +201,7 @@ export function mergedCall(selection: UndoSelection): UndoCall | undefined {
 
 async function changedSince(
   world: World,
-  step: UndoStep,
+  step: UndoDelta,
   { state, selection }: { readonly state: PathState; readonly selection: UndoSelection },
 ): Promise<Refusal> {
   const base = { action: 'undo', path: world.workspace.shownAt(step) } as const;
@@ -210,13 +210,13 @@ async function changedSince(
     return { ...base, code: 'DELETED', next: 'other_tool', detail };
   }
   const reason = 'it was changed since that change';
-  const areFiles = [state.side, step.expect, step.restore].every(({ kind }) => kind === 'file');
+  const areFiles = [state.side, step.before, step.after].every(({ kind }) => kind === 'file');
   const undo = areFiles ? mergedCall(selection) : undefined;
   const next = undo !== undefined ? 'fix_argument' : state.side.kind === 'file' ? 'read' : 'ask_human';
   const detail = { reason, ...(undo && { undo }) };
   const now = await bytesOf(world, state);
   const left =
-    step.expect.kind === 'file' ? await world.baselines.recall(step.expect.fingerprint) : undefined;
+    step.before.kind === 'file' ? await world.baselines.recall(step.before.fingerprint) : undefined;
   if (left === undefined || now === undefined) return { ...base, code: 'STALE', next, detail };
   const { maxDiffLines: maxLines, secrets } = world.policy;
   const { text } = maskedDiff<Uint8Array>(left, now, { maxLines, secrets, path: step.relative });
@@ -255,10 +255,10 @@ export class SeenBefore {
    */
   #brought = new Map<string, Sighting>();
 
-  constructor(ledger: Ledger, steps: readonly UndoStep[]) {
+  constructor(ledger: Ledger, steps: readonly UndoDelta[]) {
     this.#ledger = ledger;
-    const going = steps.flatMap(({ key, expect, restore }): [string, string][] =>
-      restore.kind === 'absent' && expect.kind === 'file' ? [[expect.fingerprint.sha256, key]] : [],
+    const going = steps.flatMap(({ key, before, after }): [string, string][] =>
+      after.kind === 'absent' && before.kind === 'file' ? [[before.fingerprint.sha256, key]] : [],
     );
     // Reverse the list, so that the first of several files with the same bytes is used.
     this.#going = new Map(going.reverse());
@@ -268,25 +268,25 @@ export class SeenBefore {
    * The lines that the session has seen of the item that a step restores. Returns no promise for a
    * step that only removes a file: an undo may remove thousands of files.
    */
-  of(step: UndoStep): Awaitable<SeenItem> {
-    return step.from === undefined && step.restore.kind === 'absent' ? NOT_SEEN : this.#of(step);
+  of(step: UndoDelta): Awaitable<SeenItem> {
+    return step.movedFrom === undefined && step.after.kind === 'absent' ? NOT_SEEN : this.#of(step);
   }
 
-  async #of(step: UndoStep): Promise<SeenItem> {
-    if (step.from !== undefined) return { moving: await this.#moving(step.from.key, step.key) };
+  async #of(step: UndoDelta): Promise<SeenItem> {
+    if (step.movedFrom !== undefined) return { moving: await this.#moving(step.movedFrom.key, step.key) };
     const known = await this.#known(step);
     if (known !== undefined) this.#brought.set(step.key, known);
     return { known };
   }
 
-  async #known({ key, restore }: UndoStep): Promise<Sighting | undefined> {
-    if (restore.kind === 'directory') return this.#ledger.earlier.listing(key);
-    if (restore.kind !== 'file') return undefined;
-    const before = await this.#ledger.earlier.file(key, restore.fingerprint);
+  async #known({ key, after }: UndoDelta): Promise<Sighting | undefined> {
+    if (after.kind === 'directory') return this.#ledger.earlier.listing(key);
+    if (after.kind !== 'file') return undefined;
+    const before = await this.#ledger.earlier.file(key, after.fingerprint);
     if (before !== undefined) return { ...before, how: 'write' };
-    const from = this.#going.get(restore.fingerprint.sha256);
+    const from = this.#going.get(after.fingerprint.sha256);
     const seen = from === undefined ? undefined : await this.#ledger.recall(from);
-    return seen?.fingerprint?.sha256 === restore.fingerprint.sha256 ? { ...seen, key } : undefined;
+    return seen?.fingerprint?.sha256 === after.fingerprint.sha256 ? { ...seen, key } : undefined;
   }
 
   async #moving(from: string, to: string): Promise<readonly Sighting[]> {

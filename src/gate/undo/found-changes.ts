@@ -1,7 +1,8 @@
 import { BATCH_FILES } from '../../disk/context.ts';
 import { listNames } from '../../disk/list.ts';
 import type { Snapshot } from '../../disk/read.ts';
-import { stepOrder, type UndoStep } from '../../journal/undo-steps.ts';
+import type { UndoDelta } from '../../journal/undo-steps.ts';
+import { inOrder } from '../../model/delta.ts';
 import { type Side, sameSide } from '../../model/entry.ts';
 import { unlessErrno } from '../../model/fault.ts';
 import type { Stamp } from '../../model/fingerprint.ts';
@@ -13,7 +14,7 @@ import type { World } from '../world.ts';
 
 /** A step of an undo that can run, and the present file at its path. */
 export interface FoundChange {
-  readonly step: UndoStep;
+  readonly step: UndoDelta;
   /**
    * The present file with its bytes. Undefined if the file is too large, or if the memory for such
    * files is used up.
@@ -38,8 +39,8 @@ export function presentBytes(found: readonly FoundChange[]): ReadonlyMap<string,
   const present = new Map<string, Uint8Array>();
   for (const { step, snapshot, merged } of found) {
     if (snapshot !== undefined) present.set(snapshot.fingerprint.sha256, snapshot.bytes);
-    if (merged !== undefined && step.restore.kind === 'file')
-      present.set(step.restore.fingerprint.sha256, merged);
+    if (merged !== undefined && step.after.kind === 'file')
+      present.set(step.after.fingerprint.sha256, merged);
   }
   return present;
 }
@@ -53,7 +54,7 @@ export function joinSteps(found: readonly FoundChange[]): readonly FoundChange[]
   const joined: FoundChange[] = [];
   let stretch: FoundChange[] = [];
   for (const each of found) {
-    if (each.step.from === undefined) stretch.push(each);
+    if (each.step.movedFrom === undefined) stretch.push(each);
     else {
       joined.push(...joinStretch(stretch), each);
       stretch = [];
@@ -69,12 +70,12 @@ function joinStretch(found: readonly FoundChange[]): readonly FoundChange[] {
     byKey.set(each.step.key, earlier === undefined ? each : join(earlier, each));
   }
   if (byKey.size === found.length) return found;
-  return [...byKey.values()].sort((a, b) => stepOrder(a.step, b.step));
+  return [...byKey.values()].sort((a, b) => inOrder(a.step, b.step));
 }
 
 function join(first: FoundChange, last: FoundChange): FoundChange {
-  const { expect, lookAt } = first.step;
-  const step = { ...last.step, expect, ...(lookAt === undefined ? {} : { lookAt }) };
+  const { before, lookAt } = first.step;
+  const step = { ...last.step, before, ...(lookAt === undefined ? {} : { lookAt }) };
   return { step, snapshot: first.snapshot, stamp: first.stamp, mode: first.mode, merged: last.merged };
 }
 
@@ -85,21 +86,21 @@ function join(first: FoundChange, last: FoundChange): FoundChange {
 function fileMoves(found: readonly FoundChange[]): ReadonlyMap<FoundChange, FoundChange> {
   const moves = new Map<FoundChange, FoundChange>();
   const coming = found.filter(
-    ({ step: { expect, restore } }) => expect.kind === 'absent' && restore.kind === 'file',
+    ({ step: { before, after } }) => before.kind === 'absent' && after.kind === 'file',
   );
   if (coming.length === 0) return moves;
   const going = new Map<string, FoundChange[]>();
   for (const each of found) {
-    const { expect, restore } = each.step;
-    if (expect.kind !== 'file' || restore.kind !== 'absent') continue;
-    const { sha256 } = expect.fingerprint;
+    const { before, after } = each.step;
+    if (before.kind !== 'file' || after.kind !== 'absent') continue;
+    const { sha256 } = before.fingerprint;
     const same = going.get(sha256);
     if (same === undefined) going.set(sha256, [each]);
     else same.push(each);
   }
   for (const each of coming) {
-    const { restore, movedTo } = each.step;
-    const same = restore.kind === 'file' ? going.get(restore.fingerprint.sha256) : undefined;
+    const { after, movedTo } = each.step;
+    const same = after.kind === 'file' ? going.get(after.fingerprint.sha256) : undefined;
     const from = same && takeOne(same, movedTo);
     if (from !== undefined) moves.set(each, from);
   }
@@ -124,14 +125,14 @@ export function renameMoved(found: readonly FoundChange[], maxBytes: number): re
   const [comes, goes] = [isFolderToCome, isFolderToGo].map((is) => found.some(({ step }) => is(step)));
   const isSmall = found.length < BATCH_FILES && !(comes && goes) && found.every(({ step }) => isApart(step));
   for (const [coming, going] of fileMoves(found)) {
-    const { expect, key, relative } = going.step;
-    if (expect.kind !== 'file' || !sameSide(expect, coming.step.restore)) continue;
-    const isPlain = isSmall && coming.step.movedTo !== undefined && (expect.mode & 0o222) !== 0;
-    if (!isPlain && expect.fingerprint.size <= maxBytes) continue;
+    const { before, key, relative } = going.step;
+    if (before.kind !== 'file' || !sameSide(before, coming.step.after)) continue;
+    const isPlain = isSmall && coming.step.movedTo !== undefined && (before.mode & 0o222) !== 0;
+    if (!isPlain && before.fingerprint.size <= maxBytes) continue;
     // If the undo creates folders and removes none, rename at `coming`, after the new folder is
     // created. Otherwise rename at `going`, before an old folder is removed.
     const [at, other] = comes && !goes ? [coming, going] : [going, coming];
-    renames.set(at, { step: { ...coming.step, from: { key, relative } }, stamp: going.stamp });
+    renames.set(at, { step: { ...coming.step, movedFrom: { key, relative } }, stamp: going.stamp });
     merged.add(other);
   }
   return found.flatMap((each) => (merged.has(each) ? [] : [renames.get(each) ?? each]));
@@ -141,9 +142,9 @@ export function renameMoved(found: readonly FoundChange[], maxBytes: number): re
  * False if a step moves something back, changes an existing folder, or puts a file or link in the
  * place of a folder or the other way round. True for all other steps.
  */
-function isApart(step: UndoStep): boolean {
-  const hasFolder = [step.expect.kind, step.restore.kind].includes('directory');
-  return step.from === undefined && (!hasFolder || isFolderToCome(step) || isFolderToGo(step));
+function isApart(step: UndoDelta): boolean {
+  const hasFolder = [step.before.kind, step.after.kind].includes('directory');
+  return step.movedFrom === undefined && (!hasFolder || isFolderToCome(step) || isFolderToGo(step));
 }
 
 /** Diffs of at most this many files are shown, the rest is counted: an answer with more would not be read. */
@@ -161,7 +162,7 @@ export async function previewDiff(world: World, found: readonly FoundChange[]): 
   let more = 0;
   const shown = found.filter((each) => !left.has(each) && !GIT_OBJECT.test(each.step.relative));
   for (const each of shown) {
-    const from = each.step.restore.kind === 'file' ? (each.step.from ?? moves.get(each)?.step) : undefined;
+    const from = each.step.after.kind === 'file' ? (each.step.movedFrom ?? moves.get(each)?.step) : undefined;
     if (diffs.length >= MAX_DIFFS) more += 1;
     else if (from !== undefined)
       diffs.push(`${nameOf(world, each.step)}\n(moved back from ${nameOf(world, from)}, same content)`);
@@ -173,14 +174,14 @@ export async function previewDiff(world: World, found: readonly FoundChange[]): 
 /** The line of a preview that counts all changed git objects. */
 function objectsOf(found: readonly FoundChange[]): string[] {
   const objects = found.filter(
-    ({ step: { relative, expect, restore } }) =>
-      GIT_OBJECT.test(relative) && (expect.kind === 'file' || restore.kind === 'file'),
+    ({ step: { relative, before, after } }) =>
+      GIT_OBJECT.test(relative) && (before.kind === 'file' || after.kind === 'file'),
   );
   return objects.length === 0 ? [] : [`.git/objects\n(${objects.length} objects of git)`];
 }
 
 /** The name of a file above its diff, always on one line. */
-function nameOf({ workspace }: World, step: Pick<UndoStep, 'key' | 'relative'>): string {
+function nameOf({ workspace }: World, step: Pick<UndoDelta, 'key' | 'relative'>): string {
   return pathText(workspace.shownAt(step));
 }
 
@@ -189,15 +190,15 @@ async function diffOf(
   { step, snapshot }: FoundChange,
   present: ReadonlyMap<string, Uint8Array>,
 ): Promise<string[]> {
-  const { expect, restore } = step;
+  const { before, after } = step;
   const name = nameOf(world, step);
-  if (isTooLarge(world, expect) || isTooLarge(world, restore)) return [`${name}\n(too large to compare)`];
-  if (expect.kind !== 'file' && restore.kind !== 'file') return [];
-  const now = snapshot?.bytes ?? (await bytesOf(world, expect, present));
+  if (isTooLarge(world, before) || isTooLarge(world, after)) return [`${name}\n(too large to compare)`];
+  if (before.kind !== 'file' && after.kind !== 'file') return [];
+  const now = snapshot?.bytes ?? (await bytesOf(world, before, present));
   if (now === undefined) return [`${name}\n(not shown: too many bytes)`];
   const then =
-    restore.kind === 'file'
-      ? (present.get(restore.fingerprint.sha256) ?? (await world.images.read(restore.fingerprint)))
+    after.kind === 'file'
+      ? (present.get(after.fingerprint.sha256) ?? (await world.images.read(after.fingerprint)))
       : Buffer.alloc(0);
   if (hasNoLines(now) || hasNoLines(then))
     return [`${name}\n(binary, ${byteSize(Math.max(now.byteLength, then.byteLength))})`];
@@ -224,12 +225,12 @@ function isTooLarge({ policy }: World, side: Side): boolean {
 }
 
 /** Keys of folders that the steps remove or replace although other entries would stay in them. */
-export function foldersInUse(world: World, steps: readonly UndoStep[]): ReadonlySet<string> {
+export function foldersInUse(world: World, steps: readonly UndoDelta[]): ReadonlySet<string> {
   const going = new Set(steps.flatMap(leavingOf));
   const inUse = new Set<string>();
   // Steps remove inner folders first, so an inner folder is checked before the one around it.
   for (const step of steps) {
-    const leaves = step.expect.kind === 'directory' && step.restore.kind !== 'directory';
+    const leaves = step.before.kind === 'directory' && step.after.kind !== 'directory';
     if (!leaves || step.lookAt !== step.key) continue;
     if (keysIn(world, step.key).some((key) => !going.has(key) || inUse.has(key))) inUse.add(step.key);
   }
@@ -240,9 +241,9 @@ export function foldersInUse(world: World, steps: readonly UndoStep[]): Readonly
  * The keys at which nothing exists after a step: a removed path, or the old place of a moved
  * folder.
  */
-function leavingOf({ key, restore, from }: UndoStep): readonly string[] {
-  if (restore.kind === 'absent') return [key];
-  return from === undefined ? [] : [from.key];
+function leavingOf({ key, after, movedFrom }: UndoDelta): readonly string[] {
+  if (after.kind === 'absent') return [key];
+  return movedFrom === undefined ? [] : [movedFrom.key];
 }
 
 /**
@@ -267,10 +268,10 @@ function keysIn(world: World, key: string): readonly string[] {
   }
 }
 
-function isFolderToCome({ expect, restore }: UndoStep): boolean {
-  return expect.kind === 'absent' && restore.kind === 'directory';
+function isFolderToCome({ before, after }: UndoDelta): boolean {
+  return before.kind === 'absent' && after.kind === 'directory';
 }
 
-export function isFolderToGo({ expect, restore }: UndoStep): boolean {
-  return expect.kind === 'directory' && restore.kind === 'absent';
+export function isFolderToGo({ before, after }: UndoDelta): boolean {
+  return before.kind === 'directory' && after.kind === 'absent';
 }

@@ -1,6 +1,6 @@
 import { listNames } from '../../disk/list.ts';
 import type { UndoPlans } from '../../journal/undo-plan.ts';
-import type { UndoStep } from '../../journal/undo-steps.ts';
+import type { UndoDelta } from '../../journal/undo-steps.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { UndoSelection } from '../../model/session.ts';
 import type { Refusal } from '../../model/verdict.ts';
@@ -48,7 +48,7 @@ export async function whyNotTheirs(
 async function whyUnseen(
   world: World,
   ledger: Ledger,
-  steps: readonly UndoStep[],
+  steps: readonly UndoDelta[],
 ): Promise<Refusal | undefined> {
   const refusals: Refusal[] = [];
   let unchecked = steps.length;

@@ -118,8 +118,8 @@ async function withLastChange(
 
 /** The paths that an undo would change in a read-only folder. */
 function readOnlyPaths({ workspace }: World, { plan }: UndoPlans): readonly BlockedPath[] {
-  return plan.steps.flatMap(({ key, from }) => {
-    const fixed = [key, from?.key ?? key].find((each) => workspace.isReadOnly(each));
+  return plan.steps.flatMap(({ key, movedFrom }) => {
+    const fixed = [key, movedFrom?.key ?? key].find((each) => workspace.isReadOnly(each));
     if (fixed === undefined) return [];
     const refusal = { code: 'READ_ONLY', action: 'undo', path: fixed, next: 'ask_human' } as const;
     return [{ key, refusal: { ...refusal, detail: { reason: 'root' } } }];

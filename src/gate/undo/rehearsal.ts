@@ -1,5 +1,5 @@
 import type { Snapshot } from '../../disk/read.ts';
-import type { UndoStep } from '../../journal/undo-steps.ts';
+import type { UndoDelta } from '../../journal/undo-steps.ts';
 import type { Awaitable } from '../../model/awaitable.ts';
 import { ABSENT } from '../../model/delta.ts';
 import type { Side } from '../../model/entry.ts';
@@ -57,22 +57,22 @@ export class Rehearsal {
   /** The folder of the last located key, held open. */
   #near: { readonly folder: string; readonly place: Place } | undefined;
 
-  constructor(world: World, steps: readonly UndoStep[]) {
+  constructor(world: World, steps: readonly UndoDelta[]) {
     this.world = world;
-    this.#isAlone = areIndependent(steps.map(({ key, from }) => ({ key, movedFrom: from })));
+    this.#isAlone = areIndependent(steps);
     this.#restored = new Set(
-      steps.flatMap(({ restore }) => (restore.kind === 'file' ? [restore.fingerprint.sha256] : [])),
+      steps.flatMap(({ after }) => (after.kind === 'file' ? [after.fingerprint.sha256] : [])),
     );
     this.#folders = new Set(
-      steps.flatMap(({ restore, lookAt }) =>
-        restore.kind === 'directory' && lookAt !== undefined ? [lookAt] : [],
+      steps.flatMap(({ after, lookAt }) =>
+        after.kind === 'directory' && lookAt !== undefined ? [lookAt] : [],
       ),
     );
   }
 
   /** The state that a step will find at a path. Undefined if it is known only after earlier steps have run. */
   at(
-    path: Pick<UndoStep, 'key' | 'relative' | 'lookAt'>,
+    path: Pick<UndoDelta, 'key' | 'relative' | 'lookAt'>,
   ): Awaitable<Outcome<{ readonly state: PathState | undefined }>> {
     const { key, lookAt } = path;
     const left = this.#isAlone ? undefined : this.#left.get(key);
@@ -141,9 +141,9 @@ export class Rehearsal {
   /** Records the state that a checked step leaves behind. */
   done({ step, merged }: FoundChange): void {
     if (this.#isAlone) return;
-    const { key, restore, from } = step;
-    if (from !== undefined) this.#move(from.key, key);
-    this.#left.set(key, { side: restore, bytes: merged });
+    const { key, after, movedFrom } = step;
+    if (movedFrom !== undefined) this.#move(movedFrom.key, key);
+    this.#left.set(key, { side: after, bytes: merged });
   }
 
   #move(from: string, to: string): void {

@@ -54,8 +54,8 @@ export async function undoPart(
     const told = { undid: [change], diff, files: [{ path: effect.relative, did: 'restored' as const }] };
     if (request.preview === true) return { ok: true, ...told };
     const { merged, step } = found;
-    if (merged !== undefined && step.restore.kind === 'file') {
-      const { fingerprint } = step.restore;
+    if (merged !== undefined && step.after.kind === 'file') {
+      const { fingerprint } = step.after;
       await keepBytesOf(world, step.relative, { bytes: merged, fingerprint }, 'none');
     }
     const plans = [await planOf(world, ledger, [found])];
@@ -97,11 +97,16 @@ async function plan(
   if (!merged.clean) return refused(changedSince(world, relative, { left: left.text, now: now.text }));
   if (merged.text === now.text) return refused(missing(relative, 'this part was taken back already'));
   const bytes = Buffer.from(`${now.bom ? '\ufeff' : ''}${merged.text}`, 'utf8');
-  const restore: Side = { ...side, fingerprint: fingerprintOf(bytes), kept: true };
+  const partly: Side = { ...side, fingerprint: fingerprintOf(bytes), kept: true };
   const { text: diff } = maskedDiff(now.text, merged.text, diffOptions(world, relative));
   return {
     ok: true,
-    found: { step: { key, relative, expect: side, restore, lookAt: key }, snapshot, stamp, merged: bytes },
+    found: {
+      step: { key, relative, before: side, after: partly, lookAt: key },
+      snapshot,
+      stamp,
+      merged: bytes,
+    },
     lines: { from: hunk.afterStart + 1, to: hunk.afterEnd },
     diff: `${relative}\n${diff}`,
   };

@@ -1,6 +1,6 @@
 import { type Blocked, type BlockedPath, blockedBy, type UndoOutcome } from '../../journal/undo-blocked.ts';
 import type { UndoPlan, UndoPlans } from '../../journal/undo-plan.ts';
-import type { UndoStep } from '../../journal/undo-steps.ts';
+import type { UndoDelta } from '../../journal/undo-steps.ts';
 import { asOf, type Ledger } from '../../ledger/ledger.ts';
 import { movedSightings } from '../../ledger/sightings.ts';
 import { notLocked, outermostKeys } from '../../lock/locks.ts';
@@ -91,13 +91,17 @@ async function journalEnd({ store }: World): Promise<number | undefined> {
 function keysOf(world: World, { plan, instead }: UndoPlans): readonly string[] {
   const steps = [...plan.steps, ...(instead?.steps ?? [])];
   const touched = new Set(steps.map(({ key }) => key));
-  const keys = steps.flatMap(({ key, from }) => {
+  const keys = steps.flatMap(({ key, movedFrom }) => {
     // Skip a key whose parent folder has its own step: the lock of the folder covers the key.
-    if (from === undefined && touched.has(key.slice(0, key.lastIndexOf('/')))) return [];
+    if (movedFrom === undefined && touched.has(key.slice(0, key.lastIndexOf('/')))) return [];
     const outcome = world.workspace.locate(key, 'undo', 'parents');
     if (outcome.ok) outcome.located.place.dir.close();
     const folder = outcome.ok ? missingFolder(outcome.located) : undefined;
-    return [key, ...(from === undefined ? [] : [from.key]), ...(folder === undefined ? [] : [folder])];
+    return [
+      key,
+      ...(movedFrom === undefined ? [] : [movedFrom.key]),
+      ...(folder === undefined ? [] : [folder]),
+    ];
   });
   return outermostKeys(keys);
 }
@@ -131,9 +135,7 @@ async function undoLocked(world: World, ledger: Ledger, given: LockedUndo): Prom
   const several = await worldFor(
     world,
     found.length,
-    areIndependent(found.map(({ step: { key, from } }) => ({ key, movedFrom: from })))
-      ? 'together'
-      : 'in order',
+    areIndependent(found.map(({ step }) => step)) ? 'together' : 'in order',
   );
   selection.signal?.throwIfAborted();
   const outcome = await apply(several, ledger, {
@@ -188,7 +190,7 @@ function takenFolders(
   // Without one of these options, the step itself finds the entries.
   if (preview !== true && partial !== true) return [];
   const kept = foldersInUse(world, plan.steps);
-  const taken = found.filter(({ step }) => kept.has(step.key) && step.restore.kind !== 'absent');
+  const taken = found.filter(({ step }) => kept.has(step.key) && step.after.kind !== 'absent');
   return taken.map(({ step }) => ({ key: step.key, refusal: inUse(world.workspace.shownAt(step)) }));
 }
 
@@ -217,8 +219,8 @@ async function checkPlans(
 async function keepNeeded(world: World, found: readonly FoundChange[]): Promise<void> {
   const present = presentBytes(found);
   for (const { step } of found) {
-    if (step.restore.kind !== 'file' || sameSide(step.expect, step.restore)) continue;
-    const { fingerprint } = step.restore;
+    if (step.after.kind !== 'file' || sameSide(step.before, step.after)) continue;
+    const { fingerprint } = step.after;
     const bytes = present.get(fingerprint.sha256);
     if (bytes !== undefined) await keepBytesOf(world, step.relative, { bytes, fingerprint }, 'none');
   }
@@ -241,7 +243,7 @@ export async function planOf(
     const before = seen.of(step);
     const { known, moving = [] } = before instanceof Promise ? await before : before;
     sightings.push(...sightingsAfter(world, step, { known, moving }));
-    if (step.restore.kind === 'absent') tombstones.push(step.key);
+    if (step.after.kind === 'absent') tombstones.push(step.key);
     else for (const { key } of moving) tombstones.push(key);
   }
   const path = deltas[0]?.path ?? world.workspace.named('', '');
@@ -250,11 +252,9 @@ export async function planOf(
 }
 
 function deltaOf(world: World, { step, stamp, mode: presentMode }: FoundChange): PlannedDelta {
-  const { key, relative, expect: before, restore: after, from: movedFrom, folderMode } = step;
-  const path = { ...world.workspace.named(key, relative), given: world.workspace.shownAt(step) };
+  const path = { ...world.workspace.named(step.key, step.relative), given: world.workspace.shownAt(step) };
   const sinceUs = stamp && microseconds(stamp.ctimeNs);
-  const known = { stamp, presentMode, sinceUs, folderMode };
-  return { key, relative, path, before, after, movedFrom, ...known, mode: 'asBefore' };
+  return { ...step, path, stamp, presentMode, sinceUs, mode: 'asBefore' };
 }
 
 /**
@@ -263,7 +263,7 @@ function deltaOf(world: World, { step, stamp, mode: presentMode }: FoundChange):
  */
 function sightingsAfter(
   world: World,
-  { key, restore: after, from }: UndoStep,
+  { key, after, movedFrom: from }: UndoDelta,
   { known, moving }: { readonly known: Sighting | undefined; readonly moving: readonly Sighting[] },
 ): readonly Sighting[] {
   if (from !== undefined) return movedSightings(moving, { from: from.key, to: key });
@@ -290,7 +290,7 @@ function fileOf(world: World, { step, merged }: FoundChange, kept: ReadonlySet<s
   const path = world.workspace.shownAt(step);
   if (kept.has(step.key)) return { path, did: 'kept' };
   if (merged !== undefined) return { path, did: 'merged' };
-  if (step.from !== undefined) return { path, did: 'moved-back' };
-  if (step.restore.kind === 'absent') return { path, did: 'removed' };
-  return { path, did: step.expect.kind === 'absent' ? 'recreated' : 'restored' };
+  if (step.movedFrom !== undefined) return { path, did: 'moved-back' };
+  if (step.after.kind === 'absent') return { path, did: 'removed' };
+  return { path, did: step.before.kind === 'absent' ? 'recreated' : 'restored' };
 }

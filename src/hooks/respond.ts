@@ -307,7 +307,12 @@ async function announceInside(
 ): Promise<readonly Notice[] | Denial> {
   const { host, session } = scene;
   const tell = host.contextBefore ? 'now' : 'settled';
-  const announced = await session.announce(inside, { hold: 'none', call: callId(event), tell });
+  const announced = await session.announce(inside, {
+    hold: 'none',
+    call: callId(event),
+    tell,
+    tool: event.tool,
+  });
   if (announced.ok) return announced.notices;
   const denial = denied(scene, announced.refusal);
   if (denial === undefined) await session.announceObserved(inside, callId(event));

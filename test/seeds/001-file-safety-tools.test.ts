@@ -8,6 +8,7 @@ import { Sessions } from '../../src/session/sessions.ts';
 import { toolset } from '../../src/tools/toolset.ts';
 import { lookfirst, objects } from '../support/command-line.ts';
 import { desk, ok, refusal } from '../support/desk.ts';
+import { OFFICIAL } from '../support/official-server.ts';
 import { attackSaves } from '../support/save-attack.ts';
 import { Served } from '../support/served.ts';
 import { scratch } from '../support/tree.ts';
@@ -25,7 +26,9 @@ describe('001 File safety tools', () => {
   through('1.1 Error messages: a file that was not read', B, async (t) => {
     t.put('a.txt', 'one\n');
     const text = await refused(t.write('a.txt', 'two\n'), 'NOT_READ');
-    const tool = t.door === 'proxy' ? 'read_text_file' : 'read_file';
+    const tool = { library: 'read_file', server: 'read_file', proxy: 'read_text_file', hooks: 'read' }[
+      t.door
+    ];
     expect(text).toContain(
       `File ${t.named('a.txt')} has not been read in this session. You MUST use the ${tool} tool first before writing to existing files`,
     );
@@ -50,6 +53,24 @@ describe('001 File safety tools', () => {
     utimesSync(join(t.root, 'a.txt'), new Date(), new Date(Date.now() - HOUR_MS));
     await refused(t.write('a.txt', 'two\n'), 'STALE');
     expect(t.text('a.txt')).toBe('theirs\n');
+  });
+
+  through('1.2, 1.3 Writing files: the time alone is a change, and so are the bytes', B, async (t) => {
+    const since = new Date(Date.now() - HOUR_MS);
+    for (const [path, shiftMs, content] of [
+      ['newer.txt', HOUR_MS, 'one\n'],
+      ['older.txt', -HOUR_MS, 'one\n'],
+      ['same-time.txt', 0, 'two\n'],
+    ] as const) {
+      t.put(path, 'one\n');
+      utimesSync(join(t.root, path), since, since);
+      await allowed(t.read(path));
+      t.put(path, content);
+      const now = new Date(since.getTime() + shiftMs);
+      utimesSync(join(t.root, path), now, now);
+      await refused(t.write(path, 'mine\n'), 'STALE');
+      expect(t.text(path)).toBe(content);
+    }
   });
 
   it('1.4 Option 2, proxy: a save right after the read is never overwritten', async () => {
@@ -210,9 +231,19 @@ describe('001 File safety tools', () => {
     expect(known).toEqual(['kept']);
   });
 
-  it('1.17 Option 1: our tools replace the filesystem server', async () => {
-    const served = await Served.here(scratch(), ['--preset', 'file-time', '--dialect', 'filesystem']);
-    expect(await served.tools()).toHaveLength(14);
+  it('1.17 Option 1: our tools replace the filesystem server, with its names and its results', async () => {
+    const t = await openScene('server', { ...B, dialect: 'filesystem' });
+    const official = await Served.through(process.execPath, [OFFICIAL, t.root]);
+    await official.hello();
+    const served = await Served.here(t, ['--preset', 'file-time', '--dialect', 'filesystem']);
+    const names = async (server: Served) => (await server.tools()).map(({ name }) => name).sort();
+    expect(await names(served)).toEqual(await names(official));
+    t.put('a.txt', 'one\n');
+    const path = join(t.root, 'a.txt');
+    expect(await served.call('write_file', { path, content: 'x' })).toMatchObject({ ok: false });
+    const read = await official.call('read_text_file', { path });
+    expect((await served.call('read_text_file', { path })).result['content']).toEqual(read.result['content']);
+    expect(await served.call('write_file', { path, content: 'x' })).toMatchObject({ ok: true });
   });
 
   it('1.18 Option 2: the proxy keeps every tool of the server behind it', async () => {
@@ -282,7 +313,10 @@ describe('001 File safety tools', () => {
 
   through(
     '1.24 Future 5, bypass mode: for tools and sessions',
-    { ...B, policy: { bypass: [{ sessions: ['trusted'] }, { tools: ['write_file'], paths: ['gen/**'] }] } },
+    {
+      ...B,
+      policy: { bypass: [{ sessions: ['trusted'] }, { tools: ['write_file', 'write'], paths: ['gen/**'] }] },
+    },
     async (t) => {
       t.put('a.txt', 'one\n');
       t.put('gen/a.txt', 'one\n');
@@ -304,6 +338,20 @@ describe('001 File safety tools', () => {
     expect(explain(no, { wording: 'file-time', nowMs: 0 })).toContain('has not been read in this session');
   });
 
+  it('1.25 Future 6, audit log: a list, a find and a search leave an entry each', async () => {
+    const t = await openScene('server', B);
+    t.put('a.txt', 'one\n');
+    await allowed(t.list('.'));
+    await allowed(t.call('find_files', { pattern: '*.txt' }));
+    await allowed(t.search('one'));
+    const entries = objects(await lookfirst(t, ['log', '--json', '--all', '--kind', 'look']));
+    expect(entries.map(({ action, text }) => `${action}: ${text}`).sort()).toEqual([
+      'list: 1 entry',
+      'search: 1 file',
+      'search: 1 match',
+    ]);
+  });
+
   it.each(DOORS)('1.25 Future 6, audit log: every file operation leaves an entry (%s)', async (door) => {
     const t = await openScene(door, B);
     t.put('a.txt', 'one\n');
@@ -315,6 +363,9 @@ describe('001 File safety tools', () => {
     await allowed(t.write('a.txt', 'two\n'));
     const entries = objects(await lookfirst(t, ['log', '--json', '--all']));
     const kinds = entries.map(({ kind, code }) => `${kind}${code === undefined ? '' : ` ${code}`}`);
-    expect(kinds).toEqual(expect.arrayContaining(['look', 'read', 'refusal NOT_READ', 'change']));
+    expect(kinds).toEqual(expect.arrayContaining(['read', 'refusal NOT_READ', 'change']));
+    const looks = entries.filter(({ kind }) => kind === 'look').map(({ action }) => action);
+    // A list of the program behind hooks is not reported: it shows no file.
+    expect(looks.sort()).toEqual(door === 'hooks' ? ['search'] : ['list', 'search']);
   });
 });

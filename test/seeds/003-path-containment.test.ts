@@ -7,7 +7,7 @@ import { desk, ok, refusal } from '../support/desk.ts';
 import { attackPath } from '../support/swap-attack.ts';
 import { SWAP_OPERATIONS } from '../support/swap-operations.ts';
 import { scratch } from '../support/tree.ts';
-import { allowed, openScene, refused, type SceneOptions, through } from './doors.ts';
+import { allowed, type Door, openScene, refused, type SceneOptions, through } from './doors.ts';
 
 /**
  * Requirements document 003 describes how an existing system (called system A) checks every path
@@ -59,7 +59,9 @@ describe('003 Path containment', () => {
     expect(t.text('..foo')).toBe('a legal name');
   });
 
-  through('3.5 The table of inputs: what leads outside is rejected', A, async (t) => {
+  // The program behind hooks reads files by itself, with its own permissions.
+  const ASKED: readonly Door[] = ['library', 'server', 'proxy'];
+  through('3.5 The table of inputs: what leads outside is rejected', { ...A, doors: ASKED }, async (t) => {
     writeFileSync(join(t.outside, 'secret.txt'), 'secret');
     symlinkSync(join(t.outside, 'secret.txt'), join(t.root, 'link-to-outside'));
     symlinkSync(t.outside, join(t.root, 'folder-outside'));

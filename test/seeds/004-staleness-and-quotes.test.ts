@@ -7,7 +7,7 @@ import { PRESET_NAMES } from '../../src/model/policy.ts';
 import { desk, ok } from '../support/desk.ts';
 import { Served } from '../support/served.ts';
 import { scratch } from '../support/tree.ts';
-import { allowed, openScene, refused, type SceneOptions, through } from './doors.ts';
+import { allowed, type Door, openScene, refused, type SceneOptions, through } from './doors.ts';
 
 /**
  * Requirements document 004 describes system D, which warns about changed files and straightens
@@ -15,6 +15,8 @@ import { allowed, openScene, refused, type SceneOptions, through } from './doors
  */
 describe('004 Staleness and quotes', () => {
   const D: SceneOptions = { preset: 'staleness' };
+  // Hooks never rewrite a call, and the program behind them reads files by itself.
+  const ASKED: readonly Door[] = ['library', 'server', 'proxy'];
 
   it('4.1 Read (RecordRead): records mtime, SHA-256, size and time of the read', async () => {
     const t = await desk({ preset: 'staleness' });
@@ -86,6 +88,10 @@ describe('004 Staleness and quotes', () => {
     expect(t.text('a.txt'), 'nothing was written yet').toBe('by hand\n');
     expect(text).toMatch(/re-read the file/);
     expect(text).toMatch(/If you proceed anyway, external changes will be lost/);
+    // Other content is another call, and held back too.
+    await refused(t.write('a.txt', 'other\n'), 'STALE');
+    expect(t.text('a.txt')).toBe('by hand\n');
+    await refused(t.write('a.txt', 'two\n'), 'STALE');
     await allowed(t.write('a.txt', 'two\n'));
     expect(t.text('a.txt')).toBe('two\n');
     await refused(t.edit('b.txt', 'hand', 'me'), 'STALE');
@@ -109,13 +115,26 @@ describe('004 Staleness and quotes', () => {
 
   // A query of the status trusts that a file with its recorded time and size is unchanged. An
   // overwrite always hashes the file.
-  it('4.9 2-step verification: equal time and size need no hash', async () => {
-    const t = await desk({ preset: 'staleness' });
-    await t.put('a.txt', 'one\n');
-    utimesSync(join(t.root, 'a.txt'), 1, 1);
-    await ok(t.session.read('a.txt'));
-    expect(await ok(t.session.status('a.txt'))).toMatchObject({ files: [{ freshness: 'fresh' }] });
-  });
+  it.skipIf(process.platform !== 'linux')(
+    '4.9 2-step verification: equal time and size need no hash',
+    async () => {
+      const t = await desk({ preset: 'staleness' });
+      const size = 6 << 20;
+      await t.put('a.txt', 'x\n'.repeat(size / 2));
+      utimesSync(join(t.root, 'a.txt'), 1, 1);
+      await ok(t.session.read('a.txt'));
+      // A time as recent as the read proves nothing yet, so read until it is older.
+      await expect
+        .poll(async () => {
+          await ok(t.session.read('a.txt'));
+          return bytesRead(() => ok(t.session.status('a.txt')));
+        })
+        .toBeLessThan(size / 10);
+      utimesSync(join(t.root, 'a.txt'), 2, 2);
+      expect(await bytesRead(() => ok(t.session.status('a.txt')))).toBeGreaterThanOrEqual(size);
+      expect(await ok(t.session.status('a.txt'))).toMatchObject({ files: [{ freshness: 'fresh' }] });
+    },
+  );
 
   const QUOTES = '\u2018a\u2019 \u201cb\u201d \u2032 \u2033 \u00abc\u00bb\n';
   const STRAIGHT = '\'a\' "b" \' " <<c>>\n';
@@ -123,17 +142,29 @@ describe('004 Staleness and quotes', () => {
     (end) => `f${end}`,
   );
 
+  /** The number of bytes that this process reads from files meanwhile. */
+  async function bytesRead(work: () => Promise<unknown>): Promise<number> {
+    const count = () => Number(/rchar: (\d+)/.exec(readFileSync('/proc/self/io', 'utf8'))?.[1]);
+    const before = count();
+    await work();
+    return count() - before;
+  }
+
   // Row 4.12 requires that the proxy also straightens the quotes in the text that it forwards.
-  through('4.10, 4.12 Quote normalization: the table, in code and special files', D, async (t) => {
-    for (const name of [...CODE, 'Makefile', 'Dockerfile', '.gitignore']) {
-      await allowed(t.write(name, QUOTES));
-      expect([name, t.text(name)]).toEqual([name, STRAIGHT]);
-    }
-    for (const name of ['f.md', 'f.txt', 'f.rst']) {
-      await allowed(t.write(name, QUOTES));
-      expect([name, t.text(name)]).toEqual([name, QUOTES]);
-    }
-  });
+  through(
+    '4.10, 4.12 Quote normalization: the table, in code and special files',
+    { ...D, doors: ASKED },
+    async (t) => {
+      for (const name of [...CODE, 'Makefile', 'Dockerfile', '.gitignore']) {
+        await allowed(t.write(name, QUOTES));
+        expect([name, t.text(name)]).toEqual([name, STRAIGHT]);
+      }
+      for (const name of ['f.md', 'f.txt', 'f.rst']) {
+        await allowed(t.write(name, QUOTES));
+        expect([name, t.text(name)]).toEqual([name, QUOTES]);
+      }
+    },
+  );
 
   it('4.18 Quote normalization: the functions', () => {
     expect(straightenQuotes(QUOTES)).toBe(STRAIGHT);
@@ -148,7 +179,7 @@ describe('004 Staleness and quotes', () => {
 
   through(
     '4.11 Quote normalization: by default only where a quote stands as code',
-    { preset: 'default' },
+    { preset: 'default', doors: ASKED },
     async (t) => {
       await allowed(t.write('f.js', 'const a = \u201cb\u201d; // \u201cc\u201d\n'));
       expect(t.text('f.js')).toBe('const a = "b"; // \u201cc\u201d\n');
@@ -190,11 +221,15 @@ describe('004 Staleness and quotes', () => {
     expect(t.text('a.txt')).toBe('one\n');
   });
 
-  through('4.17 Next steps, coder security: key folders and the like are out of reach', D, async (t) => {
-    for (const path of ['.ssh/id_rsa', '.aws/credentials']) {
-      t.put(path, 'secret\n');
-      const text = await refused(t.read(path), 'PROTECTED');
-      expect(text).not.toContain('secret');
-    }
-  });
+  through(
+    '4.17 Next steps, coder security: key folders and the like are out of reach',
+    { ...D, doors: ASKED },
+    async (t) => {
+      for (const path of ['.ssh/id_rsa', '.aws/credentials']) {
+        t.put(path, 'secret\n');
+        const text = await refused(t.read(path), 'PROTECTED');
+        expect(text).not.toContain('secret');
+      }
+    },
+  );
 });

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { DialectName } from '../../src/dialect/tool.ts';
@@ -17,13 +17,13 @@ import { type Answer, answerIn, Served } from '../support/served.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
 
 /** The ways to use Lookfirst in which a scene is tested by default. */
-export const DOORS = ['library', 'server', 'proxy'] as const;
+export const DOORS = ['library', 'server', 'proxy', 'hooks'] as const;
 /**
  * A way to use Lookfirst. `library`: calls in this process. `server`: `lookfirst serve`. `proxy`:
  * the official filesystem server behind `lookfirst proxy`. `hooks`: a program with its own file
  * tools that asks Lookfirst before each change and reports afterwards.
  */
-export type Door = (typeof DOORS)[number] | 'hooks';
+export type Door = (typeof DOORS)[number];
 
 /** The answer to a call. `text` is what a model reads. */
 export interface Said {
@@ -253,6 +253,7 @@ function hookedAgent(door: HookDoor, root: string, session: string): Agent {
   const none = (): never => expect.fail('not with hooks');
   return {
     read: async (path) => {
+      if (!existsSync(join(root, path))) return { ok: false, text: 'no such file', code: undefined };
       const output = readFileSync(join(root, path), 'utf8');
       await send('after', 'read', { input: { path }, output });
       return { ok: true, text: output, code: undefined };
@@ -263,7 +264,10 @@ function hookedAgent(door: HookDoor, root: string, session: string): Agent {
       return change('edit', input, (old) => old.replace(from, () => to));
     },
     insert: none,
-    list: none,
+    list: async (path) => {
+      const output = readdirSync(join(root, path)).join('\n');
+      return { ok: true, text: output, code: undefined };
+    },
     search: async (pattern) => {
       const { stdout: output } = spawnSync('grep', ['-rn', pattern, '.'], { cwd: root, encoding: 'utf8' });
       await send('after', 'search', { input: { pattern, path: '.' }, output });
@@ -287,6 +291,7 @@ function denied(reason: string): Said {
 /** The code of a denial in the words of a preset, which do not contain the code. */
 function codeByWords(reason: string): string | undefined {
   if (/Read it first|been read in this/.test(reason)) return 'NOT_READ';
+  if (/old_string not found/.test(reason)) return 'NO_MATCH';
   return /modified since|modified externally/.test(reason) ? 'STALE' : undefined;
 }
 

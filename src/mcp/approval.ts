@@ -47,11 +47,11 @@ export function approvalOf(result: unknown): Approval {
  * only protocol revisions before 2026-07-28 allow.
  */
 export class Questions {
-  readonly #send: (parts: Parts) => void;
+  readonly #send: (parts: Parts) => boolean;
   readonly #open = new Map<unknown, (answer: Approval) => void>();
   #count = 0;
 
-  constructor(send: (parts: Parts) => void) {
+  constructor(send: (parts: Parts) => boolean) {
     this.#send = send;
   }
 

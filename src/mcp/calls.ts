@@ -32,18 +32,28 @@ export interface Caller {
 
 export interface CallsOptions {
   readonly host: ToolHost;
-  readonly send: (parts: Parts) => void;
+  /** Sends a whole message, without a newline. Returns false if the client does not get it. */
+  readonly send: (parts: Parts) => boolean;
   readonly log: (line: string) => void;
+  /** The session of the transport, for calls that name none. */
+  readonly sessionHint?: string | undefined;
   /** Resolves when the server has read all input that has already arrived. */
   readonly inputRead?: (() => Promise<void>) | undefined;
+}
+
+/** The answer to a request. `sent` is called when the client gets it. */
+export interface CallAnswer {
+  readonly parts: Parts;
+  readonly sent?: () => void;
 }
 
 /** The running tool calls of one connection. Each can be cancelled, and all can be awaited. */
 export class Calls {
   readonly #host: ToolHost;
-  readonly #send: (parts: Parts) => void;
+  readonly #send: (parts: Parts) => boolean;
   readonly #log: (line: string) => void;
   readonly #inputRead: (() => Promise<void>) | undefined;
+  readonly #sessionHint: string | undefined;
   readonly #running = new Map<RequestId, RunningCall>();
   /**
    * The arrival time of the messages that are being handled, as `performance.now()`. If undefined,
@@ -61,16 +71,18 @@ export class Calls {
     this.#send = io.send;
     this.#log = io.log;
     this.#inputRead = io.inputRead;
+    this.#sessionHint = io.sessionHint;
     this.#questions = new Questions(io.send);
     this.#held = new HeldCalls(io.inputRead);
   }
 
   /** Runs a `tools/call` request. Undefined if the call was cancelled, because then no answer is sent. */
-  run(request: Request, caller: Caller): Awaitable<Parts | undefined> {
+  run(request: Request, caller: Caller): Awaitable<CallAnswer | undefined> {
     const { tool, args } = this.#target(request.params);
     const { name } = tool;
     const call = new RunningCall(request, caller, {
       tell: (parts) => this.#tell(request.id, parts),
+      sessionHint: this.#sessionHint,
       arrivedAt: this.arrivedAt ?? performance.now(),
       questions: caller.canElicit && caller.era === 'legacy' ? this.#questions : undefined,
     });
@@ -95,13 +107,20 @@ export class Calls {
     });
   }
 
-  #answer(call: RunningCall, result: ToolResult | InputRequired): Parts | undefined {
+  #answer(call: RunningCall, result: ToolResult | InputRequired): CallAnswer | undefined {
     const { id } = call.request;
     try {
       if (call.cancelled) return undefined;
-      if ('inputRequests' in result) return inputRequiredMessage(id, { ...result }, this.#host.info);
-      call.times.answeredAt = performance.now();
-      return toolMessage(id, result, { era: call.era, info: this.#host.info });
+      const { info } = this.#host;
+      if ('inputRequests' in result) return { parts: inputRequiredMessage(id, { ...result }, info) };
+      const parts = toolMessage(id, result, { era: call.era, info });
+      const answeredAt = performance.now();
+      return {
+        parts,
+        sent: () => {
+          call.times.answeredAt = answeredAt;
+        },
+      };
     } finally {
       // If the client has reused the id, the map holds the newer call, which must stay.
       if (this.#running.get(id) === call) this.#running.delete(id);
@@ -164,6 +183,7 @@ export class Calls {
 
 interface CallOptions {
   readonly tell: (parts: Parts) => void;
+  readonly sessionHint: string | undefined;
   readonly arrivedAt: number;
   /**
    * Sends questions for the user to a legacy client. Undefined if the client cannot show them, or
@@ -181,7 +201,7 @@ class RunningCall implements ToolContext {
   readonly meta: JsonRecord;
   readonly era: Era;
   readonly clientInfo: Implementation | undefined;
-  readonly sessionHint = undefined;
+  readonly sessionHint: string | undefined;
   readonly times: CallTimes;
   readonly approve: ToolContext['approve'];
   readonly #tell: (parts: Parts) => void;
@@ -189,12 +209,17 @@ class RunningCall implements ToolContext {
   #reason: Error | undefined;
   #done = Number.NEGATIVE_INFINITY;
 
-  constructor(request: Request, { era, clientInfo }: Caller, { tell, arrivedAt, questions }: CallOptions) {
+  constructor(
+    request: Request,
+    { era, clientInfo }: Caller,
+    { tell, arrivedAt, questions, sessionHint }: CallOptions,
+  ) {
     this.request = request;
     this.meta = metaOf(request.params);
     this.era = era;
     this.clientInfo = clientInfo;
     this.#tell = tell;
+    this.sessionHint = sessionHint;
     if (questions !== undefined) this.approve = (question) => questions.ask(question, this.signal);
     this.times = { arrivedAt, answeredAt: Number.POSITIVE_INFINITY };
   }

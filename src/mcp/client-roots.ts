@@ -115,11 +115,11 @@ const ROOTS_INPUT = 'roots';
  */
 export class RootsDialogue {
   readonly #roots: ClientRoots;
-  readonly #send: (parts: Parts) => void;
+  readonly #send: (parts: Parts) => boolean;
   #capable = false;
   #requests = 0;
 
-  constructor(roots: ClientRoots, send: (parts: Parts) => void) {
+  constructor(roots: ClientRoots, send: (parts: Parts) => boolean) {
     this.#roots = roots;
     this.#send = send;
   }

@@ -35,7 +35,7 @@ function open() {
   };
   const connection = new ClientConnection({
     host,
-    send: (parts) => sent.push(JSON.parse(written(parts))),
+    send: (parts) => sent.push(JSON.parse(written(parts))) > 0,
     log: (line) => logged.push(line),
   });
   const receive = async (message: unknown) => {

@@ -1,10 +1,11 @@
 import { type Awaitable, andThen } from '../model/awaitable.ts';
+import { Fault } from '../model/fault.ts';
 import { isRecord, type JsonRecord } from '../model/record.ts';
 import { COMPACTED_METHOD, CONTEXT_KEY, TURN_KEY } from '../tools/session-choice.ts';
 import type { ToolHost } from '../tools/tool-host.ts';
 import { INTERNAL_ERROR } from '../wire/rpc.ts';
 
-import { type Caller, Calls, type CallsOptions } from './calls.ts';
+import { type CallAnswer, type Caller, Calls, type CallsOptions } from './calls.ts';
 import { type ClientRoots, RootsDialogue } from './client-roots.ts';
 import {
   BATCH_VERSION,
@@ -67,8 +68,9 @@ interface ClientConnectionOptions extends CallsOptions {
  */
 export class ClientConnection {
   readonly #host: ToolHost;
-  readonly #send: (parts: Parts) => void;
+  readonly #send: (parts: Parts) => boolean;
   readonly #log: (line: string) => void;
+  readonly #sessionHint: string | undefined;
   readonly #calls: Calls;
   #era: 'open' | 'legacy' | 'modern' = 'open';
   #version: LegacyVersion | undefined;
@@ -77,12 +79,13 @@ export class ClientConnection {
   readonly #subscriptions = new Set<RequestId>();
   readonly #roots: RootsDialogue | undefined;
 
-  /** `send` gets whole messages without a newline; `log` gets internal errors, for the user. */
+  /** `log` gets internal errors, for the user. */
   constructor(io: ClientConnectionOptions) {
     this.#host = io.host;
     this.#roots = io.roots && new RootsDialogue(io.roots, io.send);
     this.#send = io.send;
     this.#log = io.log;
+    this.#sessionHint = io.sessionHint;
     this.#calls = new Calls(io);
   }
 
@@ -90,8 +93,8 @@ export class ClientConnection {
    * Records the arrival time of input. The client wrote this input before it could see any later
    * answer.
    */
-  arrived(): void {
-    this.#calls.arrivedAt = performance.now();
+  arrived(at: number = performance.now()): void {
+    this.#calls.arrivedAt = at;
   }
 
   /**
@@ -142,17 +145,18 @@ export class ClientConnection {
     }
     const answers: Parts[] = [];
     await Promise.all(
-      members.map((member) => this.#one(readBatchMember(member), (parts) => answers.push(parts))),
+      members.map((member) => this.#one(readBatchMember(member), (parts) => answers.push(parts) > 0)),
     );
     if (answers.length === 0) return;
     this.#send(['[', ...answers.flatMap((parts, index) => (index === 0 ? parts : [',', ...parts])), ']']);
   }
 
   /** Completes when the message was answered through `answer`, or needs no answer. */
-  #one(message: Message, answer: (parts: Parts) => void): Awaitable<void> {
+  #one(message: Message, answer: (parts: Parts) => boolean): Awaitable<void> {
     if (message.kind === 'request') {
-      return andThen(this.#answer(message), (parts) => {
-        if (parts !== undefined) answer(parts);
+      return andThen(this.#answer(message), (given) => {
+        if (given === undefined) return;
+        if (answer(given.parts)) given.sent?.();
       });
     }
     if (message.kind === 'invalid') {
@@ -173,11 +177,11 @@ export class ClientConnection {
       this.#calls.cancel(requestId, typeof reason === 'string' ? reason : 'cancelled by the client');
     } else if (method === COMPACTED_METHOD) {
       const meta = { ...metaOf(params), [CONTEXT_KEY]: 'compacted' };
-      return this.#host.report?.({ meta, sessionHint: undefined });
+      return this.#host.report?.({ meta, sessionHint: this.#sessionHint });
     } else this.#roots?.notified(method);
   }
 
-  #answer(request: Request): Awaitable<Parts | undefined> {
+  #answer(request: Request): Awaitable<CallAnswer | undefined> {
     try {
       const caller = this.#caller(request);
       const answer =
@@ -190,14 +194,16 @@ export class ClientConnection {
     }
   }
 
-  #handle(request: Request, caller: Caller): Awaitable<Parts | undefined> {
+  #handle(request: Request, caller: Caller): Awaitable<CallAnswer | undefined> {
     return caller.era === 'modern' ? this.#modern(request, caller) : this.#legacy(request, caller);
   }
 
-  #failed({ id, method }: Request, error: unknown): Parts {
-    if (error instanceof RpcError) return errorMessage(id, error);
+  #failed({ id, method }: Request, error: unknown): CallAnswer {
+    if (error instanceof RpcError) return { parts: errorMessage(id, error) };
+    if (error instanceof Fault && error.code === 'MISUSE')
+      return { parts: errorMessage(id, invalidParams(`Invalid params: ${error.message}`)) };
     this.#log(`${method} failed: ${String(error)}`);
-    return errorMessage(id, internalError());
+    return { parts: errorMessage(id, internalError()) };
   }
 
   /**
@@ -225,25 +231,25 @@ export class ClientConnection {
   #report(request: Request): Awaitable<void> {
     const meta = metaOf(request.params);
     return CONTEXT_KEY in meta || TURN_KEY in meta
-      ? this.#host.report?.({ meta, sessionHint: undefined })
+      ? this.#host.report?.({ meta, sessionHint: this.#sessionHint })
       : undefined;
   }
 
-  #legacy(request: Request, caller: Caller): Awaitable<Parts | undefined> {
+  #legacy(request: Request, caller: Caller): Awaitable<CallAnswer | undefined> {
     switch (request.method) {
       case 'tools/call':
         this.#roots?.legacyCall();
         return this.#calls.run(request, caller);
       case 'tools/list':
-        return resultMessage(request.id, { tools: this.#host.tools() });
+        return { parts: resultMessage(request.id, { tools: this.#host.tools() }) };
       case 'initialize':
-        return resultMessage(request.id, this.#initialize(request.params));
+        return { parts: resultMessage(request.id, this.#initialize(request.params)) };
       case 'logging/setLevel':
         if (!LOG_LEVELS.includes(request.params['level']))
           throw invalidParams(`Invalid params: level must be one of ${LOG_LEVELS.join(', ')}`);
-        return resultMessage(request.id, {});
+        return { parts: resultMessage(request.id, {}) };
       case 'ping':
-        return resultMessage(request.id, {});
+        return { parts: resultMessage(request.id, {}) };
       default:
         throw methodNotFound();
     }
@@ -262,17 +268,17 @@ export class ClientConnection {
     return { protocolVersion: version, capabilities: CAPABILITIES.legacy, serverInfo: info, instructions };
   }
 
-  #modern(request: Request, caller: Caller): Awaitable<Parts | undefined> {
+  #modern(request: Request, caller: Caller): Awaitable<CallAnswer | undefined> {
     const { id, method, params } = request;
     switch (method) {
       case 'tools/call':
         return this.#askingForRoots(request) ?? this.#calls.run(request, caller);
       case 'tools/list':
-        return resultMessage(id, this.#modernResult({ tools: this.#host.tools(), ...UNCACHED }));
+        return { parts: resultMessage(id, this.#modernResult({ tools: this.#host.tools(), ...UNCACHED })) };
       case 'server/discover': {
         const { instructions } = this.#host;
         const found = { supportedVersions: MODERN_VERSIONS, capabilities: CAPABILITIES.modern, instructions };
-        return resultMessage(id, this.#modernResult({ ...found, ...UNCACHED }));
+        return { parts: resultMessage(id, this.#modernResult({ ...found, ...UNCACHED })) };
       }
       case 'subscriptions/listen':
         return this.#listen(id, params);
@@ -285,24 +291,24 @@ export class ClientConnection {
    * Accepts a subscription, although this server never sends events. The request stays open until
    * either side ends it.
    */
-  #listen(id: RequestId, params: JsonRecord): Parts {
+  #listen(id: RequestId, params: JsonRecord): CallAnswer {
     if (!isRecord(params['notifications']))
       throw invalidParams('Invalid params: notifications must be an object');
     if (this.#subscriptions.size >= MAX_SUBSCRIPTIONS)
       throw new RpcError(INTERNAL_ERROR, `more than ${MAX_SUBSCRIPTIONS} open subscriptions`);
     this.#subscriptions.add(id);
     const acknowledged = { notifications: {}, _meta: { [SUBSCRIPTION_ID_KEY]: id } };
-    return notificationMessage('notifications/subscriptions/acknowledged', acknowledged);
+    return { parts: notificationMessage('notifications/subscriptions/acknowledged', acknowledged) };
   }
 
   /**
    * The result that asks a modern client for its roots before its first call runs; undefined if
    * nothing must be asked.
    */
-  #askingForRoots({ id, params }: Request): Parts | undefined {
+  #askingForRoots({ id, params }: Request): CallAnswer | undefined {
     const inputRequests = this.#roots?.modernCall(params);
     if (inputRequests === undefined) return undefined;
-    return inputRequiredMessage(id, { inputRequests }, this.#host.info);
+    return { parts: inputRequiredMessage(id, { inputRequests }, this.#host.info) };
   }
 
   #modernResult(result: JsonRecord): JsonRecord {

@@ -163,7 +163,7 @@ export async function serveHttp(options: ServeHttpOptions): Promise<EndSignal> {
     const sessions = await workspace.open();
     const viewer = await options.viewer?.(sessions);
     const host = await hostFor(options, { env, nameless: 'call', roots: 'workspace' }, workspace);
-    // Imported on demand: it loads the protocol's SDK, which stdio does not need.
+    // Imported on demand, because stdio does not need it.
     const { listenHttp: listen } = await import('./http.ts');
     const token = options.token ?? newToken();
     const server = await listen({

@@ -75,7 +75,10 @@ export async function runStdioLoop(options: StdioOptions): Promise<StdioEnd> {
   };
   const connection = new ClientConnection({
     host: { ...host, call },
-    send: (parts) => output.send(parts),
+    send: (parts) => {
+      output.send(parts);
+      return true;
+    },
     log,
     roots,
     inputRead,

@@ -1,8 +1,10 @@
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream';
 import { isRecord, type JsonRecord } from '../model/record.ts';
-import { eventsIn } from '../tools/session-choice.ts';
-import { mediaType, type Rejection, rejectRequest } from '../wire/http.ts';
+import { eventsIn, SESSION_KEY } from '../tools/session-choice.ts';
+import type { Endpoint, FrontRequest } from '../wire/front/serve-front.ts';
+import { mediaType, type Rejection, readBody, rejectRequest } from '../wire/http.ts';
+import { type Headers, headersAfter } from '../wire/http-headers.ts';
 import {
   INTERNAL_ERROR,
   INVALID_REQUEST,
@@ -21,11 +23,9 @@ import {
   type ServerEvent,
   writeEvent,
 } from '../wire/sse.ts';
-import { addressOf, type Endpoint, HTTP_SESSION, namedGate, receivedBody } from './front-endpoint.ts';
 import type { GateSettings } from './gate-settings.ts';
-import { JUDGED_METHODS } from './gate-settings.ts';
+import { HTTP_SESSION, JUDGED_METHODS } from './gate-settings.ts';
 import { bodyOf, type Exchange, HttpClient } from './http-exchange.ts';
-import { type Headers, headersAfter } from './http-headers.ts';
 import { Pump } from './pump.ts';
 
 interface RelayOptions {
@@ -56,10 +56,11 @@ export class RelayEndpoint implements Endpoint {
     this.#url = new URL(options.url);
   }
 
-  async handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
+  async handle({ req, name }: FrontRequest, res: ServerResponse): Promise<void> {
     if (req.method !== 'POST') return this.#pass(req, res, undefined);
-    const body = await receivedBody(req, res, this.#options.maxBytes);
-    if (body === undefined) return;
+    const body = await readBody(req, this.#options.maxBytes);
+    if (body === undefined)
+      return rejectRequest(res, { status: 413, code: INVALID_REQUEST, message: 'the message is too large' });
     const message = parseLine(body);
     const unreadable = problemWith(req, message);
     if (unreadable !== undefined) return rejectRequest(res, unreadable);
@@ -68,7 +69,7 @@ export class RelayEndpoint implements Endpoint {
     const events = isRecord(message) ? eventsIn(rpcMeta(message)).kind : 'none';
     const heeded =
       Array.isArray(message) || (typeof method === 'string' && HEEDED.has(method)) || events !== 'none';
-    if (heeded) await this.#heed(req, res, { body, message });
+    if (heeded) await this.#heed({ req, name }, res, { body, message });
     else await this.#pass(req, res, body);
   }
 
@@ -93,12 +94,12 @@ export class RelayEndpoint implements Endpoint {
   }
 
   async #heed(
-    req: IncomingMessage,
+    { req, name }: Pick<FrontRequest, 'req' | 'name'>,
     res: ServerResponse,
     post: { readonly body: Buffer; readonly message: unknown },
   ): Promise<void> {
     const { maxBytes } = this.#options;
-    const gate = namedGate(this.#options.gate, req);
+    const gate = namedGate(this.#options.gate, name);
     const session = req.headers['mcp-session-id'];
     const given = onOneLine(post.body);
     const relayed = new RelayedPost({
@@ -135,7 +136,7 @@ export class RelayEndpoint implements Endpoint {
       if (value !== undefined) headers[name] = Array.isArray(value) ? value.join(', ') : value;
     }
     const url = new URL(this.#url);
-    url.search = addressOf(req).search || this.#url.search;
+    url.search = searchOf(req) || this.#url.search;
     return this.#http.send({
       method,
       url,
@@ -144,6 +145,18 @@ export class RelayEndpoint implements Endpoint {
       ...(body === undefined ? {} : { body }),
     });
   }
+}
+
+/** The gate for a request to `/mcp/NAME`: the request belongs to the session NAME, unless it names another session itself. */
+function namedGate(gate: GateSettings, name: string | undefined): GateSettings {
+  if (name === undefined) return gate;
+  return { ...gate, session: (meta) => gate.session({ [SESSION_KEY]: name, ...meta }) };
+}
+
+/** The part of a request's URL from `?` on. Does not parse the URL, because clients may send invalid ones. */
+function searchOf({ url = '/' }: IncomingMessage): string {
+  const mark = url.indexOf('?');
+  return mark < 0 ? '' : url.slice(mark);
 }
 
 /**

@@ -20,6 +20,12 @@ export const JUDGED_METHODS: readonly string[] = [
   COMPACTED_METHOD,
 ];
 
+/**
+ * The key in a request's `_meta` under which the proxy stores the client's HTTP session. The gate
+ * derives the session of the request from it.
+ */
+export const HTTP_SESSION = 'dev.lookfirst/http-session';
+
 /** The settings of the gate for tool calls. */
 export interface GateSettings {
   /** The session of a request, by its `_meta`. */

@@ -1,7 +1,7 @@
 import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http';
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import { readBody } from '../wire/http.ts';
-import type { Headers } from './http-headers.ts';
+import type { Headers } from '../wire/http-headers.ts';
 
 /** One request and its response; `abort` ends it at any time. */
 export interface Exchange {

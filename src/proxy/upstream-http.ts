@@ -2,10 +2,10 @@ import type { IncomingMessage } from 'node:http';
 import { errorText } from '../model/fault.ts';
 import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
 import { mediaType } from '../wire/http.ts';
+import { type HeaderParameter, type Headers, learnParameters, modernHeaders } from '../wire/http-headers.ts';
 import { errorLine, INTERNAL_ERROR, idKey, isModern, paramsOf, parseLine } from '../wire/rpc.ts';
 import { EVENT_STREAM, EventParser, onOneLine } from '../wire/sse.ts';
 import { bodyOf, type Exchange, HttpClient } from './http-exchange.ts';
-import { type HeaderParameter, type Headers, learnParameters, modernHeaders } from './http-headers.ts';
 import type { Upstream, UpstreamEnd, UpstreamEvents } from './upstream.ts';
 
 interface HttpUpstreamOptions {

@@ -1,10 +1,9 @@
-import { isUtf8 } from 'node:buffer';
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { errnoOf, Fault } from '../model/fault.ts';
-import { INVALID_REQUEST, PARSE_ERROR, SERVER_ERROR } from './rpc.ts';
+import { SERVER_ERROR } from './rpc.ts';
 
 /** The HTTP status and JSON-RPC error that end a request. */
 export interface Rejection {
@@ -95,6 +94,24 @@ export function mediaType({ headers }: IncomingMessage): string {
   return (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
 }
 
+const LOCAL_NAMES: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
+
+/**
+ * The rejection of a request that another site makes a browser send (DNS rebinding, or a page that
+ * posts to this port); undefined if its Host and Origin are this machine.
+ */
+export function notLocal({ headers }: IncomingMessage): Rejection | undefined {
+  const { host, origin } = headers;
+  if (!isLocalName(`http://${host}`))
+    return { status: 403, code: SERVER_ERROR, message: `Invalid Host: ${host ?? 'missing'}` };
+  if (origin === undefined || isLocalName(origin)) return undefined;
+  return { status: 403, code: SERVER_ERROR, message: `Invalid Origin: ${origin}` };
+}
+
+function isLocalName(url: string): boolean {
+  return URL.canParse(url) && LOCAL_NAMES.has(new URL(url).hostname);
+}
+
 /** An unguessable token of 256 bits. */
 export function newToken(): string {
   return randomBytes(32).toString('base64url');
@@ -127,41 +144,13 @@ export function checkToken(authorization: string | undefined, token: string): Re
 }
 
 /**
- * The JSON body of a POST, or the reason it is rejected. Bytes beyond `maxBytes` are read and
- * discarded, so that a client that is still sending can read the error afterwards.
- */
-export async function readJson(
-  req: IncomingMessage,
-  maxBytes: number,
-): Promise<{ readonly value: unknown } | Rejection> {
-  if (mediaType(req) !== 'application/json')
-    return { status: 415, code: SERVER_ERROR, message: 'Unsupported Media Type: send application/json' };
-  const body = await readBody(req, maxBytes);
-  if (body === undefined)
-    return { status: 413, code: SERVER_ERROR, message: `Payload Too Large: more than ${maxBytes} bytes` };
-  if (!isUtf8(body)) return { status: 400, code: PARSE_ERROR, message: 'Parse error: not UTF-8' };
-  let value: unknown;
-  try {
-    value = JSON.parse(body.toString('utf8'));
-  } catch {
-    return { status: 400, code: PARSE_ERROR, message: 'Parse error: not JSON' };
-  }
-  if (isDeep(value))
-    return {
-      status: 400,
-      code: INVALID_REQUEST,
-      message: `Invalid request: nested deeper than ${MAX_DEPTH} levels`,
-    };
-  return { value };
-}
-
-/**
  * Maximum depth of nesting in a JSON body, more than any tool needs. A deeper body is rejected,
  * because validation and printing are recursive and would overflow the stack.
  */
-const MAX_DEPTH = 200;
+export const MAX_DEPTH = 200;
 
-function isDeep(value: unknown): boolean {
+/** True if a JSON value is nested deeper than `MAX_DEPTH`. */
+export function isDeep(value: unknown): boolean {
   let level: unknown[] = [value];
   for (let depth = 0; level.length > 0; depth += 1) {
     if (depth > MAX_DEPTH) return true;

@@ -1,5 +1,4 @@
-// A server with a few small tools for transport tests: `tool-server.mjs stdio|sdk|http [TOKEN]`.
-// `sdk` serves the same tools through the official SDK's own stdio entry, to compare the answers.
+// A server with a few small tools for transport tests: `tool-server.mjs stdio|http [TOKEN]`.
 
 import { runStdioLoop } from '../../build/mcp/stdio-loop.js';
 
@@ -84,12 +83,6 @@ if (mode === 'stdio') {
     maxMessageBytes: 64 << 20,
   });
   process.stderr.write(`end: ${end}\n`);
-} else if (mode === 'sdk') {
-  const { serveStdio: serveSdk } = await import('@modelcontextprotocol/server/stdio');
-  const { sdkServer } = await import('../../build/mcp/sdk-server.js');
-  const { HeldCalls } = await import('../../build/mcp/approval.js');
-  const held = new HeldCalls();
-  serveSdk(({ era }) => sdkServer(host, era, { log, held }));
 } else {
   const { listenHttp } = await import('../../build/mcp/http.js');
   const server = await listenHttp({ host, token, log, maxBodyBytes: 16 << 20 });

@@ -7,7 +7,7 @@ import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type FrontOptions, serveProxy } from '../../src/proxy/front-http.ts';
+import { type ProxyFrontOptions, serveProxy } from '../../src/proxy/front-http.ts';
 import { WatchedChild } from '../support/watched-child.ts';
 import { EVERYTHING, OFFICIAL, openGate, scratch, startProxy } from './harness.ts';
 
@@ -126,7 +126,7 @@ describe('a server behind an address', () => {
 });
 
 /** The proxy as an HTTP server, and a function that creates official clients for it. */
-async function front(root: string, options: Partial<FrontOptions>) {
+async function front(root: string, options: Partial<ProxyFrontOptions>) {
   const { session } = await openGate(root);
   const stderr = new PassThrough().resume();
   const served = await serveProxy({
@@ -420,7 +420,8 @@ function post(
   path: string = new URL(url).pathname,
 ): Promise<number> {
   return new Promise((resolve, reject) => {
-    const sent = request(url, { method: 'POST', headers, path }, (response) => {
+    const usual = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' };
+    const sent = request(url, { method: 'POST', headers: { ...usual, ...headers }, path }, (response) => {
       response.resume();
       resolve(response.statusCode ?? 0);
     });

@@ -1,5 +1,5 @@
 import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
-import { paramsOf, rpcMeta } from '../wire/rpc.ts';
+import { paramsOf, rpcMeta } from './rpc.ts';
 
 export type Headers = Record<string, string>;
 

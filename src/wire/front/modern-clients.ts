@@ -1,18 +1,20 @@
 import type { ServerResponse } from 'node:http';
-import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
+import { fieldOf, isRecord, type JsonRecord } from '../../model/record.ts';
+import { type HeaderParameter, headerMismatch, learnParameters } from '../http-headers.ts';
 import {
   errorLine,
   INTERNAL_ERROR,
   INVALID_PARAMS,
   idKey,
   isModern,
+  lineOf,
   paramsOf,
   parseLine,
   rpcMeta,
-} from '../wire/rpc.ts';
-import type { FrontConnection } from './front-endpoint.ts';
-import { Reply } from './front-reply.ts';
-import { type HeaderParameter, headerMismatch, learnParameters } from './http-headers.ts';
+} from '../rpc.ts';
+import type { Link, ToClient } from './link.ts';
+import type { Posted } from './posted.ts';
+import { Reply } from './reply.ts';
 
 const SUBSCRIPTION = 'io.modelcontextprotocol/subscriptionId';
 
@@ -34,18 +36,18 @@ interface Problem {
 }
 
 /**
- * All clients of MCP revision 2026-07-28, which has no sessions. They share one server process.
+ * All clients of MCP revision 2026-07-28, which has no sessions. They share one link to the server.
  * Their ids and progress tokens may be equal, so each request gets an id of ours, and its answer
  * gets the client's id back.
  */
 export class ModernClients {
-  readonly #open: () => FrontConnection;
+  readonly #open: () => Link;
   readonly #posts = new Map<number, OpenPost>();
   readonly #check = new ModernCheck();
-  #connection: FrontConnection | undefined;
+  #link: Link | undefined;
   #next = 1;
 
-  constructor(open: (toClient: (line: Buffer) => boolean) => FrontConnection) {
+  constructor(open: (toClient: ToClient) => Link) {
     this.#open = () => open((line) => this.#route(line));
   }
 
@@ -54,12 +56,12 @@ export class ModernClients {
     return this.#check.problemWith(message, headers);
   }
 
-  post(line: Buffer, message: JsonRecord, response: ServerResponse): void {
-    const connection = this.#connection ?? this.#start();
+  post({ line, message, arrivedAt }: Posted, response: ServerResponse): void {
+    const link = this.#link ?? this.#start();
     if (idKey(message['id']) === undefined) {
       // Drop a cancellation: it names the client's id, but the server knows ours, so it could cancel
       // another client's call. In this revision a client cancels by disconnecting.
-      if (message['method'] !== 'notifications/cancelled') connection.send(line);
+      if (message['method'] !== 'notifications/cancelled') link.send(line, arrivedAt);
       response.writeHead(202).end();
       return;
     }
@@ -69,29 +71,29 @@ export class ModernClients {
     reply.onGone(() => {
       if (!this.#posts.delete(ours)) return;
       const cancel = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: ours } };
-      connection.send(Buffer.from(JSON.stringify(cancel)));
+      link.send(lineOf(cancel), performance.now());
     });
-    connection.send(Buffer.from(JSON.stringify(withIds(message, ours))));
+    link.send(lineOf(withIds(message, ours)), arrivedAt);
   }
 
   async close(): Promise<void> {
-    await this.#connection?.close();
+    await this.#link?.close();
   }
 
   /**
    * Starts the server. When it ends, open requests are answered with an error, and the next request
    * starts it again.
    */
-  #start(): FrontConnection {
-    const connection = this.#open();
-    this.#connection = connection;
-    void connection.ended().then(() => {
-      this.#connection = undefined;
+  #start(): Link {
+    const link = this.#open();
+    this.#link = link;
+    void link.ended().then(() => {
+      this.#link = undefined;
       for (const { reply, id } of this.#posts.values())
         reply.finish(errorLine(JSON.stringify(id), INTERNAL_ERROR, 'the server has ended'));
       this.#posts.clear();
     });
-    return connection;
+    return link;
   }
 
   #route(line: Buffer): boolean {
@@ -100,7 +102,7 @@ export class ModernClients {
     const ours = ownerOf(message);
     const post = ours === undefined ? [...this.#posts.values()].at(-1) : this.#posts.get(ours);
     if (post === undefined) return false;
-    const text = Buffer.from(JSON.stringify(restored(message, post)));
+    const text = lineOf(restored(message, post));
     if (message['method'] !== undefined) {
       post.reply.event(text);
       return true;

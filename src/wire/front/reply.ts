@@ -1,13 +1,16 @@
 import type { ServerResponse } from 'node:http';
-import { fieldOf } from '../model/record.ts';
-import { INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, parseLine } from '../wire/rpc.ts';
-import { openStream, writeMessage } from '../wire/sse.ts';
+import { fieldOf } from '../../model/record.ts';
+import { INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, parseLine } from '../rpc.ts';
+import { openStream, writeMessage } from '../sse.ts';
 
 /**
- * If the answer takes longer than this, the proxy sends the headers without it, so that the client
+ * If the answer takes longer than this, the server sends the headers without it, so that the client
  * does not time out. The answer then follows as an event.
  */
 const HEADERS_AFTER_MS = 5000;
+
+/** Longer answers are no errors, so their HTTP status is known without parsing them. */
+const MAX_ERROR_BYTES = 64 * 1024;
 
 /** The HTTP status by JSON-RPC error code. Other codes, and results, get status 200. */
 const STATUS: Readonly<Record<number, number>> = {
@@ -68,7 +71,8 @@ export class Reply {
       this.#response.end();
       return;
     }
-    const code = this.#options.modern ? fieldOf(parseLine(line), 'error.code') : undefined;
+    const isShort = line.length <= MAX_ERROR_BYTES;
+    const code = this.#options.modern && isShort ? fieldOf(parseLine(line), 'error.code') : undefined;
     const status = typeof code === 'number' ? (STATUS[code] ?? 200) : 200;
     this.#response.writeHead(status, {
       ...this.#options.headers,

@@ -175,9 +175,7 @@ export class HeldCalls {
   /** Waits until the call has its answer, or needs to ask the user another question. */
   async #round(held: HeldCall, context: ToolContext): Promise<ToolAnswer | InputRequired> {
     held.context = context;
-    const asked = new Promise<ApprovalRequest>((resolve) => {
-      held.onQuestion = resolve;
-    });
+    const asked = new Promise<ApprovalRequest>((resolve) => held.whenAsked(resolve));
     const first = await Promise.race([held.answer, asked]);
     if (!('action' in first)) {
       // The code that sends the answer sets `answeredAt` of the current request. If an earlier
@@ -223,7 +221,9 @@ class HeldCall implements ToolContext {
   readonly sessionHint: string | undefined;
   readonly times: ToolContext['times'];
   answer: Promise<ToolAnswer> = new Promise(() => {});
-  onQuestion: (request: ApprovalRequest) => void = () => {};
+  /** The open question. A call may ask it before `whenAsked` is called. */
+  #question: ApprovalRequest | undefined;
+  #onQuestion: (request: ApprovalRequest) => void = () => {};
   /** The context of the current request. Undefined while the call waits for the decision of the user. */
   #context: ToolContext | undefined;
   #controller: AbortController | undefined;
@@ -272,14 +272,22 @@ class HeldCall implements ToolContext {
   readonly approve = (request: ApprovalRequest): Promise<Approval> =>
     new Promise((resolve) => {
       this.#resolve = resolve;
-      this.onQuestion(request);
+      this.#question = request;
+      this.#onQuestion(request);
     });
+
+  /** Calls `take` with the open question, now or when the call asks one. */
+  whenAsked(take: (request: ApprovalRequest) => void): void {
+    this.#onQuestion = take;
+    if (this.#question !== undefined) take(this.#question);
+  }
 
   readonly progress = (done: number, total?: number, message?: string): void =>
     this.#context?.progress(done, total, message);
 
   /** Passes the user's answer to the open question. */
   reply(answer: Approval): void {
+    this.#question = undefined;
     this.#resolve(answer);
   }
 

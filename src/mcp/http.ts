@@ -1,4 +1,5 @@
 import type { RequestListener } from 'node:http';
+import { setTimeout as after } from 'node:timers/promises';
 import { SESSION_KEY } from '../tools/session-choice.ts';
 import type { ToolHost } from '../tools/tool-host.ts';
 import { ClientEndpoint } from '../wire/front/client-endpoint.ts';
@@ -13,6 +14,9 @@ import { inputRead } from './stdio-loop.ts';
 const MAX_BODY_BYTES = 64 << 20;
 /** If a client takes longer to send one request, the server closes the connection. */
 const REQUEST_MS = 60_000;
+
+/** Time limit for cancelled calls to end when their session is closed. */
+const CANCEL_MS = 2000;
 
 export interface HttpOptions {
   readonly host: ToolHost;
@@ -72,7 +76,7 @@ function hostLink(options: {
     ended: () => ended,
     close: async () => {
       connection.cancelAll('the session was closed');
-      await connection.idle();
+      await Promise.race([connection.idle(), after(CANCEL_MS, undefined, { ref: false })]);
       connection.endSubscriptions();
       end();
     },

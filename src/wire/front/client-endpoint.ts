@@ -6,7 +6,7 @@ import type { Link, ToClient } from './link.ts';
 import { ModernClients } from './modern-clients.ts';
 import { notAcceptable, type Posted, readPosted } from './posted.ts';
 import type { Endpoint, FrontRequest } from './serve-front.ts';
-import { SessionClients, type SessionLimits, sessionOf } from './session-clients.ts';
+import { SessionClients, type SessionLimits, sessionIdOf } from './session-clients.ts';
 
 export interface ClientEndpointOptions {
   readonly maxBytes: number;
@@ -40,7 +40,7 @@ export class ClientEndpoint implements Endpoint {
 
   async handle(request: FrontRequest, res: ServerResponse): Promise<void> {
     const { req } = request;
-    if (req.method !== 'POST' && sessionOf(req) === undefined) {
+    if (req.method !== 'POST' && sessionIdOf(req) === undefined) {
       const message = 'Method not allowed: only a session has an event stream and an end';
       return rejectRequest(res, { status: 405, code: SERVER_ERROR, message, headers: { allow: 'POST' } });
     }

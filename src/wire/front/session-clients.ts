@@ -26,7 +26,7 @@ export interface SessionLimits {
   readonly now: () => number;
 }
 
-export interface SessionOptions {
+export interface SessionClientsOptions {
   readonly limits?: Partial<SessionLimits> | undefined;
   /** Opens the link of a new session. */
   open(id: string, toClient: ToClient): Link;
@@ -44,12 +44,12 @@ const UNNAMED: Rejection = {
 
 /** The clients of protocol revisions with sessions. They rarely end their session, so idle ones expire. */
 export class SessionClients {
-  readonly #options: SessionOptions;
+  readonly #options: SessionClientsOptions;
   readonly #limits: SessionLimits;
   readonly #clients = new Map<string, SessionClient>();
   readonly #expiry: NodeJS.Timeout;
 
-  constructor(options: SessionOptions) {
+  constructor(options: SessionClientsOptions) {
     this.#options = options;
     this.#limits = {
       idleMs: 30 * 60_000,
@@ -62,7 +62,7 @@ export class SessionClients {
   }
 
   async post(posted: Posted, req: IncomingMessage, res: ServerResponse): Promise<void> {
-    const isNew = posted.message['method'] === 'initialize' && sessionOf(req) === undefined;
+    const isNew = posted.message['method'] === 'initialize' && sessionIdOf(req) === undefined;
     const client = isNew ? await this.#begin(res) : this.#clientOf(req, res);
     client?.post(posted, res);
   }
@@ -104,7 +104,7 @@ export class SessionClients {
   }
 
   #clientOf(req: IncomingMessage, res: ServerResponse): SessionClient | undefined {
-    const id = sessionOf(req);
+    const id = sessionIdOf(req);
     const client = id === undefined ? undefined : this.#clients.get(id);
     if (client === undefined) rejectRequest(res, id === undefined ? UNNAMED : UNKNOWN);
     return client;
@@ -134,7 +134,7 @@ export class SessionClients {
 }
 
 /** The session that a request names. */
-export function sessionOf({ headers }: IncomingMessage): string | undefined {
+export function sessionIdOf({ headers }: IncomingMessage): string | undefined {
   const id = headers['mcp-session-id'];
   return typeof id === 'string' ? id : undefined;
 }

@@ -99,6 +99,12 @@ describe('an unseen file whose bytes exist nowhere else', () => {
     ['unzip -qo OUTSIDE/a.zip'],
     ["bash -c 'rm new.txt'"],
     ['rm new.txt || true'],
+    ['for f in new edited; do rm $f.txt; done'],
+    ['for f in *.txt; do rm "$f"; done'],
+    ['F=new.txt; rm "$F"'],
+    ['clean() { rm -f "$1"; }; clean new.txt'],
+    ['if [ $X ]; then echo a > edited.txt; else echo b > edited.txt; fi'],
+    ['for f in a b; do echo $f > edited.txt; done'],
   ])('is not destroyed by %s', async (command) => {
     expect(await verdictOf(command)).toBe('NOT_READ');
   });
@@ -144,6 +150,9 @@ describe('a command that destroys nothing of value', () => {
     ['rm /tmp/lookfirst-no-such-file'],
     ['echo rm new.txt'],
     ['git commit -m "rm new.txt"'],
+    ['mv edited.txt t && mv clean.txt edited.txt && mv t clean.txt'],
+    ['for f in clean staged; do rm $f.txt; done'],
+    ['if [ -f new.txt ]; then rm new.txt; fi'],
   ])('passes: %s', async (command) => {
     expect(await verdictOf(command)).toBe('pass');
   });

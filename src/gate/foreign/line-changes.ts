@@ -34,17 +34,30 @@ export async function changesOfLine(
   line: ShellLine,
   place: LinePlace,
 ): Promise<readonly ShellChange[]> {
-  const changes: ShellChange[] = [];
-  for (const write of line.writes()) {
-    const how = write.how === 'edit' || write.how === 'append' ? 'edit' : 'replace';
-    const intents = write.certain ? intentsOf(world, write, place) : [];
-    changes.push(...intents.map((intent) => ({ intent, how }) as const));
-  }
+  const changes = [...writingChanges(world, line, place)];
   for (const destroyed of line.destroys()) {
     const names = destroyed.certain ? await namesOfFiles(destroyed.files, place.cwd) : [];
     changes.push(...names.map((name) => destroyingChange(destroyed, place.at(name))));
   }
   return changes;
+}
+
+function writingChanges(world: World, line: ShellLine, place: LinePlace): readonly ShellChange[] {
+  const changes: ShellChange[] = [];
+  // A path that an earlier command of the line has moved away or written holds no other bytes any more.
+  const done = new Set<string>();
+  for (const write of line.writes().filter(({ certain }) => certain)) {
+    const how = write.how === 'edit' || write.how === 'append' ? 'edit' : 'replace';
+    const intents = intentsOf(world, write, place).filter((intent) => !done.has(pathOf(intent)));
+    changes.push(...intents.map((intent) => ({ intent, how }) as const));
+    if (how === 'replace') for (const intent of intents) done.add(pathOf(intent));
+    if (write.how === 'move') done.add(place.at(write.source));
+  }
+  return changes;
+}
+
+function pathOf(intent: ForeignIntent): string {
+  return intent.kind === 'move' ? intent.destination : intent.path;
 }
 
 /** Converts a write of a shell command to changes that the gate can judge. */

@@ -1,7 +1,7 @@
 import { fileIn, perlFiles, sedFiles } from './effects.ts';
 import { onlyPrints } from './readers.ts';
+import type { ShellCommand } from './shell-command.ts';
 import { type Glob, textOfValue, type Value } from './values.ts';
-import type { ShellCommand } from './walk.ts';
 import { inFolder, programOf, split } from './words.ts';
 
 /** Files whose bytes a command destroys. Which ones these are may depend on the disk. */

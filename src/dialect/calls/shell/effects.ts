@@ -1,6 +1,6 @@
 import { defined } from '../../../model/record.ts';
+import { type ShellCommand, type ShellRedirect, STDIN, STDOUT } from './shell-command.ts';
 import type { Value } from './values.ts';
-import { type ShellCommand, type ShellRedirect, STDIN, STDOUT } from './walk.ts';
 import { inFolder, programOf, split, type Words } from './words.ts';
 
 /**

@@ -1,4 +1,5 @@
-import type { ShellCommand, WalkedLine } from './walk.ts';
+import type { ShellCommand } from './shell-command.ts';
+import type { WalkedLine } from './walk.ts';
 import { inFolder, programOf } from './words.ts';
 
 /** Maximum number of names per command; further ones are ignored. */

@@ -1,5 +1,5 @@
 import type { ReadTouch } from '../touch.ts';
-import type { ShellCommand } from './walk.ts';
+import type { ShellCommand } from './shell-command.ts';
 import { scriptOf } from './words.ts';
 
 /** The lines of one file that a command prints, without any other output. */

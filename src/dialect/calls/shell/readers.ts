@@ -1,5 +1,6 @@
 import { writesOf } from './effects.ts';
-import type { ShellCommand, ShellRedirect, ShellStep, WalkedLine } from './walk.ts';
+import type { ShellCommand, ShellRedirect } from './shell-command.ts';
+import type { ShellStep, WalkedLine } from './walk.ts';
 import type { Words } from './words.ts';
 
 /** Programs that change no files, unless they get an option in `WRITING_OPTIONS`. */

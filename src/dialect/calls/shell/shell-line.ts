@@ -4,7 +4,8 @@ import { moveOperands, type ShellWrite, writesOf } from './effects.ts';
 import { namesOf, searchFolders } from './names.ts';
 import { readOf } from './printed-lines.ts';
 import { changingPart } from './readers.ts';
-import { type ShellCommand, type WalkedLine, walkLine } from './walk.ts';
+import type { ShellCommand } from './shell-command.ts';
+import { type WalkedLine, walkLine } from './walk.ts';
 
 /** Where a line starts, and what is known of its shell. */
 interface ShellStart {

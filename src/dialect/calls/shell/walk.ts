@@ -1,60 +1,19 @@
 import {
   type AndOr,
+  type Case,
   type Command,
+  type For,
   forEachChild,
+  type If,
   type Pipeline,
-  type PipelineNode,
   parse,
-  type Redirection,
   type Statement,
   type SyntaxNode,
 } from 'unbash';
-import { literalOf, textOfValue, type Value, type Variables } from './values.ts';
-import { entered, givenValues, programOf, scriptOf, type Words, withoutPrefixes, wordsOf } from './words.ts';
-
-/** A simple command of a shell line, and a folder in which it may run. */
-export interface ShellCommand {
-  /** The words, without programs such as `env` before the command. Empty for the redirections of a group or loop. */
-  readonly words: Words;
-  /** The same words, with globs. */
-  readonly values: readonly Value[];
-  /** The part of the pipeline whose output the command reads. */
-  readonly fed?: ShellFeed | undefined;
-  readonly redirects: readonly ShellRedirect[];
-  /**
-   * The folder in which the command runs, relative to the folder where relative paths of the line
-   * start. Undefined means unknown.
-   */
-  readonly folder: string | undefined;
-  /** True if the command runs whatever other commands of the line do, as long as those of its `&&` list succeed. */
-  readonly certain: boolean;
-  /**
-   * True if the command stands alone: it is in no list, pipeline or substitution, it runs in the
-   * foreground, and neither an assignment nor a program such as `env` is before it.
-   */
-  readonly plain: boolean;
-  /** The position in the line of the command or of the command around it. */
-  readonly at: number;
-}
-
-/** The commands of a pipeline before one of them, and their text. */
-export interface ShellFeed {
-  readonly text: string;
-  readonly commands: readonly ShellCommand[];
-}
-
-/** A redirection of a command. */
-export interface ShellRedirect {
-  readonly operator: string;
-  /** The descriptor that it sets; undefined if the shell chooses the number (`{fd}>`). */
-  readonly descriptor: number | undefined;
-  /** The file or descriptor that it names; undefined if the shell expands it, and for a here-document. */
-  readonly target?: string | undefined;
-  /** The text of a here-document; undefined if the shell expands it. */
-  readonly text?: string | undefined;
-  /** True for a here-document without its closing line. */
-  readonly open?: true;
-}
+import { assignmentsOf, breaksOff, isSimple, mayFail, mayLeave, redirectOf, startsProcess } from './nodes.ts';
+import { type ShellCommand, type ShellFeed, writesLike } from './shell-command.ts';
+import { literalOf, textOfValue, type Value, wordValue } from './values.ts';
+import { entered, givenValues, programOf, scriptOf, withoutPrefixes } from './words.ts';
 
 /** A command or pipeline of a shell line that is not inside another one. */
 export interface ShellStep {
@@ -83,14 +42,14 @@ export interface WalkedLine {
   readonly leavesProcesses: boolean;
 }
 
-/** The descriptors of the standard input and output. */
-export const STDIN = 0;
-export const STDOUT = 1;
-
 /** Lines with more characters than this are not parsed. */
 const MAX_LENGTH = 100_000;
 /** Maximum number of `sh -c` and `eval`, one inside the other, that are followed. */
 const MAX_DEPTH = 3;
+/** Maximum number of rounds of all loops together that are walked one by one. */
+const MAX_ROUNDS = 50;
+/** Number of parameters of a function whose values are known. */
+const MAX_PARAMETERS = 9;
 /** Maximum number of folders in which a command may run. Further ones are ignored. */
 const MAX_FOLDERS = 8;
 
@@ -116,12 +75,6 @@ function isWhole({ errors = [] }: ReturnType<typeof parse>): boolean {
   return errors.length === 0;
 }
 
-function isSimple(node: PipelineNode): boolean {
-  if (node.type === 'Pipeline') return node.commands.every(isSimple);
-  if (node.type !== 'Command' || node.name === undefined) return false;
-  return node.prefix.every(({ type }) => type !== 'Assignment');
-}
-
 /** The folders in which the next command may run. Empty if the shell has ended. */
 type Folders = readonly (string | undefined)[];
 
@@ -139,19 +92,18 @@ interface Around {
 
 /** Commands after which a background process of the same line counts as ended or awaited. */
 const ENDING = /^(?:wait|kill|pkill|killall)$/;
-/** Programs that start a process which outlives them. */
-const STARTERS = /^(?:daemonize|start-stop-daemon|tmux|screen|pm2)$/;
-const DETACHING = /^--(?:daemon|daemonize|detach|fork)$/;
-const SETSID_FORKS = '-f';
-
 /** One pass over the syntax tree of a line. Collects its commands in the order in which they run. */
 class Walk {
   readonly commands: ShellCommand[] = [];
   readonly texts: ShellText[] = [];
   leaves = false;
-  readonly #variables: Variables;
+  /** The variables whose values are known at the present place. */
+  #variables: ReadonlyMap<string, Value>;
+  /** The functions that the line has certainly defined before the present place. */
+  readonly #functions = new Map<string, SyntaxNode>();
+  #rounds = 0;
 
-  constructor(variables: Variables) {
+  constructor(variables: ReadonlyMap<string, Value>) {
     this.#variables = variables;
   }
 
@@ -169,7 +121,10 @@ class Walk {
         certain: around.certain && folders.length > 0,
         plain: around.plain && background !== true,
       };
-      const next = this.#node(command, last, within);
+      const next =
+        background === true
+          ? this.#apart(() => this.#node(command, last, within))
+          : this.#node(command, last, within);
       const isAwaited = this.commands.slice(first).some(({ words }) => ENDING.test(programOf(words[0])));
       left = (left && !isAwaited) || background === true || this.leaves;
       // A background command runs in its own shell, so its `cd` or `exit` does not affect later commands.
@@ -188,11 +143,17 @@ class Walk {
       case 'CompoundList':
         return this.body(node.commands, folders, around);
       case 'AndOr':
-        return this.#andOr(node, folders, around);
+        return node.commands.some(mayFail)
+          ? this.#maybe(() => this.#andOr(node, folders, around))
+          : this.#andOr(node, folders, around);
       case 'BraceGroup':
         return this.#node(node.body, folders, around);
       case 'Subshell':
-        this.#node(node.body, folders, around);
+        this.#apart(() => this.#node(node.body, folders, around));
+        return folders;
+      case 'CommandExpansion':
+      case 'ProcessSubstitution':
+        this.#apart(() => this.#other(node, folders, around));
         return folders;
       case 'Pipeline':
         this.#pipeline(node, folders, { ...around, plain: false });
@@ -206,9 +167,104 @@ class Walk {
       }
       case 'Command':
         return this.#command(node, folders, { ...around, at: around.at ?? node.pos });
+      case 'For':
+        return this.#for(node, folders, around);
+      case 'If':
+        return this.#if(node, folders, around);
+      case 'Case':
+        return this.#case(node, folders, around);
+      case 'Function':
+        this.#apart(() => this.#node(node.body, folders, { ...around, certain: false }));
+        if (around.certain) this.#functions.set(node.name.text, node.body);
+        else this.#functions.delete(node.name.text);
+        return folders;
       default:
         return this.#other(node, folders, around);
     }
+  }
+
+  /** Walks through what runs in a shell of its own, whose variables are lost when it ends. */
+  #apart<T>(walk: () => T): T {
+    const before = this.#variables;
+    const result = walk();
+    this.#variables = before;
+    return result;
+  }
+
+  /** Walks through what may not run. Afterwards, the variables that it may have changed are unknown. */
+  #maybe<T>(walk: () => T): T {
+    const before = this.#variables;
+    const result = walk();
+    const after = this.#variables;
+    this.#variables = new Map([...before].filter(([name, value]) => after.get(name) === value));
+    return result;
+  }
+
+  /** Walks through a loop, once for each word if its list is known. */
+  #for(node: For, folders: Folders, around: Around): Folders {
+    const name = node.name.text;
+    const values = node.wordlist?.map((word) => wordValue(word, this.#variables)) ?? [];
+    for (const word of node.wordlist ?? []) this.#node(word, folders, around);
+    this.#rounds += values.length;
+    if (values.length === 0 || values.includes(undefined) || this.#rounds > MAX_ROUNDS) {
+      this.#set(name, undefined);
+      this.#maybe(() => this.#node(node.body, folders, { ...around, certain: false }));
+      return mayLeave(node.body) ? [undefined] : folders;
+    }
+    const certain = around.certain && !breaksOff(node.body);
+    let now = folders;
+    for (const value of values) {
+      this.#set(name, value);
+      const next = this.#node(node.body, now.length > 0 ? now : folders, {
+        ...around,
+        certain: certain && now.length > 0,
+      });
+      if (now.length > 0) now = next;
+    }
+    return now;
+  }
+
+  #if(node: If, folders: Folders, around: Around): Folders {
+    const maybe = { ...around, certain: false };
+    this.#node(node.clause, folders, around);
+    const bodies = [
+      node.then,
+      ...node.elif.map((each) => each.then),
+      ...(node.else === undefined ? [] : [node.else]),
+    ];
+    for (const { clause } of node.elif) this.#maybe(() => this.#node(clause, folders, maybe));
+    this.#branches(bodies, folders, { ...around, certain: around.certain && node.else !== undefined });
+    return mayLeave(node) ? [undefined] : folders;
+  }
+
+  #case(node: Case, folders: Folders, around: Around): Folders {
+    this.#node(node.word, folders, around);
+    const isTotal = node.items.some(({ pattern }) => pattern.some(({ text }) => text === '*'));
+    for (const { pattern } of node.items)
+      for (const word of pattern) this.#node(word, folders, { ...around, certain: false });
+    const bodies = node.items.map(({ body }) => body);
+    this.#branches(bodies, folders, { ...around, certain: around.certain && isTotal });
+    return mayLeave(node) ? [undefined] : folders;
+  }
+
+  /** Walks through alternatives, of which one runs. A command of one stays certain if all of them write the same files. */
+  #branches(bodies: readonly SyntaxNode[], folders: Folders, around: Around): void {
+    const parts = bodies.map((body) => {
+      const first = this.commands.length;
+      this.#maybe(() => this.#node(body, folders, around));
+      return { first, commands: this.commands.slice(first) };
+    });
+    for (const { first, commands } of parts)
+      for (const [at, command] of commands.entries()) {
+        const isShared = parts.every((part) =>
+          part.commands.some((other) => other.certain && writesLike(other, command)),
+        );
+        this.commands[first + at] = { ...command, certain: command.certain && isShared };
+      }
+  }
+
+  #set(name: string, value: Value): void {
+    this.#variables = new Map([...this.#variables, [name, value]]);
   }
 
   /** Each part of a pipeline runs in its own shell, so a `cd` in it does not affect later commands. */
@@ -218,7 +274,7 @@ class Walk {
     for (const part of commands) {
       const text = around.source.slice(pos, end);
       const fed = text === '' ? undefined : { text, commands: this.commands.slice(first) };
-      this.#node(part, folders, { ...around, fed });
+      this.#apart(() => this.#node(part, folders, { ...around, fed }));
       end = part.end;
     }
   }
@@ -229,7 +285,7 @@ class Walk {
     if (node.type === 'HereDocBody') this.texts.push({ text: node.text, at });
     // Commands in conditions, loops and functions may not run.
     const within = PARTS_OF_WORDS.has(node.type) ? around : { ...around, certain: false };
-    forEachChild(node, (child) => void this.#node(child, folders, within));
+    this.#maybe(() => forEachChild(node, (child) => void this.#node(child, folders, within)));
     return mayLeave(node) ? [undefined] : folders;
   }
 
@@ -265,7 +321,10 @@ class Walk {
     const plain = around.plain && words === given && node.prefix.length === 0;
     const own = values.slice(given.length - words.length);
     this.#add({ words, values: own, redirects: node.redirects, fed }, folders, { ...within, plain });
+    this.#assign(node);
     const [name, ...args] = words;
+    const body = words === given ? this.#functions.get(name ?? '') : undefined;
+    if (body !== undefined) return this.#call(body, own, folders, within);
     if (name === 'pushd' || name === 'popd') return [undefined];
     if (name === 'cd') return distinct(folders.map((folder) => entered(folder, args)));
     const script = scriptOf(words);
@@ -277,11 +336,36 @@ class Walk {
     return name === 'exit' || (given[0] === 'exec' && words !== given) ? [] : folders;
   }
 
+  #assign(node: Command): void {
+    const assignments = assignmentsOf(node);
+    if (assignments === 'all') this.#variables = new Map([['HOME', this.#variables.get('HOME')]]);
+    else
+      for (const each of assignments) {
+        if (each.type !== 'Assignment') continue;
+        const { name, value, append, index } = each;
+        const isPlain = append !== true && index === undefined && value.type === 'Word';
+        this.#set(name, isPlain ? wordValue(value, this.#variables) : undefined);
+      }
+  }
+
+  /** Walks through the body of a function that is called. Its own variables end with it. */
+  #call(body: SyntaxNode, [, ...args]: readonly Value[], folders: Folders, around: Around): Folders {
+    const depth = around.depth + 1;
+    const isKnown = depth <= MAX_DEPTH && !breaksOff(body);
+    this.#maybe(() => {
+      for (let at = 0; at < MAX_PARAMETERS; at += 1) this.#set(`${at + 1}`, args[at]);
+      if (depth <= MAX_DEPTH)
+        this.#node(body, folders, { ...around, depth, certain: around.certain && isKnown });
+    });
+    return mayLeave(body) ? [undefined] : folders;
+  }
+
   #script(text: string, folders: Folders, around: Around): Folders | undefined {
     const depth = around.depth + 1;
     if (depth > MAX_DEPTH || text.length > MAX_LENGTH) return undefined;
     const script = parse(text);
-    return isWhole(script) ? this.#node(script, folders, { ...around, depth, source: text }) : undefined;
+    const walk = (): Folders => this.#node(script, folders, { ...around, depth, source: text });
+    return isWhole(script) ? this.#maybe(walk) : undefined;
   }
 
   #add(
@@ -301,65 +385,6 @@ const PARTS_OF_WORDS: ReadonlySet<string> = new Set([
   ...['CommandExpansion', 'ProcessSubstitution'],
 ]);
 
-function redirectOf(redirect: Redirection, variables: Variables): ShellRedirect {
-  const { operator } = redirect;
-  const descriptor = descriptorOf(redirect);
-  if (redirect.type !== 'HereDoc')
-    return { operator, descriptor, target: redirect.target && literalOf(redirect.target, variables) };
-  const { body, delimiter, closing } = redirect;
-  const isExpanded = delimiter?.quoted !== true && /[$`\\]/.test(body.text);
-  const text = operator === '<<-' ? body.text.replace(/^\t+/gm, '') : body.text;
-  // Shells differ about the final newline of a here-document that is not closed.
-  return { operator, descriptor, text: isExpanded ? undefined : text, ...(closing ? {} : { open: true }) };
-}
-
-function descriptorOf({ descriptor, operator }: Redirection): number | undefined {
-  if (descriptor === undefined) return operator.startsWith('<') ? STDIN : STDOUT;
-  return descriptor.type === 'FileDescriptor' ? descriptor.value : undefined;
-}
-
-function startsProcess([name, ...args]: Words): boolean {
-  const program = programOf(name);
-  if (STARTERS.test(program) || (program === 'setsid' && args.includes(SETSID_FORKS))) return true;
-  return args.some((arg) => DETACHING.test(arg ?? ''));
-}
-
 function distinct(folders: Folders): Folders {
   return [...new Set(folders)].slice(0, MAX_FOLDERS);
-}
-
-/**
- * Commands that are assumed to succeed. `cd` can fail, but a line that begins with `cd` usually
- * names an existing folder.
- */
-const SURE = new Set([':', 'cd', 'echo', 'exit', 'export', 'printf', 'set', 'true']);
-
-function mayFail(node: PipelineNode): boolean {
-  if (node.type !== 'Command') return true;
-  const [name = '', ...args] = wordsOf(node);
-  const isSure =
-    SURE.has(name) || (name === 'mkdir' && args.some((arg) => /^-\w*p|^--parents$/.test(arg ?? '')));
-  return !isSure;
-}
-
-/** Commands that may change the folder, or after which the rest of the line may not run. */
-const LEAVING = new Set(['cd', 'pushd', 'popd', 'eval', 'source', '.', 'exit', 'return', 'exec']);
-
-/**
- * Nodes whose commands run later or in a shell of their own. `Word` covers substitutions, which are parts of words.
- */
-const OWN_SHELL: ReadonlySet<string> = new Set(['Function', 'Subshell', 'Word']);
-
-/** True if a condition or loop may change the folder, or may end the shell. */
-function mayLeave(node: SyntaxNode): boolean {
-  if (OWN_SHELL.has(node.type)) return false;
-  if (node.type === 'Command' && node.name !== undefined) {
-    const [name] = wordsOf(node);
-    if (name === undefined || LEAVING.has(name)) return true;
-  }
-  let leaves = false;
-  forEachChild(node, (child) => {
-    leaves ||= mayLeave(child);
-  });
-  return leaves;
 }

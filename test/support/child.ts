@@ -95,7 +95,7 @@ async function bundled(name: string): Promise<string> {
     input: join(project, `test/children/${name}.ts`),
     platform: 'node',
     logLevel: 'silent',
-    external: [/^node:/, 'picomatch', 'fs-native-extensions', '@photostructure/sqlite'],
+    external: [/^node:/, 'picomatch', 'jsonc-parser', 'fs-native-extensions', '@photostructure/sqlite'],
     output: { file: own, format: 'esm', codeSplitting: false },
   });
   renameSync(own, file);

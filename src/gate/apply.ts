@@ -14,8 +14,8 @@ import type { World } from './world.ts';
 /** A message names at most this many files and counts the rest. */
 const MAX_NAMED = 20;
 
-/** A change to apply. */
-interface Work {
+/** A judged change: its plans, and what the journal says of it. */
+interface PlannedChange {
   readonly plans: readonly ChangePlan[];
   /** Keys whose locks the caller holds. */
   readonly locked: readonly string[];
@@ -42,7 +42,7 @@ type Applied = ApplyResult & { readonly stayed: ReadonlySet<string> };
  * process can complete or revert the change if this one dies. Then applies the deltas, and records
  * what they did. On failure, reverts the applied deltas.
  */
-export async function apply(world: World, ledger: Ledger, work: Work): Promise<Outcome<Applied>> {
+export async function apply(world: World, ledger: Ledger, work: PlannedChange): Promise<Outcome<Applied>> {
   const change = work.command?.change ?? newChangeId();
   const effects = once(work.plans.flatMap(effectsOfPlan));
   const [first] = work.plans;
@@ -78,12 +78,12 @@ function reserveForReverting(): () => void {
 
 type ChangeEntry = NewEntry & { readonly change: string };
 
-interface Begun extends Work {
+interface BegunChange extends PlannedChange {
   readonly entry: ChangeEntry;
   readonly running: RunningChange;
 }
 
-async function begin(world: World, ledger: Ledger, work: Begun): Promise<Outcome<Applied>> {
+async function begin(world: World, ledger: Ledger, work: BegunChange): Promise<Outcome<Applied>> {
   const { entry, locked, running } = work;
   const { change } = entry;
   const announcing = announce(world, { change, entry, owner: world.owner, locked });
@@ -101,7 +101,7 @@ async function begin(world: World, ledger: Ledger, work: Begun): Promise<Outcome
 async function end(
   world: World,
   ledger: Ledger,
-  work: Begun & { readonly announced: boolean; readonly staging: Promise<void> | undefined },
+  work: BegunChange & { readonly announced: boolean; readonly staging: Promise<void> | undefined },
 ): Promise<Outcome<Applied>> {
   const { entry, announced, running } = work;
   const { change } = entry;
@@ -131,6 +131,7 @@ async function end(
 
 /** Removes duplicate effects: several steps may need the same folder, but it is made once. */
 function once(effects: readonly Effect[]): readonly Effect[] {
+  if (effects.length < 2) return effects;
   const made = new Set<string>();
   return effects.filter(({ key, before, after }) => {
     // Keep both effects if an undo creates a folder, removes it and creates it again.
@@ -151,7 +152,7 @@ function entryOf(
     first,
     change,
     effects,
-  }: { work: Work; first: ChangePlan; change: string; effects: readonly Effect[] },
+  }: { work: PlannedChange; first: ChangePlan; change: string; effects: readonly Effect[] },
 ): ChangeEntry {
   const { undo, undoesPart, command } = work;
   // Prefer the root and path of a delta outside annexes: an annex, such as the git folder that
@@ -179,7 +180,7 @@ function entryOf(
   return entry;
 }
 
-function settledEntry({ entry, undo }: Begun, done: DoneChange): ChangeEntry {
+function settledEntry({ entry, undo }: BegunChange, done: DoneChange): ChangeEntry {
   const effects = once(done.effects);
   const { stayed } = done;
   const settled = { ...entry, effects, ...noticesOf(done) };
@@ -200,7 +201,7 @@ function noticesOf({ results }: DoneChange): Pick<NewEntry, 'notices' | 'diffByt
 }
 
 function settlementOf(
-  { plans, entries: more = [] }: Work,
+  { plans, entries: more = [] }: PlannedChange,
   { displaced, sightings, tombstones, syncNames }: DoneChange,
   { announced, entry }: { readonly announced: boolean; readonly entry: ChangeEntry },
 ): Settlement {
@@ -289,7 +290,7 @@ function rememberBytes({ baselines }: World, plans: readonly ChangePlan[]): void
 }
 
 /** The result when every file already has the requested content. */
-async function unchanged(world: World, ledger: Ledger, { plans }: Work): Promise<Outcome<Applied>> {
+async function unchanged(world: World, ledger: Ledger, { plans }: PlannedChange): Promise<Outcome<Applied>> {
   for (const plan of plans) {
     const bypassed = bypassEntries([allowedBy(plan)], { ...ledger.author, atMs: world.now() });
     await ledger.record(plan.sightings, bypassed.length === 0 ? {} : { entries: bypassed });
@@ -324,7 +325,7 @@ type Told =
 export async function applyTold(
   world: World,
   ledger: Ledger,
-  { approved, ...work }: Omit<Work, 'entries'> & { readonly approved: Approved },
+  { approved, ...work }: Omit<PlannedChange, 'entries'> & { readonly approved: Approved },
 ): Promise<Told> {
   const approvals =
     world.policy.approve.length === 0

@@ -9,7 +9,7 @@ import type { Awaitable } from '../model/awaitable.ts';
 import { addEffects } from '../model/delta.ts';
 import type { Effect } from '../model/entry.ts';
 import { errnoOf, Fault } from '../model/fault.ts';
-import type { ChangeResult } from '../model/results.ts';
+import type { ChangeResult, Notice } from '../model/results.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
 import type { Displaced } from './announce.ts';
@@ -68,6 +68,7 @@ export class RunningChange {
   readonly #built = new Map<Unit, string>();
   readonly #folders = new Map<Unit, MadeFolders>();
   readonly #done: DoneUnit[] = [];
+  readonly #finished = new Set<Unit>();
   /** The unit that met a conflict or a Fault. */
   #failed: Unit | undefined;
   /** Set if the folder of a replaced file is synced while the old file is stored. */
@@ -169,6 +170,7 @@ export class RunningChange {
    * `takeBack` tries again.
    */
   async unstage(): Promise<void> {
+    if (this.#staged.size + this.#built.size + this.#folders.size === 0) return;
     for (const unit of this.#units.toReversed())
       try {
         await this.#unstageUnit(unit);
@@ -185,7 +187,7 @@ export class RunningChange {
     this.#staged.delete(unit);
     this.#built.delete(unit);
     const folders = this.#folders.get(unit);
-    if (folders !== undefined && !this.#done.some((each) => each.unit === unit)) folders.undo();
+    if (folders !== undefined && !this.#finished.has(unit)) folders.undo();
   }
 
   async #runAll(): Promise<Refusal | undefined> {
@@ -199,6 +201,7 @@ export class RunningChange {
       }
       this.#failed = undefined;
       this.#done.push(outcome);
+      this.#finished.add(unit);
     }
     for (const { delta, whole } of this.#units.toReversed())
       if (whole === undefined) closeFolder(this.#world, delta);
@@ -245,29 +248,40 @@ export class RunningChange {
 
   /** What was done, after all deltas were applied. */
   get done(): DoneChange {
-    const stayed = new Set(
-      this.#done.flatMap(({ unit, applied }) => (applied.stayed ? [unit.delta.key] : [])),
-    );
-    const gone = this.#plans.flatMap(({ tombstones }) => tombstones);
-    const committed = new Map(
-      this.#done.flatMap(({ unit, applied }) =>
-        applied.committed === undefined ? [] : [[unit.delta.key, applied.committed] as const],
-      ),
-    );
-    const sightings = this.#plans.flatMap((plan) =>
-      plan.sightings.map((seen) => withStamp(seen, committed.get(seen.key))),
-    );
-    const known = new Set(sightings.map(({ key }) => key));
-    return {
-      effects: effectsDone(this.#done),
-      displaced: this.#done.flatMap(({ applied, taken }) => taken?.displaced ?? applied.displaced ?? []),
-      results: this.#plans.map((plan) => resultOf(plan, this.#done)),
-      sightings,
-      // One delta may write to a path that another one emptied.
-      tombstones: [...new Set(gone)].filter((key) => !known.has(key) && !stayed.has(key)),
-      stayed,
-      syncNames: this.#syncs === 'by caller' ? () => this.#syncNames() : undefined,
-    };
+    const [effects, displaced]: [Effect[], Displaced[]] = [[], []];
+    const stayed = new Set<string>();
+    const byPlan = new Map<ChangePlan, AppliedDelta[]>();
+    const committed = new Map<string, Committed>();
+    for (const done of this.#done) {
+      const { applied, taken, unit } = done;
+      addEffectsDone(effects, done);
+      if (taken !== undefined) displaced.push(...taken.displaced);
+      if (applied.displaced !== undefined) displaced.push(applied.displaced);
+      if (applied.stayed) stayed.add(unit.delta.key);
+      if (applied.committed !== undefined) committed.set(unit.delta.key, applied.committed);
+      const own = byPlan.get(unit.plan);
+      if (own === undefined) byPlan.set(unit.plan, [applied]);
+      else own.push(applied);
+    }
+    const results = this.#plans.map((plan) => resultOf(plan, byPlan.get(plan) ?? []));
+    const syncNames = this.#syncs === 'by caller' ? () => this.#syncNames() : undefined;
+    return { effects, displaced, results, ...this.#knowledge(stayed, committed), stayed, syncNames };
+  }
+
+  /** What the session knows after the change. */
+  #knowledge(
+    stayed: ReadonlySet<string>,
+    committed: ReadonlyMap<string, Committed>,
+  ): Pick<DoneChange, 'sightings' | 'tombstones'> {
+    const sightings: Sighting[] = [];
+    const gone = new Set<string>();
+    for (const plan of this.#plans) {
+      for (const seen of plan.sightings) sightings.push(withStamp(seen, committed.get(seen.key)));
+      for (const key of plan.tombstones) if (!stayed.has(key)) gone.add(key);
+    }
+    // One delta may write to a path that another one emptied.
+    if (gone.size > 0) for (const { key } of sightings) gone.delete(key);
+    return { sightings, tombstones: [...gone] };
   }
 
   async #syncNames(): Promise<void> {
@@ -318,18 +332,14 @@ function unitsOf(world: World, plan: ChangePlan): readonly Unit[] {
   return deltas.flatMap((delta) => (members.has(delta) ? [] : [{ plan, delta, whole: whole?.get(delta) }]));
 }
 
-function effectsDone(done: readonly DoneUnit[]): readonly Effect[] {
-  const effects: Effect[] = [];
-  for (const { unit, applied } of done) {
-    const { delta, whole } = unit;
-    const { stayed, idle, made, committed, folderMode } = applied;
-    if (stayed || idle) continue;
-    effects.push(...made);
-    if (whole?.course === 'out') for (const each of whole.inside) addEffects(effects, each);
-    addEffects(effects, { ...delta, after: withMode(delta, committed?.mode ?? folderMode) });
-    if (whole?.course === 'in') for (const each of whole.inside) addEffects(effects, each);
-  }
-  return effects;
+function addEffectsDone(effects: Effect[], { unit, applied }: DoneUnit): void {
+  const { delta, whole } = unit;
+  const { stayed, idle, made, committed, folderMode } = applied;
+  if (stayed || idle) return;
+  for (const each of made) effects.push(each);
+  if (whole?.course === 'out') for (const each of whole.inside) addEffects(effects, each);
+  addEffects(effects, { ...delta, after: withMode(delta, committed?.mode ?? folderMode) });
+  if (whole?.course === 'in') for (const each of whole.inside) addEffects(effects, each);
 }
 
 /** The state after a delta, with the mode that the file or folder really got. */
@@ -339,16 +349,15 @@ function withMode({ after, mode }: PlannedDelta, real: number | undefined): Plan
   return after.kind === 'directory' && mode === 'default' ? { ...after, mode: real } : after;
 }
 
-function resultOf(plan: ChangePlan, done: readonly DoneUnit[]): Omit<ChangeResult, 'change'> {
-  const own = done.filter(({ unit }) => unit.plan === plan);
-  const notices = own.flatMap(({ applied }) => applied.committed?.notices ?? []);
-  const isIdle = own.length > 0 && own.every(({ applied }) => applied.idle === true);
-  const { result } = plan;
-  return {
-    ...result,
-    ...(isIdle ? { changed: false, created: false } : {}),
-    ...(notices.length === 0 ? {} : { notices: [...result.notices, ...notices] }),
-  };
+function resultOf({ result }: ChangePlan, done: readonly AppliedDelta[]): Omit<ChangeResult, 'change'> {
+  const [notices, isIdle]: [Notice[], boolean[]] = [[], []];
+  for (const { committed, idle } of done) {
+    if (committed !== undefined) notices.push(...committed.notices);
+    isIdle.push(idle === true);
+  }
+  const told = notices.length === 0 ? result : { ...result, notices: [...result.notices, ...notices] };
+  // Another program has made or removed every folder of this plan already.
+  return isIdle.length === 0 || isIdle.includes(false) ? told : { ...told, changed: false, created: false };
 }
 
 /** Adds the stamp of the new file to a sighting of its bytes. */

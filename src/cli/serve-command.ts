@@ -207,7 +207,7 @@ async function planOf(
     opened: (sessions) => {
       if (request.policy !== undefined)
         keepPolicyOutOfReach(sessions.world, resolve(surroundings.cwd, request.policy));
-      for (const warning of sessions.world.store.warnings) log(warning);
+      for (const warning of sessions.warnings) log(warning);
       if (request.http !== undefined) return;
       log(readyText(dialect, sessions.world.workspace.roots));
       if (process.stdin.isTTY) log(FOR_A_PERSON);

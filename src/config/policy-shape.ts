@@ -110,56 +110,20 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
     'globs of paths, relative to the workspace folder (also with a leading `/`); the user must approve each change of them',
   ),
   readOnly: setting(FLAG, 'whether every change is refused'),
-  hardLinks: setting(
-    oneOf('break', 'refuse'),
-    'writing a file that has other hard links: break the link and report it, or refuse',
-  ),
   durability: setting(
     oneOf('full', 'file', 'none'),
     'what is synced to disk before a change is reported as done: file, folder and undo (full), only the file, or nothing (none)',
-  ),
-  auditFailure: setting(
-    oneOf('refuse', 'allow'),
-    'if the journal cannot be written: refuse the change, or allow it without a record',
   ),
   bypass: setting(
     BYPASS,
     'changes that need no earlier read: globs of paths, or rules with paths, tools and sessions',
   ),
-  hugeBytes: setting(POSITIVE, 'files over this size are read in pages'),
-  maxEditBytes: setting(POSITIVE, 'files over this size are not edited or overwritten'),
-  maxReadLines: setting(POSITIVE, 'the most lines that one read shows'),
-  maxLineChars: setting(POSITIVE, 'the most characters of a line that a read shows'),
   maxAnswerBytes: setting(POSITIVE, 'the most bytes that one read shows'),
-  maxReadMs: setting(
-    POSITIVE,
-    'milliseconds after which a read of a huge file, or a search, stops and returns what it has found',
-  ),
-  maxDiffLines: setting(AMOUNT, 'the most lines of a diff in a refusal or notice'),
   maxSightings: setting(AMOUNT, 'the most files that a session remembers (0 = no limit)'),
-  lockTimeoutMs: setting(
-    AMOUNT,
-    'milliseconds to wait for another writer before a change is refused as BUSY; the wait begins again whenever another call of the same process finishes',
-  ),
-  sessionIdleMs: setting(POSITIVE, 'milliseconds after which an idle unnamed session is forgotten'),
   journal: objectOf({
     quotaBytes: setting(AMOUNT, 'space for before-images (0 = no limit)'),
     retentionMs: setting(AMOUNT, 'milliseconds for which entries are kept (0 = for ever)'),
-    reads: setting(
-      oneOf('all', 'summary'),
-      'in a fleet store: journal all reads, or at most one per minute, session and file (summary)',
-    ),
-    readRetentionMs: setting(
-      AMOUNT,
-      'in a fleet store: milliseconds for which reads are kept (0 = as long as everything else)',
-    ),
   } satisfies Record<keyof Policy['journal'], Shape>),
-  images: objectOf({
-    secrets: setting(
-      oneOf('here', 'shared'),
-      'before-images of secret files in a fleet store: keep them on the machine of the change (here), or in the store (shared)',
-    ),
-  } satisfies Record<keyof Policy['images'], Shape>),
   claims: setting(
     oneOf('notice', 'refuse', 'off'),
     'a change of a file that another session is working on: allow it with one notice, refuse it, or do not check (off)',
@@ -186,8 +150,6 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
       GLOBS,
       'environment variables that a confined command gets in addition to the harmless ones',
     ),
-    timeoutMs: setting(POSITIVE, 'milliseconds after which a confined command is stopped'),
-    maxProcesses: setting(POSITIVE, 'processes that a confined command may have at once'),
     memoryBytes: setting(POSITIVE, 'memory that each process of a confined command may use'),
     fileBytes: setting(POSITIVE, 'the size of the largest file that a command may write'),
   } satisfies Record<keyof Policy['commands'], Shape>),
@@ -200,16 +162,28 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
       oneOf('layer', 'images'),
       "a client's own shell commands: run them on a layer where possible (layer), or compare the files before and after (images)",
     ),
-    snapshot: setting(
-      oneOf('auto', 'git', 'off'),
-      "a search with git for unseen files that a client's shell command changed: for up to 3 s (auto), without a time limit (git), or off",
-    ),
     outside: setting(
       oneOf('pass', 'refuse'),
       'files outside the workspace: let the client decide (pass), or refuse',
     ),
   } satisfies Record<keyof Policy['hooks'], Shape>),
 };
+
+/** The settings that only presets set: the rules and sentences of the systems that they copy. */
+export const PRESET_RULES: readonly (keyof Policy)[] = [
+  'wording',
+  'seen',
+  'overwrite',
+  'freshness',
+  'cure',
+  'append',
+  'empty',
+  'matching',
+  'form',
+  'verificationErrors',
+  'placeholders',
+  'maxSightings',
+];
 
 export const PRESET: Shape = setting(
   oneOf(...PRESET_NAMES),
@@ -227,7 +201,6 @@ export const POLICY_FILE: ObjectShape = objectOf({
       oneOf('allow', 'deny', 'ask'),
       'tools that may change files and that no table describes: allow them, deny them, or refuse the first call and allow the same call when it is repeated (ask)',
     ),
-    receipts: setting(FLAG, 'whether every read ends with a line that names its revision'),
     servers: setting(listOf(USER_TABLE), 'tables that describe the tools of your own servers'),
   }),
   ...POLICY_FIELDS,

@@ -61,10 +61,9 @@ describe('presets', () => {
   });
 
   it.each(PRESET_NAMES)('%s keeps every change: durable, journalled, and reported', (name) => {
-    const { durability, auditFailure, staleness, bypass, readOnly } = PRESETS[name];
-    expect({ durability, auditFailure, bypass, readOnly }).toEqual({
+    const { durability, staleness, bypass, readOnly } = PRESETS[name];
+    expect({ durability, bypass, readOnly }).toEqual({
       durability: 'full',
-      auditFailure: 'refuse',
       bypass: [],
       readOnly: false,
     });

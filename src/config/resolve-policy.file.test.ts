@@ -4,19 +4,21 @@ import { parsePolicyFile } from './resolve-policy.ts';
 
 describe('a policy file', () => {
   it.each([
-    ['{}', { overrides: {} }],
-    ['\uFEFF{"preset":"strict"}', { preset: 'strict', overrides: {} }],
+    ['{}', { overrides: {}, warnings: [] }],
+    ['\uFEFF{"preset":"strict"}', { preset: 'strict', overrides: {}, warnings: [] }],
     [
       '{"$schema":"x","ttlMs":60000,"protected":["secret/**"],"journal":{"quotaBytes":0},"readOnly":true}',
       {
         overrides: { ttlMs: 60000, protected: ['secret/**'], journal: { quotaBytes: 0 }, readOnly: true },
+        warnings: [],
       },
     ],
     [
-      '{"proxy":{"unknownTools":"deny","receipts":true,"servers":[{"id":"mine","tools":{}}]}}',
+      '{"proxy":{"unknownTools":"deny","servers":[{"id":"mine","tools":{}}]}}',
       {
         overrides: {},
-        proxy: { unknownTools: 'deny', receipts: true, servers: [{ id: 'mine', tools: {} }] },
+        warnings: [],
+        proxy: { unknownTools: 'deny', servers: [{ id: 'mine', tools: {} }] },
       },
     ],
   ])('is read as written: %s', (text, expected) => {
@@ -44,7 +46,7 @@ describe('a policy file', () => {
     ['{"readOnly":"yes"}', 'lookfirst.json: "readOnly" must be true or false, not "yes"'],
     ['{"ttlMs":-1}', 'lookfirst.json: "ttlMs" must be a whole number of at least 0, not -1'],
     ['{"ttlMs":1.5}', 'lookfirst.json: "ttlMs" must be a whole number of at least 0, not 1.5'],
-    ['{"maxReadLines":0}', 'lookfirst.json: "maxReadLines" must be a whole number of at least 1, not 0'],
+    ['{"maxAnswerBytes":0}', 'lookfirst.json: "maxAnswerBytes" must be a whole number of at least 1, not 0'],
     ['{"protected":"a"}', 'lookfirst.json: "protected" must be an array of glob patterns, not "a"'],
     [
       '{"bypass":[1]}',
@@ -69,10 +71,7 @@ describe('a policy file', () => {
     ['{"protected":[5]}', 'lookfirst.json: "protected[0]" must be a glob, not 5'],
     ['{"ttlMs":-1,"sudo":1}', /not -1 \(and 1 more\)$/],
     ['{"proxy":{"servers":[{"id":"mine"}]}}', 'lookfirst.json: the key "proxy.servers[0].tools" is missing'],
-    [
-      '{"journal":5}',
-      'lookfirst.json: "journal" must be an object with quotaBytes, retentionMs, reads, readRetentionMs, not 5',
-    ],
+    ['{"journal":5}', 'lookfirst.json: "journal" must be an object with quotaBytes, retentionMs, not 5'],
     [
       '{"journal":{"quotaBytes":"1G"}}',
       'lookfirst.json: "journal.quotaBytes" must be a whole number of at least 0, not "1G"',
@@ -106,6 +105,29 @@ describe('a policy file', () => {
     const expected = typeof message === 'string' ? message : expect.stringMatching(message);
     expect(faultOf(text)).toEqual({ code: 'CONFIG_INVALID', message: expected });
   });
+
+  it.each([
+    ['{\n  "hugeBytes": 5\n}', 'lookfirst.json:2:3: the setting "hugeBytes" no longer exists and is ignored'],
+    ['{"commands":{"maxProcesses":900}}', /"commands.maxProcesses" no longer exists and is ignored$/],
+    ['{"claimMs":1}', /"claimMs" no longer exists and is ignored$/],
+    ['{"hardLinks":"break"}', /"hardLinks" no longer exists and is ignored$/],
+    ['{"images":{"secrets":"shared"}}', /"images.secrets" no longer exists and is ignored$/],
+    ['{"proxy":{"receipts":true}}', /"proxy.receipts" no longer exists and is ignored$/],
+  ])('with a setting of an earlier version has one warning: %s', (text, warning) => {
+    const { overrides, warnings } = parsePolicyFile(text);
+    expect(overrides).toEqual({});
+    expect(warnings).toEqual([typeof warning === 'string' ? warning : expect.stringMatching(warning)]);
+  });
+
+  it.each(['{"hardLinks":"refuse"}', '{"journal":{"reads":"all"}}', '{"commands":{"maxProcesses":10}}'])(
+    'is refused if a setting of an earlier version was stricter than what holds now: %s',
+    (text) => {
+      expect(faultOf(text)).toEqual({
+        code: 'CONFIG_INVALID',
+        message: expect.stringMatching(/no longer exists, and its value was stricter than what holds now/),
+      });
+    },
+  );
 
   it('is quoted only in part if a wrong value is long', () => {
     expect(faultOf(JSON.stringify({ staleness: 'x'.repeat(5000) })).message.length).toBeLessThan(200);

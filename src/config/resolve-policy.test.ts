@@ -16,8 +16,8 @@ describe('resolvePolicy', () => {
     ],
     [
       'the file wins over the preset, flags over the file',
-      { file: file({ ttlMs: 5, maxReadLines: 7 }), flags: { ttlMs: 9 } },
-      { ttlMs: 9, maxReadLines: 7 },
+      { file: file({ ttlMs: 5, maxAnswerBytes: 7 }), flags: { ttlMs: 9 } },
+      { ttlMs: 9, maxAnswerBytes: 7 },
     ],
     [
       'journal fields override one by one',

@@ -7,6 +7,7 @@ import { checkShape, mismatchText, type ObjectShape } from '../model/shape.ts';
 import { parseSettings, settingPlace } from './json-text.ts';
 import { POLICY, POLICY_FILE } from './policy-shape.ts';
 import { PRESETS } from './presets.ts';
+import { withoutRemoved } from './removed-settings.ts';
 
 /** The sources of settings. `flags` and `preset` come from the command line and the environment. */
 export interface PolicySources {
@@ -40,7 +41,7 @@ function presetOf(name: string): Policy {
 
 function override(policy: Policy, overrides: PolicyOverrides | undefined): Policy {
   if (overrides === undefined) return policy;
-  const { journal, images, commands, hooks, protected: globs, ...fields } = overrides;
+  const { journal, commands, hooks, protected: globs, ...fields } = overrides;
   mustBeRelative('protected', globs);
   mustBeRelative('approve', fields.approve);
   return {
@@ -48,7 +49,6 @@ function override(policy: Policy, overrides: PolicyOverrides | undefined): Polic
     ...fields,
     protected: adjusted('protected', policy.protected, globs),
     journal: { ...policy.journal, ...journal },
-    images: { ...policy.images, ...images },
     commands: {
       ...policy.commands,
       ...commands,
@@ -89,12 +89,9 @@ function nothingTaken(setting: string, change: string, base: readonly string[]):
   );
 }
 
-/** Settings that differ from the preset. The groups `journal`, `images`, `commands` and `hooks` may also be partial. */
-export type PolicyOverrides = Partial<
-  Omit<Policy, 'preset' | 'journal' | 'images' | 'commands' | 'hooks'>
-> & {
+/** Settings that differ from the preset. The groups `journal`, `commands` and `hooks` may also be partial. */
+export type PolicyOverrides = Partial<Omit<Policy, 'preset' | 'journal' | 'commands' | 'hooks'>> & {
   readonly journal?: Partial<Policy['journal']>;
-  readonly images?: Partial<Policy['images']>;
   readonly commands?: Partial<Policy['commands']>;
   readonly hooks?: Partial<Policy['hooks']>;
 };
@@ -104,12 +101,13 @@ export interface PolicyFile {
   readonly preset?: PresetName;
   readonly overrides: PolicyOverrides;
   readonly proxy?: ProxySettings;
+  /** One for each setting that no longer exists. */
+  readonly warnings: readonly string[];
 }
 
 /** The proxy's settings in a policy file. */
 interface ProxySettings {
   readonly unknownTools?: 'allow' | 'deny' | 'ask';
-  readonly receipts?: boolean;
   /** The user's own descriptions of MCP servers: what their tools do to files. */
   readonly servers?: readonly UserTable[];
 }
@@ -122,15 +120,13 @@ interface ProxySettings {
 export function parsePolicyFile(text: string, name: string = 'lookfirst.json'): PolicyFile {
   if (typeof text !== 'string')
     throw new Fault('CONFIG_INVALID', `${name} must be given as text`, { path: name });
-  const value = parseSettings(text, name);
-  checkSettings(POLICY_FILE, value, (key) => `${name}:${settingPlace(text, key)}`);
+  const placeOf = (key: string) => `${name}:${settingPlace(text, key)}`;
+  const { settings: value, warnings } = withoutRemoved(parseSettings(text, name), placeOf);
+  checkSettings(POLICY_FILE, value, placeOf);
   // The cast is safe: `checkSettings` has checked all keys and values.
   const settings = value as PolicyOverrides & Omit<PolicyFile, 'overrides'> & { readonly $schema?: string };
   const { $schema: _, preset, proxy, ...overrides } = settings;
-  return {
-    ...defined({ preset, proxy }),
-    overrides,
-  };
+  return { ...defined({ preset, proxy }), overrides, warnings };
 }
 
 /**

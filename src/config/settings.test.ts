@@ -4,7 +4,7 @@ import { isRecord } from '../model/record.ts';
 import { ANY, type Shape } from '../model/shape.ts';
 import { POLICY_FILE } from './policy-shape.ts';
 import { resolvePolicy } from './resolve-policy.ts';
-import { policySettings, settingShapes } from './settings.ts';
+import { isPresetRule, policySettings, type Setting, settingShapes } from './settings.ts';
 
 describe('policySettings', () => {
   it('names every field of a policy, with its meaning', () => {
@@ -20,7 +20,7 @@ describe('policySettings', () => {
   it('says where each value comes from', () => {
     const settings = policySettings({
       preset: 'strict',
-      file: { overrides: { partial: 'file', journal: { quotaBytes: 7 } } },
+      file: { overrides: { partial: 'file', journal: { quotaBytes: 7 } }, warnings: [] },
       flags: { readOnly: true },
     });
     const of = (key: string): unknown => {
@@ -59,17 +59,30 @@ function valueText(value: unknown): string {
 /** The defaults of the proxy's settings, which `lookfirst proxy` fills in. */
 const PROXY_DEFAULTS: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ['unknownTools', 'allow'],
-  ['receipts', false],
   ['servers', []],
 ]);
+
+/** A setting needs a user who has a reason to change it. */
+const MAX_SETTINGS = 41;
 
 describe('docs/policy.md', () => {
   it('is generated from the settings', async () => {
     const shapes = new Map(settingShapes());
-    const rows = policySettings({}).map(
-      ({ key, value, meaning }) =>
-        `| \`${key}\` | ${typeText(shapes.get(key) ?? ANY)} | ${valueText(value)} | ${meaning} |`,
-    );
+    const rowsOf = (settings: readonly Setting[]) =>
+      settings
+        .map(
+          ({ key, value, meaning }) =>
+            `| \`${key}\` | ${typeText(shapes.get(key) ?? ANY)} | ${valueText(value)} | ${meaning} |`,
+        )
+        .join('\n');
+    const all = policySettings({});
+    const rules = all.filter(({ key }) => isPresetRule(key));
+    const others = all.filter(({ key }) => !isPresetRule(key));
+    const fields = POLICY_FILE.properties['proxy'];
+    expect(
+      all.length + (fields?.type === 'object' ? Object.keys(fields.properties).length : 0),
+    ).toBeLessThanOrEqual(MAX_SETTINGS);
+    expect(rules).toHaveLength(12);
     const { proxy = ANY } = POLICY_FILE.properties;
     const proxyRows = Object.entries(proxy.type === 'object' ? proxy.properties : {}).map(
       ([name, shape]) =>
@@ -84,7 +97,15 @@ contain \`preset\` and single settings. A setting with a dot is nested: \`journa
 
 | setting | values | default | meaning |
 |---|---|---|---|
-${rows.join('\n')}
+${rowsOf(others)}
+
+## Rules of a preset
+
+Presets set these, because they copy the rules of other tools. A policy file may set them, too, but hardly needs to.
+
+| setting | values | default | meaning |
+|---|---|---|---|
+${rowsOf(rules)}
 
 ## The proxy
 

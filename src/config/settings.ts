@@ -1,6 +1,6 @@
 import { isRecord } from '../model/record.ts';
 import type { Shape } from '../model/shape.ts';
-import { POLICY_FIELDS, PRESET } from './policy-shape.ts';
+import { POLICY_FIELDS, PRESET, PRESET_RULES } from './policy-shape.ts';
 import { PRESETS } from './presets.ts';
 import { type PolicySources, resolvePolicy } from './resolve-policy.ts';
 
@@ -34,14 +34,21 @@ export function policySettings(sources: PolicySources): Setting[] {
   });
 }
 
-/** The dotted name and the shape of every setting. */
+/** The dotted name and the shape of every setting; the rules of a preset come last. */
 export function settingShapes(): readonly (readonly [string, Shape])[] {
   const fields: Readonly<Record<string, Shape>> = { preset: PRESET, ...POLICY_FIELDS };
-  return Object.entries(fields).flatMap(([name, shape]): (readonly [string, Shape])[] =>
+  const ruleOf = ([name]: readonly [string, Shape]) => (isPresetRule(name) ? 1 : 0);
+  const ordered = Object.entries(fields).sort((a, b) => ruleOf(a) - ruleOf(b));
+  return ordered.flatMap(([name, shape]): (readonly [string, Shape])[] =>
     shape.type === 'object'
       ? Object.entries(shape.properties).map(([inner, each]) => [`${name}.${inner}`, each])
       : [[name, shape]],
   );
+}
+
+/** True for a setting that only presets set. */
+export function isPresetRule(key: string): boolean {
+  return PRESET_RULES.some((rule) => rule === key);
 }
 
 function valueAt(settings: unknown, key: string): unknown {

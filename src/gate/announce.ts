@@ -6,8 +6,9 @@ import { grantCovers } from '../journal/grants.ts';
 import type { Facts } from '../judge/facts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { NewEntry, PendingChange } from '../model/entry.ts';
-import { Fault, nothingChanged } from '../model/fault.ts';
+import { nothingChanged } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
+import { LIMITS } from '../model/limits.ts';
 import type { BypassRule, Policy } from '../model/policy.ts';
 import type { ChangeResult } from '../model/results.ts';
 import type { Sighting } from '../model/sighting.ts';
@@ -49,7 +50,7 @@ export async function announce(
     if (images !== undefined) world.images.announced?.(images);
     return true;
   } catch (error) {
-    return goOnUnrecorded(world, nothingChanged(error));
+    throw nothingChanged(error);
   }
 }
 
@@ -95,7 +96,7 @@ export interface Settlement {
 /**
  * Records the result of a pending change. First stores the old file contents. Then stores, in one
  * transaction, the journal entries and what the session has seen. Returns false if the change is
- * not recorded and the policy allows unrecorded changes. The caller must hold the locks of the
+ * not recorded. The caller must hold the locks of the
  * change.
  */
 export async function settle(world: World, ledger: Ledger, settlement: Settlement): Promise<boolean> {
@@ -109,24 +110,15 @@ export async function settle(world: World, ledger: Ledger, settlement: Settlemen
   // Throw if syncing failed, even if the policy allows unrecorded changes: after a power cut the
   // file could have its old bytes.
   if (syncing.status === 'rejected') throw syncing.reason;
-  try {
-    if (keeping.status === 'rejected') throw keeping.reason;
-    const kept = keeping.value;
-    const gone =
-      tombstones.length === 0
-        ? journal
-        : joinWrites(journal, await ledger.tombstoneWrites(tombstones, world.now()));
-    await ledger.record(sightings, gone);
-    world.images.makePrivate(kept);
-    return announced;
-  } catch (error) {
-    return goOnUnrecorded(world, error);
-  }
-}
-
-function goOnUnrecorded({ policy }: World, error: unknown): false {
-  if (policy.auditFailure === 'refuse' || !(error instanceof Fault)) throw error;
-  return false;
+  if (keeping.status === 'rejected') throw keeping.reason;
+  const kept = keeping.value;
+  const gone =
+    tombstones.length === 0
+      ? journal
+      : joinWrites(journal, await ledger.tombstoneWrites(tombstones, world.now()));
+  await ledger.record(sightings, gone);
+  world.images.makePrivate(kept);
+  return announced;
 }
 
 /**
@@ -224,8 +216,8 @@ async function syncAdopted(world: World, displaced: readonly Displaced[]): Promi
  * The stored bytes with this fingerprint, for a file to be written. Bytes too large to load come in
  * chunks.
  */
-export async function keptContent({ images, policy }: World, fingerprint: Fingerprint): Promise<Content> {
-  if (fingerprint.size > policy.maxEditBytes)
+export async function keptContent({ images }: World, fingerprint: Fingerprint): Promise<Content> {
+  if (fingerprint.size > LIMITS.maxEditBytes)
     return { fingerprint, chunks: () => images.chunks(fingerprint) };
   return { fingerprint, bytes: await images.read(fingerprint) };
 }

@@ -7,6 +7,7 @@ import { ABSENT } from '../model/delta.ts';
 import type { Side } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
 import type { Fingerprint, Stamp } from '../model/fingerprint.ts';
+import { LIMITS } from '../model/limits.ts';
 import { at, foldersAbove, type Place, type ResolvedPath } from '../model/path.ts';
 import type { Refusal } from '../model/verdict.ts';
 import type { Found, Located } from '../workspace/workspace.ts';
@@ -67,7 +68,7 @@ export function sideOfLocated(world: World, located: Located, maxBytes?: number)
   if (stats.isSymbolicLink()) return { side: { kind: 'link', target: linkTarget(place) ?? '' } };
   return andThen(fileAt(world, place, { maxBytes, seen: stats }), (file) => {
     if (!('problem' in file)) return file;
-    const reason = file.problem === 'slow' ? slowReason(world) : file.problem;
+    const reason = file.problem === 'slow' ? slowReason() : file.problem;
     throw new Fault('IO_FAILED', `cannot read ${place.path.given}: ${reason}`, { path: place.path.given });
   });
 }
@@ -100,7 +101,7 @@ async function largeFileAt(world: World, place: Place): Promise<FoundSide | Unkn
   const racy = world.disk.clock.isRacy(stats, at(place));
   const stamp = stampOf(stats);
   try {
-    const limitMs = Math.min(world.policy.maxReadMs, MAX_TIMER_MS);
+    const limitMs = Math.min(LIMITS.maxReadMs, MAX_TIMER_MS);
     const fingerprint = await fingerprintIfStill(place, stamp, AbortSignal.timeout(limitMs));
     if (fingerprint === undefined) return { problem: 'changing' };
     return { side: fileSide(fingerprint, modeOf(stats), 'kept'), ...(racy ? {} : { stamp }) };
@@ -112,18 +113,16 @@ async function largeFileAt(world: World, place: Place): Promise<FoundSide | Unkn
 
 /** The refusal of a change of a file whose state cannot be determined. */
 export function unknownFile(
-  world: World,
   { action, path }: Pick<Refusal, 'action' | 'path'>,
   problem: UnknownFile,
 ): Refusal {
   const refusal = { code: 'UNVERIFIABLE', action, path, next: 'read_again' } as const;
-  if (problem.problem === 'slow')
-    return { ...refusal, next: 'ask_human', detail: { reason: slowReason(world) } };
+  if (problem.problem === 'slow') return { ...refusal, next: 'ask_human', detail: { reason: slowReason() } };
   return problem.problem === 'denied' ? { ...refusal, detail: { errno: problem.errno } } : refusal;
 }
 
-function slowReason({ policy }: World): string {
-  return `its bytes could not be read within ${policy.maxReadMs} ms (maxReadMs)`;
+function slowReason(): string {
+  return `its bytes could not be read within ${LIMITS.maxReadMs} ms`;
 }
 
 /**

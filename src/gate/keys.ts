@@ -3,6 +3,7 @@ import type { Ledger } from '../ledger/ledger.ts';
 import type { PendingChange } from '../model/entry.ts';
 import { nothingChanged } from '../model/fault.ts';
 import type { FileIntent } from '../model/intent.ts';
+import { LIMITS } from '../model/limits.ts';
 import { invalidArgument, type Outcome, type Refusal, refused } from '../model/verdict.ts';
 import type { Located } from '../workspace/workspace.ts';
 import { HOST_POLL_MS, isHostWriting } from './host-writes.ts';
@@ -198,7 +199,7 @@ export async function lockKeys(
   keys: readonly string[],
   ledger?: Ledger,
 ): Promise<(() => void) | undefined> {
-  const release = await world.locks.acquire(keys, world.policy.lockTimeoutMs);
+  const release = await world.locks.acquire(keys, LIMITS.lockTimeoutMs);
   return release && lookUnder(world, keys, { release, ledger, session: ledger?.session });
 }
 
@@ -211,7 +212,7 @@ export async function lockForHost(
   keys: readonly string[],
   session: string,
 ): Promise<(() => void) | undefined> {
-  const release = await world.locks.acquire(keys, world.policy.lockTimeoutMs);
+  const release = await world.locks.acquire(keys, LIMITS.lockTimeoutMs);
   return release && lookUnder(world, keys, { release, ledger: undefined, session });
 }
 
@@ -231,7 +232,7 @@ export async function lockToSettle(
   keys: readonly string[],
   session: string,
 ): Promise<(() => void) | undefined> {
-  const release = await world.locks.acquire(keys, world.policy.lockTimeoutMs);
+  const release = await world.locks.acquire(keys, LIMITS.lockTimeoutMs);
   if (release === undefined) return undefined;
   const look = async () => [await world.store.pending({ keys, here: true }), undefined] as const;
   return (await lookAfterHosts(world, keys, { release, session, look }))?.release;
@@ -301,7 +302,7 @@ async function lookAfterHosts<T>(
     if (!isAwaited || world.now() >= giveUpMs) return { left, seen, release: locked };
     locked();
     await setTimeout(HOST_POLL_MS);
-    const again = await world.locks.acquire(keys, world.policy.lockTimeoutMs);
+    const again = await world.locks.acquire(keys, LIMITS.lockTimeoutMs);
     if (again === undefined) return undefined;
     unlock = again;
   }
@@ -313,7 +314,7 @@ async function settleAndLock(
   left: readonly PendingChange[],
 ): Promise<(() => void) | undefined> {
   await settleLeft(world, left, keys);
-  const release = await world.locks.acquire(keys, world.policy.lockTimeoutMs);
+  const release = await world.locks.acquire(keys, LIMITS.lockTimeoutMs);
   if (release === undefined) return undefined;
   return () => {
     release();

@@ -12,6 +12,7 @@ import { type Facts, isStub, type JudgedAction, type Target } from '../judge/fac
 import type { Ledger } from '../ledger/ledger.ts';
 import { NOTHING, WHOLE } from '../model/coverage.ts';
 import { type Fingerprint, sameFingerprint, sameStamp } from '../model/fingerprint.ts';
+import { LIMITS } from '../model/limits.ts';
 import type { ResolvedPath } from '../model/path.ts';
 import { coverageOfPages, NO_FLAGS, type SeenPage, type Sighting } from '../model/sighting.ts';
 import type { Outcome, Writer } from '../model/verdict.ts';
@@ -169,7 +170,6 @@ function targetOf(found: Found): Target {
     kind: kindOf(found.stats),
     sizeBytes: Number(found.stats.size),
     readOnly: isReadOnly(found.stats),
-    linked: found.stats.nlink > 1n,
     empty: found.stats.size === 0n,
     mtimeMs: Number(found.stats.mtimeMs),
   };
@@ -194,7 +194,7 @@ function hasStampOf(sighting: Sighting, found: Found): boolean {
 }
 
 function mayRead(world: World, facts: Facts, known: Sighting | undefined): boolean {
-  if (!facts.target.exists || facts.target.sizeBytes > world.policy.maxEditBytes) return false;
+  if (!facts.target.exists || facts.target.sizeBytes > LIMITS.maxEditBytes) return false;
   return (
     known !== undefined ||
     facts.target.empty ||

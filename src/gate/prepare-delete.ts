@@ -8,6 +8,7 @@ import { ABSENT } from '../model/delta.ts';
 import type { Entry, Side } from '../model/entry.ts';
 import { type Fingerprint, sameFingerprint, sameStamp } from '../model/fingerprint.ts';
 import type { FileIntent } from '../model/intent.ts';
+import { LIMITS } from '../model/limits.ts';
 import type { ResolvedPath } from '../model/path.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
@@ -54,7 +55,7 @@ async function judged(
   if (folder?.held !== undefined) return notPrepared(heldRefusal('delete', located.place.path, folder.held));
   const large = await largeFile(world, view);
   if (large !== undefined && 'problem' in large)
-    return notPrepared(unknownFile(world, { action: 'delete', path: intent.path }, large));
+    return notPrepared(unknownFile({ action: 'delete', path: intent.path }, large));
   const verdict = judge(
     { ...view.facts, ...large?.facts, ...(folder === undefined ? {} : { folder: folder.facts }) },
     world.policy,
@@ -95,7 +96,8 @@ async function largeFile(
   world: World,
   { located, snapshot, sighting, facts }: LookedFile,
 ): Promise<LargeFile | UnknownFile | undefined> {
-  const { seen, maxEditBytes } = world.policy;
+  const { seen } = world.policy;
+  const { maxEditBytes } = LIMITS;
   if (snapshot !== undefined || !located.exists || !located.stats.isFile()) return undefined;
   if (Number(located.stats.size) <= maxEditBytes || facts.protectedBy !== undefined) return undefined;
   if (sighting === undefined && facts.bypassedBy === undefined && seen !== 'optional') return undefined;

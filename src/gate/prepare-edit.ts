@@ -3,6 +3,7 @@ import { judge } from '../judge/judge.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { type Coverage, covers, type LineRange, mergeRanges, NOTHING, WHOLE } from '../model/coverage.ts';
 import type { FileIntent } from '../model/intent.ts';
+import { LIMITS } from '../model/limits.ts';
 import type { Notice } from '../model/results.ts';
 import { NO_FLAGS, type SeenPage, type Sighting, showsAll } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
@@ -380,7 +381,8 @@ function pagesOf(bytes: Uint8Array, coverage: Coverage): SeenPage[] {
 
 function diffOf({ policy }: World, { snapshot, path }: LookedFile, planned: PlannedText): string {
   const before: Uint8Array = snapshot?.bytes ?? Buffer.alloc(0);
-  const { maxDiffLines: maxLines, secrets } = policy;
+  const { secrets } = policy;
+  const { maxDiffLines: maxLines } = LIMITS;
   return maskedDiff(before, planned.bytes, { maxLines, context: DIFF_CONTEXT, secrets, path: path.relative })
     .text;
 }

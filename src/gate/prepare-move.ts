@@ -7,6 +7,7 @@ import { ABSENT } from '../model/delta.ts';
 import { microseconds, type Side } from '../model/entry.ts';
 import type { Stamp } from '../model/fingerprint.ts';
 import type { FileIntent } from '../model/intent.ts';
+import { LIMITS } from '../model/limits.ts';
 import { isWithin } from '../model/path.ts';
 import type { Sighting } from '../model/sighting.ts';
 import { invalidArgument, type Refusal } from '../model/verdict.ts';
@@ -103,8 +104,7 @@ async function judged(
   if (stats.isSymbolicLink() && linkTarget(place) === undefined)
     return notPrepared(unreadableLink('move', intent.source));
   const found = await sideOfSource(world, source.located);
-  if ('problem' in found)
-    return notPrepared(unknownFile(world, { action: 'move', path: intent.source }, found));
+  if ('problem' in found) return notPrepared(unknownFile({ action: 'move', path: intent.source }, found));
   const plan = movePlan({
     source: source.located,
     destination: destination.located,
@@ -161,7 +161,7 @@ async function sideOfSource(
     return { side: { kind: 'directory', mode: Number(source.stats.mode & 0o777n) } };
   if (source.stats.isSymbolicLink())
     return { side: { kind: 'link', target: linkTarget(source.place) ?? '' } };
-  const found = await fileAt(world, source.place, { maxBytes: world.policy.maxEditBytes });
+  const found = await fileAt(world, source.place, { maxBytes: LIMITS.maxEditBytes });
   return 'problem' in found ? found : { side: found.side, ...(found.stamp && { stamp: found.stamp }) };
 }
 

@@ -5,6 +5,7 @@ import { movedSightings } from '../ledger/sightings.ts';
 import { ABSENT } from '../model/delta.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { FileIntent } from '../model/intent.ts';
+import { LIMITS } from '../model/limits.ts';
 import { isBelow, type ResolvedPath } from '../model/path.ts';
 import type { Notice } from '../model/results.ts';
 import { type Sighting, showsAll } from '../model/sighting.ts';
@@ -69,7 +70,7 @@ async function contentOf(
     if (verdict.outcome === 'refuse') return notPrepared(verdict.refusal);
     if (!view.located.exists) return notPrepared({ code: 'NOT_FOUND', action: 'move', path, next: 'list' });
     if (!view.located.stats.isFile()) return notPrepared(invalidArgument('move', path, ONLY_FILES));
-    const limits = { clock: world.disk.clock, maxBytes: world.policy.maxEditBytes };
+    const limits = { clock: world.disk.clock, maxBytes: LIMITS.maxEditBytes };
     const before = await readSnapshot(view.located.place, limits);
     if ('problem' in before) return notPrepared(unverifiable('move', path));
     const found = { ok: true, path: view.path, before } as const;
@@ -133,7 +134,7 @@ async function arrivalOf(
       return verdict.refusal.code === 'STALE'
         ? cure(world, view, { refusal: verdict.refusal })
         : notPrepared(verdict.refusal);
-    const limits = { clock: world.disk.clock, maxBytes: world.policy.maxEditBytes };
+    const limits = { clock: world.disk.clock, maxBytes: LIMITS.maxEditBytes };
     const overwrites = view.snapshot ?? (await readSnapshot(located.place, limits));
     if ('problem' in overwrites) return notPrepared(unverifiable('overwrite', to));
     return { path, overwrites, notices: verdict?.notices ?? [] };

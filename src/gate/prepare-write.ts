@@ -6,6 +6,7 @@ import { ABSENT } from '../model/delta.ts';
 import { microseconds } from '../model/entry.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { FileIntent } from '../model/intent.ts';
+import { LIMITS } from '../model/limits.ts';
 import type { MatchTier, Notice } from '../model/results.ts';
 import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
 import { type Action, invalidArgument, type Refusal } from '../model/verdict.ts';
@@ -248,7 +249,8 @@ function sightingAfter(
 }
 
 function diffOf({ policy }: World, { before, bytes, located }: NewBytes): string {
-  const { maxDiffLines: maxLines, secrets } = policy;
+  const { secrets } = policy;
+  const { maxDiffLines: maxLines } = LIMITS;
   const options = { maxLines, secrets, path: located.place.path.relative };
   return maskedDiff<Uint8Array>(before?.bytes ?? new Uint8Array(), bytes, options).text;
 }

@@ -11,6 +11,7 @@ import {
 import type { NewEntry, SeenFile } from '../model/entry.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { FileIntent } from '../model/intent.ts';
+import { LIMITS } from '../model/limits.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Action, Refusal } from '../model/verdict.ts';
 import { MAX_QUOTED_CHARS } from '../report/bounded.ts';
@@ -212,7 +213,8 @@ export async function outsideChange(
   const now = decodeText(snapshot.bytes)?.text;
   if (before === undefined || now === undefined) return undefined;
   const { hunks } = diffLines(before, now);
-  const { maxDiffLines: maxLines, maxLineChars, secrets } = world.policy;
+  const { secrets } = world.policy;
+  const { maxDiffLines: maxLines, maxLineChars } = LIMITS;
   const bounds = { maxLines, maxLineChars, context: CONTEXT_LINES, secrets, path: sighting.key };
   const shown = boundedDiff(before, now, bounds);
   const totalLines = lineCount(now);

@@ -12,6 +12,7 @@ import {
 } from '../model/entry.ts';
 import { errnoOf, Fault } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
+import { LIMITS } from '../model/limits.ts';
 import type { Store } from '../store/store.ts';
 import { applyDelta, closeFolder } from './apply-delta.ts';
 import { keysToSettle, settleByBytes, settlePart } from './foreign/settle.ts';
@@ -90,7 +91,7 @@ function mayStillRun(world: World, { entry, foreign }: PendingChange): boolean {
 }
 
 async function recordSoFar(world: World, pending: PendingChange, keys: readonly string[]): Promise<void> {
-  const release = await world.locks.acquire(keys, world.policy.lockTimeoutMs);
+  const release = await world.locks.acquire(keys, LIMITS.lockTimeoutMs);
   if (release === undefined) return;
   try {
     await settlePart(world, pending, keys);
@@ -117,7 +118,7 @@ async function untilGone(world: World, owner: string): Promise<void> {
 
 async function recoverOne(world: World, pending: PendingChange): Promise<void> {
   const effects = pending.entry.effects ?? [];
-  const release = await world.locks.acquire(keysToSettle(world, pending), world.policy.lockTimeoutMs);
+  const release = await world.locks.acquire(keysToSettle(world, pending), LIMITS.lockTimeoutMs);
   // Stop if another process holds the lock: it has recorded the change's result, or will.
   if (release === undefined) return;
   try {

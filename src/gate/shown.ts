@@ -7,6 +7,7 @@ import { type LineRange, linesCoverage, NOTHING, WHOLE } from '../model/coverage
 import type { NewEntry } from '../model/entry.ts';
 import { type Fingerprint, sameFingerprint } from '../model/fingerprint.ts';
 import type { CallTimes, ForeignRead } from '../model/foreign-session.ts';
+import { LIMITS } from '../model/limits.ts';
 import { defined, parseJson } from '../model/record.ts';
 import type { WitnessEvent } from '../model/results.ts';
 import { NO_FLAGS, type Sighting, type SightingFlags, shownAs } from '../model/sighting.ts';
@@ -56,7 +57,7 @@ export async function shown(scene: ShownScene, event: ReadEvent): Promise<Outcom
     if (!located.exists) return await shownText(scene, event);
     const { path } = located.place;
     const earlier = await ledger.recall(path.key);
-    const limits = { clock: world.disk.clock, maxBytes: world.policy.maxEditBytes, known: trusted(earlier) };
+    const limits = { clock: world.disk.clock, maxBytes: LIMITS.maxEditBytes, known: trusted(earlier) };
     const snapshot = await readSnapshot(located.place, limits);
     if ('problem' in snapshot)
       return snapshot.problem === 'denied' ? await shownText(scene, event) : UNCREDITED;

@@ -5,6 +5,7 @@ import { type Conflict, conflict } from '../disk/replace.ts';
 import { ABSENT } from '../model/delta.ts';
 import type { Side } from '../model/entry.ts';
 import type { Fingerprint, Stamp } from '../model/fingerprint.ts';
+import { LIMITS } from '../model/limits.ts';
 import type { PinnedDirectory, ResolvedPath } from '../model/path.ts';
 import { atPath, fileAt } from './found.ts';
 import type { PlannedDelta } from './plan.ts';
@@ -40,7 +41,7 @@ async function sideOfNode(
     case 'other':
       return conflict('kind', { kind: 'device' });
     case 'file': {
-      const { maxEditBytes } = world.policy;
+      const { maxEditBytes } = LIMITS;
       const found = await atPath(world, node.path, (place) =>
         fileAt(world, place, { maxBytes: maxEditBytes }),
       );

@@ -4,6 +4,7 @@ import { movedSightings } from '../ledger/sightings.ts';
 import { type Coverage, NOTHING, WHOLE } from '../model/coverage.ts';
 import type { Entry, NewEntry } from '../model/entry.ts';
 import { sameFingerprint, sameStamp } from '../model/fingerprint.ts';
+import { LIMITS } from '../model/limits.ts';
 import type { Notice, WitnessEvent } from '../model/results.ts';
 import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
 import type { Outcome } from '../model/verdict.ts';
@@ -49,7 +50,7 @@ async function snapshotAt(
   const { place, exists } = outcome.located;
   try {
     const snapshot = exists
-      ? await readSnapshot(place, { clock: world.disk.clock, maxBytes: world.policy.maxEditBytes })
+      ? await readSnapshot(place, { clock: world.disk.clock, maxBytes: LIMITS.maxEditBytes })
       : undefined;
     return {
       ok: true,

@@ -21,8 +21,6 @@ export type Target =
       readonly sizeBytes: number;
       /** True if no user has a write bit (for example mode 0444). */
       readonly readOnly: boolean;
-      /** True if the file has other hard links. */
-      readonly linked?: boolean | undefined;
       readonly empty: boolean;
       readonly mtimeMs?: number | undefined;
       /**

@@ -85,64 +85,26 @@ export interface Policy {
   /** Globs of paths for which every change needs the user's approval; matched like `protected`. */
   readonly approve: readonly string[];
   readonly readOnly: boolean;
-  /** Writing a file that has several hard links: break the link and report it, or refuse. */
-  readonly hardLinks: 'break' | 'refuse';
   readonly durability: Durability;
-  /** If the journal cannot be written: refuse the change, or continue without a record. */
-  readonly auditFailure: 'refuse' | 'allow';
   /**
    * The user's exemptions from the rules `seen`, `covered` and `fresh`; a string is a glob of
    * paths. Every use is journalled.
    */
   readonly bypass: readonly (string | BypassRule)[];
-  /** Larger files are read in pages and have no fingerprint until every line has been shown. */
-  readonly hugeBytes: number;
-  /** Edits and overwrites of larger files are refused as TOO_LARGE, because both load the file. */
-  readonly maxEditBytes: number;
-  readonly maxReadLines: number;
-  readonly maxLineChars: number;
   /**
    * Maximum bytes of lines in the answer to one read; the answer says which lines it shows. `raw`
    * reads of whole files are not cut.
    */
   readonly maxAnswerBytes: number;
   /**
-   * Time limit of a search, or of a read of a huge file. When it passes, the call returns its
-   * results so far.
-   */
-  readonly maxReadMs: number;
-  /** Maximum lines of diffs and other quotations in refusals and notices. Longer ones are cut. */
-  readonly maxDiffLines: number;
-  /**
    * Maximum number of files that a session remembers to have seen (0 = no limit). Beyond it, the
    * session forgets the oldest one. A change of that file is then refused as unread, and the
    * refusal says why.
    */
   readonly maxSightings: number;
-  /** Time to wait for another writer's lock before refusing as BUSY. */
-  readonly lockTimeoutMs: number;
-  /** Unnamed sessions are forgotten after this idle time. */
-  readonly sessionIdleMs: number;
   readonly journal: {
     readonly quotaBytes: number;
     readonly retentionMs: number;
-    /**
-     * Only for a database that machines share. `all`: every read is journalled. `summary`: for each
-     * session and file, only the first read in each minute is journalled.
-     */
-    readonly reads: 'all' | 'summary';
-    /**
-     * In a database that machines share: how long entries about reads are kept. Changes and
-     * refusals are kept for `retentionMs`. 0 = keep reads for `retentionMs` too.
-     */
-    readonly readRetentionMs: number;
-  };
-  readonly images: {
-    /**
-     * Only for a database that machines share: where the old contents of changed secret files are
-     * stored. `here`: only on the machine that made the change. `shared`: in the database.
-     */
-    readonly secrets: 'here' | 'shared';
   };
   /**
    * If another session is changing a file: notify sessions that read or change it, refuse their changes as BUSY, or do
@@ -165,11 +127,6 @@ interface HookPolicy {
    * run the command on an overlay layer where machine and client support it.
    */
   readonly shell: 'layer' | 'images';
-  /**
-   * How a command's changes to unseen files are found. `auto`: with git, within a time limit.
-   * `git`: with git, without a limit. `off`: not at all.
-   */
-  readonly snapshot: 'auto' | 'git' | 'off';
   /** Files outside the workspace: the host's own permissions decide, or the hooks refuse them. */
   readonly outside: 'pass' | 'refuse';
 }
@@ -217,10 +174,6 @@ export interface CommandPolicy {
    * ones.
    */
   readonly env: readonly string[];
-  /** Time limit of a confined command, unless its caller sets another one. */
-  readonly timeoutMs: number;
-  /** Maximum number of concurrent processes of a confined command. */
-  readonly maxProcesses: number;
   /** Memory that each process of a confined command may use. */
   readonly memoryBytes: number;
   /** Size of the largest file that a command may write. */

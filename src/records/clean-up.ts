@@ -9,6 +9,7 @@ import {
   planGc,
   purgeImages,
 } from '../journal/gc.ts';
+import { LIMITS } from '../model/limits.ts';
 import type { Policy } from '../model/policy.ts';
 import type { ExpiredWork } from '../process/processes.ts';
 import type { Sessions } from '../session/sessions.ts';
@@ -93,26 +94,18 @@ export async function cleanUp({ world }: Sessions, request: CleanUpRequest): Pro
 }
 
 /** Removes journal entries of reads, which have their own, shorter retention. */
-async function pruneReads({ store, policy }: World, nowMs: number): Promise<number> {
-  const { readRetentionMs } = policy.journal;
-  if (store.pruneReads === undefined || readRetentionMs === 0) return 0;
-  return store.pruneReads(nowMs - readRetentionMs);
+async function pruneReads({ store }: World, nowMs: number): Promise<number> {
+  return (await store.pruneReads?.(nowMs - LIMITS.readRetentionMs)) ?? 0;
 }
 
 /** The number of entries that a clean-up would remove. */
-async function countEntries({ store, policy }: World, plan: GcPlan, nowMs: number): Promise<number> {
-  const { readRetentionMs } = policy.journal;
+async function countEntries({ store }: World, plan: GcPlan, nowMs: number): Promise<number> {
   // Without `pruneReads`, the numbers of the entries have no gaps, so the plan's count is exact.
   if (store.pruneReads === undefined) return plan.entries;
   const { throughSeq } = plan;
-  let entries = await countMatching(store, { beforeSeq: throughSeq + 1 });
-  if (readRetentionMs !== 0)
-    entries += await countMatching(store, {
-      kinds: ['read'],
-      afterSeq: throughSeq,
-      untilMs: nowMs - readRetentionMs - 1,
-    });
-  return entries;
+  const untilMs = nowMs - LIMITS.readRetentionMs - 1;
+  const reads = await countMatching(store, { kinds: ['read'], afterSeq: throughSeq, untilMs });
+  return reads + (await countMatching(store, { beforeSeq: throughSeq + 1 }));
 }
 
 async function countMatching(store: Store, filter: EntryFilter): Promise<number> {
@@ -121,11 +114,11 @@ async function countMatching(store: Store, filter: EntryFilter): Promise<number>
   return count;
 }
 
-function limitsOf({ journal, sessionIdleMs }: Policy, request: CleanUpRequest): GcLimits {
+function limitsOf({ journal }: Policy, request: CleanUpRequest): GcLimits {
   return {
     retentionMs: request.retentionMs ?? journal.retentionMs,
     quotaBytes: request.quotaBytes ?? journal.quotaBytes,
-    sessionIdleMs,
+    sessionIdleMs: LIMITS.sessionIdleMs,
   };
 }
 

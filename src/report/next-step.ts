@@ -269,7 +269,6 @@ function askHuman({ code, action, detail }: Refusal): string {
   if (code === 'NO_SANDBOX') return `${none} to make commands possible here.`;
   if (code === 'TOO_LARGE' && action === 'commit' && detail?.limitBytes !== undefined)
     return `${none} to raise commands.fileBytes in the policy.`;
-  if (code === 'TOO_LARGE' && action !== 'commit' && action !== 'delete')
-    return `${none} to change it, or to raise maxEditBytes in the policy.`;
+  if (code === 'TOO_LARGE' && action !== 'commit' && action !== 'delete') return `${none} to change it.`;
   return `${none}.`;
 }

@@ -10,6 +10,7 @@ import {
 import { type FileGlob, readGlob, scopeOf } from '../disk/ripgrep-glob.ts';
 import { NewestFiles, RipgrepRecords } from '../disk/ripgrep-records.ts';
 import { errnoOf, Fault } from '../model/fault.ts';
+import { LIMITS } from '../model/limits.ts';
 import type { PinnedDirectory, Place, ResolvedPath } from '../model/path.ts';
 import type { Policy } from '../model/policy.ts';
 import type { FindResult } from '../model/results.ts';
@@ -126,10 +127,9 @@ function foundAgain(workspace: Workspace, folder: Folder, path: string): string 
 export interface SearchWorld {
   readonly workspace: Workspace;
   /**
-   * Settings for the time limit and for masking secrets in hits. Without a policy, secrets are
-   * masked.
+   * Settings for masking secrets in hits. Without a policy, secrets are masked.
    */
-  readonly policy?: Pick<Policy, 'secrets' | 'maxReadMs'>;
+  readonly policy?: Pick<Policy, 'secrets'>;
   /** The ripgrep binary and its limits, for tests and unusual installations. */
   readonly ripgrep?: RipgrepSource & { readonly limits?: RunLimits };
 }
@@ -137,7 +137,7 @@ export interface SearchWorld {
 /** Time and memory limits of one search. */
 export function runLimits({ policy, ripgrep }: SearchWorld): RunLimits {
   if (ripgrep?.limits !== undefined) return ripgrep.limits;
-  return policy === undefined ? DEFAULT_LIMITS : { ...DEFAULT_LIMITS, timeMs: policy.maxReadMs };
+  return policy === undefined ? DEFAULT_LIMITS : { ...DEFAULT_LIMITS, timeMs: LIMITS.maxReadMs };
 }
 
 /**

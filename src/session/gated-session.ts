@@ -13,6 +13,7 @@ import { Fault } from '../model/fault.ts';
 import { type Fingerprint, sameFingerprint } from '../model/fingerprint.ts';
 import type { ForeignSession } from '../model/foreign-session.ts';
 import type { Edit, FileIntent, ForeignIntent, Intent } from '../model/intent.ts';
+import { LIMITS } from '../model/limits.ts';
 import { defined } from '../model/record.ts';
 import type {
   ApplyResult,
@@ -372,7 +373,7 @@ async function copyIntent(
       return refused({ code: 'PROTECTED', action: 'read', path: source, next: 'ask_human', detail });
     }
     const { clock } = world.disk;
-    const snapshot = await readSnapshot(located.place, { clock, maxBytes: world.policy.maxEditBytes });
+    const snapshot = await readSnapshot(located.place, { clock, maxBytes: LIMITS.maxEditBytes });
     if ('problem' in snapshot) return refused(unreadableRefusal(source, snapshot));
     const seen = await seenOf(ledger, path.key, snapshot.fingerprint);
     const mode = modeOf(snapshot.stats) & 0o777;

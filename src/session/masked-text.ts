@@ -3,6 +3,7 @@ import { outputMask } from '../gate/secret-values.ts';
 import type { World } from '../gate/world.ts';
 import type { LineRange } from '../model/coverage.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
+import { LIMITS } from '../model/limits.ts';
 import type { ReadResult } from '../model/results.ts';
 import type { ReadOptions } from '../model/session.ts';
 import { invalidArgument, type Outcome, refused } from '../model/verdict.ts';
@@ -100,7 +101,7 @@ export async function readOutput(
   }
   const show = await outputMask(world);
   const lines = splitLines(show(bytes.toString('utf8')));
-  const { maxReadLines, maxLineChars } = world.policy;
+  const { maxReadLines, maxLineChars } = LIMITS;
   const limit = Math.min(options.limit ?? options.last ?? maxReadLines, maxReadLines);
   const from = options.last === undefined ? (options.offset ?? 1) : Math.max(1, lines.length - limit + 1);
   const reason = whyNoPage({ from, limit }, lines.length);
@@ -260,15 +261,11 @@ function hasLongLine(lines: Uint8Array, max: number): boolean {
 }
 
 /** The lines that fit into one answer, at least one. */
-export function fittingLines(
-  text: FileText,
-  range: LineRange,
-  { world, maxAnswerBytes: room }: { readonly world: World; readonly maxAnswerBytes: number },
-): LineRange {
+export function fittingLines(text: FileText, range: LineRange, room: number): LineRange {
   if (text.whole.byteLength <= room) return range;
   let used = 0;
   let to = range.from - 1;
-  for (const bytes of shownSizes(text, range, world.policy.maxLineChars)) {
+  for (const bytes of shownSizes(text, range, LIMITS.maxLineChars)) {
     used += bytes + 1;
     if (used > room && to >= range.from) return { from: range.from, to };
     to += 1;

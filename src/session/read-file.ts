@@ -8,6 +8,7 @@ import { type Awaitable, andThen } from '../model/awaitable.ts';
 import { type LineRange, linesCoverage, NOTHING, WHOLE } from '../model/coverage.ts';
 import { unlessStoreFails } from '../model/fault.ts';
 import { sameFingerprint } from '../model/fingerprint.ts';
+import { LIMITS } from '../model/limits.ts';
 import { isOutputPath } from '../model/path.ts';
 import type { ReadResult } from '../model/results.ts';
 import { NO_FLAGS, type Sighting, type SightingFlags } from '../model/sighting.ts';
@@ -143,7 +144,7 @@ function unnotedResult(reading: OpenRead, shown: Shown): Outcome<ReadResult> {
 }
 
 function show(reading: OpenRead, sizeBytes: number): Awaitable<Shown | Refusal> {
-  if (sizeBytes > reading.world.policy.hugeBytes) return readHuge(reading);
+  if (sizeBytes > LIMITS.hugeBytes) return readHuge(reading);
   return andThen(snapshotOf(reading), (snapshot) => showWhole(reading, snapshot));
 }
 
@@ -202,7 +203,7 @@ function pageOf(
   text: FileText,
   { asked, totalLines }: { readonly asked: LineRange; readonly totalLines: number },
 ): { readonly range: LineRange; readonly all: boolean; readonly lines: PageText } {
-  const range = reading.options.raw === true ? asked : fittingLines(text, asked, reading);
+  const range = reading.options.raw === true ? asked : fittingLines(text, asked, reading.maxAnswerBytes);
   const all = range.from === 1 && range.to === totalLines;
   return { range, all, lines: shownPage(text, showing(reading, all ? 'all' : range)) };
 }
@@ -264,8 +265,8 @@ function flagsOf({
   return clamped.length > 0 || redacted ? { ...NO_FLAGS, clamped: clamped.length > 0, redacted } : NO_FLAGS;
 }
 
-function showing({ options, world }: OpenRead, range: LineRange | 'all'): PageOptions {
-  return { range, raw: options.raw === true, maxLineChars: world.policy.maxLineChars };
+function showing({ options }: OpenRead, range: LineRange | 'all'): PageOptions {
+  return { range, raw: options.raw === true, maxLineChars: LIMITS.maxLineChars };
 }
 
 /**
@@ -273,8 +274,8 @@ function showing({ options, world }: OpenRead, range: LineRange | 'all'): PageOp
  * the file has bytes. The lines then need not be counted. False for small files, because decoding
  * them later saves nothing.
  */
-function asksForAll({ options, world, maxAnswerBytes }: OpenRead, snapshot: Snapshot): boolean {
-  const { offset = 1, limit = world.policy.maxReadLines, last } = options;
+function asksForAll({ options, maxAnswerBytes }: OpenRead, snapshot: Snapshot): boolean {
+  const { offset = 1, limit = LIMITS.maxReadLines, last } = options;
   const { byteLength } = snapshot.bytes;
   return (
     (options.raw === true || byteLength <= maxAnswerBytes) &&

@@ -4,6 +4,7 @@ import type { Unreadable } from '../disk/read.ts';
 import { maskedBytes, maskFor } from '../gate/masking.ts';
 import { type Coverage, type LineRange, linesCoverage, NOTHING, unionCoverage } from '../model/coverage.ts';
 import { type Fingerprint, sameFingerprint, sameStamp } from '../model/fingerprint.ts';
+import { LIMITS } from '../model/limits.ts';
 import { defined } from '../model/record.ts';
 import type { ReadResult } from '../model/results.ts';
 import { NO_FLAGS } from '../model/sighting.ts';
@@ -60,9 +61,9 @@ async function pageFrom(reading: OpenRead, { from, to }: LineRange): Promise<Pag
     clock: world.disk.clock,
     from,
     limit: to - from + 1,
-    maxLineBytes: options.raw === true ? MAX : world.policy.maxLineChars * 4 + MARGIN_BYTES,
+    maxLineBytes: options.raw === true ? MAX : LIMITS.maxLineChars * 4 + MARGIN_BYTES,
     ...(options.raw === true ? {} : { maxBytes: reading.maxAnswerBytes }),
-    deadline: deadlineOf(reading),
+    deadline: newDeadline(),
     ...watched(reading),
   };
   const end = lastEnd(reading, from);
@@ -78,19 +79,19 @@ async function lineTotal(reading: OpenRead): Promise<number | Refusal> {
     from: MAX,
     limit: 1,
     maxLineBytes: 0,
-    deadline: deadlineOf(reading),
+    deadline: newDeadline(),
     ...watched(reading),
   });
   if ('problem' in page) return unreadableRefusal(reading.path, page);
   return page.totalLines ?? outOfTime(reading);
 }
 
-function deadlineOf({ world }: OpenRead): number {
-  return performance.now() + world.policy.maxReadMs;
+function newDeadline(): number {
+  return performance.now() + LIMITS.maxReadMs;
 }
 
-function outOfTime({ path, world }: OpenRead): Refusal {
-  const reason = `the requested lines could not be read within ${world.policy.maxReadMs} ms (maxReadMs)`;
+function outOfTime({ path }: OpenRead): Refusal {
+  const reason = `the requested lines could not be read within ${LIMITS.maxReadMs} ms`;
   return { code: 'UNVERIFIABLE', action: 'read', path, next: 'ask_human', detail: { reason } };
 }
 
@@ -192,7 +193,7 @@ function clampedLines(reading: OpenRead, page: Page, bytes: Buffer): PageLines {
   const shown = maskOf(reading, page.utf16 === undefined ? bytes : Buffer.from(whole))?.(whole) ?? whole;
   const lines = shown.split('\n').map((line, index) => {
     const number = page.from + index;
-    const bounded = clampLine(line, reading.world.policy.maxLineChars, missing.get(number));
+    const bounded = clampLine(line, LIMITS.maxLineChars, missing.get(number));
     if (bounded.clamped) clamped.push(number);
     return bounded.text;
   });
@@ -232,13 +233,13 @@ function withoutMark(text: string): string {
  * Files too large to be edited are not checked.
  */
 async function confirmed(
-  { world, earlier, located, watching }: OpenRead,
+  { earlier, located, watching }: OpenRead,
   page: Page,
 ): Promise<Fingerprint | undefined> {
   const { fingerprint, stamp, racy } = earlier ?? {};
   if (fingerprint === undefined || fingerprint.size !== page.sizeBytes) return undefined;
   if (racy === false && stamp !== undefined && sameStamp(stamp, page.stamp)) return undefined;
-  if (page.sizeBytes > world.policy.maxEditBytes) return undefined;
+  if (page.sizeBytes > LIMITS.maxEditBytes) return undefined;
   const now = await fingerprintIfStill(located.place, page.stamp, watching.signal);
   return now !== undefined && sameFingerprint(now, fingerprint) ? now : undefined;
 }

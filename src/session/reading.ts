@@ -7,6 +7,7 @@ import type { LineRange } from '../model/coverage.ts';
 import type { NewEntry } from '../model/entry.ts';
 import type { Stamp } from '../model/fingerprint.ts';
 import type { CallTimes } from '../model/foreign-session.ts';
+import { LIMITS } from '../model/limits.ts';
 import type { FileKind } from '../model/path.ts';
 import { defined } from '../model/record.ts';
 import type { ReadResult } from '../model/results.ts';
@@ -66,7 +67,7 @@ export function rangeOf(reading: OpenRead, totalLines: number | undefined): Line
   if (last !== undefined && (reading.options.offset !== undefined || reading.options.limit !== undefined))
     return invalidArgument('read', reading.path, 'the last lines cannot be combined with offset and limit');
   if (last !== undefined && totalLines !== undefined) return lastLines(reading, last, totalLines);
-  const { offset = 1, limit = reading.world.policy.maxReadLines } = reading.options;
+  const { offset = 1, limit = LIMITS.maxReadLines } = reading.options;
   if (!Number.isInteger(offset) || offset < 1)
     return invalidArgument('read', reading.path, `offset must be a line number from 1 on, not ${offset}`);
   if (!Number.isInteger(limit) || limit < 1)

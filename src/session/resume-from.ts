@@ -5,6 +5,7 @@ import type { HistorySighting } from '../history/history-sighting.ts';
 import { joinSightings } from '../history/verify.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { Fault } from '../model/fault.ts';
+import { LIMITS } from '../model/limits.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Resumed, ResumeOptions, Transcript } from '../model/transcript.ts';
 import { countFileLines } from '../text/file-lines.ts';
@@ -66,7 +67,7 @@ async function joined(world: World, views: readonly HistorySighting[]): Promise<
     if (!located.exists) return undefined;
     const snapshot = await readSnapshot(located.place, {
       clock: world.disk.clock,
-      maxBytes: world.policy.maxEditBytes,
+      maxBytes: LIMITS.maxEditBytes,
     });
     if ('problem' in snapshot) return undefined;
     const { bytes, fingerprint, stamp, racy } = snapshot;

@@ -7,6 +7,7 @@ import type { World } from '../gate/world.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { errnoOf, Fault } from '../model/fault.ts';
 import type { CallTimes } from '../model/foreign-session.ts';
+import { LIMITS } from '../model/limits.ts';
 import type { PinnedDirectory, ResolvedPath } from '../model/path.ts';
 import { defined } from '../model/record.ts';
 import type { CommandOutput, RunResult } from '../model/results.ts';
@@ -209,7 +210,8 @@ function howToRun(
   options: RunOptions,
 ): { readonly profile: Profile; readonly timeoutMs: number | undefined } {
   if (options.profile === 'undo') return { profile: { kind: 'undo' }, timeoutMs: options.timeoutMs };
-  const { network, timeoutMs: usual, maxProcesses, memoryBytes, fileBytes } = world.policy.commands;
+  const { network, memoryBytes, fileBytes } = world.policy.commands;
+  const { maxProcesses, commandTimeoutMs: usual } = LIMITS;
   const timeoutMs = options.timeoutMs ?? usual;
   const limits = { timeoutMs, maxProcesses, memoryBytes, fileBytes };
   return { profile: { kind: 'confine', network: options.network ?? network, limits }, timeoutMs };

@@ -4,6 +4,7 @@ import type { World } from '../gate/world.ts';
 import { idleSessions } from '../journal/gc.ts';
 import { SESSION_CONTINUED } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
+import { LIMITS } from '../model/limits.ts';
 import type { PresetName } from '../model/policy.ts';
 import { defined } from '../model/record.ts';
 import { isPrintable, type SessionRecord } from '../model/session-record.ts';
@@ -68,6 +69,8 @@ const RECORD_MS = 2000;
 /** A workspace open for any number of sessions in this process. */
 export class Sessions implements SessionHost {
   readonly world: World;
+  /** What the user should know about the store and the policy file. */
+  readonly warnings: readonly string[];
   readonly #close: () => Promise<void>;
   /**
    * Set when closing begins. Later calls return the same promise: closing again could close
@@ -83,8 +86,13 @@ export class Sessions implements SessionHost {
   /** The expiry of old sessions, which runs once, before the first session opens. */
   #expired: Promise<void> | undefined;
 
-  private constructor(world: OpenWorld, { closesWithLast = false }: Usage, cwd: string | undefined) {
+  private constructor(
+    world: OpenWorld,
+    { closesWithLast = false }: Usage,
+    { cwd, warnings }: { readonly cwd: string | undefined; readonly warnings: readonly string[] },
+  ) {
     this.world = world;
+    this.warnings = [...world.store.warnings, ...warnings];
     this.#cwd = cwd;
     this.#close = world.close;
     this.#closesWithLast = closesWithLast;
@@ -107,7 +115,7 @@ export class Sessions implements SessionHost {
       await world.close();
       throw error;
     }
-    return new Sessions(world, usage, cwd);
+    return new Sessions(world, usage, { cwd, warnings: file?.warnings ?? [] });
   }
 
   /**
@@ -320,12 +328,11 @@ function checkFolder({ workspace }: World, cwd: unknown): void {
   throw new Fault('MISUSE', `cwd must be a folder inside a root, not ${JSON.stringify(cwd)}`);
 }
 
-/** Forgets the sessions of this workspace that were idle longer than the policy allows, and journals each. */
-async function expireSessions({ store, policy, workspace, now }: World): Promise<void> {
+/** Forgets the sessions of this workspace that were idle too long, and journals each. */
+async function expireSessions({ store, workspace, now }: World): Promise<void> {
   const atMs = now();
-  // Expire only sessions of this workspace: other workspaces may have other policies.
   const { roots } = workspace;
-  for (const { id, root } of await idleSessions(store, atMs - policy.sessionIdleMs, { roots })) {
+  for (const { id, root } of await idleSessions(store, atMs - LIMITS.sessionIdleMs, { roots })) {
     const entry = { kind: 'session', atMs, session: id, root, text: 'expired' } as const;
     await store.record({ dropSession: id, entries: [entry] });
   }

@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { setLimits } from '../../test/support/limits.ts';
 import { setUp } from '../../test/support/tool-calls.ts';
 import type { JsonRecord } from '../model/record.ts';
 
@@ -118,7 +119,8 @@ describe('the tools of the default dialect', () => {
   });
 
   it('report the progress of a large read', async () => {
-    const { call, put } = await setUp({ workspace: { policy: { hugeBytes: 1000 } } });
+    setLimits({ hugeBytes: 1000 });
+    const { call, put } = await setUp();
     put('big.txt', 'line\n'.repeat(1000));
     const seen: number[] = [];
     await call('read_file', { path: 'big.txt', limit: 3 }, { progress: (done) => seen.push(done) });
@@ -126,7 +128,8 @@ describe('the tools of the default dialect', () => {
   });
 
   it('stop when the client cancels', async () => {
-    const { call, put } = await setUp({ workspace: { policy: { hugeBytes: 1000 } } });
+    setLimits({ hugeBytes: 1000 });
+    const { call, put } = await setUp();
     put('big.txt', 'line\n'.repeat(1000));
     const signal = AbortSignal.abort(new Error('cancelled by the client'));
     await expect(call('read_file', { path: 'big.txt' }, { signal })).rejects.toThrow(

@@ -230,7 +230,7 @@ async function serve({ open, dialect }: ToolHostOptions): Promise<Served> {
   const { policy, workspace, store, now } = sessions.world;
   const context = renderContext(dialect, { roots: workspace.roots, wording: policy.wording, now });
   const hasApprovals = policy.approve.length > 0;
-  return { pool: new SessionPool(sessions), store, context, hasApprovals, warnings: store.warnings };
+  return { pool: new SessionPool(sessions), store, context, hasApprovals, warnings: sessions.warnings };
 }
 
 function definitionOf({ call: _, needs: __, ...tool }: Tool): ToolDefinition {

@@ -3,11 +3,13 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { SessionOptions } from '../../src/session/sessions.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
+import { setLimits } from '../support/limits.ts';
 
 describe('files of 2 GB and more (issue 14, point 32)', { timeout: 600_000 }, () => {
   const HUGE = 2 ** 31 + 10;
 
   async function withHuge(options: Partial<SessionOptions> = {}): Promise<Desk & { readonly path: string }> {
+    setLimits({ maxReadMs: 300_000 });
     const t = await desk(options);
     const path = join(t.root, 'large');
     writeFileSync(path, 'first line\n');
@@ -16,7 +18,7 @@ describe('files of 2 GB and more (issue 14, point 32)', { timeout: 600_000 }, ()
   }
 
   it('are moved and moved back', async () => {
-    const t = await withHuge({ policy: { maxReadMs: 300_000 } });
+    const t = await withHuge();
     const { ino } = statSync(t.path);
     await ok(t.session.move('large', 'in/moved'));
     expect(statSync(join(t.root, 'in/moved')).size).toBe(HUGE);
@@ -27,7 +29,7 @@ describe('files of 2 GB and more (issue 14, point 32)', { timeout: 600_000 }, ()
   });
 
   it('are deleted and restored by an undo', async () => {
-    const t = await withHuge({ policy: { maxReadMs: 300_000 } });
+    const t = await withHuge();
     await refusal(t.session.delete('large'), 'NOT_READ');
     await ok(t.session.read('large', { limit: 1 }));
     await ok(t.session.delete('large'));
@@ -40,7 +42,7 @@ describe('files of 2 GB and more (issue 14, point 32)', { timeout: 600_000 }, ()
   });
 
   it('are not deleted if the store cannot keep their bytes', async () => {
-    const t = await withHuge({ store: 'memory:', policy: { maxReadMs: 300_000 } });
+    const t = await withHuge({ store: 'memory:' });
     await ok(t.session.read('large', { limit: 1 }));
     const refused = await refusal(t.session.delete('large'), 'TOO_LARGE');
     expect(refused.detail?.reason).toContain('an undo could not restore it');

@@ -3,7 +3,6 @@
 import { mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Fault } from '../../src/model/fault.ts';
-import type { Policy } from '../../src/model/policy.ts';
 import type { Outcome } from '../../src/model/verdict.ts';
 import type { GatedSession } from '../../src/session/gated-session.ts';
 import { openSession, Sessions } from '../../src/session/sessions.ts';
@@ -13,7 +12,6 @@ interface Settings {
   readonly root: string;
   /** The mount point of the small disk, which contains the state folder. */
   readonly disk: string;
-  readonly auditFailure: Policy['auditFailure'];
   /** Numbers of free bytes on the disk. Each change is tried once with each of them. */
   readonly room: readonly number[];
 }
@@ -69,8 +67,7 @@ async function attempt(name: string, room: number): Promise<object> {
 }
 
 function open(): Promise<GatedSession> {
-  const { auditFailure } = settings;
-  return openSession({ roots: [root], home, session: 'agent', policy: { auditFailure } });
+  return openSession({ roots: [root], home, session: 'agent' });
 }
 
 async function endOf(change: () => Promise<Outcome<object>> | undefined): Promise<string> {

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { Sessions } from '../../src/session/sessions.ts';
@@ -149,9 +149,6 @@ await describePostgres('a workspace that was served as shared', (server) => {
     await ok(session.edit('a.txt', [{ oldString: 'one', newString: 'two' }]));
     const other = { ...there, root: here.root };
     await (await Sessions.open({ ...fleet, home: there.home })).close();
-    mkdirSync(there.home, { recursive: true });
-    writeFileSync(join(there.home, 'lookfirst.json'), '{"lockTimeoutMs": 300}');
-
     const release = await sessions.world.locks.acquire([file], 1000);
     expect(await printedOn({ ...other, store }, 'undo')).toContain('[BUSY]');
     expect(

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
 import { objects } from '../support/command-line.ts';
+import { setLimits } from '../support/limits.ts';
 import { Served } from '../support/served.ts';
 import { entriesBelow } from '../support/tree.ts';
 import { done, moment, prepared, refused, type Table, table } from './table.ts';
@@ -235,8 +236,9 @@ describe('38. two names of one file', () => {
     ['a huge file', { hugeBytes: 100 }],
   ])(
     'a change of %s through one name leaves the other name its bytes and its sighting',
-    async (_, policy) => {
-      const t = await table({ 'a.txt': numbered(100) }, { policy });
+    async (_, limits) => {
+      setLimits(limits);
+      const t = await table({ 'a.txt': numbered(100) });
       linkSync(t.path('a.txt'), t.path('b.txt'));
       for (const path of ['a.txt', 'b.txt']) done(await t.call('read_file', { path, limit: 20 }));
       done(await t.call('edit_file', { path: 'a.txt', old_string: 'line 7\n', new_string: 'x\n' }));

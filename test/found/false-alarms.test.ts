@@ -3,6 +3,7 @@ import { appendFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { OFFICIAL } from '../proxy/harness.ts';
+import { setLimits } from '../support/limits.ts';
 import { Served } from '../support/served.ts';
 import {
   CAN_MOUNT,
@@ -61,7 +62,8 @@ it('17. a read in one process licenses the session in another at once', async ()
 });
 
 it('18. in a huge file that grew, shown lines can be edited and unseen ones cannot', async () => {
-  const t = await table({ 'a.log': numbered(100) }, { policy: { hugeBytes: 100 } });
+  setLimits({ hugeBytes: 100 });
+  const t = await table({ 'a.log': numbered(100) });
   done(await t.call('read_file', { path: 'a.log', limit: 20 }));
   appendFileSync(t.path('a.log'), 'line 101\n');
   const edit = (line: number) => ({ path: 'a.log', old_string: `line ${line}\n`, new_string: 'x\n' });

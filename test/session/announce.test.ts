@@ -8,6 +8,7 @@ import { openStore } from '../../src/store/open-state.ts';
 import type { Store } from '../../src/store/store.ts';
 import { startChild } from '../support/child.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
+import { setLimits } from '../support/limits.ts';
 
 const NOW = { nowMs: 0 };
 
@@ -87,7 +88,8 @@ describe('an announced change', () => {
     ['none', true],
     ['lock', false],
   ] as const)('with hold %s lets another session write meanwhile: %s', async (hold, goesOn) => {
-    const t = await desk({ policy: { lockTimeoutMs: 50 } });
+    setLimits({ lockTimeoutMs: 50 });
+    const t = await desk();
     await t.put('a.txt', 'one\n');
     await ok(t.session.read('a.txt'));
     const other = await t.open();
@@ -98,7 +100,8 @@ describe('an announced change', () => {
   });
 
   it('names the action of a call that does not get the lock of an announced change', async () => {
-    const t = await desk({ policy: { lockTimeoutMs: 50 } });
+    setLimits({ lockTimeoutMs: 50 });
+    const t = await desk();
     await t.put('a.txt', 'one\n');
     await ok(t.session.read('a.txt'));
     const other = await t.open();

@@ -2,6 +2,7 @@ import { chmodSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { desk, ok, refusal } from '../support/desk.ts';
+import { setLimits } from '../support/limits.ts';
 
 const kinds = ({ notices }: { notices: readonly { kind: string }[] }): string[] =>
   notices.map(({ kind }) => kind);
@@ -55,7 +56,8 @@ describe('append', () => {
   });
 
   it('works on a file that changed since, which stays stale for an overwrite', async () => {
-    const t = await desk({ policy: { maxDiffLines: 0 } });
+    setLimits({ maxDiffLines: 0 });
+    const t = await desk();
     await t.put('a.txt', 'one\n');
     await ok(t.session.read('a.txt'));
     await t.put('a.txt', 'other\n');

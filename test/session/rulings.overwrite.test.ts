@@ -6,6 +6,7 @@ import type { ChangeResult } from '../../src/model/results.ts';
 import type { Outcome } from '../../src/model/verdict.ts';
 import { explain } from '../../src/report/explain.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
+import { setLimits } from '../support/limits.ts';
 
 const numbered = (count: number): string =>
   Array.from({ length: count }, (_, index) => `line ${index + 1}\n`).join('');
@@ -34,7 +35,8 @@ describe('overwrite', () => {
     ],
     ['a touch', async (t: Desk) => utimesSync(join(t.root, 'a'), 1, 1)],
   ])('pages that covered a huge file still cover it after %s and one more page', async (_what, between) => {
-    const t = await desk({ policy: { hugeBytes: 100 } });
+    setLimits({ hugeBytes: 100 });
+    const t = await desk();
     await t.put('a', numbered(100));
     // Try repeatedly: a file's time and size are trusted only after the clock has moved on since
     // the file was written.
@@ -45,7 +47,8 @@ describe('overwrite', () => {
   });
 
   it('after a compaction, an edit needs a unique exact anchor, and in a huge file a new read of the page', async () => {
-    const t = await desk({ policy: { hugeBytes: 1000 } });
+    setLimits({ hugeBytes: 1000 });
+    const t = await desk();
     await t.put('small', 'one\ntwo\ntwo\n');
     await t.put('huge', numbered(200));
     await ok(t.session.read('small'));
@@ -59,7 +62,8 @@ describe('overwrite', () => {
   });
 
   it("a page of a huge file still counts as seen after the session's own edit and another page", async () => {
-    const t = await desk({ policy: { hugeBytes: 100 } });
+    setLimits({ hugeBytes: 100 });
+    const t = await desk();
     await t.put('a', numbered(100));
     await ok(t.session.read('a', { limit: 50 }));
     await ok(t.session.edit('a', [{ oldString: 'line 3\n', newString: 'LINE 3\n' }]));
@@ -70,7 +74,8 @@ describe('overwrite', () => {
   });
 
   it('a huge file that grew is not stale in the pages that were shown', async () => {
-    const t = await desk({ policy: { hugeBytes: 100 } });
+    setLimits({ hugeBytes: 100 });
+    const t = await desk();
     await t.put('a', numbered(100));
     await ok(t.session.read('a', { limit: 20 }));
     await ok(t.session.read('a', { offset: 21, limit: 20 }));
@@ -86,7 +91,8 @@ describe('overwrite', () => {
   });
 
   it('a huge file that changed inside a shown page is stale', async () => {
-    const t = await desk({ policy: { hugeBytes: 100 } });
+    setLimits({ hugeBytes: 100 });
+    const t = await desk();
     await t.put('a', numbered(100));
     await ok(t.session.read('a', { limit: 20 }));
     await t.put('a', numbered(120).replace('line 9\n', 'LINE 9\n'));
@@ -103,7 +109,8 @@ describe('overwrite', () => {
   });
 
   it('is not licensed by pages of different states of a huge file, until the changed page is read again', async () => {
-    const t = await desk({ policy: { hugeBytes: 100 } });
+    setLimits({ hugeBytes: 100 });
+    const t = await desk();
     await t.put('a', numbered(100));
     await ok(t.session.read('a', { limit: 40 }));
     await t.put('a', numbered(100).replace('line 7\n', 'LINE 7\n'));
@@ -146,7 +153,8 @@ describe('overwrite', () => {
   });
 
   it('pages of a huge file that a compaction removed do not count after another page', async () => {
-    const t = await desk({ policy: { hugeBytes: 100 } });
+    setLimits({ hugeBytes: 100 });
+    const t = await desk();
     await t.put('a', numbered(100));
     await ok(t.session.read('a', { limit: 20 }));
     await t.session.compacted();
@@ -169,7 +177,8 @@ describe('overwrite', () => {
   });
 
   it('of a huge file that was seen in part and is empty now is not exempt', async () => {
-    const t = await desk({ policy: { hugeBytes: 100 } });
+    setLimits({ hugeBytes: 100 });
+    const t = await desk();
     await t.put('a', numbered(100));
     await ok(t.session.read('a', { limit: 20 }));
     await t.put('a', '');

@@ -14,6 +14,7 @@ import {
   text,
   useWorkspace,
 } from '../support/command-workspace.ts';
+import { setLimits } from '../support/limits.ts';
 import { treeOf } from '../support/tree-of.ts';
 
 useWorkspace();
@@ -82,7 +83,8 @@ it.skipIf(here === undefined)(
 it.skipIf(here === undefined)(
   'a file that is too large for memory can be replaced, removed and restored',
   async () => {
-    await open({ maxEditBytes: 1000 });
+    setLimits({ maxEditBytes: 1000 });
+    await open();
     for (const name of ['a', 'b']) put(name, `${name}\n`.repeat(1000));
     const before = treeOf(root);
     const { change = '' } = await ran('echo x > a; rm b');

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Session } from '../../src/model/session.ts';
 import { openSession } from '../../src/session/sessions.ts';
+import { setLimits } from '../support/limits.ts';
 import { scratch } from '../support/tree.ts';
 
 let root: string;
@@ -11,8 +12,8 @@ let session: Session;
 beforeEach(async () => {
   const { root: folder, home } = scratch();
   root = folder;
-  const policy = { hugeBytes: 1000, maxLineChars: 60 };
-  session = await openSession({ roots: [root], home, store: 'memory:', policy });
+  setLimits({ hugeBytes: 1000, maxLineChars: 60 });
+  session = await openSession({ roots: [root], home, store: 'memory:' });
 });
 afterEach(() => session.close());
 

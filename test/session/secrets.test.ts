@@ -5,6 +5,7 @@ import type { Session } from '../../src/model/session.ts';
 import { openJournal } from '../../src/records/open-journal.ts';
 import { explain } from '../../src/report/explain.ts';
 import { openSession } from '../../src/session/sessions.ts';
+import { setLimits } from '../support/limits.ts';
 import { scratch } from '../support/tree.ts';
 
 const ENV = '# settings\nTOKEN=very-private\nNAME="also private"\n';
@@ -226,7 +227,8 @@ it.each([
 it('a page of a huge file is masked', async () => {
   const token = `ghp_${'a'.repeat(36)}`;
   await session.close();
-  session = await openSession({ roots: [root], home, store: 'memory:', policy: { hugeBytes: 1000 } });
+  setLimits({ hugeBytes: 1000 });
+  session = await openSession({ roots: [root], home, store: 'memory:' });
   writeFileSync(join(root, 'huge.log'), `${'x\n'.repeat(999)}${token}\n`);
   const read = await session.read('huge.log', { offset: 998 });
   expect(read).toMatchObject({ ok: true, text: 'x\nx\n[masked]' });
@@ -235,8 +237,8 @@ it('a page of a huge file is masked', async () => {
 it.each([20, 2000])('secrets where lines of a huge file are cut at %i are masked', async (maxLineChars) => {
   const key = 'd8xE8dyVdrqDhmJzn9JAt0qxAPtwmdxC6xzNZjSS';
   await session.close();
-  const policy = { hugeBytes: 1000, maxLineChars };
-  session = await openSession({ roots: [root], home, store: 'memory:', policy });
+  setLimits({ hugeBytes: 1000, maxLineChars });
+  session = await openSession({ roots: [root], home, store: 'memory:' });
   // The cut falls inside the key. CJK characters have three bytes each.
   const start = '語'.repeat(maxLineChars - 15);
   const line = (value: string) => `${start}${value}${'y'.repeat(9000)}\n`;
@@ -256,7 +258,8 @@ it.each([undefined, true])(
       'Z1zAPlDAWgGyRA1WehYexZ7Oaw7oddKZEJfP5qfzV5JhRpB9vpgGdGTbz87k7UQr',
     ].join('\n');
     await session.close();
-    session = await openSession({ roots: [root], home, store: 'memory:', policy: { hugeBytes: 1000 } });
+    setLimits({ hugeBytes: 1000 });
+    session = await openSession({ roots: [root], home, store: 'memory:' });
     const key = `-----BEGIN RSA PRIVATE KEY-----\n${lines}\n-----END RSA PRIVATE KEY-----\n`;
     writeFileSync(join(root, 'huge.log'), `a\n${key}${'x\n'.repeat(999)}`);
     const read = await session.read('huge.log', { offset: 3, limit: 2, raw });
@@ -391,7 +394,8 @@ describe('a raw read of a file over `hugeBytes`', () => {
   const token = `ghp_${'abcdefghijklmnopqrstuvwxyz0123456789'}`;
   const readRaw = async (content: Uint8Array) => {
     await session.close();
-    session = await openSession({ roots: [root], home, store: 'memory:', policy: { hugeBytes: 1000 } });
+    setLimits({ hugeBytes: 1000 });
+    session = await openSession({ roots: [root], home, store: 'memory:' });
     writeFileSync(join(root, 'a.bin'), content);
     const read = await session.read('a.bin', { raw: true, limit: Number.MAX_SAFE_INTEGER });
     if (!read.ok) throw new Error(read.refusal.code);

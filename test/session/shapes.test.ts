@@ -1,15 +1,17 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { PolicyOverrides } from '../../src/config/resolve-policy.ts';
+import type { LimitName } from '../../src/model/limits.ts';
 import type { ReadResult } from '../../src/model/results.ts';
 import type { ReadOptions } from '../../src/model/session.ts';
 import { openSession } from '../../src/session/sessions.ts';
+import { setLimits } from '../support/limits.ts';
 import { scratch } from '../support/tree.ts';
 
-async function open(policy: PolicyOverrides = {}) {
+async function open(limits: Partial<Record<LimitName, number>> = {}) {
+  setLimits(limits);
   const { root, home } = scratch();
-  const session = await openSession({ roots: [root], home, store: 'memory:', policy });
+  const session = await openSession({ roots: [root], home, store: 'memory:' });
   onTestFinished(() => session.close());
   const read = async (content: string | Uint8Array, options?: ReadOptions): Promise<ReadResult> => {
     writeFileSync(join(root, 'f'), content);

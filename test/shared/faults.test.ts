@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { verifyChain } from '../../src/journal/verify.ts';
 import { Fault } from '../../src/model/fault.ts';
-import type { Policy } from '../../src/model/policy.ts';
 import type { Outcome } from '../../src/model/verdict.ts';
 import type { GatedSession } from '../../src/session/gated-session.ts';
 import { openSession, type SessionOptions, Sessions } from '../../src/session/sessions.ts';
@@ -81,23 +80,14 @@ describe('a database that cannot be used', () => {
     expect(await verifyChain(store)).toMatchObject({ ok: false, problem: 'altered' });
   });
 
-  it.each(['refuse', 'allow'] as const)(
-    'is removed while in use: a change obeys the policy %s',
-    async (auditFailure) => {
-      const t = await desk({ policy: { auditFailure } });
-      await t.put('a.txt', 'one\n');
-      await ok(t.session.read('a.txt'));
-      rmSync(databaseIn(t.home));
-      const change = t.session.write('a.txt', 'two\n');
-      if (auditFailure === 'refuse') {
-        await expect(change).rejects.toEqual(STORE_FAILED);
-        expect(t.text('a.txt')).toBe('one\n');
-        return;
-      }
-      expect((await ok(change)).notices).toEqual([{ kind: 'not-recorded' }]);
-      expect(t.text('a.txt')).toBe('two\n');
-    },
-  );
+  it('is removed while in use: a change is refused', async () => {
+    const t = await desk();
+    await t.put('a.txt', 'one\n');
+    await ok(t.session.read('a.txt'));
+    rmSync(databaseIn(t.home));
+    await expect(t.session.write('a.txt', 'two\n')).rejects.toEqual(STORE_FAILED);
+    expect(t.text('a.txt')).toBe('one\n');
+  });
 });
 
 it('a refusal that cannot be recorded says that nothing was changed', async () => {
@@ -175,18 +165,18 @@ interface Told {
   readonly isBack: boolean;
 }
 
-async function onFullDisk(auditFailure: Policy['auditFailure']): Promise<Told[]> {
+async function onFullDisk(): Promise<Told[]> {
   const { base, root } = scratch();
   const disk = join(base, 'disk');
   mkdirSync(disk);
   const within = ['unshare', '-Urm', 'sh', '-c', mount, disk];
-  const child = await startChild('session-faults', { root, disk, auditFailure, room: ROOM }, within);
+  const child = await startChild('session-faults', { root, disk, room: ROOM }, within);
   return child.message<Told[]>();
 }
 
 describe.skipIf(!canMount)('a disk that is full for our state (needs its own mount)', () => {
   it('refuses every kind of change at every step, changes nothing, and leaves nothing to settle', async () => {
-    const told = await onFullDisk('refuse');
+    const told = await onFullDisk();
     const failed = told.filter(({ ended }) => ended !== 'done');
     expect(failed.length).toBeGreaterThan(12);
     for (const each of failed)
@@ -197,21 +187,6 @@ describe.skipIf(!canMount)('a disk that is full for our state (needs its own mou
         pending: 0,
       });
     for (const each of told) expect(each).toMatchObject({ pending: 0, isBack: true });
-  });
-
-  it('allows a change without a record if the policy says so, but never without the before-image', async () => {
-    const told = await onFullDisk('allow');
-    const ends = new Set(told.map(({ ended }) => ended));
-    // The policy allows changes without a record. But an undo still fails if it cannot store the
-    // bytes that it replaces.
-    expect([...ends].sort()).toEqual(['IO_FAILED', 'STORE_FAILED', 'done', 'not recorded']);
-    for (const each of told) {
-      if (each.ended.endsWith('_FAILED')) expect(each).toMatchObject({ isAsBefore: true });
-      else expect(each).toMatchObject({ isAsBefore: false });
-      // Once there is room again, no announced change stays unfinished, and an undo of the
-      // journalled change restores all files.
-      expect(each).toMatchObject({ pending: 0, ...(each.journalled ? { isBack: true } : {}) });
-    }
   });
 });
 

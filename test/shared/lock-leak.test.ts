@@ -3,13 +3,14 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { Sessions } from '../../src/session/sessions.ts';
 import { ok, refusal } from '../support/desk.ts';
+import { setLimits } from '../support/limits.ts';
 import { scratch } from '../support/tree.ts';
 
 it('a change that fails because of the store releases its locks', async () => {
   const { root, home } = scratch();
   writeFileSync(join(root, 'a.txt'), 'one\n');
-  const policy = { lockTimeoutMs: 200 };
-  const [broken, other] = await Promise.all([1, 2].map(() => Sessions.open({ roots: [root], home, policy })));
+  setLimits({ lockTimeoutMs: 200 });
+  const [broken, other] = await Promise.all([1, 2].map(() => Sessions.open({ roots: [root], home })));
   if (broken === undefined || other === undefined) expect.fail('not opened');
   onTestFinished(() => other.close());
   const [ann, bob] = [await broken.session('ann'), await other.session('bob')];

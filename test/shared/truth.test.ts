@@ -90,7 +90,7 @@ describe('processes on one workspace', () => {
     const options = { roots: [places.root], home: places.home };
     const holder = await startChild('session-holder', { ...options, key: join(places.root, 'a.txt') });
     await holder.message();
-    const session = await openRemote({ ...options, policy: { lockTimeoutMs: 20 } });
+    const session = await openRemote(options);
     await ok(session.call('read', 'a.txt'));
     await refusal(session.call('write', 'a.txt', 'two\n'), 'BUSY');
     holder.process.kill('SIGKILL');

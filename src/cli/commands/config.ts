@@ -36,7 +36,7 @@ export function defineConfig(cli: Cli): Command {
       if (action === 'get' && key === undefined) command.error(missing('KEY'));
       if (action !== 'get' && key !== undefined) command.error(`error: unexpected argument '${key}'`);
       if (action === 'schema') return printSchema(cli, flags);
-      const settings = [...placeSettings(cli, flags), ...policySettings(policySourcesOf(cli, flags))];
+      const settings = allSettings(cli, flags);
       if (key === undefined) return list(cli, settings, flags);
       const setting = settings.find((each) => each.key === key);
       if (setting === undefined) return command.error(`error: ${unknown(key, settings)}`);
@@ -53,6 +53,13 @@ Examples:
   lookfirst config get partial           the value of one setting
   lookfirst config schema > lookfirst.schema.json   for the "$schema" of a policy file
   lookfirst config --preset strict --json           the settings that a preset would give`;
+
+/** Every setting, after a warning for each one in the policy file that no longer exists. */
+function allSettings(cli: Cli, flags: ConfigFlags): readonly Setting[] {
+  const sources = policySourcesOf(cli, flags);
+  for (const warning of sources.file?.warnings ?? []) cli.terminal.tell(`warning: ${warning}`);
+  return [...placeSettings(cli, flags), ...policySettings(sources)];
+}
 
 async function printSchema(cli: Cli, flags: ConfigFlags): Promise<void> {
   const schema = policySchema();

@@ -77,7 +77,7 @@ export function defineProxy(cli: Cli): Command {
 
 const EXAMPLES = `
 stdout carries only the protocol. The proxy exits with the exit code of its server.
-In the policy file, "proxy" may contain "unknownTools", "receipts" and "servers".
+In the policy file, "proxy" may contain "unknownTools" and "servers".
 "servers" describes the tools of your own servers.
 
 Examples:
@@ -116,7 +116,7 @@ async function planOf(cli: Cli, words: readonly string[], flags: ProxyFlags): Pr
     },
     opened: (sessions) => {
       if (flags.policy !== undefined) keepPolicyOutOfReach(sessions.world, resolve(cli.cwd, flags.policy));
-      for (const warning of sessions.world.store.warnings) log(warning);
+      for (const warning of sessions.warnings) log(warning);
     },
     command: words,
     headers: flags.header ?? {},
@@ -124,7 +124,7 @@ async function planOf(cli: Cli, words: readonly string[], flags: ProxyFlags): Pr
     ...(http === undefined ? {} : { http: frontOf(cli, http, log) }),
     ...(session === undefined ? {} : { session }),
     unknownTools: flags.unknownTools ?? settings?.unknownTools ?? 'allow',
-    receipts: flags.receipts ?? settings?.receipts ?? false,
+    receipts: flags.receipts ?? false,
     tables: (settings?.servers ?? []).map(completeTable),
     env: cli.env,
   };

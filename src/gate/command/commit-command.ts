@@ -3,6 +3,7 @@ import { type LineRange, linesCoverage, rangesOf } from '../../model/coverage.ts
 import { inOrder } from '../../model/delta.ts';
 import { sameFingerprint } from '../../model/fingerprint.ts';
 import type { CallTimes } from '../../model/foreign-session.ts';
+import { LIMITS } from '../../model/limits.ts';
 import type { CommandPolicy } from '../../model/policy.ts';
 import type { CommandFile, RunResult } from '../../model/results.ts';
 import { NO_FLAGS, type Sighting } from '../../model/sighting.ts';
@@ -278,7 +279,7 @@ async function showWrites(
   const files: CommandFile[] = [];
   const sightings = new Map<string, Sighting>();
   const { secrets } = world.policy;
-  let room = { lines: world.policy.maxDiffLines, chars: MAX_QUOTED_CHARS };
+  let room = { lines: LIMITS.maxDiffLines, chars: MAX_QUOTED_CHARS };
   for (const each of named.slice(0, MAX_NAMED)) {
     const file = { ...fileOf(each), path: shownNameOf(world, each.path) };
     const texts = await textsOf(world, each);

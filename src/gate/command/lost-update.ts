@@ -2,6 +2,7 @@ import { readSnapshot } from '../../disk/read.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import type { Entry, Side } from '../../model/entry.ts';
 import { type Fingerprint, sameFingerprint } from '../../model/fingerprint.ts';
+import { LIMITS } from '../../model/limits.ts';
 import type { ResolvedPath } from '../../model/path.ts';
 import type { Refusal } from '../../model/verdict.ts';
 import { decodeText } from '../../text/decode.ts';
@@ -112,7 +113,7 @@ export function lostDiff(
   path: string,
   [before, after]: readonly [string, string],
 ): string {
-  return maskedDiff(before, after, { maxLines: policy.maxDiffLines, secrets: policy.secrets, path }).text;
+  return maskedDiff(before, after, { maxLines: LIMITS.maxDiffLines, secrets: policy.secrets, path }).text;
 }
 
 /** Larger files are neither merged nor shown as a diff. */

@@ -3,6 +3,7 @@ import { fingerprintOf, isReadOnly, kindOf, modeOf, readSnapshot, type Unreadabl
 import { ABSENT } from '../../model/delta.ts';
 import { microseconds, type Side, sameSide } from '../../model/entry.ts';
 import { errnoOf } from '../../model/fault.ts';
+import { LIMITS } from '../../model/limits.ts';
 import type { FileKind, PinnedDirectory, Place, ResolvedPath } from '../../model/path.ts';
 import { type Outcome, type Refusal, type Refused, refused } from '../../model/verdict.ts';
 import {
@@ -247,7 +248,7 @@ class WriteSetReader {
     // Skip files with several hard links. If another program removed one of the names, the
     // command's copy under that name would look like a move of this file.
     if (stats.nlink === 1n) this.#inodes.add(stats.ino);
-    const maxBytes = this.#world.policy.maxEditBytes;
+    const maxBytes = LIMITS.maxEditBytes;
     if (stats.size > maxBytes) return this.#lookAtLarge(place);
     const snapshot = await readSnapshot(place, { clock: undefined, seen: stats });
     if ('problem' in snapshot) return refused(unreadFile(place.path, snapshot));
@@ -262,8 +263,7 @@ class WriteSetReader {
   async #lookAtLarge(place: Place): Promise<There | Refused> {
     const { path } = place;
     const file = await fileAt(this.#world, place, { maxBytes: 0 });
-    if ('problem' in file)
-      return refused(unknownFile(this.#world, { action: 'commit', path: path.relative }, file));
+    if ('problem' in file) return refused(unknownFile({ action: 'commit', path: path.relative }, file));
     // If another program changed the file after `fileAt` read it, `ctimeNs` is later than the
     // command's start, and the change is detected.
     const stats = inspect(place.dir, place.name);

@@ -307,8 +307,6 @@ export class Announcements {
       if (foreign?.hold === 'none' && credits.length > 0) await ledger.record(credits);
       return { pending, ...shown, announced };
     } catch (error) {
-      if (world.policy.auditFailure === 'allow' && error instanceof Fault)
-        return { pending, ...shown, announced: false };
       // Remove the planned change from the store, because it is not made. If this fails, the next
       // start of Lookfirst removes it.
       await world.store.record({ settle: [change] }).catch(() => undefined);

@@ -10,7 +10,7 @@ import { type FoundSide, fileSide } from '../found.ts';
 import { keepBytesOf } from '../old-bytes.ts';
 import type { ShownScene } from '../shown.ts';
 import type { World } from '../world.ts';
-import { readableAt, SNAPSHOT_MS } from './command.ts';
+import { readableAt, SNAPSHOT_AFTER_MS } from './command.ts';
 import type { Turnout } from './known-after.ts';
 
 /** Everything that a command may have changed, with its state before and now. */
@@ -88,7 +88,7 @@ async function snapshotTurnouts(
   snapshot: TreeSnapshot,
   known: ReadonlySet<string>,
 ): Promise<readonly Turnout[]> {
-  const signal = AbortSignal.timeout(SNAPSHOT_MS.git);
+  const signal = AbortSignal.timeout(SNAPSHOT_AFTER_MS);
   const candidates = await world.processes.candidates(snapshot, signal);
   if ('unavailable' in candidates) return [];
   const found: (Candidate & { key: string; relative: string; now: FoundSide })[] = [];

@@ -31,8 +31,9 @@ const MAX_SEEN = 2000;
  */
 const MAX_LOOSE = 2000;
 const MAX_LOOSE_BYTES = 64 << 20;
-/** Time limits for git, in milliseconds. Before a command, the setting `hooks.snapshot` selects one. */
-export const SNAPSHOT_MS = { auto: 3_000, git: 60_000 };
+/** Time limits for git before and after a command, in milliseconds. */
+const SNAPSHOT_MS = 3000;
+export const SNAPSHOT_AFTER_MS = 60_000;
 
 /**
  * The stored state of the files before a host's shell command. It is used only if the command runs
@@ -105,9 +106,7 @@ async function takeSnapshots(
   change: string,
   effects: Map<string, Effect>,
 ): Promise<{ readonly snapshots: readonly TreeSnapshot[]; readonly uncovered?: string }> {
-  const { snapshot: mode } = world.policy.hooks;
-  if (mode === 'off') return { snapshots: [], uncovered: 'the policy turns snapshots off' };
-  const signal = AbortSignal.timeout(SNAPSHOT_MS[mode]);
+  const signal = AbortSignal.timeout(SNAPSHOT_MS);
   const snapshots: TreeSnapshot[] = [];
   let reason: string | undefined;
   for (const [index, root] of world.workspace.roots.entries()) {

@@ -12,6 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { setLimits } from '../../../test/support/limits.ts';
 import type { ForeignIntent } from '../../model/intent.ts';
 import type { WorkspaceOptions } from '../../session/sessions.ts';
 import { Sessions } from '../../session/sessions.ts';
@@ -187,7 +188,8 @@ describe('a foreign change', () => {
   });
 
   it('blocks our other sessions until it is settled', async () => {
-    const { session, sessions, saw, path } = await open({ policy: { lockTimeoutMs: 50 } });
+    setLimits({ lockTimeoutMs: 50 });
+    const { session, sessions, saw, path } = await open();
     await saw({ content: TEXT });
     const prepared = await session.announce([{ kind: 'write', path, content: 'x\n' }]);
     const other = await sessions.session('other');

@@ -12,6 +12,7 @@ import type {
   OutputEvent,
 } from '../../model/foreign-session.ts';
 import type { ForeignIntent } from '../../model/intent.ts';
+import { LIMITS } from '../../model/limits.ts';
 import type { FileKind } from '../../model/path.ts';
 import type { Notice, StatusResult, WitnessEvent } from '../../model/results.ts';
 import type { ChangeEnding, Session } from '../../model/session.ts';
@@ -101,7 +102,7 @@ export class GatedForeign implements ForeignSession {
       const known = trusted(await ledger.recall(place.path.key));
       const snapshot = await readSnapshot(place, {
         clock: undefined,
-        maxBytes: world.policy.maxEditBytes,
+        maxBytes: LIMITS.maxEditBytes,
         known,
       });
       return 'problem' in snapshot ? undefined : snapshot.fingerprint.sha256;
@@ -259,7 +260,7 @@ async function sawWhole(
     const { place } = located;
     if (!located.exists || !located.stats.isFile() || place.path.key !== file.key) return false;
     const known = trusted(await ledger.recall(file.key));
-    const limits = { clock: world.disk.clock, maxBytes: world.policy.maxEditBytes, known };
+    const limits = { clock: world.disk.clock, maxBytes: LIMITS.maxEditBytes, known };
     const snapshot = await readSnapshot(place, limits);
     if ('problem' in snapshot || !shown.equals(snapshot.bytes)) return false;
     const { bytes, fingerprint, stamp, racy } = snapshot;

@@ -1,3 +1,4 @@
+import { LIMITS } from '../../model/limits.ts';
 import type { World } from '../world.ts';
 
 /**
@@ -6,7 +7,7 @@ import type { World } from '../world.ts';
  * not pending, its record already says `to`, or its lock is not free.
  */
 export async function moveCommand(world: World, change: string, to: 'layer' | 'workspace'): Promise<boolean> {
-  const release = await world.locks.acquire([`${world.home}/layers/${change}`], world.policy.lockTimeoutMs);
+  const release = await world.locks.acquire([`${world.home}/layers/${change}`], LIMITS.lockTimeoutMs);
   if (release === undefined) return false;
   try {
     const [pending] = await world.store.pending({ change });

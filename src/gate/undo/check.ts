@@ -5,6 +5,7 @@ import { type Ledger, sightingsBelow } from '../../ledger/ledger.ts';
 import { movedSightings } from '../../ledger/sightings.ts';
 import { type Awaitable, andThen } from '../../model/awaitable.ts';
 import { type Side, sameContent } from '../../model/entry.ts';
+import { LIMITS } from '../../model/limits.ts';
 import { isBelow } from '../../model/path.ts';
 import type { UndoSelection } from '../../model/session.ts';
 import type { Sighting } from '../../model/sighting.ts';
@@ -49,7 +50,7 @@ export async function checkSteps(
   }
   const refusal = blockedBy(blocked);
   if (refusal !== undefined) return refusal;
-  const found = renameMoved(joinSteps(checked), world.policy.maxEditBytes);
+  const found = renameMoved(joinSteps(checked), LIMITS.maxEditBytes);
   const present = presentBytes(found);
   for (const { step } of found) {
     const sha256 = neededImage(step);
@@ -218,7 +219,8 @@ async function changedSince(
   const left =
     step.before.kind === 'file' ? await world.baselines.recall(step.before.fingerprint) : undefined;
   if (left === undefined || now === undefined) return { ...base, code: 'STALE', next, detail };
-  const { maxDiffLines: maxLines, secrets } = world.policy;
+  const { secrets } = world.policy;
+  const { maxDiffLines: maxLines } = LIMITS;
   const { text } = maskedDiff<Uint8Array>(left, now, { maxLines, secrets, path: step.relative });
   return { ...base, code: 'STALE', next, detail: { ...detail, diff: text } };
 }

@@ -6,6 +6,7 @@ import { inOrder } from '../../model/delta.ts';
 import { type Side, sameSide } from '../../model/entry.ts';
 import { unlessErrno } from '../../model/fault.ts';
 import type { Stamp } from '../../model/fingerprint.ts';
+import { LIMITS } from '../../model/limits.ts';
 import { byteSize } from '../../report/amounts.ts';
 import { pathText } from '../../report/bounded.ts';
 import { hasNoLines } from '../../text/decode.ts';
@@ -192,7 +193,7 @@ async function diffOf(
 ): Promise<string[]> {
   const { before, after } = step;
   const name = nameOf(world, step);
-  if (isTooLarge(world, before) || isTooLarge(world, after)) return [`${name}\n(too large to compare)`];
+  if (isTooLarge(before) || isTooLarge(after)) return [`${name}\n(too large to compare)`];
   if (before.kind !== 'file' && after.kind !== 'file') return [];
   const now = snapshot?.bytes ?? (await bytesOf(world, before, present));
   if (now === undefined) return [`${name}\n(not shown: too many bytes)`];
@@ -202,7 +203,8 @@ async function diffOf(
       : Buffer.alloc(0);
   if (hasNoLines(now) || hasNoLines(then))
     return [`${name}\n(binary, ${byteSize(Math.max(now.byteLength, then.byteLength))})`];
-  const { maxDiffLines: maxLines, secrets } = world.policy;
+  const { secrets } = world.policy;
+  const { maxDiffLines: maxLines } = LIMITS;
   const { text } = maskedDiff<Uint8Array>(now, then, { maxLines, secrets, path: step.relative });
   return text === '' ? [] : [`${name}\n${text}`];
 }
@@ -220,8 +222,8 @@ async function bytesOf(
   return present.get(side.fingerprint.sha256) ?? world.baselines.recall(side.fingerprint);
 }
 
-function isTooLarge({ policy }: World, side: Side): boolean {
-  return side.kind === 'file' && side.fingerprint.size > policy.maxEditBytes;
+function isTooLarge(side: Side): boolean {
+  return side.kind === 'file' && side.fingerprint.size > LIMITS.maxEditBytes;
 }
 
 /** Keys of folders that the steps remove or replace although other entries would stay in them. */

@@ -4,6 +4,7 @@ import type { Awaitable } from '../../model/awaitable.ts';
 import { ABSENT } from '../../model/delta.ts';
 import type { Side } from '../../model/entry.ts';
 import type { Stamp } from '../../model/fingerprint.ts';
+import { LIMITS } from '../../model/limits.ts';
 import { isBelow, type Place } from '../../model/path.ts';
 import { type Outcome, refused } from '../../model/verdict.ts';
 import { SharedDirectory } from '../../workspace/pinned.ts';
@@ -81,7 +82,7 @@ export class Rehearsal {
     if (this.#isBelowNoFolder(lookAt)) return { ok: true, state: { side: ABSENT } };
     const outcome = this.#locate(lookAt);
     if (!outcome.ok) return refused({ ...outcome.refusal, path: this.world.workspace.shownAt(path) });
-    const { maxEditBytes } = this.world.policy;
+    const { maxEditBytes } = LIMITS;
     const { dir, path: found } = outcome.located.place;
     if (found.key !== lookAt || isSpecial(outcome.located)) {
       dir.close();

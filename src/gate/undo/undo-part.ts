@@ -3,6 +3,7 @@ import type { Ledger } from '../../ledger/ledger.ts';
 import type { LineRange } from '../../model/coverage.ts';
 import type { Effect, Side } from '../../model/entry.ts';
 import { type Fingerprint, sameFingerprint } from '../../model/fingerprint.ts';
+import { LIMITS } from '../../model/limits.ts';
 import type { UndoResult } from '../../model/results.ts';
 import { type Outcome, type Refusal, refused } from '../../model/verdict.ts';
 import { decodeText } from '../../text/decode.ts';
@@ -142,5 +143,5 @@ function changedSince(
 }
 
 function diffOptions({ policy }: World, path: string): MaskedDiffOptions {
-  return { maxLines: policy.maxDiffLines, secrets: policy.secrets, path };
+  return { maxLines: LIMITS.maxDiffLines, secrets: policy.secrets, path };
 }

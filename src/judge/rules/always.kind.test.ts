@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { FILE, facts, MISSING, policy, says } from '../../../test/support/judging.ts';
+import { FILE, facts, MISSING, says } from '../../../test/support/judging.ts';
 import type { FileKind } from '../../model/path.ts';
 import type { JudgedAction } from '../facts.ts';
 import { kind } from './always.ts';
@@ -33,15 +33,6 @@ describe('kind', () => {
       R,
       'pass',
     ]);
-  });
-
-  it('refuses to write a file with other hard links if the policy says so, and allows to delete or move it', () => {
-    const target = { ...FILE, linked: true };
-    const P = 'PROTECTED';
-    const under = policy({ hardLinks: 'refuse' });
-    const ruled = actions.map((action) => says(kind, facts({ action, target }), under));
-    expect(ruled).toEqual(['pass', P, P, P, 'pass', 'pass', 'pass']);
-    expect(says(kind, facts({ action: 'overwrite', target }))).toBe('pass');
   });
 
   it('does not treat a read-only folder as a read-only file', () => {

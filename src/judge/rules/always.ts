@@ -1,3 +1,4 @@
+import { LIMITS } from '../../model/limits.ts';
 import type { FileKind } from '../../model/path.ts';
 import type { Policy } from '../../model/policy.ts';
 import { showsAll } from '../../model/sighting.ts';
@@ -29,22 +30,15 @@ const ASKS_FOR_A_NEW_NAME: ReadonlySet<JudgedAction> = new Set(['create', 'mkdir
 /**
  * Refuses changes because of the kind of file. FIFOs, sockets and devices: opening one may hang.
  * Folders and links: text cannot be written to them. Files without any write bit: they may not be
- * deleted either. Files with several hard links, if the policy says so: after a write, the other
- * names would keep the old content.
+ * deleted either.
  */
-export const kind: JudgeRule = (facts, policy) => {
+export const kind: JudgeRule = (facts) => {
   const { action, target } = facts;
   if (!target.exists || ASKS_FOR_A_NEW_NAME.has(action)) return PASS;
   if (SPECIAL.has(target.kind) || (TEXTUAL.has(action) && target.kind !== 'file'))
     return no(facts, { code: 'NOT_A_FILE', next: 'other_path', detail: { kind: target.kind } });
   if (target.kind === 'file' && target.readOnly)
     return no(facts, { code: 'READ_ONLY', next: 'ask_human', detail: { reason: 'file' } });
-  if (policy.hardLinks === 'refuse' && TEXTUAL.has(action) && target.linked === true)
-    return no(facts, {
-      code: 'PROTECTED',
-      next: 'ask_human',
-      detail: { reason: 'files with several names (hard links)' },
-    });
   return PASS;
 };
 
@@ -52,11 +46,11 @@ export const kind: JudgeRule = (facts, policy) => {
  * Refuses a change of a file that is over the size limit. This rule precedes `seen`: otherwise a
  * session would have to read a file that it cannot change.
  */
-export const size: JudgeRule = (facts, policy) => {
+export const size: JudgeRule = (facts) => {
   const { action, target } = facts;
   if (action !== 'overwrite' && action !== 'edit' && action !== 'insert') return PASS;
-  if (!target.exists || target.sizeBytes <= policy.maxEditBytes) return PASS;
-  const detail = { sizeBytes: target.sizeBytes, limitBytes: policy.maxEditBytes };
+  if (!target.exists || target.sizeBytes <= LIMITS.maxEditBytes) return PASS;
+  const detail = { sizeBytes: target.sizeBytes, limitBytes: LIMITS.maxEditBytes };
   return no(facts, { code: 'TOO_LARGE', next: 'ask_human', detail });
 };
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { facts, flags, policy, SEEN_AT, says, sighting } from '../../../test/support/judging.ts';
+import { FILE, facts, flags, policy, SEEN_AT, says, sighting } from '../../../test/support/judging.ts';
 import { type Coverage, type LineRange, NOTHING, WHOLE } from '../../model/coverage.ts';
+import { LIMITS } from '../../model/limits.ts';
 import type { Policy } from '../../model/policy.ts';
 import type { SightingFlags } from '../../model/sighting.ts';
 import type { Facts, JudgedAction } from '../facts.ts';
@@ -11,6 +12,7 @@ const view = (coverage: Coverage, flag: Partial<SightingFlags> = {}): Partial<Fa
   sighting: sighting({ coverage, flags: flags(flag) }),
 });
 
+const LARGE = { ...FILE, sizeBytes: LIMITS.maxEditBytes + 1 };
 const GONE: Partial<Facts> = { sighting: sighting({ coverage: NOTHING, lost: 'compacted' }) };
 
 describe('unredacted', () => {
@@ -61,8 +63,20 @@ describe('covered', () => {
     ['delete', 'of a partly seen file', view(HEAD), {}, 'PARTIALLY_READ'],
     ['delete', 'of a described binary', view(NOTHING, { notText: true }), {}, 'pass'],
     ['delete', 'of cut lines, because an undo can restore them', view(WHOLE, { clamped: true }), {}, 'pass'],
-    ['delete', 'of a partly seen file that is too large to load', view(HEAD), { maxEditBytes: 1 }, 'pass'],
-    ['delete', 'of a file too large to load, after compaction', GONE, { maxEditBytes: 1 }, 'PARTIALLY_READ'],
+    [
+      'delete',
+      'of a partly seen file that is too large to load',
+      { ...view(HEAD), target: LARGE },
+      {},
+      'pass',
+    ],
+    [
+      'delete',
+      'of a file too large to load, after compaction',
+      { ...GONE, target: LARGE },
+      {},
+      'PARTIALLY_READ',
+    ],
     ['delete', 'of a partly seen file, if any sighting is enough', view(HEAD), { overwrite: 'any' }, 'pass'],
     ['edit', 'in seen lines', { ...view(HEAD), touched: [{ from: 2, to: 3 }] }, { partial: 'lines' }, 'pass'],
     ['edit', 'in unseen lines', { ...view(HEAD), touched: [{ from: 4, to: 5 }] }, {}, 'unseen-lines'],

@@ -1,4 +1,5 @@
 import { type Coverage, type LineRange, mergeRanges, missingLines } from '../../model/coverage.ts';
+import { LIMITS } from '../../model/limits.ts';
 import type { Policy } from '../../model/policy.ts';
 import { type Sighting, showsAll } from '../../model/sighting.ts';
 import { utcSeconds } from '../../report/evidence.ts';
@@ -173,7 +174,7 @@ export const covered: JudgeRule = (facts, policy) => {
       return policy.overwrite === 'any' ? PASS : overwrite(facts, sighting);
     case 'delete':
       if (policy.overwrite === 'any' || sighting.flags.notText) return PASS;
-      if (facts.target.sizeBytes > policy.maxEditBytes && sighting.coverage.kind === 'lines') return PASS;
+      if (facts.target.sizeBytes > LIMITS.maxEditBytes && sighting.coverage.kind === 'lines') return PASS;
       return sighting.coverage.kind === 'whole' ? PASS : partial(facts, sighting);
     case 'edit':
     case 'insert':

@@ -2,7 +2,7 @@ import { basename, dirname, join } from 'node:path';
 import { settingsFileAt } from '../dialect/clients/settings-files.ts';
 import { bytesOfSmall } from '../disk/content.ts';
 import { listUnsorted } from '../disk/list.ts';
-import { unlessMissing } from '../model/fault.ts';
+import { unlessErrno } from '../model/fault.ts';
 import { isWithin } from '../model/path.ts';
 import { isRecord, parseJson } from '../model/record.ts';
 import { NamedDirectory } from '../workspace/pinned.ts';
@@ -31,7 +31,8 @@ const MAX_BYTES = 32 << 20;
  */
 export function lostEntries({ home, roots, userHome }: SettingsPlaces): readonly LostEntries[] {
   const records = new NamedDirectory(join(home, 'clients'));
-  const names = unlessMissing(() => listUnsorted(records)) ?? [];
+  // Other checks report a state folder that cannot be read.
+  const names = unlessErrno(() => listUnsorted(records)) ?? [];
   // A settings file of the user is in a hidden folder of the home folder. Other files belong to projects.
   const isOurs = (path: string): boolean =>
     roots.some((root) => isWithin(path, root)) ||

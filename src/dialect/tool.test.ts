@@ -43,6 +43,27 @@ describe('checkArguments', () => {
   });
 
   it.each([
+    ['in a code fence', '```json\n{"path":"a","mode":"files"}\n```'],
+    ['with trailing commas', '{"path":"a","mode":"files",}'],
+    ['in a fence, with a comma', '```\n{ "path": "a", "mode": "files", \n}\n```\n'],
+  ])('repairs arguments sent as JSON text %s, and says so', (_what, text) => {
+    expect(checked(text)).toEqual({
+      args: { path: 'a', mode: 'files' },
+      note: expect.stringContaining('not valid JSON'),
+    });
+  });
+
+  it('takes arguments sent as JSON text, and does not repair what is in a string', () => {
+    expect(checked('{"path":"a"}')).toEqual({ args: { path: 'a' } });
+    expect(checked('{"path":"[1,]",}')).toMatchObject({ args: { path: '[1,]' } });
+    expect(checked({ path: 'a', edits: '[{"old":"x"},]' })).toMatchObject({
+      args: { edits: [{ old: 'x' }] },
+      note: expect.any(String),
+    });
+    expect(check('{"path":')).toMatch(/must be an object/);
+  });
+
+  it.each([
     [
       { path: 'a', append: true },
       'unknown argument "append" (known are path, limit, share, all, mode, edits)',

@@ -1,5 +1,5 @@
 import type { ValueOf } from '../model/json-schema.ts';
-import { isRecord, type JsonRecord, parseJson } from '../model/record.ts';
+import { isRecord, type JsonRecord, parseJson, repairedJson } from '../model/record.ts';
 import { checkShape, mismatchText, type ObjectShape, type Shape } from '../model/shape.ts';
 import type { Refusal } from '../model/verdict.ts';
 import type { ToolNames } from '../report/tool-names.ts';
@@ -31,6 +31,8 @@ export const ADDS: Annotations = { ...READS, readOnlyHint: false, idempotentHint
 interface CallBase<K extends OperationKind> {
   readonly kind: K;
   readonly operation: Operations[K];
+  /** What the answer says about the arguments, if they had to be repaired. */
+  readonly note?: string;
   /** Text that this dialect puts before a refusal, if any. */
   readonly foreword?: (refusal: Refusal, context: RenderContext) => string | undefined;
 }
@@ -170,7 +172,7 @@ function mapNames(names: ToolNames, map: (name: string) => string): ToolNames {
 }
 
 /** Arguments in the form of the schema, or the problem in a few words. */
-type CheckedArguments = { readonly args: JsonRecord } | { readonly reason: string };
+type CheckedArguments = { readonly args: JsonRecord; readonly note?: string } | { readonly reason: string };
 
 /**
  * Treatment of an argument that the schema does not name. `refuse`: the call fails. `ignore`: the
@@ -187,43 +189,63 @@ export function checkArguments(
   given: unknown,
   unknown: UnknownArguments,
 ): CheckedArguments {
-  const args = accepted(schema, given, unknown);
+  const accepting = { unknown, isRepaired: false };
+  const args = accepted(schema, given, accepting);
   const [mismatch] = checkShape(schema, args);
   if (mismatch !== undefined)
     return { reason: mismatchText(mismatch, { noun: 'argument', whole: 'the arguments' }) };
   // The cast is safe: `checkShape` has found an object.
-  return { args: args as JsonRecord };
+  return { args: args as JsonRecord, ...(accepting.isRepaired ? { note: REPAIRED } : {}) };
 }
 
-function accepted(schema: Shape, value: unknown, unknown: UnknownArguments): unknown {
+const REPAIRED =
+  'The arguments were not valid JSON. A code fence around them or a trailing comma was removed; send plain JSON next time.';
+
+/** How arguments are accepted, and whether some were repaired. */
+interface Accepting {
+  readonly unknown: UnknownArguments;
+  isRepaired: boolean;
+}
+
+/** The value of JSON text, repaired if necessary. Any other value is returned as it is. */
+function fromText(value: unknown, accepting: Accepting): unknown {
+  if (typeof value !== 'string') return value;
+  const plain = parseJson(value);
+  if (plain !== undefined) return plain;
+  const repaired = repairedJson(value);
+  if (repaired !== undefined) accepting.isRepaired = true;
+  return repaired;
+}
+
+function accepted(schema: Shape, value: unknown, accepting: Accepting): unknown {
   switch (schema.type) {
     case 'number':
     case 'integer':
       return typeof value === 'string' && /^-?\d{1,15}$/.test(value) ? Number(value) : value;
     case 'array': {
-      const list = typeof value === 'string' ? parseJson(value) : value;
-      return Array.isArray(list) ? list.map((item) => accepted(schema.items, item, unknown)) : value;
+      const list = fromText(value, accepting);
+      return Array.isArray(list) ? list.map((item) => accepted(schema.items, item, accepting)) : value;
     }
     case 'object': {
-      const members = typeof value === 'string' ? parseJson(value) : value;
-      return isRecord(members) ? acceptedMembers(schema, members, unknown) : value;
+      const members = fromText(value, accepting);
+      return isRecord(members) ? acceptedMembers(schema, members, accepting) : value;
     }
     default:
       return value;
   }
 }
 
-function acceptedMembers(schema: ObjectShape, members: JsonRecord, unknown: UnknownArguments): JsonRecord {
+function acceptedMembers(schema: ObjectShape, members: JsonRecord, accepting: Accepting): JsonRecord {
   const kept: Record<string, unknown> = {};
   for (const name of Object.keys(members)) {
     const value = members[name];
     const expected = Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined;
     const optional = expected !== undefined && schema.required?.includes(name) !== true;
     if (optional && value === null) continue;
-    if (expected !== undefined) kept[name] = accepted(expected, value, unknown);
+    if (expected !== undefined) kept[name] = accepted(expected, value, accepting);
     // Define the property: assigning to `__proto__` would set the prototype, and the check would
     // not see the unknown name.
-    else if (unknown === 'refuse') Object.defineProperty(kept, name, { value, enumerable: true });
+    else if (accepting.unknown === 'refuse') Object.defineProperty(kept, name, { value, enumerable: true });
   }
   return kept;
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { isRecord, type JsonRecord } from '../model/record.ts';
 import { VERBS } from '../report/sentences.ts';
-import type { ToolAnswer, ToolContext } from '../tools/tool-answer.ts';
+import type { ToolAnswer, ToolArguments, ToolContext } from '../tools/tool-answer.ts';
 import type { ToolHost } from '../tools/tool-host.ts';
 import { notificationMessage, type Parts, requestMessage } from './protocol.ts';
 
@@ -105,7 +105,7 @@ export interface InputRequired {
  */
 interface AskingCall {
   readonly name: string;
-  readonly args: JsonRecord;
+  readonly args: ToolArguments;
   readonly inputResponses: unknown;
   readonly requestState: unknown;
   readonly context: ToolContext;
@@ -306,6 +306,6 @@ class HeldCall implements ToolContext {
   }
 }
 
-function callText(name: string, args: JsonRecord): string {
+function callText(name: string, args: ToolArguments): string {
   return JSON.stringify([name, args]);
 }

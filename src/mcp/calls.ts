@@ -2,7 +2,7 @@ import { type Awaitable, andThen } from '../model/awaitable.ts';
 import type { CallTimes } from '../model/foreign-session.ts';
 import { isRecord, type JsonRecord } from '../model/record.ts';
 import { describe, failureAnswer } from '../tools/failure.ts';
-import type { ToolAnswer, ToolContext } from '../tools/tool-answer.ts';
+import type { ToolAnswer, ToolArguments, ToolContext } from '../tools/tool-answer.ts';
 import { type ToolDefinition, type ToolHost, unknownTool } from '../tools/tool-host.ts';
 import { askingCall, HeldCalls, type InputRequired, Questions } from './approval.ts';
 import {
@@ -157,10 +157,12 @@ export class Calls {
     if (this.#count > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 
-  #target(params: JsonRecord): { tool: ToolDefinition; args: JsonRecord } {
+  #target(params: JsonRecord): { tool: ToolDefinition; args: ToolArguments } {
     const { name, arguments: args = {} } = params;
     if (typeof name !== 'string') throw invalidParams('Invalid tools/call request: name must be a string');
-    if (!isRecord(args)) throw invalidParams('Invalid tools/call request: arguments must be an object');
+    // Some models send the arguments as JSON text.
+    if (!isRecord(args) && typeof args !== 'string')
+      throw invalidParams('Invalid tools/call request: arguments must be an object');
     this.#tools ??= new Map(this.#host.tools().map((tool) => [tool.name, tool]));
     const tool = this.#tools.get(name);
     if (tool === undefined) throw invalidParams(unknownTool(name, [...this.#tools.keys()]));

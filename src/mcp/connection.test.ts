@@ -27,7 +27,8 @@ function open() {
     ],
     call: async (name, args, context) => {
       if (name === 'fail') throw new Error('/secret/path');
-      if (name === 'hold') await new Promise<void>((finish) => held.set(args['key'], { finish, context }));
+      if (name === 'hold')
+        await new Promise<void>((finish) => held.set(Object(args).key, { finish, context }));
       const { clientInfo, meta } = context;
       contexts.push({ clientInfo, token: meta['progressToken'] });
       return { ok: true, shown: JSON.stringify(args), outcome: { ok: true } };

@@ -195,6 +195,25 @@ describe('serveHttp', () => {
     expect((await send({ body: INITIALIZE })).status).toBe(200);
   });
 
+  it('passes on arguments that are JSON text', async () => {
+    const given: unknown[] = [];
+    const host = {
+      info: { name: 'fixture', version: '1' },
+      instructions: '',
+      tools: () => [{ name: 'echo', description: '', inputSchema: { type: 'object' } }],
+      call: async (_name: string, args: unknown) => {
+        given.push(args);
+        return { ok: true, shown: [], outcome: { ok: true } } as const;
+      },
+    } satisfies ToolHost;
+    const { send } = await open({ host });
+    const { session } = await send({ body: INITIALIZE });
+    const params = { name: 'echo', arguments: '{"a":1,}' };
+    const call = { jsonrpc: '2.0', id: 3, method: 'tools/call', params };
+    await send({ headers: { 'mcp-session-id': session ?? '' }, body: call });
+    expect(given).toEqual(['{"a":1,}']);
+  });
+
   it('gives each call the times of its arrival and of its answer', async () => {
     const times: CallTimes[] = [];
     const called: (() => void)[] = [];

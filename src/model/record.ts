@@ -51,6 +51,22 @@ export function integerIn(value: JsonRecord, key: string): number | undefined {
   return typeof number === 'number' && Number.isSafeInteger(number) ? number : undefined;
 }
 
+/** A code fence around the whole text. */
+const FENCED = /^\s*```[\w-]*[ \t]*\r?\n([\s\S]*?)\r?\n?[ \t]*```\s*$/;
+
+/** A string of JSON, or a comma before the end of a list or object. */
+const STRING_OR_LAST_COMMA = /"(?:[^"\\]|\\[\s\S])*"|,(?=\s*[\]}])/g;
+
+/**
+ * The value of JSON text in a code fence or with trailing commas, as models write it. Undefined if
+ * the text is valid JSON, or is none after these repairs.
+ */
+export function repairedJson(text: string): unknown {
+  const bare = FENCED.exec(text)?.[1] ?? text;
+  const whole = bare.replace(STRING_OR_LAST_COMMA, (found) => (found === ',' ? '' : found));
+  return whole === text ? undefined : parseJson(whole);
+}
+
 /**
  * Parses JSON text, with or without a byte order mark. Returns undefined if the text is not JSON,
  * is nested too deeply, or is too long.

@@ -83,6 +83,9 @@ function shownWith(shown: Rendered | EscapedText, text: string): Rendered | Esca
   };
 }
 
+/** The arguments of a call, or their JSON text. */
+export type ToolArguments = JsonRecord | string;
+
 /** The context of one call. */
 export interface ToolContext {
   /** Fires when the client cancels, disconnects, or the server must end. */

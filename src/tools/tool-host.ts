@@ -27,7 +27,7 @@ import {
   sessionSelector,
   subAgentChoice,
 } from './session-choice.ts';
-import { type ToolAnswer, type ToolContext, withText } from './tool-answer.ts';
+import { type ToolAnswer, type ToolArguments, type ToolContext, withText } from './tool-answer.ts';
 
 /** One tool as listed to clients. `inputSchema` and `outputSchema` are JSON Schema objects. */
 export interface ToolDefinition {
@@ -62,7 +62,7 @@ export interface ToolHost {
    * thrown error is our own failure; the client gets a fixed sentence. After `signal` fires the
    * answer is dropped.
    */
-  call(name: string, args: JsonRecord, context: ToolContext): Awaitable<ToolAnswer>;
+  call(name: string, args: ToolArguments, context: ToolContext): Awaitable<ToolAnswer>;
   /** Applies the session events in the `_meta` of a notification, or of a request that is not a tool call. */
   report?(context: Pick<ToolContext, 'meta' | 'sessionHint'>): Awaitable<void>;
   /** Called when the client's roots have changed. Later calls use the workspace with new roots. */
@@ -211,7 +211,7 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
 /** One call of a tool. */
 interface Asked {
   readonly tool: Tool;
-  readonly args: JsonRecord;
+  readonly args: ToolArguments;
   readonly surroundings: ToolContext;
 }
 
@@ -287,7 +287,9 @@ export function translateCall(
 ): Call | { readonly reason: string } {
   const checked = checkArguments(tool.inputSchema, args, dialect.unknownArguments);
   if ('reason' in checked) return checked;
-  const call = tool.call(checked.args);
+  const translated = tool.call(checked.args);
+  const { note } = checked;
+  const call = note === undefined || 'reason' in translated ? translated : { ...translated, note };
   return dialect.expandsHome === true && !('reason' in call) ? withPaths(call, withHome) : call;
 }
 
@@ -299,7 +301,7 @@ function withHome(path: string): string {
 /** Performs a translated call and answers in the dialect's wording. */
 export function callTool(call: Call, dialect: Dialect, performing: PerformOptions): Awaitable<ToolAnswer> {
   return andThen(performCall(call, performing), (performed): ToolAnswer => {
-    if (performed.ok) return performed;
+    if (performed.ok) return call.note === undefined ? performed : withText(performed, call.note);
     const refusal = inTermsOf(dialect.terms, performed.refusal);
     const foreword = call.foreword?.(refusal, performing.context);
     const text = explain(refusal, performing.context);

@@ -52,6 +52,11 @@ export async function beforeCommand(scene: Scene, event: CommandEvent, run: RunT
   return { verdict: 'pass' };
 }
 
+/** True for an empty text, with which Codex waits for the output of a running process. */
+function onlyWaits({ command }: RunTouch): boolean {
+  return command.trim() === '';
+}
+
 function lineOf({ userHome }: Scene, { command, folder }: RunTouch): ShellLine {
   return shellLine(command, { folder, home: userHome });
 }
@@ -95,6 +100,7 @@ export async function afterCommand(
   event: Extract<HookEvent, { kind: 'after' | 'failed' }>,
   run: RunTouch,
 ): Promise<HookReply> {
+  if (onlyWaits(run)) return { verdict: 'pass' };
   const { session } = scene;
   const change = await session.announcedAs(callId(event));
   // For a background command, the event reports only its start. The program `lookfirst-shell`,

@@ -207,6 +207,15 @@ describe('an event that its client names badly', () => {
     },
   );
 
+  it('the input for a running shell of Codex is judged as a shell line', async () => {
+    const event = { hook_event_name: 'PreToolUse', tool_name: 'write_stdin' };
+    const input = { session_id: 1, chars: 'echo x > a.txt\n' };
+    const { stdout } = await answer('codex', { ...event, tool_input: input });
+    expect(stdout).toContain('refusing to overwrite a.txt: read it first [NOT_READ]');
+    // Codex puts a full stop after the reason itself.
+    expect(JSON.parse(stdout).hookSpecificOutput.permissionDecisionReason).not.toMatch(/\.$/);
+  });
+
   it('an empty input for a running process of Codex passes: it only waits', async () => {
     const event = { hook_event_name: 'PreToolUse', tool_name: 'write_stdin', tool_input: { session_id: 1 } };
     expect(await answer('codex', event)).toEqual({ exitCode: 0, stdout: '', stderr: '' });

@@ -145,7 +145,7 @@ const CODEX: ClientHooks = {
       : joined(places, places.project, '.codex', 'hooks.json'),
   pieces: ({ script }) => {
     const hook = (command: string, timeout = TIMEOUT_S) => [{ type: 'command', command, timeout }];
-    const tools = 'apply_patch|Bash|shell|exec_command';
+    const tools = 'apply_patch|Bash|shell|exec_command|write_stdin';
     return [
       {
         at: ['hooks', 'PreToolUse'],

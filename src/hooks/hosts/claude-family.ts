@@ -18,6 +18,8 @@ interface FamilyMember {
   readonly turnField?: string;
   /** The event that reports a compaction. Hosts that send no event after a compaction have only `PreCompact`. */
   readonly compaction: 'PostCompact' | 'PreCompact';
+  /** True if the program puts a full stop after the reason of a denial. */
+  readonly addsStop?: true;
 }
 
 /** A host with Claude Code's events and answers: `hook_event_name`, `tool_name`, `hookSpecificOutput`. */
@@ -28,7 +30,7 @@ export function claudeFamily(member: FamilyMember): Host {
     ...(projectVariable === undefined ? {} : { projectVariable }),
     contextBefore: true,
     understand: (payload) => understand(member, payload),
-    answer,
+    answer: (reply, event) => answer(member, reply, event),
   };
 }
 
@@ -110,14 +112,17 @@ const WITH_CONTEXT = new Set([
  * Converts a reply to the form that the host expects. The decision is inside `hookSpecificOutput`,
  * because Codex and VS Code ignore it elsewhere.
  */
-function answer(reply: HookReply, event: { readonly eventName: string; readonly kind: string }): HookAnswer {
-  const { eventName } = event;
+function answer(
+  { addsStop }: FamilyMember,
+  reply: HookReply,
+  { eventName }: { readonly eventName: string; readonly kind: string },
+): HookAnswer {
   if (reply.verdict === 'deny') {
     if (eventName !== 'PreToolUse') return deniedOnStderr(reply.reason);
     return specific({
       hookEventName: eventName,
       permissionDecision: 'deny',
-      permissionDecisionReason: reply.reason,
+      permissionDecisionReason: addsStop === true ? reply.reason.replace(/\.$/, '') : reply.reason,
     });
   }
   if (reply.context === undefined || !WITH_CONTEXT.has(eventName)) return SILENT;

@@ -12,7 +12,13 @@ const CLAUDE_CODE = claudeFamily({
   compaction: 'PostCompact',
 });
 
-const CODEX = claudeFamily({ name: 'codex', turnField: 'turn_id', compaction: 'PostCompact' });
+const CODEX = claudeFamily({
+  name: 'codex',
+  turnField: 'turn_id',
+  compaction: 'PostCompact',
+  // Codex shows `Command blocked by PreToolUse hook: REASON. Command: TEXT`.
+  addsStop: true,
+});
 
 const VSCODE = claudeFamily({ name: 'vscode', compaction: 'PreCompact' });
 

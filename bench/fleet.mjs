@@ -185,7 +185,7 @@ async function workOf(store, session, turn) {
   await store.record({
     settle: [change],
     entries: [entry],
-    sightings: [{ session, sighting: sightingOf(first) }],
+    views: [{ session, view: { sighting: sightingOf(first) } }],
   });
 }
 

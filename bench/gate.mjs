@@ -263,7 +263,7 @@ async function memoryRows(root, home) {
       how: 'read',
       atMs: index,
     };
-    await store.record({ sightings: [{ session: home, sighting }] });
+    await store.record({ views: [{ session: home, view: { sighting } }] });
   }
   gc();
   const bytes = (process.memoryUsage().heapUsed - before) / count;

@@ -2,8 +2,8 @@ import { ToolMessage } from '@langchain/core/messages';
 import { type StructuredToolInterface, tool as structuredTool } from '@langchain/core/tools';
 import type { AgentMiddleware } from 'langchain';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
+import { ClientCall } from '../model/call.ts';
 import { Fault } from '../model/fault.ts';
-import type { CallTimes } from '../model/foreign-session.ts';
 import { isRecord, stringIn } from '../model/record.ts';
 import type { ChangeResult, ListedEntry, ReadResult } from '../model/results.ts';
 import type { Session } from '../model/session.ts';
@@ -192,11 +192,11 @@ export class LookfirstBackend {
     nextOffset?: number;
   }> {
     const { session, names } = this.#call();
-    const times: CallTimes = { arrivedAt: performance.now(), answeredAt: Number.POSITIVE_INFINITY };
+    const times = new ClientCall();
     const reading = readPage(session, names.real(path), { offset: offset + 1, limit, times });
     const outcome = reading instanceof Promise ? await reading : reading;
     if (!outcome.ok) return { error: this.#explain(outcome.refusal, names) };
-    times.answeredAt = performance.now();
+    times.answered();
     const { text, from, to, totalLines, media } = outcome;
     if (media !== undefined) return { content: media.base64 ?? '', mimeType: media.mimeType };
     const page = { content: text, mimeType: 'text/plain', startLine: from, endLine: to };
@@ -317,7 +317,7 @@ export class LookfirstBackend {
 interface Page {
   readonly offset: number;
   readonly limit: number;
-  readonly times: CallTimes;
+  readonly times: ClientCall;
 }
 
 /**

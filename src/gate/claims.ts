@@ -131,7 +131,7 @@ export class Claims {
     const claimNotice = await this.claimNotice(ledger, { file, claims, live });
     if (claimNotice === undefined) return [];
     claimNotice.confirm();
-    await this.#options.store.note({ sightings: [], entries: [claimNotice.entry] });
+    await this.#options.store.note({ views: [], entries: [claimNotice.entry] });
     return [claimNotice.notice];
   }
 

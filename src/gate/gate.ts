@@ -1,7 +1,7 @@
-import { asOf, type Ledger } from '../ledger/ledger.ts';
+import type { Ledger } from '../ledger/ledger.ts';
 import { notLocked } from '../lock/locks.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
-import type { CallTimes } from '../model/foreign-session.ts';
+import type { ClientCall } from '../model/call.ts';
 import type { FileIntent, ForeignIntent, Intent } from '../model/intent.ts';
 import type { ApplyResult, Notice, WitnessEvent } from '../model/results.ts';
 import type { AnnounceOptions, ChangeEnding } from '../model/session.ts';
@@ -139,10 +139,9 @@ export class Gate {
     changes: readonly FileIntent[],
     attempt: AttemptInput,
   ): Promise<Attempt | undefined> {
-    const release = await lockKeys(this.#world, attempt.locked, this.#ledger);
-    if (release === undefined) return undefined;
-    const work = () => this.#performLocked(intent, changes, attempt);
-    return asOf(this.#ledger, attempt.times, work).finally(release);
+    const ledger = this.#ledger.during(attempt.times);
+    const release = await lockKeys(this.#world, attempt.locked, ledger);
+    return release && this.#performLocked(ledger, { intent, changes, ...attempt }).finally(release);
   }
 
   /** Adds to the answer where to find the versions that other programs saved during the write. */
@@ -188,7 +187,7 @@ export class Gate {
   announce(
     intents: readonly ForeignIntent[],
     options: AnnounceOptions,
-    times?: CallTimes,
+    times?: ClientCall,
   ): Promise<Outcome<{ change: string; notices: readonly Notice[] }>> {
     const wrong = validateAnnouncement(intents, options);
     if (wrong !== undefined) return this.#refuse(wrong);
@@ -204,7 +203,7 @@ export class Gate {
   }
 
   /** Records what other programs read, wrote or ran, so that later verdicts are right. */
-  async witness(event: WitnessEvent, times?: CallTimes): Promise<Outcome<{ notices: readonly Notice[] }>> {
+  async witness(event: WitnessEvent, times?: ClientCall): Promise<Outcome<{ notices: readonly Notice[] }>> {
     const wrong = validateEvent(event);
     if (wrong !== undefined) return this.#refuse(wrong);
     return event.kind === 'read' ? this.shown(event, times) : witness(this.#world, this.#ledger, event);
@@ -214,8 +213,8 @@ export class Gate {
    * Records what another program's read showed. A read of the present bytes resets the count of the
    * path's refusals.
    */
-  async shown(event: ReadEvent, times?: CallTimes): Promise<Outcome<{ notices: readonly Notice[] }>> {
-    const scene = { world: this.#world, ledger: this.#ledger, ...(times === undefined ? {} : { times }) };
+  async shown(event: ReadEvent, times?: ClientCall): Promise<Outcome<{ notices: readonly Notice[] }>> {
+    const scene = { world: this.#world, ledger: this.#ledger.during(times) };
     const seen = await shown(scene, event);
     if (!seen.ok) return seen;
     if (!seen.current) return { ok: true, notices: [] };
@@ -229,31 +228,17 @@ export class Gate {
     return refused((await this.refusals.record({ refusal, ...evidence })).refusal);
   }
 
-  /**
-   * The notices of these plans quote lines that other programs wrote. Makes these lines count as
-   * seen only after the call is answered.
-   */
-  async #willShowNotices(plans: readonly ChangePlan[], times: CallTimes): Promise<void> {
-    for (const { path, untold } of plans) {
-      const now = untold === undefined ? undefined : await this.#ledger.recall(path.key);
-      if (now === undefined) continue;
-      this.#ledger.views.add(path.key, { by: times, before: { ...now, ...untold } });
-      times.showsMore = true;
-    }
-  }
-
   async #performLocked(
-    intent: Intent,
-    changes: readonly FileIntent[],
-    { locked, signal, settings, approved, times }: AttemptInput,
+    ledger: Ledger,
+    { intent, changes, locked, signal, settings, approved }: AttemptedChanges,
   ): Promise<Attempt> {
     const world = await worldFor(withSettings(this.#world, settings), changes.length);
     const prepared: Prepared[] = [];
     try {
-      prepared.push(...(await prepareAll(world, this.#ledger, changes)));
+      prepared.push(...(await prepareAll(world, ledger, changes)));
       const refusals: Refusal[] = [];
       for (const item of prepared)
-        if (!item.ok) refusals.push((await this.refusals.record({ ...item, times })).refusal);
+        if (!item.ok) refusals.push((await this.refusals.record({ ...item, ledger })).refusal);
       const refusal = combined(intent, refusals);
       if (refusal !== undefined) return refused(refusal);
       const plans = prepared.flatMap((item) => (item.ok ? [item.plan] : []));
@@ -262,16 +247,21 @@ export class Gate {
       const needs = notLocked(keys, locked);
       if (needs.length > 0) return { needs };
       signal?.throwIfAborted();
-      const outcome = await applyTold(world, this.#ledger, { plans, locked, approved });
+      tellLater(ledger, plans);
+      const outcome = await applyTold(world, ledger, { plans, locked, approved });
       if ('busy' in outcome) return await this.#refuse(outcome.busy);
       if (!('ok' in outcome && outcome.ok)) return outcome;
       this.refusals.resetAll(changes.flatMap(pathsOf));
-      if (times !== undefined) await this.#willShowNotices(plans, times);
       return outcome;
     } finally {
       for (const item of prepared) if (item.ok) closePlan(item.plan);
     }
   }
+}
+
+/** The notices of these plans quote lines of other programs, which count only when the call is answered. */
+function tellLater(ledger: Ledger, plans: readonly ChangePlan[]): void {
+  for (const { path, untold } of plans) if (untold !== undefined) ledger.tells(path.key, untold);
 }
 
 /**
@@ -289,11 +279,16 @@ interface AttemptInput {
    * Times at which the call arrived and was answered. Lines shown in between do not count as seen.
    * Absent if the client waits for each answer before its next call.
    */
-  readonly times?: CallTimes | undefined;
+  readonly times?: ClientCall | undefined;
   /** Policy settings of this call alone. */
   readonly settings?: CallSettings | undefined;
   /** The user's approvals so far. The user is asked without holding locks, because the answer may take minutes. */
   readonly approved: Approved;
+}
+
+interface AttemptedChanges extends AttemptInput {
+  readonly intent: Intent;
+  readonly changes: readonly FileIntent[];
 }
 
 /** The result of one try: an answer, missing locks, a missing approval, or a conflict with another program. */

@@ -246,33 +246,32 @@ export async function lockToSettle(
 async function lookUnder(
   world: World,
   keys: readonly string[],
-  { release, ledger, session }: LockedFor,
+  { release: locked, ledger, session }: LockedFor,
 ): Promise<(() => void) | undefined> {
-  const look = () =>
-    Promise.all([world.store.pending({ keys, here: true }), ledger?.recallMany(keys)] as const);
-  const looked = await lookAfterHosts(world, keys, { release, session, look }).catch((error: unknown) => {
-    throw nothingChanged(error);
-  });
-  if (looked === undefined) return undefined;
-  const { left, seen, release: unlock } = looked;
-  if (left.length > 0) {
-    unlock();
-    return settleAndLock(world, keys, left);
-  }
-  const unhold = seen && ledger?.fetched.hold(keys, seen);
-  return () => {
+  const look = () => Promise.all([world.store.pending({ keys, here: true }), ledger?.hold(keys)] as const);
+  const found = await lookAfterHosts(world, keys, { release: locked, session, look }).catch(
+    (error: unknown) => {
+      throw nothingChanged(error);
+    },
+  );
+  if (found === undefined) return undefined;
+  const { left, looked: unhold, release: unlock } = found;
+  const release = (): void => {
     unhold?.();
     unlock();
   };
+  if (left.length === 0) return release;
+  release();
+  return settleAndLock(world, keys, left);
 }
 
 /**
  * The result of `lookAfterHosts`. `left`: changes at the locked keys whose results are not recorded
- * yet. `seen`: the other data that `look` fetched in the same query.
+ * yet. `looked`: the other result of `look`.
  */
 interface Looked<T> {
   readonly left: readonly PendingChange[];
-  readonly seen: T;
+  readonly looked: T;
   release(): void;
 }
 
@@ -294,12 +293,12 @@ async function lookAfterHosts<T>(
   const giveUpMs = world.now() + HOSTS_WAIT_MS;
   for (let unlock = release; ; ) {
     const locked = unlock;
-    const [left, seen] = await look().catch((error: unknown) => {
+    const [left, looked] = await look().catch((error: unknown) => {
       locked();
       throw error;
     });
     const isAwaited = left.some((pending) => isHostWriting(world, pending, session));
-    if (!isAwaited || world.now() >= giveUpMs) return { left, seen, release: locked };
+    if (!isAwaited || world.now() >= giveUpMs) return { left, looked, release: locked };
     locked();
     await setTimeout(HOST_POLL_MS);
     const again = await world.locks.acquire(keys, LIMITS.lockTimeoutMs);

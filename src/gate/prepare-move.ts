@@ -1,7 +1,7 @@
 import { linkTarget } from '../disk/list.ts';
 import type { Snapshot } from '../disk/read.ts';
 import { judge } from '../judge/judge.ts';
-import { type Ledger, sightingsBelow } from '../ledger/ledger.ts';
+import type { Ledger } from '../ledger/ledger.ts';
 import { movedSightings } from '../ledger/sightings.ts';
 import { ABSENT } from '../model/delta.ts';
 import { microseconds, type Side } from '../model/entry.ts';
@@ -166,8 +166,7 @@ async function sideOfSource(
 }
 
 async function sightingsOf(ledger: Ledger, source: LookedFile): Promise<readonly Sighting[]> {
-  if (source.located.exists && source.located.stats.isDirectory())
-    return sightingsBelow(ledger, source.path.key);
+  if (source.located.exists && source.located.stats.isDirectory()) return ledger.below(source.path.key);
   return source.sighting === undefined ? [] : [source.sighting];
 }
 

@@ -161,7 +161,7 @@ async function judgeAgain<Change>(
 ): Promise<void> {
   for (let waitedMs = 0; waitedMs < PATIENCE_MS && prepared.some(lacksSighting); waitedMs += STEP_MS) {
     await setTimeout(STEP_MS);
-    ledger.fetched.clear();
+    ledger.lookAgain();
     for (const [index, change] of changes.entries())
       if (lacksSighting(prepared[index])) prepared[index] = await judge(change);
   }

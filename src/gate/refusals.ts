@@ -1,7 +1,6 @@
 import { relative, resolve, sep } from 'node:path';
 import type { Ledger } from '../ledger/ledger.ts';
 import { nothingChanged } from '../model/fault.ts';
-import type { CallTimes } from '../model/foreign-session.ts';
 import { isWithin } from '../model/path.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
@@ -46,12 +45,8 @@ export class Refusals {
     readonly evidence?: Evidence;
     /** Set under `mode: observe`: the refusal is recorded, but the call is not stopped. */
     readonly observed?: true;
-    /**
-     * Times at which the refused call arrived and was answered. The lines that the refusal shows
-     * count as seen only for later calls. Absent if the client waits for each answer before its
-     * next call.
-     */
-    readonly times?: CallTimes | undefined;
+    /** The session in the refused call: the lines that the refusal shows count only for later calls. */
+    readonly ledger?: Ledger;
   }): Promise<{ readonly refusal: Refusal }> {
     const refusal = this.#counted(item.refusal);
     const entry = {
@@ -67,10 +62,9 @@ export class Refusals {
       ...item.evidence,
       ...(item.observed === undefined ? {} : { observed: item.observed }),
     };
-    const { credit, times } = item;
-    if (credit !== undefined && times !== undefined) await this.#ledger.willShow([credit], times);
+    const { credit, ledger = this.#ledger } = item;
     try {
-      await this.#ledger.record(credit === undefined ? [] : [credit], { entries: [entry] });
+      await ledger.show(credit === undefined ? [] : [credit], { entries: [entry] });
     } catch (error) {
       throw nothingChanged(error);
     }

@@ -1,12 +1,12 @@
 import { isUtf8 } from 'node:buffer';
 import { linesShownIn } from '../dialect/calls/shown/output-lines.ts';
 import { fingerprintOf, readSnapshot, type Snapshot } from '../disk/read.ts';
+import { bytesSeenWhole } from '../judge/known.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { bytesSeenWhole } from '../ledger/sightings.ts';
 import { type LineRange, linesCoverage, NOTHING, WHOLE } from '../model/coverage.ts';
 import type { NewEntry } from '../model/entry.ts';
 import { type Fingerprint, sameFingerprint } from '../model/fingerprint.ts';
-import type { CallTimes, ForeignRead } from '../model/foreign-session.ts';
+import type { ForeignRead } from '../model/foreign-session.ts';
 import { LIMITS } from '../model/limits.ts';
 import { defined, parseJson } from '../model/record.ts';
 import type { WitnessEvent } from '../model/results.ts';
@@ -34,13 +34,8 @@ const UNCREDITED = { ok: true, credited: false, current: true } as const;
 
 export interface ShownScene {
   readonly world: World;
+  /** The session in the call that shows something: the shown lines count only for later calls. */
   readonly ledger: Ledger;
-  /**
-   * Times at which the call that shows something arrived and was answered. The shown lines count as
-   * seen only for calls that arrive later. Absent if the client waits for each answer before its
-   * next call.
-   */
-  readonly times?: CallTimes;
 }
 
 /**
@@ -239,9 +234,7 @@ function within(range: LineRange, totalLines: number): LineRange {
 
 /** Records which lines the session has seen, together with a journal entry. */
 export async function recordView(scene: ShownScene, sighting: Sighting, path: FilePlace): Promise<void> {
-  const { ledger, times } = scene;
-  if (times !== undefined) await ledger.willShow([sighting], times);
-  await ledger.record([sighting], { entries: [entryOf(scene, sighting, path)] });
+  await scene.ledger.show([sighting], { entries: [entryOf(scene, sighting, path)] });
 }
 
 interface FilePlace {

@@ -1,5 +1,5 @@
 import { readSnapshot, type Snapshot, stampOf } from '../disk/read.ts';
-import { type Ledger, sightingsBelow } from '../ledger/ledger.ts';
+import type { Ledger } from '../ledger/ledger.ts';
 import { movedSightings } from '../ledger/sightings.ts';
 import { type Coverage, NOTHING, WHOLE } from '../model/coverage.ts';
 import type { Entry, NewEntry } from '../model/entry.ts';
@@ -131,7 +131,7 @@ async function witnessMove(
   if (!destination.ok) return destination;
   if (source.exists || !destination.exists) return { ok: true, notices: [] };
   const ends = { from: source.path.key, to: destination.path.key };
-  const moved = await sightingsBelow(ledger, ends.from);
+  const moved = await ledger.below(ends.from);
   if (moved.length === 0) return { ok: true, notices: [] };
   const keys = moved.map(({ key }) => key);
   await ledger.record(movedSightings(moved, ends), await ledger.tombstoneWrites(keys, world.now()));

@@ -11,7 +11,7 @@ import { linesCoverage, WHOLE } from '../model/coverage.ts';
 import type { ForeignIntent } from '../model/intent.ts';
 import { isRecord, type JsonRecord, parseJson } from '../model/record.ts';
 import { lineCount } from '../text/lines.ts';
-import { bareView, type ShownText, shownText, shownView, type View } from './history-sighting.ts';
+import { bareView, type ShownText, shownText, shownView, type TranscriptView } from './history-sighting.ts';
 import { enterDirectory } from './paths.ts';
 import type { RecordedResult } from './tool-result.ts';
 
@@ -203,7 +203,7 @@ interface Hit {
  * The lines that one access of a successful call showed, by file. For an edit whose old text is
  * known, use `carriedView` instead.
  */
-export function viewsOf(access: Access, result: RecordedResult, locate: Locate): readonly View[] {
+export function viewsOf(access: Access, result: RecordedResult, locate: Locate): readonly TranscriptView[] {
   switch (access.kind) {
     case 'read': {
       const { touch, path } = access;
@@ -231,7 +231,7 @@ function isDone(result: RecordedResult): boolean {
   return result.flagged || result.outcome !== undefined || DONE.test(result.text ?? '');
 }
 
-function writeView(access: WriteAccess, result: RecordedResult): View {
+function writeView(access: WriteAccess, result: RecordedResult): TranscriptView {
   const { sha256, size } = access.shown;
   return {
     path: access.path,
@@ -251,7 +251,7 @@ function writeView(access: WriteAccess, result: RecordedResult): View {
  * otherwise none. Lookfirst's tools return a revision only if the session has seen the whole file
  * as it is now.
  */
-function editView(access: EditAccess, result: RecordedResult): View {
+function editView(access: EditAccess, result: RecordedResult): TranscriptView {
   const revision = revisionOf(access, result);
   const coverage = revision.revision === undefined ? {} : { coverage: WHOLE };
   return bareView(access.path, { how: 'edit', ...coverage, ...revision });
@@ -266,7 +266,11 @@ function revisionOf(access: WriteAccess | EditAccess, result: RecordedResult): {
  * The matching lines that a search showed, by file. Only result lines of the form `path:line:text`
  * count, or `line:text` for a search in one file. Other forms may not show the whole line.
  */
-function searchViews(access: SearchAccess, result: RecordedResult, locate: Locate): readonly View[] {
+function searchViews(
+  access: SearchAccess,
+  result: RecordedResult,
+  locate: Locate,
+): readonly TranscriptView[] {
   const files = new Map<string, Hit[]>();
   for (const line of (result.text ?? '').split('\n', MAX_HITS)) {
     const hit = hitOf(line, access, locate);

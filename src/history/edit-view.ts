@@ -1,7 +1,7 @@
 import { type LineRange, linesCoverage, mergeRanges, rangesOf, WHOLE } from '../model/coverage.ts';
 import { countNewlines, lineCount } from '../text/lines.ts';
 import { type Carried, rootsOf, type SeenEntry } from './entry.ts';
-import { bareView, shownText, shownView, type View } from './history-sighting.ts';
+import { bareView, shownText, shownView, type TranscriptView } from './history-sighting.ts';
 import { type Edited, textAfter } from './tool-result.ts';
 import { ComparedText } from './verify.ts';
 
@@ -94,7 +94,7 @@ export type FileChange =
  * The lines that a patch shows: a whole new file, or the new side of its hunks. The model wrote
  * them, so it knows them.
  */
-export function changeView(change: FileChange): View {
+export function changeView(change: FileChange): TranscriptView {
   if (change.kind === 'added') {
     const { path, content } = change;
     const lines = { path, content, totalLines: lineCount(content), exact: true } as const;

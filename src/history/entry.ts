@@ -1,12 +1,12 @@
 import type { Access } from './accesses-of.ts';
-import type { HistorySighting, View } from './history-sighting.ts';
+import type { HistorySighting, TranscriptView } from './history-sighting.ts';
 
 /**
  * Lines of a file that the model was shown (a view), and the view's position in the conversation,
  * as plain JSON.
  */
 export interface SeenEntry {
-  readonly view: View;
+  readonly view: TranscriptView;
   readonly callId: string;
   readonly atMs?: number | undefined;
   /** Position in the conversation of the result that showed the view. Each format defines the unit. */
@@ -26,7 +26,7 @@ export interface SeenEntry {
 
 /** A view computed from earlier views and an edit, with the calls that showed its lines. */
 export interface Carried {
-  readonly view: View;
+  readonly view: TranscriptView;
   readonly roots: readonly string[];
 }
 

@@ -2,7 +2,7 @@ import { isBlanked } from '../dialect/calls/shown/receipt.ts';
 import { type Access, accessesOf, type RecordedCall, viewsOf } from './accesses-of.ts';
 import { carriedView } from './edit-view.ts';
 import type { SeenEntry, WaitingCall } from './entry.ts';
-import { bareView, type HistoryOptions, type View } from './history-sighting.ts';
+import { bareView, type HistoryOptions, type TranscriptView } from './history-sighting.ts';
 import { isInside, locate } from './paths.ts';
 import type { RecordedResult } from './tool-result.ts';
 
@@ -115,7 +115,7 @@ export class Fold {
   /** Adds a view that the host showed without a call. */
   show(
     id: string,
-    view: View,
+    view: TranscriptView,
     where: { readonly atMs?: number | undefined; readonly message?: string },
   ): void {
     const call: WaitingCall = { id, accesses: [], ordinal: this.#calls, place: this.place };
@@ -235,7 +235,7 @@ export class Fold {
   };
 
   /** The views with resolved paths. Leaves out views whose path cannot be resolved. */
-  #located(views: readonly View[]): readonly View[] {
+  #located(views: readonly TranscriptView[]): readonly TranscriptView[] {
     return views.flatMap((view) => {
       const path = this.#locate(view.path, this.options.cwd);
       if (path === view.path) return [view];
@@ -243,11 +243,11 @@ export class Fold {
     });
   }
 
-  #addAll(views: readonly View[], result: RecordedResult, call: WaitingCall): void {
+  #addAll(views: readonly TranscriptView[], result: RecordedResult, call: WaitingCall): void {
     for (const view of views) this.#add(view, result, call);
   }
 
-  #add(view: View, result: RecordedResult, call: WaitingCall, roots?: readonly string[]): void {
+  #add(view: TranscriptView, result: RecordedResult, call: WaitingCall, roots?: readonly string[]): void {
     const { root } = this.options;
     if (root !== undefined && !isInside(root, view.path)) {
       this.skip('outside-root');

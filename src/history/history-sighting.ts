@@ -86,9 +86,9 @@ export function checkHistoryOptions(options: unknown): void {
 }
 
 /** The lines of a file that the model was shown, without the data of the call that showed them. */
-export type View = Omit<HistorySighting, 'callId' | 'atMs'>;
+export type TranscriptView = Omit<HistorySighting, 'callId' | 'atMs'>;
 
-export function shownView(path: string, lines: ShownLines): View {
+export function shownView(path: string, lines: ShownLines): TranscriptView {
   const { content, totalLines, revision, clamped = false, redacted = false } = lines;
   const view = bareView(path, {
     coverage: coverageOf(lines),
@@ -108,7 +108,7 @@ export function shownView(path: string, lines: ShownLines): View {
  * Makes a view that says only that the file was read, not which lines. `extra` adds fields or
  * replaces them.
  */
-export function bareView(path: string, extra: Partial<View>): View {
+export function bareView(path: string, extra: Partial<TranscriptView>): TranscriptView {
   return { path, coverage: NOTHING, how: 'read', clamped: false, redacted: false, ...extra };
 }
 

@@ -2,7 +2,7 @@ import type { RecordedPage } from '../dialect/calls/answer.ts';
 import { isRecord, type JsonRecord, objectIn, stringIn } from '../model/record.ts';
 import { OUTCOME_KEY } from '../report/json.ts';
 import { type Span, splitLines } from '../text/lines.ts';
-import type { View } from './history-sighting.ts';
+import type { TranscriptView } from './history-sighting.ts';
 
 /** The result of a tool call, in a form that is independent of the host. */
 export interface RecordedResult {
@@ -29,7 +29,7 @@ export interface RecordedResult {
    * The parts of files that the model knows through this call, as the host recorded them. They
    * replace the parts that would be derived from the call's arguments.
    */
-  readonly views?: readonly View[] | undefined;
+  readonly views?: readonly TranscriptView[] | undefined;
   /**
    * Present for Lookfirst's own tools: the revision in the result, and whether the session has seen
    * the whole file.

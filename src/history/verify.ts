@@ -4,7 +4,7 @@ import { type Fingerprint, type Stamp, sameFingerprint } from '../model/fingerpr
 import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
 import { decodeText } from '../text/decode.ts';
 import { lineCount, splitLines, toLf } from '../text/lines.ts';
-import type { HistorySighting, ShownText, View } from './history-sighting.ts';
+import type { HistorySighting, ShownText, TranscriptView } from './history-sighting.ts';
 
 /**
  * A text that is compared with many shown texts. Keeps its lines, so that it is split only once.
@@ -27,7 +27,7 @@ export class ComparedText {
    * The lines of this text that a view showed. Line endings and a final newline may differ, because
    * reads do not show them.
    */
-  rangesShown(view: Pick<View, 'shown'>): readonly LineRange[] {
+  rangesShown(view: Pick<TranscriptView, 'shown'>): readonly LineRange[] {
     return (view.shown ?? []).flatMap((shown) => {
       const range = this.#rangeOf(shown);
       if (range === undefined) return [];

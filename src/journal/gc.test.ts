@@ -157,7 +157,10 @@ describe('the quota', () => {
       setting.clock = clock;
       await setting.keep(content);
       const sighting = { ...BARE_SIGHTING, key: content, fingerprint: fingerprintOf(content) };
-      await setting.store.record({ session: sessionRecord('s'), sightings: [{ session: 's', sighting }] });
+      await setting.store.record({
+        session: sessionRecord('s'),
+        views: [{ session: 's', view: { sighting } }],
+      });
     }
     expect(await setting.plan({ quotaBytes: 100 })).toMatchObject({ images: [] });
     await setting.collect({ quotaBytes: 21 });

@@ -104,7 +104,7 @@ describe('note', () => {
     const { ledger, store } = open();
     await ledger.record([seen('a', 1, { coverage: lines(1, 5) })]);
     const next = seen('a', 2, { coverage: lines(6, 10) });
-    expect(await ledger.note(next, await ledger.recall('a'), entry)).toMatchObject({ coverage: WHOLE });
+    expect(await ledger.note(next, undefined, entry)).toMatchObject({ coverage: WHOLE });
     expect(await ledger.recall('a')).toMatchObject({ coverage: WHOLE, atMs: 2 });
     expect(await store.entries({})).toMatchObject([entry]);
   });
@@ -117,19 +117,18 @@ describe('note', () => {
     ['a record', (ledger: Ledger) => ledger.record([seen('a', 1, { coverage: lines(1, 5) })])],
   ])('loses no view that was recorded after the recall: %s', async (_what, meanwhile) => {
     const { ledger } = open();
-    const earlier = await ledger.recall('a');
+    await ledger.recall('a');
     await meanwhile(ledger);
-    await ledger.note(seen('a', 2, { coverage: lines(6, 10) }), earlier, entry);
+    await ledger.note(seen('a', 2, { coverage: lines(6, 10) }), undefined, entry);
     expect(await ledger.recall('a')).toMatchObject({ coverage: WHOLE });
   });
 
   it('waits for a change that was requested before', async () => {
     const { ledger } = open({ compaction: 'clear' });
     await ledger.record([seen('a')]);
-    const earlier = await ledger.recall('a');
     await Promise.all([
       ledger.compacted(),
-      ledger.note(seen('a', 2, { coverage: lines(1, 2) }), earlier, entry),
+      ledger.note(seen('a', 2, { coverage: lines(1, 2) }), undefined, entry),
     ]);
     expect((await ledger.recall('a'))?.coverage).toEqual(lines(1, 2));
   });
@@ -141,7 +140,7 @@ describe('note', () => {
     const { ledger } = open({ ttlMs });
     const view = seen('a', 1, { stamp: { dev: 1n, ino: 2n, size: 3n, mtimeNs: 4n, ctimeNs: 5n } });
     await ledger.note(view, undefined, entry);
-    await ledger.note({ ...view, atMs: 2 }, await ledger.recall('a'), entry);
+    await ledger.note({ ...view, atMs: 2 }, undefined, entry);
     expect(await ledger.recall('a')).toMatchObject({ atMs });
   });
 
@@ -149,7 +148,7 @@ describe('note', () => {
     const { ledger } = open({ maxSightings: 20 });
     for (let n = 0; n < 100; n++) {
       const key = `file-${n}`;
-      await ledger.note(seen(key, n), await ledger.recall(key), entry);
+      await ledger.note(seen(key, n), undefined, entry);
     }
     expect((await ledger.all()).length).toBeLessThanOrEqual(22);
     expect(await ledger.recall('file-99')).toMatchObject({ coverage: seen('x').coverage });
@@ -222,14 +221,15 @@ describe('compaction', () => {
   });
 });
 
-it('a rewind drops sightings that were made or extended later', async () => {
+it('a rewind drops views that were shown later', async () => {
   const { ledger } = open();
   await ledger.record([seen('old', 10), seen('new', 30), seen('both', 10, { coverage: lines(1, 2) })]);
   await ledger.record([seen('both', 30, { coverage: lines(3, 4) })]);
   await ledger.rewound(20);
-  expect(await ledger.all()).toEqual([seen('old', 10)]);
+  const both = seen('both', 10, { coverage: lines(1, 2) });
+  expect(await ledger.all()).toEqual([both, seen('old', 10)]);
   expect(await ledger.recall('new')).toMatchObject({ lost: 'rewound' });
-  expect(await ledger.recall('both')).toMatchObject({ lost: 'rewound' });
+  expect(await ledger.recall('both')).toEqual(both);
 });
 
 it('a check drops sightings that it does not confirm', async () => {
@@ -278,7 +278,6 @@ describe('a bounded ledger', () => {
     }
     const all = await store.sightings('s1');
     expect(all.filter((sighting) => !isStub(sighting)).length).toBeLessThanOrEqual(10);
-    expect(all.length).toBeLessThanOrEqual(20);
     expect((await open({ store }).ledger.recall('f19-6'))?.coverage).toEqual(WHOLE);
   });
 

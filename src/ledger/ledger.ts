@@ -1,51 +1,33 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
+import { afterView, isSameView, sawAll } from '../judge/join-views.ts';
+import { knownOf, stubOf, tombstoneOf, wholeViewOf } from '../judge/known.ts';
 import { countsAsView } from '../judge/reads.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
+import type { ClientCall } from '../model/call.ts';
 import type { NewEntry } from '../model/entry.ts';
 import { unlessStoreFails } from '../model/fault.ts';
-import type { Fingerprint } from '../model/fingerprint.ts';
-import type { CallTimes } from '../model/foreign-session.ts';
+import { type Fingerprint, sameFingerprint } from '../model/fingerprint.ts';
+import { isWithin } from '../model/path.ts';
 import type { Policy } from '../model/policy.ts';
 import type { Sighting } from '../model/sighting.ts';
-import { joinWrites, type Store, type Writes } from '../store/store.ts';
+import { NEVER_SEEN, type Seen } from '../model/view.ts';
+import { hasAny, joinWrites, type Store, type Writes } from '../store/store.ts';
+import { noneIfStoreFails, Room, SessionState } from './room.ts';
 import {
-  EarlierSightings,
-  evict,
-  FetchedSightings,
-  isSameView,
-  RecentViews,
-  sawAll,
-  stubOf,
-  tombstoneOf,
-  withoutContext,
-  withoutStates,
-} from './memory.ts';
-import {
-  bytesSeenWhole,
+  type Check,
+  type Checked,
+  confirmed,
   counts,
   exportSightings,
-  isAdded,
-  isSampled,
   licenses,
-  mergeSighting,
   parseSightings,
-  SAMPLE,
   sightingsByBytes,
+  stored,
 } from './sightings.ts';
 
 interface LedgerOptions {
   readonly store: Store;
   readonly session: string;
   readonly policy: Pick<Policy, 'maxSightings' | 'compaction' | 'ttlMs' | 'seen' | 'overwrite'>;
-}
-
-/** Compares hashes to decide whether a sighting's bytes are still current. */
-type Check = (sighting: Sighting) => Promise<boolean>;
-
-/** How many sightings passed a check, and how many failed it. */
-interface Checked {
-  readonly kept: number;
-  readonly dropped: number;
 }
 
 /** Two views less than this far apart count as simultaneous. */
@@ -55,79 +37,118 @@ export const SAME_MOMENT_MS = 1000;
 const MANY_GONE = 1000;
 
 /**
- * The sightings of one session. Queries the store every time, because other processes write there.
- * Only for locked files is the last answer reused. Changes through one ledger run one after the
- * other. If two ledgers of one session record views at the same time, one view may be lost. The
- * session must then read that file again.
+ * What one session knows, as one of its calls may use it: only what was shown before the call
+ * arrived. Without a call: everything. Views are only added, so several processes may add views of
+ * one session at the same time.
  */
 export class Ledger {
   readonly session: string;
-  /** The session's current turn, if one has begun. */
-  turn: string | undefined;
-  /** Sightings that the session's own changes have replaced. An undo may bring their bytes back. */
-  readonly earlier: EarlierSightings;
+  /** The call that asks, and whose answer shows what is recorded with `show`. */
+  readonly call: ClientCall | undefined;
+  readonly #options: LedgerOptions;
   readonly #store: Store;
-  readonly #policy: LedgerOptions['policy'];
-  /** Last known number of sightings in the store, without stubs and tombstones; undefined: count again. */
-  #live: number | undefined;
-  /** Number of new sightings recorded while the count `#live` was undefined. */
-  #uncounted = 0;
-  #turn: Promise<unknown> = Promise.resolve();
-  /** Number of calls of `#inTurn` that are running or queued. */
-  #turns = 0;
-  readonly fetched: FetchedSightings;
-  /** Recent views, with the times at which their answers were sent. */
-  readonly views: RecentViews = new RecentViews();
-  /** When the call arrived that is being judged, as a `performance.now()` time; see `asOf`. */
-  judged: number | undefined;
+  readonly #state: SessionState;
+  /** What the store answered for files that the call has locked, so that it is asked once. */
+  readonly #held = new Map<string, Seen>();
+  /** The lines of own changes that count only when the call is answered; see `tells`. */
+  readonly #untold = new Map<string, Partial<Sighting> | undefined>();
 
-  constructor(options: LedgerOptions) {
-    this.session = options.session;
+  constructor(options: LedgerOptions, call?: ClientCall, state?: SessionState) {
+    this.#options = options;
     this.#store = options.store;
-    this.earlier = new EarlierSightings(options.store, options.session);
-    this.#policy = options.policy;
-    this.fetched = new FetchedSightings(options.store, options.session);
+    this.#state = state ?? new SessionState(new Room(options.policy, () => this.all()));
+    this.session = options.session;
+    this.call = call;
+  }
+
+  /** The same session, for one call. */
+  during(call: ClientCall | undefined): Ledger {
+    return call === undefined ? this : new Ledger(this.#options, call, this.#state);
+  }
+
+  /** The session's current turn, if one has begun. */
+  get turn(): string | undefined {
+    return this.#state.turn;
+  }
+
+  set turn(turn: string | undefined) {
+    this.#state.turn = turn;
   }
 
   /** Session and turn for journal entries. */
   get author(): Pick<NewEntry, 'session' | 'turn'> {
-    return this.turn === undefined ? { session: this.session } : { session: this.session, turn: this.turn };
+    const { session, turn } = this;
+    return turn === undefined ? { session } : { session, turn };
   }
 
-  /** The stored sighting. It may be a tombstone (deleted file) or a stub (forgotten sighting): refusals report them. */
+  /** What the session knows. It may be a tombstone (deleted file) or a stub (forgotten sighting): refusals report them. */
   recall(key: string): Awaitable<Sighting | undefined> {
-    const moment = arrivals.getStore() ?? this.judged;
-    const found = this.fetched.recall(key);
-    if (moment === undefined) return found;
-    return andThen(found, (now) => (now === undefined ? undefined : this.views.knownAt(moment, now)));
+    const moment = this.call?.arrivedAt;
+    const seen = this.#held.get(key) ?? this.#store.recall(this.session, key);
+    return seen instanceof Promise ? seen.then((found) => knownOf(found, moment)) : knownOf(seen, moment);
   }
 
   /** Like `recall`, for several files in one round trip; files never seen are absent. */
   async recallMany(keys: readonly string[]): Promise<ReadonlyMap<string, Sighting>> {
-    const moment = arrivals.getStore() ?? this.judged;
-    const found = await this.fetched.recallMany(keys);
-    if (moment === undefined) return found;
-    const known = [...found.values()].flatMap((now) => this.views.knownAt(moment, now) ?? []);
-    return new Map(known.map((sighting) => [sighting.key, sighting]));
+    const known = new Map<string, Sighting>();
+    for (const [key, seen] of await this.#seen(keys)) {
+      const sighting = knownOf(seen, this.call?.arrivedAt);
+      if (sighting !== undefined) known.set(key, sighting);
+    }
+    return known;
   }
 
   /**
-   * Notes the content that a running call will show, so that it counts as seen only for calls that
-   * arrive after the answer. Call this before the sightings are recorded.
+   * Fetches what the session was shown of files that the caller has locked, and answers from it
+   * until the returned function is called. Call that function before releasing the locks.
    */
-  async willShow(sightings: readonly Sighting[], by: CallTimes): Promise<void> {
-    const earlier = await this.fetched.recallMany(sightings.map(({ key }) => key));
-    for (const sighting of sightings) {
-      const before = earlier.get(sighting.key);
-      if (!countsAsView(sighting, before, this.#policy)) continue;
-      this.views.add(sighting.key, { by, before, shown: sighting });
-      by.showsMore ||= !sawAll(before, sighting);
+  async hold(keys: readonly string[]): Promise<() => void> {
+    const found = await this.#seen(keys);
+    for (const key of keys) this.#held.set(key, found.get(key) ?? NEVER_SEEN);
+    return () => {
+      for (const key of keys) this.#held.delete(key);
+    };
+  }
+
+  /** Asks the store again, also for locked files: another process of the session may have read a file. */
+  lookAgain(): void {
+    this.#held.clear();
+  }
+
+  async #seen(keys: readonly string[]): Promise<ReadonlyMap<string, Seen>> {
+    const unknown = this.#held.size === 0 ? keys : keys.filter((key) => !this.#held.has(key));
+    const found = unknown.length === 0 ? undefined : await this.#store.recallMany(this.session, unknown);
+    if (this.#held.size === 0) return found ?? new Map();
+    const all = new Map(found);
+    for (const key of keys) {
+      const held = this.#held.get(key);
+      if (held !== undefined) all.set(key, held);
     }
+    return all;
   }
 
   /** All live sightings of the session: neither stubs (lost sightings) nor tombstones (deleted files). */
   async all(): Promise<readonly Sighting[]> {
     return (await this.#store.sightings(this.session)).filter(counts);
+  }
+
+  /** All live sightings of a file or folder and of everything below it. */
+  async below(key: string): Promise<readonly Sighting[]> {
+    return (await this.all()).filter((each) => isWithin(each.key, key));
+  }
+
+  /** The session's view of a file with these bytes, if it saw them whole and has not lost that view. */
+  async wholeView(key: string, fingerprint: Fingerprint): Promise<Sighting | undefined> {
+    const isWanted = (seen: Sighting): boolean =>
+      seen.how !== 'listing' &&
+      seen.fingerprint !== undefined &&
+      sameFingerprint(seen.fingerprint, fingerprint);
+    return wholeViewOf(await this.#store.recall(this.session, key), isWanted);
+  }
+
+  /** The newest full listing of a folder that the session has not lost. */
+  async listing(key: string): Promise<Sighting | undefined> {
+    return wholeViewOf(await this.#store.recall(this.session, key), ({ how }) => how === 'listing');
   }
 
   /**
@@ -144,86 +165,155 @@ export class Ledger {
   }
 
   /**
-   * Adds a read and its entry without waiting for the store; see `Store.note`. `earlier`: the result
-   * of the caller's last `recall` of this file. Returns the merged sighting.
+   * Adds a view that the answer of the call will show, and its journal entry, without waiting for
+   * the store; see `Store.note`. `earlier` is what the caller knew when the call arrived. Returns
+   * what the session will know.
    */
   note(next: Sighting, earlier: Sighting | undefined, entry: NewEntry): Awaitable<Sighting> {
-    if (this.#isLast(next.key, earlier) && this.#hasRoom(next, earlier))
-      return this.#noteOn(earlier, next, entry);
-    return this.#inTurn(async () => {
-      const old = await this.fetched.recall(next.key);
-      if (this.#hasRoom(next, old)) return this.#noteOn(old, next, entry);
-      const writes = await unlessStoreFails<Writes | undefined>(
-        () => this.recordWrites([next]),
-        () => undefined,
+    return andThen(this.#stillKnown(next.key, earlier), (old) => {
+      const known = afterView(old, next);
+      const evicting = this.#state.room.for([{ next: known, old }]);
+      const noted: NotedView = { known, next, old, entry };
+      if (evicting === undefined) return this.#noteIn([], noted);
+      // If the store cannot count the files now, exceed the limit rather than lose the view.
+      return evicting.then(
+        (evicted) => this.#noteIn(evicted, noted),
+        (error: unknown) => this.#noteIn(noneIfStoreFails(error), noted),
       );
-      // If the store cannot count the sightings now, exceed the limit rather than lose the view.
-      if (writes === undefined) return this.#noteOn(old, next, entry);
-      await this.#store.record(joinWrites(writes, { entries: [entry] }));
-      return mergeSighting(old, next);
     });
   }
 
-  /** Adds views, and makes the writes in `alongside`, in one transaction. */
-  record(sightings: readonly Sighting[], alongside: Writes = {}): Promise<void> {
-    return this.#inTurn(async () => {
-      const writes = await this.recordWrites(sightings);
-      await this.#store.record(joinWrites(writes, alongside));
-    });
+  /** What is left of a sighting that was recalled earlier in this call. */
+  #stillKnown(key: string, earlier: Sighting | undefined): Awaitable<Sighting | undefined> {
+    const { lostAt } = this.#state;
+    if (this.call !== undefined && lostAt < this.call.arrivedAt) return earlier;
+    return unlessStoreFails<Sighting | undefined>(
+      () => this.recall(key),
+      () => undefined,
+    );
+  }
+
+  #noteIn(evicted: readonly Sighting[], { known, next, old, entry }: NotedView): Awaitable<Sighting> {
+    const { call } = this;
+    const isRepeated = isSameView(old, known, this.#options.policy.ttlMs > 0 ? 0 : SAME_MOMENT_MS);
+    const now = isRepeated || call !== undefined ? [] : [this.#row(known)];
+    const noted = this.#store.note({ views: [...this.#evictedRows(evicted), ...now], entries: [entry] });
+    if (call !== undefined && !sawAll(old, next)) call.showsMore = true;
+    if (call !== undefined && !isRepeated) this.#noteAtAnswer(call, known, next);
+    return noted === undefined ? known : noted.then(() => known);
   }
 
   /**
-   * The writes that `record` would make, for callers with their own transaction. The caller must
-   * hold the locks of the sightings' files until it has stored the writes.
+   * Adds views that the answer of the call will show, and makes the writes in `alongside` at once.
+   * Returns what the session will know.
    */
-  async recordWrites(sightings: readonly Sighting[]): Promise<Writes> {
-    const merged = new Map<string, Sighting>();
-    const known = await this.fetched.recallMany([...new Set(sightings.map(({ key }) => key))]);
-    let added = 0;
-    for (const next of sightings) {
-      const old = merged.get(next.key) ?? known.get(next.key);
-      if (!countsAsView(next, old, this.#policy)) continue;
-      if (isAdded(next, old)) added++;
-      if (next.how !== 'read') this.earlier.keep(old);
-      merged.set(next.key, mergeSighting(old, next));
+  async show(sightings: readonly Sighting[], alongside: Writes = {}): Promise<readonly Sighting[]> {
+    const { call } = this;
+    const earlier = await this.recallMany(sightings.map(({ key }) => key));
+    const counting = sightings.filter((next) =>
+      countsAsView(next, earlier.get(next.key), this.#options.policy),
+    );
+    const known = counting.map((next) => afterView(earlier.get(next.key), next));
+    if (call === undefined) {
+      await this.record(sightings, alongside);
+      return known;
     }
-    const writes = this.#write([...merged.values()]);
-    return added === 0 ? writes : joinWrites(await this.#makeRoom(added, merged), writes);
+    const evicted = await this.#state.room.for(known.map((next) => ({ next, old: earlier.get(next.key) })));
+    for (const [index, next] of counting.entries()) {
+      if (!sawAll(earlier.get(next.key), next)) call.showsMore = true;
+      this.#noteAtAnswer(call, known[index] ?? next, next);
+    }
+    if (evicted !== undefined) await this.#store.record({ views: this.#evictedRows(evicted) });
+    if (hasAny(alongside)) await this.#store.record(alongside);
+    return known;
+  }
+
+  /**
+   * Adds a view when the call is answered. If the session has lost views until then, the view holds
+   * nothing of them.
+   */
+  #noteAtAnswer(call: ClientCall, known: Sighting, next: Sighting): void {
+    const { lostAt } = this.#state;
+    call.whenAnswered((since) => {
+      const view = this.#row(this.#state.lostAt === lostAt ? known : next, since);
+      // Ignore a failure: the answer is on its way, and the file then counts as unread.
+      void this.#store.note({ views: [view], entries: [] })?.catch(() => undefined);
+    });
+  }
+
+  /** Until the call is answered, its change of this file counts with these fields; undefined: not at all. */
+  tells(key: string, untold: Partial<Sighting> | undefined): void {
+    if (this.call !== undefined) this.#untold.set(key, untold);
+  }
+
+  /** Adds views that count for every later call, and makes the writes in `alongside`, in one transaction. */
+  record(sightings: readonly Sighting[], alongside: Writes = {}): Promise<void> {
+    const { recording } = this.#state;
+    const recorded = this.#record(sightings, alongside).finally(() => recording.delete(recorded));
+    recording.add(recorded);
+    return recorded;
+  }
+
+  async #record(sightings: readonly Sighting[], alongside: Writes): Promise<void> {
+    try {
+      await this.#store.record(joinWrites(await this.recordWrites(sightings), alongside));
+    } catch (error) {
+      this.#state.room.forget();
+      throw error;
+    }
+  }
+
+  /** The writes that `record` would make, for callers with their own transaction. */
+  async recordWrites(sightings: readonly Sighting[]): Promise<Writes> {
+    if (sightings.length === 0) return {};
+    const known = new Map(await this.recallMany([...new Set(sightings.map(({ key }) => key))]));
+    const before = new Map(known);
+    const views: StoredView[] = [];
+    for (const next of sightings) {
+      const old = known.get(next.key);
+      if (!countsAsView(next, old, this.#options.policy)) continue;
+      const after = afterView(old, next);
+      known.set(next.key, after);
+      views.push(...this.#ownRows(after));
+      this.#held.delete(next.key);
+    }
+    const added = [...known.values()].map((next) => ({ next, old: before.get(next.key) }));
+    const evicted = (await this.#state.room.for(added)) ?? [];
+    return { views: [...this.#evictedRows(evicted), ...views] };
+  }
+
+  #ownRows(after: Sighting): readonly StoredView[] {
+    const { call } = this;
+    if (call === undefined || !this.#untold.has(after.key)) return [this.#row(after, call?.arrivedAt)];
+    call.showsMore = true;
+    this.#noteAtAnswer(call, after, after);
+    const untold = this.#untold.get(after.key);
+    return untold === undefined ? [] : [this.#row({ ...after, ...untold }, call.arrivedAt)];
   }
 
   /** The writes that mark files and folders as deleted by this session (tombstones). */
   async tombstoneWrites(keys: readonly string[], atMs: number): Promise<Writes> {
-    const seen = await this.fetched.recallMany(keys);
-    for (const key of keys) {
-      this.earlier.keep(seen.get(key));
-      this.fetched.drop(key);
-    }
-    // A session keeps a limited number of tombstones. Too many new ones would push out the others.
-    const noted = keys.length < MANY_GONE ? keys : keys.filter((key) => seen.has(key));
-    return this.#write(
-      noted.map((key) => {
-        const old = seen.get(key);
-        return tombstoneOf(key, atMs, old && bytesSeenWhole(old));
-      }),
-    );
+    const seen = keys.length < MANY_GONE ? undefined : await this.recallMany(keys);
+    const noted = seen === undefined ? keys : keys.filter((key) => seen.has(key));
+    for (const key of keys) this.#held.delete(key);
+    const views = noted.map((key) => this.#row(tombstoneOf(key, atMs), this.call?.arrivedAt));
+    return views.length === 0 ? {} : { views };
   }
 
   /** The writes that copy this session's sightings to a new session. */
   async forkWrites(to: string): Promise<Writes> {
     const all = await this.#store.sightings(this.session);
-    return { sightings: all.map((sighting) => ({ session: to, sighting })) };
+    return { views: all.map((sighting) => ({ session: to, view: { sighting: stored(sighting) } })) };
   }
 
   /**
-   * Replaces a file's sighting by a stub, which only says that the sighting was forgotten. Without
-   * a key, deletes all sightings.
+   * Adds a stub of a file, which only says that its sighting was forgotten. Without a key, deletes
+   * all views.
    */
-  forget(key?: string): Promise<void> {
-    return this.#inTurn(async () => {
-      this.earlier.clear();
-      if (key === undefined) await this.#store.record({ forget: [{ session: this.session }] });
-      else await this.#rewrite([await this.fetched.recall(key)], (sighting) => stubOf(sighting, 'forgotten'));
-    });
+  async forget(key?: string): Promise<void> {
+    if (key === undefined) return this.#lose({ forget: [{ session: this.session }] });
+    const known = await this.recall(key);
+    if (known !== undefined) await this.#lose({ views: [this.#row(stubOf(known, 'forgotten'))] });
   }
 
   /**
@@ -231,39 +321,46 @@ export class Ledger {
    * Otherwise no lines count as shown any more. With `clear`, the hashes of the seen files are
    * dropped too.
    */
-  compacted(): Promise<void> {
-    const { compaction } = this.#policy;
-    if (compaction === 'keep') return Promise.resolve();
-    const change = compaction === 'clear' ? stubOf : withoutContext;
-    return this.#inTurn(async () => {
-      const all = (await this.#store.sightings(this.session)).filter(licenses);
-      await this.#rewrite(all, (sighting) => withoutStates(sighting) ?? change(sighting, 'compacted'));
-    });
+  async compacted(): Promise<void> {
+    const { compaction } = this.#options.policy;
+    if (compaction === 'keep') return;
+    const mark = { lost: 'compacted', keeps: compaction === 'clear' ? 'nothing' : 'stamp' } as const;
+    await this.#lose({ marks: [{ session: this.session, mark }] });
   }
 
   /**
-   * Call after the conversation was cut back to its state at `toMs`: drops sightings made or
-   * extended later. Keeps those after `untilMs`: they come from the continued conversation. Returns
-   * the number dropped.
+   * Call after the conversation was cut back to its state at `toMs`: views shown later do not count
+   * any more. Keeps those after `untilMs`: they come from the continued conversation. Returns the
+   * number of files that were seen in between.
    */
-  rewound(toMs: number, untilMs: number = Number.POSITIVE_INFINITY): Promise<number> {
-    return this.#inTurn(async () => {
-      const all = (await this.#store.sightings(this.session)).filter(licenses);
-      const cut = all.filter(({ atMs }) => atMs > toMs && atMs <= untilMs);
-      await this.#rewrite(cut, (sighting) => withoutStates(sighting) ?? stubOf(sighting, 'rewound'));
-      return cut.filter(counts).length;
-    });
+  async rewound(toMs: number, untilMs: number = Number.POSITIVE_INFINITY): Promise<number> {
+    const all = (await this.#store.sightings(this.session)).filter(licenses);
+    const lost = all.filter(({ atMs }) => atMs > toMs && atMs <= untilMs);
+    if (lost.length === 0) return 0;
+    const until = untilMs === Number.POSITIVE_INFINITY ? {} : { untilMs };
+    const mark = { lost: 'rewound', keeps: 'nothing', afterMs: toMs, ...until } as const;
+    await this.#lose({ marks: [{ session: this.session, mark }] });
+    return lost.filter(counts).length;
   }
 
   /** Drops every sighting that the check does not confirm. */
-  verify(check: Check): Promise<Checked> {
-    return this.#inTurn(async () => {
-      const all = await this.all();
-      const kept = new Set(await confirmed(all, check));
-      const failed = all.filter((sighting) => !kept.has(sighting));
-      await this.#rewrite(failed, (sighting) => stubOf(sighting, 'forgotten'));
-      return { kept: kept.size, dropped: failed.length };
-    });
+  async verify(check: Check): Promise<Checked> {
+    const all = await this.all();
+    const kept = new Set(await confirmed(all, check));
+    const failed = all.filter((sighting) => !kept.has(sighting));
+    if (failed.length > 0)
+      await this.#lose({ views: failed.map((sighting) => this.#row(stubOf(sighting, 'forgotten'))) });
+    return { kept: kept.size, dropped: failed.length };
+  }
+
+  /** Records a loss. What was recorded before it is lost too. */
+  async #lose(writes: Writes): Promise<void> {
+    const { recording, room } = this.#state;
+    this.#state.lostAt = performance.now();
+    room.forget();
+    this.#held.clear();
+    if (recording.size > 0) await Promise.allSettled(recording);
+    await this.#store.record(writes);
   }
 
   /** All live sightings that have a fingerprint, as JSON text. */
@@ -282,117 +379,21 @@ export class Ledger {
     return { kept: kept.length, dropped: offered.length - kept.length };
   }
 
-  /** True if this ledger has not changed the key since it returned `recalled`, and no change is running. */
-  #isLast(key: string, recalled: Sighting | undefined): boolean {
-    return this.#turns === 0 && this.fetched.isLast(key, recalled);
+  #evictedRows(evicted: readonly Sighting[]): readonly StoredView[] {
+    return evicted.map((sighting) => this.#row(stubOf(sighting, 'evicted')));
   }
 
-  #noteOn(old: Sighting | undefined, next: Sighting, entry: NewEntry): Awaitable<Sighting> {
-    const sighting = mergeSighting(old, next);
-    this.fetched.drop(next.key);
-    // If views expire, store every view, because the time counts from the last one.
-    const withinMs = this.#policy.ttlMs > 0 ? 0 : SAME_MOMENT_MS;
-    const sightings = isSameView(old, sighting, withinMs) ? [] : [{ session: this.session, sighting }];
-    const noted = this.#store.note({ sightings, entries: [entry] });
-    return noted === undefined ? sighting : noted.then(() => sighting);
-  }
-
-  /** Reserves room for a new sighting. False if sightings must first be counted or evicted. */
-  #hasRoom(next: Sighting, old: Sighting | undefined): boolean {
-    if (this.#policy.maxSightings === 0 || !isAdded(next, old)) return true;
-    if (this.#live === undefined) return !this.#mustCount(1, [next.key]);
-    if (this.#live >= this.#policy.maxSightings) return false;
-    this.#live += 1;
-    return true;
-  }
-
-  async #makeRoom(added: number, current: ReadonlyMap<string, Sighting>): Promise<Writes> {
-    if (this.#policy.maxSightings === 0) return {};
-    if (this.#live === undefined && !this.#mustCount(added, [...current.keys()])) return {};
-    this.#live ??= (await this.all()).length;
-    this.#live += added;
-    if (this.#live <= this.#policy.maxSightings) return {};
-    const all = await this.#store.sightings(this.session);
-    const evicted = evict(all, { max: this.#policy.maxSightings, keep: current, added });
-    this.#live = evicted.live;
-    return joinWrites(this.#write(evicted.stubs), {
-      forget: evicted.forgotten.map((key) => ({ session: this.session, key })),
-    });
-  }
-
-  /**
-   * True if sightings must be counted now. Counting reads all of them, so a short process (a hook)
-   * that records only one mostly skips it. Therefore the limit may be exceeded by a tenth.
-   */
-  #mustCount(added: number, keys: readonly string[]): boolean {
-    this.#uncounted += added;
-    if (this.#uncounted >= Math.min(SAMPLE, this.#policy.maxSightings / 10)) return true;
-    return keys.some(isSampled);
-  }
-
-  async #rewrite(
-    sightings: readonly (Sighting | undefined)[],
-    change: (sighting: Sighting) => Sighting,
-  ): Promise<void> {
-    this.earlier.clear();
-    const changed = sightings.filter((sighting) => sighting !== undefined).map(change);
-    if (changed.length > 0) await this.#store.record(this.#write(changed));
-  }
-
-  #write(sightings: readonly Sighting[]): Writes {
-    if (sightings.length === 0) return {};
-    return { sightings: sightings.map((sighting) => ({ session: this.session, sighting })) };
-  }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const before = this.#turns === 0 ? undefined : this.#turn;
-    this.#turns += 1;
-    const turn = this.#take(before, work);
-    this.#turn = turn;
-    return turn;
-  }
-
-  async #take<T>(before: Promise<unknown> | undefined, work: () => Promise<T>): Promise<T> {
-    try {
-      // Ignore an error of the change before this one: its own caller handles it.
-      if (before !== undefined) await before.catch(() => undefined);
-      return await work();
-    } catch (error) {
-      // Count again next time: it is unknown what was stored.
-      this.#live = undefined;
-      throw error;
-    } finally {
-      this.#turns -= 1;
-      this.fetched.clear();
-    }
+  #row(sighting: Sighting, since?: number): StoredView {
+    const view = since === undefined ? { sighting: stored(sighting) } : { sighting: stored(sighting), since };
+    return { session: this.session, view };
   }
 }
 
-async function confirmed(sightings: readonly Sighting[], check: Check): Promise<Sighting[]> {
-  const kept: Sighting[] = [];
-  for (const sighting of sightings) if (await check(sighting)) kept.push(sighting);
-  return kept;
-}
+type StoredView = NonNullable<Writes['views']>[number];
 
-/** The arrival time of the call that is judged, if another call of its session is judged meanwhile. See `asOf`. */
-const arrivals = new AsyncLocalStorage<number>();
-
-/**
- * Runs `work`, which judges a call. Meanwhile `recall` returns only what was shown before that call
- * arrived. If no other call is being judged, `ledger.judged` holds the arrival time, which costs
- * less than an asynchronous context. Lookups outside `work` then use it too and may miss new views.
- */
-export function asOf<T>(ledger: Ledger, times: CallTimes | undefined, work: () => Promise<T>): Promise<T> {
-  if (times === undefined) return work();
-  if (ledger.judged !== undefined) return arrivals.run(times.arrivedAt, work);
-  ledger.judged = times.arrivedAt;
-  return work().finally(() => {
-    ledger.judged = undefined;
-  });
-}
-
-/** All live sightings of a file or folder and of everything below it. */
-export async function sightingsBelow(ledger: Ledger, key: string): Promise<readonly Sighting[]> {
-  const prefix = `${key}/`;
-  return (await ledger.all()).filter((each) => each.key === key || each.key.startsWith(prefix));
+interface NotedView {
+  readonly known: Sighting;
+  readonly next: Sighting;
+  readonly old: Sighting | undefined;
+  readonly entry: NewEntry;
 }

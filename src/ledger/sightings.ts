@@ -1,213 +1,9 @@
 import { isStub } from '../judge/facts.ts';
-import {
-  type Coverage,
-  covers,
-  type LineRange,
-  NOTHING,
-  rangesOf,
-  unionCoverage,
-} from '../model/coverage.ts';
+import type { Coverage, LineRange } from '../model/coverage.ts';
 import { Fault } from '../model/fault.ts';
-import { type Fingerprint, sameFingerprint, sameStamp } from '../model/fingerprint.ts';
+import type { Fingerprint } from '../model/fingerprint.ts';
 import { isRecord } from '../model/record.ts';
-import {
-  coverageOfPages,
-  type How,
-  NO_FLAGS,
-  type SeenPage,
-  type Sighting,
-  type SightingFlags,
-  showsAll,
-} from '../model/sighting.ts';
-
-/** Maximum number of earlier states that are remembered of one file. Older ones are forgotten. */
-const MAX_SEEN_BEFORE = 8;
-
-/** Maximum number of pages that are remembered of one file: with 2000 lines each, 400,000 lines. */
-const MAX_PAGES = 200;
-
-/**
- * A session's sighting of a file after one more view. If both views are of equal bytes, their lines
- * add up. Otherwise the new view replaces the old one. The time is that of the latest view, so a
- * rewind to an earlier time drops the whole sighting.
- */
-export function mergeSighting(old: Sighting | undefined, next: Sighting): Sighting {
-  if (old === undefined) return next;
-  const seenBefore = bytesSeenBefore(old, next);
-  const merged = old.tombstone === true ? next : addView(old, next);
-  return seenBefore === undefined ? merged : { ...merged, seenBefore };
-}
-
-/**
- * The earlier states of a file to remember. The file may return to one of them (stash and pop,
- * checkout and back). Its bytes then count as seen.
- */
-function bytesSeenBefore(old: Sighting, next: Sighting): readonly Fingerprint[] | undefined {
-  if (next.tombstone === true || old.lost !== undefined) return undefined;
-  const { fingerprint: now } = next;
-  const isUnchanged =
-    now !== undefined && old.fingerprint !== undefined && sameFingerprint(old.fingerprint, now);
-  if (isUnchanged && old.seenBefore === undefined) return undefined;
-  const seen = bytesSeenWhole(old);
-  if (now === undefined || seen === undefined) return old.seenBefore;
-  const others = seen.filter((each) => !sameFingerprint(each, now));
-  return others.length === 0 ? undefined : others;
-}
-
-/** The states of a file that a sighting has shown whole, oldest first; undefined if there are none. */
-export function bytesSeenWhole(sighting: Sighting): readonly Fingerprint[] | undefined {
-  const { fingerprint, seenBefore = [] } = sighting;
-  if (sighting.lost !== undefined || sighting.how === 'listing') return undefined;
-  if (fingerprint === undefined || sighting.coverage.kind !== 'whole' || !showsAll(sighting.flags))
-    return sighting.seenBefore;
-  const others = seenBefore.filter((each) => !sameFingerprint(each, fingerprint));
-  return [...others, fingerprint].slice(-MAX_SEEN_BEFORE);
-}
-
-function addView(old: Sighting, next: Sighting): Sighting {
-  if (next.tombstone === true) return next;
-  if (next.how === 'edit') return afterEdit(old, next);
-  if (isEverything(next)) return next;
-  const same = sameBytes(old, next);
-  const pages = joinedPages(old, next, same ? 'same' : 'other');
-  if (!same) return pages === undefined ? next : pagesOfTwoStates(old, next, pages);
-  if (pages?.some(({ earlier }) => earlier)) return pagesOfTwoStates(old, next, pages);
-
-  const totalLines = next.totalLines ?? old.totalLines;
-  const [before, now] = textCoverages(old, next);
-  const wasMixed = pages !== undefined && old.pages?.some(({ earlier }) => earlier);
-  const coverage = addUp(wasMixed ? coverageOfPages(pages) : before, now, totalLines);
-  return {
-    ...carriedOver(old, next),
-    fingerprint: next.fingerprint ?? old.fingerprint,
-    coverage,
-    totalLines,
-    flags: mergeFlags(old, next),
-    ...(pages === undefined ? {} : { pages }),
-    ...(old.unplaced === true && coverage.kind !== 'whole' ? { unplaced: true } : {}),
-  };
-}
-
-/**
- * Joins the pages (shown parts of a huge file) of two views. If the file changed between the views
- * (`other`), the old pages are marked as `earlier`. Drops earlier pages once newer pages show all
- * their lines, and the oldest pages beyond `MAX_PAGES`. Undefined if a view has no pages, or if the
- * old pages are no longer in the model's context.
- */
-function joinedPages(old: Sighting, next: Sighting, bytes: 'same' | 'other'): SeenPage[] | undefined {
-  const newer = next.pages;
-  if (old.pages === undefined || newer === undefined || old.lost !== undefined) return undefined;
-  const isReplaced = ({ from, to }: LineRange): boolean =>
-    newer.some((page) => page.from <= from && page.to >= to);
-  const kept = old.pages.filter((page) => !isReplaced(page));
-  const isEarlier = (page: SeenPage): boolean => bytes === 'other' || page.earlier === true;
-  const present = [...kept.filter((page) => !isEarlier(page)), ...newer];
-  const shown = coverageOfPages(present);
-  const earlier = kept.filter((page) => isEarlier(page) && !covers(shown, page));
-  return [...earlier.map((page) => ({ ...page, earlier: true as const })), ...present].slice(-MAX_PAGES);
-}
-
-/**
- * Merges pages of a huge file even if the stamps differ, because each page's own hash is compared
- * before use. The result is never a whole view: only a fingerprint of all bytes proves one.
- */
-function pagesOfTwoStates(old: Sighting, next: Sighting, pages: readonly SeenPage[]): Sighting {
-  const coverage = coverageOfPages(pages);
-  return { ...carriedOver(old, next), fingerprint: undefined, coverage, flags: mergeFlags(old, next), pages };
-}
-
-/** True for a complete read, to which an earlier view can add nothing. Nearly every read is complete. */
-function isEverything({ coverage, how, fingerprint, stamp, totalLines, flags }: Sighting): boolean {
-  if (coverage.kind !== 'whole' || how !== 'read' || flags !== NO_FLAGS) return false;
-  return fingerprint !== undefined && stamp !== undefined && totalLines !== undefined;
-}
-
-/**
- * The sighting after the session's own edit. `next` already has the shown lines with their new
- * numbers. An edit cannot make a partial view whole: if `next` claims so, nothing counts as shown
- * until the next read.
- */
-function afterEdit(old: Sighting, next: Sighting): Sighting {
-  const upgraded = next.coverage.kind === 'whole' && old.coverage.kind !== 'whole';
-  return {
-    ...next,
-    coverage: upgraded ? NOTHING : next.coverage,
-    flags: {
-      clamped: old.flags.clamped || next.flags.clamped,
-      redacted: old.flags.redacted || next.flags.redacted,
-      notText: next.flags.notText,
-      unverified: next.flags.unverified,
-    },
-    // If no lines count as shown after the edit, keep the reason why the old sighting lost its
-    // lines.
-    ...(old.lost !== undefined && next.coverage.kind === 'none' ? { lost: old.lost } : {}),
-  };
-}
-
-/**
- * True if two sightings are of the same bytes. Pages of a huge file have no fingerprint: for them,
- * equal stamps count as equal bytes.
- */
-function sameBytes(a: Sighting, b: Sighting): boolean {
-  if (a.fingerprint !== undefined && b.fingerprint !== undefined)
-    return sameFingerprint(a.fingerprint, b.fingerprint);
-  if (a.stamp === undefined || b.stamp === undefined) return false;
-  return !a.racy && sameStamp(a.stamp, b.stamp);
-}
-
-/**
- * The lines that the old and the new view have shown. If one of the views only described a file
- * that is not text, it counts as showing no lines.
- */
-function textCoverages(old: Sighting, next: Sighting): [Coverage, Coverage] {
-  if (old.flags.notText === next.flags.notText) return [old.coverage, next.coverage];
-  return old.flags.notText ? [NOTHING, next.coverage] : [old.coverage, NOTHING];
-}
-
-function addUp(before: Coverage, now: Coverage, totalLines: number | undefined): Coverage {
-  if (before.kind === 'none') return now;
-  if (now.kind === 'none') return before;
-  // If the line count is unknown, use infinity, so that no set of lines counts as the whole file.
-  return unionCoverage(before, now, totalLines ?? Number.POSITIVE_INFINITY);
-}
-
-function mergeFlags(old: Sighting, next: Sighting): SightingFlags {
-  return {
-    clamped: taint('clamped', old, next),
-    redacted: taint('redacted', old, next),
-    notText: old.flags.notText && next.flags.notText,
-    unverified: old.flags.unverified && next.flags.unverified,
-  };
-}
-
-/**
- * True if the merged sighting keeps a flag (`clamped`: lines were cut; `redacted`: secrets were
- * masked). Sightings do not record which lines a flag concerns. So a view clears the flag only if
- * it has no such flag itself and shows all lines of the flagged view.
- */
-function taint(flag: 'clamped' | 'redacted', old: Sighting, next: Sighting): boolean {
-  if (old.flags[flag] === next.flags[flag]) return next.flags[flag];
-  const [tainted, clean] = old.flags[flag] ? [old, next] : [next, old];
-  // A line may have been masked in one view and cut in the other, and was then never shown completely.
-  if (clean.flags.clamped || clean.flags.redacted) return true;
-  if (clean.coverage.kind === 'whole') return false;
-  if (tainted.coverage.kind !== 'lines') return true;
-  return !rangesOf(tainted.coverage, 0).every((range) => covers(clean.coverage, range));
-}
-
-/** The ways to see a file again that let a session repeat content that was refused as STALE. */
-const REREADS: ReadonlySet<How> = new Set<How>(['read', 'output', 'witness']);
-
-/**
- * The new sighting. If it has no stamp, it gets the stamp of the old sighting. Content that was
- * refused as STALE stays refused until the session reads the whole file again.
- */
-function carriedOver(old: Sighting, next: Sighting): Sighting {
-  const reread = next.coverage.kind === 'whole' && REREADS.has(next.how);
-  const refused = next.refusedContent ?? (reread ? undefined : old.refusedContent);
-  const stamped = next.stamp === undefined ? { stamp: old.stamp, racy: old.racy } : {};
-  return { ...next, ...stamped, ...(refused === undefined ? {} : { refusedContent: refused }) };
-}
+import type { How, Sighting, SightingFlags } from '../model/sighting.ts';
 
 /** True for a live sighting: neither a tombstone (deleted file) nor a stub (lost sighting). */
 export function counts(sighting: Sighting): boolean {
@@ -243,11 +39,6 @@ export function sightingsByBytes(
     const place = { key, fingerprint: bytes, stamp: undefined, racy: true } as const;
     return { ...place, coverage, totalLines, flags, how: 'witness', atMs };
   };
-}
-
-/** True if `next` is a live sighting and `old` is not: the number of live sightings then grows. */
-export function isAdded(next: Sighting, old: Sighting | undefined): boolean {
-  return counts(next) && !(old !== undefined && counts(old));
 }
 
 /**
@@ -382,6 +173,21 @@ function wrong(why: string, cause?: unknown): Fault {
   return new Fault('MISUSE', `the sightings cannot be imported: ${why}`, { cause });
 }
 
+/** Compares hashes to decide whether a sighting's bytes are still current. */
+export type Check = (sighting: Sighting) => Promise<boolean>;
+
+/** How many sightings passed a check (`kept`) and how many failed it (`dropped`). */
+export interface Checked {
+  readonly kept: number;
+  readonly dropped: number;
+}
+
+export async function confirmed(sightings: readonly Sighting[], check: Check): Promise<Sighting[]> {
+  const kept: Sighting[] = [];
+  for (const sighting of sightings) if (await check(sighting)) kept.push(sighting);
+  return kept;
+}
+
 /** One in this many file keys is in the sample that `isSampled` selects. */
 export const SAMPLE = 64;
 
@@ -395,4 +201,9 @@ export function isSampled(key: string): boolean {
   // The low bits of the sum depend only on the low bits of the characters, so fold in the high
   // bits.
   return ((sum ^ (sum >>> 16)) & (SAMPLE - 1)) === 0;
+}
+
+/** A sighting as it is stored: the states seen before follow from earlier views. */
+export function stored({ seenBefore: _derived, ...sighting }: Sighting): Sighting {
+  return sighting;
 }

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import type { CallTimes } from '../model/foreign-session.ts';
+import { ClientCall } from '../model/call.ts';
 import type { ToolContext } from '../tools/tool-answer.ts';
 import type { ToolHost } from '../tools/tool-host.ts';
 import { HeldCalls, Questions } from './approval.ts';
@@ -22,9 +22,9 @@ function hostAsking(questions: number): ToolHost {
   };
 }
 
-function request(): { readonly context: ToolContext; readonly times: CallTimes; cancel(): void } {
+function request(): { readonly context: ToolContext; readonly times: ClientCall; cancel(): void } {
   const controller = new AbortController();
-  const times: CallTimes = { arrivedAt: performance.now(), answeredAt: Number.POSITIVE_INFINITY };
+  const times = new ClientCall();
   const { signal } = controller;
   const context = { signal, meta: {}, clientInfo: undefined, sessionHint: undefined, times, progress() {} };
   return { context, times, cancel: () => controller.abort() };

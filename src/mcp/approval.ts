@@ -178,12 +178,12 @@ export class HeldCalls {
     const asked = new Promise<ApprovalRequest>((resolve) => held.whenAsked(resolve));
     const first = await Promise.race([held.answer, asked]);
     if (!('action' in first)) {
-      // The code that sends the answer sets `answeredAt` of the current request. If an earlier
+      // The code that sends the answer calls `answered` of the current request. If an earlier
       // request began the call, set the time of that request here, after reading the input that has
       // already arrived. A cancelled request gets no answer, so set nothing.
       if (held.times !== undefined && held.times !== context.times) {
         if (held.times.showsMore === true) await this.#inputRead?.();
-        if (!context.signal.aborted) held.times.answeredAt = performance.now();
+        if (!context.signal.aborted) held.times.answered();
       }
       return first;
     }

@@ -1,5 +1,5 @@
 import { type Awaitable, andThen } from '../model/awaitable.ts';
-import type { CallTimes } from '../model/foreign-session.ts';
+import { ClientCall } from '../model/call.ts';
 import { isRecord, type JsonRecord } from '../model/record.ts';
 import { describe, failureAnswer } from '../tools/failure.ts';
 import type { ToolAnswer, ToolArguments, ToolContext } from '../tools/tool-answer.ts';
@@ -102,7 +102,7 @@ export class Calls {
       const result = 'inputRequests' in done ? done : toolResult(done, formOf(tool));
       if (call.times.showsMore !== true || this.#inputRead === undefined) return this.#answer(call, result);
       // Before answering, read the input that has already arrived. The client sent it before it
-      // could see this answer, so its calls must have an arrival time before `answeredAt`.
+      // could see this answer, so its calls must have an arrival time before that of the answer.
       return this.#inputRead().then(() => this.#answer(call, result));
     });
   }
@@ -115,12 +115,7 @@ export class Calls {
       if ('inputRequests' in result) return { parts: inputRequiredMessage(id, { ...result }, info) };
       const parts = toolMessage(id, result, { era: call.era, info });
       const answeredAt = performance.now();
-      return {
-        parts,
-        sent: () => {
-          call.times.answeredAt = answeredAt;
-        },
-      };
+      return { parts, sent: () => call.times.answered(answeredAt) };
     } finally {
       // If the client has reused the id, the map holds the newer call, which must stay.
       if (this.#running.get(id) === call) this.#running.delete(id);
@@ -204,7 +199,7 @@ class RunningCall implements ToolContext {
   readonly era: Era;
   readonly clientInfo: Implementation | undefined;
   readonly sessionHint: string | undefined;
-  readonly times: CallTimes;
+  readonly times: ClientCall;
   readonly approve: ToolContext['approve'];
   readonly #tell: (parts: Parts) => void;
   #controller: AbortController | undefined;
@@ -223,7 +218,7 @@ class RunningCall implements ToolContext {
     this.#tell = tell;
     this.sessionHint = sessionHint;
     if (questions !== undefined) this.approve = (question) => questions.ask(question, this.signal);
-    this.times = { arrivedAt, answeredAt: Number.POSITIVE_INFINITY };
+    this.times = new ClientCall(arrivedAt);
   }
 
   get signal(): AbortSignal {

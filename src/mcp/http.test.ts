@@ -2,8 +2,8 @@ import { EventEmitter, once } from 'node:events';
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import type { ClientCall } from '../model/call.ts';
 import { Fault } from '../model/fault.ts';
-import type { CallTimes } from '../model/foreign-session.ts';
 import type { JsonRecord } from '../model/record.ts';
 import type { ToolContext } from '../tools/tool-answer.ts';
 import type { ToolHost } from '../tools/tool-host.ts';
@@ -215,14 +215,15 @@ describe('serveHttp', () => {
   });
 
   it('gives each call the times of its arrival and of its answer', async () => {
-    const times: CallTimes[] = [];
+    const times: Pick<ClientCall, 'arrivedAt' | 'answeredAt'>[] = [];
     const called: (() => void)[] = [];
     const host = {
       info: { name: 'fixture', version: '1' },
       instructions: '',
       tools: () => [{ name: 'echo', description: '', inputSchema: { type: 'object' } }],
       call: async (_name: string, _args: JsonRecord, context: ToolContext) => {
-        if (context.times !== undefined) times.push({ ...context.times });
+        const { arrivedAt = 0, answeredAt = 0 } = context.times ?? {};
+        times.push({ arrivedAt, answeredAt });
         const live = context.times;
         called.push(() => live !== undefined && times.push(live));
         return { ok: true, shown: [], outcome: { ok: true } } as const;
@@ -242,7 +243,7 @@ describe('serveHttp', () => {
   });
 
   it('does not count a call as answered if its client has disconnected', async () => {
-    let times: CallTimes | undefined;
+    let times: ClientCall | undefined;
     const stage = new EventEmitter();
     const host: ToolHost = {
       info: { name: 'fixture', version: '1' },

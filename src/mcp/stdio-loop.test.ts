@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import type { CallTimes } from '../model/foreign-session.ts';
+import type { ClientCall } from '../model/call.ts';
 import type { ToolDefinition, ToolHost } from '../tools/tool-host.ts';
 import { Output, runStdioLoop } from './stdio-loop.ts';
 
@@ -89,7 +89,7 @@ describe('serveStdio', () => {
     await once(listener, 'listening');
     const client = connect((listener.address() as AddressInfo).port, '127.0.0.1');
     const [input] = (await once(listener, 'connection')) as [Socket];
-    const times: CallTimes[] = [];
+    const times: ClientCall[] = [];
     const reading: ToolHost = {
       ...host,
       tools: () => ['read', 'write'].map((name) => ({ ...host.tools()[0], name }) as ToolDefinition),

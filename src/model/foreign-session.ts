@@ -1,3 +1,4 @@
+import type { ClientCall } from './call.ts';
 import type { ForeignIntent } from './intent.ts';
 import type { Notice, StatusResult, WitnessEvent } from './results.ts';
 import type { ChangeEnding } from './session.ts';
@@ -38,7 +39,7 @@ export interface ForeignSession {
    */
   announce(
     intents: readonly ForeignIntent[],
-    times?: CallTimes,
+    times?: ClientCall,
     /** Name of the called tool, for bypass rules that name tools. */
     tool?: string,
   ): Promise<Outcome<{ readonly change: string; readonly notices: readonly Notice[] }>>;
@@ -51,7 +52,7 @@ export interface ForeignSession {
    */
   witness(
     event: WitnessEvent | ListingEvent | LookEvent | ForeignRead,
-    times?: CallTimes,
+    times?: ClientCall,
   ): Promise<Outcome<{ readonly notices: readonly Notice[] }>>;
   /** True if `mask` may change texts. */
   readonly masks: boolean;
@@ -68,19 +69,6 @@ export interface ForeignSession {
   /** Writes one sentence into the journal. */
   note(text: string): Promise<void>;
   status(path?: string): Promise<Outcome<StatusResult>>;
-}
-
-/**
- * The time at which a call arrived, and the time at which its answer was sent, both from
- * `performance.now()`. Lines in an answer count as seen only for calls that arrive after the answer
- * was sent.
- */
-export interface CallTimes {
-  readonly arrivedAt: number;
-  /** Infinity until the call is answered. */
-  answeredAt: number;
-  /** True if the answer shows lines that the session had not seen. */
-  showsMore?: boolean;
 }
 
 export type ForeignPlace = Outcome<{ readonly key: string }>;

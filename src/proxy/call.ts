@@ -1,6 +1,7 @@
 import { writtenTexts } from '../dialect/calls/interpret.ts';
 import { type Arguments, pathArguments } from '../dialect/calls/rule-scope.ts';
-import type { CallTimes, ForeignSession } from '../model/foreign-session.ts';
+import { ClientCall } from '../model/call.ts';
+import type { ForeignSession } from '../model/foreign-session.ts';
 import { isRecord, type JsonRecord, parseJson } from '../model/record.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { straightenContent } from '../text/quotes/quotes.ts';
@@ -28,7 +29,7 @@ export interface ProxyCall extends Answerable {
   readonly pathsVersion: number | undefined;
   /** The number of typographic quotes that were straightened in the call's texts. */
   readonly straightened: number;
-  readonly times: CallTimes;
+  readonly times: ClientCall;
 }
 
 /** The server's answer to a request: the message, and the line in which it arrived. */
@@ -96,7 +97,7 @@ export function readProxyCall(
     revision,
     pathsVersion: pathsVersionOf(meaning, upstreamPaths),
     straightened: straight.count,
-    times: { arrivedAt: performance.now(), answeredAt: Number.POSITIVE_INFINITY },
+    times: new ClientCall(),
   };
 }
 

@@ -199,7 +199,7 @@ export class JudgedCalls {
 
   /** Sends an answer. If the client does not get it, the lines in it do not count as seen. */
   #reply(call: ProxyCall, line: Buffer): void {
-    if (this.#wire.toClient(line)) call.times.answeredAt = performance.now();
+    if (this.#wire.toClient(line)) call.times.answered();
   }
 
   async #reportAll(): Promise<void> {

@@ -18,7 +18,7 @@ it('queries thousands of sessions in steps, because a fleet store must answer ea
   const records = Array.from({ length: 1000 }, (_, n) => sessionRecord(`s${n}`, { root }));
   const sighting = { ...BARE_SIGHTING, key: join(root, 'a.txt') };
   for (const session of records)
-    await store.record({ session, sightings: [{ session: session.id, sighting }] });
+    await store.record({ session, views: [{ session: session.id, view: { sighting } }] });
   let [waiting, most] = [0, 0];
   for (const name of ['recallMany', 'lastChanges'] as const) {
     const query = store[name].bind(store) as (...values: unknown[]) => unknown;
@@ -51,8 +51,8 @@ it('counts and lists every file that a session has seen, however many, but no li
   const folders = files.map(
     (each) => ({ ...each, key: `${each.key}-d`, how: 'listing', atMs: 1000 }) as const,
   );
-  const sightings = [...files, ...folders].map((sighting) => ({ session: 's', sighting }));
-  await world.store.record({ session, sightings });
+  const views = [...files, ...folders].map((sighting) => ({ session: 's', view: { sighting } }));
+  await world.store.record({ session, views });
   expect(await sessionFreshness(sessions, session)).toMatchObject({ seen: 150, outOfDate: 150 });
   expect(await filesSeenBy(sessions, 's')).toHaveLength(150);
   const shown = await status(world, new Ledger({ ...world, session: 's' }), undefined);

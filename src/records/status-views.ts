@@ -114,7 +114,6 @@ async function allSeenBy(
 ): Promise<{ readonly sightings: readonly Sighting[]; readonly files: readonly FileStatus[] }> {
   const ledger = new Ledger({ ...world, session });
   const sightings = await ledger.all();
-  holdAll(ledger, new Map(sightings.map((sighting) => [sighting.key, sighting])));
   const seen = await status(world, ledger, undefined, Infinity);
   return { sightings, files: seen.ok ? seen.files : [] };
 }
@@ -168,9 +167,7 @@ async function viewersOf(
   return ids.flatMap((id, index) => {
     const found = seen[index];
     if (found === undefined || (!session && !found.has(key))) return [];
-    const ledger = new Ledger({ ...world, session: id });
-    holdAll(ledger, new Map([[key, found.get(key)]]));
-    return [ledger];
+    return [new Ledger({ ...world, session: id })];
   });
 }
 
@@ -189,14 +186,6 @@ async function inSteps<T, R>(items: readonly T[], work: (item: T) => Promise<R>)
   for (let at = 0; at < items.length; at += AT_ONCE)
     results.push(...(await Promise.all(items.slice(at, at + AT_ONCE).map(work))));
   return results;
-}
-
-/**
- * Gives a session's ledger (its record of seen files) sightings that were already fetched, which
- * saves queries. The ledger then misses newer sightings, which is harmless in a display.
- */
-function holdAll(ledger: Ledger, found: ReadonlyMap<string, Sighting | undefined>): void {
-  ledger.fetched.hold([...found.keys()], found);
 }
 
 /** Calls in agent programs such as Claude Code that the hooks let pass without a judgement. */

@@ -5,9 +5,9 @@ import { kindOf } from '../disk/read.ts';
 import { listingFingerprint } from '../gate/tree.ts';
 import type { World } from '../gate/world.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { ClientCall } from '../model/call.ts';
 import { type Coverage, linesCoverage } from '../model/coverage.ts';
 import { errnoOf } from '../model/fault.ts';
-import type { CallTimes } from '../model/foreign-session.ts';
 import type { FileKind, PinnedDirectory, ResolvedPath } from '../model/path.ts';
 import type { ListedEntry, ListResult } from '../model/results.ts';
 import type { ListOptions } from '../model/session.ts';
@@ -26,7 +26,7 @@ const MAX_DEPTH = 500;
 export async function listFolder(
   world: World,
   ledger: Ledger,
-  request: { readonly path: string; readonly options: ListOptions; readonly times: CallTimes },
+  request: { readonly path: string; readonly options: ListOptions; readonly times: ClientCall },
 ): Promise<Outcome<ListResult>> {
   const { path, options, times } = request;
   options.signal?.throwIfAborted();
@@ -45,12 +45,9 @@ export async function listFolder(
     try {
       const listing = new Listing(world, { limit, depth, as: options.as ?? 'listing', options });
       await listing.walk(dir, place.path, { prefix: '', depth: 1, kept: 0, after: options.after });
-      if (listing.sightings.length > 0) {
-        await ledger.willShow(listing.sightings, times);
-        await ledger.record(listing.sightings);
-      }
+      const known = await ledger.during(times).show(listing.sightings);
       const { entries, cut } = listing;
-      const complete = options.after === undefined ? cut === 0 : await isListed(ledger, place.path.key);
+      const complete = options.after === undefined ? cut === 0 : isListed(known, place.path.key);
       return { ok: true, path, absolute: place.path.absolute, entries, cut, complete, more: cut !== 0 };
     } finally {
       if (dir !== place.dir) dir.close();
@@ -63,9 +60,8 @@ export async function listFolder(
 }
 
 /** True if this page and earlier ones together have shown all entries. */
-async function isListed(ledger: Ledger, key: string): Promise<boolean> {
-  const sighting = await ledger.recall(key);
-  return sighting?.how === 'listing' && sighting.coverage.kind === 'whole';
+function isListed(known: readonly Sighting[], key: string): boolean {
+  return known.some((seen) => seen.key === key && seen.how === 'listing' && seen.coverage.kind === 'whole');
 }
 
 function notAFolder(path: string, kind: FileKind): Refusal {

@@ -4,9 +4,9 @@ import { validateOptions } from '../gate/validate.ts';
 import type { World } from '../gate/world.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
+import { ClientCall } from '../model/call.ts';
 import { Fault } from '../model/fault.ts';
 import { sameFingerprint } from '../model/fingerprint.ts';
-import type { CallTimes } from '../model/foreign-session.ts';
 import type { FileKind } from '../model/path.ts';
 import type { Policy, PresetName } from '../model/policy.ts';
 import type {
@@ -44,7 +44,7 @@ export class LookingSession extends SessionLife {
    * The times of the client's call to which the next operation belongs. Defined only while `inCall`
    * runs its `work`.
    */
-  #times: CallTimes | undefined;
+  #times: ClientCall | undefined;
 
   /** The canonical roots of the workspace. Relative paths start at the first. */
   get roots(): readonly string[] {
@@ -90,7 +90,7 @@ export class LookingSession extends SessionLife {
     const outcomes: Outcome<ReadResult>[] = [];
     const times = newCall();
     for (const path of paths) outcomes.push(await this.inCall(times, () => this.read(path, options)));
-    times.answeredAt = performance.now();
+    times.answered();
     return outcomes;
   }
 
@@ -240,7 +240,7 @@ export class LookingSession extends SessionLife {
    * answered. Without `times`, the operation counts as a call of its own. `work` must start the
    * operation synchronously.
    */
-  inCall<T>(times: CallTimes | undefined, work: () => T): T {
+  inCall<T>(times: ClientCall | undefined, work: () => T): T {
     this.#times = times;
     try {
       return work();
@@ -252,7 +252,7 @@ export class LookingSession extends SessionLife {
   /** Runs an operation unless its signal has fired, and converts the paths in its result to the caller's form. */
   protected called<T>(
     options: CallOptions,
-    work: (names: PathNames | undefined, world: World, times: CallTimes) => Awaitable<Outcome<T>>,
+    work: (names: PathNames | undefined, world: World, times: ClientCall) => Awaitable<Outcome<T>>,
   ): Promise<Outcome<T>> {
     const given = this.#times;
     const times = given ?? newCall();
@@ -275,7 +275,7 @@ export class LookingSession extends SessionLife {
     if (given === undefined)
       answer.then(
         () => {
-          times.answeredAt = performance.now();
+          times.answered();
         },
         () => {},
       );
@@ -294,8 +294,8 @@ export class LookingSession extends SessionLife {
   }
 }
 
-function newCall(): CallTimes {
-  return { arrivedAt: performance.now(), answeredAt: Number.POSITIVE_INFINITY };
+function newCall(): ClientCall {
+  return new ClientCall();
 }
 
 /** Separates the options common to all methods from those of one operation, which become part of its intent. */

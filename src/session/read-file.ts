@@ -3,7 +3,6 @@ import { rememberedSnapshot, trusted } from '../gate/look.ts';
 import { maskFor, secretRefusal } from '../gate/masking.ts';
 import type { World } from '../gate/world.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import { sawAll } from '../ledger/memory.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import { type LineRange, linesCoverage, NOTHING, WHOLE } from '../model/coverage.ts';
 import { unlessStoreFails } from '../model/fault.ts';
@@ -114,12 +113,7 @@ function readLocated(
       // seen, and the result says so.
       return unlessStoreFails(
         () => {
-          const { times } = watching;
-          if (times !== undefined) {
-            ledger.views.add(shown.sighting.key, { by: times, before: earlier, shown: shown.sighting });
-            times.showsMore ||= !sawAll(earlier, shown.sighting);
-          }
-          const noted = ledger.note(shown.sighting, earlier, entryOf(reading, shown));
+          const noted = ledger.during(watching.times).note(shown.sighting, earlier, entryOf(reading, shown));
           return andThen(noted, (known) => withClaims(reading, shown, readResult(reading, shown, known)));
         },
         () => unnotedResult(reading, shown),

@@ -3,10 +3,10 @@ import type { Unreadable } from '../disk/read.ts';
 import type { World } from '../gate/world.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Awaitable } from '../model/awaitable.ts';
+import type { ClientCall } from '../model/call.ts';
 import type { LineRange } from '../model/coverage.ts';
 import type { NewEntry } from '../model/entry.ts';
 import type { Stamp } from '../model/fingerprint.ts';
-import type { CallTimes } from '../model/foreign-session.ts';
 import { LIMITS } from '../model/limits.ts';
 import type { FileKind } from '../model/path.ts';
 import { defined } from '../model/record.ts';
@@ -52,7 +52,7 @@ export type ReadControls = Pick<ReadOptions, 'signal' | 'onProgress'> & {
    * Times at which the call arrived and was answered. Lines in the answer count as seen only for
    * later calls. Absent if the client waits for each answer before its next call.
    */
-  readonly times?: CallTimes | undefined;
+  readonly times?: ClientCall | undefined;
 };
 
 /** The result of a read before it is recorded. `text` and values derived from it are computed on first use. */
@@ -123,7 +123,7 @@ export function withClaims(
     .then(async (claimNotice) => {
       if (claimNotice === undefined) return result;
       claimNotice.confirm();
-      await world.store.note({ sightings: [], entries: [claimNotice.entry] });
+      await world.store.note({ views: [], entries: [claimNotice.entry] });
       // Extend the same object: copying it would compute its lazy text, which not every caller needs.
       return Object.assign(result, { notices: [...(result.notices ?? []), claimNotice.notice] });
     });

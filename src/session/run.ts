@@ -5,8 +5,8 @@ import { outputMask } from '../gate/secret-values.ts';
 import { validateCommand, validateOptions } from '../gate/validate.ts';
 import type { World } from '../gate/world.ts';
 import type { Ledger } from '../ledger/ledger.ts';
+import type { ClientCall } from '../model/call.ts';
 import { errnoOf, Fault } from '../model/fault.ts';
-import type { CallTimes } from '../model/foreign-session.ts';
 import { LIMITS } from '../model/limits.ts';
 import type { PinnedDirectory, ResolvedPath } from '../model/path.ts';
 import { defined } from '../model/record.ts';
@@ -36,7 +36,7 @@ export async function runCommand(
     command,
     options,
     times,
-  }: { readonly command: Command; readonly options: RunOptions; readonly times: CallTimes },
+  }: { readonly command: Command; readonly options: RunOptions; readonly times: ClientCall },
 ): Promise<Outcome<RunResult>> {
   const wrong = validateOptions(options, { of: 'run' }) ?? validateCommand(command);
   if (wrong !== undefined) return refused(wrong);
@@ -108,7 +108,7 @@ interface Ended {
   readonly probe: Extract<Probe, { ok: true }>;
   readonly command: Exclude<Command, KeptCommand>;
   readonly options: RunOptions;
-  readonly times: CallTimes;
+  readonly times: ClientCall;
 }
 
 async function endOf(world: World, ledger: Ledger, ended: Ended): Promise<Outcome<RunResult>> {

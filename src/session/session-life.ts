@@ -95,7 +95,7 @@ export class SessionLife {
     return this.during(async ({ claims, store }) => {
       const found = await claims.atWork(this.ledger);
       if (found === undefined) return undefined;
-      await store.note({ sightings: [], entries: found.entries });
+      await store.note({ views: [], entries: found.entries });
       return found.notice;
     });
   }

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { type Coverage, NOTHING, WHOLE } from '../model/coverage.ts';
 import type { Entry, NewEntry, PendingChange } from '../model/entry.ts';
 import type { Fault } from '../model/fault.ts';
@@ -5,6 +6,7 @@ import type { Fingerprint, Stamp } from '../model/fingerprint.ts';
 import { isBelow, isWithin } from '../model/path.ts';
 import type { SessionRecord } from '../model/session-record.ts';
 import { type How, NO_FLAGS, type Sighting, type SightingFlags } from '../model/sighting.ts';
+import type { Mark, View } from '../model/view.ts';
 import { inCanonicalOrder } from './chain.ts';
 import type { ChainLink, PendingFilter } from './store.ts';
 
@@ -226,8 +228,18 @@ type Row = [
 ];
 
 type Common = 'key' | 'fingerprint' | 'stamp' | 'racy' | 'coverage' | 'totalLines' | 'flags' | 'how' | 'atMs';
-/** The fields that are stored by name. All their values are plain JSON. */
-type Others = Omit<Sighting, Common> & { readonly key?: string };
+/**
+ * The fields that are stored by name. All their values are plain JSON. `since` means something only
+ * to the process `by`.
+ */
+type Others = Omit<Sighting, Common> & {
+  readonly key?: string;
+  readonly since?: number;
+  readonly by?: string;
+};
+
+/** Names this process in views, so that it recognises its own moments. */
+export const PROCESS: string = randomBytes(6).toString('base64url');
 
 const CLAMPED = 1;
 const REDACTED = 2;
@@ -235,10 +247,10 @@ const NOT_TEXT = 4;
 const UNVERIFIED = 8;
 
 /**
- * Serialises a sighting (what a session has read of a file) without the file's key, which has its
- * own column. `added`: the key, if the column cannot hold it.
+ * Serialises a view without the file's key, which has its own column. `added`: the key, if the
+ * column cannot hold it.
  */
-export function sightingText(sighting: Sighting, added?: { readonly key: string }): string {
+export function viewRowText({ sighting, since }: View, added?: { readonly key: string }): string {
   const { key: _, fingerprint, stamp, racy, coverage, totalLines, flags, how, atMs, ...others } = sighting;
   const row: Row = [
     fingerprint ? [fingerprint.sha256, fingerprint.size] : 0,
@@ -250,24 +262,29 @@ export function sightingText(sighting: Sighting, added?: { readonly key: string 
     how,
     atMs,
   ];
-  if (added !== undefined || hasAny(others)) row.push({ ...others, ...added });
+  const moment = since === undefined ? undefined : { since, by: PROCESS };
+  if (added !== undefined || moment !== undefined || hasAny(others))
+    row.push({ ...others, ...added, ...moment });
   return JSON.stringify(row);
 }
 
-/** Parses the text that {@link sightingText} wrote. Undefined if it is damaged: the file then counts as unread. */
-export function sightingFrom(key: string, text: string): Sighting | undefined {
+/** Parses the text that {@link viewRowText} wrote. Undefined if it is damaged: the view then does not count. */
+export function viewFrom(key: string, text: string, n: number): View | undefined {
   try {
-    return parsedSighting(key, text);
+    return parsedView(key, text, n);
   } catch {
     return undefined;
   }
 }
 
-function parsedSighting(key: string, text: string): Sighting {
-  // The cast is safe: `sightingText` of this or an earlier version wrote the text. A damaged text
+function parsedView(key: string, text: string, n: number): View {
+  // The cast is safe: `viewRowText` of this or an earlier version wrote the text. A damaged text
   // throws here or in the calls below.
-  const [fingerprint, stamp, racy, coverage, totalLines, flags, how, atMs, others] = JSON.parse(text) as Row;
-  return {
+  const [fingerprint, stamp, racy, coverage, totalLines, flags, how, atMs, rest = {}] = JSON.parse(
+    text,
+  ) as Row;
+  const { since, by, ...others } = rest;
+  const sighting: Sighting = {
     key,
     fingerprint: fingerprintFrom(fingerprint),
     stamp: stampFrom(stamp),
@@ -279,6 +296,7 @@ function parsedSighting(key: string, text: string): Sighting {
     atMs,
     ...others,
   };
+  return since === undefined || by !== PROCESS ? { n, sighting } : { n, sighting, since };
 }
 
 function hasAny(others: Others): boolean {
@@ -330,4 +348,16 @@ function flagsFrom(bits: number): SightingFlags {
     notText: (bits & NOT_TEXT) !== 0,
     unverified: (bits & UNVERIFIED) !== 0,
   };
+}
+
+const EVERYTHING_LOST: Omit<Mark, 'n'> = { lost: 'compacted', keeps: 'nothing' };
+
+/** The loss in a row. A damaged row counts as the loss of everything. */
+export function markFrom(text: string): Omit<Mark, 'n'> {
+  try {
+    // The cast is safe: a store wrote the text.
+    return JSON.parse(text) as Omit<Mark, 'n'>;
+  } catch {
+    return EVERYTHING_LOST;
+  }
 }

@@ -3,17 +3,17 @@ import { sighting } from '../../test/support/judging.ts';
 import { joinWrites } from './store.ts';
 
 it('joins lists in order, and keeps the last value of single-valued fields', () => {
-  const a = { session: 's', sighting: sighting({ key: 'a' }) };
-  const b = { session: 's', sighting: sighting({ key: 'b' }) };
+  const a = { session: 's', view: { sighting: sighting({ key: 'a' }) } };
+  const b = { session: 's', view: { sighting: sighting({ key: 'b' }) } };
   const joined = joinWrites(
-    { sightings: [a], settle: ['1'], dropSession: 'x' },
+    { views: [a], settle: ['1'], dropSession: 'x' },
     {},
-    { sightings: [b], settle: ['2'], forget: [{ session: 's', key: 'c' }], dropSession: 'y' },
+    { views: [b], settle: ['2'], forget: [{ session: 's' }], dropSession: 'y' },
   );
   expect(joined).toEqual({
-    sightings: [a, b],
+    views: [a, b],
     settle: ['1', '2'],
-    forget: [{ session: 's', key: 'c' }],
+    forget: [{ session: 's' }],
     dropSession: 'y',
   });
   expect(joinWrites({}, {})).toEqual({});

@@ -3,6 +3,7 @@ import type { Entry, EntryKind, NewEntry, PendingChange } from '../model/entry.t
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { SessionRecord } from '../model/session-record.ts';
 import type { Sighting } from '../model/sighting.ts';
+import type { Mark, Seen, View } from '../model/view.ts';
 
 /**
  * Stores what each session has read (sightings) and the journal. Each `record` is one transaction.
@@ -15,15 +16,17 @@ export interface Store {
   /** Events during opening that users must learn of, such as a damaged database that was set aside. */
   readonly warnings: readonly string[];
   /**
-   * The sighting: what this session has read of a file. Every read calls this. Stores that can
-   * answer at once return no promise, because waiting for one would double the cost.
+   * What this session was shown of a file. Every read calls this. Stores that can answer at once
+   * return no promise, because waiting for one would double the cost. A network store may answer
+   * from memory and miss what other processes recorded in the last seconds: a read destroys nothing.
    */
-  recall(session: string, key: string): Awaitable<Sighting | undefined>;
+  recall(session: string, key: string): Awaitable<Seen>;
   /**
-   * The sightings (what a session has read) of several files in one round trip. Files that the
-   * session has not seen are absent.
+   * What a session was shown of several files, in one round trip, never from memory alone: changes
+   * are judged by it. Files that the session has not seen are absent.
    */
-  recallMany(session: string, keys: readonly string[]): Awaitable<ReadonlyMap<string, Sighting>>;
+  recallMany(session: string, keys: readonly string[]): Awaitable<ReadonlyMap<string, Seen>>;
+  /** What the session knows of every file that it has seen, including losses. */
   sightings(session: string): Promise<readonly Sighting[]>;
   /** Writes all of `writes` or nothing. Numbers the entries and chains them by their hashes. */
   record(writes: Writes): Promise<void>;
@@ -147,12 +150,12 @@ export interface Writes {
    * change of a dead process, and only one may finish it.
    */
   readonly ifPending?: string;
-  readonly sightings?: readonly { readonly session: string; readonly sighting: Sighting }[];
-  /**
-   * Sightings (what a session has read of a file) to remove. Without a key: all sightings of the
-   * session.
-   */
-  readonly forget?: readonly { readonly session: string; readonly key?: string }[];
+  /** Views to add, oldest first. */
+  readonly views?: readonly { readonly session: string; readonly view: View }[];
+  /** Losses of sessions: the views that were added before count no more. */
+  readonly marks?: readonly { readonly session: string; readonly mark: Omit<Mark, 'n'> }[];
+  /** Sessions whose views are removed. */
+  readonly forget?: readonly { readonly session: string }[];
   readonly entries?: readonly NewEntry[];
   readonly announce?: PendingChange;
   /**
@@ -175,7 +178,7 @@ export interface AnnouncedImages {
 }
 
 /** Records of reads. They may be lost if the process dies: the session then has to read again. */
-export type Notes = Required<Pick<Writes, 'sightings' | 'entries'>>;
+export type Notes = Required<Pick<Writes, 'views' | 'entries'>>;
 
 /** A change matches if it matches every given field. Without fields, every change matches. */
 export interface PendingFilter {
@@ -243,9 +246,10 @@ export function joinWrites(...parts: readonly Writes[]): Writes {
   if (given.length < 2) return given[0] ?? {};
   const joined: { -readonly [K in keyof Writes]: Writes[K] } = {};
   for (const part of given) {
-    const { sightings, forget, entries, settle } = joined;
+    const { views, marks, forget, entries, settle } = joined;
     Object.assign(joined, part);
-    if (sightings !== undefined) joined.sightings = both(sightings, part.sightings);
+    if (views !== undefined) joined.views = both(views, part.views);
+    if (marks !== undefined) joined.marks = both(marks, part.marks);
     if (forget !== undefined) joined.forget = both(forget, part.forget);
     if (entries !== undefined) joined.entries = both(entries, part.entries);
     if (settle !== undefined) joined.settle = both(settle, part.settle);
@@ -257,7 +261,8 @@ function both<T>(first: readonly T[], second: readonly T[] | undefined): readonl
   return second === undefined ? first : [...first, ...second];
 }
 
-function hasAny(writes: Writes): boolean {
+/** True if these writes have a part. */
+export function hasAny(writes: Writes): boolean {
   for (const _ in writes) return true;
   return false;
 }

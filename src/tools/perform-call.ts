@@ -4,8 +4,8 @@ import { type ReadStyle, type RenderContext, type Rendered, styledText } from '.
 import type { Call } from '../dialect/tool.ts';
 import { runAsTool } from '../gate/announce.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
+import type { ClientCall } from '../model/call.ts';
 import { nothingChanged } from '../model/fault.ts';
-import type { CallTimes } from '../model/foreign-session.ts';
 import type { FileStatus, ReadResult, RunResult } from '../model/results.ts';
 import type { FindOptions } from '../model/session.ts';
 import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
@@ -214,7 +214,7 @@ class ReadWatch {
     return this.#watch.signal;
   }
 
-  get times(): CallTimes | undefined {
+  get times(): ClientCall | undefined {
     return this.#watch.times;
   }
 

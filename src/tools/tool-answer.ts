@@ -1,8 +1,8 @@
 import type { RenderContext, Rendered } from '../dialect/render.ts';
 import type { Call } from '../dialect/tool.ts';
 import type { Approver } from '../gate/approval.ts';
+import type { ClientCall } from '../model/call.ts';
 import type { FaultCode } from '../model/fault.ts';
-import type { CallTimes } from '../model/foreign-session.ts';
 import type { JsonRecord } from '../model/record.ts';
 import type { NextStep, Outcome, Refusal } from '../model/verdict.ts';
 import {
@@ -100,7 +100,7 @@ export interface ToolContext {
    */
   readonly sessionHint: string | undefined;
   /** The times of the call's arrival and answer; absent if calls never overlap. */
-  readonly times?: CallTimes | undefined;
+  readonly times?: ClientCall | undefined;
   /** Asks the user to approve a change; absent if the client cannot ask. */
   readonly approve?: Approver | undefined;
   /**

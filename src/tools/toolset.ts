@@ -16,8 +16,8 @@ import {
   type ToolRenames,
 } from '../dialect/tool.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
+import { ClientCall } from '../model/call.ts';
 import { Fault } from '../model/fault.ts';
-import type { CallTimes } from '../model/foreign-session.ts';
 import { strictSchema, toJsonSchema } from '../model/json-schema.ts';
 import { nearestName } from '../model/nearest-name.ts';
 import { isRecord, type JsonRecord } from '../model/record.ts';
@@ -180,7 +180,7 @@ function toolOf(tool: Tool, { dialect, current, virtualRoot, settingFor }: Offer
   const { name, title, description, inputSchema, annotations } = tool;
   const answer: AdapterTool['answer'] = (args, { signal, onProgress = ignored }) => {
     signal?.throwIfAborted();
-    const times: CallTimes = { arrivedAt: performance.now(), answeredAt: Number.POSITIVE_INFINITY };
+    const times = new ClientCall();
     const session = current();
     const { context, form } = settingFor(session);
     const names = form === undefined ? undefined : callNames(form);
@@ -194,10 +194,10 @@ function toolOf(tool: Tool, { dialect, current, virtualRoot, settingFor }: Offer
     const performing = { session, tool: name, context, names, watch, form: 'text' } as const;
     return andThen(callTool(meant, dialect, performing), (performed) => {
       const answered = answerFor(performed);
-      // Set `answeredAt` only after the caller has received this answer. A call that arrived before
+      // Call `answered` only after the caller has received this answer. A call that arrived before
       // that time cannot be based on this answer.
       queueMicrotask(() => {
-        times.answeredAt = performance.now();
+        times.answered();
       });
       return answered;
     });

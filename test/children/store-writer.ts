@@ -1,4 +1,5 @@
 // Records as fast as it can into a shared database. Reports acknowledged records to the parent.
+import { knownOf } from '../../src/judge/known.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { BARE_SIGHTING, changeEntry, effect, file } from '../store/samples.ts';
 
@@ -21,10 +22,10 @@ for (let count = 1; settings.records === 0 || count <= settings.records; count++
   const change = `${settings.name}-${count}`;
   const entry = changeEntry(change, [effect('shared.ts', file('x'), file('y'))], { session: settings.name });
   const key = `/key/${count % 7}`;
-  const before = await store.recall(settings.name, key);
+  const before = knownOf(await store.recall(settings.name, key));
   if (settings.announce) await store.record({ announce: { change, owner: `${process.pid}:1`, entry } });
   const sighting = { ...BARE_SIGHTING, key, totalLines: (before?.totalLines ?? 0) + 1 };
-  const noted = { settle: [change], sightings: [{ session: settings.name, sighting }] };
+  const noted = { settle: [change], views: [{ session: settings.name, view: { sighting } }] };
   // Record a change and what the session has seen (its sighting) alternately in one call of
   // `record` and in two, so that the tests cover both.
   const together = count % 2 === 0;

@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { verifyChain } from '../../src/journal/verify.ts';
+import { knownOf } from '../../src/judge/known.ts';
 import { Fault } from '../../src/model/fault.ts';
+import { NEVER_SEEN } from '../../src/model/view.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 import { PostgresConnection } from '../../src/store/postgres/connection.ts';
 import { openPostgresState, openPostgresStore } from '../../src/store/postgres/open.ts';
@@ -291,22 +293,23 @@ await describePostgres('attacks on a fleet', (server) => {
     const blocker = await PostgresConnection.open(url);
     for (const each of [one, other, blocker]) onTestFinished(() => each.close());
     const session = sessionRecord('s');
-    const seen = (key: string) => ({ session: 's', sighting: { ...BARE_SIGHTING, key } });
-    await one.record({ session, sightings: [seen('/a')], announce: pendingChange('held') });
+    const seen = (key: string) => ({ session: 's', view: { sighting: { ...BARE_SIGHTING, key } } });
+    await one.record({ session, views: [seen('/a')], announce: pendingChange('held') });
     // Lock a row, so that the next `record` of `one` stops in the middle of its transaction. It
     // then has removed /a from what the session saw, and has not committed.
     await blocker.query('begin');
     await blocker.query(`select from ${blocker.schema}.pending for update`);
-    const losing = one.record({ forget: [{ session: 's', key: '/a' }], settle: ['held'] });
+    const losing = one.record({ forget: [{ session: 's' }], settle: ['held'] });
     await expect
       .poll(() => blocker.query(`select 1 from pg_stat_activity where wait_event_type = 'Lock'`))
       .toHaveLength(1);
-    const writing = other.record({ sightings: [seen('/b')] }).then(() => other.recall('s', '/a'));
+    const writing = other.record({ views: [seen('/b')] }).then(() => other.recall('s', '/a'));
     await Promise.race([writing, setTimeout(500)]);
     await blocker.query('rollback');
     await Promise.all([losing, writing]);
     await other.recall('s', '/a');
-    expect((await other.recallMany('s', ['/a'])).has('/a')).toBe(false);
+    const found = await other.recallMany('s', ['/a']);
+    expect(knownOf(found.get('/a') ?? NEVER_SEEN)).toBeUndefined();
   });
 
   it.each([

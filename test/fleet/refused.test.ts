@@ -60,34 +60,31 @@ await describePostgres('a fleet store that refuses', (server) => {
     expect(String(fault)).toContain(says);
   });
 
-  it.each(['pending', 'entries', 'sightings'])(
-    'full disk (%s): nothing is changed or lost',
-    async (table) => {
-      const url = server.url();
-      const places = scratch();
-      const file = join(places.root, 'a.txt');
-      writeFileSync(file, 'one\ntwo\n');
-      const sessions = await opened(url, places);
-      const session = await sessions.session('agent');
-      await ok(session.read('a.txt'));
-      const db = await connected(url);
-      await db.query(`create function ${db.schema}.no_space() returns trigger language plpgsql as
+  it.each(['pending', 'entries', 'views'])('full disk (%s): nothing is changed or lost', async (table) => {
+    const url = server.url();
+    const places = scratch();
+    const file = join(places.root, 'a.txt');
+    writeFileSync(file, 'one\ntwo\n');
+    const sessions = await opened(url, places);
+    const session = await sessions.session('agent');
+    await ok(session.read('a.txt'));
+    const db = await connected(url);
+    await db.query(`create function ${db.schema}.no_space() returns trigger language plpgsql as
       $f$ begin raise exception 'No space left on device' using errcode = '53100'; end $f$`);
-      await db.query(`create trigger no_space before insert on ${db.schema}.${table}
+    await db.query(`create trigger no_space before insert on ${db.schema}.${table}
       for each row execute function ${db.schema}.no_space()`);
-      await expect(session.edit('a.txt', EDIT)).rejects.toMatchObject({
-        code: 'STORE_FAILED',
-        reason: 'full',
-        unchanged: true,
-      });
-      expect(readFileSync(file, 'utf8')).toBe('one\ntwo\n');
-      await ok(session.read('a.txt'));
-      await db.query(`drop trigger no_space on ${db.schema}.${table}`);
-      await ok(session.edit('a.txt', EDIT));
-      expect(await sessions.world.store.pending()).toEqual([]);
-      expect(await verifyChain(sessions.world.store)).toMatchObject({ ok: true });
-    },
-  );
+    await expect(session.edit('a.txt', EDIT)).rejects.toMatchObject({
+      code: 'STORE_FAILED',
+      reason: 'full',
+      unchanged: true,
+    });
+    expect(readFileSync(file, 'utf8')).toBe('one\ntwo\n');
+    await ok(session.read('a.txt'));
+    await db.query(`drop trigger no_space on ${db.schema}.${table}`);
+    await ok(session.edit('a.txt', EDIT));
+    expect(await sessions.world.store.pending()).toEqual([]);
+    expect(await verifyChain(sessions.world.store)).toMatchObject({ ok: true });
+  });
 
   it('sighting that the server always rejects: other files are changed, and its file counts as unread', async () => {
     const url = server.url();
@@ -98,7 +95,7 @@ await describePostgres('a fleet store that refuses', (server) => {
     const db = await connected(url);
     await db.query(`create function ${db.schema}.reject() returns trigger language plpgsql as
       $f$ begin if new.key like '%odd.txt' then raise exception 'odd' using errcode = '22023'; end if; return new; end $f$`);
-    await db.query(`create trigger reject before insert on ${db.schema}.sightings
+    await db.query(`create trigger reject before insert on ${db.schema}.views
       for each row execute function ${db.schema}.reject()`);
     for (const name of ['odd.txt', 'b.txt']) await ok(session.read(name));
     await ok(session.edit('b.txt', EDIT));

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { knownOf } from '../../src/judge/known.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 import { Hooked } from '../support/hooked.ts';
 import { rounds } from '../support/rounds.ts';
@@ -41,7 +42,9 @@ it(`${COMMANDS} batched shell commands: shown lines count as read, lost updates 
     );
     counts.refused += verdict === 'deny' ? 1 : 0;
     counts.shown += LINES;
-    const { coverage } = (await sessions.world.store.recall('s', at(one))) ?? { coverage: { kind: 'none' } };
+    const { coverage } = knownOf(await sessions.world.store.recall('s', at(one))) ?? {
+      coverage: { kind: 'none' },
+    };
     if (coverage.kind === 'whole') counts.credited += LINES;
   }
   await sessions.close();

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { CallTimes } from '../../src/model/foreign-session.ts';
+import { ClientCall } from '../../src/model/call.ts';
 import type { Outcome } from '../../src/model/verdict.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 import { toolset } from '../../src/tools/toolset.ts';
@@ -11,7 +11,7 @@ import { scratch } from '../support/tree.ts';
 const codeOf = (outcome: Outcome<object>): string => (outcome.ok ? 'ok' : outcome.refusal.code);
 
 /** The times of a call that has just arrived and is not answered yet. */
-const received = (): CallTimes => ({ arrivedAt: performance.now(), answeredAt: Number.POSITIVE_INFINITY });
+const received = (): ClientCall => new ClientCall();
 
 /** A session on a folder with one file. */
 async function open() {
@@ -156,7 +156,7 @@ describe('an answer that is not sent yet', () => {
     const refused = received();
     expect(codeOf(await session.inCall(refused, () => session.write('a.txt', 'x\n')))).toBe('STALE');
     expect(codeOf(await session.write('a.txt', 'y\n'))).toBe('STALE');
-    refused.answeredAt = performance.now();
+    refused.answered();
     expect(codeOf(await session.write('a.txt', 'z\n'))).toBe('ok');
   });
 
@@ -169,7 +169,7 @@ describe('an answer that is not sent yet', () => {
     const listed = received();
     await session.inCall(listed, () => session.list('folder'));
     expect(codeOf(await session.delete('folder', { recursive: true }))).not.toBe('ok');
-    listed.answeredAt = performance.now();
+    listed.answered();
     expect(codeOf(await session.delete('folder', { recursive: true }))).toBe('ok');
   });
 
@@ -192,7 +192,7 @@ describe('an answer that is not sent yet', () => {
     expect(codeOf(await session.read('a.txt', { offset: 3 }))).toBe('ok');
     expect(codeOf(await session.write('a.txt', 'blind\n'))).toBe('PARTIALLY_READ');
     expect(codeOf(await session.insert('a.txt', 'x\n', { afterLine: 1 }))).toBe('PARTIALLY_READ');
-    first.answeredAt = performance.now();
+    first.answered();
     expect(codeOf(await session.write('a.txt', 'later\n'))).toBe('ok');
   });
 
@@ -223,5 +223,50 @@ describe('an answer that is not sent yet', () => {
     await session.inCall(received(), () => session.read('a.txt', { limit: 1 }));
     await session.read('a.txt', { offset: 3 });
     expect(codeOf(await session.write('a.txt', 'blind\n'))).toBe('PARTIALLY_READ');
+  });
+});
+
+describe("a session's own change", () => {
+  const arrived = (): ClientCall => new ClientCall();
+
+  it('licenses calls that arrived after the call that made it, answered or not', async () => {
+    const { session } = await open();
+    const [first, second] = [arrived(), arrived()];
+    const created = await session.inCall(first, () => session.write('new.txt', 'a\n'));
+    const edit = [{ oldString: 'a', newString: 'b' }];
+    const edited = await session.inCall(second, () => session.edit('new.txt', edit));
+    expect([codeOf(created), codeOf(edited)]).toEqual(['ok', 'ok']);
+  });
+
+  it('does not license a call that arrived before it', async () => {
+    const { root, session } = await open();
+    const [first, second] = [arrived(), arrived()];
+    expect(codeOf(await session.inCall(second, () => session.write('new.txt', 'second\n')))).toBe('ok');
+    const early = await session.inCall(first, () => session.write('new.txt', 'first\n'));
+    expect(codeOf(early)).toBe('NOT_READ');
+    expect(readFileSync(join(root, 'new.txt'), 'utf8')).toBe('second\n');
+  });
+
+  it('and a read that is never answered licenses nothing', async () => {
+    const { session } = await open();
+    await session.inCall(arrived(), () => session.read('a.txt'));
+    expect(codeOf(await session.write('a.txt', 'x\n'))).toBe('NOT_READ');
+  });
+});
+
+describe('a file whose bytes come back', () => {
+  it('counts as seen in another process of the session, and not after a compaction', async () => {
+    const { session, open: again, root } = await desk();
+    const path = join(root, 'a.txt');
+    writeFileSync(path, 'one\n');
+    await session.read('a.txt');
+    writeFileSync(path, 'stashed\n');
+    await session.read('a.txt');
+    const other = await again({ session: session.id });
+    writeFileSync(path, 'one\n');
+    expect(codeOf(await other.write('a.txt', 'two\n'))).toBe('ok');
+    writeFileSync(path, 'one\n');
+    await session.compacted();
+    expect(codeOf(await other.write('a.txt', 'three\n'))).not.toBe('ok');
   });
 });

@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { knownOf } from '../../src/judge/known.ts';
 import type { Entry, EntryKind, NewEntry } from '../../src/model/entry.ts';
 import type { Sighting } from '../../src/model/sighting.ts';
 import { CHAIN_START, follows } from '../../src/store/chain.ts';
-import type { EntryFilter, Notes, RecentChanges, Store } from '../../src/store/store.ts';
+import type { EntryFilter, Notes, RecentChanges, Store, Writes } from '../../src/store/store.ts';
 import {
   ABSENT,
   BARE_SIGHTING,
@@ -37,7 +38,43 @@ export function storeConformance(name: string, open: () => Promise<Store>): void
   });
 }
 
+async function known(store: Store, session: string, key: string): Promise<Sighting | undefined> {
+  return knownOf(await store.recall(session, key));
+}
+
 function sightings(store: () => Store): void {
+  const seen = { ...BARE_SIGHTING, fingerprint: { sha256: 'a'.repeat(64), size: 1 }, atMs: 10 };
+  const view = (sighting: Sighting): Writes => ({ views: [{ session: 's', view: { sighting } }] });
+
+  it.each([
+    [
+      'compacted',
+      { lost: 'compacted', keeps: 'stamp' },
+      { lost: 'compacted', fingerprint: seen.fingerprint },
+    ],
+    ['all is lost', { lost: 'compacted', keeps: 'nothing' }, { lost: 'compacted', fingerprint: undefined }],
+    ['rewound', { lost: 'rewound', keeps: 'nothing', afterMs: 9 }, { lost: 'rewound' }],
+    ['rewound to a later time', { lost: 'rewound', keeps: 'nothing', afterMs: 10 }, seen],
+    ['rewound before', { lost: 'rewound', keeps: 'nothing', afterMs: 1, untilMs: 9 }, seen],
+  ] as const)(
+    'a view counts no more after a loss, and a later one does: %s',
+    async (_what, mark, expected) => {
+      await store().note({ views: [{ session: 's', view: { sighting: seen } }], entries: [] });
+      await store().record({ marks: [{ session: 's', mark }] });
+      expect(await known(store(), 's', seen.key)).toMatchObject(expected);
+      expect(await store().sightings('s')).toMatchObject([expected]);
+      const later = { ...seen, atMs: 12, totalLines: 7 };
+      await store().record(view(later));
+      expect(await known(store(), 's', seen.key)).toMatchObject(later);
+    },
+  );
+
+  it('a view counts for calls of its process that arrive later, and for every call of another', async () => {
+    await store().record({ views: [{ session: 's', view: { sighting: seen, since: 5 } }] });
+    const found = await store().recall('s', seen.key);
+    expect([4, 5, 6].map((moment) => knownOf(found, moment)?.atMs)).toEqual([undefined, 10, 10]);
+  });
+
   it.each([
     ['every field set', FULL_SIGHTING],
     ['no optional field', BARE_SIGHTING],
@@ -46,69 +83,74 @@ function sightings(store: () => Store): void {
     ['a key with a NUL and a lone surrogate', { ...FULL_SIGHTING, key: '/a\0b\ud800' }],
     ['a key that looks escaped', { ...FULL_SIGHTING, key: '\u0001"x"' }],
   ])('a sighting is recalled exactly as recorded: %s', async (_what, sighting) => {
-    await store().record({ sightings: [{ session: 's', sighting }] });
-    expect(await store().recall('s', sighting.key)).toEqual(sighting);
+    await store().record({ views: [{ session: 's', view: { sighting } }] });
+    expect(await known(store(), 's', sighting.key)).toEqual(sighting);
     expect(await store().sightings('s')).toEqual([sighting]);
   });
 
   it('a sighting belongs to one session and one key', async () => {
-    await store().record({ sightings: [{ session: 's', sighting: FULL_SIGHTING }] });
-    expect(await store().recall('other', FULL_SIGHTING.key)).toBeUndefined();
-    expect(await store().recall('s', BARE_SIGHTING.key)).toBeUndefined();
+    await store().record({ views: [{ session: 's', view: { sighting: FULL_SIGHTING } }] });
+    expect(await known(store(), 'other', FULL_SIGHTING.key)).toBeUndefined();
+    expect(await known(store(), 's', BARE_SIGHTING.key)).toBeUndefined();
     expect(await store().sightings('other')).toEqual([]);
   });
 
   it('sessions whose names differ only in a lone surrogate or after a NUL stay apart', async () => {
     for (const session of ['\ud800', '\ud801', 'a\0b', 'a\0c', 'a'])
       await store().record({
-        sightings: [
-          { session, sighting: { ...BARE_SIGHTING, pages: [{ from: 1, to: 2, sha256: session }] } },
+        views: [
+          {
+            session,
+            view: { sighting: { ...BARE_SIGHTING, pages: [{ from: 1, to: 2, sha256: session }] } },
+          },
         ],
       });
     for (const session of ['\ud800', '\ud801', 'a\0b', 'a\0c', 'a'])
-      expect((await store().recall(session, BARE_SIGHTING.key))?.pages?.[0]?.sha256).toBe(session);
+      expect((await known(store(), session, BARE_SIGHTING.key))?.pages?.[0]?.sha256).toBe(session);
   });
 
   it('the newest sighting of a key replaces the one before', async () => {
-    await store().record({ sightings: [{ session: 's', sighting: BARE_SIGHTING }] });
+    await store().record({ views: [{ session: 's', view: { sighting: BARE_SIGHTING } }] });
     const newer = { ...BARE_SIGHTING, atMs: 7 };
-    await store().record({ sightings: [{ session: 's', sighting: newer }] });
+    await store().record({ views: [{ session: 's', view: { sighting: newer } }] });
     expect(await store().sightings('s')).toEqual([newer]);
   });
 
   it('several sightings are recalled together; keys without a sighting are omitted', async () => {
     await store().record({
-      sightings: [FULL_SIGHTING, BARE_SIGHTING].map((sighting) => ({ session: 's', sighting })),
+      views: [FULL_SIGHTING, BARE_SIGHTING].map((sighting) => ({ session: 's', view: { sighting } })),
     });
     await store().note({
-      sightings: [{ session: 's', sighting: { ...BARE_SIGHTING, atMs: 9 } }],
+      views: [{ session: 's', view: { sighting: { ...BARE_SIGHTING, atMs: 9 } } }],
       entries: [readEntry()],
     });
     const found = await store().recallMany('s', [BARE_SIGHTING.key, '/never/seen', FULL_SIGHTING.key]);
-    expect(Object.fromEntries(found)).toEqual({
-      [BARE_SIGHTING.key]: { ...BARE_SIGHTING, atMs: 9 },
-      [FULL_SIGHTING.key]: FULL_SIGHTING,
-    });
+    expect([...found].map(([key, seen]) => [key, knownOf(seen)])).toEqual([
+      [BARE_SIGHTING.key, { ...BARE_SIGHTING, atMs: 9 }],
+      [FULL_SIGHTING.key, FULL_SIGHTING],
+    ]);
     const many = Array.from({ length: 2000 }, (_, index) => `/never/seen/${index}`);
-    expect(await store().recallMany('s', [...many, BARE_SIGHTING.key, FULL_SIGHTING.key])).toEqual(found);
+    expect([...(await store().recallMany('s', [...many, ...found.keys()])).keys()]).toEqual([
+      ...found.keys(),
+    ]);
     expect(await store().recallMany('other', [FULL_SIGHTING.key])).toEqual(new Map());
     expect(await store().recallMany('other', [...many, FULL_SIGHTING.key])).toEqual(new Map());
     expect(await store().recallMany('s', [])).toEqual(new Map());
   });
 
-  it('one key can be forgotten, or all sightings of a session', async () => {
+  it('all sightings of a session can be forgotten', async () => {
     const both = [FULL_SIGHTING, BARE_SIGHTING];
-    await store().record({ sightings: both.map((sighting) => ({ session: 's', sighting })) });
-    await store().record({ sightings: both.map((sighting) => ({ session: 't', sighting })) });
-    await store().record({ forget: [{ session: 's', key: FULL_SIGHTING.key }, { session: 't' }] });
-    expect(await store().sightings('s')).toEqual([BARE_SIGHTING]);
+    await store().record({ views: both.map((sighting) => ({ session: 's', view: { sighting } })) });
+    await store().record({ views: both.map((sighting) => ({ session: 't', view: { sighting } })) });
+    await store().record({ forget: [{ session: 't' }] });
+    expect(await store().sightings('s')).toHaveLength(2);
     expect(await store().sightings('t')).toEqual([]);
   });
 
   it('a sighting in the same record as a `forget` is kept', async () => {
-    await store().record({ sightings: [{ session: 's', sighting: FULL_SIGHTING }] });
+    await store().record({ views: [{ session: 's', view: { sighting: FULL_SIGHTING } }] });
     await store().record({
-      sightings: [{ session: 's', sighting: BARE_SIGHTING }],
+      views: [{ session: 's', view: { sighting: BARE_SIGHTING } }],
       forget: [{ session: 's' }],
     });
     expect(await store().sightings('s')).toEqual([BARE_SIGHTING]);
@@ -285,7 +327,7 @@ function bookkeeping(store: () => Store): void {
       ifPending: 'c1',
       settle: ['c1'],
       entries: [changeEntry('c1', [])],
-      sightings: [{ session: 's', sighting: BARE_SIGHTING }],
+      views: [{ session: 's', view: { sighting: BARE_SIGHTING } }],
     };
     await store().record({ announce: pendingChange('c1') });
     await store().record(settling);
@@ -298,7 +340,7 @@ function bookkeeping(store: () => Store): void {
     await store().record({ session: sessionRecord('a', { lastMs: 5 }) });
     await store().record({ session: sessionRecord('b', { lastMs: 6, parent: 'a' }) });
     await store().record({ session: sessionRecord('a', { lastMs: 7, closedMs: 7 }) });
-    await store().record({ sightings: [{ session: 'a', sighting: BARE_SIGHTING }] });
+    await store().record({ views: [{ session: 'a', view: { sighting: BARE_SIGHTING } }] });
     expect(await store().sessions()).toEqual([
       sessionRecord('a', { lastMs: 7, closedMs: 7 }),
       sessionRecord('b', { lastMs: 6, parent: 'a' }),
@@ -340,13 +382,13 @@ function transactions(store: () => Store): void {
     await store().record({
       entries: [readEntry()],
       announce: pendingChange('c0'),
-      sightings: [{ session: 's', sighting: FULL_SIGHTING }],
+      views: [{ session: 's', view: { sighting: FULL_SIGHTING } }],
     });
     const unwritable = { ...readEntry(), atMs: 5n } as unknown as Entry;
     await expect(
       store().record({
         forget: [{ session: 's' }],
-        sightings: [{ session: 's', sighting: BARE_SIGHTING }],
+        views: [{ session: 's', view: { sighting: BARE_SIGHTING } }],
         announce: pendingChange('c1'),
         settle: ['c0'],
         session: sessionRecord('s'),
@@ -364,11 +406,11 @@ function transactions(store: () => Store): void {
 
 function notes(store: () => Store): void {
   const noted = (sighting: Sighting, path = 'a.ts'): Notes => {
-    return { sightings: [{ session: 's', sighting }], entries: [readEntry({ path })] };
+    return { views: [{ session: 's', view: { sighting } }], entries: [readEntry({ path })] };
   };
 
   it.each([
-    ['recall', (store: Store) => store.recall('s', FULL_SIGHTING.key), FULL_SIGHTING],
+    ['recall', (store: Store) => known(store, 's', FULL_SIGHTING.key), FULL_SIGHTING],
     ['sightings', (store: Store) => store.sightings('s'), [FULL_SIGHTING]],
     ['entries', async (store: Store) => (await store.entries({})).map((entry) => entry.seq), [1]],
     ['state', async (store: Store) => (await store.state()).head.seq, 1],
@@ -382,11 +424,11 @@ function notes(store: () => Store): void {
     await store().note(noted(FULL_SIGHTING, 'first.ts'));
     await store().record({ ...noted({ ...FULL_SIGHTING, atMs: 2 }, 'second.ts') });
     await store().note(noted({ ...FULL_SIGHTING, atMs: 3 }, 'third.ts'));
-    expect(await store().recall('s', FULL_SIGHTING.key)).toMatchObject({ atMs: 3 });
+    expect(await known(store(), 's', FULL_SIGHTING.key)).toMatchObject({ atMs: 3 });
     const paths = (await store().entries({ order: 'oldest' })).map((entry) => entry.path);
     expect(paths).toEqual(['first.ts', 'second.ts', 'third.ts']);
     await store().record({ forget: [{ session: 's' }] });
-    expect(await store().recall('s', FULL_SIGHTING.key)).toBeUndefined();
+    expect(await known(store(), 's', FULL_SIGHTING.key)).toBeUndefined();
   });
 
   it('a thousand notes are chained like a thousand records', async () => {

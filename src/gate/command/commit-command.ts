@@ -1,8 +1,8 @@
-import { asOf, type Ledger } from '../../ledger/ledger.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
+import type { ClientCall } from '../../model/call.ts';
 import { type LineRange, linesCoverage, rangesOf } from '../../model/coverage.ts';
 import { inOrder } from '../../model/delta.ts';
 import { sameFingerprint } from '../../model/fingerprint.ts';
-import type { CallTimes } from '../../model/foreign-session.ts';
 import { LIMITS } from '../../model/limits.ts';
 import type { CommandPolicy } from '../../model/policy.ts';
 import type { CommandFile, RunResult } from '../../model/results.ts';
@@ -62,7 +62,7 @@ export interface LayerCommit {
    * The times at which the call arrived and was answered. Lines that the session saw only after the
    * arrival do not count as seen for this call. Absent if the client sends one call at a time.
    */
-  readonly times?: CallTimes | undefined;
+  readonly times?: ClientCall | undefined;
 }
 
 /** The result of a commit, as fields of `RunResult`. */
@@ -83,7 +83,10 @@ export async function commitCommand(
   const read = readLayer(commit.layer, commit.attributes);
   let isDone = false;
   try {
-    const outcome = await commitContent(world, ledger, { ...commit, content: namedInRoots(world, read) });
+    const outcome = await commitContent(world, ledger.during(commit.times), {
+      ...commit,
+      content: namedInRoots(world, read),
+    });
     isDone = outcome.ok;
     return outcome;
   } finally {
@@ -152,13 +155,10 @@ async function commitLocked(
   }
   const { writes, meanwhile } = commit;
   const { beganNs } = commit.content;
-  const vetted = await asOf(ledger, commit.times, () =>
-    vetWrites(world, ledger, { written: set.written, writes, meanwhile, beganNs }),
-  );
+  const vetted = await vetWrites(world, ledger, { written: set.written, writes, meanwhile, beganNs });
   const [first] = vetted.refusals;
   if (first !== undefined) return combined(first, vetted);
   const shown = await showWrites(world, ledger, vetted.written, commit.answer);
-  if (commit.times !== undefined) await ledger.willShow([...shown.sightings.values()], commit.times);
   const several = await worldFor(world, vetted.written.length);
   const plan = planOf(vetted, await withOtherNames(world, ledger, vetted, shown.sightings));
   const outcome = await apply(several, ledger, {
@@ -366,6 +366,9 @@ async function creditOf(
     ? carryRanges(rangesOf(seen.coverage, seen.totalLines ?? 0), diff.diff.hunks)
     : [];
   const totalLines = lineCount(text);
+  // Until the answer shows the diff, only the lines count that were seen before.
+  const untold = still.length === 0 ? undefined : { coverage: linesCoverage(still, totalLines) };
+  if (shown !== undefined) ledger.tells(path.key, untold);
   return {
     key: path.key,
     fingerprint: after.fingerprint,

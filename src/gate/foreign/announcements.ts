@@ -1,8 +1,7 @@
-import { asOf } from '../../ledger/ledger.ts';
 import { notLocked } from '../../lock/locks.ts';
+import type { ClientCall } from '../../model/call.ts';
 import type { NewEntry, PendingChange } from '../../model/entry.ts';
 import { Fault } from '../../model/fault.ts';
-import type { CallTimes } from '../../model/foreign-session.ts';
 import type { ForeignIntent } from '../../model/intent.ts';
 import type { Notice } from '../../model/results.ts';
 import type { AnnounceOptions, ChangeEnding, CommandOptions } from '../../model/session.ts';
@@ -47,7 +46,7 @@ type Settled = Outcome<{ readonly notices: readonly Notice[] }>;
 
 /** The options of `announce`, and the times at which the call arrived and was answered. */
 interface TimedAnnounceOptions extends AnnounceOptions {
-  readonly times?: CallTimes | undefined;
+  readonly times?: ClientCall | undefined;
 }
 
 /**
@@ -57,7 +56,7 @@ interface OpenChange {
   readonly pending: PendingChange;
   readonly credits: readonly Sighting[];
   readonly untold: readonly Sighting[];
-  readonly times: CallTimes | undefined;
+  readonly times: ClientCall | undefined;
   /** False if the journal could not be written and the policy allows changes without it. */
   readonly announced: boolean;
   release(): void;
@@ -157,7 +156,7 @@ export class Announcements {
   ): Promise<Announced | { readonly needs: readonly string[] }> {
     let isHeld = false;
     try {
-      const judged = await asOf(this.#scene.ledger, options.times, () => judgeAll(this.#scene, intents));
+      const judged = await judgeAll(this.#sceneIn(options), intents);
       if (!judged.ok) return await this.#refuse(judged.denied, options);
       const keys = judged.effects.map(({ key }) => key);
       const needs = notLocked(keys, locked);
@@ -236,15 +235,20 @@ export class Announcements {
     // Under `mode: observe` the model does not get the refusal, so the lines in it do not count as
     // seen. Only hooks observe: they announce changes without a lock.
     const isObserved = hold === 'none' && this.#scene.world.policy.mode === 'observe';
+    const { ledger } = this.#sceneIn({ times });
     const refusals: Refusal[] = [];
     for (const { credit, ...each } of denied) {
       const shown = credit === undefined || isObserved ? {} : { credit };
       const observed = isObserved ? ({ observed: true } as const) : {};
-      refusals.push((await this.#refusals.record({ ...each, ...shown, ...observed, times })).refusal);
+      refusals.push((await this.#refusals.record({ ...each, ...shown, ...observed, ledger })).refusal);
     }
     const [first] = refusals;
     if (first === undefined) throw new Fault('MISUSE', 'a refusal without a reason');
     return refused(refusals.length === 1 ? first : { ...first, detail: { ...first.detail, refusals } });
+  }
+
+  #sceneIn({ times }: Pick<TimedAnnounceOptions, 'times'>): ShownScene {
+    return { ...this.#scene, ledger: this.#scene.ledger.during(times) };
   }
 
   /** True if the result of a call's change is recorded, in this process or in the journal. */

@@ -1,9 +1,9 @@
 import { listUnsorted } from '../../disk/list.ts';
 import { kindOf, readSnapshot } from '../../disk/read.ts';
+import type { ClientCall } from '../../model/call.ts';
 import { WHOLE } from '../../model/coverage.ts';
 import type {
   AnswerContent,
-  CallTimes,
   ForeignPlace,
   ForeignRead,
   ForeignSession,
@@ -49,7 +49,7 @@ const NOT_FOR_READING: ReadonlySet<FileKind> = new Set(['fifo', 'socket', 'devic
  * before the call arrived count as seen.
  */
 interface CallingSession extends Session {
-  inCall<T>(times: CallTimes | undefined, work: () => T): T;
+  inCall<T>(times: ClientCall | undefined, work: () => T): T;
 }
 
 /** A session of the gate for reads and changes that another server makes. */
@@ -113,7 +113,7 @@ export class GatedForeign implements ForeignSession {
 
   announce(
     intents: readonly ForeignIntent[],
-    times?: CallTimes,
+    times?: ClientCall,
     tool?: string,
   ): Promise<Outcome<{ readonly change: string; readonly notices: readonly Notice[] }>> {
     const announce = () => this.#gate.announcements.announce(intents, times === undefined ? {} : { times });
@@ -124,7 +124,7 @@ export class GatedForeign implements ForeignSession {
     return this.#gate.announcements.settle(change, ending);
   }
 
-  async witness(event: WitnessEvent | ListingEvent | LookEvent | ForeignRead, times?: CallTimes): Witnessed {
+  async witness(event: WitnessEvent | ListingEvent | LookEvent | ForeignRead, times?: ClientCall): Witnessed {
     if (event.kind === 'list') {
       const list = () => this.#session.list(event.path, { limit: MAX_LISTED });
       const listed = await this.#session.inCall(times, list);

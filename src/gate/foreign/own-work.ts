@@ -1,4 +1,4 @@
-import { bytesSeenWhole } from '../../ledger/sightings.ts';
+import { bytesSeenWhole } from '../../judge/known.ts';
 import type { Effect, Entry } from '../../model/entry.ts';
 import { type Fingerprint, sameFingerprint } from '../../model/fingerprint.ts';
 import type { ShownScene } from '../shown.ts';

@@ -1,4 +1,5 @@
 import { fingerprintOf } from '../../disk/read.ts';
+import type { ClientCall } from '../../model/call.ts';
 import {
   type Effect,
   type ForeignWrite,
@@ -6,7 +7,6 @@ import {
   type PendingChange,
   sameContent,
 } from '../../model/entry.ts';
-import type { CallTimes } from '../../model/foreign-session.ts';
 import type { FileIntent, ForeignIntent } from '../../model/intent.ts';
 import type { AnnounceOptions } from '../../model/session.ts';
 import type { Action, Refusal } from '../../model/verdict.ts';
@@ -27,7 +27,7 @@ const MAX_COMMAND_CHARS = 1000;
 export interface AllowedAnnouncement {
   readonly intents: readonly ForeignIntent[];
   readonly judged: AllowedChanges;
-  readonly options: AnnounceOptions & { readonly times?: CallTimes | undefined };
+  readonly options: AnnounceOptions & { readonly times?: ClientCall | undefined };
   readonly locked: readonly string[];
 }
 

@@ -1,4 +1,5 @@
 import { outermostKeys } from '../../lock/locks.ts';
+import type { ClientCall } from '../../model/call.ts';
 import { ABSENT } from '../../model/delta.ts';
 import {
   type Effect,
@@ -9,7 +10,6 @@ import {
   sameContent,
   sameSide,
 } from '../../model/entry.ts';
-import type { CallTimes } from '../../model/foreign-session.ts';
 import { isWithin } from '../../model/path.ts';
 import type { Notice } from '../../model/results.ts';
 import type { ChangeEnding } from '../../model/session.ts';
@@ -42,7 +42,7 @@ export interface Ended {
   /** The lines that count as seen until the notices are sent, of the same files. */
   readonly untold?: readonly Sighting[] | undefined;
   /** When the call that makes the change arrived and was answered. */
-  readonly times?: CallTimes | undefined;
+  readonly times?: ClientCall | undefined;
 }
 
 /**
@@ -162,7 +162,8 @@ async function settleAs(
   { pending, turnouts }: { readonly pending: PendingChange; readonly turnouts: readonly Turnout[] },
   { ending, announced, credits, untold, times }: Ended,
 ): Promise<readonly Notice[]> {
-  const { world, ledger } = scene;
+  const { world } = scene;
+  const ledger = scene.ledger.during(times);
   const { change, entry, foreign } = pending;
   const overtaken =
     foreign?.hold === 'none'
@@ -179,10 +180,10 @@ async function settleAs(
       : await lostChangeNotices(scene, change, await unseenSince(scene, entry.atMs, notOvertaken));
   const reshaped =
     ending === 'done' && foreign?.command === undefined ? await reshapedFiles(world, turnouts) : [];
-  const known: KnownAfter =
+  const known =
     ending === 'done'
-      ? await knownAfter(scene, turnouts, { writes, credits })
-      : { sightings: [], tombstones: [] };
+      ? await knownUntilAnswer({ ...scene, ledger }, turnouts, { writes, credits, untold })
+      : NOTHING_KNOWN;
   await settle(world, ledger, {
     change,
     announced,
@@ -195,8 +196,6 @@ async function settleAs(
     sightings: ending === 'done' ? [...credits, ...known.sightings] : [],
     tombstones: known.tombstones,
   });
-  if (ending === 'done' && credits.length > 0)
-    await willShowNotices(scene, turnouts, { writes, untold, times });
   dropSnapshots(pending);
   world.settledCalls.note(pending);
   return [
@@ -207,6 +206,25 @@ async function settleAs(
     ...notKeptNotices(effects),
     ...[...overtaken.values()].flatMap(({ notices }) => notices),
   ];
+}
+
+const NOTHING_KNOWN: KnownAfter = { sightings: [], tombstones: [] };
+
+/** What the session knows after a change. Lines that only the notices of the call show count when it is answered. */
+async function knownUntilAnswer(
+  scene: ShownScene,
+  turnouts: readonly Turnout[],
+  {
+    writes,
+    credits,
+    untold = [],
+  }: Pick<Ended, 'credits' | 'untold'> & { readonly writes: readonly ForeignWrite[] },
+): Promise<KnownAfter> {
+  if (credits.length > 0 && scene.ledger.call !== undefined) {
+    const before = await knownAfter(scene, turnouts, { writes, credits: untold });
+    for (const each of before.sightings) scene.ledger.tells(each.key, each);
+  }
+  return knownAfter(scene, turnouts, { writes, credits });
 }
 
 /**
@@ -237,21 +255,6 @@ function settledEntry(world: World, pending: PendingChange, { effects, older }: 
   const told = notKeptNotices(effects).map(({ kind }) => kind);
   const notices = told.length === 0 ? {} : { notices: told };
   return { ...entry, ...named, ...uncoveredBy(pending, older), ...notices, atMs: world.now(), effects };
-}
-
-/** Makes the lines in the notices of a call count as seen only after the call is answered. */
-async function willShowNotices(
-  scene: ShownScene,
-  turnouts: readonly Turnout[],
-  {
-    writes,
-    untold = [],
-    times,
-  }: Pick<Ended, 'untold' | 'times'> & { readonly writes: readonly ForeignWrite[] },
-): Promise<void> {
-  if (times === undefined) return;
-  const known = await knownAfter(scene, turnouts, { writes, credits: untold });
-  for (const before of known.sightings) scene.ledger.views.add(before.key, { by: times, before });
 }
 
 /**

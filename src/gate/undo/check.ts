@@ -1,7 +1,7 @@
 import { fingerprintOf } from '../../disk/read.ts';
 import { type BlockedPath, blockedBy, type UndoOutcome } from '../../journal/undo-blocked.ts';
 import type { UndoDelta } from '../../journal/undo-steps.ts';
-import { type Ledger, sightingsBelow } from '../../ledger/ledger.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
 import { movedSightings } from '../../ledger/sightings.ts';
 import { type Awaitable, andThen } from '../../model/awaitable.ts';
 import { type Side, sameContent } from '../../model/entry.ts';
@@ -282,9 +282,9 @@ export class SeenBefore {
   }
 
   async #known({ key, after }: UndoDelta): Promise<Sighting | undefined> {
-    if (after.kind === 'directory') return this.#ledger.earlier.listing(key);
+    if (after.kind === 'directory') return this.#ledger.listing(key);
     if (after.kind !== 'file') return undefined;
-    const before = await this.#ledger.earlier.file(key, after.fingerprint);
+    const before = await this.#ledger.wholeView(key, after.fingerprint);
     if (before !== undefined) return { ...before, how: 'write' };
     const from = this.#going.get(after.fingerprint.sha256);
     const seen = from === undefined ? undefined : await this.#ledger.recall(from);
@@ -292,7 +292,7 @@ export class SeenBefore {
   }
 
   async #moving(from: string, to: string): Promise<readonly Sighting[]> {
-    const present = new Map((await sightingsBelow(this.#ledger, from)).map((seen) => [seen.key, seen]));
+    const present = new Map((await this.#ledger.below(from)).map((seen) => [seen.key, seen]));
     for (const [key, seen] of this.#brought) if (isBelow(key, from)) present.set(key, seen);
     const moving = [...present.values()];
     for (const seen of movedSightings(moving, { from, to })) this.#brought.set(seen.key, seen);

@@ -2,8 +2,8 @@ import { type Blocked, type BlockedPath, blockedBy, type UndoOutcome } from '../
 import { entriesForUndo, newestSelected, type UndoTarget } from '../../journal/undo-history.ts';
 import { planUndo, type UndoPlans } from '../../journal/undo-plan.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
+import type { ClientCall } from '../../model/call.ts';
 import { Fault } from '../../model/fault.ts';
-import type { CallTimes } from '../../model/foreign-session.ts';
 import type { ResolvedPath } from '../../model/path.ts';
 import type { UndoSelection } from '../../model/session.ts';
 import { type Outcome, type Refusal, type Refused, refused } from '../../model/verdict.ts';
@@ -22,7 +22,7 @@ export interface UndoRequest extends UndoSelection {
    * Times at which the call arrived and was answered. Lines that other answers showed after the
    * arrival do not count as seen for this call.
    */
-  readonly times?: CallTimes | undefined;
+  readonly times?: ClientCall | undefined;
   /** Undo everything since a turn began, instead of the changes that the selection names. */
   readonly rewind?: RewindTarget;
 }

@@ -1,7 +1,7 @@
 import { type Blocked, type BlockedPath, blockedBy, type UndoOutcome } from '../../journal/undo-blocked.ts';
 import type { UndoPlan, UndoPlans } from '../../journal/undo-plan.ts';
 import type { UndoDelta } from '../../journal/undo-steps.ts';
-import { asOf, type Ledger } from '../../ledger/ledger.ts';
+import type { Ledger } from '../../ledger/ledger.ts';
 import { movedSightings } from '../../ledger/sightings.ts';
 import { notLocked, outermostKeys } from '../../lock/locks.ts';
 import { NOTHING } from '../../model/coverage.ts';
@@ -44,7 +44,8 @@ export async function undo(
 /** The result of an undo, and the paths that it left because it is a partial one. */
 type Undoing = UndoOutcome<UndoResult & { readonly blocked: readonly BlockedPath[] }>;
 
-async function undoAll(world: World, ledger: Ledger, selection: UndoRequest): Promise<Undoing> {
+async function undoAll(world: World, session: Ledger, selection: UndoRequest): Promise<Undoing> {
+  const ledger = session.during(selection.times);
   const left: LeftPaths = new Map();
   let journal = await journalEnd(world);
   let planned = await plan(world, ledger, { selection, left });
@@ -54,7 +55,6 @@ async function undoAll(world: World, ledger: Ledger, selection: UndoRequest): Pr
     const release = await lockKeys(world, keys, ledger);
     if (release === undefined)
       return unblocked({ code: 'BUSY', action: 'undo', path: '', next: 'retry_later' });
-    const fetched = ledger.earlier.prefetch();
     try {
       // Plan again under the locks if the journal has grown: another process may have undone the same change.
       const end = await journalEnd(world);
@@ -62,13 +62,10 @@ async function undoAll(world: World, ledger: Ledger, selection: UndoRequest): Pr
       const again = isCurrent ? planned : await plan(world, ledger, { selection, left });
       if (!again.ok) return again;
       if (notLocked(keysOf(world, again), keys).length === 0)
-        return await asOf(ledger, selection.times, () =>
-          undoLocked(world, ledger, { plans: again, selection, left, locked: keys }),
-        );
+        return await undoLocked(world, ledger, { plans: again, selection, left, locked: keys });
       planned = again;
       journal = end;
     } finally {
-      fetched();
       release();
     }
   }

@@ -1,3 +1,4 @@
+import { knownOf } from '../../judge/known.ts';
 import { type LineRange, mergeRanges, rangesOf } from '../../model/coverage.ts';
 import type { Entry } from '../../model/entry.ts';
 import type { Sighting } from '../../model/sighting.ts';
@@ -179,7 +180,7 @@ interface Seer {
 /** The lines of the file that a session was shown; undefined if none. */
 async function seenBy({ records }: ViewSources, seer: Seer): Promise<SeenLines | undefined> {
   const { root, session, now } = seer;
-  const sighting = await records.store.recall(session, now.key);
+  const sighting = knownOf(await records.store.recall(session, now.key));
   if (sighting === undefined || sighting.how === 'listing' || sighting.tombstone === true)
     return readBefore(records, seer);
   const { fingerprint } = sighting;

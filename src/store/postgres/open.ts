@@ -6,7 +6,6 @@ import { isWithin } from '../../model/path.ts';
 import type { Durability } from '../../model/policy.ts';
 import { FileImages } from '../images/file-images.ts';
 import type { Images } from '../images.ts';
-import { LateNotes } from '../late-notes.ts';
 import { localOwner, type Owner } from '../owner.ts';
 import { revisionsUnder } from '../revisions.ts';
 import type { FleetOptions, FleetView, State, WorkspaceName } from '../state.ts';
@@ -19,19 +18,13 @@ import { PostgresImages } from './postgres-images.ts';
 import { PostgresStore } from './postgres-store.ts';
 import { makePartitions, migratePostgres, schemaVersions } from './schema.ts';
 
-/**
- * If the server does not answer, reads still succeed for this time and are recorded later. After
- * that, reads fail until the server answers again.
- */
-const PATIENCE_MS = 60_000;
-
 /** Opens the store of a `postgres:` URL, and creates or updates its schema. */
 export async function openPostgresStore(url: string, options: ConnectionOptions = {}): Promise<Store> {
   const db = await PostgresConnection.open(url, options);
   try {
     await migratePostgres(db);
     await prepareDays(db);
-    return withNotes(new PostgresStore(db, { names: new Names(), owner: 'store', sharedRoots: [] }));
+    return new PostgresStore(db, { names: new Names(), owner: 'store', sharedRoots: [] });
   } catch (error) {
     await db.close();
     throw error;
@@ -49,11 +42,6 @@ async function prepareDays(db: PostgresConnection): Promise<void> {
     // A role that may only read cannot create partitions and does not need them.
     if (!(error instanceof Fault && error.reason === 'read-only')) throw error;
   }
-}
-
-/** Wraps a store so that records of reads, which no caller waits for, are sent in batches. */
-function withNotes(store: PostgresStore): Store {
-  return new LateNotes(store, { records: 'overlap', patienceMs: PATIENCE_MS });
 }
 
 interface PostgresStateOptions {
@@ -84,7 +72,7 @@ export async function openPostgresState(url: string, options: PostgresStateOptio
     const owner = fleetOwner(db, machine);
     const heart = new Heart(db, { owner: owner.id, machine });
     const sharedRoots = sharedRootsOf(places, fleet);
-    const raw = new PostgresStore(db, {
+    const store = new PostgresStore(db, {
       names,
       owner: owner.id,
       heart,
@@ -94,7 +82,6 @@ export async function openPostgresState(url: string, options: PostgresStateOptio
       home,
       warnings: [...clockWarnings(aheadMs), ...nameWarnings(places, fleet)],
     });
-    const store = withNotes(raw);
     const local = new LocalLocks({ home, owner: owner.tag, isAlive: owner.isTagAlive });
     const locks =
       sharedRoots.length === 0
@@ -143,7 +130,7 @@ export async function openPostgresRecords(
     const local = new FileImages(home, { durability: 'none' });
     const fleet = { machine, workspaceOf: (root: string) => names.workspaceOf(root) };
     return {
-      store: withNotes(store),
+      store,
       images: new PostgresImages({ local, db, machine, secrets: 'here' }),
       fleet,
     };

@@ -3,15 +3,8 @@ import type { Entry, NewEntry, PendingChange } from '../../model/entry.ts';
 import { Fault } from '../../model/fault.ts';
 import type { SessionRecord } from '../../model/session-record.ts';
 import type { Sighting } from '../../model/sighting.ts';
-import {
-  column,
-  entryFrom,
-  fromColumn,
-  matchesPending,
-  pendingFrom,
-  sessionFrom,
-  sightingFrom,
-} from '../entry-columns.ts';
+import { NEVER_SEEN, type Seen } from '../../model/view.ts';
+import { column, entryFrom, matchesPending, pendingFrom, sessionFrom } from '../entry-columns.ts';
 import type {
   AnnouncedImages,
   EntryFilter,
@@ -24,13 +17,15 @@ import type {
   Writes,
 } from '../store.ts';
 import { closedFault, type PostgresConnection } from './connection.ts';
-import type { Row } from './driver.ts';
+import type { PgValue, Row } from './driver.ts';
 import { postgresEntriesQuery } from './entries-query.ts';
 import { journalState, pruneEntries, pruneReads } from './journal-upkeep.ts';
-import { indexKey, isHashedKey, type Names } from './names.ts';
-import { RecordWriter, type StoreContext } from './record-writer.ts';
+import { indexKey, type Names } from './names.ts';
+import { NoteQueue } from './note-queue.ts';
+import { RecentFollower } from './recent-follower.ts';
+import { losesViews, RecordWriter, type StoreContext } from './record-writer.ts';
 import { dayOf, makePartitions } from './schema.ts';
-import { losesSightings, RecentFollower, SeenCache, TRUSTED_MS } from './seen-cache.ts';
+import { SeenSessions } from './seen-sessions.ts';
 
 /**
  * Above this number, a record sends its file contents as one list instead of one parameter each.
@@ -48,12 +43,11 @@ export class PostgresStore implements Store {
   readonly chain: string;
   readonly #db: PostgresConnection;
   readonly #context: StoreContext;
-  readonly #seen = new SeenCache();
-  readonly #loading = new Map<string, Promise<void>>();
+  readonly #seen: SeenSessions;
+  readonly #notes: NoteQueue;
   readonly #writer: RecordWriter;
   readonly #recent: RecentFollower;
   #partitionsThrough: number;
-  #poll: NodeJS.Timeout | undefined;
   #closed = false;
 
   constructor(db: PostgresConnection, context: StoreContext) {
@@ -64,66 +58,81 @@ export class PostgresStore implements Store {
     this.#writer = new RecordWriter(context);
     this.chain = this.#writer.chain;
     this.#partitionsThrough = dayOf(Date.now()) + 1;
+    const query = (text: string, values: readonly PgValue[]) => db.query(text, values);
+    this.#seen = new SeenSessions({
+      schema: db.schema,
+      here: context.names.here,
+      query: (text, values) => db.repeat('lf_seen', text, values),
+      local: (key) => context.names.local(key),
+    });
+    this.#notes = new NoteQueue(this.#seen, (writes) => this.#sendAll(writes));
     this.#recent = new RecentFollower({
       schema: db.schema,
       chain: this.chain,
-      query: (text, values) => db.query(text, values),
+      query,
       local: (entry) => this.#localEntry(entry),
     });
   }
 
-  recall(session: string, key: string): Awaitable<Sighting | undefined> {
+  recall(session: string, key: string): Awaitable<Seen> {
     if (this.#closed) throw closedFault();
-    // If the server does not answer, use the cached sighting (what the session has read), even a
-    // stale one: a read destroys nothing.
-    const known = this.#seen.recall(session, key, this.#db.isAway ? 'stale' : 'checked');
-    return known === undefined ? this.#load(session, key) : known.sighting;
+    // If the server does not answer, use what this process remembers, even if it is outdated: a
+    // read destroys nothing.
+    return (
+      this.#seen.cached(session, key, this.#db.isAway ? 'stale' : 'recent') ?? this.#fetched(session, key)
+    );
   }
 
-  /**
-   * Never answers from the cache: changes are judged by this result, and the server does not check
-   * it again.
-   */
-  async recallMany(session: string, keys: readonly string[]): Promise<ReadonlyMap<string, Sighting>> {
-    if (keys.length === 0) return new Map();
-    const text = `select key, seen, machine from ${this.#s}.sightings where session = $1 and key`;
-    const [key = '', ...others] = this.#indexKeys(keys);
-    // Compare a single key with `=`. For a list of keys, the server makes a new query plan every
-    // time, which takes longer than finding one row.
-    const rows =
-      others.length === 0
-        ? await this.#db.repeat('lf_recall_one', `${text} = $2`, [column(session), key])
-        : await this.#db.repeat('lf_recall', `${text} = any($2::text[])`, [
-            column(session),
-            [key, ...others],
-          ]);
-    const found = rows.flatMap((row) => this.#sighting(row) ?? []);
-    return new Map(found.map((sighting) => [sighting.key, sighting]));
+  async #fetched(session: string, key: string): Promise<Seen> {
+    try {
+      return (await this.#seen.fresh(session, [key])).get(key) ?? NEVER_SEEN;
+    } catch (error) {
+      const stale = this.#seen.cached(session, key, 'stale');
+      if (stale === undefined) throw error;
+      return stale;
+    }
+  }
+
+  async recallMany(session: string, keys: readonly string[]): Promise<ReadonlyMap<string, Seen>> {
+    if (this.#closed) throw closedFault();
+    return keys.length === 0 ? new Map() : this.#seen.fresh(session, keys);
   }
 
   async sightings(session: string): Promise<readonly Sighting[]> {
-    const rows = await this.#db.query(
-      `select key, seen, machine from ${this.#s}.sightings where session = $1 order by key`,
-      [column(session)],
-    );
-    return rows.flatMap((row) => this.#sighting(row) ?? []);
+    await this.#notes.flush();
+    return this.#seen.all(session);
   }
 
   async record(writes: Writes): Promise<void> {
     if (this.#closed) throw closedFault();
+    const own = this.#seen.adding(writes.views ?? []);
+    try {
+      await this.#recordInOrder(writes);
+    } catch (error) {
+      this.#seen.failed(own);
+      throw error;
+    }
+    for (const view of own) view.isStored = true;
+    if (losesViews(writes)) this.#seen.outdated(sessionsOf(writes));
+  }
+
+  async #recordInOrder(writes: Writes): Promise<void> {
+    // Views from before a loss must be stored before it. Otherwise they would count again.
+    if (losesViews(writes)) await this.#notes.flush();
+    if (!isConditional(writes)) return this.#notes.sendWith(writes);
+    void this.#notes.flush();
+    return this.#sendAll(writes);
+  }
+
+  async #sendAll(writes: Writes): Promise<void> {
     const prepared = this.#writer.prepare(writes);
-    this.#seen.apply(writes);
     try {
       const number = await this.#send(prepared.text, writes.images?.shared ?? []);
       this.#writer.done(prepared, number);
-      // Forgetting a sighting gives the session a new version in the store, so the cached version
-      // is not certain any more.
-      if (losesSightings(writes)) this.#seen.doubt(writes);
       // The server returns -1 if it ignored a record with `ifPending`, because another process was
       // faster.
       if (number >= 0) this.#recent.recorded(writes.entries ?? []);
     } catch (error) {
-      this.#seen.doubt(writes);
       this.#writer.failed(prepared, error);
       throw error;
     }
@@ -153,11 +162,12 @@ export class PostgresStore implements Store {
     return Number(row?.['n']);
   }
 
-  note(notes: Notes): Promise<void> {
-    return this.record(notes);
+  note(notes: Notes): Promise<void> | undefined {
+    return this.#closed ? Promise.reject(closedFault()) : this.#notes.add(notes);
   }
 
   async entries(filter: EntryFilter): Promise<readonly Entry[]> {
+    await this.#notes.flush();
     const { text, values } = postgresEntriesQuery(this.#s, this.#names, filter);
     const entries = (await this.#db.query(text, values)).map(entryFrom);
     return filter.chain === undefined ? entries.map((entry) => this.#localEntry(entry)) : entries;
@@ -174,6 +184,7 @@ export class PostgresStore implements Store {
 
   async lastChanges(keys: readonly string[]): Promise<ReadonlyMap<string, Entry>> {
     if (keys.length === 0) return new Map();
+    await this.#notes.flush();
     const rows = await this.#db.query(
       `select k.at as place, e.* from unnest($1::text[]) with ordinality as k(key, at) cross join lateral (
          select c.seq, c.at_ms, c.kind, c.session, c.root, c.path, c.change, c.rest, c.hash
@@ -220,24 +231,30 @@ export class PostgresStore implements Store {
     return rows.flatMap((row) => this.#session(row) ?? []);
   }
 
-  state(): Promise<StoreState> {
+  async state(): Promise<StoreState> {
+    await this.#notes.flush();
     return journalState(this.#db);
   }
 
   readonly snapshot = async (): Promise<string> => {
+    await this.#notes.flush();
     const [row] = await this.#db.query('select pg_snapshot_xmin(pg_current_snapshot())::text as mark', []);
     return String(row?.['mark']);
   };
 
-  prune(throughSeq: number): Promise<number> {
+  async prune(throughSeq: number): Promise<number> {
+    await this.#notes.flush();
     return pruneEntries(this.#db, throughSeq);
   }
 
-  readonly pruneReads = (beforeMs: number): Promise<number> => pruneReads(this.#db, beforeMs);
+  readonly pruneReads = async (beforeMs: number): Promise<number> => {
+    await this.#notes.flush();
+    return pruneReads(this.#db, beforeMs);
+  };
 
   async close(): Promise<void> {
     if (this.#closed) return;
-    clearInterval(this.#poll);
+    await this.#notes.flush().catch(() => undefined);
     // Withdraw changes whose announcement the server never confirmed, and mark this hash chain as
     // ended. Ignore failures: other processes will withdraw the changes, and a clean-up removes an
     // unmarked chain too, but later.
@@ -256,69 +273,6 @@ export class PostgresStore implements Store {
     return this.#context.names;
   }
 
-  /** Loads everything that a session has read; later reads then need no round trip. */
-  async #load(session: string, key: string): Promise<Sighting | undefined> {
-    let loading = this.#loading.get(session);
-    if (loading === undefined) {
-      loading = this.#fill(session).finally(() => this.#loading.delete(session));
-      this.#loading.set(session, loading);
-    }
-    try {
-      await loading;
-    } catch (error) {
-      // A read destroys nothing, so the last known sighting (what the session has read) is enough
-      // until the server answers again.
-      const stale = this.#seen.recall(session, key, 'stale');
-      if (stale === undefined) throw error;
-      return stale.sighting;
-    }
-    return this.#seen.recall(session, key, 'stale')?.sighting;
-  }
-
-  async #fill(session: string): Promise<void> {
-    await this.#seen.load(session, () => this.#fetch(session));
-    if (this.#poll !== undefined) return;
-    this.#poll = setInterval(() => void this.#checkWriters(), TRUSTED_MS);
-    this.#poll.unref();
-  }
-
-  async #fetch(
-    session: string,
-  ): Promise<{ readonly sightings: readonly Sighting[]; readonly version: number | undefined }> {
-    const rows = await this.#db.query(
-      `select s.version, s.writer, g.key, g.seen, g.machine
-       from (select $1::text as id) i left join ${this.#s}.sessions s on s.id = i.id
-       left join ${this.#s}.sightings g on g.session = i.id`,
-      [column(session)],
-    );
-    const sightings = rows.filter((row) => row['key'] !== null).flatMap((row) => this.#sighting(row) ?? []);
-    const isOwn = rows[0]?.['writer'] === this.chain;
-    return { sightings, version: isOwn ? Number(rows[0]?.['version']) : undefined };
-  }
-
-  /** Drops a session from the cache if another process has written for it since it was cached. */
-  async #checkWriters(): Promise<void> {
-    const due = this.#seen.due();
-    if (due.length === 0) {
-      clearInterval(this.#poll);
-      this.#poll = undefined;
-      return;
-    }
-    try {
-      if (this.#writer.hasAbandoned()) await this.record({});
-      const rows = await this.#db.query(
-        `select id, version from ${this.#s}.sessions where id = any($1::text[]) and writer = $2`,
-        [due.map(column), this.chain],
-      );
-      this.#seen.keepOnly(
-        new Map(rows.map((row) => [fromColumn(String(row['id'])), Number(row['version'])])),
-      );
-    } catch (error) {
-      // Ignore the failure. The sessions stay unchecked, so the next `recall` queries the server.
-      if (!(error instanceof Fault)) throw error;
-    }
-  }
-
   #session(row: Row): SessionRecord | undefined {
     const record = sessionFrom(String(row['record']));
     return record && this.#names.localIn(record);
@@ -329,20 +283,6 @@ export class PostgresStore implements Store {
       `the fleet store failed: its record of the unfinished change ${change} is damaged; ` +
       `delete its row from the table ${this.#s}.pending (the change then stays as it is on the disk)`;
     return new Fault('STORE_FAILED', message, { reason: 'damaged' });
-  }
-
-  /**
-   * Converts a row to a sighting (what a session has read of a file). Undefined if the row is
-   * damaged. A file stamp from another machine is dropped, because it is valid only there.
-   */
-  #sighting(row: Row): Sighting | undefined {
-    const stored = String(row['key']);
-    // A long key is stored as a hash in its column. The key itself is then part of the sighting's
-    // text.
-    const kept = sightingFrom(isHashedKey(stored) ? '' : fromColumn(stored), String(row['seen']));
-    if (kept === undefined) return undefined;
-    const sighting = { ...kept, key: this.#names.local(kept.key) };
-    return row['machine'] === this.#names.here ? sighting : { ...sighting, stamp: undefined, racy: true };
   }
 
   #indexKeys(keys: readonly string[]): readonly string[] {
@@ -362,4 +302,18 @@ export class PostgresStore implements Store {
     // Ignore failures: without its partition, an entry goes to the default table.
     makePartitions(this.#db, Date.now()).catch(() => undefined);
   }
+}
+
+/**
+ * True if the server may ignore or refuse these writes for a reason that does not concern notes of
+ * reads, which must not share their transaction then.
+ */
+function isConditional({ ifPending, settle, entries = [] }: Writes): boolean {
+  return ifPending !== undefined || (settle !== undefined && entries.length === 0);
+}
+
+/** The sessions that these writes take views from. */
+function sessionsOf({ forget = [], marks = [], views = [], dropSession }: Writes): readonly string[] {
+  const sessions = [...forget, ...marks, ...views].map(({ session }) => session);
+  return dropSession === undefined ? sessions : [...sessions, dropSession];
 }

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, vi } from 'vitest';
-import { BARE_SIGHTING, changeEntry, pendingChange } from '../../../test/store/samples.ts';
+import { changeEntry, pendingChange } from '../../../test/store/samples.ts';
 import { scratch } from '../../../test/support/tree.ts';
 import { Fault } from '../../model/fault.ts';
 import type { Heart } from './heart.ts';
@@ -31,19 +31,6 @@ it('expects no longer to find its chain after a pause in which a clean-up may ha
   writer.done(prepared(), 1);
   expect(acknowledgedIn(prepared())).toBe(1);
   vi.useRealTimers();
-});
-
-it('sends sightings in one order, because two records that lock rows in different orders block each other', () => {
-  const keys = (names: readonly string[]): unknown => {
-    const sightings = names.map((name) => ({
-      session: 'agent',
-      sighting: { ...BARE_SIGHTING, key: `/${name}` },
-    }));
-    const writer = new RecordWriter({ names: new Names('m'), owner: 'me', sharedRoots: [] });
-    const { text } = writer.prepare({ sightings });
-    return JSON.parse(text).sightings.map(({ k }: { readonly k: string }) => k);
-  };
-  expect(keys(['b', 'a', 'c'])).toEqual(keys(['c', 'b', 'a']));
 });
 
 it('leaves files alone that no abandoned change has named', () => {

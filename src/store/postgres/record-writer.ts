@@ -3,12 +3,11 @@ import type { NewEntry, PendingChange } from '../../model/entry.ts';
 import { Fault } from '../../model/fault.ts';
 import type { Durability } from '../../model/policy.ts';
 import type { SessionRecord } from '../../model/session-record.ts';
-import { column, concernedKeys, entryTexts, sightingText, touchedKeys } from '../entry-columns.ts';
+import { column, concernedKeys, entryTexts, touchedKeys, viewRowText } from '../entry-columns.ts';
 import type { Writes } from '../store.ts';
 import { AbandonedChanges } from './abandoned.ts';
 import { type Fence, type Heart, Moment } from './heart.ts';
-import { indexKey, isHashedKey, type Names } from './names.ts';
-import { losesSightings } from './seen-cache.ts';
+import { indexKey, type Names } from './names.ts';
 
 const MINUTE_MS = 60_000;
 const MAX_SUMMARISED = 10_000;
@@ -161,7 +160,6 @@ export class RecordWriter {
       entries,
     };
     if (!isDurable(writes, this.#context.durability)) record['lazy'] = true;
-    if (losesSightings(writes)) record['loses'] = true;
     if (entries.length + reads.length > 0) record['record'] = ++this.#records;
     if (reads.length > 0) record['reads'] = reads;
     if (![...entries, ...reads].some((entry) => 'o' in entry)) record['plain'] = true;
@@ -182,29 +180,16 @@ export class RecordWriter {
     if (fences.length > 0) record['fences'] = fences;
   }
 
-  /**
-   * Adds the sightings (records of seen files) to write and to forget, and the sessions they belong
-   * to.
-   */
-  #addViews(record: Record<string, unknown>, { sightings = [], forget = [] }: Writes): void {
+  /** Adds the views and losses to store, oldest first, and the sessions whose views are removed. */
+  #addViews(record: Record<string, unknown>, { views = [], marks = [], forget = [] }: Writes): void {
     const { names } = this.#context;
-    const seenBy = new Set<string>();
-    const newest = new Map<string, object>();
-    for (const { session, sighting } of sightings) {
-      const s = column(session);
-      seenBy.add(s);
-      const key = names.stored(sighting.key);
-      const k = indexKey(column(key));
-      newest.set(`${s}\0${k}`, { s, k, v: sightingText(sighting, isHashedKey(k) ? { key } : undefined) });
-    }
-    for (const { session } of forget) seenBy.add(column(session));
-    if (newest.size > 0) record['sightings'] = sortedByName(newest);
-    if (seenBy.size > 0) record['seenBy'] = [...seenBy];
-    if (forget.length > 0)
-      record['forget'] = forget.map(({ session, key }) => ({
-        s: column(session),
-        ...(key === undefined ? {} : { k: indexKey(column(names.stored(key))) }),
-      }));
+    const rows = views.map(({ session, view }) => {
+      const key = names.stored(view.sighting.key);
+      return { s: column(session), k: column(key), v: viewRowText(view) };
+    });
+    const lost = marks.map(({ session, mark }) => ({ s: column(session), k: '', v: JSON.stringify(mark) }));
+    if (rows.length + lost.length > 0) record['views'] = [...rows, ...lost];
+    if (forget.length > 0) record['forget'] = forget.map(({ session }) => column(session));
   }
 
   #addChanges(record: Record<string, unknown>, writes: Writes): void {
@@ -305,13 +290,10 @@ function readName({ session, root, path = '' }: NewEntry): string {
   return `${session}\0${root}\0${path}`;
 }
 
-/**
- * Sorts values by name. The server locks rows in this order. All processes use the same order, so
- * that they cannot deadlock.
- */
-function sortedByName(values: ReadonlyMap<string, object>): readonly object[] {
-  if (values.size === 1) return [...values.values()];
-  return [...values].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, value]) => value);
+/** True if these writes take away views of a session. */
+export function losesViews({ forget, marks, dropSession, views = [] }: Writes): boolean {
+  if (forget !== undefined || marks !== undefined || dropSession !== undefined) return true;
+  return views.some(({ view: { sighting } }) => sighting.lost !== undefined && sighting.lost !== 'evicted');
 }
 
 /**
@@ -321,7 +303,7 @@ function sortedByName(values: ReadonlyMap<string, object>): readonly object[] {
  */
 function isDurable(writes: Writes, durability: Durability = 'none'): boolean {
   const { announce, settle, session, dropSession, entries = [] } = writes;
-  if (losesSightings(writes)) return true;
+  if (losesViews(writes)) return true;
   if (settle !== undefined || session !== undefined || dropSession !== undefined) return true;
   if (announce !== undefined && durability === 'full') return true;
   return entries.some((entry) => !isShown(entry));

@@ -74,11 +74,24 @@ await describePostgres('the schema', (server) => {
     await db.query(`alter table ${db.schema}.places drop column shared`);
     await db.query(`create index on ${db.schema}.chains (seq)`);
     await db.query(`drop function ${db.schema}.lf_record`);
+    await db.query(`drop table ${db.schema}.views`);
+    await db.query(`create sequence ${db.schema}.versions`);
+    await db.query(`alter table ${db.schema}.sessions add column writer text, add column version bigint`);
+    await db.query(`create table ${db.schema}.sightings (session text, key text, seen text, machine text)`);
+    const seen = (more: string): string => `[0,0,0,"whole",1,0,"read",5${more}]`;
+    await db.query(
+      `insert into ${db.schema}.sightings values ('s', '/a', $1, 'here'), ('s', $2, $3, 'here')`,
+      [seen(''), '\u0001#1234', seen(',{"key":"/long"}')],
+    );
     await db.query(`update ${db.schema}.meta set version = 2`);
     const [one, other] = await Promise.all([openPostgresStore(url), openPostgresStore(url)]);
     for (const store of [one, other]) await store.record({ entries: [readEntry()] });
     expect(await verifyChain(one)).toMatchObject({ ok: true, entries: 3 });
-    expect(await schemaVersions(db)).toEqual({ version: 12, newest: 12 });
+    expect((await other.sightings('s')).map(({ key, atMs }) => [key, atMs])).toEqual([
+      ['/a', 5],
+      ['/long', 5],
+    ]);
+    expect(await schemaVersions(db)).toEqual({ version: 13, newest: 13 });
     await Promise.all([one, other].map((store) => store.close()));
   });
 

@@ -31,6 +31,7 @@ const MIGRATIONS: readonly ((schema: string) => string)[] = [
   onlyFunctions,
   onlyFunctions,
   onlyFunctions,
+  viewsOfSessions,
 ];
 
 function tables(s: string): string {
@@ -130,6 +131,24 @@ function withdrawnChanges(s: string): string {
  */
 function sharedWorkspaces(s: string): string {
   return `alter table ${s}.places add column shared boolean not null default false;`;
+}
+
+/**
+ * The migration that stores every view as a row of its own. The rows of newer transactions bring a
+ * process up to date, so sessions need no last writer and no version.
+ */
+function viewsOfSessions(s: string): string {
+  return `
+create table ${s}.views (
+  n bigint generated always as identity primary key, session text collate "C" not null, key text collate "C" not null,
+  seen text not null, machine text collate "C" not null, tx xid8 not null default pg_current_xact_id());
+create index on ${s}.views (session, tx);
+insert into ${s}.views (session, key, seen, machine)
+  select session, case when key like E'\\x01#%' then seen::json->8->>'key' else key end, seen, machine from ${s}.sightings;
+drop table ${s}.sightings;
+alter table ${s}.sessions drop column writer, drop column version;
+drop sequence ${s}.versions;
+drop function if exists ${s}.lf_check_basis(jsonb);`;
 }
 
 /**

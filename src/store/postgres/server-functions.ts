@@ -82,6 +82,14 @@ begin
   return head;
 end $f$;
 
+-- Removes what a session has seen. The row that stays says so to processes that have the removed rows in memory.
+create or replace function ${s}.lf_forget(of_session text, here text) returns void language plpgsql as $f$
+begin
+  delete from views where session = of_session;
+  insert into views (session, key, seen, machine)
+    values (of_session, '', json_build_object('lost', 'forgotten', 'keeps', 'nothing', 'atMs', ${SERVER_CLOCK})::text, here);
+end $f$;
+
 -- Writes one record: journal entries and everything that belongs to them, in one transaction. \`w\` has a field for each
 -- part. Returns the number of the last entry.
 create or replace function ${s}.lf_record(w jsonb, hashes text[] default null, bodies bytea[] default null) returns bigint language plpgsql
@@ -112,25 +120,13 @@ begin
     if w ? 'fences' then perform lf_check_fences(w); end if;
     if w ? 'dropSession' then
       delete from sessions where id = w->>'dropSession';
-      delete from sightings where session = w->>'dropSession';
+      perform lf_forget(w->>'dropSession', here);
     end if;
-    if w ? 'forget' then
-      delete from sightings g using jsonb_to_recordset(w->'forget') as f(s text, k text)
-        where g.session = f.s and (f.k is null or g.key = f.k);
-    end if;
+    if w ? 'forget' then perform lf_forget(f, here) from jsonb_array_elements_text(w->'forget') f; end if;
   end if;
-  if w ? 'sightings' then
-    -- The writer has sorted the rows. Two records that lock the same rows in different orders would block each other.
-    insert into sightings select x.s, x.k, x.v, here from jsonb_to_recordset(w->'sightings') as x(s text, k text, v text)
-      on conflict (session, key) do update set seen = excluded.seen, machine = excluded.machine;
-  end if;
-  if w ? 'seenBy' then
-    for i in 0 .. jsonb_array_length(w->'seenBy') - 1 loop
-      -- If the session loses what it had seen of a file, the row is updated even if this process wrote it last. The
-      -- update locks the row, so another process that begins to write for the session waits and then sees the loss.
-      update sessions set writer = this, version = nextval('versions')
-        where id = w->'seenBy'->>i and (writer <> this or w ? 'loses');
-    end loop;
+  if w ? 'views' then
+    insert into views (session, key, seen, machine) select x.s, x.k, x.v, here
+      from rows from (jsonb_to_recordset(w->'views') as (s text, k text, v text)) with ordinality as x(s, k, v, i) order by x.i;
   end if;
   if w ? 'settle' then
     for i in 0 .. jsonb_array_length(w->'settle') - 1 loop
@@ -149,7 +145,7 @@ begin
         on conflict (id) do update set until = excluded.until;
     end if;
     if w ? 'session' then
-      insert into sessions values (w->'session'->>'i', w->'session'->>'r', w->'session'->>'t', (w->'session'->>'l')::bigint, this)
+      insert into sessions values (w->'session'->>'i', w->'session'->>'r', w->'session'->>'t', (w->'session'->>'l')::bigint)
         on conflict (id) do update set root = excluded.root, record = excluded.record, last_ms = excluded.last_ms;
     end if;
   end if;
@@ -241,6 +237,9 @@ declare d bigint; gone bigint := 0; newest bigint; cut bigint;
 begin
   perform pg_advisory_xact_lock(${CLEAN_UP_LOCK});
   delete from pending where withdrawn_ms < ${SERVER_CLOCK} - ${DAY_MS};
+  -- Processes that had views of a removed session in memory have dropped them long ago.
+  delete from views v where v.key = '' and not exists (select from sessions s where s.id = v.session)
+    and (v.seen::json->>'atMs')::bigint < ${SERVER_CLOCK} - ${DAY_MS};
   -- A process counts as ended if its heartbeat is old or has no row. So old rows need not be kept.
   delete from owners where until < clock_timestamp() - interval '1 day';
   delete from leases where until < clock_timestamp() - interval '1 day';

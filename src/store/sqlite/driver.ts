@@ -208,6 +208,13 @@ const MIGRATIONS: readonly string[] = [
   `create index rare_entries on entries (session) where ${IS_RARE};`,
   // No query uses this index, and with it SQLite refuses to replace a session whose JSON is damaged.
   `drop index sessions_of_root;`,
+  // Views are only added, so a file has one row for each. The earlier table had one row for a file.
+  `create table views (
+     n integer primary key, session text not null, key text not null, seen text not null
+   );
+   create index views_of_file on views (session, key);
+   insert into views (session, key, seen) select session, key, seen from sightings;
+   drop table sightings;`,
 ];
 
 /** Opens a database file, creates it (0600) if missing, and migrates it. Throws SQLite's own errors. */

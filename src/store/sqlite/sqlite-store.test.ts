@@ -15,6 +15,7 @@ import { startChild } from '../../../test/support/child.ts';
 import { rounds } from '../../../test/support/rounds.ts';
 import { scratch } from '../../../test/support/tree.ts';
 import { verifyChain } from '../../journal/verify.ts';
+import { knownOf } from '../../judge/known.ts';
 import { loadSqlite, migrate } from './driver.ts';
 import { entriesQuery } from './entry-rows.ts';
 import { openMemoryStore, openSqliteStore } from './sqlite-store.ts';
@@ -25,7 +26,7 @@ storeConformance('sqlite in memory', openMemoryStore);
 it('keeps the entries of very many reads that nothing has queried yet', async () => {
   const store = await openMemoryStore();
   const count = 20_000;
-  for (let done = 0; done < count; done += 1) await store.note({ sightings: [], entries: [readEntry()] });
+  for (let done = 0; done < count; done += 1) await store.note({ views: [], entries: [readEntry()] });
   expect(await store.entries({ limit: 1 })).toMatchObject([{ seq: count }]);
   expect((await store.state()).head.seq).toBe(count);
   await store.close();
@@ -130,7 +131,10 @@ describe('the database file', () => {
   it('keeps its data after it was closed and opened again', async () => {
     const path = join(scratch().home, 'state.db');
     const first = await openSqliteStore(path);
-    await first.record({ entries: [readEntry()], sightings: [{ session: 's', sighting: BARE_SIGHTING }] });
+    await first.record({
+      entries: [readEntry()],
+      views: [{ session: 's', view: { sighting: BARE_SIGHTING } }],
+    });
     const before = [await first.entries({}), await first.sightings('s'), (await first.state()).head];
     await first.close();
     const again = await openSqliteStore(path);
@@ -206,7 +210,7 @@ describe('opening a database fails with a fault that names it:', () => {
   it('overwritten pages: a failed read is never an empty answer', async () => {
     const path = join(scratch().home, 'state.db');
     const store = await openSqliteStore(path);
-    await store.record({ entries: ENTRIES, sightings: [{ session: 's', sighting: BARE_SIGHTING }] });
+    await store.record({ entries: ENTRIES, views: [{ session: 's', view: { sighting: BARE_SIGHTING } }] });
     await store.close();
     await emptyWal(path);
     const bytes = readFileSync(path);
@@ -252,7 +256,7 @@ describe('opening a database fails with a fault that names it:', () => {
     const path = join(scratch().home, 'state.db');
     await (await openSqliteStore(path)).close();
     (await rawDatabase(path)).exec('pragma user_version = 99');
-    await expect(openSqliteStore(path)).rejects.toThrow(/has schema version 99.*up to 7.*update Lookfirst/);
+    await expect(openSqliteStore(path)).rejects.toThrow(/has schema version 99.*up to 8.*update Lookfirst/);
     await expect(openSqliteStore(path)).rejects.toMatchObject({ code: 'STORE_FAILED', path });
   });
 
@@ -295,7 +299,7 @@ describe('a second process', () => {
     expect(await store.entries({ afterSeq: 0, beforeSeq: 2 })).toMatchObject([
       { seq, hash, session: 'child' },
     ]);
-    expect(await store.recall('child', '/key/1')).toMatchObject({ totalLines: 1 });
+    expect(knownOf(await store.recall('child', '/key/1'))).toMatchObject({ totalLines: 1 });
     await child.exit();
     await store.record({ entries: [readEntry()] });
     expect(await store.entries({ limit: 1 })).toMatchObject([{ seq: 4 }]);

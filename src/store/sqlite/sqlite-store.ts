@@ -1,18 +1,10 @@
-import type { Entry, PendingChange } from '../../model/entry.ts';
+import type { Entry, NewEntry, PendingChange } from '../../model/entry.ts';
+import { Fault } from '../../model/fault.ts';
 import type { Durability } from '../../model/policy.ts';
 import type { SessionRecord } from '../../model/session-record.ts';
 import type { Sighting } from '../../model/sighting.ts';
-import {
-  column,
-  entryFrom,
-  fromColumn,
-  matchesPending,
-  pendingFrom,
-  sessionFrom,
-  sightingFrom,
-  sightingText,
-} from '../entry-columns.ts';
-import { LateNotes } from '../late-notes.ts';
+import type { Seen } from '../../model/view.ts';
+import { column, entryFrom, fromColumn, matchesPending, pendingFrom, sessionFrom } from '../entry-columns.ts';
 import {
   type ChainLink,
   type EntryFilter,
@@ -27,6 +19,7 @@ import {
 } from '../store.ts';
 import { type Connection, type OpenOptions, openConnection, openMemory } from './connection.ts';
 import { damagedPending, damageWarning } from './damage.ts';
+import { DatabaseVersion } from './database-version.ts';
 import { storeFault } from './driver.ts';
 import {
   type Appended,
@@ -41,18 +34,15 @@ import {
   SELECT_HEAD,
   SELECT_SEQ,
 } from './entry-rows.ts';
+import { type Peer, peersOn } from './peers.ts';
+import { PendingRows } from './pending-rows.ts';
 import { pruneOldest } from './prune.ts';
-import { PendingRows, Recalled } from './recalled.ts';
+import { SeenRows } from './seen-rows.ts';
 
-/** From this number of keys on, `recallMany` first reads which keys the session has seen. */
-const MANY_KEYS = 1000;
-
-/**
- * SQL that stores a sighting (what a session has read of a file) and overwrites an earlier one in place. `insert or
- * replace` would delete first and cost twice as much.
- */
-const UPSERT_SIGHTING =
-  'insert into sightings values (?, ?, ?) on conflict do update set seen = excluded.seen';
+/** Notes of reads are collected for this time before they are written in one transaction. */
+const WITHIN_MS = 10;
+/** When this many notes of reads wait, they are written. More at once would delay all other work. */
+const MAX_WAITING = 128;
 
 /**
  * Opens the database file, creating it if missing. All processes that open the same file see the same data immediately.
@@ -61,35 +51,22 @@ export async function openSqliteStore(
   file: string,
   options: OpenOptions = { damaged: 'fail' },
 ): Promise<Store> {
-  const store = new SqliteStore(await openConnection(file, options), options.durability);
+  const store = new SqliteStore(await openConnection(file, options), {
+    durability: options.durability,
+    peers: peersOn(file),
+  });
   try {
     await store.begin();
   } catch (error) {
     await store.close();
     throw error;
   }
-  return new LateNotes(store, { peers: peersOn(file) });
+  return store;
 }
 
 /** Opens a store in memory. Its content is lost when it is closed, and no other store can reach it. */
 export async function openMemoryStore(): Promise<Store> {
-  return new LateNotes(new SqliteStore(await openMemory()));
-}
-
-/**
- * The stores that this process has open, by database file. Module state: callers open a store by
- * its URL and do not know which other stores have the same file open.
- */
-const openHere = new Map<string, Set<LateNotes>>();
-
-/**
- * All stores that this process has open on a database file. They are peers: each also returns reads
- * that another one holds in memory and has not yet written to the file.
- */
-function peersOn(file: string): Set<LateNotes> {
-  const peers = openHere.get(file) ?? new Set();
-  openHere.set(file, peers);
-  return peers;
+  return new SqliteStore(await openMemory(), { peers: new Set() });
 }
 
 /**
@@ -102,7 +79,17 @@ class SqliteStore implements Store {
   readonly warnings: readonly string[];
   readonly #db: Connection;
   readonly #durability: Durability;
-  readonly #recalled: Recalled;
+  readonly #peers: Set<Peer>;
+  readonly #version: DatabaseVersion;
+  readonly #seen: SeenRows;
+  /** Entries that are noted and not stored yet. Their views are in `#seen`. */
+  #waiting: NewEntry[] = [];
+  /** Number of calls of `note` that are not stored yet. */
+  #notes = 0;
+  #timer: NodeJS.Timeout | undefined;
+  /** True if the last try to write notes failed. Further notes then first try again. */
+  #failed = false;
+  #closed = false;
   readonly #pending = new PendingRows();
   readonly #chain: ChainRows;
   /**
@@ -113,12 +100,18 @@ class SqliteStore implements Store {
   /** The result of the last query for a single entry. Weak, because the entry of a large command takes megabytes. */
   #lastRead: WeakRef<Entry> | undefined;
 
-  constructor(db: Connection, durability: Durability = 'none') {
+  constructor(
+    db: Connection,
+    { durability = 'none', peers }: { durability?: Durability | undefined; peers: Set<Peer> },
+  ) {
     this.#db = db;
     this.#durability = durability;
+    this.#peers = peers;
+    peers.add(this);
     this.url = db.url;
     this.warnings = db.aside === undefined ? [] : [damageWarning(db.aside)];
-    this.#recalled = new Recalled(() => db.dataVersion());
+    this.#version = new DatabaseVersion(() => db.dataVersion());
+    this.#seen = new SeenRows(db, this.#version);
     this.#chain = new ChainRows(db);
   }
 
@@ -130,99 +123,114 @@ class SqliteStore implements Store {
       await this.record({ entries: [{ kind: 'notice', atMs, session: 'lookfirst', root: '/', text }] });
   }
 
-  recall(session: string, key: string): Sighting | undefined {
-    return this.#db.attempt(() => {
-      const known = this.#recalled.get(session, key);
-      if (known !== undefined) return known;
-      const row = this.#db
-        .sql('select seen from sightings where session = ? and key = ?')
-        .get(column(session), column(key));
-      if (row === undefined) return undefined;
-      // The cast is safe, here and below: the select determines the shape.
-      const sighting = sightingFrom(key, (row as { seen: string }).seen);
-      if (sighting !== undefined) this.#recalled.set(session, sighting);
-      return sighting;
-    });
+  recall(session: string, key: string): Seen {
+    this.#flushPeers();
+    return this.#db.attempt(() => this.#seen.recall(session, key));
   }
 
-  /**
-   * Returns the sightings of those keys that the session has seen. Looks up each key by itself,
-   * which costs no more than one combined query. For very many keys, first reads the list of seen
-   * keys, because most keys were never seen.
-   */
-  recallMany(session: string, keys: readonly string[]): ReadonlyMap<string, Sighting> {
-    const found = new Map<string, Sighting>();
-    const seen = keys.length < MANY_KEYS ? undefined : this.#seenKeys(session);
-    for (const key of keys) {
-      if (seen?.has(key) === false) continue;
-      const sighting = this.recall(session, key);
-      if (sighting !== undefined) found.set(key, sighting);
-    }
-    return found;
-  }
-
-  #seenKeys(session: string): ReadonlySet<string> {
-    return this.#db.attempt(() => {
-      const rows = this.#db.sql('select key from sightings where session = ?').all(column(session));
-      return new Set((rows as { key: string }[]).map(({ key }) => fromColumn(key)));
-    });
+  recallMany(session: string, keys: readonly string[]): ReadonlyMap<string, Seen> {
+    this.#flushPeers();
+    return this.#db.attempt(() => this.#seen.recallMany(session, keys));
   }
 
   async sightings(session: string): Promise<readonly Sighting[]> {
-    return this.#db.attempt(() => {
-      const rows = this.#db.sql('select key, seen from sightings where session = ?').all(column(session));
-      return (rows as { key: string; seen: string }[]).flatMap(
-        (row) => sightingFrom(fromColumn(row.key), row.seen) ?? [],
-      );
-    });
+    this.#flushAll();
+    return this.#db.attempt(() => this.#seen.all(session));
   }
 
   async record(writes: Writes): Promise<void> {
-    this.#recalled.writing(writes);
+    this.#flushPeers();
     const { announce, settle } = writes;
-    const appended = this.#write(writes);
+    this.#writeAll(writes);
     if (settle !== undefined) this.#db.noteInPlace('always');
-    // For an announced change, remember the size of the write-ahead log only if no size is
-    // remembered yet: the record that settles the change remembers the size again.
+    // The record that settles the change remembers the size of the write-ahead log again.
     else if (announce !== undefined) this.#db.noteInPlace('first');
-    if (appended === 'not pending') return;
-    this.#pending.recorded(writes);
-    this.#announced = announce?.change;
-    for (const { session, sighting } of writes.sightings ?? []) this.#recalled.set(session, sighting);
-    if (appended !== undefined) {
-      this.#chain.committed(appended);
-      this.#db.noteHead(appended.head);
-    }
     // Only an announced change needs a sync. After a power cut, the announcement and the earlier
     // contents of the files show whether the change was made.
     if (announce !== undefined && this.#durability === 'full') await this.#syncLog();
   }
 
-  /** Stores all writes or none. */
-  #write(writes: Writes): Appended | 'not pending' | undefined {
-    const { announce, settle } = writes;
-    const isNew = announce !== undefined || settle?.some((change) => change !== this.#announced) === true;
-    const work = (): Appended | 'not pending' | undefined => {
-      if (isNew) this.#db.mustBeInPlace();
-      if (writes.ifPending !== undefined && !this.#isPending(writes.ifPending)) return 'not pending';
-      this.#drop(writes);
-      this.#note(writes);
-      return writes.entries === undefined ? undefined : this.#chain.append(writes.entries);
-    };
+  note(notes: Notes): Promise<void> | undefined {
+    if (this.#closed) return Promise.reject(new Fault('MISUSE', 'the store was closed'));
+    if (this.#failed) this.flush();
+    this.#waiting.push(...notes.entries);
+    this.#seen.note(notes.views);
+    this.#notes += 1;
+    if (this.#notes >= MAX_WAITING && !this.#failed) this.#flushLater();
+    else this.#timer ??= setTimeout(() => this.#flushLater(), WITHIN_MS);
+    return undefined;
+  }
+
+  /** Writes the notes that wait. */
+  flush(): void {
+    if (this.#notes > 0) this.#writeAll({});
+  }
+
+  #flushLater(): void {
     try {
-      return isOneStatement(writes) ? this.#db.attempt(work) : this.#db.transaction(work);
+      this.flush();
     } catch (error) {
+      // Ignore a failure here: the next note or query tries again and reports it.
+      if (!(error instanceof Fault)) throw error;
+    }
+  }
+
+  #flushPeers(): void {
+    if (this.#peers.size > 1) for (const peer of this.#peers) if (peer !== this) peer.flush();
+  }
+
+  #flushAll(): void {
+    for (const peer of this.#peers) peer.flush();
+  }
+
+  /** Stores the waiting notes and all `writes`, or nothing. */
+  #writeAll(writes: Writes): void {
+    const notes = { views: this.#seen.take(), entries: this.#waiting };
+    const count = this.#notes;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#waiting = [];
+    this.#notes = 0;
+    this.#version.writing();
+    try {
+      this.#write(notes, writes);
+      this.#failed = false;
+    } catch (error) {
+      this.#failed = count > 0;
+      this.#waiting = [...notes.entries, ...this.#waiting];
+      this.#notes += count;
+      this.#seen.putBack(notes.views);
+      this.#seen.clear();
       this.#pending.forget();
-      this.#recalled.clear();
       throw error;
     }
   }
 
-  note(notes: Notes): Promise<void> {
-    return this.record(notes);
+  #write(notes: Notes, writes: Writes): void {
+    const { announce, settle } = writes;
+    const isNew = announce !== undefined || settle?.some((change) => change !== this.#announced) === true;
+    const work = (): { readonly appended: Appended | undefined; readonly isSkipped: boolean } => {
+      if (isNew) this.#db.mustBeInPlace();
+      this.#seen.write(notes);
+      if (writes.ifPending !== undefined && !this.#isPending(writes.ifPending))
+        return { appended: this.#chain.append(notes.entries), isSkipped: true };
+      this.#note(writes);
+      return { appended: this.#chain.append(bothOf(notes.entries, writes.entries)), isSkipped: false };
+    };
+    const isAlone = notes.views.length + notes.entries.length === 0 && isOneStatement(writes);
+    const { appended, isSkipped } = isAlone ? this.#db.attempt(work) : this.#db.transaction(work);
+    if (appended !== undefined) {
+      this.#chain.committed(appended);
+      this.#db.noteHead(appended.head);
+    }
+    if (isSkipped) return;
+    this.#pending.recorded(writes);
+    this.#announced = announce?.change;
+    this.#seen.added(writes);
   }
 
   async entries(filter: EntryFilter): Promise<readonly Entry[]> {
+    this.#flushAll();
     return this.#db.attempt(() => {
       if (filter.limit === 1) return this.#oneEntry(filter);
       const { sql, values } = entriesQuery(filter);
@@ -282,7 +290,7 @@ class SqliteStore implements Store {
     return this.#db.attempt(() => {
       // Read the version before the rows. If another process announces a change in between, the
       // next call sees a new version.
-      const version = this.#recalled.versionNow();
+      const version = this.#version.now();
       if (this.#pending.isEmpty(version)) return [];
       const rows = this.#db.sql('select * from pending').all() as { change: string; announced: string }[];
       const all = rows.map(({ change, announced }) =>
@@ -314,6 +322,7 @@ class SqliteStore implements Store {
   }
 
   async state(): Promise<StoreState> {
+    this.#flushAll();
     return this.#db.attempt(() => {
       // Read the witness (a copy of the newest entry's hash in a separate file) first. If another
       // process records an entry in between, the witness is older than the head, never newer.
@@ -328,15 +337,25 @@ class SqliteStore implements Store {
   }
 
   async confirm(previous: ChainLink, throughSeq: number): Promise<ChainLink | undefined> {
+    this.#flushAll();
     return this.#db.attempt(() => confirmPage(this.#db, previous, throughSeq));
   }
 
   async prune(throughSeq: number): Promise<number> {
+    this.#flushAll();
     return pruneOldest(this.#db, throughSeq);
   }
 
   async close(): Promise<void> {
-    this.#db.close();
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#peers.delete(this);
+    try {
+      this.flush();
+    } finally {
+      clearTimeout(this.#timer);
+      this.#db.close();
+    }
   }
 
   async #syncLog(): Promise<void> {
@@ -347,21 +366,10 @@ class SqliteStore implements Store {
     }
   }
 
-  #drop({ dropSession, forget }: Writes): void {
-    if (dropSession !== undefined) {
-      this.#db.sql('delete from sessions where id = ?').run(column(dropSession));
-      this.#db.sql('delete from sightings where session = ?').run(column(dropSession));
-    }
-    for (const { session, key } of forget ?? []) {
-      if (key === undefined) this.#db.sql('delete from sightings where session = ?').run(column(session));
-      else
-        this.#db.sql('delete from sightings where session = ? and key = ?').run(column(session), column(key));
-    }
-  }
-
-  #note({ sightings, settle, announce, session }: Writes): void {
-    for (const { session: by, sighting } of sightings ?? [])
-      this.#db.sql(UPSERT_SIGHTING).run(column(by), column(sighting.key), sightingText(sighting));
+  #note(writes: Writes): void {
+    const { dropSession, settle, announce, session } = writes;
+    if (dropSession !== undefined) this.#db.sql('delete from sessions where id = ?').run(column(dropSession));
+    this.#seen.write(writes);
     for (const change of settle ?? [])
       this.#db.sql('delete from pending where change = ?').run(column(change));
     if (announce !== undefined)
@@ -379,11 +387,12 @@ class SqliteStore implements Store {
   }
 }
 
-/**
- * True for a record that only announces a change. It writes one row, which needs no explicit
- * transaction.
- */
+/** True for a record that only announces a change: one row needs no explicit transaction. */
 function isOneStatement(writes: Writes): boolean {
   for (const part in writes) if (part !== 'announce') return false;
   return writes.announce !== undefined;
+}
+
+function bothOf(notes: readonly NewEntry[], entries: readonly NewEntry[] = []): readonly NewEntry[] {
+  return notes.length === 0 ? entries : [...notes, ...entries];
 }

@@ -3,7 +3,7 @@ import { flags, sighting } from '../../test/support/judging.ts';
 import { type Coverage, NOTHING, WHOLE } from '../model/coverage.ts';
 import type { Stamp } from '../model/fingerprint.ts';
 import type { Sighting } from '../model/sighting.ts';
-import { mergeSighting } from './sightings.ts';
+import { afterView } from './join-views.ts';
 
 const OTHER = { sha256: 'bb'.repeat(32), size: 100 };
 const lines = (...pairs: [number, number][]): Coverage => ({
@@ -76,7 +76,7 @@ describe('coverage', () => {
       lines([1, 2]),
     ],
   ])('%s', (_rule, old, next, expected) => {
-    expect(mergeSighting(old, next).coverage).toEqual(expected);
+    expect(afterView(old, next).coverage).toEqual(expected);
   });
 });
 
@@ -176,7 +176,7 @@ describe('flags', () => {
       { unverified: false },
     ],
   ])('%s', (_rule, old, next, expected) => {
-    expect(mergeSighting(old, next).flags).toMatchObject(expected);
+    expect(afterView(old, next).flags).toMatchObject(expected);
   });
 });
 
@@ -205,7 +205,7 @@ describe('refused content', () => {
       undefined,
     ],
   ])('%s', (_rule, old, next, expected) => {
-    expect(mergeSighting(old, next).refusedContent).toBe(expected);
+    expect(afterView(old, next).refusedContent).toBe(expected);
   });
 });
 
@@ -237,11 +237,11 @@ describe('pages of a huge file', () => {
     ],
     ['are replaced by a page that contains them', page(2, 5, { racy: true }), page(1, 9), lines([1, 9])],
   ])('%s', (_rule, old, next, expected) => {
-    expect(mergeSighting(old, next).coverage).toEqual(expected);
+    expect(afterView(old, next).coverage).toEqual(expected);
   });
 
   it('keep the fingerprint of an earlier whole view', () => {
-    expect(mergeSighting(view(WHOLE, { stamp }), page(1, 2))).toMatchObject({
+    expect(afterView(view(WHOLE, { stamp }), page(1, 2))).toMatchObject({
       fingerprint: sighting().fingerprint,
       coverage: WHOLE,
     });
@@ -251,9 +251,9 @@ describe('pages of a huge file', () => {
 it('the time and the stamp are those of the latest view', () => {
   const stamp: Stamp = { dev: 1n, ino: 2n, size: 9n, mtimeNs: 5n, ctimeNs: 5n };
   const old = view(lines([1, 2]), { stamp, racy: true, atMs: 1 });
-  expect(mergeSighting(old, view(lines([4, 5]), { atMs: 2 }))).toMatchObject({ stamp, racy: true, atMs: 2 });
+  expect(afterView(old, view(lines([4, 5]), { atMs: 2 }))).toMatchObject({ stamp, racy: true, atMs: 2 });
   const newer = { ...stamp, ctimeNs: 7n };
-  expect(mergeSighting(old, view(lines([4, 5]), { stamp: newer, atMs: 2 }))).toMatchObject({
+  expect(afterView(old, view(lines([4, 5]), { stamp: newer, atMs: 2 }))).toMatchObject({
     stamp: newer,
     racy: false,
   });
@@ -261,10 +261,10 @@ it('the time and the stamp are those of the latest view', () => {
 
 it("after compaction, the session's own edit does not restore coverage", () => {
   const old = view(NOTHING, { lost: 'compacted' });
-  expect(mergeSighting(old, view(NOTHING, { how: 'edit', fingerprint: OTHER }))).toMatchObject({
+  expect(afterView(old, view(NOTHING, { how: 'edit', fingerprint: OTHER }))).toMatchObject({
     coverage: NOTHING,
     lost: 'compacted',
     fingerprint: OTHER,
   });
-  expect(mergeSighting(old, view(lines([1, 2]))).lost).toBeUndefined();
+  expect(afterView(old, view(lines([1, 2]))).lost).toBeUndefined();
 });

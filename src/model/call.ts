@@ -1,0 +1,34 @@
+/**
+ * One call of a client. What its answer shows counts as seen only for calls that arrive after the
+ * answer was sent. Moments are times of `performance.now()`, which never runs backwards.
+ */
+export class ClientCall {
+  readonly arrivedAt: number;
+  /** True if the answer shows lines that the session had not seen. */
+  showsMore = false;
+  #answeredAt = Number.POSITIVE_INFINITY;
+  #waiting: ((answeredAt: number) => void)[] = [];
+
+  constructor(arrivedAt: number = performance.now()) {
+    this.arrivedAt = arrivedAt;
+  }
+
+  /** Infinity until the call is answered. A cancelled call is never answered. */
+  get answeredAt(): number {
+    return this.#answeredAt;
+  }
+
+  /** Call this when the answer was handed to the transport. `at`: the moment before. */
+  answered(at: number = performance.now()): void {
+    this.#answeredAt = at;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const work of waiting) work(this.#answeredAt);
+  }
+
+  /** Runs `work` with the time of the answer, as soon as the call is answered. */
+  whenAnswered(work: (answeredAt: number) => void): void {
+    if (this.#answeredAt === Number.POSITIVE_INFINITY) this.#waiting.push(work);
+    else work(this.#answeredAt);
+  }
+}

@@ -1,0 +1,190 @@
+import { knownOf } from '../../judge/known.ts';
+import { SharedRun } from '../../model/awaitable.ts';
+import type { Sighting } from '../../model/sighting.ts';
+import { type Mark, NEVER_SEEN, type Seen, type View } from '../../model/view.ts';
+import { column, fromColumn, markFrom, viewFrom } from '../entry-columns.ts';
+import type { Writes } from '../store.ts';
+import type { PgValue, Row } from './driver.ts';
+
+/** Reads rely on an answer of the server that is at most this old. */
+const TRUSTED_MS = 2000;
+/** Sessions that were not used for this long are dropped from memory. */
+const UNUSED_MS = 30_000;
+/** Number of newest views of a file that are kept. Older versions of a file no longer count as seen. */
+const DEPTH = 16;
+
+interface Source {
+  readonly schema: string;
+  /** The name of this machine in table rows. */
+  readonly here: string;
+  query(text: string, values: readonly PgValue[]): Promise<readonly Row[]>;
+  /** Converts the name of a file to its path on this machine. */
+  local(key: string): string;
+}
+
+/** A view of this process that may not have come back from the server yet. */
+export interface OwnView {
+  readonly session: string;
+  readonly view: View;
+  isStored: boolean;
+}
+
+interface CachedSession {
+  readonly files: Map<string, readonly View[]>;
+  marks: readonly Mark[];
+  /** Own views that the rows above lack, oldest first. */
+  own: OwnView[];
+  /** Transactions before this one are in the rows above. Undefined if nothing was loaded. */
+  tx: string | undefined;
+  checkedMs: number;
+  usedMs: number;
+  readonly refreshing: SharedRun;
+}
+
+/**
+ * The views of the sessions that this process works for. Rows are only added, so a query for the
+ * rows of newer transactions brings a session up to date.
+ */
+export class SeenSessions {
+  readonly #source: Source;
+  readonly #sessions = new Map<string, CachedSession>();
+
+  constructor(source: Source) {
+    this.#source = source;
+  }
+
+  /**
+   * What the session was shown, from memory. Undefined if this process has not loaded the session,
+   * or asked the server too long ago. `stale` accepts data of any age, for when the server does not
+   * answer.
+   */
+  cached(session: string, key: string, trust: 'recent' | 'stale'): Seen | undefined {
+    const known = this.#sessions.get(session);
+    if (known?.tx === undefined) return undefined;
+    known.usedMs = performance.now();
+    if (trust === 'recent' && known.usedMs - known.checkedMs > TRUSTED_MS) return undefined;
+    return seenIn(known, key);
+  }
+
+  /** What the session was shown of these files, after a query that begins now. */
+  async fresh(session: string, keys: readonly string[]): Promise<ReadonlyMap<string, Seen>> {
+    const known = await this.#refreshed(session);
+    const found = new Map<string, Seen>();
+    for (const key of keys) {
+      const seen = seenIn(known, key);
+      if (seen.views.length > 0) found.set(key, seen);
+    }
+    return found;
+  }
+
+  /** What the session knows of all its files, after a query that begins now. */
+  async all(session: string): Promise<readonly Sighting[]> {
+    const known = await this.#refreshed(session);
+    const keys = new Set([...known.files.keys(), ...known.own.map(({ view }) => view.sighting.key)]);
+    return [...keys].sort().flatMap((key) => knownOf(seenIn(known, key)) ?? []);
+  }
+
+  /** Adds views that this process is about to store. */
+  adding(views: NonNullable<Writes['views']>): readonly OwnView[] {
+    return views.map(({ session, view }) => {
+      const own = { session, view, isStored: false };
+      this.#sessionOf(session).own.push(own);
+      return own;
+    });
+  }
+
+  /** Takes back views that could not be stored. */
+  failed(views: readonly OwnView[]): void {
+    const gone = new Set(views);
+    for (const session of new Set(views.map((own) => own.session))) {
+      const known = this.#sessions.get(session);
+      if (known !== undefined) known.own = known.own.filter((own) => !gone.has(own));
+    }
+  }
+
+  /** Asks the server again for these sessions, because they have lost views. */
+  outdated(sessions: readonly string[]): void {
+    for (const session of sessions) {
+      const known = this.#sessions.get(session);
+      if (known !== undefined) known.checkedMs = Number.NEGATIVE_INFINITY;
+    }
+  }
+
+  /** True if this process has added a newer view of the same file. */
+  hasNewer({ session, view }: OwnView): boolean {
+    const own = this.#sessions.get(session)?.own ?? [];
+    const newest = own.findLast((each) => each.view.sighting.key === view.sighting.key);
+    return newest !== undefined && newest.view !== view;
+  }
+
+  #sessionOf(session: string): CachedSession {
+    const now = performance.now();
+    for (const [id, { usedMs, own }] of this.#sessions)
+      if (now - usedMs > UNUSED_MS && own.every(({ isStored }) => isStored)) this.#sessions.delete(id);
+    const known = this.#sessions.get(session) ?? newSession(now);
+    this.#sessions.set(session, known);
+    known.usedMs = now;
+    return known;
+  }
+
+  async #refreshed(session: string): Promise<CachedSession> {
+    const known = this.#sessionOf(session);
+    await known.refreshing.run(() => this.#refresh(session, known));
+    return known;
+  }
+
+  async #refresh(session: string, known: CachedSession): Promise<void> {
+    const { schema, query } = this.#source;
+    const stored = new Set(known.own.filter(({ isStored }) => isStored));
+    const { tx } = known;
+    const checkedMs = performance.now();
+    const rows = await query(
+      `select pg_snapshot_xmin(pg_current_snapshot())::text as mark, v.n, v.key, v.seen, v.machine
+       from (select) one left join ${schema}.views v on v.session = $1 and v.tx >= $2::text::xid8 order by v.n`,
+      [column(session), tx ?? '0'],
+    );
+    for (const row of rows) if (row['n'] !== null) this.#add(known, row);
+    known.own = known.own.filter((own) => !stored.has(own));
+    known.tx = String(rows[0]?.['mark']);
+    known.checkedMs = checkedMs;
+  }
+
+  #add(known: CachedSession, row: Row): void {
+    const n = Number(row['n']);
+    if (row['key'] === '') {
+      if (known.marks.some((mark) => mark.n === n)) return;
+      known.marks = [{ ...markFrom(String(row['seen'])), n }, ...known.marks];
+      return;
+    }
+    const key = this.#source.local(fromColumn(String(row['key'])));
+    const views = known.files.get(key) ?? [];
+    const view = views.some((each) => each.n === n) ? undefined : viewFrom(key, String(row['seen']), n);
+    if (view === undefined) return;
+    const here = row['machine'] === this.#source.here;
+    const sighting = here ? view.sighting : { ...view.sighting, stamp: undefined, racy: true };
+    const older = views.findIndex((each) => (each.n ?? 0) < n);
+    known.files.set(
+      key,
+      views.toSpliced(older < 0 ? views.length : older, 0, { ...view, sighting }).slice(0, DEPTH),
+    );
+  }
+}
+
+function newSession(now: number): CachedSession {
+  return {
+    files: new Map(),
+    marks: [],
+    own: [],
+    tx: undefined,
+    checkedMs: Number.NEGATIVE_INFINITY,
+    usedMs: now,
+    refreshing: new SharedRun(),
+  };
+}
+
+function seenIn({ files, marks, own }: CachedSession, key: string): Seen {
+  const stored = files.get(key);
+  const ownViews = own.flatMap(({ view }) => (view.sighting.key === key ? [view] : [])).reverse();
+  if (stored === undefined && ownViews.length === 0) return NEVER_SEEN;
+  return { views: stored === undefined ? ownViews : [...ownViews, ...stored], marks };
+}

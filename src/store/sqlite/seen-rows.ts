@@ -1,0 +1,162 @@
+import { knownOf } from '../../judge/known.ts';
+import type { Sighting } from '../../model/sighting.ts';
+import type { Mark, Seen, View } from '../../model/view.ts';
+import { column, fromColumn, markFrom, viewFrom, viewRowText } from '../entry-columns.ts';
+import type { Notes, Writes } from '../store.ts';
+import type { Connection } from './connection.ts';
+import type { DatabaseVersion } from './database-version.ts';
+
+/** Maximum number of files whose views are cached. At this number, the cache is cleared. */
+const MAX_CACHED = 1000;
+/** Number of newest views of a file that are looked at. Older versions of a file no longer count as seen. */
+const DEPTH = 16;
+/** From this number of keys on, `recallMany` first reads which keys the session has seen. */
+const MANY_KEYS = 1000;
+/** The key of rows that are losses of a session, not views of a file. No file has it. */
+const MARK = '';
+
+const INSERT = 'insert into views (session, key, seen) values (?, ?, ?)';
+const SELECT = 'select n, seen from views where session = ? and key = ? order by n desc limit ?';
+
+interface ViewRow {
+  readonly n: number;
+  readonly key: string;
+  readonly seen: string;
+}
+
+/** One session in the cache. Views that are not stored yet are in it, too. */
+interface CachedSession {
+  readonly marks: readonly Mark[];
+  readonly files: Map<string, Seen>;
+}
+
+/**
+ * The table of views, and a cache of those that were looked up. The cache is cleared when another
+ * connection has written to the database, which changes the database's version.
+ */
+export class SeenRows {
+  readonly #db: Connection;
+  readonly #version: DatabaseVersion;
+  /** Nested maps avoid building and hashing a combined name for every lookup. */
+  readonly #cached = new Map<string, CachedSession>();
+  #size = 0;
+  #cachedVersion = -1;
+  /** Views that are noted and not stored yet, oldest first. */
+  #waiting: Notes['views'][number][] = [];
+
+  constructor(db: Connection, version: DatabaseVersion) {
+    this.#db = db;
+    this.#version = version;
+  }
+
+  recall(session: string, key: string): Seen {
+    const version = this.#version.current();
+    if (version !== this.#cachedVersion) this.clear();
+    this.#cachedVersion = version;
+    const known = this.#cached.get(session) ?? this.#open(session);
+    const cached = known.files.get(key);
+    if (cached !== undefined) return cached;
+    const rows = this.#db.sql(SELECT).all(column(session), column(key), DEPTH) as ViewRow[];
+    const stored = rows.flatMap(({ n, seen }) => viewFrom(key, seen, n) ?? []);
+    const seen = { views: [...this.#waitingOf(session, key), ...stored], marks: known.marks };
+    if (this.#size >= MAX_CACHED) this.clear();
+    else known.files.set(key, seen);
+    this.#size += 1;
+    return seen;
+  }
+
+  /** Looks up each key by itself, which costs no more than one combined query. Most of very many keys were never seen. */
+  recallMany(session: string, keys: readonly string[]): ReadonlyMap<string, Seen> {
+    const found = new Map<string, Seen>();
+    const seenKeys = keys.length < MANY_KEYS ? undefined : this.#keysOf(session);
+    for (const key of keys) {
+      if (seenKeys?.has(key) === false) continue;
+      const seen = this.recall(session, key);
+      if (seen.views.length > 0) found.set(key, seen);
+    }
+    return found;
+  }
+
+  /** What a session knows of all its files. Notes must have been stored before. */
+  all(session: string): readonly Sighting[] {
+    const marks = this.#marksOf(session);
+    const rows = this.#db
+      .sql(`select n, key, seen from views where session = ? and key <> '${MARK}' order by key, n desc`)
+      .all(column(session)) as unknown as ViewRow[];
+    const files = new Map<string, View[]>();
+    for (const row of rows) {
+      const views = files.get(row.key) ?? [];
+      const view = views.length < DEPTH ? viewFrom(fromColumn(row.key), row.seen, row.n) : undefined;
+      if (view !== undefined) files.set(row.key, [...views, view]);
+    }
+    return [...files.values()].flatMap((views) => knownOf({ views, marks }) ?? []);
+  }
+
+  /** Remembers views that `insert` will store later. */
+  note(views: Notes['views']): void {
+    this.#waiting.push(...views);
+    this.added({ views });
+  }
+
+  /** Stores views and losses, and removes forgotten ones first. The caller must have begun a transaction. */
+  write({ forget = [], dropSession, views = [], marks = [] }: Writes): void {
+    const gone = dropSession === undefined ? forget : [...forget, { session: dropSession }];
+    for (const { session } of gone) this.#db.sql('delete from views where session = ?').run(column(session));
+    for (const { session, view } of views)
+      this.#db.sql(INSERT).run(column(session), column(view.sighting.key), viewRowText(view));
+    for (const { session, mark } of marks)
+      this.#db.sql(INSERT).run(column(session), MARK, JSON.stringify(mark));
+  }
+
+  /** Updates the cache after views were noted or stored. */
+  added({ forget = [], dropSession, views = [], marks = [] }: Writes): void {
+    if (forget.length > 0 || dropSession !== undefined || marks.length > 0) this.clear();
+    for (const { session, view } of views) {
+      const files = this.#cached.get(session)?.files;
+      const seen = files?.get(view.sighting.key);
+      if (seen === undefined) continue;
+      const { marks: lost } = seen;
+      files?.set(view.sighting.key, { views: [view, ...seen.views.slice(0, DEPTH - 1)], marks: lost });
+    }
+  }
+
+  /** The waiting views, which the caller stores now. */
+  take(): Notes['views'] {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    return waiting;
+  }
+
+  /** Views that could not be stored wait again. */
+  putBack(views: Notes['views']): void {
+    this.#waiting = [...views, ...this.#waiting];
+  }
+
+  /** Empties the cache, for example after a failed commit, when it is unknown what was stored. */
+  clear(): void {
+    this.#cached.clear();
+    this.#size = 0;
+  }
+
+  #open(session: string): CachedSession {
+    const known = { marks: this.#marksOf(session), files: new Map<string, Seen>() };
+    this.#cached.set(session, known);
+    return known;
+  }
+
+  #marksOf(session: string): readonly Mark[] {
+    const rows = this.#db.sql(SELECT).all(column(session), MARK, -1) as ViewRow[];
+    return rows.map(({ n, seen }) => ({ ...markFrom(seen), n }));
+  }
+
+  #waitingOf(session: string, key: string): readonly View[] {
+    const own = this.#waiting.filter(({ session: by, view }) => by === session && view.sighting.key === key);
+    return own.map(({ view }) => view).reverse();
+  }
+
+  #keysOf(session: string): ReadonlySet<string> {
+    const rows = this.#db.sql('select distinct key from views where session = ?').all(column(session));
+    const waiting = this.#waiting.map(({ view }) => view.sighting.key);
+    return new Set([...(rows as ViewRow[]).map(({ key }) => fromColumn(key)), ...waiting]);
+  }
+}

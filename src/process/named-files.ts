@@ -60,10 +60,19 @@ function matchesOf(segment: string, folder: string): readonly string[] {
   return names.filter((name) => (!name.startsWith('.') || segment.startsWith('.')) && matches(name));
 }
 
+/** Keeps git from writing its index and from running a program that its configuration names. */
+const GIT_QUIET = {
+  GIT_OPTIONAL_LOCKS: '0',
+  GIT_TERMINAL_PROMPT: '0',
+  GIT_CONFIG_COUNT: '1',
+  GIT_CONFIG_KEY_0: 'core.fsmonitor',
+  GIT_CONFIG_VALUE_0: 'false',
+};
+
 /** The names that a program prints. Empty if it fails, runs too long or prints too much. */
 function listed({ program, ends }: Listing, cwd: string): Promise<readonly string[]> {
   const [name = '', ...args] = program;
-  const env = { ...process.env, GIT_OPTIONAL_LOCKS: '0', GIT_TERMINAL_PROMPT: '0', LC_ALL: 'C' };
+  const env = { ...process.env, ...GIT_QUIET, LC_ALL: 'C' };
   return new Promise((done) => {
     const child = spawn(name, args, { cwd, env, stdio: ['ignore', 'pipe', 'ignore'], timeout: LISTING_MS });
     const parts: Buffer[] = [];

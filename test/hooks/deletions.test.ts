@@ -170,3 +170,24 @@ it('a clean file that a command removes is kept and can be undone', async () => 
   expect(readFileSync(join(places.root, 'clean.txt'), 'utf8')).toBe('committed\n');
   expect(readFileSync(join(places.root, 'src/clean.js'), 'utf8')).toBe('committed\n');
 });
+
+it('the check runs no program of the agent to learn which files xargs gets', async () => {
+  const evil = join(places.root, 'ls');
+  writeFileSync(evil, `#!/bin/sh\necho ran > ${places.outside}/ran\necho new.txt\n`, { mode: 0o755 });
+  for (const feed of [
+    './ls',
+    `PATH=${places.root} ls`,
+    `env PATH=${places.root} ls`,
+    'sudo ls',
+    'ls $(./ls)',
+    'sh ls',
+  ])
+    await verdictOf(`${feed} | xargs rm`);
+  expect(existsSync(join(places.outside, 'ran'))).toBe(false);
+});
+
+it('outside the workspace, a deletion is refused if the policy refuses all changes there', async () => {
+  expect(await verdictOf('rm OUTSIDE/a.tar')).toBe('pass');
+  writeFileSync(join(places.home, 'lookfirst.json'), '{"hooks": {"outside": "refuse"}}');
+  expect(await verdictOf('rm -rf OUTSIDE')).toBe('OUTSIDE_WORKSPACE');
+});

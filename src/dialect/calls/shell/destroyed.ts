@@ -210,9 +210,13 @@ function forEach(values: Values, files: Listing, command: Located): Found {
 
 const XARGS_VALUES = /^(?:-[adEILnPs]|--(?:arg-file|delimiter|max-\w+|replace))$/;
 
+/** Matches a text that may run other programs than its words name: by a variable such as PATH, or by `sudo`. */
+const STARTS_OTHERS =
+  /(?:^|[\s;&|(])\w+=|\b(?:builtin|command|env|exec|nice|nohup|stdbuf|sudo|time|timeout)\b/;
+
 function fedFiles(args: Values, command: Located): Found {
   const { fed, folder } = command;
-  if (fed === undefined || !fed.commands.every(onlyPrints)) return [];
+  if (fed === undefined || STARTS_OTHERS.test(fed.text) || !fed.commands.every(onlyPrints)) return [];
   const first = args.findIndex(
     (arg, at) => !isOption(arg) && !XARGS_VALUES.test(textOfValue(args[at - 1]) ?? ''),
   );
@@ -264,7 +268,8 @@ function archived(
 ): Found {
   const base = into === undefined ? folder : typeof into === 'string' ? inFolder(folder, into) : undefined;
   const names = only.flatMap((name) => textOfValue(name) ?? []);
-  if (typeof file !== 'string' || file.startsWith('-') || base === undefined || names.length < only.length)
+  // For tar, a colon names another machine.
+  if (typeof file !== 'string' || /^-|:/.test(file) || base === undefined || names.length < only.length)
     return [];
   return [{ how: 'replace', files: { program: [...program, file, ...names], folder, base, ends: 'line' } }];
 }

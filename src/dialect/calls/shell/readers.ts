@@ -45,8 +45,10 @@ function onlyReads(command: ShellCommand): boolean {
  */
 export function onlyPrints(command: ShellCommand): boolean {
   const [name, verb] = command.words;
-  const isWriting = nameOf([name]) === 'git' && !PRINTING_GIT.has(verb ?? '');
-  return command.values.every((value) => value !== undefined) && !isWriting && onlyReads(command);
+  // A program with a path may be any program.
+  if (name === undefined || name.includes('/')) return false;
+  if (name === 'git' && !PRINTING_GIT.has(verb ?? '')) return false;
+  return command.values.every((value) => value !== undefined) && onlyReads(command);
 }
 
 const PRINTING_GIT = new Set(['ls-files', 'status']);

@@ -75,6 +75,8 @@ export interface Session {
   /** Runs a command in a sandbox and records everything it changes as one change. */
   run(command: Command, options?: RunOptions): Promise<Outcome<RunResult>>;
 
+  /** Checks whether this session may replace or create the file. Changes nothing. */
+  checkWritable(path: string, options?: CallOptions): Promise<Outcome<{ notices: readonly Notice[] }>>;
   /** Checks whether a change would be allowed. Changes nothing. */
   vet(intent: Intent, options?: CallOptions): Promise<Outcome<{ notices: readonly Notice[] }>>;
   /** Checks a change and makes it, under one lock. An earlier `vet` does not replace this check. */

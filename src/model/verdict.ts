@@ -1,5 +1,6 @@
 import type { LineRange } from './coverage.ts';
 import type { FileKind } from './path.ts';
+import type { PresetName } from './policy.ts';
 
 /** Public refusal codes. Append-only; pinned by a test. */
 export const REFUSAL_CODES = [
@@ -188,6 +189,8 @@ export interface Refusal {
   readonly path: string;
   readonly next: NextStep;
   readonly detail?: RefusalDetail;
+  /** The preset whose sentences `explain` uses. Absent for the default sentences. */
+  readonly wording?: PresetName;
 }
 
 /** The result of a refused operation. */

@@ -9,10 +9,11 @@ import { LOOKFIRST_TOOLS, type ToolNames } from './tool-names.ts';
 import { fill, templateFor } from './wordings.ts';
 
 export interface ExplainOptions {
-  readonly nowMs: number;
+  /** The present time, for "seen 5 minutes ago". Default: the clock. */
+  readonly nowMs?: number | undefined;
   /** Tool names for the next step. Default: Lookfirst's own tools. */
   readonly tools?: ToolNames | undefined;
-  /** The preset whose sentences are used. Default: the default sentences. */
+  /** The preset whose sentences are used. Default: that of the session that refused. */
   readonly wording?: PresetName | undefined;
   /** Set for a client without a name: nothing is remembered between its calls. */
   readonly forgets?: true;
@@ -98,13 +99,13 @@ const ADVICE: Readonly<Partial<Record<RefusalCode, Advise>>> = {
  * step. The length is bounded. Repeated refusals sometimes also say why repeating does not help;
  * see `explainsItself`.
  */
-export function explain(refusal: Refusal, options: ExplainOptions): string {
-  const tools = options.tools ?? LOOKFIRST_TOOLS;
-  const template = templateFor(options.wording ?? 'default', refusal);
+export function explain(refusal: Refusal, options: ExplainOptions = {}): string {
+  const { tools = LOOKFIRST_TOOLS, nowMs = Date.now() } = options;
+  const template = templateFor(options.wording ?? refusal.wording ?? 'default', refusal);
   const own =
     template === undefined
-      ? [firstSentence(refusal), ...evidence(refusal, options.nowMs)]
-      : inSeedWords(template, refusal, { nowMs: options.nowMs, tools });
+      ? [firstSentence(refusal), ...evidence(refusal, nowMs)]
+      : inSeedWords(template, refusal, { nowMs, tools });
   // If the refusal has `now`, a repeated call is allowed, so do not say that repeating does not
   // help.
   const again = refusal.detail?.now === undefined && explainsItself(refusal.detail?.repeated ?? 0);

@@ -176,6 +176,10 @@ export class GatedSession extends LookingSession implements Session {
     });
   }
 
+  checkWritable(path: string, options: CallOptions = {}): Promise<Outcome<{ notices: readonly Notice[] }>> {
+    return this.vet({ kind: 'write', path, content: '' }, options);
+  }
+
   vet(intent: Intent, options: CallOptions = {}): Promise<Outcome<{ notices: readonly Notice[] }>> {
     return this.called(options, (names) =>
       this.gate.vet(names === undefined ? intent : withRealPaths(intent, names)),

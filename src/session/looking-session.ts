@@ -268,7 +268,9 @@ export class LookingSession extends SessionLife {
       }
       const names = this.#names({ cwd });
       const outcome = work(names, world, times);
-      return names === undefined ? outcome : andThen(outcome, (done) => withShownPaths(done, names));
+      const shown = names === undefined ? outcome : andThen(outcome, (done) => withShownPaths(done, names));
+      const { wording } = world.policy;
+      return wording === 'default' ? shown : andThen(shown, (done) => worded(done, wording));
     });
     // Note the time of the answer here, so that it is set before the caller's own `then` runs. A
     // failed operation has no answer, so no time is noted for it.
@@ -345,6 +347,11 @@ function fileInfo(world: World, path: string): Outcome<InfoResult> {
  * Compares a file, by hash, with the bytes that the session has seen. The `reason` uses the words
  * of the preset `staleness`.
  */
+/** A refusal with the preset whose sentences `explain` uses for it. */
+function worded<T>(outcome: Outcome<T>, wording: PresetName): Outcome<T> {
+  return outcome.ok ? outcome : refused({ ...outcome.refusal, wording });
+}
+
 async function checkStaleness(world: World, ledger: Ledger, path: string): Promise<Outcome<StalenessResult>> {
   const outcome = world.workspace.locate(path, 'status');
   if (!outcome.ok) return outcome;

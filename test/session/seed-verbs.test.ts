@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import {
   deriveSightings,
   detectCurlyQuotes,
+  explain,
   hasSuspiciousUnicode,
   type Session,
   straightenQuotes,
@@ -147,5 +148,35 @@ describe('serveStdio', () => {
       log: () => {},
     };
     await expect(serveStdio(wrong)).rejects.toMatchObject({ code: 'MISUSE' });
+  });
+});
+
+describe('checkWritable', () => {
+  it('refuses an unread file, allows a read or new one, and changes nothing', async () => {
+    const t = await desk();
+    await t.put('a.txt', 'one\n');
+    await refusal(t.session.checkWritable('a.txt'), 'NOT_READ');
+    await ok(t.session.read('a.txt'));
+    await ok(t.session.checkWritable('a.txt'));
+    await ok(t.session.checkWritable('new/b.txt'));
+    await refusal(t.session.checkWritable('../out.txt'), 'OUTSIDE_WORKSPACE');
+    await t.put('a.txt', 'two\n');
+    await refusal(t.session.checkWritable('a.txt'), 'STALE');
+    expect(t.text('a.txt')).toBe('two\n');
+  });
+});
+
+describe('explain without options', () => {
+  it.each([
+    ['default', 'refusing to overwrite a.txt: read it first [NOT_READ]'],
+    [
+      'sandbox',
+      explain({ code: 'NOT_READ', action: 'overwrite', path: 'a.txt', next: 'read' }, { wording: 'sandbox' }),
+    ],
+  ] as const)('uses the sentences of the session: %s', async (preset, text) => {
+    const t = await desk({ preset });
+    await t.put('a.txt', 'one\n');
+    const refused = await refusal(t.session.write('a.txt', 'x'), 'NOT_READ');
+    expect(explain(refused).split('\n')[0]).toBe(text.split('\n')[0]);
   });
 });

@@ -13,7 +13,7 @@ import type { WitnessEvent } from '../model/results.ts';
 import { NO_FLAGS, type Sighting, type SightingFlags, shownAs } from '../model/sighting.ts';
 import type { Outcome } from '../model/verdict.ts';
 import { formatRanges } from '../report/amounts.ts';
-import { decodeText, looksBinary } from '../text/decode.ts';
+import { decodeText, hasNul, looksBinary, withoutMark } from '../text/decode.ts';
 import { countFileLines } from '../text/file-lines.ts';
 import { countLines, sameLines, sliceLineBytes } from '../text/lines.ts';
 import { trusted } from './look.ts';
@@ -220,7 +220,7 @@ function matchOf(
     return sameLines(given, there) || (parts !== undefined && sameLines(given, Buffer.concat(parts)));
   };
   // Most files are UTF-8, and need not be decoded. A NUL can be half a character of UTF-16.
-  if (!content.includes('\0') && isUtf8(bytes) && isIn(bytes)) return 'text';
+  if (isUtf8(bytes) && !hasNul(bytes)) return isIn(bytes) || isIn(withoutMark(bytes)) ? 'text' : 'none';
   const decoded = decodeText(bytes);
   if (decoded !== undefined && isIn(Buffer.from(decoded.text, 'utf8'))) return 'text';
   return isIn(Buffer.from(bytes.toString('utf8'), 'utf8')) ? 'garbled' : 'none';

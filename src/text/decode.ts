@@ -319,6 +319,11 @@ function hasMark(bytes: Uint8Array): boolean {
   return markOf(bytes) !== undefined;
 }
 
+/** The bytes after a byte order mark, if there is one. */
+export function withoutMark(bytes: Buffer): Buffer {
+  return bytes.subarray(markOf(bytes)?.mark.length ?? 0);
+}
+
 export function hasUtf16Mark(bytes: Uint8Array): boolean {
   return markOf(bytes)?.mark.length === 2;
 }

@@ -29,7 +29,6 @@ export async function rows() {
   const base = realpathSync(mkdtempSync(join(tmpdir(), 'lookfirst-bench-')));
   const client = new Client(base, 'home');
   const bare = new Client(base, 'bare');
-  writeFileSync(join(bare.home, 'lookfirst.json'), '{"hooks": {"snapshot": "off"}}');
   try {
     return [...(await callRows(client)), ...(await commandRows(client, bare))];
   } finally {

@@ -57,6 +57,8 @@ const NOTICES: Readonly<Record<Notice['kind'], true>> = {
   'lost-change': true,
   'older-files': true,
   'not-kept': true,
+  destroyed: true,
+  'work-destroyed': true,
   claimed: true,
   'others-at-work': true,
   'other-worktree': true,

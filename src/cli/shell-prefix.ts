@@ -6,6 +6,7 @@ import { Fault } from '../model/fault.ts';
 import type { RunResult } from '../model/results.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { endedWords } from '../report/command-words.ts';
+import { describeNotice } from '../report/describe-notice.ts';
 import { explain } from '../report/explain.ts';
 import { type AnnouncedShell, announcedShell, commandRoot } from '../session/command-places.ts';
 import {
@@ -229,7 +230,8 @@ function refusalText({ nowMs }: Cli, { world }: Sessions, refusal: Refusal): str
 /** The exit code of an interrupted shell. */
 const INTERRUPTED = 130;
 
-function exitCodeOf({ terminal }: Cli, { ended, exitCode, endedProcesses }: RunResult): number {
+function exitCodeOf({ terminal }: Cli, { ended, exitCode, endedProcesses, notices }: RunResult): number {
+  for (const notice of notices) terminal.tell(`lookfirst: ${describeNotice(notice)}`);
   for (const sentence of endedWords({ endedProcesses })) {
     const cure = 'A process keeps running if you start it with & or in the background.';
     terminal.tell(`lookfirst: ${sentence} ${cure}`);

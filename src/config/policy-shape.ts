@@ -162,6 +162,10 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
       oneOf('layer', 'images'),
       "a client's own shell commands: run them on a layer where possible (layer), or compare the files before and after (images)",
     ),
+    keepBytes: setting(
+      POSITIVE,
+      "bytes that are kept before a client's shell command runs without a layer: git's own files, ignored files and nested repositories, each file up to 8 MB",
+    ),
     outside: setting(
       oneOf('pass', 'refuse'),
       'files outside the workspace: let the client decide (pass), or refuse',

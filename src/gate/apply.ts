@@ -30,8 +30,11 @@ interface PlannedChange {
   };
   /** The undone part, if an undo takes back only a part of a change. */
   readonly undoesPart?: UndonePart;
-  /** Set if the change commits a command's writes: the command's text, and the id of the change. */
-  readonly command?: { readonly change: string; readonly text: string };
+  /**
+   * Set if the change commits a command's writes: the command's text, the id of the change, and what
+   * the command has changed already, because no layer held it back.
+   */
+  readonly command?: { readonly change: string; readonly text: string; readonly made: readonly Effect[] };
 }
 
 /** The result of a change. `stayed`: keys of folders that should be removed but are still in use. */
@@ -44,7 +47,7 @@ type Applied = ApplyResult & { readonly stayed: ReadonlySet<string> };
  */
 export async function apply(world: World, ledger: Ledger, work: PlannedChange): Promise<Outcome<Applied>> {
   const change = work.command?.change ?? newChangeId();
-  const effects = once(work.plans.flatMap(effectsOfPlan));
+  const effects = [...once(work.plans.flatMap(effectsOfPlan)), ...(work.command?.made ?? [])];
   const [first] = work.plans;
   if (first === undefined || effects.length === 0) return unchanged(world, ledger, work);
   const entry = entryOf(world, ledger, { work, first, change, effects });
@@ -180,8 +183,8 @@ function entryOf(
   return entry;
 }
 
-function settledEntry({ entry, undo }: BegunChange, done: DoneChange): ChangeEntry {
-  const effects = once(done.effects);
+function settledEntry({ entry, undo, command }: BegunChange, done: DoneChange): ChangeEntry {
+  const effects = [...once(done.effects), ...(command?.made ?? [])];
   const { stayed } = done;
   const settled = { ...entry, effects, ...noticesOf(done) };
   if (undo === undefined || stayed.size === 0) return settled;

@@ -45,6 +45,20 @@ export async function foundAt(world: World, key: string): Promise<FoundSide> {
   }
 }
 
+/**
+ * The present state at a key. Undefined if it cannot be read, for example without permission or if
+ * it is a FIFO. One such file must not keep the changes of all others from being recorded.
+ */
+export async function readableAt(world: World, key: string): Promise<FoundSide | undefined> {
+  try {
+    return await foundAt(world, key);
+  } catch (error) {
+    const { roots } = world.workspace;
+    if (error instanceof Fault && roots.every((root) => world.workspace.stands(root))) return undefined;
+    throw error;
+  }
+}
+
 /** True if a file or a link is in the place of a folder above the key. */
 export function isBelowNoFolder({ workspace }: World, key: string): boolean {
   for (const folder of foldersAbove([key])) {

@@ -10,6 +10,7 @@ import type { Store } from '../store/store.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import type { Baselines } from './baselines.ts';
 import type { Claims } from './claims.ts';
+import type { KeptFiles } from './foreign/kept-files.ts';
 import type { SettledCalls } from './foreign/settled-calls.ts';
 
 /** Policy settings that one call may change for itself. */
@@ -39,6 +40,7 @@ export interface World {
   readonly claims: Claims;
   readonly settledCalls: SettledCalls;
   readonly processes: Processes;
+  readonly keptFiles: KeptFiles;
   readonly revisionOf: RevisionOf;
   /** Identifies this process among all that share the store. */
   readonly owner: string;

@@ -146,6 +146,12 @@ export interface NewEntry extends Partial<TurnMark> {
    * permission used.
    */
   readonly grant?: Grant;
+  /**
+   * On a notice about things that a command removed. `caused`: the session's command removed them.
+   * `suffered`: another session's command removed this session's work. `told`: the session has got
+   * all notices about its own work until now.
+   */
+  readonly loss?: 'caused' | 'suffered' | 'told';
   /** On an entry of kind `turn`: the git branch, commit and index when the turn began. */
   readonly git?: GitPosition;
   /** The host's own id of the call that made the change. */
@@ -286,12 +292,24 @@ export interface AnnouncedCommand {
   readonly movable?: readonly string[];
   /** Folders that the command line moves. Their contents are not stored. */
   readonly folders?: readonly MovableFolder[];
+  /** Folders whose entries the effects list completely. Other entries are new after the command. */
+  readonly trees?: readonly WholeTree[];
   readonly layer?: LayerExpectation;
   /**
    * Set if the command runs on an overlay layer. Its changes are recorded when the layer is
    * committed.
    */
   readonly onLayer?: true;
+}
+
+/** A folder of which a snapshot keeps every entry. */
+export interface WholeTree {
+  readonly folder: string;
+  /**
+   * `all`: every entry. `own`: for a git folder, its references, logs, index and settings, but no
+   * objects: git adds objects and removes none that are in use.
+   */
+  readonly entries: 'all' | 'own';
 }
 
 /** A folder before a command. `inode`: its device and inode number, as in `movable`. */
@@ -315,6 +333,8 @@ export interface TreeSnapshot {
   readonly root: string;
   /** A private copy of git's index. An index names the blob of every tracked file. */
   readonly index: string;
+  /** Set if the root is another worktree of the repository: the git folder that they share. */
+  readonly shared?: string;
   /** Set if the root is in no git repository: an empty repository in the state folder, used instead. */
   readonly repository?: string;
   /**

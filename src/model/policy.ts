@@ -127,6 +127,11 @@ interface HookPolicy {
    * run the command on an overlay layer where machine and client support it.
    */
   readonly shell: 'layer' | 'images';
+  /**
+   * Total size, in bytes, of the files that are kept before a command because no commit has them:
+   * git's own files, ignored files and nested repositories. Only without a layer.
+   */
+  readonly keepBytes: number;
   /** Files outside the workspace: the host's own permissions decide, or the hooks refuse them. */
   readonly outside: 'pass' | 'refuse';
 }

@@ -64,6 +64,24 @@ export type Notice =
    * number of paths not named.
    */
   | { readonly kind: 'not-kept'; readonly paths: readonly string[]; readonly cut: number }
+  /**
+   * A command removed things that exist nowhere else and that its session did not make. They are
+   * kept: undoing the change restores them. `cut`: number of things not named.
+   */
+  | {
+      readonly kind: 'destroyed';
+      readonly change: string;
+      readonly names: readonly string[];
+      readonly cut: number;
+    }
+  /** Another session's command removed this session's uncommitted work at `paths`. */
+  | {
+      readonly kind: 'work-destroyed';
+      readonly change: string;
+      readonly by: string;
+      readonly command: string;
+      readonly paths: readonly string[];
+    }
   /** Other sessions are changing the file. Sent once per file and turn. */
   | { readonly kind: 'claimed'; readonly path: string; readonly claims: readonly ToldClaim[] }
   /**
@@ -312,6 +330,8 @@ export interface RunResult {
   readonly droppedBits: readonly string[];
   /** The command lines of processes that the command left running. They were ended with it. */
   readonly endedProcesses: readonly string[];
+  /** What the command removed that exists nowhere else. Empty if it removed nothing of that kind. */
+  readonly notices: readonly Notice[];
 }
 
 /** A file as the session saw it, and as it is now. */

@@ -1,5 +1,5 @@
-import { lstatSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { existsSync, lstatSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
 import type { TreeSnapshot } from '../model/entry.ts';
 import { unlessErrno } from '../model/fault.ts';
 import { repositoryAround } from './git.ts';
@@ -10,12 +10,13 @@ type SnapshotPlace = Pick<TreeSnapshot, 'root' | 'index'>;
 
 /** The bytes of blobs, in order; undefined for a blob that git does not have. */
 export async function readBlobs(
-  { root }: Pick<TreeSnapshot, 'root'>,
+  { root, repository }: Pick<TreeSnapshot, 'root' | 'repository'>,
   blobs: readonly string[],
   signal: AbortSignal,
 ): Promise<readonly (Buffer | undefined)[] | Unavailable> {
   if (blobs.length === 0) return [];
-  const result = await git(root, ['cat-file', '--batch'], { signal, input: `${blobs.join('\n')}\n` });
+  const input = `${blobs.join('\n')}\n`;
+  const result = await git(root, ['cat-file', '--batch'], { signal, input, repository });
   if (!result.ok) return { unavailable: result.reason };
   const found: (Buffer | undefined)[] = [];
   let at = 0;
@@ -142,7 +143,7 @@ function comparable(place: SnapshotPlace, loose: readonly string[]): readonly Co
 /** The tracked files below a root, which may be a subfolder of the repository. */
 function trackedBelow({ root, index }: SnapshotPlace): readonly (readonly [string, Tracked])[] {
   const tracked = [...(readIndex(index) ?? [])];
-  const folder = relative(repositoryAround(root) ?? root, root);
+  const folder = existsSync(root) ? relative(repositoryAround(root) ?? root, root) : '';
   if (folder === '') return tracked;
   const prefix = `${folder}/`;
   return tracked.flatMap(([path, each]) =>
@@ -173,13 +174,14 @@ export async function bytesAtSnapshot(
   const tracked = candidates.flatMap(({ path, blob, link }) =>
     blob === undefined ? [] : [{ path, blob, link }],
   );
+  const place = readablePlace(snapshot);
   const blobs = await readBlobs(
-    snapshot,
+    place,
     tracked.map(({ blob }) => blob),
     signal,
   );
   const opaque = await opaquePaths(
-    snapshot,
+    place,
     tracked.map(({ path }) => path),
     signal,
   );
@@ -197,12 +199,21 @@ export async function bytesAtSnapshot(
   return known;
 }
 
+type ReadablePlace = Pick<TreeSnapshot, 'root' | 'index' | 'repository'>;
+
+/** Where git can read blobs and attributes: of a worktree that was removed, in its repository. */
+function readablePlace({ root, index, shared }: TreeSnapshot): ReadablePlace {
+  return shared === undefined || existsSync(root)
+    ? { root, index }
+    : { root: dirname(index), index, repository: shared };
+}
+
 /**
  * The paths that git converts in a way that may keep their size: by a program, by another encoding
  * or by keywords. The attributes count as they are now, and as they were at the snapshot.
  */
 async function opaquePaths(
-  { root, index }: SnapshotPlace,
+  { root, index, repository }: ReadablePlace,
   paths: readonly string[],
   signal: AbortSignal,
 ): Promise<ReadonlySet<string> | Unavailable> {
@@ -213,7 +224,7 @@ async function opaquePaths(
   for (const from of [{}, { index }]) {
     const cached = 'index' in from ? ['--cached'] : [];
     const args = ['check-attr', ...cached, '--stdin', '-z', ...attributes];
-    const result = await git(root, args, { signal, input, ...from });
+    const result = await git(root, args, { signal, input, repository, ...from });
     if (!result.ok) return { unavailable: result.reason };
     const fields = result.stdout.toString('utf8').split('\0');
     for (let at = 0; at + 2 < fields.length; at += 3) {

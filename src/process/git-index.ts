@@ -46,12 +46,17 @@ export function trackedAs(blob: string, mode: number): Tracked {
 /** The number of bytes of an object's hash in an index: SHA-1, SHA-256. */
 const HASH_BYTES = [20, 32];
 
+/** The entries of an index file; see `readIndexBytes`. */
+export function readIndex(file: string): ReadonlyMap<string, Tracked> | undefined {
+  return readIndexBytes(readFileSync(file));
+}
+
 /**
  * The entries of an index in version 2 or 3; undefined for any other. Unmerged paths and submodules
  * are left out.
  */
-export function readIndex(file: string): ReadonlyMap<string, Tracked> | undefined {
-  const bytes = readFileSync(file);
+export function readIndexBytes(bytes: Buffer): ReadonlyMap<string, Tracked> | undefined {
+  if (bytes.length < HEADER_BYTES) return undefined;
   if (bytes.toString('latin1', 0, 4) !== 'DIRC' || bytes.readUInt32BE(4) > 3) return undefined;
   for (const hashBytes of HASH_BYTES) {
     const tracked = entriesIn(bytes, hashBytes);

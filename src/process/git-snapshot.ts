@@ -1,4 +1,13 @@
-import { copyFileSync, existsSync, lstatSync, mkdirSync, readdirSync, unlinkSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  statSync,
+  unlinkSync,
+  utimesSync,
+} from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 import type { TreeSnapshot } from '../model/entry.ts';
 import { isMissing, unlessErrno } from '../model/fault.ts';
@@ -79,7 +88,7 @@ async function beginIndex(
   const given = place.ok ? place.stdout.toString('utf8').trimEnd() : undefined;
   try {
     if (given !== undefined) {
-      copyFileSync(isAbsolute(given) ? given : join(root, given), index);
+      copyIndex(isAbsolute(given) ? given : join(root, given), index);
       return (await asPlainIndex(root, index, signal)) ?? { index: 'copied' };
     }
   } catch (error) {
@@ -90,6 +99,16 @@ async function beginIndex(
     signal,
     ...(given === undefined ? { repository: join(folder, NO_REPOSITORY) } : {}),
   });
+}
+
+/**
+ * Copies an index with its time. Git compares a file's content if the file is not older than the
+ * index. With a later time, a file that was changed right after it was staged would look unchanged.
+ */
+function copyIndex(from: string, to: string): void {
+  const { atime, mtimeMs } = statSync(from);
+  copyFileSync(from, to);
+  utimesSync(to, atime, new Date(Math.floor(mtimeMs)));
 }
 
 /**
@@ -148,6 +167,9 @@ export async function candidatesSince(
   const { root, index, loose, atMs } = snapshot;
   // Report a missing index: git would treat it as empty, and every file would look new.
   if (!existsSync(index)) return { unavailable: 'the snapshot is gone' };
+  // A worktree that was removed has lost all its files.
+  if (!existsSync(root))
+    return [...(readIndex(index) ?? [])].map(([path, tracked]) => ({ path, ...tracked }));
   const changed = await changedTracked(snapshot, signal);
   if ('unavailable' in changed) return changed;
   const unwatched = await unwatchedFiles(snapshot, signal);

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TreeSnapshot } from '../model/entry.ts';
 import { errnoOf, Fault } from '../model/fault.ts';
@@ -12,6 +12,7 @@ import {
   expiredSnapshots,
   takeSnapshot,
 } from './git-snapshot.ts';
+import { hiddenPaths } from './hidden-paths.ts';
 import { expiredOutputs, KeptOutput, readKeptOutput, type ShownOutput } from './kept-output.ts';
 import { FILTER, keyFilter } from './key-filter.ts';
 import {
@@ -28,10 +29,11 @@ import {
   removeSpentLayers,
 } from './layer.ts';
 import type { AttributeReader } from './layer-entries.ts';
+import { gitFolderOf } from './own-files.ts';
 import { type Probe, probe } from './probe.ts';
 import type { Unavailable } from './run-git.ts';
 import { COMMAND_VARIABLE, type CommandEnd, endCommands, runSandboxed } from './run-sandboxed.ts';
-import type { HiddenPath, Profile } from './sandbox.ts';
+import type { Profile } from './sandbox.ts';
 import { removeWarmLeftovers, type TaggedOwner, WarmTree } from './warm-tree.ts';
 
 interface ProcessesOptions {
@@ -222,6 +224,21 @@ export class Processes {
   }
 
   /**
+   * Like `snapshot`, for another worktree of the repository, which a command may remove: it is never
+   * watched.
+   */
+  async worktreeSnapshot(
+    root: string,
+    name: string,
+    signal: AbortSignal,
+  ): Promise<TreeSnapshot | Unavailable> {
+    const folder = join(this.#options.home, 'snapshots');
+    const shared = gitFolderOf(root);
+    const taken = await takeSnapshot(root, { folder, name, signal, blobs: this.#blobs });
+    return 'unavailable' in taken || shared === undefined ? taken : { ...taken, shared };
+  }
+
+  /**
    * Takes the first snapshot of a work tree. If the tree is large, it is watched from then on. If
    * the caller's deadline passes, the snapshot continues in the background. Otherwise no command in
    * a slow work tree would ever get a snapshot.
@@ -264,7 +281,8 @@ export class Processes {
 
   /** Returns the paths in the work tree that may have changed since the snapshot. */
   async candidates(snapshot: TreeSnapshot, signal: AbortSignal): Promise<readonly Candidate[] | Unavailable> {
-    const known = await this.#warm?.get(snapshot.root)?.candidates(snapshot);
+    const warm = snapshot.shared === undefined ? this.#warm?.get(snapshot.root) : undefined;
+    const known = await warm?.candidates(snapshot);
     return known ?? candidatesSince(snapshot, signal);
   }
 
@@ -367,26 +385,4 @@ export function probeAt(homes: readonly string[], options: Omit<ProcessesOptions
 function confinedEnvironment(env: Environment, named: readonly string[]): Environment {
   const passed = Object.entries(env).filter(([name]) => PASSED.test(name) || named.includes(name));
   return { ...Object.fromEntries(passed), TMPDIR: '/tmp' };
-}
-
-/**
- * The existing paths of a list that must be hidden. `~/` at the start means the user's home folder.
- * A path that cannot be inspected is left out, because the command could not read it either.
- */
-function hiddenPaths(paths: readonly string[], homeFolder: string | undefined): HiddenPath[] {
-  return paths.flatMap((path) => {
-    const absolute = path.startsWith('~/') ? homeFolder && join(homeFolder, path.slice(2)) : path;
-    const hidden = absolute === undefined ? undefined : hiddenPath(absolute);
-    return hidden === undefined ? [] : [hidden];
-  });
-}
-
-function hiddenPath(path: string): HiddenPath | undefined {
-  try {
-    const real = realpathSync.native(path);
-    return { path: real, kind: statSync(real).isDirectory() ? 'folder' : 'file' };
-  } catch (error) {
-    if (errnoOf(error) === undefined) throw error;
-    return undefined;
-  }
 }

@@ -8,6 +8,7 @@ import { COMMAND_LINE, type Entry } from '../model/entry.ts';
 import { defined } from '../model/record.ts';
 import type { UndoResult } from '../model/results.ts';
 import type { Outcome, Refusal } from '../model/verdict.ts';
+import { foldersAt } from '../session/configured.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { Store } from '../store/store.ts';
 import { EntryChoice, type EntryRequest } from './entry-choice.ts';
@@ -120,10 +121,15 @@ function changesIn(store: Store, request: EntryRequest): AsyncGenerator<Entry> {
   return new EntryChoice({ ...request, kinds: ['change'], limit: 0 }).of(store);
 }
 
-/** Every root that the changes reach into. The root in which they were recorded comes first. */
+/**
+ * Every root that the changes reach into, except worktrees that are gone: the undo makes them again.
+ * The root in which the changes were recorded comes first.
+ */
 function rootsOf(entries: readonly Entry[]): string[] {
-  const own = entries.map((entry) => entry.root);
-  return [...new Set([...own, ...netEffects(entries).map((effect) => effect.root)])];
+  const own = [...new Set(entries.map((entry) => entry.root))];
+  const reached = [...new Set(netEffects(entries).map((effect) => effect.root))];
+  const found = foldersAt(reached);
+  return [...own, ...reached.filter((root, at) => !own.includes(root) && found[at] !== undefined)];
 }
 
 /** The result of an undo, or of its preview. */

@@ -1,6 +1,7 @@
 import type { CommandFile, RunResult } from '../model/results.ts';
 import { countOf } from './amounts.ts';
 import { pathText, phrase, quotation } from './bounded.ts';
+import { describeNotice } from './describe-notice.ts';
 import { readCall, type ToolNames } from './tool-names.ts';
 
 /**
@@ -50,6 +51,7 @@ export function changeWords(result: RunResult): string[] {
     ...(rest === 0 ? [] : [`- and ${rest} more`]),
     ...noteWords(result),
     ...endedWords(result),
+    ...result.notices.map((notice) => describeNotice(notice)),
     ...(change === undefined ? [] : [`[change ${change}, which can be undone]`]),
   ];
 }

@@ -74,6 +74,10 @@ export function describeNotice(notice: Notice, options: NoticeOptions = {}): str
       return `These files are older than the command. Their earlier paths are not recorded, so an undo of the command leaves them: ${someOf(notice.paths, notice.cut)}.`;
     case 'not-kept':
       return `The earlier bytes of these files could not be kept, so no undo brings them back: ${someOf(notice.paths, notice.cut)}.`;
+    case 'destroyed':
+      return `This removed what nothing else holds: ${someOf(notice.names, notice.cut)}. It is kept: lookfirst undo ${phrase(notice.change)} restores it.`;
+    case 'work-destroyed':
+      return `${sessionWords({ session: notice.by })}'s command "${phrase(notice.command)}" removed your uncommitted change of ${someOf(notice.paths)}. lookfirst undo ${phrase(notice.change)} restores it.`;
     case 'claimed':
       return `${notice.claims.map((claim) => claimWords(claim, notice.path)).join(' ')} Read the file again right before you change it.`;
     case 'others-at-work':

@@ -6,6 +6,7 @@ import { loadNative, openDisk } from '../disk/context.ts';
 import { dropReadyFiles } from '../disk/ready-files.ts';
 import { Baselines } from '../gate/baselines.ts';
 import { Claims } from '../gate/claims.ts';
+import { KeptFiles } from '../gate/foreign/kept-files.ts';
 import { SettledCalls } from '../gate/foreign/settled-calls.ts';
 import { noteOwnLateWrites } from '../gate/late-writes.ts';
 import { recoverWorld } from '../gate/recover.ts';
@@ -157,6 +158,7 @@ async function assemble(
     settledCalls: new SettledCalls(),
     claims: new Claims({ store, baselines, policy, workspace, now }),
     processes,
+    keptFiles: new KeptFiles(),
     revisionOf,
     owner: owner.id,
     isAlive: owner.isAlive,

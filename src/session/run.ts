@@ -1,6 +1,8 @@
 import { listUnsorted, subfolderTest } from '../disk/list.ts';
 import { newChangeId } from '../gate/announce.ts';
 import { type CommittedCommand, commitCommand, type LayerCommit } from '../gate/command/commit-command.ts';
+import { keepWorktrees, type WorktreesBefore } from '../gate/foreign/command.ts';
+import { worktreeTurnouts } from '../gate/foreign/command-turnouts.ts';
 import { outputMask } from '../gate/secret-values.ts';
 import { validateCommand, validateOptions } from '../gate/validate.ts';
 import type { World } from '../gate/world.ts';
@@ -50,9 +52,12 @@ export async function runCommand(
   const places = layeredFolders(world, { scratch, namespace: probe.tools.namespace });
   if (!places.ok) return places;
   const { profile, timeoutMs } = howToRun(world, options);
+  const id = newChangeId();
+  const line = typeof command === 'string' ? command : command.join(' ');
+  const worktrees = await keepWorktrees(world, id, line);
   const run = await world.processes.run(
     {
-      id: newChangeId(),
+      id,
       session: ledger.session,
       profile,
       layered: places.layered,
@@ -69,7 +74,7 @@ export async function runCommand(
     },
     probe,
   );
-  const outcome = await endOf(world, ledger, { run, probe, command, options, times });
+  const outcome = await endOf(world, ledger, { run, probe, line, options, times, worktrees });
   return outcome.ok ? { ...outcome, scratch: scratch.map(({ relative }) => relative) } : outcome;
 }
 
@@ -106,9 +111,10 @@ const NO_OUTPUT: CommandOutput = { head: '', bytes: 0, cutBytes: 0 };
 interface Ended {
   readonly run: CommandRun;
   readonly probe: Extract<Probe, { ok: true }>;
-  readonly command: Exclude<Command, KeptCommand>;
+  readonly line: string;
   readonly options: RunOptions;
   readonly times: ClientCall;
+  readonly worktrees: WorktreesBefore;
 }
 
 async function endOf(world: World, ledger: Ledger, ended: Ended): Promise<Outcome<RunResult>> {
@@ -123,15 +129,16 @@ async function endOf(world: World, ledger: Ledger, ended: Ended): Promise<Outcom
     removeLayer(layer);
     return { ok: true, ended: end.why, output, ...NOTHING_DONE };
   }
-  const line = typeof ended.command === 'string' ? ended.command : ended.command.join(' ');
-  const text = withoutSecrets(ended.options.title ?? line);
+  const text = withoutSecrets(ended.options.title ?? ended.line);
   const writes = ended.options.writes ?? world.policy.commands.writes;
   const { attributes } = ended.probe;
   const { answer = 'shown' } = ended.options;
   const record = { session: ledger.session, command: text };
   let committed: Outcome<CommittedCommand>;
   try {
-    const commit = { layer, attributes, command: text, writes, meanwhile: 'merge', answer } as const;
+    const turnouts = await worktreeTurnouts(world, ended.worktrees);
+    const made = turnouts.map(({ effect, now }) => ({ ...effect, after: now.side }));
+    const commit = { layer, attributes, command: text, writes, meanwhile: 'merge', answer, made } as const;
     committed = await commitCommand(world, ledger, { ...commit, times: ended.times });
   } catch (error) {
     const isKept = keepLayer(layer, record);
@@ -175,6 +182,7 @@ const NOTHING_DONE: Omit<RunResult, 'output'> = {
   merged: [],
   leftOut: [],
   droppedBits: [],
+  notices: [],
   endedProcesses: [],
 };
 
@@ -241,7 +249,7 @@ function layeredFolders(
   { workspace, processes }: World,
   { scratch, namespace }: { scratch: readonly ResolvedPath[]; namespace: SandboxTools['namespace'] },
 ): Outcome<{ readonly layered: readonly string[]; readonly mounted: readonly number[] }> {
-  const roots = [...workspace.roots, ...workspace.annexes];
+  const roots = [...workspace.roots, ...workspace.gitFolders];
   if (roots.includes('/'))
     return refused(noSandbox('no layer can cover the whole file system (/): use a folder as the workspace'));
   const mounts = processes.mountsBelow(

@@ -157,6 +157,11 @@ export class WorkspacePaths {
     return named;
   }
 
+  /** Forgets what paths mean, after a root was removed. */
+  forget(): void {
+    this.#remembered.clear();
+  }
+
   resolved(root: Root, parts: readonly string[], given: string): ResolvedPath {
     const relative = parts.join('/');
     const prefix = root.canonical === '/' ? '' : root.canonical;

@@ -1,4 +1,4 @@
-import { type BigIntStats, lstatSync } from 'node:fs';
+import { type BigIntStats, lstatSync, mkdirSync, rmdirSync } from 'node:fs';
 import { Fault, unlessErrno } from '../model/fault.ts';
 import type { PinnedDirectory, Place, ResolvedPath } from '../model/path.ts';
 import { type Action, type Outcome, type Refusal, refused } from '../model/verdict.ts';
@@ -63,9 +63,9 @@ export type Located = Found | Absent;
  */
 export class Workspace {
   readonly guarantee: Guarantee;
-  /** Canonical folders outside the roots that only commands and undo may reach. */
-  readonly annexes: readonly string[];
-  readonly #roots: readonly Root[];
+  readonly #annexes: string[];
+  readonly #gitFolders: readonly string[];
+  readonly #roots: Root[];
   readonly #protection: Protection;
   readonly #folding: NameComparison;
   readonly #paths: WorkspacePaths;
@@ -77,9 +77,10 @@ export class Workspace {
   readonly #opensOwn: boolean;
 
   private constructor({ roots, readOnly }: OpenedRoots, guarantee: Guarantee, options: WorkspaceSettings) {
-    this.#roots = roots;
+    this.#roots = [...roots];
     this.guarantee = guarantee;
-    this.annexes = options.annexes ?? [];
+    this.#gitFolders = options.annexes ?? [];
+    this.#annexes = [...this.#gitFolders];
     this.#opensOwn = options.opensOwn === true;
     this.#folding = platformFolding(process.platform);
     const folders = (options.protectFolders ?? []).map((folder) => foldPath(folder, this.#folding));
@@ -87,7 +88,7 @@ export class Workspace {
     this.#sealed = folders;
     this.#readOnly = new ReadOnlyFolders(readOnly.map((folder) => foldPath(folder, this.#folding)));
     this.#released = new Protection(options.releaseForCommands ?? [], []);
-    this.#paths = new WorkspacePaths(roots, this.#folding, this.#protection);
+    this.#paths = new WorkspacePaths(this.#roots, this.#folding, this.#protection);
   }
 
   /** Opens and pins the roots: they stay the same directories even if their names are reused. */
@@ -113,6 +114,43 @@ export class Workspace {
   /** Canonical paths of the roots, in the order given. Relative paths refer to the first. */
   get roots(): readonly string[] {
     return this.#roots.map((root) => root.canonical).filter((root) => !this.annexes.includes(root));
+  }
+
+  /** Canonical folders outside the roots that only commands and undo may reach. */
+  get annexes(): readonly string[] {
+    return this.#annexes;
+  }
+
+  /** The git folders that the roots share with other worktrees, if they are outside the roots. */
+  get gitFolders(): readonly string[] {
+    return this.#gitFolders;
+  }
+
+  /**
+   * Lets commands and undo reach a folder outside the roots, such as another worktree of the
+   * repository. With `make`, creates the folder if only its parent exists. `missing`: there is no
+   * such folder.
+   */
+  adopt(folder: string, make?: 'make'): 'there' | 'made' | 'missing' {
+    if (this.#annexes.includes(folder) && !this.stands(folder)) this.#release(folder);
+    if (this.pathOf(folder) !== undefined) return 'there';
+    const isMade = make === 'make' && unlessErrno(() => mkdirSync(folder) ?? true) === true;
+    if (unlessErrno(() => lstatSync(folder))?.isDirectory() !== true) return 'missing';
+    this.#roots.push(...openRoots([folder], [], this.guarantee).roots);
+    this.#annexes.push(folder);
+    return isMade ? 'made' : 'there';
+  }
+
+  #release(folder: string): void {
+    const at = this.#roots.findIndex(({ canonical }) => canonical === folder);
+    for (const root of this.#roots.splice(at, 1)) root.dir.close();
+    this.#annexes.splice(this.#annexes.indexOf(folder), 1);
+    this.#paths.forget();
+  }
+
+  /** Removes a folder that `adopt` made, if it is still empty. */
+  abandon(folder: string): void {
+    unlessErrno(() => rmdirSync(folder));
   }
 
   get protectedGlobs(): readonly string[] {

@@ -14,7 +14,6 @@ const NAMES = Array.from({ length: 20 }, (_, at) => `f${at}.py`);
 
 it(`${COMMANDS} batched shell commands: shown lines count as read, lost updates are reported, reads are never refused`, async () => {
   const places = scratch();
-  writeFileSync(join(places.home, 'lookfirst.json'), '{"hooks": {"snapshot": "off"}}');
   const agent = new Hooked(places);
   const at = (name: string) => join(places.root, name);
   for (const name of NAMES)

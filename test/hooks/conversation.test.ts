@@ -62,9 +62,6 @@ function text(name: string): string {
 beforeEach(() => {
   places = scratch();
   ({ root, home } = places);
-  // Set `snapshot` to `git`, which removes the time limit for git. The default limit of three
-  // seconds may be too short on a loaded machine.
-  writeFileSync(join(home, 'lookfirst.json'), '{"hooks": {"snapshot": "git"}}');
 });
 
 describe('a conversation through hooks', () => {

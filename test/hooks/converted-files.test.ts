@@ -85,7 +85,6 @@ describe('a shell command without a layer, in a repository with `* text=auto`', 
 describe('a shell command without a layer, where every file has CRLF', () => {
   it('can be undone although there are more such files than are stored before a command', async () => {
     // Lift the time limit, because the first comparison may be slow on a loaded machine.
-    writeFileSync(join(places.home, 'lookfirst.json'), '{ "hooks": { "snapshot": "git" } }');
     git('config', 'core.autocrlf', 'true');
     const files = Object.fromEntries(
       Array.from({ length: 2100 }, (_, at) => [`d${at % 7}/f${at}`, `${at}\r\n`]),

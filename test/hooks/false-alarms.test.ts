@@ -31,7 +31,6 @@ function mixesOf(client: Replayed): readonly Mix[] {
 
 it.each(REPLAYED)('%s: everyday mixes cause no wrong refusal and no missed overwrite', async (client) => {
   const places = scratch();
-  writeFileSync(join(places.home, 'lookfirst.json'), '{"hooks": {"snapshot": "off"}}');
   const agent = new ReplayedClient(places, client);
   const wrong: string[] = [];
   for (const [at, mix] of mixesOf(client).entries()) {

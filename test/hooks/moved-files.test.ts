@@ -70,19 +70,16 @@ describe('files that a command without a layer moves from a path that is not rec
 
   it.each(
     everySecond([
-      ['a file that git ignores', 'mv .env .env.bak', '.env.bak: key'],
-      ['a folder that git ignores', 'mv build kept', 'kept/out: built'],
-      ['a file in a new folder', 'mkdir kept; mv .env kept/e', 'kept/e: key'],
+      ['a build output', 'mv build/out out.bak', 'out.bak: built'],
+      ['a folder of build output', 'mv build kept', 'kept/out: built'],
+      ['a file in a new folder', 'mkdir kept; mv build/out kept/e', 'kept/e: built'],
       ['a file from outside', 'mv ../outside/x x', 'x: outside'],
-      ['a link', 'mv l.ln l', 'l => a.txt'],
-      ['a file that is then extended', 'mv .env e; echo more >> e', 'e: keymore\n'],
-      ['a file with the content of another', 'mv same.ln same', 'same: one'],
-      ['files of a nested repository', 'rm -rf nested/.git', 'nested/n: nested'],
+      ['a link', 'mv build/l l', 'l => a.txt'],
+      ['a file that is then extended', 'mv build/out e; echo more >> e', 'e: builtmore\n'],
+      ['a file with the content of another', 'mv build/same same', 'same: one'],
     ]),
   )('stay when the command is undone, which the answer says: %s', async (_, text, moved) => {
-    git('init', '-q', 'nested');
-    git('-C', 'nested', 'commit', '--allow-empty', '-qm', 'one');
-    makeTree(places, ['OUTSIDE/x: outside', 'l.ln => a.txt', 'same.ln: one', 'nested/n: nested']);
+    makeTree(places, ['OUTSIDE/x: outside', 'build/l => a.txt', 'build/same: one']);
     const [name = ''] = moved.split(/: | =>/);
     expect(await script(`${text}; echo two > b.txt`)).toContain(
       `an undo of the command leaves them: ${name}.`,
@@ -95,6 +92,13 @@ describe('files that a command without a layer moves from a path that is not rec
     expect(tree()).not.toContain('b.txt: two\n');
   });
 
+  it('do not include ignored files, which are kept', async () => {
+    const before = tree();
+    expect(await script('mv .env .env.bak; echo two > b.txt')).toBe('');
+    expect(await undo()).toMatchObject({ code: 0 });
+    expect(tree()).toEqual(before);
+  });
+
   it('do not include those whose old path is recorded', async () => {
     makeTree(places, ['loose: loose']);
     const before = tree();
@@ -104,12 +108,12 @@ describe('files that a command without a layer moves from a path that is not rec
   });
 
   it('stay in a moved folder from which other files are restored', async () => {
-    makeTree(places, ['d/e: tracked', 'd/.env: secret']);
+    makeTree(places, ['d/e: tracked', 'd/build/x: built']);
     git('add', 'd');
     await clockTicks();
     await new Hooked(places).shell('mv d d2');
     expect(await undo()).toMatchObject({ code: 0 });
-    expect(tree()).toEqual(expect.arrayContaining(['d/e: tracked', 'd2/.env: secret']));
+    expect(tree()).toEqual(expect.arrayContaining(['d/e: tracked', 'd2/build/x: built']));
     expect(tree()).not.toContain('d2/e: tracked');
   });
 });

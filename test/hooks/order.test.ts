@@ -26,7 +26,6 @@ async function changes(): Promise<readonly Record<string, unknown>[]> {
 
 beforeEach(() => {
   places = scratch();
-  writeFileSync(join(places.home, 'lookfirst.json'), '{"hooks": {"snapshot": "off"}}');
   agent = new Hooked(places);
 });
 
@@ -107,7 +106,6 @@ describe('an event that a client sends twice at the same time', () => {
   const twice = (event: object) => Promise.all([agent.send(event), agent.send(event)]);
 
   it('after a command: its changes are recorded once', async () => {
-    writeFileSync(join(places.home, 'lookfirst.json'), '{"hooks": {"snapshot": "git"}}');
     const run = { action: 'run', input: { command: 'make' }, call: 'c1' };
     await twice({ event: 'before', ...run });
     put('a.txt', 'one\n');
@@ -160,7 +158,6 @@ describe('an event that a client sends twice at the same time', () => {
   });
 
   it('at the end of a turn: a command whose end was not reported is recorded once', async () => {
-    writeFileSync(join(places.home, 'lookfirst.json'), '{"hooks": {"snapshot": "git"}}');
     await agent.send({ event: 'before', action: 'run', input: { command: 'make' }, call: 'c1' });
     put('a.txt', 'one\n');
     await twice({ event: 'turn-end' });
@@ -229,18 +226,14 @@ describe('a before-event that comes again, for a call that was not made the firs
     expect(await undone()).toBe('by the user\n');
   });
 
-  it.each(['off', 'git'])(
-    'of a command, with snapshots "%s": undo restores the newer bytes',
-    async (mode) => {
-      writeFileSync(join(places.home, 'lookfirst.json'), `{"hooks": {"snapshot": "${mode}"}}`);
-      await agent.send({ event: 'before', ...run });
-      put('a.txt', 'by the user\n');
-      expect(await agent.send({ event: 'before', ...run })).toEqual({ verdict: 'pass' });
-      put('a.txt', 'by the user\nby the command\n');
-      await agent.send({ event: 'after', ...run, output: '' });
-      expect(await undone()).toBe('by the user\n');
-    },
-  );
+  it('of a command: undo restores the newer bytes', async () => {
+    await agent.send({ event: 'before', ...run });
+    put('a.txt', 'by the user\n');
+    expect(await agent.send({ event: 'before', ...run })).toEqual({ verdict: 'pass' });
+    put('a.txt', 'by the user\nby the command\n');
+    await agent.send({ event: 'after', ...run, output: '' });
+    expect(await undone()).toBe('by the user\n');
+  });
 
   it('of a command: it is recorded once if no file has changed', async () => {
     for (const _ of [1, 2]) await agent.send({ event: 'before', ...run });

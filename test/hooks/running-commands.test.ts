@@ -35,7 +35,6 @@ async function undo(...args: readonly string[]): Promise<void> {
 
 beforeEach(() => {
   places = scratch();
-  writeFileSync(join(places.home, 'lookfirst.json'), '{"hooks": {"snapshot": "git"}}');
   agent = new Hooked(places, { session: 'a' });
   other = agent.other('b');
 });

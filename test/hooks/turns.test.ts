@@ -21,7 +21,6 @@ beforeEach(() => {
   places = scratch();
   // `git` removes the time limit for git. The default of three seconds may be too short on a loaded
   // machine.
-  writeFileSync(join(places.home, 'lookfirst.json'), '{"hooks": {"snapshot": "git"}}');
   agent = new Hooked(places);
   put('a.txt', 'one\n');
   put('b.txt', 'bee\n');

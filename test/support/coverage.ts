@@ -54,7 +54,6 @@ export async function coverageOf(
   const places = scratch();
   // `git` removes the time limit for git. The default of three seconds may be too short on a loaded
   // machine.
-  writeFileSync(join(places.home, 'lookfirst.json'), '{"hooks": {"snapshot": "git"}}');
   makeRepository(places);
   const agent = new ReplayedClient(places, client, options.mode);
   const sessions = await Sessions.open({ roots: [places.root], home: places.home });

@@ -7,7 +7,7 @@ type NamedPath = Pick<ResolvedPath, 'root' | 'relative' | 'absolute'>;
  * The name of a path in a root. A worktree has no `.git` folder, so paths in its common git folder are named `.git/…`.
  */
 export function nameOf({ workspace }: World, { root, relative }: NamedPath): string {
-  return workspace.annexes.includes(root) ? `.git/${relative}` : relative;
+  return workspace.gitFolders.includes(root) ? `.git/${relative}` : relative;
 }
 
 /**

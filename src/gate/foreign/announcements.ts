@@ -111,7 +111,7 @@ export class Announcements {
     const change = newChangeId();
     const isMissed = asked === 'expected' && (await ranWithoutLayer(this.#scene));
     const layer = isMissed ? 'possible' : asked;
-    const kept = await keepBytesBefore(this.#scene, { change, writes, moves, layer });
+    const kept = await keepBytesBefore(this.#scene, { change, text, writes, moves, layer });
     await announce(world, pendingCommand(this.#scene, { change, text, call, kept, atMs }));
     // Store the bytes again: a clean-up may have removed those stored before the announcement.
     await keepBefore(world, kept.effects, 'here');

@@ -1,16 +1,26 @@
 import { fingerprintOf, stampOf } from '../../disk/read.ts';
 import { ABSENT } from '../../model/delta.ts';
-import type { Effect, PendingChange, Side, TreeSnapshot } from '../../model/entry.ts';
-import { type Fingerprint, sameFingerprint, sameStamp } from '../../model/fingerprint.ts';
+import {
+  type Effect,
+  type PendingChange,
+  type Side,
+  sameContent,
+  sameSide,
+  type TreeSnapshot,
+} from '../../model/entry.ts';
+import { sameFingerprint, sameStamp } from '../../model/fingerprint.ts';
+import { isWithin } from '../../model/path.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import { bytesAtSnapshot } from '../../process/git-blobs.ts';
-import type { Candidate } from '../../process/git-snapshot.ts';
+import { isGitIndex, stagedContent } from '../../process/git-position.ts';
+import { type Candidate, dropSnapshot } from '../../process/git-snapshot.ts';
 import { syncImages } from '../announce.ts';
-import { type FoundSide, fileSide } from '../found.ts';
+import { type FoundSide, fileSide, readableAt } from '../found.ts';
 import { keepBytesOf } from '../old-bytes.ts';
 import type { ShownScene } from '../shown.ts';
 import type { World } from '../world.ts';
-import { readableAt, SNAPSHOT_AFTER_MS } from './command.ts';
+import { SNAPSHOT_MS, type WorktreesBefore } from './command.ts';
+import { addedTo, isSince, UNKNOWN_BYTES } from './keep.ts';
 import type { Turnout } from './known-after.ts';
 
 /** Everything that a command may have changed, with its state before and now. */
@@ -19,18 +29,66 @@ export async function commandTurnouts(
   { entry, foreign }: PendingChange,
 ): Promise<readonly Turnout[]> {
   const effects = entry.effects ?? [];
+  const snapshots = foreign?.command?.snapshots ?? [];
+  const gone = goneWorktrees(world, snapshots);
   const turnouts: Turnout[] = [];
   for (const effect of effects) {
     const sighting = await ledger.recall(effect.key);
     if (sighting !== undefined && isUntouched(world, effect, sighting)) continue;
-    const now = await readableAt(world, effect.key);
-    if (now !== undefined) turnouts.push({ effect, now });
+    if (isSince(world, effect)) continue;
+    const now = await stateAt(world, effect.key, gone);
+    if (now !== undefined && !(await isRenewedIndex(world, effect, now))) turnouts.push({ effect, now });
   }
   const known = new Set(effects.map(({ key }) => key));
-  for (const snapshot of foreign?.command?.snapshots ?? [])
-    for (const turnout of await snapshotTurnouts(world, snapshot, known)) turnouts.push(turnout);
+  turnouts.push(...(await addedTo(world, foreign?.command?.trees ?? [], known)));
+  for (const snapshot of snapshots)
+    for (const turnout of await snapshotTurnouts(world, snapshot, { known, gone })) turnouts.push(turnout);
   const replaced = await replacedFolders(world, turnouts);
   return [...replaced.values(), ...turnouts.filter(({ effect: { key } }) => !replaced.has(key))];
+}
+
+/** What a command has changed in other worktrees, which its layer did not cover. */
+export async function worktreeTurnouts(
+  world: World,
+  { snapshots, effects }: WorktreesBefore,
+): Promise<readonly Turnout[]> {
+  const gone = goneWorktrees(world, snapshots);
+  const known = new Set(effects.map(({ key }) => key));
+  const turnouts: Turnout[] = [];
+  for (const effect of effects) {
+    const now = isSince(world, effect) ? undefined : await stateAt(world, effect.key, gone);
+    if (now !== undefined) turnouts.push({ effect, now });
+  }
+  for (const snapshot of snapshots) {
+    turnouts.push(...(await snapshotTurnouts(world, snapshot, { known, gone })));
+    dropSnapshot(snapshot);
+  }
+  return turnouts.filter(({ effect, now }) => !sameSide(effect.before, now.side));
+}
+
+/** The worktrees outside the roots that a command has removed. Lets the gate reach the others. */
+function goneWorktrees({ workspace }: World, snapshots: readonly TreeSnapshot[]): readonly string[] {
+  return snapshots.flatMap(({ root, shared }) =>
+    shared !== undefined && workspace.adopt(root) === 'missing' ? [root] : [],
+  );
+}
+
+/** Like `readableAt`. Everything in a worktree that is gone is absent. */
+function stateAt(world: World, key: string, gone: readonly string[]): Promise<FoundSide | undefined> {
+  if (gone.some((folder) => isWithin(key, folder))) return Promise.resolve({ side: ABSENT });
+  return readableAt(world, key);
+}
+
+/** True for a git index that stages what it staged before: only stat fields of files differ. */
+async function isRenewedIndex(
+  world: World,
+  { relative, key, before }: Effect,
+  now: FoundSide,
+): Promise<boolean> {
+  if (before.kind !== 'file' || !before.kept || now.snapshot === undefined) return false;
+  if ((!isGitIndex(relative) && !isGitIndex(key)) || sameContent(before, now.side)) return false;
+  const earlier = Buffer.from(await world.images.read(before.fingerprint));
+  return stagedContent(earlier) === stagedContent(Buffer.from(now.snapshot.bytes));
 }
 
 /**
@@ -86,20 +144,22 @@ function isUntouched(world: World, { key, before }: Effect, { stamp, racy, finge
 async function snapshotTurnouts(
   world: World,
   snapshot: TreeSnapshot,
-  known: ReadonlySet<string>,
+  { known, gone }: { readonly known: ReadonlySet<string>; readonly gone: readonly string[] },
 ): Promise<readonly Turnout[]> {
-  const signal = AbortSignal.timeout(SNAPSHOT_AFTER_MS);
+  const signal = AbortSignal.timeout(SNAPSHOT_MS.after);
   const candidates = await world.processes.candidates(snapshot, signal);
   if ('unavailable' in candidates) return [];
   const found: (Candidate & { key: string; relative: string; now: FoundSide })[] = [];
   for (const candidate of candidates) {
     // Take the path literally. Git follows no links either. If the command has replaced a folder by
     // a link, the path would otherwise lead to another file.
-    const path = world.workspace.pathOf(`${snapshot.root}/${candidate.path}`);
+    const absolute = `${snapshot.root}/${candidate.path}`;
+    const path = gone.includes(snapshot.root)
+      ? { key: absolute, relative: candidate.path }
+      : placeOf(world, absolute);
     if (path === undefined || known.has(path.key)) continue;
-    if (world.workspace.protectsFrom(path, 'undo') !== undefined) continue;
     const { key, relative } = path;
-    const now = await readableAt(world, key);
+    const now = await stateAt(world, key, gone);
     if (now !== undefined) found.push({ ...candidate, key, relative, now });
   }
   const bytes = await bytesAtSnapshot(snapshot, found, signal);
@@ -116,6 +176,12 @@ async function snapshotTurnouts(
   return turnouts;
 }
 
+/** The names of a path that commands may change. */
+function placeOf({ workspace }: World, absolute: string): PathNames | undefined {
+  const path = workspace.pathOf(absolute);
+  return path === undefined || workspace.protectsFrom(path, 'undo') !== undefined ? undefined : path;
+}
+
 /**
  * The permissions of a tracked file before the command. Git stores only whether the file is
  * executable, so all other permissions count as unchanged: an undo must not give others access to a
@@ -128,9 +194,6 @@ function modeBefore({ mode = 0o644 }: Candidate, now: Side): number {
   if (wasExecutable === isExecutable) return now.mode;
   return wasExecutable ? now.mode | ((now.mode & 0o444) >> 2) : now.mode & ~0o111;
 }
-
-/** Stands for bytes that git has converted and that were not stored. No file has this hash. */
-const UNKNOWN_BYTES: Fingerprint = { sha256: '0'.repeat(64), size: 0 };
 
 /**
  * The state, before the command, of a file that the command may have changed. `bytes`: its content

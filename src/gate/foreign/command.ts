@@ -1,3 +1,5 @@
+import { basename, relative } from 'node:path';
+import { type Harm, harmOf } from '../../dialect/calls/shell/harm.ts';
 import { modeOf, stampOf } from '../../disk/read.ts';
 import {
   type AnnouncedCommand,
@@ -8,15 +10,18 @@ import {
   sameSide,
   type TreeSnapshot,
 } from '../../model/entry.ts';
-import { Fault } from '../../model/fault.ts';
 import { inodeOf, sameStamp } from '../../model/fingerprint.ts';
+import { isWithin } from '../../model/path.ts';
 import type { Notice } from '../../model/results.ts';
 import type { Sighting } from '../../model/sighting.ts';
+import { worktreesAround } from '../../process/git.ts';
 import { dropSnapshot } from '../../process/git-snapshot.ts';
+import type { Unavailable } from '../../process/run-git.ts';
 import { lostUpdate } from '../command/lost-update.ts';
-import { type FoundSide, fileSide, foundAt } from '../found.ts';
+import { fileSide, readableAt } from '../found.ts';
 import type { ShownScene } from '../shown.ts';
 import type { World } from '../world.ts';
+import { keepOwnFiles } from './keep.ts';
 import type { Turnout } from './known-after.ts';
 import { keepBefore } from './shown.ts';
 
@@ -31,9 +36,8 @@ const MAX_SEEN = 2000;
  */
 const MAX_LOOSE = 2000;
 const MAX_LOOSE_BYTES = 64 << 20;
-/** Time limits for git before and after a command, in milliseconds. */
-const SNAPSHOT_MS = 3000;
-export const SNAPSHOT_AFTER_MS = 60_000;
+/** Time limits for git, in milliseconds. */
+export const SNAPSHOT_MS = { before: 5_000, after: 60_000 };
 
 /**
  * The stored state of the files before a host's shell command. It is used only if the command runs
@@ -50,6 +54,7 @@ export interface BytesBefore {
 interface ComingCommand {
   /** The id of the command's change. */
   readonly change: string;
+  readonly text: string;
   readonly writes: readonly string[];
   readonly moves: readonly string[];
   readonly layer: LayerExpectation;
@@ -63,9 +68,11 @@ interface ComingCommand {
  */
 export async function keepBytesBefore(
   scene: ShownScene,
-  { change, writes: paths, moves, layer }: ComingCommand,
+  { change, text, writes: paths, moves, layer }: ComingCommand,
 ): Promise<BytesBefore> {
   const { world } = scene;
+  const harm = harmOf(text);
+  if (harm === 'nothing') return { effects: [], writes: [], command: { snapshots: [], layer } };
   const effects = new Map<string, Effect>();
   const seen = await seenFiles(scene);
   for (const effect of seen) effects.set(effect.key, effect);
@@ -82,10 +89,18 @@ export async function keepBytesBefore(
     inode === undefined || isFolder !== true ? [] : [{ key, relative, inode }],
   );
   await keepBefore(world, [...effects.values()], 'here');
-  const { snapshots, uncovered } =
-    layer === 'expected' ? LEFT_TO_LAYER : await takeSnapshots(world, change, effects);
+  const roots = layer === 'expected' ? [] : world.workspace.roots;
+  const worktrees = threatenedWorktrees(world, { text, roots });
+  const { snapshots, trees, uncovered } = await takeSnapshots(world, {
+    change,
+    harm,
+    effects,
+    roots,
+    worktrees,
+  });
   const command = {
     snapshots,
+    trees,
     layer,
     ...(uncovered === undefined ? {} : { uncovered }),
     ...(movable.length === 0 ? {} : { movable }),
@@ -95,30 +110,101 @@ export async function keepBytesBefore(
   return { effects: [...effects.values()], writes, command };
 }
 
-const LEFT_TO_LAYER = { snapshots: [], uncovered: 'the command was expected to run on a layer' };
+/** The git snapshots of the roots, and the trees that are kept completely. */
+type TreesBefore = Required<Pick<AnnouncedCommand, 'snapshots' | 'trees'>> &
+  Pick<AnnouncedCommand, 'uncovered'>;
+
+interface TreesToKeep {
+  readonly change: string;
+  readonly harm: Harm;
+  /** The roots that no layer covers. */
+  readonly roots: readonly string[];
+  readonly worktrees: readonly string[];
+  /** The effects so far; those of the kept files are added. */
+  readonly effects: Map<string, Effect>;
+}
 
 /**
- * Takes a git snapshot of each root that is a git work tree. Adds to `effects` the files whose
- * bytes git does not store.
+ * Takes a git snapshot of each root and worktree. Adds to `effects` the files whose bytes no commit
+ * has, and keeps their bytes.
  */
-async function takeSnapshots(
-  world: World,
-  change: string,
-  effects: Map<string, Effect>,
-): Promise<{ readonly snapshots: readonly TreeSnapshot[]; readonly uncovered?: string }> {
-  const signal = AbortSignal.timeout(SNAPSHOT_MS);
+async function takeSnapshots(world: World, trees: TreesToKeep): Promise<TreesBefore> {
+  const { change, roots, worktrees, effects, harm } = trees;
+  const { processes } = world;
+  const signal = AbortSignal.timeout(SNAPSHOT_MS.before);
   const snapshots: TreeSnapshot[] = [];
-  let reason: string | undefined;
-  for (const [index, root] of world.workspace.roots.entries()) {
-    const taken = await world.processes.snapshot(root, `${change}-${index}`, signal);
-    const covered = 'unavailable' in taken ? taken : await looseFiles(world, taken, { effects, signal });
+  let reason = roots.length === 0 ? 'the command was expected to run on a layer' : undefined;
+  for (const [index, root] of [...roots, ...worktrees].entries()) {
+    const name = `${change}-${index}`;
+    const taken = await (index < roots.length
+      ? processes.snapshot(root, name, signal)
+      : processes.worktreeSnapshot(root, name, signal));
+    const covered = await coveredBy(world, taken, { effects, signal });
     if ('unavailable' in covered) reason = covered.unavailable;
-    if ('unavailable' in taken) continue;
-    if ('unavailable' in covered) dropSnapshot(taken);
-    else snapshots.push(taken);
+    else snapshots.push(covered);
   }
-  return reason === undefined ? { snapshots } : { snapshots, uncovered: reason };
+  const nested = snapshots.flatMap(({ root, uncovered }) =>
+    uncovered.map((path) => `${root}/${path.replace(/\/$/, '')}`),
+  );
+  const known = new Set(effects.keys());
+  const kept = await keepOwnFiles(world, { harm, roots, worktrees, nested, known, signal });
+  for (const effect of kept.effects) effects.set(effect.key, effect);
+  const uncovered = reason ?? kept.uncovered;
+  return { snapshots, trees: kept.trees, ...(uncovered === undefined ? {} : { uncovered }) };
 }
+
+/** Keeps the files of a snapshot that no commit has. Drops the snapshot if that is not possible. */
+async function coveredBy(
+  world: World,
+  taken: TreeSnapshot | Unavailable,
+  keeping: { readonly effects: Map<string, Effect>; readonly signal: AbortSignal },
+): Promise<TreeSnapshot | Unavailable> {
+  if ('unavailable' in taken) return taken;
+  const covered = await looseFiles(world, taken, keeping);
+  if ('unavailable' in covered) dropSnapshot(taken);
+  return 'unavailable' in covered ? covered : taken;
+}
+
+/** The other worktrees, as they are before a command that may remove files in them. */
+export interface WorktreesBefore extends Pick<AnnouncedCommand, 'snapshots'> {
+  readonly effects: readonly Effect[];
+}
+
+/** Keeps what a command on a layer may destroy in other worktrees, which the layer does not cover. */
+export async function keepWorktrees(world: World, change: string, text: string): Promise<WorktreesBefore> {
+  const harm = harmOf(text);
+  const worktrees = harm === 'nothing' ? [] : threatenedWorktrees(world, { text, roots: [] });
+  if (worktrees.length === 0) return { snapshots: [], effects: [] };
+  const effects = new Map<string, Effect>();
+  const { snapshots } = await takeSnapshots(world, { change, harm, roots: [], worktrees, effects });
+  return { snapshots, effects: [...effects.values()] };
+}
+
+/**
+ * The other worktrees of the repository in which a command may remove files, as far as its text
+ * shows: it names the worktree, or a folder around it. `roots`: the roots that no layer covers.
+ */
+function threatenedWorktrees(
+  { workspace }: World,
+  { text, roots }: { readonly text: string; readonly roots: readonly string[] },
+): readonly string[] {
+  const tops = [...new Set(workspace.roots.flatMap(worktreesAround))];
+  const others = tops.filter(
+    (top) =>
+      !workspace.roots.includes(top) &&
+      (roots.length > 0 || workspace.roots.every((root) => !isWithin(top, root))),
+  );
+  return others.filter((top) => {
+    const names = workspace.roots
+      .flatMap((root) => relative(root, top).split('/'))
+      .filter((name) => name !== '..');
+    const isNamed = [...names, basename(top)].some((name) => text.includes(name));
+    return (isNamed || SWEEPS.test(text)) && workspace.adopt(top) !== 'missing';
+  });
+}
+
+/** Matches lines that may remove worktrees without naming them. */
+const SWEEPS = /\bworktree\s+prune\b|(^|\s)\.{1,2}\/?(\*|\s|$)/;
 
 async function seenFiles({ world, ledger }: ShownScene): Promise<readonly Effect[]> {
   const sightings = (await ledger.all())
@@ -254,20 +340,6 @@ export async function effectAt(
   const { key, relative } = place.path;
   const found = await readableAt(world, key);
   return found === undefined ? undefined : { key, relative, before: found.side, after: found.side };
-}
-
-/**
- * The present state at a key. Undefined if it cannot be read, for example without permission or if
- * it is a FIFO. One such file must not keep the changes of all others from being recorded.
- */
-export async function readableAt(world: World, key: string): Promise<FoundSide | undefined> {
-  try {
-    return await foundAt(world, key);
-  } catch (error) {
-    const { roots } = world.workspace;
-    if (error instanceof Fault && roots.every((root) => world.workspace.stands(root))) return undefined;
-    throw error;
-  }
 }
 
 /**

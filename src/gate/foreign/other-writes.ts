@@ -1,8 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
 import { type Effect, type PendingChange, sameContent, sameSide } from '../../model/entry.ts';
+import { readableAt } from '../found.ts';
 import { HOST_POLL_MS, HOST_WRITES_MS, isHostWriting } from '../host-writes.ts';
 import type { World } from '../world.ts';
-import { readableAt } from './command.ts';
 import type { Turnout } from './known-after.ts';
 
 /** An announced write of a file that a command seems to have changed. */

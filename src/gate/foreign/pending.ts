@@ -13,12 +13,12 @@ import type { Action, Refusal } from '../../model/verdict.ts';
 import { clip } from '../../report/bounded.ts';
 import { withoutSecrets } from '../../text/secrets.ts';
 import { bypassEntries, newChangeId } from '../announce.ts';
-import { fileSide } from '../found.ts';
+import { fileSide, readableAt } from '../found.ts';
 import { hashOf } from '../prepare.ts';
 import type { ShownScene } from '../shown.ts';
 import { actionOf as intendedAction } from '../validate.ts';
 import type { World } from '../world.ts';
-import { type BytesBefore, effectAt, readableAt } from './command.ts';
+import { type BytesBefore, effectAt } from './command.ts';
 import type { AllowedChanges } from './judge-all.ts';
 
 const MAX_COMMAND_CHARS = 1000;

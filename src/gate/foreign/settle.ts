@@ -1,6 +1,5 @@
 import { outermostKeys } from '../../lock/locks.ts';
 import type { ClientCall } from '../../model/call.ts';
-import { ABSENT } from '../../model/delta.ts';
 import {
   type Effect,
   type ForeignWrite,
@@ -15,23 +14,18 @@ import type { Notice } from '../../model/results.ts';
 import type { ChangeEnding } from '../../model/session.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import { newChangeId, settle } from '../announce.ts';
-import { foundAt, sideAt } from '../found.ts';
+import { foundAt, readableAt } from '../found.ts';
+import { type CommandChange, findLosses, type Losses, recordLosses } from '../losses.ts';
 import { imagesToSettle } from '../old-bytes.ts';
 import type { ShownScene } from '../shown.ts';
-import { readTree, type TreeNode } from '../tree.ts';
 import type { World } from '../world.ts';
-import { dropSnapshots, lostChangeNotices, readableAt } from './command.ts';
+import { dropSnapshots, lostChangeNotices } from './command.ts';
 import { commandTurnouts } from './command-turnouts.ts';
+import { effectsBelow } from './effects-below.ts';
 import { type KnownAfter, knownAfter, type Turnout } from './known-after.ts';
 import { notKeptNotices, type OwnEffects, olderFilesNotices, withoutOlderFiles } from './older-files.ts';
 import { withoutOtherWrites } from './other-writes.ts';
 import { reshapedFiles } from './reshaped-files.ts';
-
-/**
- * Maximum number of entries of a folder to record. A folder with more is recorded without its
- * contents, and an undo cannot remove it.
- */
-const MAX_MADE = 10_000;
 
 export interface Ended {
   readonly ending: ChangeEnding;
@@ -170,7 +164,8 @@ async function settleAs(
       ? await overtakenAt(world, pending, turnouts)
       : new Map<string, OvertakingChange>();
   const changed = await effectsNow(world, turnouts, overtaken);
-  const own = withoutOlderFiles(world, pending, { effects: changed, turnouts });
+  const older = withoutOlderFiles(world, pending, { effects: changed, turnouts });
+  const { own, losses } = await effectsToRecord(scene, pending, older);
   const { effects } = own;
   const writes = foreign?.writes ?? [];
   const notOvertaken = turnouts.filter(({ effect }) => !overtaken.has(effect.key));
@@ -201,6 +196,7 @@ async function settleAs(
   return [
     ...(foreign?.untold ?? []),
     ...lost,
+    ...(await recordLosses(world, ledger, { command: commandOf(pending), losses })),
     ...reshaped,
     ...olderFilesNotices(own.older),
     ...notKeptNotices(effects),
@@ -225,6 +221,25 @@ async function knownUntilAnswer(
     for (const each of before.sightings) scene.ledger.tells(each.key, each);
   }
   return knownAfter(scene, turnouts, { writes, credits });
+}
+
+/**
+ * The effects of a change to record, and what it removed. The changes of git's own files are
+ * recorded only if the command removed something: an ordinary commit stays when files are undone.
+ */
+async function effectsToRecord(
+  { world, ledger }: ShownScene,
+  pending: PendingChange,
+  own: OwnEffects,
+): Promise<{ readonly own: OwnEffects; readonly losses: Losses }> {
+  if (pending.foreign?.command === undefined) return { own, losses: { names: [], files: [] } };
+  const losses = await findLosses(world, ledger, { ...commandOf(pending), effects: own.effects });
+  if (losses.names.length > 0) return { own, losses };
+  return { own: { ...own, effects: own.effects.filter(({ key }) => !/\/\.git\//.test(key)) }, losses };
+}
+
+function commandOf({ change, entry: { text = '', root } }: PendingChange): CommandChange {
+  return { change, text, root };
 }
 
 /**
@@ -358,41 +373,4 @@ async function effectsNow(
       effects.push(...(await effectsBelow(world, effect.key)).filter(({ key }) => !announced.has(key)));
   }
   return effects;
-}
-
-/**
- * Effects for the contents of a folder that a program made, for example by a copy. Without them, an
- * undo could not remove the folder. If some content is protected or cannot be read, the folder is
- * recorded without contents.
- */
-async function effectsBelow(world: World, key: string): Promise<Effect[]> {
-  try {
-    const effects: Effect[] = [];
-    for (const { path } of nodesBelow(world, key)) {
-      const after = await sideAt(world, path.key);
-      effects.push({ key: path.key, relative: path.relative, before: ABSENT, after });
-    }
-    return effects;
-  } catch {
-    // Ignore the error: the change itself must be recorded in any case.
-    return [];
-  }
-}
-
-/** Everything in a folder, each folder before its contents. Empty if there are too many entries. */
-function nodesBelow(world: World, key: string): TreeNode[] {
-  const outcome = world.workspace.locate(key, 'undo', 'parents');
-  if (!outcome.ok) return [];
-  const { place } = outcome.located;
-  try {
-    const dir = place.dir.enter(place.name);
-    try {
-      const [, ...inside] = readTree(world, dir, place.path).reverse();
-      return inside.length > MAX_MADE ? [] : inside;
-    } finally {
-      dir.close();
-    }
-  } finally {
-    place.dir.close();
-  }
 }

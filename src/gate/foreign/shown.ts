@@ -10,7 +10,7 @@ import type { Notice } from '../../model/results.ts';
 import { NO_FLAGS, type Sighting } from '../../model/sighting.ts';
 import { looksBinary } from '../../text/decode.ts';
 import { syncImages } from '../announce.ts';
-import { snapshotAt } from '../found.ts';
+import { foundAt, snapshotAt } from '../found.ts';
 import { keepBytesOf } from '../old-bytes.ts';
 import { creditFor, outsideChange } from '../prepared.ts';
 import { linesOf, MAX_PROVEN_BYTES, recordView, type ShownScene } from '../shown.ts';
@@ -78,12 +78,12 @@ async function storeBefore(
   { key, relative, before, movedTo }: Effect,
   where: 'shared' | 'here',
 ): Promise<Fingerprint | undefined> {
-  if (before.kind !== 'file' || movedTo !== undefined) return undefined;
+  if (before.kind !== 'file' || !before.kept || movedTo !== undefined) return undefined;
   const { images } = world;
   const { sha256 } = before.fingerprint;
   const isHere = where === 'here' ? images.hasHere?.(sha256, 'rely') : undefined;
   if (await (isHere ?? images.has(sha256, 'rely'))) return before.fingerprint;
-  const snapshot = await snapshotAt(world, key);
+  const { snapshot } = await foundAt(world, key);
   if (snapshot === undefined)
     throw new Fault('IO_FAILED', `cannot keep the present bytes of ${key}`, { path: key });
   const { bytes, fingerprint } = snapshot;

@@ -21,6 +21,7 @@ import { checkSteps, SeenBefore } from './check.ts';
 import { type FoundChange, foldersInUse, presentBytes, previewDiff } from './found-changes.ts';
 import { whyNotTheirs } from './others-change.ts';
 import { blockedPaths, type LeftPaths, leaveBlocked, plan, type UndoRequest, withAll } from './plan.ts';
+import { reachWorktrees } from './reach.ts';
 
 /**
  * Undoes recorded changes, through the same steps, locks and journal as any change. If a file
@@ -47,8 +48,27 @@ type Undoing = UndoOutcome<UndoResult & { readonly blocked: readonly BlockedPath
 async function undoAll(world: World, session: Ledger, selection: UndoRequest): Promise<Undoing> {
   const ledger = session.during(selection.times);
   const left: LeftPaths = new Map();
-  let journal = await journalEnd(world);
-  let planned = await plan(world, ledger, { selection, left });
+  const journal = await journalEnd(world);
+  const planned = await plan(world, ledger, { selection, left });
+  const made = planned.ok ? reachWorktrees(world, planned.plan.steps) : [];
+  try {
+    return await undoPlanned(world, ledger, { selection, left, journal, planned });
+  } finally {
+    // A folder stays if the undo has put files into it.
+    for (const folder of made) world.workspace.abandon(folder);
+  }
+}
+
+interface Planned {
+  readonly selection: UndoRequest;
+  readonly left: LeftPaths;
+  readonly journal: number | undefined;
+  readonly planned: UndoOutcome<UndoPlans>;
+}
+
+async function undoPlanned(world: World, ledger: Ledger, given: Planned): Promise<Undoing> {
+  const { selection, left } = given;
+  let { journal, planned } = given;
   for (;;) {
     if (!planned.ok) return planned;
     const keys = keysOf(world, planned);

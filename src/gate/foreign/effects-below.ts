@@ -1,0 +1,48 @@
+import { ABSENT } from '../../model/delta.ts';
+import type { Effect } from '../../model/entry.ts';
+import { sideAt } from '../found.ts';
+import { readTree, type TreeNode } from '../tree.ts';
+import type { World } from '../world.ts';
+
+/**
+ * Maximum number of entries of a folder to record. A folder with more is recorded without its
+ * contents, and an undo cannot remove it.
+ */
+const MAX_MADE = 10_000;
+
+/**
+ * Effects for the contents of a folder that a program made, for example by a copy. Without them, an
+ * undo could not remove the folder. If some content is protected or cannot be read, the folder is
+ * recorded without contents.
+ */
+export async function effectsBelow(world: World, key: string): Promise<Effect[]> {
+  try {
+    const effects: Effect[] = [];
+    for (const { path } of nodesBelow(world, key)) {
+      const after = await sideAt(world, path.key);
+      effects.push({ key: path.key, relative: path.relative, before: ABSENT, after });
+    }
+    return effects;
+  } catch {
+    // Ignore the error: the change itself must be recorded in any case.
+    return [];
+  }
+}
+
+/** Everything in a folder, each folder before its contents. Empty if there are too many entries. */
+function nodesBelow(world: World, key: string): TreeNode[] {
+  const outcome = world.workspace.locate(key, 'undo', 'parents');
+  if (!outcome.ok) return [];
+  const { place } = outcome.located;
+  try {
+    const dir = place.dir.enter(place.name);
+    try {
+      const [, ...inside] = readTree(world, dir, place.path).reverse();
+      return inside.length > MAX_MADE ? [] : inside;
+    } finally {
+      dir.close();
+    }
+  } finally {
+    place.dir.close();
+  }
+}

@@ -1,0 +1,179 @@
+import type { Effect } from '../model/entry.ts';
+import { isBelow } from '../model/path.ts';
+import { readIndexBytes } from '../process/git-index.ts';
+import {
+  blobOf,
+  blobsIn,
+  isHash,
+  isUnreachable,
+  type LoggedRef,
+  loggedRefs,
+  packedRefs,
+} from '../process/git-reach.ts';
+import { clip, phrase } from '../report/bounded.ts';
+import { readableAt } from './found.ts';
+import type { World } from './world.ts';
+
+/** At most this many changed references and stashes are checked. The rest counts as not lost. */
+const MAX_CHECKED = 50;
+const MAX_MESSAGE_CHARS = 60;
+
+/**
+ * A git folder after a command that changed files in it, with the state before. Finds what the
+ * command removed from the repository.
+ */
+export class ChangedGit {
+  readonly folder: string;
+  readonly #world: World;
+  readonly #effects: ReadonlyMap<string, Effect>;
+  readonly #signal: AbortSignal;
+
+  constructor(
+    world: World,
+    { folder, effects, signal }: { folder: string; effects: readonly Effect[]; signal: AbortSignal },
+  ) {
+    this.folder = folder;
+    this.#world = world;
+    this.#signal = signal;
+    const inside = effects.filter(({ key }) => isBelow(key, folder));
+    this.#effects = new Map(inside.map((effect) => [effect.key.slice(folder.length + 1), effect]));
+  }
+
+  /**
+   * The commits that were or are checked out, and those to which changed references pointed or
+   * point. If the newest stash changed, also its commits: the files, the index, untracked files.
+   */
+  async commits(): Promise<readonly string[]> {
+    const found = new Set<string>();
+    const heads = [
+      'HEAD',
+      ...[...this.#effects.keys()].filter((name) => /^worktrees\/[^/]+\/HEAD$/.test(name)),
+    ];
+    for (const name of heads) for (const when of WHEN) found.add((await this.#checkedOut(name, when)) ?? '');
+    for (const { before, now } of await this.#changedRefs()) found.add(before).add(now ?? '');
+    const stash = this.#effects.has('refs/stash') ? await this.#text('refs/stash', 'now') : undefined;
+    if (stash !== undefined) found.add(stash).add(`${stash}^2`).add(`${stash}^3`);
+    found.delete('');
+    return [...found];
+  }
+
+  /** The commits, branches, tags and stashes that nothing leads to any more, in words. */
+  async lostCommits(command: string): Promise<readonly string[]> {
+    const lost: string[] = [];
+    for (const { name, before, now } of (await this.#changedRefs()).slice(0, MAX_CHECKED))
+      if (await isUnreachable(this.folder, before, this.#signal)) lost.push(refWords(name, before, now));
+    const [was, is] = [await this.#text('HEAD', 'before'), await this.#text('HEAD', 'now')];
+    if (
+      was !== undefined &&
+      was !== is &&
+      isHash(was) &&
+      (await isUnreachable(this.folder, was, this.#signal))
+    )
+      lost.push(`commit ${was.slice(0, 7)}`);
+    for (const { hash, message } of await this.#lostStashes(command))
+      lost.push(`stash ${hash.slice(0, 7)} (${clip(phrase(message), MAX_MESSAGE_CHARS)})`);
+    return lost;
+  }
+
+  /** Paths whose staged content is in no commit, index or file any more. */
+  async lostStaged(): Promise<readonly string[]> {
+    const lost: string[] = [];
+    for (const [name, effect] of this.#effects) {
+      if (!/^(worktrees\/[^/]+\/)?index$/.test(name) || effect.before.kind !== 'file') continue;
+      const staged = await this.#unstaged(name);
+      if (staged.size === 0) continue;
+      const safe = await blobsIn(this.folder, await this.commits(), this.#signal);
+      for (const [path, blob] of staged)
+        if (!safe.has(blob) && !(await this.#isInFile(path, blob))) lost.push(path);
+    }
+    return lost;
+  }
+
+  /** The entries of an index before the command that are neither in the present index nor replaced there. */
+  async #unstaged(name: string): Promise<ReadonlyMap<string, string>> {
+    const [was, is] = [await this.#bytes(name, 'before'), await this.#bytes(name, 'now')];
+    const before = was && readIndexBytes(was);
+    if (before === undefined) return new Map();
+    const now = is && readIndexBytes(is);
+    const left = new Set([...(now ?? [])].map(([, { blob }]) => blob));
+    const gone = [...before].flatMap(([path, { blob }]): [string, string][] =>
+      left.has(blob) ? [] : [[path, blob]],
+    );
+    const heads = gone.length === 0 ? left : await blobsIn(this.folder, await this.commits(), this.#signal);
+    return new Map(
+      gone.filter(([path, blob]) => {
+        const later = now?.get(path)?.blob;
+        return !heads.has(blob) && (later === undefined || heads.has(later));
+      }),
+    );
+  }
+
+  async #isInFile(path: string, blob: string): Promise<boolean> {
+    const found = await readableAt(this.#world, `${this.folder.replace(/\/\.git$/, '')}/${path}`);
+    return found?.snapshot !== undefined && blobOf(found.snapshot.bytes, blob) === blob;
+  }
+
+  /** The stashes that are gone. `git stash pop` removes a stash only after it has put its changes back. */
+  async #lostStashes(command: string): Promise<readonly LoggedRef[]> {
+    const log = 'logs/refs/stash';
+    if (!this.#effects.has(log) || /\bstash\s+(pop|branch)\b/.test(command)) return [];
+    const kept = new Set(loggedRefs((await this.#text(log, 'now')) ?? '').map(({ hash }) => hash));
+    const lost: LoggedRef[] = [];
+    for (const each of loggedRefs((await this.#text(log, 'before')) ?? '').slice(-MAX_CHECKED))
+      if (!kept.has(each.hash) && (await isUnreachable(this.folder, each.hash, this.#signal)))
+        lost.push(each);
+    return lost;
+  }
+
+  /** Branches, tags and other references of the user that point to another commit now, or to none. */
+  async #changedRefs(): Promise<readonly { name: string; before: string; now: string | undefined }[]> {
+    const [was, is] = [await this.#packed('before'), await this.#packed('now')];
+    const names = new Set([...this.#effects.keys()].filter((name) => name.startsWith('refs/')));
+    for (const [name, hash] of was) if (is.get(name) !== hash) names.add(name);
+    const changed: { name: string; before: string; now: string | undefined }[] = [];
+    for (const name of names) {
+      if (/^refs\/(stash$|remotes\/)/.test(name)) continue;
+      const before = (await this.#text(name, 'before')) ?? was.get(name);
+      const now = (await this.#text(name, 'now')) ?? is.get(name);
+      if (before !== undefined && before !== now && isHash(before)) changed.push({ name, before, now });
+    }
+    return changed;
+  }
+
+  async #packed(when: When): Promise<ReadonlyMap<string, string>> {
+    return packedRefs((await this.#text('packed-refs', when)) ?? '');
+  }
+
+  /** The commit to which a HEAD leads. */
+  async #checkedOut(name: string, when: When): Promise<string | undefined> {
+    const head = await this.#text(name, when);
+    if (head === undefined || isHash(head)) return head;
+    const ref = head.slice('ref: '.length);
+    return (await this.#text(ref, when)) ?? (await this.#packed(when)).get(ref);
+  }
+
+  async #text(name: string, when: When): Promise<string | undefined> {
+    return (await this.#bytes(name, when))?.toString('utf8').trim();
+  }
+
+  /** The bytes of a file in the git folder, before the command or now. */
+  async #bytes(name: string, when: When): Promise<Buffer | undefined> {
+    const before = this.#effects.get(name)?.before;
+    if (when === 'before' && before !== undefined)
+      return before.kind === 'file' && before.kept
+        ? Buffer.from(await this.#world.images.read(before.fingerprint))
+        : undefined;
+    const found = await readableAt(this.#world, `${this.folder}/${name}`);
+    return found?.snapshot === undefined ? undefined : Buffer.from(found.snapshot.bytes);
+  }
+}
+
+type When = 'before' | 'now';
+const WHEN: readonly When[] = ['before', 'now'];
+
+function refWords(name: string, before: string, now: string | undefined): string {
+  const commit = before.slice(0, 7);
+  const short = name.replace(/^refs\/(heads|tags)\//, '');
+  const kind = name.startsWith('refs/tags/') ? 'tag' : 'branch';
+  return now === undefined ? `${kind} ${short} (${commit})` : `commit ${commit} of ${kind} ${short}`;
+}

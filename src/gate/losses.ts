@@ -1,0 +1,297 @@
+import type { Ledger } from '../ledger/ledger.ts';
+import { type Effect, type NewEntry, type Side, sameContent } from '../model/entry.ts';
+import { unlessStoreFails } from '../model/fault.ts';
+import type { Notice } from '../model/results.ts';
+import { blobOf, blobsIn, checkedOut } from '../process/git-reach.ts';
+import { clip, phrase } from '../report/bounded.ts';
+import { describeNotice } from '../report/describe-notice.ts';
+import { hasNoLines } from '../text/decode.ts';
+import { readableAt } from './found.ts';
+import { ChangedGit } from './git-losses.ts';
+import { isOutput } from './outputs.ts';
+import type { World } from './world.ts';
+
+/** A notice names at most this many lost things and counts the rest. */
+const MAX_NAMED = 10;
+/** Of at most this many lost files the journal is asked who wrote them. The rest counts as written by others. */
+const MAX_AUTHORS = 200;
+/** Time limit for all questions to git. */
+const GIT_MS = 5_000;
+
+/** The change of a command, as it was recorded. */
+export type CommandChange = Pick<NewEntry, 'effects' | 'text' | 'root'> & { readonly change: string };
+
+/** A file whose bytes a command removed. `victim`: another session, if it had left these bytes there. */
+export interface LostFile {
+  readonly effect: Effect;
+  readonly victim?: string;
+}
+
+/** What a command has removed. `names`: in words, for the agent. */
+export interface Losses {
+  readonly names: readonly string[];
+  readonly files: readonly LostFile[];
+}
+
+/**
+ * Finds what a command has removed that exists nowhere else and that its session did not make:
+ * files, staged content, commits, branches and stashes.
+ */
+export async function findLosses(world: World, ledger: Ledger, command: CommandChange): Promise<Losses> {
+  const { effects = [], text = '' } = command;
+  const signal = AbortSignal.timeout(GIT_MS);
+  const gits = gitFolders(world, effects).map((folder) => new ChangedGit(world, { folder, effects, signal }));
+  const names: string[] = [];
+  for (const each of gits) {
+    names.push(...(await each.lostCommits(text)));
+    names.push(...(await each.lostStaged()).map((path) => `staged content of ${path}`));
+  }
+  const files = await lostFiles(world, ledger, { command, gits, signal });
+  return { names: [...namesOf(world, files), ...names], files };
+}
+
+/**
+ * Records a notice about what a command removed, and one for each other session whose work it was.
+ * Returns the notice for the command's session. The caller has recorded the change.
+ */
+export async function recordLosses(
+  world: World,
+  ledger: Ledger,
+  { command, losses }: { readonly command: CommandChange; readonly losses: Losses },
+): Promise<readonly Notice[]> {
+  const { change, text = '', root } = command;
+  const { names, files } = losses;
+  if (names.length === 0) return [];
+  const cut = Math.max(0, names.length - MAX_NAMED);
+  const notice: Notice = { kind: 'destroyed', change, names: names.slice(0, MAX_NAMED), cut };
+  const atMs = world.now();
+  const entries: NewEntry[] = [
+    { kind: 'notice', atMs, ...ledger.author, root, change, text: describeNotice(notice), loss: 'caused' },
+    ...victimsOf(files).map(([session, paths]) => {
+      const words = { by: ledger.session, command: clip(phrase(text), MAX_COMMAND_CHARS), paths, change };
+      const suffered: Notice = { kind: 'work-destroyed', ...words };
+      const what = { change, text: describeNotice(suffered), loss: 'suffered' } as const;
+      return { kind: 'notice', atMs, session, root, ...what } as const;
+    }),
+  ];
+  await world.store.record({ entries });
+  return [notice];
+}
+
+/** Finds and records what a command removed whose change is recorded already. */
+export async function noteLosses(
+  world: World,
+  ledger: Ledger,
+  command: CommandChange,
+): Promise<readonly Notice[]> {
+  const losses = await findLosses(world, ledger, command);
+  return recordLosses(world, ledger, { command, losses });
+}
+
+const MAX_COMMAND_CHARS = 100;
+
+/** The git folders in which a command changed files, without those that it removed. */
+function gitFolders(world: World, effects: readonly Effect[]): readonly string[] {
+  const folders = effects.flatMap(({ key }) => /^(.*?\/\.git)\//.exec(key)?.[1] ?? []);
+  return [...new Set(folders)].filter((folder) => isThere(world, `${folder}/HEAD`));
+}
+
+function isThere({ workspace }: World, key: string): boolean {
+  const outcome = workspace.locate(key, 'undo', 'parents');
+  if (outcome.ok) outcome.located.place.dir.close();
+  return outcome.ok && outcome.located.exists;
+}
+
+async function lostFiles(
+  world: World,
+  ledger: Ledger,
+  { command, gits, signal }: { command: CommandChange; gits: readonly ChangedGit[]; signal: AbortSignal },
+): Promise<readonly LostFile[]> {
+  const { effects = [], change } = command;
+  const own = ledger.session;
+  const moved = new Set(
+    effects.flatMap(({ before, after }) => (before.kind === 'absent' ? hashOf(after) : [])),
+  );
+  const candidates = effects.filter(
+    ({ key, relative, before, after, movedTo }) =>
+      movedTo === undefined &&
+      (before.kind === 'file' ? before.fingerprint.size > 0 : before.kind === 'link') &&
+      after.kind !== 'directory' &&
+      !sameContent(before, after) &&
+      !hashOf(before).some((hash) => moved.has(hash)) &&
+      !gits.some(({ folder }) => key.startsWith(`${folder}/`)) &&
+      !/(^|\/)\.git$/.test(relative) &&
+      !isOutput(world, relative),
+  );
+  if (candidates.length === 0) return [];
+  const committed = new Committed(world, await committedBlobs(world, gits, signal));
+  const lost: LostFile[] = [];
+  for (const effect of candidates) {
+    if (!(await isDropped(world, effect, committed))) continue;
+    const author =
+      lost.length < MAX_AUTHORS ? await authorOf(world, effect, { change, own, committed }) : undefined;
+    if (author === undefined) lost.push({ effect });
+    else if (author !== own) lost.push({ effect, victim: author });
+  }
+  return lost;
+}
+
+function hashOf(side: Side): readonly string[] {
+  if (side.kind === 'link') return [`link ${side.target}`];
+  return side.kind === 'file' ? [side.fingerprint.sha256] : [];
+}
+
+/** The session that started a session's sub-agents, or the session itself. */
+function rootOf(session: string): string {
+  return session.split('/', 1)[0] ?? session;
+}
+
+/** The hashes of files that commits have: those checked out now, and before a command that changed git's files. */
+async function committedBlobs(
+  { workspace }: World,
+  gits: readonly ChangedGit[],
+  signal: AbortSignal,
+): Promise<ReadonlySet<string>> {
+  const found = new Set<string>();
+  for (const each of gits)
+    for (const blob of await blobsIn(each.folder, await each.commits(), signal)) found.add(blob);
+  for (const root of workspace.roots)
+    for (const blob of await blobsIn(root, await checkedOut(root, signal), signal)) found.add(blob);
+  return found;
+}
+
+/** Knows which files commits have. */
+class Committed {
+  readonly #world: World;
+  readonly #blobs: ReadonlySet<string>;
+
+  constructor(world: World, blobs: ReadonlySet<string>) {
+    this.#world = world;
+    this.#blobs = blobs;
+  }
+
+  has(bytes: Uint8Array): boolean {
+    const [like] = this.#blobs;
+    return like !== undefined && storedForms(bytes).some((form) => this.#blobs.has(blobOf(form, like)));
+  }
+
+  async hasKept(side: Side): Promise<boolean> {
+    const bytes = await keptBytes(this.#world, side);
+    return bytes !== undefined && this.has(bytes);
+  }
+}
+
+/**
+ * True if a command has removed a file's bytes: it deleted the file, emptied it, put committed
+ * content in its place or dropped most of its lines. Bytes that a commit has are not removed.
+ */
+async function isDropped(
+  world: World,
+  { key, before, after }: Effect,
+  committed: Committed,
+): Promise<boolean> {
+  if (before.kind === 'link') return after.kind === 'absent';
+  const bytes = await keptBytes(world, before);
+  if (bytes !== undefined && committed.has(bytes)) return false;
+  if (after.kind !== 'file' || after.fingerprint.size === 0 || bytes === undefined) return true;
+  const now = (await readableAt(world, key))?.snapshot?.bytes;
+  if (now === undefined) return false;
+  if (committed.has(now)) return true;
+  return hasNoLines(bytes) ? now.byteLength * 2 < bytes.byteLength : dropsMostLines(bytes, now);
+}
+
+function dropsMostLines(before: Uint8Array, after: Uint8Array): boolean {
+  const [was, is] = [linesOf(before), new Set(linesOf(after))];
+  return was.filter((line) => is.has(line)).length * 2 < was.length;
+}
+
+async function keptBytes({ images }: World, side: Side): Promise<Uint8Array | undefined> {
+  if (side.kind !== 'file' || !side.kept) return undefined;
+  return unlessStoreFails<Uint8Array | undefined>(
+    () => images.read(side.fingerprint),
+    () => undefined,
+  );
+}
+
+/** The forms in which git may store a file: with its own line endings, or with LF. */
+function storedForms(bytes: Uint8Array): readonly Uint8Array[] {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (!buffer.includes('\r\n')) return [bytes];
+  return [bytes, Buffer.from(buffer.toString('latin1').replaceAll('\r\n', '\n'), 'latin1')];
+}
+
+/**
+ * The session whose uncommitted work a file held before a change: another one than that of the
+ * command, or else the command's own. Undefined if the file held text that no recorded change wrote.
+ */
+async function authorOf(
+  world: World,
+  { key, before }: Effect,
+  {
+    change,
+    own,
+    committed,
+  }: { readonly change: string; readonly own: string; readonly committed: Committed },
+): Promise<string | undefined> {
+  const entries = await world.store.entries({ key, kinds: ['change'], limit: MAX_CHANGES });
+  let version = before;
+  for (const { session, effects } of entries.filter((entry) => entry.change !== change)) {
+    const effect = effects?.findLast((each) => each.key === key);
+    if (effect === undefined || !sameContent(effect.after, version)) break;
+    if (rootOf(session) !== rootOf(own)) return session;
+    version = effect.before;
+    if (version.kind === 'absent' || (await committed.hasKept(version))) return own;
+  }
+  // The session has changed a text that it did not write. If a line of that text was left, it is lost now.
+  if (version === before) return undefined;
+  const [older, newer] = [await keptBytes(world, version), await keptBytes(world, before)];
+  return older === undefined || newer === undefined || sharesLines(older, newer) ? undefined : own;
+}
+
+function sharesLines(one: Uint8Array, other: Uint8Array): boolean {
+  const lines = new Set(linesOf(one));
+  return linesOf(other).some((line) => lines.has(line));
+}
+
+function linesOf(bytes: Uint8Array): readonly string[] {
+  const text = Buffer.from(bytes).toString('latin1');
+  return text.split('\n').flatMap((line) => line.trim() || []);
+}
+
+/** Number of changes of a file to follow back in time. */
+const MAX_CHANGES = 50;
+
+/** The names of lost files. Files in a folder that is gone, too, are named together by the folder. */
+function namesOf({ workspace }: World, files: readonly LostFile[]): readonly string[] {
+  const counts = new Map<string, number>();
+  for (const { effect } of files) {
+    if (workspace.pathOf(effect.key) === undefined) {
+      // The worktree around the file is gone.
+      const top = `${effect.key.slice(0, -effect.relative.length)}`;
+      counts.set(top, (counts.get(top) ?? 0) + 1);
+      continue;
+    }
+    const outcome = workspace.locate(effect.key, 'undo', 'parents');
+    if (outcome.ok) outcome.located.place.dir.close();
+    const missing = outcome.ok && !outcome.located.exists ? outcome.located.missing.length : 1;
+    const shown = workspace.shownAt(effect);
+    const name =
+      missing < 2
+        ? shown
+        : `${shown
+            .split('/')
+            .slice(0, 1 - missing)
+            .join('/')}/`;
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  return [...counts].map(([name, count]) =>
+    count === 1 && !name.endsWith('/') ? name : `${name} (${count} files)`,
+  );
+}
+
+function victimsOf(files: readonly LostFile[]): readonly (readonly [string, readonly string[]])[] {
+  const found = new Map<string, string[]>();
+  for (const { effect, victim } of files)
+    if (victim !== undefined) found.set(victim, [...(found.get(victim) ?? []), effect.relative]);
+  return [...found];
+}

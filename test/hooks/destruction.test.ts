@@ -1,0 +1,285 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { hash } from 'node:crypto';
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join, relative } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { quotedWord, shellPrefixScript } from '../../src/cli/shell-prefix.ts';
+import { isGitIndex, stagedContent } from '../../src/process/git-position.ts';
+import { environment, lookfirst, objects, PROGRAM } from '../support/command-line.ts';
+import { Hooked } from '../support/hooked.ts';
+import { sandboxHere } from '../support/sandbox.ts';
+import { type Scratch, scratch } from '../support/tree.ts';
+
+const here = await sandboxHere();
+
+let places: Scratch;
+
+/** Runs a shell text in the workspace, as the user. */
+function user(text: string): void {
+  const env = { ...environment(places), GIT_CONFIG_NOSYSTEM: '1' };
+  execFileSync('sh', ['-c', text], { cwd: places.root, env, stdio: 'pipe' });
+}
+
+/** Everything below a folder by path: of a file its mode and hash, of a git index what it stages. */
+function stateOf(folder: string): Map<string, string> {
+  const found = new Map<string, string>();
+  const visit = (at: string): void => {
+    for (const { name } of readdirSync(at, { withFileTypes: true })) {
+      const inside = join(at, name);
+      const stats = lstatSync(inside);
+      const mode = (stats.mode & 0o777).toString(8);
+      const what = stats.isDirectory()
+        ? 'folder'
+        : stats.isSymbolicLink()
+          ? `-> ${readlinkSync(inside)}`
+          : `${mode} ${isGitIndex(inside) ? stagedContent(readFileSync(inside)) : hash('sha256', readFileSync(inside))}`;
+      found.set(relative(places.base, inside), what);
+      if (stats.isDirectory()) visit(inside);
+    }
+  };
+  if (existsSync(folder)) visit(folder);
+  return found;
+}
+
+/** The states of the workspace and of the second worktree. Git keeps objects, and may add some. */
+function everything(): Record<string, string> {
+  const all = [...stateOf(places.root), ...stateOf(join(places.base, 'wt'))];
+  return Object.fromEntries(all.filter(([name]) => !/^root\/\.git\/objects\//.test(name)).sort());
+}
+
+const COMMITTED = `git init -q -b main && git config user.name a && git config user.email a@b
+printf 'one\\ntwo\\n' > a.txt; mkdir src; echo code > src/b.txt; printf '.env\\n*.db\\ndist/\\n' > .gitignore
+git add . && git commit -qm first`;
+
+interface Scene {
+  readonly title: string;
+  /** The shell text that prepares the repository. */
+  readonly before: string;
+  readonly command: string;
+  /** What the agent must be told about. */
+  readonly lost: readonly RegExp[];
+}
+
+const SCENES: readonly Scene[] = [
+  {
+    title: 'reset --hard takes staged content that no file has',
+    before: 'echo staged > a.txt; git add a.txt; printf "one\\ntwo\\n" > a.txt',
+    command: 'git reset -q --hard',
+    lost: [/a\.txt/],
+  },
+  {
+    title: 'checkout -f takes a file that is only staged',
+    before: 'echo staged > new.txt; git add new.txt; rm new.txt',
+    command: 'git checkout -q -f',
+    lost: [/new\.txt/],
+  },
+  {
+    title: 'git rm takes staged content',
+    before: 'echo staged > a.txt; git add a.txt; echo other > a.txt',
+    command: 'git $(echo rm) -qf a.txt',
+    lost: [/a\.txt/],
+  },
+  {
+    title: 'checkout . takes edits',
+    before: 'echo edit > a.txt; echo edit > src/b.txt',
+    command: 'git checkout -q .',
+    lost: [/a\.txt/, /src\/b\.txt/],
+  },
+  {
+    title: 'stash drop takes a stash',
+    before: 'echo edit > a.txt; git stash -q; echo more > a.txt; git stash -q',
+    command: 'git stash drop -q',
+    lost: [/stash/],
+  },
+  {
+    title: 'stash clear takes all stashes',
+    before: 'echo edit > a.txt; git stash -q; echo more > a.txt; git stash -q',
+    command: 'git stash clear',
+    lost: [/stash/],
+  },
+  {
+    title: 'clean -fdx takes ignored and untracked files',
+    before: 'echo KEY=1 > .env; head -c 5000 /dev/urandom > local.db; mkdir notes; echo n > notes/n.txt',
+    command: 'git clean -fdxq',
+    lost: [/\.env/, /local\.db/, /notes/],
+  },
+  {
+    title: 'a script takes an ignored file',
+    before: 'echo KEY=1 > .env; chmod 600 .env',
+    command: `python3 -c "import os; os.remove('.env')"`,
+    lost: [/\.env/],
+  },
+  {
+    title: 'branch -D takes a branch',
+    before: 'git checkout -qb feature; echo f > f.txt; git add .; git commit -qm f; git checkout -q main',
+    command: 'git branch -qD feature',
+    lost: [/feature/],
+  },
+  {
+    title: 'update-ref -d takes a packed branch',
+    before:
+      'git checkout -qb feature; echo f > f.txt; git add .; git commit -qm f; git checkout -q main; git pack-refs --all',
+    command: 'git update-ref -d refs/heads/feature',
+    lost: [/feature/],
+  },
+  {
+    title: 'reset --hard moves a branch away from a commit',
+    before: 'echo f > f.txt; git add .; git commit -qm f',
+    command: 'git reset -q --hard HEAD~1',
+    lost: [/main/],
+  },
+  {
+    title: 'rm -rf takes a nested repository',
+    before:
+      'mkdir -p lib/inner && cd lib/inner && git init -q -b main && git config user.name a && git config user.email a@b && echo i > i.txt && git add . && git commit -qm i && echo j >> i.txt',
+    command: 'rm -rf lib',
+    lost: [/lib/],
+  },
+  {
+    title: 'worktree remove --force takes another worktree',
+    before:
+      'git worktree add -q -b other ../wt && cd ../wt && echo edit >> a.txt && echo new > new.txt && echo KEY=2 > .env',
+    command: 'git worktree remove --force ../wt',
+    lost: [/wt/],
+  },
+  {
+    title: 'rm -rf takes another worktree',
+    before: 'git worktree add -q -b other ../wt && cd ../wt && echo edit >> a.txt && echo KEY=2 > .env',
+    command: 'rm -rf ../wt',
+    lost: [/wt/],
+  },
+  {
+    title: 'rm -rf takes a folder with edits',
+    before: 'echo edit > src/b.txt; echo new > src/new.txt; mkdir src/deep; echo d > src/deep/d.txt',
+    command: 'rm -rf src',
+    lost: [/src/],
+  },
+];
+
+const TWINS: readonly Omit<Scene, 'lost'>[] = [
+  { title: 'git status', before: 'echo edit > a.txt', command: 'git status' },
+  { title: 'ls and grep', before: 'echo edit > a.txt', command: 'ls -la | grep -c a.txt; cat a.txt' },
+  { title: 'a new branch', before: 'echo edit > a.txt', command: 'git checkout -qb x' },
+  { title: 'a commit', before: 'echo edit > a.txt', command: 'git commit -qam edit' },
+  {
+    title: 'a commit of staged content',
+    before: 'echo s > a.txt; git add a.txt',
+    command: 'git commit -qm s',
+  },
+  { title: 'a switch of branches', before: 'git branch other', command: 'git checkout -q other' },
+  {
+    title: 'a switch that removes committed files',
+    before: 'git checkout -qb other; echo f > f.txt; git add .; git commit -qm f',
+    command: 'git checkout -q main',
+  },
+  { title: 'a stash', before: 'echo edit > a.txt; git add a.txt', command: 'git stash -q' },
+  {
+    title: 'a stash and its return',
+    before: 'echo edit > a.txt',
+    command: 'git stash -q && git stash pop -q',
+  },
+  { title: 'a merged branch', before: 'git branch merged', command: 'git branch -qd merged' },
+  { title: 'build output', before: 'mkdir dist; echo out > dist/out.js', command: 'rm -rf dist' },
+  { title: 'a committed file', before: 'true', command: 'git rm -q a.txt' },
+  { title: 'an own file', before: 'true', command: 'echo t > tmp.txt; rm tmp.txt' },
+  { title: 'a moved file', before: 'echo n > n.txt', command: 'mv n.txt m.txt' },
+  { title: 'packed refs', before: 'git branch other', command: 'git pack-refs --all' },
+  {
+    title: 'a fast-forward',
+    before: 'git checkout -qb f; echo f > f; git add f; git commit -qm f; git checkout -q main',
+    command: 'git merge -q f',
+  },
+];
+
+/** Runs a command as an agent and returns all that the agent is told. */
+type Door = (command: string) => Promise<string>;
+
+const images: Door = async (command) => {
+  const { verdict, reason, context } = await new Hooked(places).shell(command);
+  expect({ verdict, reason }).toEqual({ verdict: 'pass', reason: undefined });
+  return context ?? '';
+};
+
+const run: Door = async (command) => (await lookfirst(places, ['run', '--', 'sh', '-c', command])).stderr;
+
+let calls = 0;
+
+/** Claude Code's Bash tool: the before-event, the line through our script, the after-event. */
+const layer: Door = async (command) => {
+  calls += 1;
+  const shell = join(places.home, 'bin', 'lookfirst-shell');
+  mkdirSync(join(places.home, 'bin'), { recursive: true });
+  writeFileSync(shell, shellPrefixScript(PROGRAM.map(quotedWord)));
+  chmodSync(shell, 0o755);
+  const store = `sqlite:${join(places.home, 'lookfirst.db')}`;
+  const around = { LOOKFIRST_STORE: store, SHELL: '/bin/sh', CLAUDE_CODE_SESSION_ID: 's' };
+  const send = async (hook_event_name: string, more: object): Promise<Record<string, string>> => {
+    const call = { tool_name: 'Bash', tool_input: { command }, tool_use_id: `call-${calls}` };
+    const event = { session_id: 's', cwd: places.root, prompt_id: 't1', hook_event_name, ...call, ...more };
+    const env = { ...around, CLAUDE_CODE_SHELL_PREFIX: shell, CLAUDE_PROJECT_DIR: places.root };
+    const ran = await lookfirst(places, ['hook', 'claude-code'], { input: JSON.stringify(event), env });
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    return ran.stdout === '' ? {} : JSON.parse(ran.stdout).hookSpecificOutput;
+  };
+  const before = await send('PreToolUse', {});
+  expect(before['permissionDecisionReason']).toBeUndefined();
+  const line = `eval ${quotedWord(command)} < /dev/null && pwd -P >| ${join(places.base, 'cwd')}`;
+  const ended = await new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
+    const child = spawn(shell, [line], { cwd: places.root, env: environment(places, around) });
+    let [stdout, stderr] = ['', ''];
+    child.stdout.on('data', (part) => (stdout += part));
+    child.stderr.on('data', (part) => (stderr += part));
+    child.on('close', (code) => resolve({ code: code ?? -1, stdout, stderr }));
+  });
+  expect(ended).toMatchObject({ code: 0 });
+  const after = await send('PostToolUse', { tool_response: ended });
+  return `${ended.stderr}${after['additionalContext'] ?? ''}`;
+};
+
+beforeEach(() => {
+  places = scratch();
+  user(COMMITTED);
+});
+
+async function changes(): Promise<Record<string, unknown>[]> {
+  return objects(await lookfirst(places, ['log', '--kind', 'change', '--json']));
+}
+
+const DOORS: readonly [string, Door, boolean][] = [
+  ['hooks without a layer', images, true],
+  ['hooks with a layer', layer, here !== undefined],
+  ['lookfirst run', run, here !== undefined],
+];
+
+describe.each(DOORS)('%s', (name, door, canRun) => {
+  it.skipIf(!canRun).each(SCENES)('$title: the agent is told, and undo brings all back', async (scene) => {
+    user(scene.before);
+    const before = everything();
+    const told = await door(scene.command);
+    expect(everything()).not.toEqual(before);
+    for (const lost of scene.lost) expect(told).toMatch(lost);
+    const [, change = ''] = /lookfirst undo (c[0-9a-f]+)/.exec(told) ?? [];
+    expect({ told, change }).toMatchObject({ change: expect.stringMatching(/^c/) });
+    const undone = await lookfirst(places, ['undo', change]);
+    expect(undone).toMatchObject({ code: 0, stderr: '' });
+    expect(everything()).toEqual(before);
+    user('git fsck --connectivity-only --no-dangling');
+  });
+
+  it.skipIf(!canRun).each(TWINS)('$title is harmless: no word', async (twin) => {
+    user(twin.before);
+    const told = await door(twin.command);
+    expect(told.split('\n').filter((line) => line.includes('lookfirst undo'))).toEqual([]);
+    if (name === 'hooks without a layer' && twin.command === 'git status')
+      expect(await changes()).toEqual([]);
+  });
+});

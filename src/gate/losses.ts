@@ -200,9 +200,12 @@ async function isDropped(
   return hasNoLines(bytes) ? now.byteLength * 2 < bytes.byteLength : dropsMostLines(bytes, now);
 }
 
+const MIN_LINES = 4;
+
 function dropsMostLines(before: Uint8Array, after: Uint8Array): boolean {
   const [was, is] = [linesOf(before), new Set(linesOf(after))];
-  return was.filter((line) => is.has(line)).length * 2 < was.length;
+  // In a shorter file, an ordinary edit replaces most lines.
+  return was.length >= MIN_LINES && was.filter((line) => is.has(line)).length * 2 < was.length;
 }
 
 async function keptBytes({ images }: World, side: Side): Promise<Uint8Array | undefined> {

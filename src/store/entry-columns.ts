@@ -239,7 +239,7 @@ type Others = Omit<Sighting, Common> & {
 };
 
 /** Names this process in views, so that it recognises its own moments. */
-export const PROCESS: string = randomBytes(6).toString('base64url');
+const PROCESS = randomBytes(6).toString('base64url');
 
 const CLAMPED = 1;
 const REDACTED = 2;

@@ -119,10 +119,6 @@ export function indexKey(text: string): string {
   return HASHED + hash('sha256', text);
 }
 
-export function isHashedKey(text: string): boolean {
-  return text.startsWith(HASHED);
-}
-
 /** The rest of a path below a root: empty, or beginning with a slash. */
 function below(path: string, root: string): string {
   if (path === root) return '';

@@ -4,11 +4,13 @@ import type { UndoDelta } from '../../journal/undo-steps.ts';
 import type { Ledger } from '../../ledger/ledger.ts';
 import { movedSightings } from '../../ledger/sightings.ts';
 import { type Awaitable, andThen } from '../../model/awaitable.ts';
+import { WHOLE } from '../../model/coverage.ts';
 import { type Side, sameContent } from '../../model/entry.ts';
+import { type Fingerprint, sameFingerprint } from '../../model/fingerprint.ts';
 import { LIMITS } from '../../model/limits.ts';
 import { isBelow } from '../../model/path.ts';
 import type { UndoSelection } from '../../model/session.ts';
-import type { Sighting } from '../../model/sighting.ts';
+import { NO_FLAGS, type Sighting } from '../../model/sighting.ts';
 import { type Outcome, type Refusal, refused, type UndoCall } from '../../model/verdict.ts';
 import { isGitIndex, stagedContent } from '../../process/git-position.ts';
 import { decodeText } from '../../text/decode.ts';
@@ -288,7 +290,9 @@ export class SeenBefore {
     if (before !== undefined) return { ...before, how: 'write' };
     const from = this.#going.get(after.fingerprint.sha256);
     const seen = from === undefined ? undefined : await this.#ledger.recall(from);
-    return seen?.fingerprint?.sha256 === after.fingerprint.sha256 ? { ...seen, key } : undefined;
+    if (seen?.fingerprint?.sha256 === after.fingerprint.sha256) return { ...seen, key };
+    // Another process of the session may have deleted the file: its record names the seen bytes.
+    return broughtBack(await this.#ledger.recall(key), after.fingerprint);
   }
 
   async #moving(from: string, to: string): Promise<readonly Sighting[]> {
@@ -298,4 +302,13 @@ export class SeenBefore {
     for (const seen of movedSightings(moving, { from, to })) this.#brought.set(seen.key, seen);
     return moving;
   }
+}
+
+/** The sighting of a deleted file whose bytes, which the session had seen whole, are there again. */
+function broughtBack(gone: Sighting | undefined, fingerprint: Fingerprint): Sighting | undefined {
+  const isKnown = gone?.seenBefore?.some((seen) => sameFingerprint(seen, fingerprint)) === true;
+  if (!isKnown || gone?.tombstone !== true) return undefined;
+  const { key, atMs } = gone;
+  const place = { key, fingerprint, stamp: undefined, racy: true, totalLines: undefined } as const;
+  return { ...place, coverage: WHOLE, flags: NO_FLAGS, how: 'write', atMs };
 }

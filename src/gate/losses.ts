@@ -88,6 +88,26 @@ export async function noteLosses(
   return recordLosses(world, ledger, { command, losses });
 }
 
+/** Number of a session's newest notices to search. */
+const MAX_SEARCHED = 50;
+
+/**
+ * The texts about this session's work that commands of other sessions have removed since it was last
+ * told. Records that it is told now.
+ */
+export async function untoldLosses(world: World, ledger: Ledger): Promise<readonly string[]> {
+  const { session } = ledger;
+  const notices = await world.store.entries({ session, kinds: ['notice'], limit: MAX_SEARCHED });
+  const told = notices.findIndex(({ loss }) => loss === 'told');
+  const fresh = told === -1 ? notices : notices.slice(0, told);
+  const texts = fresh.flatMap(({ loss, text }) => (loss === 'suffered' && text !== undefined ? [text] : []));
+  if (texts.length === 0) return [];
+  const root = world.workspace.roots[0] ?? '';
+  const entry = { kind: 'notice', atMs: world.now(), ...ledger.author, root, loss: 'told' } as const;
+  await world.store.record({ entries: [{ ...entry, text: 'told that its work was removed' }] });
+  return texts.reverse();
+}
+
 const MAX_COMMAND_CHARS = 100;
 
 /** The git folders in which a command changed files, without those that it removed. */

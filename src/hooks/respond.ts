@@ -33,6 +33,16 @@ import {
 } from './scene.ts';
 
 export async function respond(scene: Scene, event: HookEvent): Promise<HookReply> {
+  const reply = await respondTo(scene, event);
+  const isRead = event.kind === 'prompt' || event.kind === 'after' || event.kind === 'failed';
+  if (!isRead || reply.verdict === 'deny') return reply;
+  const losses = await scene.session.untoldLosses();
+  if (losses.length === 0) return reply;
+  const context = `Lookfirst: ${losses.join('\n')}`;
+  return { ...reply, context: reply.context === undefined ? context : `${reply.context}\n${context}` };
+}
+
+async function respondTo(scene: Scene, event: HookEvent): Promise<HookReply> {
   const { session } = scene;
   switch (event.kind) {
     case 'before':

@@ -3,6 +3,7 @@ import { kindOf, modeOf, readSnapshot } from '../disk/read.ts';
 import { GatedForeign } from '../gate/foreign/gated-foreign.ts';
 import { changesOfLine, type LinePlace, type ShellChange } from '../gate/foreign/line-changes.ts';
 import { moveCommand } from '../gate/foreign/move-command.ts';
+import { untoldLosses } from '../gate/losses.ts';
 import { undo } from '../gate/undo/undo.ts';
 import { validateOptions, validateUndo } from '../gate/validate.ts';
 import { noteOutsideChanges, outsideChangesOfTurn } from '../gate/witness.ts';
@@ -295,6 +296,11 @@ export class GatedSession extends LookingSession implements Session {
    * Records in the journal which of the files that this session has seen were changed by other
    * programs.
    */
+  /** The texts about this session's work that commands of other sessions have removed. */
+  untoldLosses(): Promise<readonly string[]> {
+    return this.during((world) => untoldLosses(world, this.ledger));
+  }
+
   noteOutsideChanges(): Promise<void> {
     return this.during((world) => noteOutsideChanges(world, this.ledger));
   }

@@ -283,3 +283,18 @@ describe.each(DOORS)('%s', (name, door, canRun) => {
       expect(await changes()).toEqual([]);
   });
 });
+
+it('the other session whose work a command removed is told once, at its next event', async () => {
+  const victim = new Hooked(places);
+  const other = victim.other('A');
+  await victim.read('src/b.txt', 'code\n');
+  const edit = { path: 'src/b.txt', old_string: 'code', new_string: 'work' };
+  await victim.change('edit', edit, () => writeFileSync(join(places.root, 'src/b.txt'), 'work\n'));
+  const done = await other.shell('git $(echo reset) -q --hard');
+  expect(done.context).toContain('src/b.txt');
+  const told = await victim.prompt('go on');
+  expect(told.context).toMatch(
+    /Session A's command ".*" removed your uncommitted change of src\/b\.txt\. lookfirst undo c[0-9a-f]+ restores it\./,
+  );
+  expect((await victim.prompt('again')).context ?? '').not.toContain('removed your uncommitted');
+});

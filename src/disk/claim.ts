@@ -43,7 +43,11 @@ export async function publishByClaim(context: DiskContext, publication: Publicat
     context.trace?.('folder-sync');
     await syncFolder(context, place.dir);
     letOwnerRead(publication);
-    return { ok: true, displaced: publication.ours ? retainOrDrop(context, claim) : retain(context, claim) };
+    const { sha256 } = expected.fingerprint;
+    return {
+      ok: true,
+      displaced: publication.ours ? retainOrDrop(context, claim) : retain(context, claim, sha256),
+    };
   } catch (error) {
     try {
       if (published) withdraw(context, publication);

@@ -1,9 +1,8 @@
-import { type BigIntStats, closeSync, lstatSync, mkdirSync, openSync, statfsSync } from 'node:fs';
+import { closeSync, lstatSync, mkdirSync, openSync, statfsSync } from 'node:fs';
 import { devNull } from 'node:os';
 import { join } from 'node:path';
 import { nativeExtensions } from '../lock/native-package.ts';
 import { errnoOf, Fault } from '../model/fault.ts';
-import type { Fingerprint } from '../model/fingerprint.ts';
 import type { PinnedDirectory, ResolvedPath } from '../model/path.ts';
 import type { Durability } from '../model/policy.ts';
 import { FileSystemClock, FileSystemSync, FolderSyncs } from './file-system.ts';
@@ -34,10 +33,7 @@ export interface DiskContext {
   readonly change: string;
   /** Empty files made in advance for the next replacements; undefined if they are switched off. */
   readonly ready: ReadyFiles | undefined;
-  /**
-   * Folder to which changes move the files that they replace or remove. It is outside every
-   * workspace, and no change deletes files in it.
-   */
+  /** The shelf: the folder to which changes move the files that they replace or remove. */
   readonly retained: string;
   /**
    * Replaced or removed files that are not on the file system of `retained`, and so could only be
@@ -51,11 +47,6 @@ export interface DiskContext {
   readonly newFolders?: NewFolders;
   readonly sync: FileSystemSync;
   readonly folders: FolderSyncs;
-  /**
-   * Returns the path, in the store of old file contents, to which `replace` moves an old file with
-   * these bytes. If it returns undefined, the old file moves into `retained`.
-   */
-  readonly imageName?: (fingerprint: Fingerprint, stats: BigIntStats) => string | undefined;
   /**
    * The native helper (`fs-native-extensions`). Undefined if it does not work on this machine, or
    * if `DiskOptions.commit` is `claim`: `replace` then uses `publishByClaim`.
@@ -76,7 +67,6 @@ export interface DiskOptions {
   /** Identifies this process. Changes without an id of their own use it in temporary names. */
   readonly owner: string;
   readonly durability: Durability;
-  readonly imageName?: DiskContext['imageName'];
   /**
    * `exchange`: swap the old and the new file atomically, where the system can. `claim`: use
    * `publishByClaim` always, for tests.
@@ -100,7 +90,6 @@ export function openDisk(options: DiskOptions): DiskContext {
     durability: options.durability,
     sync: new FileSystemSync(),
     folders: new FolderSyncs(),
-    ...(options.imageName === undefined ? {} : { imageName: options.imageName }),
     native: options.commit === 'claim' ? undefined : loadNative(),
     ...(options.trace === undefined ? {} : { trace: options.trace }),
     close: async () => {
@@ -144,15 +133,6 @@ export function loadNative(): NativeFiles | undefined {
 
 /** A change of fewer files syncs them one by one, which costs less than running the `sync` program twice. */
 export const BATCH_FILES = 16;
-
-/**
- * A context for a change of several files. Replaced files stay in `retained` until all steps are
- * done. If a step fails, they move back from there without rewriting their bytes.
- */
-export function severalContext(context: DiskContext): DiskContext {
-  const { imageName: _, ...rest } = context;
-  return rest;
-}
 
 /**
  * The folders that a batch has created. All files in a folder share one handle of it, because the
@@ -200,7 +180,7 @@ function isSameFolder(one: string, other: string): boolean {
 /** A context for many changes. They skip syncing; the caller syncs all of them together. */
 export function batchContext(context: DiskContext): DiskContext {
   return {
-    ...severalContext(context),
+    ...context,
     durability: 'none',
     batch: context.durability,
     newFolders: new NewFolders(),

@@ -38,8 +38,6 @@ export interface Publication {
   readonly intended: Content;
   /** Set if the replaced file is one that this process has just written. */
   readonly ours?: true;
-  /** Set if the caller syncs the folder after the publication. Then `publishByExchange` does not sync it. */
-  readonly folderSync?: 'by caller';
 }
 
 export type Published =
@@ -178,15 +176,13 @@ export function committed(
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /**
- * Moves a replaced or removed file to the path `image`, and returns its new path. Without `image`,
- * or if that rename fails, moves the file into `retained`. Processes that still have the file open
- * then write into the moved file. Across file systems, the file is copied, and the original stays
- * open to notice late writes.
+ * Moves a file out of the workspace onto the shelf, and returns its new path. Processes that still
+ * have it open then write into the moved file. `sha256`: its bytes, if a change displaces it. Across
+ * file systems, the file is copied, and the original stays open to notice late writes.
  */
-export function retain(context: DiskContext, from: string, image?: string): string {
+export function retain(context: DiskContext, from: string, sha256?: string): string {
   context.trace?.('retain');
-  if (image !== undefined && isRenamed(from, image)) return image;
-  const to = freshName(context);
+  const to = freshName(context, sha256);
   try {
     inFolder(context, () => renameSync(from, to));
   } catch (error) {
@@ -215,17 +211,6 @@ function inFolder<T>(context: DiskContext, work: () => T): T {
     if (!isMissing(error)) throw error;
     mkdirSync(context.retained, { recursive: true, mode: 0o700 });
     return work();
-  }
-}
-
-/** False if the rename fails with a system error; the caller then renames to another path. */
-function isRenamed(from: string, to: string): boolean {
-  try {
-    renameSync(from, to);
-    return true;
-  } catch (error) {
-    if (errnoOf(error) === undefined) throw error;
-    return false;
   }
 }
 
@@ -260,10 +245,11 @@ export function retainBytes(context: DiskContext, bytes: Uint8Array): string {
   return to;
 }
 
-function freshName(context: DiskContext): string {
+function freshName(context: DiskContext, sha256?: string): string {
   // Make every name unique, because a process and its workers share the folder: an equal name would
   // overwrite a kept file.
-  return join(context.retained, `${Date.now()}-${randomUUID()}`);
+  const bytes = sha256 === undefined ? '' : `${sha256}-`;
+  return join(context.retained, `${Date.now()}-${bytes}${randomUUID()}`);
 }
 
 function syncFile(context: DiskContext, path: string): void {

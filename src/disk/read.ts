@@ -293,6 +293,29 @@ function grown(buffer: Buffer): Buffer {
   return larger;
 }
 
+const CHUNK_BYTES = 1 << 18;
+
+/** The bytes of a regular file in chunks. */
+export function chunksAt(place: Place): AsyncIterable<Uint8Array> | Unreadable {
+  const opened = openRegular(place);
+  return 'problem' in opened ? opened : chunksOf(opened.fd);
+}
+
+/** Closes the file at the end. */
+async function* chunksOf(fd: number): AsyncGenerator<Uint8Array> {
+  try {
+    for (let at = 0; ; ) {
+      const chunk = new Uint8Array(CHUNK_BYTES);
+      const { bytesRead } = await readAsync(fd, chunk, 0, CHUNK_BYTES, at);
+      if (bytesRead === 0) return;
+      at += bytesRead;
+      yield chunk.subarray(0, bytesRead);
+    }
+  } finally {
+    closeSync(fd);
+  }
+}
+
 export function fingerprintOf(bytes: Uint8Array): Fingerprint {
   return { sha256: hash('sha256', bytes, 'hex'), size: bytes.byteLength };
 }

@@ -61,7 +61,8 @@ async function claimAway(
     context.trace?.('folder-sync');
     // Sync before the file leaves the folder: if syncing fails, the name can be restored.
     await syncFolder(context, place.dir);
-    displaced = old.expected.ours ? retainOrDrop(context, claim) : retain(context, claim);
+    const { ours, fingerprint } = old.expected;
+    displaced = ours ? retainOrDrop(context, claim) : retain(context, claim, fingerprint.sha256);
   } catch (error) {
     if (lstatSync(claim, { throwIfNoEntry: false }) !== undefined) putBack(context, claim, place);
     throw error;

@@ -82,11 +82,6 @@ type Replacement = NewContent & {
    * to keep them.
    */
   readonly ours?: true;
-  /**
-   * Set if the caller syncs the folder after `replace`. If that sync fails, the caller must put the
-   * old bytes back. Ignored by `publishByClaim`, which always syncs.
-   */
-  readonly folderSync?: 'by caller';
 };
 
 /**
@@ -107,7 +102,7 @@ export async function replace(
     const temp = await tempFor(context, place, { change, old });
     if (temp === undefined) return conflict('changed');
     try {
-      const { expected, ours, folderSync } = change;
+      const { expected, ours } = change;
       return await publish(context, {
         place,
         temp,
@@ -115,7 +110,6 @@ export async function replace(
         expected,
         intended: change,
         ...(ours ? { ours } : {}),
-        ...(folderSync === undefined ? {} : { folderSync }),
       });
     } finally {
       closeSync(temp.fd);
@@ -253,8 +247,7 @@ async function publishByExchange(
         await syncBeforeLeaving(context, publication);
         letOwnerRead(publication);
         if (publication.ours) return { ok: true, displaced: retainOrDrop(context, temp.path) };
-        const image = context.imageName?.(expected.fingerprint, out);
-        return { ok: true, displaced: retain(context, temp.path, image), left: out };
+        return { ok: true, displaced: retain(context, temp.path, expected.fingerprint.sha256), left: out };
       }
     }
   } catch (error) {
@@ -266,13 +259,9 @@ async function publishByExchange(
 
 /**
  * Syncs the folder before the old file leaves it: if the sync fails, the caller can still exchange
- * the names back. Does nothing if `folderSync` is set.
+ * the names back.
  */
-async function syncBeforeLeaving(
-  context: DiskContext,
-  { place, folderSync }: Pick<Publication, 'place' | 'folderSync'>,
-): Promise<void> {
-  if (folderSync !== undefined) return;
+async function syncBeforeLeaving(context: DiskContext, { place }: Pick<Publication, 'place'>): Promise<void> {
   context.trace?.('folder-sync');
   await syncFolder(context, place.dir);
 }
@@ -332,19 +321,6 @@ function swapOrMove(native: NativeFiles, from: string, to: string): Returned['ho
     if (!isMissing(error)) throw error;
   }
   return moveIfFree(from, to) ? 'free' : 'retry';
-}
-
-/**
- * Syncs the folder after a `replace` that left this to its caller, so that the new file keeps its
- * name after a power cut.
- */
-export async function syncPublished(context: DiskContext, place: Place): Promise<void> {
-  try {
-    context.trace?.('folder-sync');
-    await syncFolder(context, place.dir);
-  } catch (error) {
-    throw changeFailed(context, error, place.path);
-  }
 }
 
 /** Changes a file's permission bits if it holds the expected bytes. */

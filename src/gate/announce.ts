@@ -1,7 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import type { Content } from '../disk/content.ts';
-import { BATCH_FILES } from '../disk/context.ts';
 import { grantCovers } from '../journal/grants.ts';
 import type { Facts } from '../judge/facts.ts';
 import type { Ledger } from '../ledger/ledger.ts';
@@ -12,11 +11,10 @@ import { LIMITS } from '../model/limits.ts';
 import type { BypassRule, Policy } from '../model/policy.ts';
 import type { ChangeResult } from '../model/results.ts';
 import type { Sighting } from '../model/sighting.ts';
-import type { AdoptedStats, KeptTree, TreeFile } from '../store/images.ts';
 import { type AnnouncedImages, joinWrites, type Writes } from '../store/store.ts';
 import { matchingGlob } from '../text/glob/glob.ts';
-import { needsApproval } from './approval.ts';
-import { imagesToAnnounce } from './old-bytes.ts';
+import { shelve } from './late-writes.ts';
+import { keepOldBytes } from './old-bytes.ts';
 import type { ChangePlan } from './plan.ts';
 import type { World } from './world.ts';
 
@@ -37,37 +35,29 @@ export async function announce(
   entries: readonly NewEntry[] = [],
 ): Promise<boolean> {
   try {
-    // In a fleet, the store gets the bytes that a change destroys. For a command, they are sent
-    // with its result, because a command changes only few of the files that are announced.
+    // The bytes that the change destroys are stored before it or with the announcement. Those of a
+    // command were stored before.
     const images =
-      world.images.placeOf === undefined || pending.foreign?.command !== undefined
-        ? undefined
-        : await imagesToAnnounce(world, pending.entry.effects ?? []);
+      pending.foreign?.command === undefined
+        ? await keepOldBytes(world, pending.entry.effects ?? [])
+        : undefined;
     await world.store.record({
       announce: pending,
       ...(entries.length === 0 ? {} : { entries }),
       ...(images === undefined ? {} : { images }),
     });
-    if (images !== undefined) world.images.announced?.(images);
     return true;
   } catch (error) {
     throw nothingChanged(error);
   }
 }
 
-/** A replaced or removed file. */
+/** A file that a change replaced or removed. It is on the shelf; its bytes were stored before. */
 export interface Displaced extends Fingerprint {
   /** The path outside the workspace to which the file was moved. */
   readonly file: string;
-  /** The file's bytes, if they are in memory. */
-  readonly bytes?: Uint8Array;
-  /** The file's stats after it left the workspace, if they are known. */
-  readonly stats?: AdoptedStats | undefined;
-  /**
-   * Set if the file left the workspace together with its whole folder. An undo can then read the
-   * file in the moved folder.
-   */
-  readonly tree?: (Pick<TreeFile, 'name' | 'stamp'> & Pick<KeptTree, 'folder'>) | undefined;
+  /** Set if the file left the workspace together with this folder. */
+  readonly folder?: string;
 }
 
 /** The result of a change, to be recorded. */
@@ -79,10 +69,7 @@ export interface Settlement {
    */
   readonly announced: boolean;
   readonly entries: readonly NewEntry[];
-  /**
-   * Replaced and removed files, already moved out of the workspace. Their bytes are stored for an
-   * undo.
-   */
+  /** Replaced and removed files, already moved out of the workspace. */
   readonly displaced?: readonly Displaced[];
   /** Bytes that the change has destroyed, to be stored for all machines of a fleet. */
   readonly images?: AnnouncedImages | undefined;
@@ -90,13 +77,11 @@ export interface Settlement {
   readonly sightings: readonly Sighting[];
   /** Keys of files that the session knows to be gone. */
   readonly tombstones: readonly string[];
-  /** Syncs the folders that hold the names of new files. Undefined if they are synced already. */
-  readonly syncNames?: (() => Promise<void>) | undefined;
 }
 
 /**
- * Records the result of a pending change. First stores the old file contents. Then stores, in one
- * transaction, the journal entries and what the session has seen. Returns false if the change is
+ * Records the result of a pending change: in one transaction, the journal entries and what the
+ * session has seen. Returns false if the change is
  * not recorded. The caller must hold the locks of the
  * change.
  */
@@ -104,21 +89,12 @@ export async function settle(world: World, ledger: Ledger, settlement: Settlemen
   const { change, announced, entries, images, displaced = [], sightings, tombstones } = settlement;
   const sent = images === undefined ? {} : { images };
   const journal: Writes = announced ? { entries, settle: [change], ...sent } : {};
-  const [keeping, syncing] = await Promise.allSettled([
-    keepImages(world, displaced),
-    settlement.syncNames?.(),
-  ]);
-  // Throw if syncing failed, even if the policy allows unrecorded changes: after a power cut the
-  // file could have its old bytes.
-  if (syncing.status === 'rejected') throw syncing.reason;
-  if (keeping.status === 'rejected') throw keeping.reason;
-  const kept = keeping.value;
   const gone =
     tombstones.length === 0
       ? journal
       : joinWrites(journal, await ledger.tombstoneWrites(tombstones, world.now()));
   await ledger.record(sightings, gone);
-  world.images.makePrivate(kept);
+  shelve(world, change, displaced);
   return announced;
 }
 
@@ -141,79 +117,6 @@ export function bypassEntries(
 }
 
 /**
- * Stores the replaced and removed files of a change, for an undo. They are already outside the
- * workspace, so this only renames them. A large removed folder is kept as it is, and its files are
- * not renamed.
- */
-export async function keepImages(
-  world: World,
-  displaced: readonly Displaced[],
-): Promise<Parameters<World['images']['makePrivate']>[0]> {
-  const staying = await keepTrees(world, displaced);
-  return adoptEach(world, staying.size === 0 ? displaced : displaced.filter((each) => !staying.has(each)));
-}
-
-/**
- * A removed folder with at least this many files is kept whole. Files of smaller folders are stored
- * one by one.
- */
-const TREE_FILES = 100;
-
-/**
- * Keeps each large removed folder whole, so that an undo can read its files from there. Returns the
- * files of all folders that were kept whole.
- */
-async function keepTrees(world: World, displaced: readonly Displaced[]): Promise<ReadonlySet<Displaced>> {
-  const { images, disk } = world;
-  const staying = new Set<Displaced>();
-  if (images.keepTree === undefined || displaced.length < TREE_FILES) return staying;
-  const trees = new Map<string, Displaced[]>();
-  for (const each of displaced) {
-    if (each.tree === undefined) continue;
-    const { folder } = each.tree;
-    trees.set(folder, trees.get(folder) ?? []);
-    trees.get(folder)?.push(each);
-  }
-  for (const [folder, members] of trees) {
-    if (members.length < TREE_FILES) continue;
-    // Under full durability, sync the file system before `keepTree` lists the files. A batch needs
-    // no sync here: after its last step, it has already synced everything.
-    const isSynced = world.policy.durability !== 'full' || disk.batch !== undefined;
-    if (!isSynced && !(await isFileSystemSynced(world))) continue;
-    await images.keepTree({ folder, files: members.flatMap(treeFileOf) });
-    for (const each of members) {
-      staying.add(each);
-      world.baselines.kept(each.sha256);
-    }
-  }
-  return staying;
-}
-
-function treeFileOf({ tree, sha256, size }: Displaced): TreeFile[] {
-  return tree === undefined ? [] : [{ name: tree.name, stamp: tree.stamp, fingerprint: { sha256, size } }];
-}
-
-async function adoptEach(world: World, displaced: readonly Displaced[]): ReturnType<typeof keepImages> {
-  const images: { readonly sha256: string; readonly mode: bigint | undefined }[] = [];
-  for (const { file, sha256, size, bytes, stats } of displaced) {
-    const kept = await world.images.adopt(file, { sha256, size }, { durability: 'none', bytes, stats });
-    world.baselines.kept(sha256);
-    images.push({ sha256, mode: kept === 'linked' ? stats?.mode : undefined });
-  }
-  if (world.policy.durability === 'full') await syncAdopted(world, displaced);
-  return images;
-}
-
-/**
- * Makes old file contents durable that were just stored. Syncs many files by one sync of the whole
- * file system, if this machine can do that and no other machine shares the store.
- */
-async function syncAdopted(world: World, displaced: readonly Displaced[]): Promise<void> {
-  const isWhole = displaced.length >= BATCH_FILES && world.images.placeOf === undefined;
-  if (!isWhole || !(await isFileSystemSynced(world))) await syncImages(world, displaced);
-}
-
-/**
  * The stored bytes with this fingerprint, for a file to be written. Bytes too large to load come in
  * chunks.
  */
@@ -221,24 +124,6 @@ export async function keptContent({ images }: World, fingerprint: Fingerprint): 
   if (fingerprint.size > LIMITS.maxEditBytes)
     return { fingerprint, chunks: () => images.chunks(fingerprint) };
   return { fingerprint, bytes: await images.read(fingerprint) };
-}
-
-/**
- * Makes stored file contents durable. Syncs many files by one sync of the whole file system, if
- * this machine can do that and no other machine shares the store.
- */
-export async function syncImages(world: World, kept: readonly Pick<Fingerprint, 'sha256'>[]): Promise<void> {
-  const { images } = world;
-  const whole = { from: BATCH_FILES, sync: () => isFileSystemSynced(world) };
-  const hashes = kept.map(({ sha256 }) => sha256);
-  return images.sync(hashes, images.placeOf === undefined ? whole : undefined);
-}
-
-/** Syncs the file system of the state folder. False if this machine cannot do that. */
-async function isFileSystemSynced({ disk }: World): Promise<boolean> {
-  if (!(await disk.sync.works(disk.retained))) return false;
-  await disk.sync.sync([disk.retained]);
-  return true;
 }
 
 /** The file and the session for which a bypass rule is searched. */
@@ -249,15 +134,13 @@ interface BypassSubject {
 
 const NO_BYPASS = { bypassedBy: undefined } as const;
 
-/** A grant for a path that needs approval is only that approval: the session must still read the file. */
 export function bypassFacts(
-  world: World,
+  { policy, granted }: World,
   { key, relative }: { readonly key: string; readonly relative: string },
   session: string,
 ): Pick<Facts, 'bypassedBy' | 'grant'> {
-  const { policy, granted } = world;
   if (policy.bypass.length === 0 && granted === undefined) return NO_BYPASS;
-  const grant = needsApproval(world, relative) ? undefined : granted?.find((each) => grantCovers(each, key));
+  const grant = granted?.find((each) => grantCovers(each, key));
   if (grant !== undefined) return { bypassedBy: `${relative} (${grant.id})`, grant: grant.id };
   return { bypassedBy: bypassFor(policy.bypass, { relative, session }) };
 }

@@ -43,8 +43,6 @@ export interface ApplyHow {
   readonly ours?: true;
   /** The temporary file next to the target that already holds the new bytes. */
   readonly staged?: Staged | undefined;
-  /** Set if the caller syncs the folder of a replaced file. */
-  readonly folderSync?: 'by caller' | undefined;
 }
 type Applying = PlannedDelta & ApplyHow;
 
@@ -327,19 +325,16 @@ async function replaceFile(
   place: Place,
   delta: Applying & { readonly before: FileSide; readonly content: NewContent },
 ): Promise<AppliedDelta | Conflict> {
-  const { before, content, was, ours, folderSync } = delta;
+  const { before, content, was, ours } = delta;
   const written = await replace(disk, place, {
     ...content,
     expected: expectedOf(before, delta),
     ...newMode(delta),
     ...(was && { looked: true }),
     ...(ours && { ours }),
-    ...(folderSync && { folderSync }),
   });
   if (!written.ok) return written;
-  const left = displacedOf(written.displaced, before);
-  const displaced = left && { ...left, stats: written.left, ...(was && { bytes: was.bytes }) };
-  return { ...APPLIED, committed: written, displaced };
+  return { ...APPLIED, committed: written, displaced: displacedOf(written.displaced, before) };
 }
 
 /** The mode to set, if the delta alters it. Otherwise the file keeps its present mode. */

@@ -1,6 +1,5 @@
 import type { Content } from '../disk/content.ts';
 import { holdsAt } from '../disk/content.ts';
-import { create } from '../disk/create.ts';
 import { inspect, linkTarget, listUnsorted } from '../disk/list.ts';
 import { isReadOnly } from '../disk/read.ts';
 import { type Conflict, conflict } from '../disk/replace.ts';
@@ -15,8 +14,6 @@ import {
 } from '../disk/take-folder.ts';
 import { sameStamp } from '../model/fingerprint.ts';
 import type { PinnedDirectory, Place } from '../model/path.ts';
-import type { AdoptedStats } from '../store/images.ts';
-import { isSecretPath } from '../text/secrets.ts';
 import { type Displaced, keptContent } from './announce.ts';
 import { atPath } from './found.ts';
 import type { PlannedDelta } from './plan.ts';
@@ -216,47 +213,30 @@ export function removeWhole(world: World, { root, inside }: WholeFolder): Promis
   const items = [...inside, root];
   const expected = new Map(items.map((item) => [nameIn(root, item), item]));
   return atPath(world, root.path, async (place): Promise<TakenFolder | Conflict> => {
-    const stats = new Map<PlannedDelta, AdoptedStats>();
-    const taken = await takeFolder(world.disk, place, (dir) => isTree(dir, expected, stats));
+    const taken = await takeFolder(world.disk, place, (dir) => isTree(dir, expected));
     if (!taken.ok) return taken;
-    const displaced = items.flatMap((item) =>
-      displacedIn(taken.kept, { item, name: nameIn(root, item), stats: stats.get(item) }),
-    );
+    const displaced = items.flatMap((item) => displacedIn(taken.kept, item, nameIn(root, item)));
     return { ...taken, displaced };
   });
 }
 
-/**
- * Describes a file of a folder that was moved out of the workspace. Empty if the item is no file.
- * `tree`: the file may stay in the moved folder for an undo. A file of secrets never stays.
- */
-function displacedIn(
-  folder: string,
-  { item, name, stats }: { item: PlannedDelta; name: string; stats: AdoptedStats | undefined },
-): Displaced[] {
-  const { before, stamp, path } = item;
-  if (before.kind !== 'file') return [];
-  const mayStay = stats?.nlink === 1n && stamp !== undefined && !isSecretPath(path.relative);
-  const file = `${folder}/${name}`;
-  return [{ file, ...before.fingerprint, stats, tree: mayStay ? { folder, name, stamp } : undefined }];
+/** Describes a file of a folder that was moved out of the workspace. Empty if the item is no file. */
+function displacedIn(folder: string, { before }: PlannedDelta, name: string): Displaced[] {
+  return before.kind === 'file' ? [{ file: `${folder}/${name}`, ...before.fingerprint, folder }] : [];
 }
 
 /**
  * True if a folder holds exactly the entries of `expected`, unchanged. Their names are relative to
- * the folder, whose own name is ''. Adds to `stats` the stats of files with unchanged stamps.
+ * the folder, whose own name is ''.
  */
-function isTree(
-  dir: PinnedDirectory,
-  expected: ReadonlyMap<string, PlannedDelta>,
-  stats: Map<PlannedDelta, AdoptedStats>,
-): boolean {
+function isTree(dir: PinnedDirectory, expected: ReadonlyMap<string, PlannedDelta>): boolean {
   let met = 1;
   const isAsExpected = (folder: PinnedDirectory, prefix: string): boolean =>
     listUnsorted(folder).every(({ name, kind }) => {
       met += 1;
       const item = expected.get(`${prefix}${name}`);
       if (item === undefined) return false;
-      if (kind !== 'directory') return isLeaf(folder, name, { item, stats });
+      if (kind !== 'directory') return isLeaf(folder, name, item);
       if (item.before.kind !== 'directory') return false;
       const inner = folder.enter(name);
       try {
@@ -268,42 +248,17 @@ function isTree(
   return isAsExpected(dir, '') && met === expected.size;
 }
 
-function isLeaf(
-  dir: PinnedDirectory,
-  name: string,
-  { item, stats }: { readonly item: PlannedDelta; readonly stats: Map<PlannedDelta, AdoptedStats> },
-): boolean {
-  const { before, stamp } = item;
+function isLeaf(dir: PinnedDirectory, name: string, { before, stamp }: PlannedDelta): boolean {
   if (before.kind === 'link') return linkTarget({ dir, name }) === before.target;
   if (before.kind !== 'file') return false;
   const found = stamp === undefined ? undefined : inspect(dir, name);
-  if (stamp === undefined || found === undefined || !sameStamp(stamp, found))
-    return holdsAt({ dir, name }, before.fingerprint);
-  stats.set(item, { nlink: found.nlink, mode: found.mode });
-  return true;
+  if (stamp !== undefined && found !== undefined && sameStamp(stamp, found)) return true;
+  return holdsAt({ dir, name }, before.fingerprint);
 }
 
-/** Moves a removed folder back, and restores those of its files that were moved into the store. */
-export async function returnWhole(
-  world: World,
-  { root, inside }: WholeFolder,
-  kept: string,
-): Promise<boolean> {
+/** Moves a removed folder back. */
+export async function returnWhole(world: World, { root }: WholeFolder, kept: string): Promise<boolean> {
   const back = await atPath(world, root.path, (place) => returnFolder(world.disk, kept, place));
-  if (back !== true) return false;
-  world.images.dropTree?.(kept);
-  let complete = true;
-  for (const item of inside) complete = (await isReturned(world, item)) && complete;
-  return complete;
-}
-
-async function isReturned(world: World, { path, before }: PlannedDelta): Promise<boolean> {
-  if (before.kind !== 'file') return true;
-  const back = await atPath(world, path, async (place) => {
-    if (inspect(place.dir, place.name) !== undefined) return true;
-    const content = await keptContent(world, before.fingerprint);
-    return (await create(world.disk, place, { ...content, mode: before.mode })).ok;
-  });
   return back === true;
 }
 

@@ -87,30 +87,23 @@ interface BegunChange extends PlannedChange {
 }
 
 async function begin(world: World, ledger: Ledger, work: BegunChange): Promise<Outcome<Applied>> {
-  const { entry, locked, running } = work;
+  const { entry, locked } = work;
   const { change } = entry;
-  const announcing = announce(world, { change, entry, owner: world.owner, locked });
-  const staging = running.stageEarly();
-  try {
-    // False if the journal could not be written and the policy allows changes without it.
-    const announced = await announcing;
-    return await end(world, ledger, { ...work, announced, staging });
-  } finally {
-    await staging?.catch(() => undefined);
-    await running.unstage();
-  }
+  // The record of the begun change is the list of its temporary files, so it comes first. `announced`
+  // is false if the journal could not be written and the policy allows changes without it.
+  const announced = await announce(world, { change, entry, owner: world.owner, locked });
+  return end(world, ledger, { ...work, announced });
 }
 
 async function end(
   world: World,
   ledger: Ledger,
-  work: BegunChange & { readonly announced: boolean; readonly staging: Promise<void> | undefined },
+  work: BegunChange & { readonly announced: boolean },
 ): Promise<Outcome<Applied>> {
   const { entry, announced, running } = work;
   const { change } = entry;
   let refusal: Refusal | undefined;
   try {
-    await work.staging;
     refusal = await running.run();
     if (refusal === undefined) {
       const { done } = running;
@@ -205,7 +198,7 @@ function noticesOf({ results }: DoneChange): Pick<NewEntry, 'notices' | 'diffByt
 
 function settlementOf(
   { plans, entries: more = [] }: PlannedChange,
-  { displaced, sightings, tombstones, syncNames }: DoneChange,
+  { displaced, sightings, tombstones }: DoneChange,
   { announced, entry }: { readonly announced: boolean; readonly entry: ChangeEntry },
 ): Settlement {
   const { change, session, turn, atMs } = entry;
@@ -216,7 +209,7 @@ function settlementOf(
     ...(turn === undefined ? {} : { turn }),
   });
   const entries = [...(entry.effects?.length === 0 ? [] : [entry]), ...bypassed, ...more];
-  return { change, announced, entries, displaced, sightings, tombstones, syncNames };
+  return { change, announced, entries, displaced, sightings, tombstones };
 }
 
 /**

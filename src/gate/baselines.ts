@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import { type Images, isNotKept } from '../store/images.ts';
 import { mayHoldSecret } from '../text/secret-scan.ts';
@@ -6,12 +5,6 @@ import { mayHoldSecret } from '../text/secret-scan.ts';
 const MAX_BYTES_IN_MEMORY = 64 << 20;
 /** Larger files are compared by hash only: their diff would be too large to show. */
 const MAX_FILE_BYTES = 8 << 20;
-/**
- * Delay, in milliseconds, before shown bytes are stored for other processes. By then a burst of
- * calls is over, or a change has stored the same bytes.
- */
-const SHARED_AFTER_MS = 200;
-const MAX_UNSHARED_BYTES = 16 << 20;
 /**
  * Maximum number of files whose secret scan result is cached, about 200 bytes each. Beyond it, the
  * cache is cleared.
@@ -23,21 +16,17 @@ const MAX_SCANNED = 5000;
  * missing entry only makes a refusal less detailed; the verdict stays STALE.
  */
 export class Baselines {
-  readonly #images: Pick<Images, 'has' | 'read' | 'keepBytes'>;
+  readonly #images: Pick<Images, 'has' | 'read' | 'keepSoon'>;
   readonly #share: boolean;
   readonly #recent = new RecentBytes(MAX_BYTES_IN_MEMORY);
-  #unshared = new Map<string, { readonly fingerprint: Fingerprint; readonly bytes: Uint8Array }>();
-  #unsharedBytes = 0;
   /**
    * For the hash of a file: the number of bytes at its beginning that hold no secret, or -1 if the
    * file may hold a secret.
    */
   readonly #plainBytes = new Map<string, number>();
-  #timer: NodeJS.Timeout | undefined;
-  #sharing: Promise<unknown> = Promise.resolve();
 
-  /** `share`: also store the bytes on disk, for other processes and later starts. */
-  constructor(images: Pick<Images, 'has' | 'read' | 'keepBytes'>, options: { readonly share: boolean }) {
+  /** `share`: also store small files, for other processes and later starts. */
+  constructor(images: Pick<Images, 'has' | 'read' | 'keepSoon'>, options: { readonly share: boolean }) {
     this.#images = images;
     this.#share = options.share;
   }
@@ -45,7 +34,7 @@ export class Baselines {
   remember(fingerprint: Fingerprint, bytes: Uint8Array): void {
     if (bytes.byteLength > MAX_FILE_BYTES) return;
     const isKnown = this.#recent.use(fingerprint.sha256, bytes);
-    if (!isKnown && this.#share) this.#shareLater(fingerprint, bytes);
+    if (!isKnown && this.#share) this.#images.keepSoon(bytes, fingerprint);
   }
 
   /**
@@ -70,15 +59,7 @@ export class Baselines {
     return this.#recent.get(sha256);
   }
 
-  /** Notes that a change has stored these bytes, so that they are not stored a second time. */
-  kept(sha256: string): void {
-    this.#unshared.delete(sha256);
-  }
-
-  /**
-   * The bytes, if they are cached or stored. Undefined also if another program has overwritten the
-   * stored bytes: it may still have had the file open when Lookfirst replaced and kept it.
-   */
+  /** The bytes, if they are cached or stored. */
   async recall(fingerprint: Fingerprint): Promise<Uint8Array | undefined> {
     const recent = this.#recent.get(fingerprint.sha256);
     if (recent !== undefined) return recent;
@@ -89,35 +70,6 @@ export class Baselines {
       if (isNotKept(error)) return undefined;
       throw error;
     }
-  }
-
-  /** Stores all cached bytes that are not stored yet, and waits until that is done. */
-  async settled(): Promise<void> {
-    this.#shareNow();
-    await this.#sharing;
-  }
-
-  /** Stores the bytes for other processes a moment later, so that the present call does not wait for it. */
-  #shareLater(fingerprint: Fingerprint, bytes: Uint8Array): void {
-    this.#unshared.set(fingerprint.sha256, { fingerprint, bytes });
-    this.#unsharedBytes += bytes.byteLength;
-    if (this.#unsharedBytes > MAX_UNSHARED_BYTES) this.#shareNow();
-    else this.#timer ??= setTimeout(() => this.#shareNow(), SHARED_AFTER_MS);
-  }
-
-  #shareNow(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    const unshared = [...this.#unshared.values()];
-    this.#unshared = new Map();
-    this.#unsharedBytes = 0;
-    this.#sharing = this.#sharing.then(async () => {
-      for (const { fingerprint, bytes } of unshared) {
-        await this.#images.keepBytes(bytes, fingerprint, 'none').catch(() => undefined);
-        // Let calls that arrived meanwhile run first.
-        await setImmediate();
-      }
-    });
   }
 }
 

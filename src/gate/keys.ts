@@ -319,6 +319,6 @@ async function settleAndLock(
     release();
     // Store the new bytes now: another program, whose change is pending without a lock, may
     // overwrite them soon.
-    if (left.some(({ foreign }) => foreign?.hold === 'none')) void world.baselines.settled();
+    if (left.some(({ foreign }) => foreign?.hold === 'none')) world.images.flush();
   };
 }

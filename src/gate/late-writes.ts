@@ -1,13 +1,21 @@
-import { fingerprintOfRetained, type IsClaimed, listRetained, type RetainedFile } from '../disk/retained.ts';
-import { imagesOfPending } from '../journal/gc.ts';
-import type { Entry, NewEntry } from '../model/entry.ts';
+import {
+  clearShelf,
+  filesOnShelf,
+  foldersOnShelf,
+  giveBackToTell,
+  hashOnShelf,
+  isWritten,
+  LateWatch,
+  nameChange,
+  type ShelfFolder,
+  takeToTell,
+  writtenIn,
+} from '../disk/shelf.ts';
+import type { Effect, Entry, NewEntry } from '../model/entry.ts';
 import { errnoOf, Fault } from '../model/fault.ts';
-import type { Fingerprint } from '../model/fingerprint.ts';
 import { pathText } from '../report/bounded.ts';
 import { describeNotice } from '../report/describe-notice.ts';
-import type { LateImage } from '../store/images.ts';
 import { type EntryFilter, walkEntries } from '../store/store.ts';
-import { keepBytesOf } from './old-bytes.ts';
 import type { World } from './world.ts';
 
 /** A file that a change replaced or removed, and into which another program wrote afterwards. */
@@ -17,8 +25,6 @@ export interface LateWrite {
   readonly path: string;
   /** Path of the replaced or removed file, which now contains the late write. */
   readonly kept: string;
-  /** True if the late write overwrote the only copy of the bytes before the change; they cannot be restored. */
-  readonly lost: boolean;
 }
 
 /**
@@ -31,6 +37,10 @@ const MAX_LOOKED_AT = 1000;
  * were made before it opened the workspace, it has made no change itself and checks none.
  */
 const FEW = 20;
+/** A displaced file stays on the shelf for this time. */
+const SHELF_MS = 24 * 3_600_000;
+/** A late write that was just noticed belongs to a change of about the last minute. */
+const WATCHED_MS = 2 * 60_000;
 
 const MAX_NAMED = 3;
 
@@ -40,28 +50,19 @@ const MAX_NAMED = 3;
  * and the journal gets one notice about it.
  */
 export async function noteLateWrites(world: World, filter: EntryFilter): Promise<readonly LateWrite[]> {
-  // Store the cached bytes that sessions were shown. If they have a stored copy, a late write into
-  // the file loses nothing.
-  await world.baselines.settled();
   world.disk.held.close();
-  const displaced = await displacedBy(world, filter);
+  const written = filesOnShelf(world.disk).filter(isWritten);
+  const folders = foldersOnShelf(world.disk).filter(({ change }) => change !== undefined);
+  if (written.length === 0 && folders.length === 0) return [];
+  const changes = await changesMatching(world, filter);
+  const displaced = displacedBy(changes);
   const noted: LateWrite[] = [];
-  // Record each notice at once. If that fails, the next call finds the same late write again.
-  const note = async (image: LateImage): Promise<void> => {
-    const notice = noticeOf(world, image, displaced.get(image.sha256));
-    if (notice === undefined) return;
-    await world.store.record({ entries: [notice.entry] });
-    noted.push(notice.write);
-  };
-  for (const { file, lateOf } of listRetained(world.disk, claimedFolders(world)))
-    if (lateOf !== undefined && displaced.has(lateOf) && !world.images.adoptLate(file, lateOf))
-      await note({ sha256: lateOf, file, lost: false });
-  const fingerprints = [...displaced.values()].map(({ fingerprint }) => fingerprint);
-  for await (const image of world.images.setAsideLate(fingerprints))
-    await note({
-      ...image,
-      lost: image.lost && !(await isKeptAgain(world, displaced.get(image.sha256))),
-    });
+  for (const { file, sha256 = '' } of written) {
+    const found = displaced.get(sha256);
+    if (found !== undefined) noted.push(...(await note(world, file, found)));
+  }
+  for (const folder of folders)
+    for (const [file, found] of lateIn(folder, changes)) noted.push(...(await note(world, file, found)));
   return noted;
 }
 
@@ -72,22 +73,45 @@ export async function noteOwnLateWrites(world: World, sinceMs: number): Promise<
   try {
     const newest = await world.store.entries({ kinds: ['change'], limit: FEW });
     const isAny = newest.some(({ atMs }) => atMs >= sinceMs);
-    await noteLateWrites(world, { sinceMs, limit: isAny ? MAX_LOOKED_AT : 0 });
+    if (isAny) await noteLateWrites(world, { sinceMs, limit: MAX_LOOKED_AT });
   } catch (error) {
     if (!(error instanceof Fault) && errnoOf(error) === undefined) throw error;
   }
 }
 
+/** Removes what has been on the shelf for a day, after a last look for late writes. */
+export async function clearOldShelf(world: World, nowMs: number): Promise<void> {
+  await noteLateWrites(world, { limit: MAX_LOOKED_AT });
+  await clearShelf(world.disk, nowMs - SHELF_MS);
+}
+
 /**
- * Returns a test for folders that were moved out of the workspace. The test is true if an undo can
- * restore files from the folder, so that a clean-up must not delete it.
+ * Watches the files that this process displaces, so that a late write is in the journal within a
+ * second.
  */
-export function claimedFolders({ images }: Pick<World, 'images'>): IsClaimed {
-  return (folder) => images.holdsTree?.(folder) === true;
+export function watchLateWrites(world: () => World): LateWatch {
+  return new LateWatch(async () => {
+    await noteOwnLateWrites(world(), world().now() - WATCHED_MS);
+  });
+}
+
+/** A file on the shelf. `folder`: the removed folder that contains it. */
+interface OnShelf {
+  readonly file: string;
+  readonly folder?: string;
+}
+
+/** Called after a change is recorded: watches what it displaced, and notes its id on removed folders. */
+export function shelve({ lateWatch }: World, change: string, displaced: readonly OnShelf[]): void {
+  const folders = new Set<string>();
+  for (const { file, folder } of displaced) {
+    if (folder === undefined) lateWatch.watch(file);
+    else folders.add(folder);
+  }
+  for (const folder of folders) nameChange(folder, change);
 }
 
 interface DisplacedFile {
-  readonly fingerprint: Fingerprint;
   readonly entry: Entry;
   readonly path: string;
   /**
@@ -97,81 +121,81 @@ interface DisplacedFile {
   readonly others: Set<string>;
 }
 
+async function changesMatching(
+  world: World,
+  { sinceMs = 0, ...filter }: EntryFilter,
+): Promise<readonly Entry[]> {
+  const changes: Entry[] = [];
+  // Do not pass `sinceMs` to the store: to reach the filter's limit, it would search the whole
+  // journal.
+  for await (const entry of walkEntries(world.store, { ...filter, kinds: ['change'] }))
+    if (entry.atMs >= sinceMs) changes.push(entry);
+  return changes;
+}
+
 /**
  * The replaced and removed files by the hash of their bytes. Of files with equal bytes, the map
  * holds the one with the newest change and names the paths of the others.
  */
-async function displacedBy(
-  world: World,
-  { sinceMs = 0, ...filter }: EntryFilter,
-): Promise<ReadonlyMap<string, DisplacedFile>> {
+function displacedBy(changes: readonly Entry[]): ReadonlyMap<string, DisplacedFile> {
   const displaced = new Map<string, DisplacedFile>();
-  // Do not pass `sinceMs` to the store: to reach the filter's limit, it would search the whole
-  // journal.
-  for await (const entry of walkEntries(world.store, { ...filter, kinds: ['change'] }))
-    if (entry.atMs >= sinceMs) addDisplaced(displaced, entry);
+  for (const entry of changes)
+    for (const { before, relative } of entry.effects ?? []) {
+      if (before.kind !== 'file') continue;
+      const { sha256 } = before.fingerprint;
+      const known = displaced.get(sha256);
+      if (known === undefined) displaced.set(sha256, { entry, path: relative, others: new Set() });
+      else if (known.path !== relative) known.others.add(relative);
+    }
   return displaced;
 }
 
-function addDisplaced(displaced: Map<string, DisplacedFile>, entry: Entry): void {
-  for (const { before, relative } of entry.effects ?? []) {
-    if (before.kind !== 'file' || !before.kept) continue;
-    const { fingerprint } = before;
-    const known = displaced.get(fingerprint.sha256);
-    if (known === undefined)
-      displaced.set(fingerprint.sha256, { fingerprint, entry, path: relative, others: new Set() });
-    else if (known.path !== relative) known.others.add(relative);
+/** The files in a removed folder that a program has written into since. */
+function* lateIn(
+  shelved: ShelfFolder,
+  changes: readonly Entry[],
+): Generator<readonly [file: string, found: DisplacedFile]> {
+  const entry = changes.find(({ change }) => change === shelved.change);
+  if (entry === undefined) return;
+  for (const name of writtenIn(shelved)) {
+    const file = `${shelved.folder}/${name}`;
+    const sha256 = hashOnShelf(file);
+    const removed = (entry.effects ?? []).filter((effect) => effect.relative.endsWith(`/${name}`));
+    const [first] = removed;
+    if (sha256 === undefined || first === undefined || removed.some((effect) => held(effect) === sha256))
+      continue;
+    yield [file, { entry, path: first.relative, others: new Set() }];
   }
 }
 
-/** Stores a file's old bytes again if this process still caches them. Returns true if it did. */
-async function isKeptAgain(world: World, displaced: DisplacedFile | undefined): Promise<boolean> {
-  const bytes = displaced && world.baselines.peek(displaced.fingerprint);
-  if (displaced === undefined || bytes === undefined) return false;
-  await keepBytesOf(world, displaced.path, { bytes, fingerprint: displaced.fingerprint });
-  return true;
+function held({ before }: Effect): string | undefined {
+  return before.kind === 'file' ? before.fingerprint.sha256 : undefined;
 }
 
-function noticeOf(
-  world: World,
-  { file, lost }: LateImage,
-  displaced: DisplacedFile | undefined,
-): { readonly write: LateWrite; readonly entry: NewEntry } | undefined {
-  if (displaced === undefined) return undefined;
-  const { entry, path, others } = displaced;
-  const { root, session, change = '' } = entry;
-  const what = describeNotice({ kind: 'late-write', path, retained: file });
+/** Records a late write at once. If that fails, the next call finds it again. */
+async function note(world: World, file: string, displaced: DisplacedFile): Promise<readonly LateWrite[]> {
+  const kept = takeToTell(world.disk, file);
+  if (kept === undefined) return [];
+  try {
+    await world.store.record({ entries: [noticeOf(world, kept, displaced)] });
+  } catch (error) {
+    giveBackToTell(kept, file);
+    throw error;
+  }
+  const { entry, path } = displaced;
+  return [{ change: entry.change ?? '', root: entry.root, path, kept }];
+}
+
+function noticeOf(world: World, kept: string, { entry, path, others }: DisplacedFile): NewEntry {
+  const { root, session } = entry;
+  const what = describeNotice({ kind: 'late-write', path, retained: kept });
   const or =
     others.size === 0 ? '' : ` Or it wrote to the replaced ${someOf(others)}, which had the same bytes.`;
-  const over = lost
-    ? ` It overwrote the only copy of the content before change ${change}, so that content is lost.`
-    : '';
-  return {
-    write: { change, root, path, kept: file, lost },
-    entry: { kind: 'notice', atMs: world.now(), session, root, path, text: `${what}${or}${over}` },
-  };
+  return { kind: 'notice', atMs: world.now(), session, root, path, text: `${what}${or}` };
 }
 
 function someOf(paths: ReadonlySet<string>): string {
   const shown = [...paths].slice(0, MAX_NAMED).map(pathText);
   const more = paths.size > MAX_NAMED ? [`one of ${paths.size - MAX_NAMED} others`] : [];
   return [...shown, ...more].join(' or ');
-}
-
-/**
- * Files that were moved out of the workspace more than `olderThanMs` ago and that no undo uses.
- * They remain if a process was killed, or if two programs changed a file at once. Leaves out files
- * that a pending change may still need.
- */
-export async function oldLeftovers(
-  world: World,
-  { olderThanMs, nowMs }: { readonly olderThanMs: number; readonly nowMs: number },
-): Promise<readonly RetainedFile[]> {
-  const old = listRetained(world.disk, claimedFolders(world)).filter(
-    (file) => file.sinceMs < nowMs - olderThanMs,
-  );
-  if (old.length === 0) return old;
-  const needed = imagesOfPending(await world.store.pending());
-  if (needed.size === 0) return old;
-  return old.filter((file) => !needed.has(fingerprintOfRetained(file)?.sha256 ?? ''));
 }

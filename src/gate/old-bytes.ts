@@ -1,12 +1,11 @@
-import { hash } from 'node:crypto';
+import { chunksAt, readSnapshot, type Unreadable } from '../disk/read.ts';
 import type { Effect } from '../model/entry.ts';
-import { unlessStoreFails } from '../model/fault.ts';
+import { Fault, unlessStoreFails } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
-import type { Durability } from '../model/policy.ts';
-import type { Kept } from '../store/images.ts';
+import type { Place } from '../model/path.ts';
+import { isChangedWhileKept } from '../store/images.ts';
 import type { AnnouncedImages } from '../store/store.ts';
 import { isSecretPath } from '../text/secrets.ts';
-import { snapshotAt } from './found.ts';
 import type { World } from './world.ts';
 
 /**
@@ -17,78 +16,79 @@ export function keepBytesOf(
   world: World,
   path: string,
   { bytes, fingerprint }: { readonly bytes: Uint8Array; readonly fingerprint: Fingerprint },
-  durability?: Durability,
-): Promise<Kept> {
+): Promise<void> {
   placeOf(world, path, fingerprint);
-  return world.images.keepBytes(bytes, fingerprint, durability);
+  return world.images.keepBytes(bytes, fingerprint);
 }
 
 /**
  * Decides where the bytes of the file at a path are stored. If the path is that of a secret file,
- * the store remembers that its bytes are secret. Undefined if no other machine shares the store.
+ * the store remembers that its bytes are secret.
  */
-export function placeOf(
-  { images }: World,
-  path: string,
-  fingerprint: Fingerprint,
-): 'shared' | 'here' | undefined {
-  return images.placeOf?.(fingerprint, isSecretPath(path) ? 'secret' : 'plain');
+function placeOf({ images }: World, path: string, fingerprint: Fingerprint): 'shared' | 'here' {
+  return images.placeOf(fingerprint, isSecretPath(path) ? 'secret' : 'plain');
 }
 
 /**
- * Maximum bytes of old file contents in the transaction that stores a planned change. Contents
- * beyond it are stored one by one, before that transaction.
+ * Maximum bytes of old file contents in the transaction that announces a change. Contents beyond it
+ * are stored before, in transactions of their own.
  */
 const MAX_ANNOUNCED_BYTES = 16 << 20;
 
 /**
- * The old file contents to store in the same transaction as the planned change. Undefined if no
- * other machine shares the store: then they are stored after the change.
+ * Stores the contents that a change will destroy, before it is announced: large ones now, in files.
+ * Returns the small ones, which belong into the transaction of the announcement.
  */
-export function imagesToAnnounce(
-  world: World,
-  effects: readonly Effect[],
-): Promise<AnnouncedImages | undefined> {
-  return imagesToSend(world, effects, (fingerprint, key) => presentBytes(world, key, fingerprint));
+export async function keepOldBytes(world: World, effects: readonly Effect[]): Promise<AnnouncedImages> {
+  const shared = new Map<string, AnnouncedImages['shared'][number]>();
+  const here = new Map<string, Fingerprint>();
+  let total = 0;
+  for (const effect of effects) {
+    const fingerprint = destroyedBy(effect);
+    if (fingerprint === undefined || shared.has(fingerprint.sha256) || here.has(fingerprint.sha256)) continue;
+    if (placeOf(world, effect.relative, fingerprint) === 'here') {
+      await keepFile(world, effect, fingerprint);
+      here.set(fingerprint.sha256, fingerprint);
+      continue;
+    }
+    const bytes = await presentBytes(world, effect, fingerprint);
+    // The file has changed since it was judged. The change will meet a conflict there.
+    if (bytes === undefined) continue;
+    total += bytes.byteLength;
+    if (total > MAX_ANNOUNCED_BYTES) await world.images.keepBytes(bytes, fingerprint);
+    else shared.set(fingerprint.sha256, { fingerprint, bytes });
+  }
+  const isSynced = world.policy.durability === 'none' || (here.size === 0 && total <= MAX_ANNOUNCED_BYTES);
+  if (!isSynced) await world.images.sync();
+  return { shared: [...shared.values()], here: [...here.values()] };
 }
 
 /**
  * The old file contents to store in the same transaction as the result of a command. They were
  * stored on this machine before the command. Undefined if no other machine shares the store.
  */
-export function imagesToSettle(
+export async function imagesToSettle(
   world: World,
   effects: readonly Effect[],
 ): Promise<AnnouncedImages | undefined> {
   const { images } = world;
-  return imagesToSend(world, effects, async (fingerprint) => {
-    if ((await images.hasHere?.(fingerprint.sha256)) !== true) return undefined;
-    // If the stored bytes are damaged, send none: the command's result must still be recorded.
-    return unlessStoreFails<Uint8Array | undefined>(
-      () => images.read(fingerprint),
-      () => undefined,
-    );
-  });
-}
-
-async function imagesToSend(
-  world: World,
-  effects: readonly Effect[],
-  bytesOf: (fingerprint: Fingerprint, key: string) => Promise<Uint8Array | undefined>,
-): Promise<AnnouncedImages | undefined> {
-  const { images } = world;
-  if (images.placeOf === undefined) return undefined;
+  if (images.hasHere === undefined) return undefined;
   const shared = new Map<string, AnnouncedImages['shared'][number]>();
   const here = new Map<string, Fingerprint>();
   let total = 0;
   for (const effect of effects) {
-    const fingerprint = displacedBy(effect);
+    const fingerprint = destroyedBy(effect);
     if (fingerprint === undefined || shared.has(fingerprint.sha256)) continue;
     if (placeOf(world, effect.relative, fingerprint) === 'here') {
       here.set(fingerprint.sha256, fingerprint);
       continue;
     }
-    const bytes = await bytesOf(fingerprint, effect.key);
+    if (!(await images.hasHere(fingerprint.sha256))) continue;
+    // If the stored bytes are damaged, send none: the command's result must still be recorded.
+    const bytes = await unlessStoreFails<Uint8Array | undefined>(
+      () => images.read(fingerprint),
+      () => undefined,
+    );
     if (bytes === undefined) continue;
     total += bytes.byteLength;
     if (total > MAX_ANNOUNCED_BYTES) await images.keepBytes(bytes, fingerprint);
@@ -100,19 +100,69 @@ async function imagesToSend(
 /**
  * The fingerprint of the file that an effect replaces or removes; undefined if the file only moves.
  */
-function displacedBy({ before, movedTo }: Effect): Fingerprint | undefined {
-  return before.kind === 'file' && movedTo === undefined ? before.fingerprint : undefined;
+function destroyedBy({ before, movedTo }: Effect): Fingerprint | undefined {
+  return before.kind === 'file' && before.kept && movedTo === undefined ? before.fingerprint : undefined;
 }
 
 /**
- * The bytes of a file, or undefined if the file changed and they no longer match the fingerprint.
- * Without them, the replaced bytes are stored after the change.
+ * Stores the present content of a file in the state folder, unless it is there already. Does nothing
+ * if the file has changed since it was judged: the change then meets a conflict there.
  */
+async function keepFile(world: World, effect: Effect, fingerprint: Fingerprint): Promise<void> {
+  const { images } = world;
+  const isKept = images.hasHere ?? images.has;
+  if (await isKept.call(images, fingerprint.sha256, 'rely')) return;
+  const known = world.baselines.peek(fingerprint);
+  if (known !== undefined) return images.keepBytes(known, fingerprint);
+  await atFile(world, effect, async (place) => {
+    const chunks = chunksAt(place);
+    if ('problem' in chunks) return mustBeGone(effect, chunks);
+    try {
+      await images.keepChunks(chunks, fingerprint);
+    } catch (error) {
+      if (!isChangedWhileKept(error)) throw error;
+    }
+    return undefined;
+  });
+}
+
+/** Throws a Fault if a file is there but cannot be read: its bytes could not be kept. */
+function mustBeGone({ relative }: Effect, { problem }: Unreadable): undefined {
+  if (problem === 'denied' || problem === 'too-large') throw notKept(relative);
+  return undefined;
+}
+
+/** Runs `work` with the place of a file. Uses its spelled path: where case is ignored, a key has only lower-case letters. */
+async function atFile<T>(
+  { workspace }: World,
+  { key, relative }: Effect,
+  work: (place: Place) => Promise<T>,
+): Promise<T | undefined> {
+  const outcome = workspace.locate(workspace.named(key, relative).absolute, 'overwrite', 'parents');
+  if (!outcome.ok || !outcome.located.exists) return undefined;
+  const { place } = outcome.located;
+  try {
+    return place.path.key === key ? await work(place) : undefined;
+  } finally {
+    place.dir.close();
+  }
+}
+
+function notKept(key: string): Fault {
+  return new Fault('IO_FAILED', `cannot keep the present bytes of ${key}`, { path: key, unchanged: true });
+}
+
+/** The bytes of a file, or undefined if the file changed and they no longer match the fingerprint. */
 async function presentBytes(
   world: World,
-  key: string,
+  effect: Effect,
   fingerprint: Fingerprint,
 ): Promise<Uint8Array | undefined> {
-  const bytes = world.baselines.peek(fingerprint) ?? (await snapshotAt(world, key))?.bytes;
-  return bytes !== undefined && hash('sha256', bytes) === fingerprint.sha256 ? bytes : undefined;
+  const known = world.baselines.peek(fingerprint);
+  if (known !== undefined) return known;
+  return atFile(world, effect, async (place) => {
+    const snapshot = await readSnapshot(place, { clock: undefined });
+    if ('problem' in snapshot) return mustBeGone(effect, snapshot);
+    return snapshot.fingerprint.sha256 === fingerprint.sha256 ? snapshot.bytes : undefined;
+  });
 }

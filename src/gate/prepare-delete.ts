@@ -155,7 +155,7 @@ async function prepareGoing(world: World, leaving: DeleteTarget): Promise<Prepar
 function notKeepable({ images }: World, { place }: Found, { size }: Fingerprint): Refusal | undefined {
   const { maxBytes = Infinity } = images;
   if (size <= maxBytes) return undefined;
-  const reason = 'an undo could not restore it: a store in memory keeps only files under 2 GB';
+  const reason = 'an undo could not restore it: a store in memory keeps only files under 1 GB';
   const detail = { sizeBytes: size, limitBytes: maxBytes, reason };
   return { code: 'TOO_LARGE', action: 'delete', path: place.path.given, next: 'ask_human', detail };
 }

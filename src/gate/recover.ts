@@ -1,5 +1,4 @@
 import { setTimeout } from 'node:timers/promises';
-import { fingerprintOfRetained, listRetained } from '../disk/retained.ts';
 import { Ledger } from '../ledger/ledger.ts';
 import { ABSENT, type Delta } from '../model/delta.ts';
 import {
@@ -11,14 +10,11 @@ import {
   sameSide,
 } from '../model/entry.ts';
 import { errnoOf, Fault } from '../model/fault.ts';
-import type { Fingerprint } from '../model/fingerprint.ts';
 import { LIMITS } from '../model/limits.ts';
 import type { Store } from '../store/store.ts';
 import { applyDelta, closeFolder } from './apply-delta.ts';
 import { keysToSettle, settleByBytes, settlePart } from './foreign/settle.ts';
 import { sideAt } from './found.ts';
-import { claimedFolders } from './late-writes.ts';
-import { placeOf } from './old-bytes.ts';
 import { areTempsCleared } from './take-back.ts';
 import type { World } from './world.ts';
 
@@ -41,8 +37,7 @@ const ABANDONED_MS = 10 * 60_000;
 const FORGOTTEN_MS = 24 * 60 * 60_000;
 
 /**
- * Completes the records of changes whose processes died. Finished changes get a journal entry, and
- * their old contents are stored. Changes that were only begun are reverted.
+ * Completes the records of changes whose processes died. Finished changes get a journal entry. Changes that were only begun are reverted.
  */
 export async function recoverWorld(world: World): Promise<void> {
   // If a process dies after this, the next start of Lookfirst handles its changes.
@@ -130,7 +125,6 @@ async function recoverOne(world: World, pending: PendingChange): Promise<void> {
     const named = { ...world, disk: { ...world.disk, change: pending.change } };
     const paths = effects.map(({ key, relative }) => world.workspace.named(key, relative));
     if (!paths.map((path) => areTempsCleared(named, { path })).every((isClear) => isClear)) return;
-    await findImages(world, effects);
     await recoverChange(
       {
         store: world.store,
@@ -158,34 +152,6 @@ function settleForeignLeft(world: World, pending: PendingChange): Promise<void> 
 
 async function isPending({ store }: World, { change }: PendingChange): Promise<boolean> {
   return (await store.pending({ change })).length > 0;
-}
-
-/**
- * Finds missing before-images of these effects among the files that were moved out of the
- * workspace, and adds them to the stored images. Searches these files once for all effects, because
- * a removed folder may have held very many files.
- */
-async function findImages(world: World, effects: readonly Effect[]): Promise<void> {
-  const wanted = new Map<string, Fingerprint>();
-  for (const { before, relative } of effects) {
-    if (before.kind !== 'file' || (await world.images.has(before.fingerprint.sha256))) continue;
-    placeOf(world, relative, before.fingerprint);
-    wanted.set(before.fingerprint.sha256, before.fingerprint);
-  }
-  if (wanted.size === 0) return;
-  const sizes = new Set([...wanted.values()].map(({ size }) => size));
-  for (const retained of listRetained(world.disk, claimedFolders(world))) {
-    if (!sizes.has(retained.size)) continue;
-    const found = wanted.get(fingerprintOfRetained(retained)?.sha256 ?? '');
-    if (found === undefined) continue;
-    // Link the file instead of moving it: another process may have moved it out just now and still
-    // need it.
-    await world.images.keepLink(retained.file, found).catch((error: unknown) => {
-      // If the file is gone, another process has just stored it.
-      if (fingerprintOfRetained(retained) !== undefined) throw error;
-    });
-    wanted.delete(found.sha256);
-  }
 }
 
 /**

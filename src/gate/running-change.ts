@@ -1,8 +1,7 @@
-import { BATCH_FILES, batchContext, changeFailed, severalContext } from '../disk/context.ts';
+import { BATCH_FILES, batchContext, changeFailed } from '../disk/context.ts';
 import { type MadeFolders, makeFolders } from '../disk/folders.ts';
 import type { Committed } from '../disk/publication.ts';
-import { type Conflict, syncPublished } from '../disk/replace.ts';
-import { dropEmptied } from '../disk/retained.ts';
+import type { Conflict } from '../disk/replace.ts';
 import { dropBuilt } from '../disk/take-folder.ts';
 import type { Staged } from '../disk/temp-file.ts';
 import type { Awaitable } from '../model/awaitable.ts';
@@ -34,10 +33,10 @@ export function worldFor(
 ): Awaitable<World> {
   const { disk } = world;
   if (files < 2 || disk.batch !== undefined) return world;
-  if (how === 'in order' || files < BATCH_FILES) return { ...world, disk: severalContext(disk) };
+  if (how === 'in order' || files < BATCH_FILES) return world;
   return disk.sync
     .works(disk.retained)
-    .then((isBatch) => ({ ...world, disk: isBatch ? batchContext(disk) : severalContext(disk) }));
+    .then((isBatch) => ({ ...world, disk: isBatch ? batchContext(disk) : disk }));
 }
 
 type UnitOutcome = (DoneUnit & { readonly ok: true }) | Conflict;
@@ -51,11 +50,6 @@ export interface DoneChange {
   readonly tombstones: readonly string[];
   /** Keys of folders that should be removed but are still in use. */
   readonly stayed: ReadonlySet<string>;
-  /**
-   * Syncs the folder that holds the new name. The caller runs this while it stores the old files.
-   * Undefined if the folder is synced already.
-   */
-  readonly syncNames?: (() => Promise<void>) | undefined;
 }
 
 /** A change that is being applied: all of its deltas or none. */
@@ -71,9 +65,6 @@ export class RunningChange {
   readonly #finished = new Set<Unit>();
   /** The unit that met a conflict or a Fault. */
   #failed: Unit | undefined;
-  /** Set if the folder of a replaced file is synced while the old file is stored. */
-  #syncs: 'by caller' | undefined;
-  #isSynced = true;
 
   /** `freeReserve`: frees descriptors that were reserved for reverting. */
   constructor(world: World, plans: readonly ChangePlan[], freeReserve: () => void) {
@@ -85,26 +76,6 @@ export class RunningChange {
 
   get isComplete(): boolean {
     return this.#done.length === this.#units.length;
-  }
-
-  /**
-   * Writes and syncs the new bytes of a single replacement while the store syncs the planned change.
-   * Both syncs must be complete before the new file replaces the old one, but their order does not
-   * matter. Resolves when the bytes are synced. Undefined if nothing is synced, or if a new file
-   * needs the planned change first.
-   */
-  stageEarly(): Promise<void> | undefined {
-    const [unit, ...more] = this.#units;
-    const { disk } = this.#world;
-    if (unit === undefined || more.length > 0 || unit.delta.was === undefined) return undefined;
-    if (disk.durability !== 'full' || disk.batch !== undefined || unit.delta.located === undefined)
-      return undefined;
-    this.#syncs = 'by caller';
-    const staging = this.#stageUnit(unit);
-    // The caller awaits this only after the planned change is stored. Without this handler, an
-    // earlier failure would be an unhandled rejection.
-    staging.catch(() => undefined);
-    return staging;
   }
 
   /**
@@ -227,7 +198,7 @@ export class RunningChange {
     const applied = await applyDelta(
       this.#world,
       folders === undefined ? unit.delta : this.#withFolders(unit),
-      { staged: this.#staged.get(unit), folderSync: this.#syncs },
+      { staged: this.#staged.get(unit) },
     );
     if (!applied.ok) return applied;
     this.#staged.delete(unit);
@@ -264,8 +235,7 @@ export class RunningChange {
       else own.push(applied);
     }
     const results = this.#plans.map((plan) => resultOf(plan, byPlan.get(plan) ?? []));
-    const syncNames = this.#syncs === 'by caller' ? () => this.#syncNames() : undefined;
-    return { effects, displaced, results, ...this.#knowledge(stayed, committed), stayed, syncNames };
+    return { effects, displaced, results, ...this.#knowledge(stayed, committed), stayed };
   }
 
   /** What the session knows after the change. */
@@ -284,13 +254,6 @@ export class RunningChange {
     return { sightings, tombstones: [...gone] };
   }
 
-  async #syncNames(): Promise<void> {
-    this.#isSynced = false;
-    for (const { unit } of this.#done)
-      if (unit.delta.located !== undefined) await syncPublished(this.#world.disk, unit.delta.located.place);
-    this.#isSynced = true;
-  }
-
   /**
    * Reverts what was done, last delta first, and returns the paths where that failed. Each entry
    * that left its path gets the path back. `isClear`: no temporary file is left.
@@ -301,11 +264,7 @@ export class RunningChange {
     const failed = this.#failed;
     if (failed !== undefined && failed.whole === undefined && isLeft(this.#world, failed.delta))
       left.push(failed.delta.path.relative);
-    // If the disk could not sync the new name, another sync may fail too. Then revert without a sync.
-    const { disk } = this.#world;
-    const world = this.#isSynced
-      ? this.#world
-      : { ...this.#world, disk: { ...disk, durability: 'none' as const } };
+    const world = this.#world;
     for (const done of this.#done.toReversed())
       if (!(await isReverted(world, done))) left.push(done.unit.delta.path.relative);
       else this.#folders.get(done.unit)?.undo();
@@ -317,8 +276,6 @@ export class RunningChange {
   /** Closes the folders that are open. Call it after the change is recorded or reverted. */
   close(): void {
     for (const folders of this.#folders.values()) folders.close();
-    for (const { taken } of this.#done)
-      if (taken !== undefined && this.#world.images.holdsTree?.(taken.kept) !== true) dropEmptied(taken.kept);
   }
 }
 

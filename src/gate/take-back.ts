@@ -2,7 +2,7 @@ import { clearTemps } from '../disk/clear-temps.ts';
 import { putBackFile } from '../disk/put-back.ts';
 import { ABSENT, inverse } from '../model/delta.ts';
 import type { Place, ResolvedPath } from '../model/path.ts';
-import { type Displaced, keepImages } from './announce.ts';
+import type { Displaced } from './announce.ts';
 import { type AppliedDelta, applyDelta } from './apply-delta.ts';
 import { removeWhole, returnWhole, type WholeFolder } from './apply-folder.ts';
 import { atPath, isBelowNoFolder } from './found.ts';
@@ -79,8 +79,6 @@ async function isPutBack(
     if (back === 'back') return true;
     if (back !== 'unavailable') return false;
   }
-  if (displaced !== undefined && !(await world.images.has(displaced.sha256)))
-    await keepImages(world, [displaced]);
   return (await applyDelta(world, backOf(world, delta), { ours: true })).ok;
 }
 

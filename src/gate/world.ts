@@ -1,4 +1,5 @@
 import type { DiskContext } from '../disk/context.ts';
+import type { LateWatch } from '../disk/shelf.ts';
 import type { ActiveGrant } from '../journal/grants.ts';
 import type { Locks } from '../lock/locks.ts';
 import type { Awaitable } from '../model/awaitable.ts';
@@ -36,6 +37,8 @@ export interface World {
   /** The operator's grants for the change being judged. */
   readonly granted?: readonly ActiveGrant[];
   readonly baselines: Baselines;
+  /** Looks at the displaced files for late writes. */
+  readonly lateWatch: LateWatch;
   /** The files that other sessions are working on. */
   readonly claims: Claims;
   readonly settledCalls: SettledCalls;

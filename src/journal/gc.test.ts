@@ -2,18 +2,17 @@ import { describe, expect, it } from 'vitest';
 import { fingerprintOf } from '../../test/store/images-conformance.ts';
 import {
   ABSENT,
-  BARE_SIGHTING,
   changeEntry,
   pendingChange,
   ROOT,
   readEntry,
   sessionRecord,
 } from '../../test/store/samples.ts';
-import { scratch } from '../../test/support/tree.ts';
 import type { Effect, Side } from '../model/entry.ts';
-import { FileImages } from '../store/images/file-images.ts';
-import { MemoryImages } from '../store/images/memory-images.ts';
+import { LocalImages } from '../store/blobs/local-images.ts';
 import type { Images } from '../store/images.ts';
+import { SqliteBlobs } from '../store/sqlite/blob-rows.ts';
+import { type Connection, openMemory } from '../store/sqlite/connection.ts';
 import { openMemoryStore } from '../store/sqlite/sqlite-store.ts';
 import type { Store } from '../store/store.ts';
 import { collectGarbage, type GcLimits, type GcPlan, type GcProgress, planGc } from './gc.ts';
@@ -29,13 +28,13 @@ class Setting {
   clock: number = NOW - 100 * HOUR;
   readonly images: Images;
 
-  private constructor(store: Store, images?: Images) {
+  private constructor(store: Store, db: Connection) {
     this.store = store;
-    this.images = images ?? new MemoryImages(() => this.clock);
+    this.images = new LocalImages(new SqliteBlobs(db, () => this.clock), undefined);
   }
 
-  static async make(images?: Images): Promise<Setting> {
-    return new Setting(await openMemoryStore(), images);
+  static async make(): Promise<Setting> {
+    return new Setting(await openMemoryStore(), await openMemory());
   }
 
   /**
@@ -146,34 +145,10 @@ describe('the quota', () => {
     const changes = await setting.store.entries({ kinds: ['change'] });
     expect(changes).toHaveLength(left.length);
   });
-
-  it('removes bytes that were only shown before it removes changes', async () => {
-    const setting = await Setting.make();
-    await setting.edit('0123456789', 50);
-    for (const [content, clock] of [
-      ['seen long ago', 1],
-      ['seen lately', 2],
-    ] as const) {
-      setting.clock = clock;
-      await setting.keep(content);
-      const sighting = { ...BARE_SIGHTING, key: content, fingerprint: fingerprintOf(content) };
-      await setting.store.record({
-        session: sessionRecord('s'),
-        views: [{ session: 's', view: { sighting } }],
-      });
-    }
-    expect(await setting.plan({ quotaBytes: 100 })).toMatchObject({ images: [] });
-    await setting.collect({ quotaBytes: 21 });
-    expect(await setting.kept('0123456789', 'seen long ago', 'seen lately')).toEqual([
-      '0123456789',
-      'seen lately',
-    ]);
-    expect(await setting.store.entries({ kinds: ['change'] })).toHaveLength(1);
-  });
 });
 
 describe('images that no entry needs', () => {
-  it('are removed, unless they are so new that their change may not be announced yet', async () => {
+  it('are removed after a day: until then they may show what changed in a file that was read', async () => {
     const setting = await Setting.make();
     await setting.keep('left by a crash');
     setting.clock = NOW - 60_000;
@@ -197,7 +172,7 @@ describe('images that no entry needs', () => {
   it.each(['announced', 'recorded'] as const)(
     'do not include those that became needed after the plan was made (%s)',
     async (how) => {
-      const setting = await Setting.make(new FileImages(scratch().home, { durability: 'none' }));
+      const setting = await Setting.make();
       await setting.edit('again', 50);
       const plan = await planGc(setting, { ...NO_LIMITS, retentionMs: HOUR }, NOW);
       expect(plan.images).toHaveLength(1);

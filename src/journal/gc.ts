@@ -96,8 +96,8 @@ interface GcStores {
   readonly images: Images;
 }
 
-/** Contents stored this recently are kept: the change that needs them may not be stored yet. */
-const GRACE_MS = 10 * 60_000;
+/** Contents that no change needs stay for a day: they may show what changed in a file that was read. */
+const GRACE_MS = 24 * 3_600_000;
 
 /**
  * Plans what can be removed, and removes nothing. Never includes file contents that remaining
@@ -109,7 +109,7 @@ export async function planGc({ store, images }: GcStores, limits: GcLimits, nowM
   // least among the pending ones.
   const pending = imagesOfPending(await store.pending());
   const uses = await lastUses(store, pending);
-  const sorted = await sortImages(images, { uses, seen: await imagesSeen(store), nowMs });
+  const sorted = await sortImages(images, { uses, nowMs });
   // If the database user has no right to remove entries, no entries expire.
   const { retentionMs, quotaBytes } = mayPrune === false ? { retentionMs: 0, quotaBytes: 0 } : limits;
   const expired = retentionMs === 0 ? 0 : await lastBefore(store, nowMs - retentionMs, head.seq);
@@ -125,20 +125,16 @@ export async function planGc({ store, images }: GcStores, limits: GcLimits, nowM
       const last = uses.of(image.sha256);
       if (last > 0 && last <= throughSeq) going.push(image);
     }
-  const shown: KeptImage[] = [];
-  let taken = sizeOf(kept) + sizeOf(sorted.fresh);
-  for (const image of sorted.shown) {
-    const fits = taken + image.bytes <= room;
-    if (fits) taken += image.bytes;
-    (fits ? shown : going).push(image);
-  }
   return {
     throughSeq,
     entries: throughSeq - checkpoint.seq,
     images: going,
     sessions: await idleUnnamed(store, limits, nowMs),
     frees: usageOf(going),
-    leaves: { count: kept.length + sorted.fresh.length + shown.length, bytes: taken },
+    leaves: {
+      count: kept.length + sorted.fresh.length,
+      bytes: sizeOf(kept) + sizeOf(sorted.fresh),
+    },
     headSeq: head.seq,
   };
 }
@@ -200,29 +196,25 @@ interface SortedImages {
    * by `last`, oldest first.
    */
   readonly used: readonly { readonly last: number; readonly bytes: number }[];
-  /** Contents that no change needs, but that a session was shown; newest first. */
-  readonly shown: readonly KeptImage[];
-  /** Contents that no change needs yet, but that are too recent to remove. */
+  /** Contents that no change needs, but that are too recent to remove. */
   readonly fresh: readonly KeptImage[];
   readonly loose: readonly KeptImage[];
 }
 
 async function sortImages(
   images: Images,
-  { uses, seen, nowMs }: { uses: NumberedImages; seen: NumberedImages; nowMs: number },
+  { uses, nowMs }: { uses: NumberedImages; nowMs: number },
 ): Promise<SortedImages> {
   const used: { last: number; bytes: number }[] = [];
-  const sorted = { shown: [], fresh: [], loose: [] } as Record<'shown' | 'fresh' | 'loose', KeptImage[]>;
+  const [fresh, loose]: [KeptImage[], KeptImage[]] = [[], []];
   for await (const image of images.list()) {
     const last = uses.of(image.sha256);
     if (last > 0) used.push({ last, bytes: image.bytes });
-    else if (image.sinceMs > nowMs - GRACE_MS) sorted.fresh.push(image);
-    else if (seen.of(image.sha256) > 0) sorted.shown.push(image);
-    else sorted.loose.push(image);
+    else if (image.sinceMs > nowMs - GRACE_MS) fresh.push(image);
+    else loose.push(image);
   }
   used.sort((a, b) => (a.last === b.last ? 0 : a.last - b.last));
-  sorted.shown.sort((a, b) => b.sinceMs - a.sinceMs);
-  return { used, ...sorted };
+  return { used, fresh, loose };
 }
 
 /**
@@ -298,14 +290,6 @@ export function imagesOfPending(pending: readonly PendingChange[]): ReadonlySet<
   return new Set(pending.flatMap(({ entry }) => imagesOf(entry)));
 }
 
-/** Hashes of contents that sessions were shown. Only diffs use them; no undo needs them. */
-async function imagesSeen(store: Store): Promise<NumberedImages> {
-  const seen = new NumberedImages();
-  for await (const { sightings } of withSightings(store, await store.sessions()))
-    for (const { fingerprint } of sightings) if (fingerprint !== undefined) seen.raise(fingerprint.sha256, 1);
-  return seen;
-}
-
 /** Number of concurrent queries. Each is a round trip, and there may be thousands of sessions. */
 const AT_ONCE = 64;
 
@@ -346,6 +330,8 @@ interface PurgeRequest {
   readonly key: string | undefined;
   readonly nowMs: number;
   readonly dryRun: boolean;
+  /** Called with the hashes of the purged contents, to remove copies elsewhere. */
+  onPurge?(hashes: ReadonlySet<string>): void;
 }
 
 /**
@@ -357,6 +343,7 @@ export async function purgeImages({ store, images }: GcStores, request: PurgeReq
   const hashes = await hashesOf(store, request.key);
   if (request.dryRun) return usageAmong(images, hashes);
   const removed = await images.remove([...hashes], async () => imagesOfPending(await store.pending()));
+  request.onPurge?.(hashes);
   const whose = request.key === undefined ? ' of secret files' : '';
   const text = `purged ${countOf(removed.count, 'kept image')}${whose}: earlier changes cannot be undone`;
   // Record the purge with the root `/`, which contains every workspace. A query of the journal in

@@ -1,5 +1,5 @@
-import { dropEmptiedFolders, dropRetained, type RetainedFile } from '../disk/retained.ts';
-import { claimedFolders, type LateWrite, noteLateWrites, oldLeftovers } from '../gate/late-writes.ts';
+import { dropFromShelf, leftoversOnShelf, purgeShelf, type ShelfFile } from '../disk/shelf.ts';
+import { clearOldShelf, type LateWrite, noteLateWrites } from '../gate/late-writes.ts';
 import type { World } from '../gate/world.ts';
 import {
   collectGarbage,
@@ -33,13 +33,11 @@ export interface CleanUpReport {
     readonly entries: number;
     readonly sessions: number;
     readonly images: ImageUsage;
-    /** Stored copies of replaced files that no journal entry names, for example after a crash. */
+    /** Files outside the workspace that no undo needs: late writes, and what two writers at once left. */
     readonly leftovers: ImageUsage;
     /** Expired files of commands: stored writes of refused commands, and stored long outputs. */
     readonly commands: ExpiredWork;
   };
-  /** Stored copies of replaced files that this run compressed, and the room saved. */
-  readonly packed?: ImageUsage;
   /** Late writes found by this run: other programs wrote into the old files after a change replaced them. */
   readonly late: readonly LateWrite[];
   /**
@@ -50,8 +48,6 @@ export interface CleanUpReport {
   readonly before: StateSize;
   readonly after?: StateSize;
 }
-
-const HOUR_MS = 3_600_000;
 
 /**
  * Removes data that is older than the retention or exceeds the quota, for every workspace that
@@ -65,7 +61,8 @@ export async function cleanUp({ world }: Sessions, request: CleanUpRequest): Pro
   // Search for late writes first: the entries that name the replaced files may be removed below.
   const late = dryRun ? [] : await noteLateWrites(world, {});
   const plan = await planGc(world, limits, nowMs);
-  const leftovers = await leftoversOf(world, limits, nowMs);
+  const { retentionMs } = limits;
+  const leftovers = retentionMs === 0 ? [] : leftoversOnShelf(world.disk, nowMs - retentionMs);
   const usage = usageOf(leftovers);
   const commands = world.processes.expire({ nowMs, dryRun });
   if (dryRun) {
@@ -78,14 +75,13 @@ export async function cleanUp({ world }: Sessions, request: CleanUpRequest): Pro
   const collected = await collectGarbage(world, plan, request.onProgress);
   const { sessions, images } = collected;
   const entries = collected.entries + reads;
-  for (const leftover of leftovers) dropRetained(leftover);
+  for (const leftover of leftovers) dropFromShelf(leftover);
+  await clearOldShelf(world, nowMs);
+  world.images.removeRead?.(nowMs - DAY_MS);
   const removed = { entries, sessions, images, leftovers: usage, commands };
-  const packed = await world.images.pack?.({ nowMs });
-  dropEmptiedFolders(world.disk, nowMs - HOUR_MS, claimedFolders(world));
   return {
     dryRun,
     removed,
-    ...(packed === undefined ? {} : { packed }),
     late,
     before,
     after: await stateSize(world),
@@ -122,17 +118,11 @@ function limitsOf({ journal }: Policy, request: CleanUpRequest): GcLimits {
   };
 }
 
-async function leftoversOf(
-  world: World,
-  { retentionMs }: GcLimits,
-  nowMs: number,
-): Promise<readonly RetainedFile[]> {
-  return retentionMs === 0 ? [] : oldLeftovers(world, { olderThanMs: retentionMs, nowMs });
-}
-
-function usageOf(files: readonly RetainedFile[]): ImageUsage {
+function usageOf(files: readonly ShelfFile[]): ImageUsage {
   return { count: files.length, bytes: files.reduce((sum, file) => sum + file.size, 0) };
 }
+
+const DAY_MS = 24 * 3_600_000;
 
 /** The result of a purge, or of its dry run. */
 interface PurgeReport {
@@ -151,15 +141,24 @@ export async function purge(
   const reports: PurgeReport[] = [];
   const { dryRun } = request;
   if (request.paths.length === 0) {
-    const images = await purgeImages(world, { key: undefined, nowMs: world.now(), dryRun });
+    const images = await purgeOne(world, { key: undefined, dryRun });
     return [{ path: 'secret files', images }];
   }
   for (const path of request.paths) {
     const { key } = canonicalPath(request.cwd, path);
-    const images = await purgeImages(world, { key, nowMs: world.now(), dryRun });
+    const images = await purgeOne(world, { key, dryRun });
     reports.push({ path: key, images });
   }
   return reports;
+}
+
+/** Also removes displaced files that hold purged bytes. */
+function purgeOne(
+  world: World,
+  { key, dryRun }: { readonly key: string | undefined; readonly dryRun: boolean },
+): Promise<ImageUsage> {
+  const onPurge = (hashes: ReadonlySet<string>): void => purgeShelf(world.disk, hashes);
+  return purgeImages(world, { key, nowMs: world.now(), dryRun, onPurge });
 }
 
 /** The size of the state on disk. */

@@ -8,7 +8,7 @@ import { Baselines } from '../gate/baselines.ts';
 import { Claims } from '../gate/claims.ts';
 import { KeptFiles } from '../gate/foreign/kept-files.ts';
 import { SettledCalls } from '../gate/foreign/settled-calls.ts';
-import { noteOwnLateWrites } from '../gate/late-writes.ts';
+import { clearOldShelf, noteOwnLateWrites, watchLateWrites } from '../gate/late-writes.ts';
 import { recoverWorld } from '../gate/recover.ts';
 import type { World } from '../gate/world.ts';
 import { errnoOf, Fault, HOME_CURE } from '../model/fault.ts';
@@ -16,7 +16,6 @@ import { isWithin } from '../model/path.ts';
 import type { Policy } from '../model/policy.ts';
 import { commonGitFolder } from '../process/git.ts';
 import { Processes } from '../process/processes.ts';
-import type { Images } from '../store/images.ts';
 import { openState } from '../store/open-state.ts';
 import { prepareHome } from '../store/prepare-home.ts';
 import type { WorkspaceName } from '../store/state.ts';
@@ -129,20 +128,16 @@ async function assemble(
   });
   opened.push(() => state.close());
   const { store, images, locks, owner, revisionOf, shared } = state;
-  const disk = openDisk({
-    home,
-    owner: owner.tag,
-    durability,
-    imageName: images.freeName?.bind(images),
-  });
+  const disk = openDisk({ home, owner: owner.tag, durability });
   opened.push(() => disk.close());
   dropReadyFiles(home, owner.isTagAlive);
-  opened.push(packRegularly(images));
-  const baselines = new Baselines(state.baselines ?? images, { share: shared });
-  opened.push(() => baselines.settled());
+  const baselines = new Baselines(images, { share: shared });
   const now = options.now ?? Date.now;
   const openedMs = now();
+  const lateWatch = watchLateWrites(() => world);
+  opened.push(clearRegularly(() => world));
   opened.push(() => noteOwnLateWrites(world, openedMs));
+  opened.push(() => lateWatch.close());
   const attributes = disk.native ?? loadNative();
   const processes = new Processes({ home, env: process.env, homeFolder: userHome(), attributes, owner });
   opened.push(() => processes.close());
@@ -155,6 +150,7 @@ async function assemble(
     home,
     policy,
     baselines,
+    lateWatch,
     settledCalls: new SettledCalls(),
     claims: new Claims({ store, baselines, policy, workspace, now }),
     processes,
@@ -168,32 +164,31 @@ async function assemble(
   return world;
 }
 
-/**
- * Servers compress the kept bytes of replaced files a minute after their start, then every few
- * hours. Short-lived processes end before that.
- */
-const FIRST_PACK_MS = 60_000;
-const PACK_EVERY_MS = 6 * 3_600_000;
+/** Servers clear the shelf a minute after their start, then every hour. Short-lived processes end before that. */
+const FIRST_CLEAR_MS = 60_000;
+const CLEAR_EVERY_MS = 3_600_000;
+/** Contents that were only read are removed after this time. */
+const READ_KEPT_MS = 24 * 3_600_000;
 
 /**
- * Compresses the kept bytes of replaced files, so that the state stays small without `gc`. Failures
- * are left to the next run; `gc` reports them.
+ * Removes displaced files and contents that were only read after a day, so that the state stays
+ * small without `gc`. Failures are left to the next run; `gc` reports them.
  */
-function packRegularly(images: Images): CloseStep {
-  const ending = new AbortController();
-  let packing: Promise<unknown> = Promise.resolve();
-  const packLater = (ms: number): NodeJS.Timeout =>
+function clearRegularly(world: () => World): CloseStep {
+  let clearing: Promise<unknown> = Promise.resolve();
+  const clear = async (): Promise<void> => {
+    world().images.removeRead?.(world().now() - READ_KEPT_MS);
+    await clearOldShelf(world(), world().now());
+  };
+  const clearLater = (ms: number): NodeJS.Timeout =>
     setTimeout(() => {
-      packing = (images.pack?.({ nowMs: Date.now(), signal: ending.signal }) ?? packing).catch(
-        () => undefined,
-      );
-      timer = packLater(PACK_EVERY_MS);
+      clearing = clear().catch(() => undefined);
+      timer = clearLater(CLEAR_EVERY_MS);
     }, ms).unref();
-  let timer = packLater(FIRST_PACK_MS);
+  let timer = clearLater(FIRST_CLEAR_MS);
   return async () => {
     clearTimeout(timer);
-    ending.abort();
-    await packing;
+    await clearing;
   };
 }
 

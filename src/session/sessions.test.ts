@@ -127,13 +127,13 @@ describe('closing', () => {
     await expect(sessions.session('b')).rejects.toEqual(MISUSE);
   });
 
-  it('succeeds even if the images cannot be read', async () => {
+  it('succeeds even if the shelf cannot be read', async () => {
     const t = await desk();
     await t.put('a', 'one\n');
     await ok(t.session.read('a'));
     await ok(t.session.write('a', 'two\n'));
-    rmSync(join(t.home, 'images'), { recursive: true });
-    writeFileSync(join(t.home, 'images'), 'no folder');
+    rmSync(join(t.home, 'retained'), { recursive: true });
+    writeFileSync(join(t.home, 'retained'), 'no folder');
     await t.session.close();
   });
 

@@ -5,6 +5,9 @@ import { fingerprintOf } from '../../test/store/images-conformance.ts';
 import { scratch } from '../../test/support/tree.ts';
 import { openState } from './open-state.ts';
 
+/** Too large for a row of the database. */
+const LARGE = Buffer.alloc(200_000, 'large');
+
 describe('openState', () => {
   it.each([
     ['memory:', false],
@@ -16,7 +19,8 @@ describe('openState', () => {
     expect(state.store.url).toBe(url);
     expect(state.shared).toBe(shared);
     await state.images.keepBytes(Buffer.from('a'), fingerprintOf('a'));
-    expect(existsSync(join(home, 'images'))).toBe(shared);
+    await state.images.keepBytes(LARGE, fingerprintOf(LARGE));
+    expect(existsSync(join(home, 'blobs'))).toBe(shared);
     expect(await state.owner.isAlive(state.owner.id)).toBe(true);
     expect(state.owner.isTagAlive(state.owner.tag)).toBe(true);
     expect(state.owner.isTagAlive(state.owner.tag.replace('+', '+1'))).toBe(false);

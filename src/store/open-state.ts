@@ -3,8 +3,8 @@ import { isAbsolute } from 'node:path';
 import { LocalLocks } from '../lock/locks.ts';
 import { Fault, isMissing } from '../model/fault.ts';
 import type { Durability } from '../model/policy.ts';
-import { FileImages } from './images/file-images.ts';
-import { MemoryImages } from './images/memory-images.ts';
+import { FileBlobs } from './blobs/file-blobs.ts';
+import { LocalImages } from './blobs/local-images.ts';
 import type { Images } from './images.ts';
 import { localOwner } from './owner.ts';
 import { openRevisions } from './revisions.ts';
@@ -55,12 +55,17 @@ async function openLocalState(url: string, { home, durability, fleet }: StateOpt
         locks.close();
       }
     };
-    const images = shared ? new FileImages(home, { durability }) : new MemoryImages();
+    const images = localImages(store, shared ? new FileBlobs(home, { durability }) : undefined);
     return { store, images, locks, owner, revisionOf, shared, close };
   } catch (error) {
     await store.close();
     throw error;
   }
+}
+
+function localImages({ url, blobs }: Store, files: FileBlobs | undefined): Images {
+  if (blobs === undefined) throw new Fault('MISUSE', `the store ${url} keeps no contents of files`);
+  return new LocalImages(blobs, files);
 }
 
 /** True for a store that several machines share. */
@@ -113,7 +118,7 @@ export async function openRecordedState(url: string, options: RecordedOptions): 
     return openPostgresRecords(url, home, options);
   }
   const store = await (missing === 'empty' ? openExistingStore(url) : openStore(url));
-  return { store, images: new FileImages(home, { durability: 'none' }) };
+  return { store, images: localImages(store, new FileBlobs(home, { durability: 'none' })) };
 }
 
 /**

@@ -22,7 +22,7 @@ const WRITABLE_BY_OTHERS = 0o002;
 const OPEN_TO_OTHERS = 0o077;
 /** Names of Lookfirst's files in the state folder. */
 const OWN_NAMES =
-  /^(lookfirst\.|(clock|compiled|images|layers|lock-files|lock-ranges|locks|outputs|ready|retained|snapshots|spent-layers|writers)$)/;
+  /^(lookfirst\.|(blobs|clock|compiled|images|layers|lock-files|lock-ranges|locks|outputs|ready|retained|snapshots|spent-layers|writers)$)/;
 /**
  * Names of Lookfirst's folders that other programs use too. They count as Lookfirst's own only
  * beside its database or key.

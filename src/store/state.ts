@@ -8,8 +8,6 @@ import type { Store } from './store.ts';
 export interface State {
   readonly store: Store;
   readonly images: Images;
-  /** Stores the bytes shown to sessions, for later diffs. If absent, use `images` for them. */
-  readonly baselines?: Pick<Images, 'has' | 'read' | 'keepBytes'>;
   readonly locks: Locks;
   readonly owner: Owner;
   readonly revisionOf: RevisionOf;

@@ -237,7 +237,10 @@ function definitionOf({ call: _, needs: __, ...tool }: Tool): ToolDefinition {
   return { ...tool, inputSchema: toJsonSchema(tool.inputSchema), _meta: CLAUDE_META };
 }
 
-/** Logs the command with which the user can approve a change, for users who read the log. */
+/**
+ * Logs the command with which the user can approve a change. The answer itself only tells the agent
+ * to ask the user.
+ */
 function logApproval(answer: ToolAnswer, log: (line: string) => void): void {
   if (answer.ok) return;
   const { detail, path }: Readonly<Record<string, unknown>> = { ...answer.outcome };

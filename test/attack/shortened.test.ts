@@ -2,7 +2,6 @@
 import '../../src/cli/clients/edit-config.test.ts';
 import '../../src/journal/undo-plan.property.test.ts';
 import '../../src/session/search.race.test.ts';
-import '../../src/store/images/packed.test.ts';
 import '../../src/store/sqlite/sqlite-store.test.ts';
 import '../../src/text/glob/glob.test.ts';
 import '../../src/text/merge.test.ts';

@@ -1,6 +1,5 @@
-// A process that does one of three things, which the setting `work` chooses. `undo`: undoes a change
-// that made a folder. `take-in`: stores the files of a removed folder. `naive`: removes a folder
-// without Lookfirst. The process sends its parent a message at the beginning and at the end.
+// A process that does one of two things, which the setting `work` chooses. `undo`: undoes a change
+// that made a folder. `naive`: removes a folder without Lookfirst. The process sends its parent a message at the beginning and at the end.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Sessions } from '../../src/session/sessions.ts';
@@ -8,7 +7,7 @@ import { Sessions } from '../../src/session/sessions.ts';
 interface Settings {
   readonly root: string;
   readonly home: string;
-  readonly work: 'undo' | 'take-in' | 'naive';
+  readonly work: 'undo' | 'naive';
   readonly change: string;
 }
 
@@ -20,8 +19,7 @@ if (work === 'undo') {
   const outcome = await session.undo({ change });
   process.send?.(outcome.ok ? (outcome.change ?? '') : JSON.stringify(outcome.refusal));
 } else {
-  if (work === 'take-in') await sessions.world.images.pack?.({ nowMs: Date.now() });
-  else rmSync(join(root, 'd'), { recursive: true });
+  rmSync(join(root, 'd'), { recursive: true });
   process.send?.('');
 }
 process.disconnect();

@@ -1,10 +1,11 @@
-import { readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openJournal } from '../../src/records/open-journal.ts';
 import type { GatedSession } from '../../src/session/gated-session.ts';
 import { lookfirst, objects, timeless } from '../support/command-line.ts';
 import { type Desk, desk, ok } from '../support/desk.ts';
+import { loseBytes, withDatabase } from '../support/kept.ts';
 import { describePostgres } from '../support/postgres.ts';
 
 /**
@@ -134,16 +135,14 @@ describe('blame', () => {
     expect([code, stderr]).toEqual([2, 'refusing to read large.txt: it is too large (8.0 MB) [TOO_LARGE]\n']);
   });
 
-  it.each<[string, (image: string) => void]>([
-    ['removed', (image) => rmSync(image)],
-    ['overwritten', (image) => writeFileSync(image, 'other')],
+  it.each<[string, (home: string) => Promise<unknown>]>([
+    ['removed', loseBytes],
+    ['damaged', (home) => withDatabase(home, (db) => db.exec("update blobs set body = 'other'"))],
   ])('names no session for lines if the earlier bytes were %s', async (_how, spoil) => {
     const t = await scene();
     await t.other.close();
     await t.session.close();
-    const images = join(t.home, 'images');
-    for (const entry of readdirSync(images, { recursive: true, withFileTypes: true }))
-      if (/^[0-9a-f]{64}/.test(entry.name)) spoil(join(entry.parentPath, entry.name));
+    await spoil(t.home);
     expect(new Set(await writers(t, 'a.txt'))).toEqual(new Set(['-']));
   });
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { verifyChain } from '../../src/journal/verify.ts';
 import { cleanUp } from '../../src/records/clean-up.ts';
-import { FileImages } from '../../src/store/images/file-images.ts';
+import { FileBlobs } from '../../src/store/blobs/file-blobs.ts';
 import { PostgresConnection } from '../../src/store/postgres/connection.ts';
 import { openPostgresStore } from '../../src/store/postgres/open.ts';
 import { PostgresImages } from '../../src/store/postgres/postgres-images.ts';
@@ -184,7 +184,7 @@ await describePostgres('a clean-up of a fleet', (server) => {
     const db = await PostgresConnection.open(server.url(), { deadlineMs: 1000 });
     onTestFinished(() => db.close());
     await migratePostgres(db);
-    const local = new FileImages(scratch().home, { durability: 'none' });
+    const local = new FileBlobs(scratch().home, { durability: 'none' });
     const images = new PostgresImages({ local, db, machine: 'm', secrets: 'here' });
     const bytes = Buffer.from('old');
     const sha256 = hash('sha256', bytes);

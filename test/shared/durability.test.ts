@@ -11,10 +11,13 @@ import { Remote } from './remote.ts';
 
 const canTrace = spawnSync('strace', ['-y', '-o', '/dev/null', 'true']).status === 0;
 
+/** Too large for a row of the database: its before-image is a file. */
+const LARGE = 'a line of text\n'.repeat(20_000);
+
 /** The paths that were synced during one overwrite. */
-async function syncedFiles(durability: 'full' | 'none'): Promise<string[]> {
+async function syncedFiles(durability: 'full' | 'none', text: string = 'one\n'): Promise<string[]> {
   const { root, home, base } = scratch();
-  writeFileSync(join(root, 'a.txt'), 'one\n');
+  writeFileSync(join(root, 'a.txt'), text);
   const trace = join(base, 'trace');
   const tracing = ['strace', '-f', '-y', '-e', 'trace=fsync,fdatasync', '-o', trace];
   const options = { roots: [root], home, session: 's', policy: { durability } };
@@ -22,23 +25,23 @@ async function syncedFiles(durability: 'full' | 'none'): Promise<string[]> {
   const remote = new Remote('s', child);
   await child.message();
   await ok(remote.call('read', 'a.txt'));
-  await ok(remote.call('write', 'a.txt', 'two\n'));
+  await ok(remote.call('insert', 'a.txt', 'two\n'));
   await remote.close();
   const lines = readFileSync(trace, 'latin1').split('\n');
   return lines.flatMap((line) => /sync\(\d+<([^>]*)>/.exec(line)?.[1] ?? []);
 }
 
 describe.skipIf(!canTrace)('durability (needs strace)', () => {
-  it('full also syncs the before-image and the announcement', async () => {
-    const synced = await syncedFiles('full');
-    expect(synced).toContainEqual(expect.stringMatching(/lookfirst\.db-wal$/));
-    expect(synced).toContainEqual(expect.stringContaining(`/images/${hash('sha256', 'one\n').slice(0, 1)}/`));
-    expect(synced).toContainEqual(expect.stringMatching(/\/images\/[0-9a-f]$/));
+  it('full also syncs the announcement with the before-image, and a large before-image', async () => {
+    expect(await syncedFiles('full')).toContainEqual(expect.stringMatching(/lookfirst\.db-wal$/));
+    const synced = await syncedFiles('full', LARGE);
+    expect(synced).toContainEqual(expect.stringMatching(new RegExp(`/blobs/${hash('sha256', LARGE)}$`)));
+    expect(synced).toContainEqual(expect.stringMatching(/\/blobs$/));
   });
 
-  it('none does not sync them', async () => {
-    const synced = await syncedFiles('none');
-    expect(synced.filter((file) => file.includes('/images/'))).toEqual([]);
+  it('none does not sync a large one', async () => {
+    const synced = await syncedFiles('none', LARGE);
+    expect(synced.filter((file) => file.includes('/blobs'))).toEqual([]);
   });
 });
 
@@ -85,13 +88,10 @@ it.skipIf(!canTrace)('full exchanges the names only after the announcement and t
   expect(synced).toContainEqual(expect.stringMatching(/\/\.lookfirst-[^/]*$/));
 });
 
-it.skipIf(!canTrace)('full records a change only after the names, the image and its folder', async () => {
+it.skipIf(!canTrace)('full records a change only after the names', async () => {
   const calls = await traced({ slow: 'fsync', threads: 1 });
   const after = calls.slice(calls.indexOf('exchange') + 1);
-  const image = `HOME/images/${hash('sha256', 'two\n').slice(0, 1)}`;
-  expect(after.slice(0, after.indexOf('log')).sort()).toEqual(
-    [image, `${image}/${hash('sha256', 'two\n')}`, 'ROOT'].sort(),
-  );
+  expect(after.slice(0, after.indexOf('log'))).toEqual(['ROOT']);
 });
 
 it.skipIf(!canTrace)('a replacement whose name cannot be synced is taken back', async () => {
@@ -148,15 +148,14 @@ it('a replacement whose new bytes cannot be written is not pending afterwards', 
   await ok(session.write('a.txt', 'two\n'));
 });
 
-it('a kept file is readable by its owner only, and is restored with its own mode', async () => {
+it('kept bytes are readable by their owner only, and are restored with their own mode', async () => {
   const t = await desk();
   await t.put('a.txt', 'secret\n');
   chmodSync(join(t.root, 'a.txt'), 0o644);
   await ok(t.session.read('a.txt'));
   await ok(t.session.write('a.txt', 'two\n'));
-  const sha256 = hash('sha256', 'secret\n');
-  const image = join(t.home, 'images', sha256.slice(0, 1), sha256);
-  expect(statSync(image).mode & 0o077).toBe(0);
+  for (const name of ['lookfirst.db', 'retained'])
+    expect(statSync(join(t.home, name)).mode & 0o077, name).toBe(0);
   await ok(t.session.undo({}));
   expect(statSync(join(t.root, 'a.txt')).mode & 0o777).toBe(0o644);
   expect(t.text('a.txt')).toBe('secret\n');

@@ -74,8 +74,8 @@ export function prepareTree(root: string): void {
 }
 
 /**
- * Plays a scene. Calls `onStep` before every disk step of its `change`, before old contents are
- * stored, and before and after every write of records to the store.
+ * Plays a scene. Calls `onStep` before every disk step of its `change`, and before and after every
+ * write of records to the store. Old contents are stored with these records.
  */
 export async function play(
   { root, home }: { readonly root: string; readonly home: string },
@@ -88,10 +88,8 @@ export async function play(
   const session = await sessions.session('ann');
   for (const file of ['a.txt', 'b.txt', 'm.txt', 'run.sh']) await session.read(file);
   for (const change of scene.before ?? []) await change(session);
-  const { disk, store, images } = sessions.world;
+  const { disk, store } = sessions.world;
   const record = store.record.bind(store);
-  const adopt = images.adopt.bind(images);
-  const keepTree = images.keepTree?.bind(images);
   Object.assign(disk, { trace: onStep });
   Object.assign(store, {
     record: async (...writes: Parameters<typeof record>) => {
@@ -99,19 +97,6 @@ export async function play(
       await record(...writes);
       onStep();
     },
-  });
-  Object.assign(images, {
-    adopt: async (...kept: Parameters<typeof adopt>) => {
-      onStep();
-      return adopt(...kept);
-    },
-    ...(keepTree && {
-      keepTree: async (...kept: Parameters<typeof keepTree>) => {
-        onStep();
-        await keepTree(...kept);
-        onStep();
-      },
-    }),
   });
   const outcome = await scene.change(session);
   Object.assign(disk, { trace: undefined });

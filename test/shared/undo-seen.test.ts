@@ -1,9 +1,10 @@
-import { appendFileSync, readdirSync } from 'node:fs';
+import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { GatedSession } from '../../src/session/gated-session.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
+import { keptHashes } from '../support/kept.ts';
 import { treeOf } from '../support/tree.ts';
 
 const CHANGES: Readonly<Record<string, (session: GatedSession) => Promise<unknown>>> = {
@@ -196,14 +197,10 @@ it('an undo that is refused or only previewed stores no images', async () => {
   const t = await seen();
   await ok(t.session.write('a.txt', 'two\n2\n3\n4\n5\n'));
   await ok(t.session.edit('a.txt', [{ oldString: 'two', newString: 'TWO' }]));
-  const images = (): readonly string[] =>
-    readdirSync(join(t.home, 'images'), { recursive: true, encoding: 'utf8' }).filter(
-      (name) => name.length > 60,
-    );
   await ok(t.session.status());
-  const before = images();
+  const before = await keptHashes(t.home, 'needed');
   appendFileSync(join(t.root, 'a.txt'), 'by hand\n');
   await refusal(t.session.undo({}), 'STALE');
   await ok(t.session.undo({ merge: true, preview: true }));
-  expect(images()).toEqual(before);
+  expect(await keptHashes(t.home, 'needed')).toEqual(before);
 });

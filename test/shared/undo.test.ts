@@ -3,7 +3,6 @@ import {
   existsSync,
   linkSync,
   lstatSync,
-  mkdirSync,
   readdirSync,
   readFileSync,
   readlinkSync,
@@ -17,6 +16,7 @@ import { describe, expect, it } from 'vitest';
 import { collectGarbage, planGc } from '../../src/journal/gc.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
+import { loseBytes } from '../support/kept.ts';
 import { treeOf } from '../support/tree.ts';
 import { openRemote } from './remote.ts';
 
@@ -357,8 +357,7 @@ describe('undo that cannot be done', () => {
         { kind: 'write', path: 'a.txt', content: 'two\n' },
       ]),
     );
-    rmSync(join(t.home, 'images'), { recursive: true });
-    mkdirSync(join(t.home, 'images'));
+    await loseBytes(t.home);
     const { path, detail } = await refusal(t.session.undo({ change }), 'NOT_FOUND');
     expect([path, detail?.reason]).toEqual(['b.txt', 'its earlier bytes are no longer kept']);
     expect([t.text('a.txt'), t.text('b.txt')]).toEqual(['two\n', 'bb\n']);

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { expect } from 'vitest';
@@ -22,11 +22,6 @@ export interface FolderKills {
   readonly untouched: number;
   readonly undone: number;
   readonly torn: number;
-  /**
-   * Number of rounds in which a second process was killed too, while it stored the files of the
-   * removed folder one by one.
-   */
-  readonly takenIn: number;
 }
 
 /**
@@ -43,7 +38,7 @@ export async function killFolderUndos(rounds: number, work: 'undo' | 'naive'): P
   expect(treeWithModes(places.root)).toEqual([]);
   change = await broughtBack(places, told);
   expect(treeWithModes(places.root)).toEqual(before);
-  const tally = { untouched: 0, undone: 0, torn: 0, takenIn: 0 };
+  const tally = { untouched: 0, undone: 0, torn: 0 };
   for (let round = 0; round < rounds; round += 1) {
     const afterMs = (wholeMs * 1.2 * round) / rounds;
     await killedAfter(places, { work, change, afterMs });
@@ -54,10 +49,6 @@ export async function killFolderUndos(rounds: number, work: 'undo' | 'naive'): P
       tally.untouched += 1;
     } else if (after === '[]' && undo !== change) {
       tally.undone += 1;
-      if (isKeptFolder(places)) {
-        await killedAfter(places, { work: 'take-in', change, afterMs });
-        tally.takenIn += 1;
-      }
       change = await broughtBack(places, undo);
       expect(treeWithModes(places.root), `round ${round}`).toEqual(before);
     } else {
@@ -115,14 +106,6 @@ async function settled({ root, home }: Scratch): Promise<string> {
   const [last] = await store.entries({ kinds: ['change'], limit: 1 });
   await sessions.close();
   return last?.change ?? '';
-}
-
-/**
- * True if the state folder keeps a removed folder as a whole, instead of the content of each file.
- */
-export function isKeptFolder({ home }: Pick<Scratch, 'home'>): boolean {
-  const lists = join(home, 'images', 'trees');
-  return existsSync(lists) && readdirSync(lists).length > 0;
 }
 
 async function killedAfter(

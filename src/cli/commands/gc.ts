@@ -140,7 +140,7 @@ async function purgePaths(
   return EXIT.done;
 }
 
-function reportText({ dryRun, removed, packed, before, after, late, entriesKept }: CleanUpReport): string {
+function reportText({ dryRun, removed, before, after, late, entriesKept }: CleanUpReport): string {
   const { entries, images, leftovers, sessions, commands } = removed;
   return [
     `${dryRun ? 'would remove' : 'removed'} ${countOf(entries, 'entry')}, ` +
@@ -150,9 +150,6 @@ function reportText({ dryRun, removed, packed, before, after, late, entriesKept 
       ? ['entries of the fleet store were kept: only the owner of its schema can remove them']
       : []),
     ...commandLines(commands),
-    ...(packed === undefined || packed.count === 0
-      ? []
-      : [`compressed ${countOf(packed.count, 'kept image')}, which saves ${byteSize(packed.bytes)}`]),
     `before  ${sizeText(before)}`,
     ...(after === undefined ? [] : [`after   ${sizeText(after)}`]),
     ...late.map(lateText),

@@ -80,11 +80,11 @@ export class Announcements {
   /** Judges changes under the locks of their files. If all are allowed, stores them and the bytes they destroy. */
   async announce(given: readonly ForeignIntent[], options: TimedAnnounceOptions = {}): Promise<Announced> {
     const intents = joinedChanges(given);
-    const isSame = (pending: PendingChange): boolean => isRepeated(pending, intents);
-    const known = options.call === undefined ? undefined : await this.#announcedAs(options.call, isSame);
+    const known = options.call === undefined ? undefined : await this.#announcedAs(options.call);
     // If its files have changed since, the call is judged again. `lockForHost` settles the earlier
     // announcement then.
-    if (known !== undefined && (await isAsAnnounced(this.#scene.world, known))) return this.#again(known);
+    if (known !== undefined && isRepeated(known, intents) && (await isAsAnnounced(this.#scene.world, known)))
+      return this.#again(known);
     const keys = keysOf(this.#scene.world, intents.map(lockableIntent));
     if (!keys.ok) return this.#refuse([keys], options);
     let locked = keys.keys;
@@ -264,20 +264,12 @@ export class Announcements {
     return (await this.#announcedAs(call))?.change;
   }
 
-  /** The newest pending change with this call id. The store returns them in no order. */
-  async #announcedAs(
-    call: string,
-    isWanted: (pending: PendingChange) => boolean = () => true,
-  ): Promise<PendingChange | undefined> {
+  async #announcedAs(call: string): Promise<PendingChange | undefined> {
     const { world, ledger } = this.#scene;
     const pending = await world.store.pending({ here: true });
-    return pending
-      .filter(({ entry, foreign }) => entry.session === ledger.session && foreign?.call === call)
-      .filter(isWanted)
-      .reduce<PendingChange | undefined>(
-        (newest, each) => (newest !== undefined && newest.entry.atMs > each.entry.atMs ? newest : each),
-        undefined,
-      );
+    return pending.findLast(
+      ({ entry, foreign }) => entry.session === ledger.session && foreign?.call === call,
+    );
   }
 
   /**
@@ -312,7 +304,7 @@ export class Announcements {
         if (expected === undefined) continue;
         world.baselines.remember(expected.fingerprint, expected.bytes);
         // Store the expected bytes: without a lock, another process may compare the file with them.
-        if (foreign?.hold === 'none') await keepBytesOf(world, key, expected, 'none');
+        if (foreign?.hold === 'none') await keepBytesOf(world, key, expected);
       }
       // Without a lock, the caller shows the notices now, so record their lines as seen. With a
       // lock, the caller shows the notices after the change.

@@ -14,7 +14,6 @@ import type { Sighting } from '../../model/sighting.ts';
 import { bytesAtSnapshot } from '../../process/git-blobs.ts';
 import { isGitIndex, stagedContent } from '../../process/git-position.ts';
 import { type Candidate, dropSnapshot } from '../../process/git-snapshot.ts';
-import { syncImages } from '../announce.ts';
 import { type FoundSide, fileSide, readableAt } from '../found.ts';
 import { keepBytesOf } from '../old-bytes.ts';
 import type { ShownScene } from '../shown.ts';
@@ -169,10 +168,7 @@ async function snapshotTurnouts(
     const before = await sideBefore(world, { ...candidate, mode }, bytes.get(candidate.path));
     turnouts.push({ effect: { key, relative, before, after: before }, now });
   }
-  const kept = turnouts.flatMap(({ effect: { before } }) =>
-    before.kind === 'file' && before.kept ? [before.fingerprint] : [],
-  );
-  if (world.policy.durability !== 'none' && kept.length > 0) await syncImages(world, kept);
+  if (world.policy.durability !== 'none') await world.images.sync();
   return turnouts;
 }
 
@@ -208,6 +204,6 @@ async function sideBefore(
   if (bytes === undefined) return fileSide(UNKNOWN_BYTES, mode, 'none');
   if (link === true) return { kind: 'link', target: bytes.toString('utf8') };
   const fingerprint = fingerprintOf(bytes);
-  await keepBytesOf(world, path, { bytes, fingerprint }, 'none');
+  await keepBytesOf(world, path, { bytes, fingerprint });
   return fileSide(fingerprint, mode, 'kept');
 }

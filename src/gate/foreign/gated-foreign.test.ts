@@ -175,16 +175,16 @@ describe('a foreign change', () => {
     expect(readFileSync(path, 'utf8')).toBe(TEXT);
   });
 
-  it('is announced only after its before-image is on disk, even if it was stored earlier as a baseline', async () => {
+  it('is announced together with its before-image, even if that was stored when it was read', async () => {
     const { session, sessions, saw, path } = await open({ store: undefined });
     await saw({ content: TEXT });
     const { world } = sessions;
-    await world.baselines.settled();
     const sha256 = createHash('sha256').update(TEXT).digest('hex');
     expect(await world.images.has(sha256)).toBe(true);
-    const synced = vi.spyOn(world.images, 'sync');
+    const recorded = vi.spyOn(world.store, 'record');
     expect(await session.announce([{ kind: 'write', path, content: 'x' }])).toMatchObject({ ok: true });
-    expect(synced.mock.calls.map(([hashes]) => hashes)).toEqual([[sha256]]);
+    const announced = recorded.mock.calls.flatMap(([{ announce, images }]) => (announce ? [images] : []));
+    expect(announced).toMatchObject([{ shared: [{ fingerprint: { sha256 } }] }]);
   });
 
   it('blocks our other sessions until it is settled', async () => {

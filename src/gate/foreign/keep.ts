@@ -8,7 +8,6 @@ import { isWithin } from '../../model/path.ts';
 import { commonGitFolder } from '../../process/git.ts';
 import { entriesOf, gitFolderOf, ignoredPaths } from '../../process/own-files.ts';
 import type { Found } from '../../workspace/workspace.ts';
-import { syncImages } from '../announce.ts';
 import { fileSide, readableAt, sideOfLocated } from '../found.ts';
 import { keepBytesOf } from '../old-bytes.ts';
 import { isOutput } from '../outputs.ts';
@@ -75,7 +74,6 @@ export async function keepOwnFiles(world: World, threatened: Threatened): Promis
 class Keeping {
   readonly effects: Effect[] = [];
   readonly #world: World;
-  readonly #stored: Fingerprint[] = [];
   #bytes = 0;
 
   constructor(world: World) {
@@ -100,8 +98,7 @@ class Keeping {
   }
 
   async sync(): Promise<void> {
-    if (this.#world.policy.durability !== 'none' && this.#stored.length > 0)
-      await syncImages(this.#world, this.#stored);
+    if (this.#world.policy.durability !== 'none') await this.#world.images.sync();
   }
 
   async #kept(
@@ -133,9 +130,7 @@ class Keeping {
     const { bytes, fingerprint } = snapshot;
     const isHere = images.hasHere?.(fingerprint.sha256, 'rely') ?? images.has(fingerprint.sha256, 'rely');
     if (!(await isHere))
-      await (images.keepHere?.(bytes, fingerprint, 'none') ??
-        keepBytesOf(this.#world, relative, snapshot, 'none'));
-    this.#stored.push(fingerprint);
+      await (images.keepHere?.(bytes, fingerprint) ?? keepBytesOf(this.#world, relative, snapshot));
   }
 }
 

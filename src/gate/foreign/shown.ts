@@ -4,12 +4,11 @@ import { readSnapshot } from '../../disk/read.ts';
 import { linesCoverage, NOTHING } from '../../model/coverage.ts';
 import type { Effect } from '../../model/entry.ts';
 import { Fault } from '../../model/fault.ts';
-import { type Fingerprint, sameFingerprint } from '../../model/fingerprint.ts';
+import { sameFingerprint } from '../../model/fingerprint.ts';
 import type { OutputEvent } from '../../model/foreign-session.ts';
 import type { Notice } from '../../model/results.ts';
 import { NO_FLAGS, type Sighting } from '../../model/sighting.ts';
 import { looksBinary } from '../../text/decode.ts';
-import { syncImages } from '../announce.ts';
 import { foundAt, snapshotAt } from '../found.ts';
 import { keepBytesOf } from '../old-bytes.ts';
 import { creditFor, outsideChange } from '../prepared.ts';
@@ -52,44 +51,34 @@ export async function witnessOutput(
 }
 
 /**
- * Stores the bytes that another program's changes are about to destroy, and syncs all of them at
- * once. Makes copies, never links, because that program may write into the existing files. A file
- * that only moves is not destroyed. `here`: in a fleet, the bytes stay on this machine.
+ * Stores the bytes that another program's changes are about to destroy. A file that only moves is
+ * not destroyed. `here`: in a fleet, the bytes stay on this machine.
  */
 export async function keepBefore(
   world: World,
   effects: readonly Effect[],
   where: 'shared' | 'here' = 'shared',
 ): Promise<void> {
-  const kept: Fingerprint[] = [];
-  for (const effect of effects) {
-    const stored = await storeBefore(world, effect, where);
-    if (stored !== undefined) kept.push(stored);
-  }
-  if (world.policy.durability !== 'none' && kept.length > 0) await syncImages(world, kept);
+  for (const effect of effects) await storeBefore(world, effect, where);
+  if (world.policy.durability !== 'none') await world.images.sync();
 }
 
-/**
- * Stores the bytes that a change would destroy and returns their fingerprint. The caller must sync
- * the bytes even if a copy existed: copies made for diffs are not synced.
- */
 async function storeBefore(
   world: World,
   { key, relative, before, movedTo }: Effect,
   where: 'shared' | 'here',
-): Promise<Fingerprint | undefined> {
-  if (before.kind !== 'file' || !before.kept || movedTo !== undefined) return undefined;
+): Promise<void> {
+  if (before.kind !== 'file' || !before.kept || movedTo !== undefined) return;
   const { images } = world;
   const { sha256 } = before.fingerprint;
   const isHere = where === 'here' ? images.hasHere?.(sha256, 'rely') : undefined;
-  if (await (isHere ?? images.has(sha256, 'rely'))) return before.fingerprint;
+  if (await (isHere ?? images.has(sha256, 'rely'))) return;
   const { snapshot } = await foundAt(world, key);
   if (snapshot === undefined)
     throw new Fault('IO_FAILED', `cannot keep the present bytes of ${key}`, { path: key });
   const { bytes, fingerprint } = snapshot;
-  const keeping = where === 'here' ? images.keepHere?.(bytes, fingerprint, 'none') : undefined;
-  await (keeping ?? keepBytesOf(world, relative, snapshot, 'none'));
-  return fingerprint;
+  const keeping = where === 'here' ? images.keepHere?.(bytes, fingerprint) : undefined;
+  await (keeping ?? keepBytesOf(world, relative, snapshot));
 }
 
 export interface ChangedElsewhere {

@@ -57,7 +57,7 @@ export async function undoPart(
     const { merged, step } = found;
     if (merged !== undefined && step.after.kind === 'file') {
       const { fingerprint } = step.after;
-      await keepBytesOf(world, step.relative, { bytes: merged, fingerprint }, 'none');
+      await keepBytesOf(world, step.relative, { bytes: merged, fingerprint });
     }
     const plans = [await planOf(world, ledger, [found])];
     const outcome = await apply(world, ledger, { plans, locked, undoesPart: { change, lines } });

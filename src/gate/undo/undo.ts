@@ -239,7 +239,7 @@ async function keepNeeded(world: World, found: readonly FoundChange[]): Promise<
     if (step.after.kind !== 'file' || sameSide(step.before, step.after)) continue;
     const { fingerprint } = step.after;
     const bytes = present.get(fingerprint.sha256);
-    if (bytes !== undefined) await keepBytesOf(world, step.relative, { bytes, fingerprint }, 'none');
+    if (bytes !== undefined) await keepBytesOf(world, step.relative, { bytes, fingerprint });
   }
 }
 

@@ -4,7 +4,7 @@ import { LocalLocks } from '../../lock/locks.ts';
 import { Fault } from '../../model/fault.ts';
 import { isWithin } from '../../model/path.ts';
 import type { Durability } from '../../model/policy.ts';
-import { FileImages } from '../images/file-images.ts';
+import { FileBlobs } from '../blobs/file-blobs.ts';
 import type { Images } from '../images.ts';
 import { localOwner, type Owner } from '../owner.ts';
 import { revisionsUnder } from '../revisions.ts';
@@ -87,10 +87,11 @@ export async function openPostgresState(url: string, options: PostgresStateOptio
       sharedRoots.length === 0
         ? local
         : new LeasedLocks({ local, db, names, heart, owner: owner.id, sharedRoots });
-    const files = new FileImages(home, { durability });
+    const files = new FileBlobs(home, { durability });
     const images = new PostgresImages({ local: files, db, machine, secrets: fleet.imageSecrets });
     const close = async (): Promise<void> => {
       heart.stop();
+      images.flush();
       try {
         await store.close();
       } finally {
@@ -98,7 +99,7 @@ export async function openPostgresState(url: string, options: PostgresStateOptio
       }
     };
     const revisionOf = revisionsUnder(createSecretKey(key));
-    return { store, images, baselines: images.baselines, locks, owner, revisionOf, shared: true, close };
+    return { store, images, locks, owner, revisionOf, shared: true, close };
   } catch (error) {
     await db.close();
     throw error;
@@ -127,7 +128,7 @@ export async function openPostgresRecords(
     names.folders = folders;
     const owner = `records@${machine}`;
     const store = new PostgresStore(db, { names, owner, sharedRoots: [] });
-    const local = new FileImages(home, { durability: 'none' });
+    const local = new FileBlobs(home, { durability: 'none' });
     const fleet = { machine, workspaceOf: (root: string) => names.workspaceOf(root) };
     return {
       store,

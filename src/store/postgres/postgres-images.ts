@@ -1,23 +1,15 @@
 import { hash } from 'node:crypto';
-import { type BigIntStats, readFileSync, writeFileSync } from 'node:fs';
 import { Fault } from '../../model/fault.ts';
 import type { Fingerprint } from '../../model/fingerprint.ts';
-import type { Durability } from '../../model/policy.ts';
+import type { FileBlobs } from '../blobs/file-blobs.ts';
 import {
-  type Adoption,
-  changedWhileKept,
   damagedImage,
-  type ImageHealth,
   type ImagePurpose,
   type Images,
   type ImageUsage,
-  type Kept,
   type KeptImage,
-  type LateImage,
   missingImage,
-  type PackRequest,
 } from '../images.ts';
-import type { AnnouncedImages } from '../store.ts';
 import type { PostgresConnection } from './connection.ts';
 import { type Row, SERVER_CLOCK } from './driver.ts';
 
@@ -26,17 +18,16 @@ import { type Row, SERVER_CLOCK } from './driver.ts';
  * takes a fifth of a second to write, and most source files are small.
  */
 const MAX_SHARED_BYTES = 1 << 20;
-/**
- * Maximum number of hashes in `#sent`. If there are more, all are dropped, and `adopt` queries the
- * database instead.
- */
-const MAX_SENT = 10_000;
+/** Larger contents that were only read are not stored. */
+const MAX_READ_BYTES = 128 << 10;
+/** Contents that were only read are stored after this time, or when this many wait. */
+const [READ_KEPT_AFTER_MS, MAX_WAITING] = [200, 100];
 /** Number of stored contents listed per query. */
 const LIST_PAGE = 5000;
 
 interface ImageOptions {
   /** Stores earlier file contents as files on this machine. */
-  readonly local: Images;
+  readonly local: FileBlobs;
   readonly db: PostgresConnection;
   readonly machine: string;
   /** `here`: the bytes of secret files never leave this machine. `shared`: they may. */
@@ -46,21 +37,18 @@ interface ImageOptions {
 /**
  * The earlier file contents (images) of a fleet. Small images are in the database, for all
  * machines. Large and secret images are files of the machine that kept them, and the database names
- * that machine. A replaced file of this machine's workspaces also stays on this machine as an
- * image, because a program may still have it open.
+ * that machine.
  */
 export class PostgresImages implements Images {
-  readonly #local: Images;
+  readonly #local: FileBlobs;
   readonly #db: PostgresConnection;
   readonly #machine: string;
   readonly #secrets: ImageOptions['secrets'];
   /** Hashes of bytes that must stay on this machine, because a file that held them was secret. */
   readonly #onlyHere = new Set<string>();
-  /**
-   * Hashes of bytes that were sent with an announced change, each with the number of the connection
-   * that sent them.
-   */
-  readonly #sent = new Map<string, number>();
+  /** Contents that were only read, and are not stored yet. */
+  readonly #waiting = new Map<string, { readonly bytes: Uint8Array; readonly fingerprint: Fingerprint }>();
+  #timer: NodeJS.Timeout | undefined;
 
   constructor({ local, db, machine, secrets }: ImageOptions) {
     this.#local = local;
@@ -69,66 +57,45 @@ export class PostgresImages implements Images {
     this.#secrets = secrets;
   }
 
-  /**
-   * Stores file contents that only serve to show diffs later. They stay on this machine: a transfer
-   * would cost more than they are worth.
-   */
-  get baselines(): Pick<Images, 'has' | 'read' | 'keepBytes'> {
-    return {
-      has: (sha256) => this.has(sha256),
-      read: (fingerprint) => this.read(fingerprint),
-      keepBytes: (bytes, fingerprint, durability) => this.#local.keepBytes(bytes, fingerprint, durability),
-    };
-  }
-
   placeOf({ sha256, size }: Fingerprint, content: 'plain' | 'secret'): 'shared' | 'here' {
     if (content === 'secret' && this.#secrets === 'here') this.#onlyHere.add(sha256);
     return size > MAX_SHARED_BYTES || this.#onlyHere.has(sha256) ? 'here' : 'shared';
   }
 
-  announced({ shared }: AnnouncedImages): void {
-    if (this.#sent.size > MAX_SENT) this.#sent.clear();
-    for (const { fingerprint } of shared) this.#sent.set(fingerprint.sha256, this.#db.generation);
+  async keepBytes(bytes: Uint8Array, fingerprint: Fingerprint): Promise<void> {
+    if (this.placeOf(fingerprint, 'plain') === 'shared') await this.#share(fingerprint, bytes);
+    else {
+      await this.#local.keepBytes(bytes, fingerprint);
+      await this.#recordHere(fingerprint);
+    }
   }
 
-  async keepBytes(bytes: Uint8Array, fingerprint: Fingerprint, durability?: Durability): Promise<Kept> {
-    if (this.placeOf(fingerprint, 'plain') === 'here')
-      return this.#keepOnlyHere(bytes, fingerprint, durability);
-    const known = await this.#isShared(fingerprint.sha256);
-    await this.#share(fingerprint, bytes);
-    return known ? 'shared' : 'copied';
+  /** Stores them on this machine only: a transfer would cost more than they are worth. */
+  keepSoon(bytes: Uint8Array, fingerprint: Fingerprint): void {
+    if (bytes.byteLength > MAX_READ_BYTES) return;
+    this.#waiting.set(fingerprint.sha256, { bytes, fingerprint });
+    if (this.#waiting.size >= MAX_WAITING) this.flush();
+    else this.#timer ??= setTimeout(() => this.flush(), READ_KEPT_AFTER_MS);
   }
 
-  async keepLink(fromPath: string, fingerprint: Fingerprint, durability?: Durability): Promise<Kept> {
-    const kept = await this.#local.keepLink(fromPath, fingerprint, durability);
-    await this.#shareFile(fromPath, fingerprint);
-    return kept;
+  flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const waiting = [...this.#waiting.values()];
+    this.#waiting.clear();
+    // Ignore failures: these bytes only serve diffs.
+    for (const { bytes, fingerprint } of waiting)
+      this.#local.keepBytes(bytes, fingerprint).catch(() => undefined);
   }
 
-  /**
-   * Sends the bytes to the database, unless the database already has them or they must stay on this
-   * machine. Then stores the file on this machine.
-   */
-  async adopt(fromPath: string, fingerprint: Fingerprint, how: Adoption = {}): Promise<Kept> {
-    const { sha256 } = fingerprint;
-    const isSent =
-      this.#sent.get(sha256) === this.#db.generation || this.placeOf(fingerprint, 'plain') === 'here';
-    this.#sent.delete(sha256);
-    if (!isSent && !(await this.#isShared(sha256)))
-      await this.#share(fingerprint, how.bytes ?? readFileSync(fromPath));
-    return this.#local.adopt(fromPath, fingerprint, how);
+  async keepChunks(chunks: AsyncIterable<Uint8Array>, fingerprint: Fingerprint): Promise<void> {
+    await this.#local.keepChunks(chunks, fingerprint);
+    await this.#recordHere(fingerprint);
   }
 
-  freeName(fingerprint: Fingerprint, stats: BigIntStats): string | undefined {
-    return this.#local.freeName?.(fingerprint, stats);
-  }
-
-  sync(hashes: readonly string[]): Promise<void> {
-    return this.#local.sync(hashes);
-  }
-
-  makePrivate(images: Parameters<Images['makePrivate']>[0]): void {
-    this.#local.makePrivate(images);
+  /** The database makes each record durable. */
+  sync(): Promise<void> {
+    return this.#local.sync();
   }
 
   async has(sha256: string, purpose?: ImagePurpose): Promise<boolean> {
@@ -139,8 +106,8 @@ export class PostgresImages implements Images {
     return this.#local.has(sha256, purpose);
   }
 
-  keepHere(bytes: Uint8Array, fingerprint: Fingerprint, durability?: Durability): Promise<Kept> {
-    return this.#local.keepBytes(bytes, fingerprint, durability);
+  keepHere(bytes: Uint8Array, fingerprint: Fingerprint): Promise<void> {
+    return this.#local.keepBytes(bytes, fingerprint);
   }
 
   async keeper(sha256: string): Promise<string | undefined> {
@@ -169,38 +136,13 @@ export class PostgresImages implements Images {
     else yield await this.read(fingerprint);
   }
 
-  async copyTo(fingerprint: Fingerprint, toPath: string): Promise<void> {
-    if (fingerprint.size > MAX_SHARED_BYTES && (await this.#local.has(fingerprint.sha256)))
-      return this.#local.copyTo(fingerprint, toPath);
-    const bytes = await this.read(fingerprint);
-    try {
-      writeFileSync(toPath, bytes, { flag: 'wx', mode: 0o600 });
-    } catch (cause) {
-      throw new Fault('IO_FAILED', `cannot write ${toPath}`, { cause, path: toPath });
-    }
-  }
-
-  async check(fingerprint: Fingerprint): Promise<ImageHealth> {
-    const health = await this.#local.check(fingerprint);
-    if (health === 'intact' || !(await this.#isShared(fingerprint.sha256))) return health;
-    return health === 'missing' ? 'intact' : health;
-  }
-
-  setAsideLate(fingerprints: readonly Fingerprint[]): AsyncIterable<LateImage> {
-    return this.#local.setAsideLate(fingerprints);
-  }
-
-  adoptLate(fromPath: string, sha256: string): boolean {
-    return this.#local.adoptLate(fromPath, sha256);
-  }
-
   /**
    * Lists each stored content once, wherever it is stored. Loads the list of this machine as a
    * whole, and the list of the database in pages.
    */
   async *list(): AsyncGenerator<KeptImage> {
     const here = new Map<string, KeptImage>();
-    for await (const image of this.#local.list()) here.set(image.sha256, image);
+    for (const image of this.#local.list()) here.set(image.sha256, image);
     for await (const shared of this.#shared()) {
       const image = here.get(shared.sha256);
       here.delete(shared.sha256);
@@ -237,10 +179,6 @@ export class PostgresImages implements Images {
     return { count, bytes };
   }
 
-  async pack(request: PackRequest): Promise<ImageUsage> {
-    return (await this.#local.pack?.(request)) ?? { count: 0, bytes: 0 };
-  }
-
   /**
    * Removes stored contents, except those in `needed` and those of changes that are announced
    * during this call. An announcement renews the time of its contents, and contents newer than this
@@ -248,19 +186,17 @@ export class PostgresImages implements Images {
    */
   async remove(hashes: readonly string[], needed: () => Promise<ReadonlySet<string>>): Promise<ImageUsage> {
     const [clock] = await this.#db.query(`select ${SERVER_CLOCK} as now`);
-    let kept: ReadonlySet<string> = new Set();
-    const here = await this.#local.remove(hashes, async () => {
-      kept = await needed();
-      return kept;
-    });
-    if (hashes.length === 0) return here;
+    const untilMs = Date.now();
+    const kept = await needed();
     const doomed = hashes.filter((sha256) => !kept.has(sha256));
+    if (doomed.length === 0) return { count: 0, bytes: 0 };
+    const here = this.#local.remove(doomed, untilMs);
     const gone = await this.#removeShared(doomed, Number(clock?.['now']));
     const shared = gone.filter((row) => row['whole'] === true);
     return {
-      count: Math.max(here.count, shared.length),
+      count: Math.max(here.length, shared.length),
       bytes: Math.max(
-        here.bytes,
+        here.reduce((sum, size) => sum + size, 0),
         shared.reduce((sum, row) => sum + Number(row['size']), 0),
       ),
     };
@@ -281,17 +217,8 @@ export class PostgresImages implements Images {
     }
   }
 
-  async #keepOnlyHere(bytes: Uint8Array, fingerprint: Fingerprint, durability?: Durability): Promise<Kept> {
-    const kept = await this.#local.keepBytes(bytes, fingerprint, durability);
-    await this.#record({ here: [{ h: fingerprint.sha256, z: fingerprint.size }] }, null, null);
-    return kept;
-  }
-
-  async #shareFile(file: string, fingerprint: Fingerprint): Promise<void> {
-    if (this.placeOf(fingerprint, 'plain') === 'here' || (await this.#isShared(fingerprint.sha256))) return;
-    const bytes = readFileSync(file);
-    if (hash('sha256', bytes) !== fingerprint.sha256) throw changedWhileKept(file);
-    await this.#share(fingerprint, bytes);
+  #recordHere({ sha256, size }: Fingerprint): Promise<unknown> {
+    return this.#record({ here: [{ h: sha256, z: size }] }, null, null);
   }
 
   #share({ sha256 }: Fingerprint, bytes: Uint8Array): Promise<unknown> {

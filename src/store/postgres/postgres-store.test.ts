@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { storeConformance } from '../../../test/store/conformance.ts';
@@ -10,7 +10,7 @@ import { describePostgres, type PostgresServer } from '../../../test/support/pos
 import { scratch } from '../../../test/support/tree.ts';
 import { verifyChain } from '../../journal/verify.ts';
 import { LocalLocks, type Locks } from '../../lock/locks.ts';
-import { FileImages } from '../images/file-images.ts';
+import { FileBlobs } from '../blobs/file-blobs.ts';
 import { localOwner } from '../owner.ts';
 import type { Store } from '../store.ts';
 import { PostgresConnection } from './connection.ts';
@@ -40,7 +40,7 @@ await describePostgres('PostgreSQL', (server) => {
   });
 
   imagesConformance('images in PostgreSQL', async (home) => {
-    const local = new FileImages(home, { durability: 'none' });
+    const local = new FileBlobs(home, { durability: 'none' });
     return new PostgresImages({ local, db: await connect(), machine: 'm', secrets: 'here' });
   });
 
@@ -269,7 +269,7 @@ function row(path: string): object {
 
 function imageTests(connect: Connect): void {
   const at = async (db: PostgresConnection, machine: string): Promise<PostgresImages> => {
-    const local = new FileImages(scratch().home, { durability: 'none' });
+    const local = new FileBlobs(scratch().home, { durability: 'none' });
     return new PostgresImages({ local, db, machine, secrets: 'here' });
   };
 
@@ -287,27 +287,19 @@ function imageTests(connect: Connect): void {
     }
   });
 
-  it('are restored from the database if a program overwrote the local copy', async () => {
-    const images = await at(await connect(), 'one');
-    const { root } = scratch();
-    const [from, to] = [join(root, 'from'), join(root, 'to')];
-    writeFileSync(from, 'old bytes');
-    const fingerprint = fingerprintOf('old bytes');
-    const late = openSync(from, 'r+');
-    await images.adopt(from, fingerprint);
-    writeSync(late, 'NEW BYTES');
-    closeSync(late);
-    await images.copyTo(fingerprint, to);
-    expect(readFileSync(to, 'utf8')).toBe('old bytes');
-  });
-
-  it('that are files of this machine are compressed like those of a local store', async () => {
-    const images = await at(await connect(), 'one');
-    const bytes = Buffer.from('a line of text\n'.repeat(1000));
+  it('are read from the database if the local copy is damaged', async () => {
+    const db = await connect();
+    const { home } = scratch();
+    const local = new FileBlobs(home, { durability: 'none' });
+    const images = new PostgresImages({ local, db, machine: 'one', secrets: 'here' });
+    const bytes = Buffer.from('old bytes');
     const fingerprint = fingerprintOf(bytes);
-    await images.baselines.keepBytes(bytes, fingerprint);
-    expect(await images.pack({ nowMs: Date.now() })).toMatchObject({ count: 1 });
-    expect(Buffer.from(await images.read(fingerprint)).equals(bytes)).toBe(true);
+    await images.keepHere(bytes, fingerprint);
+    await images.keepBytes(bytes, fingerprint);
+    const file = join(home, 'blobs', fingerprint.sha256);
+    chmodSync(file, 0o600);
+    writeFileSync(file, 'NEW BYTES');
+    expect(Buffer.from(await images.read(fingerprint)).toString()).toBe('old bytes');
   });
 
   it('that a change announces during their removal are kept', async () => {

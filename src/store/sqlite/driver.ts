@@ -4,7 +4,7 @@ import type { Entry } from '../../model/entry.ts';
 import { errnoOf, errorText, Fault } from '../../model/fault.ts';
 import { CHAIN_START } from '../chain.ts';
 
-export type SqlValue = string | number | null;
+export type SqlValue = string | number | null | Uint8Array;
 
 /**
  * The part of `node:sqlite` that we use. Rows have no prototype. A text that contains NUL is cut at
@@ -215,6 +215,13 @@ const MIGRATIONS: readonly string[] = [
    create index views_of_file on views (session, key);
    insert into views (session, key, seen) select session, key, seen from sightings;
    drop table sightings;`,
+  // Earlier contents of files. `kept` is 0 for a content that was only read: no change needs it.
+  `create table blobs (
+     sha256 text primary key, since_ms integer not null, kept integer not null, size integer not null,
+     body blob not null
+   );
+   create index read_blobs on blobs (since_ms) where kept = 0;
+   drop index claim_entries;`,
 ];
 
 /** Opens a database file, creates it (0600) if missing, and migrates it. Throws SQLite's own errors. */

@@ -175,6 +175,7 @@ describe('a single record that is damaged', () => {
     const db = (await loadSqlite())(file);
     db.exec(`create index if not exists sessions_of_root on sessions (json_extract(record, '$.root'));
       drop table views; create table sightings (session text, key text, seen text);
+      drop table blobs; create index claim_entries on entries (kind) where kind = 'claim';
       pragma user_version = 6; pragma wal_checkpoint(truncate)`);
     db.close();
     const bytes = readFileSync(file);

@@ -256,7 +256,7 @@ describe('opening a database fails with a fault that names it:', () => {
     const path = join(scratch().home, 'state.db');
     await (await openSqliteStore(path)).close();
     (await rawDatabase(path)).exec('pragma user_version = 99');
-    await expect(openSqliteStore(path)).rejects.toThrow(/has schema version 99.*up to 8.*update Lookfirst/);
+    await expect(openSqliteStore(path)).rejects.toThrow(/has schema version 99.*up to 9.*update Lookfirst/);
     await expect(openSqliteStore(path)).rejects.toMatchObject({ code: 'STORE_FAILED', path });
   });
 

@@ -17,6 +17,7 @@ import {
   type StoreState,
   type Writes,
 } from '../store.ts';
+import { SqliteBlobs } from './blob-rows.ts';
 import { type Connection, type OpenOptions, openConnection, openMemory } from './connection.ts';
 import { damagedPending, damageWarning } from './damage.ts';
 import { DatabaseVersion } from './database-version.ts';
@@ -79,6 +80,7 @@ class SqliteStore implements Store {
   readonly warnings: readonly string[];
   readonly #db: Connection;
   readonly #durability: Durability;
+  readonly blobs: SqliteBlobs;
   readonly #peers: Set<Peer>;
   readonly #version: DatabaseVersion;
   readonly #seen: SeenRows;
@@ -113,6 +115,7 @@ class SqliteStore implements Store {
     this.#version = new DatabaseVersion(() => db.dataVersion());
     this.#seen = new SeenRows(db, this.#version);
     this.#chain = new ChainRows(db);
+    this.blobs = new SqliteBlobs(db);
   }
 
   /** Adds the warnings from opening the database to the journal. */
@@ -218,7 +221,12 @@ class SqliteStore implements Store {
       return { appended: this.#chain.append(bothOf(notes.entries, writes.entries)), isSkipped: false };
     };
     const isAlone = notes.views.length + notes.entries.length === 0 && isOneStatement(writes);
-    const { appended, isSkipped } = isAlone ? this.#db.attempt(work) : this.#db.transaction(work);
+    const { appended, isSkipped } = isAlone
+      ? this.#db.attempt(work)
+      : this.#db.transaction(() => {
+          this.blobs.writeWaiting();
+          return work();
+        });
     if (appended !== undefined) {
       this.#chain.committed(appended);
       this.#db.noteHead(appended.head);
@@ -352,6 +360,7 @@ class SqliteStore implements Store {
     this.#peers.delete(this);
     try {
       this.flush();
+      this.blobs.flush();
     } finally {
       clearTimeout(this.#timer);
       this.#db.close();
@@ -367,7 +376,8 @@ class SqliteStore implements Store {
   }
 
   #note(writes: Writes): void {
-    const { dropSession, settle, announce, session } = writes;
+    const { dropSession, settle, announce, session, images } = writes;
+    if (images !== undefined) this.blobs.writeAnnounced(images);
     if (dropSession !== undefined) this.#db.sql('delete from sessions where id = ?').run(column(dropSession));
     this.#seen.write(writes);
     for (const change of settle ?? [])

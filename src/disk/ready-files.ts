@@ -17,7 +17,7 @@ import { errnoOf, unlessErrno, unlessMissing } from '../model/fault.ts';
  * The names in one of our folders. Empty if the folder is gone or cannot be read: neither problem
  * may prevent a change of files.
  */
-export function namesIn(folder: string): string[] {
+function namesIn(folder: string): string[] {
   return unlessErrno(() => readdirSync(folder)) ?? [];
 }
 

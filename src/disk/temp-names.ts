@@ -3,7 +3,7 @@ import type { ResolvedPath } from '../model/path.ts';
 import type { DiskContext } from './context.ts';
 
 /** The prefix of all our temporary names; the id of the change follows it. */
-export const TEMP_PREFIX = '.lookfirst-';
+const TEMP_PREFIX = '.lookfirst-';
 
 /**
  * What a temporary name is for. `new`: new bytes until they get the path's name, and then the old

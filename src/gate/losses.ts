@@ -22,7 +22,7 @@ const GIT_MS = 5_000;
 export type CommandChange = Pick<NewEntry, 'effects' | 'text' | 'root'> & { readonly change: string };
 
 /** A file whose bytes a command removed. `victim`: another session, if it had left these bytes there. */
-export interface LostFile {
+interface LostFile {
   readonly effect: Effect;
   readonly victim?: string;
 }

@@ -10,7 +10,7 @@ type ApprovalRequest = Parameters<Approve>[0];
 type Approval = Awaited<ReturnType<Approve>>;
 
 /** Time limit for the user's answer to a question. After it, the question counts as unanswered. */
-export const QUESTION_MS: number = 30 * 60_000;
+const QUESTION_MS: number = 30 * 60_000;
 /** Maximum number of open questions. If there are more, the oldest one counts as unanswered. */
 const MAX_HELD = 64;
 /** The prefix of the ids of our questions. */
@@ -25,7 +25,7 @@ type ApprovalForm = {
 };
 
 /** The parameters of `elicitation/create`. The form is empty: accepting it is the approval. */
-export function approvalForm({ path, to, action, diff }: ApprovalRequest): ApprovalForm {
+function approvalForm({ path, to, action, diff }: ApprovalRequest): ApprovalForm {
   const names = [path, ...(to === undefined ? [] : [to])].map((name) => JSON.stringify(name)).join(' to ');
   const question = `Allow the agent to ${VERBS[action]} ${names}? This file needs your approval.`;
   return {
@@ -36,7 +36,7 @@ export function approvalForm({ path, to, action, diff }: ApprovalRequest): Appro
 }
 
 /** Reads the result of `elicitation/create`. Only `accept` approves; an error or an unknown answer does not. */
-export function approvalOf(result: unknown): Approval {
+function approvalOf(result: unknown): Approval {
   const action = isRecord(result) ? result['action'] : undefined;
   if (action === 'accept') return 'approved';
   return action === 'decline' || action === 'cancel' ? 'declined' : undefined;

@@ -78,7 +78,7 @@ export interface SandboxPlan {
  */
 export const STATUS_FD = 2;
 /** The descriptor that becomes the standard error of the command, if the two streams are separate. */
-export const ERROR_FD = 3;
+const ERROR_FD = 3;
 /**
  * The descriptor on which the sandbox waits for a line before it starts the command. If the
  * descriptor ends without a line, Lookfirst was killed, and the command does not start.

@@ -102,7 +102,7 @@ export function readProxyCall(
 }
 
 /** The name and arguments of the called tool. */
-export function toolOf(message: JsonRecord): { tool: string; args: Arguments } {
+function toolOf(message: JsonRecord): { tool: string; args: Arguments } {
   const params = paramsOf(message);
   const tool = typeof params['name'] === 'string' ? params['name'] : '';
   return { tool, args: isRecord(params['arguments']) ? params['arguments'] : {} };

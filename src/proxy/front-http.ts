@@ -59,7 +59,7 @@ function endpointFor(options: ProxyFrontOptions, log: (text: string) => void): E
 }
 
 /** The settings for the requests of one HTTP session. */
-export function inHttpSession(gate: GateSettings, id: string): GateSettings {
+function inHttpSession(gate: GateSettings, id: string): GateSettings {
   return { ...gate, session: (meta) => gate.session({ ...meta, [HTTP_SESSION]: id }) };
 }
 

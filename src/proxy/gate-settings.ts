@@ -59,7 +59,7 @@ interface Shared {
 }
 
 /** The reads that are answered and not recorded yet. */
-export class Recordings {
+class Recordings {
   readonly #running = new Set<Promise<void>>();
 
   async add(recording: Promise<void>): Promise<void> {

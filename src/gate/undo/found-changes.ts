@@ -274,6 +274,6 @@ function isFolderToCome({ before, after }: UndoDelta): boolean {
   return before.kind === 'absent' && after.kind === 'directory';
 }
 
-export function isFolderToGo({ before, after }: UndoDelta): boolean {
+function isFolderToGo({ before, after }: UndoDelta): boolean {
   return before.kind === 'directory' && after.kind === 'absent';
 }

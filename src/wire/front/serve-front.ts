@@ -5,7 +5,7 @@ import { checkToken, decodedName, listenLocally, notLocal, rejectRequest } from 
 import { INTERNAL_ERROR, SERVER_ERROR } from '../rpc.ts';
 
 /** The path of an MCP server. A client may append `/NAME`, the name of its session. */
-export const MCP_PATH = '/mcp';
+const MCP_PATH = '/mcp';
 
 /** Answers the requests that passed the checks of a front. */
 export interface Endpoint {

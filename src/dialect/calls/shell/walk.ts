@@ -28,7 +28,7 @@ export interface ShellStep {
 }
 
 /** A word or here-document anywhere in a line. Empty if the shell expands it. */
-export interface ShellText {
+interface ShellText {
   readonly text: string;
   readonly at: number;
 }

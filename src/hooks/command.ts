@@ -45,6 +45,7 @@ export async function beforeCommand(scene: Scene, event: CommandEvent, run: RunT
   const moves = line.moves().map((path) => shellPathOf(scene, path));
   await scene.session.announceCommand(run.command, {
     call: callId(event),
+    harm: line.harm(),
     writes: changes.map(pathOfChange),
     moves,
     layer,

@@ -184,7 +184,15 @@ export interface AnnounceOptions extends CallOptions {
 }
 
 /** Options for a shell command that the host itself runs. */
+/**
+ * What a shell line may destroy. `nothing`: it only reads. `git`: besides files, also objects of
+ * git, because it prunes them or names `.git`.
+ */
+export type Harm = 'nothing' | 'files' | 'git';
+
 export interface CommandOptions extends Pick<AnnounceOptions, 'call'> {
+  /** What the command may destroy, if the caller has parsed its line. */
+  readonly harm?: Harm | undefined;
   /** Files that the command certainly writes, including files that do not exist yet. */
   readonly writes?: readonly string[] | undefined;
   /**

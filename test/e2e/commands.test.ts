@@ -193,7 +193,7 @@ describe.skipIf(here === undefined)('lookfirst run', () => {
       '--',
       'sh',
       '-c',
-      'mkdir .claude; echo {} > .claude/settings.json',
+      `mkdir .claude; echo '{"disableAllHooks":true}' > .claude/settings.json`,
     ]);
     expect(ran.code).toBe(2);
     expect(ran.stderr).toContain('[PROTECTED]');
@@ -303,7 +303,9 @@ describe.skipIf(here === undefined)("Claude Code's shell prefix", () => {
 
   it('passes on the exit code, and reports a refusal to the model', async () => {
     expect(await prefix(line('(exit 5)', '/dev/null'))).toMatchObject({ code: 5 });
-    const refused = await prefix(line('mkdir .claude; echo {} > .claude/settings.json', '/dev/null'));
+    const refused = await prefix(
+      line(`mkdir .claude; echo '{"disableAllHooks":true}' > .claude/settings.json`, '/dev/null'),
+    );
     expect(refused.code).toBe(2);
     expect(refused.stderr).toContain('[PROTECTED]');
   });

@@ -1,3 +1,4 @@
+import { shellLine } from '../../dialect/calls/shell/shell-line.ts';
 import { notLocked } from '../../lock/locks.ts';
 import type { ClientCall } from '../../model/call.ts';
 import type { NewEntry, PendingChange } from '../../model/entry.ts';
@@ -102,7 +103,13 @@ export class Announcements {
   /** Stores the bytes that a host's shell command may destroy, before the command runs. Holds no lock. */
   async announceCommand(
     text: string,
-    { call, writes = [], moves = [], layer: asked = 'possible' }: CommandOptions,
+    {
+      call,
+      harm = shellLine(text).harm(),
+      writes = [],
+      moves = [],
+      layer: asked = 'possible',
+    }: CommandOptions,
   ): Promise<string> {
     const known = call === undefined ? undefined : await this.#announcedAs(call);
     if (known !== undefined && !(await this.#isOutdated(known))) return known.change;
@@ -111,7 +118,7 @@ export class Announcements {
     const change = newChangeId();
     const isMissed = asked === 'expected' && (await ranWithoutLayer(this.#scene));
     const layer = isMissed ? 'possible' : asked;
-    const kept = await keepBytesBefore(this.#scene, { change, text, writes, moves, layer });
+    const kept = await keepBytesBefore(this.#scene, { change, text, harm, writes, moves, layer });
     await announce(world, pendingCommand(this.#scene, { change, text, call, kept, atMs }));
     // Store the bytes again: a clean-up may have removed those stored before the announcement.
     await keepBefore(world, kept.effects, 'here');

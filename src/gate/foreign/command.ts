@@ -1,5 +1,5 @@
 import { basename, relative } from 'node:path';
-import { type Harm, harmOf } from '../../dialect/calls/shell/harm.ts';
+import { shellLine } from '../../dialect/calls/shell/shell-line.ts';
 import { modeOf, stampOf } from '../../disk/read.ts';
 import {
   type AnnouncedCommand,
@@ -13,6 +13,7 @@ import {
 import { inodeOf, sameStamp } from '../../model/fingerprint.ts';
 import { isWithin } from '../../model/path.ts';
 import type { Notice } from '../../model/results.ts';
+import type { Harm } from '../../model/session.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import { worktreesAround } from '../../process/git.ts';
 import { dropSnapshot } from '../../process/git-snapshot.ts';
@@ -55,6 +56,7 @@ interface ComingCommand {
   /** The id of the command's change. */
   readonly change: string;
   readonly text: string;
+  readonly harm: Harm;
   readonly writes: readonly string[];
   readonly moves: readonly string[];
   readonly layer: LayerExpectation;
@@ -68,10 +70,9 @@ interface ComingCommand {
  */
 export async function keepBytesBefore(
   scene: ShownScene,
-  { change, text, writes: paths, moves, layer }: ComingCommand,
+  { change, text, harm, writes: paths, moves, layer }: ComingCommand,
 ): Promise<BytesBefore> {
   const { world } = scene;
-  const harm = harmOf(text);
   if (harm === 'nothing') return { effects: [], writes: [], command: { snapshots: [], layer } };
   const effects = new Map<string, Effect>();
   const seen = await seenFiles(scene);
@@ -172,7 +173,7 @@ export interface WorktreesBefore extends Pick<AnnouncedCommand, 'snapshots'> {
 
 /** Keeps what a command on a layer may destroy in other worktrees, which the layer does not cover. */
 export async function keepWorktrees(world: World, change: string, text: string): Promise<WorktreesBefore> {
-  const harm = harmOf(text);
+  const harm = shellLine(text).harm();
   const worktrees = harm === 'nothing' ? [] : threatenedWorktrees(world, { text, roots: [] });
   if (worktrees.length === 0) return { snapshots: [], effects: [] };
   const effects = new Map<string, Effect>();

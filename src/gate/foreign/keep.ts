@@ -1,10 +1,10 @@
-import type { Harm } from '../../dialect/calls/shell/harm.ts';
 import { linkTarget } from '../../disk/list.ts';
 import { modeOf, type Snapshot, stampOf } from '../../disk/read.ts';
 import { ABSENT } from '../../model/delta.ts';
 import { type Effect, microseconds, type Side, type WholeTree } from '../../model/entry.ts';
 import { type Fingerprint, sameStamp } from '../../model/fingerprint.ts';
 import { isWithin } from '../../model/path.ts';
+import type { Harm } from '../../model/session.ts';
 import { commonGitFolder } from '../../process/git.ts';
 import { entriesOf, gitFolderOf, ignoredPaths } from '../../process/own-files.ts';
 import type { Found } from '../../workspace/workspace.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type Harm, harmOf } from './harm.ts';
+import type { Harm } from '../../../model/session.ts';
+import { shellLine } from './shell-line.ts';
 
 const LINES: readonly (readonly [Harm, string])[] = [
   ['nothing', 'ls -la | grep -c a.txt; cat a.txt'],
@@ -37,8 +38,8 @@ const LINES: readonly (readonly [Harm, string])[] = [
   ['git', 'rm -rf ./.git/refs'],
 ];
 
-describe('harmOf', () => {
+describe('harm', () => {
   it.each(LINES)('%s: %s', (harm, line) => {
-    expect(harmOf(line)).toBe(harm);
+    expect(shellLine(line).harm()).toBe(harm);
   });
 });

@@ -1,12 +1,6 @@
+import type { Harm } from '../../../model/session.ts';
 import type { ShellCommand, ShellRedirect } from './shell-command.ts';
-import { shellLine } from './shell-line.ts';
 import { programOf, type Words } from './words.ts';
-
-/**
- * What a shell line may destroy. `nothing`: it only reads. `git`: besides files, also objects of
- * git, because it prunes them or names `.git`.
- */
-export type Harm = 'nothing' | 'files' | 'git';
 
 /** Programs that change no file, whatever their arguments. */
 const READERS: ReadonlySet<string> = new Set(
@@ -44,9 +38,8 @@ const GIT_READERS: ReadonlyMap<string, RegExp> = new Map([
 const PRUNES = /\b(gc|prune|repack|filter-branch|filter-repo)\b|\breflog\s+(expire|delete)\b/;
 const NAMES_GIT = /(^|[\s/'"=])\.git($|[\s/'";&|)])/;
 
-/** Says what a shell line may destroy. A line that cannot be parsed may destroy anything. */
-export function harmOf(line: string): Harm {
-  const { commands } = shellLine(line);
+/** Says what a shell line with these commands may destroy. A line that cannot be parsed may destroy anything. */
+export function harmOf(line: string, commands: readonly ShellCommand[]): Harm {
   if (commands.length > 0 && commands.every(onlyReads)) return 'nothing';
   return PRUNES.test(line) || NAMES_GIT.test(line) ? 'git' : 'files';
 }

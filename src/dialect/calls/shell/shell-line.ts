@@ -1,6 +1,8 @@
+import type { Harm } from '../../../model/session.ts';
 import type { ReadTouch } from '../touch.ts';
 import { type Destroyed, destroyedBy } from './destroyed.ts';
 import { moveOperands, type ShellWrite, writesOf } from './effects.ts';
+import { harmOf } from './harm.ts';
 import { namesOf, searchFolders } from './names.ts';
 import { readOf } from './printed-lines.ts';
 import { changingPart } from './readers.ts';
@@ -53,6 +55,11 @@ export class ShellLine {
   /** The files that the line removes or replaces, apart from those in `writes`. */
   destroys(): readonly Destroyed[] {
     return this.commands.flatMap(destroyedBy);
+  }
+
+  /** What the line may destroy. */
+  harm(): Harm {
+    return harmOf(this.text, this.commands);
   }
 
   /** The paths that the line may move with `mv` or `git mv`, including the destinations. */

@@ -1,4 +1,4 @@
-import type { Effect } from '../model/entry.ts';
+import { type Effect, sameContent } from '../model/entry.ts';
 import { isBelow } from '../model/path.ts';
 import { readIndexBytes } from '../process/git-index.ts';
 import {
@@ -158,8 +158,11 @@ export class ChangedGit {
 
   /** The bytes of a file in the git folder, before the command or now. */
   async #bytes(name: string, when: When): Promise<Buffer | undefined> {
-    const before = this.#effects.get(name)?.before;
-    if (when === 'before' && before !== undefined)
+    const effect = this.#effects.get(name);
+    const before = effect?.before;
+    // A file that was written with the bytes it had is not kept: it still holds them.
+    const isSame = effect !== undefined && sameContent(effect.before, effect.after);
+    if (when === 'before' && before !== undefined && !isSame)
       return before.kind === 'file' && before.kept
         ? Buffer.from(await this.#world.images.read(before.fingerprint))
         : undefined;

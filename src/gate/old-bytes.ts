@@ -138,7 +138,7 @@ async function atFile<T>(
   { key, relative }: Effect,
   work: (place: Place) => Promise<T>,
 ): Promise<T | undefined> {
-  const outcome = workspace.locate(workspace.named(key, relative).absolute, 'overwrite', 'parents');
+  const outcome = workspace.locate(workspace.named(key, relative).absolute, 'undo', 'parents');
   if (!outcome.ok || !outcome.located.exists) return undefined;
   const { place } = outcome.located;
   try {

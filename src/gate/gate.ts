@@ -2,9 +2,12 @@ import type { Ledger } from '../ledger/ledger.ts';
 import { notLocked } from '../lock/locks.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import type { ClientCall } from '../model/call.ts';
+import type { ReadReceipt } from '../model/foreign-session.ts';
 import type { FileIntent, ForeignIntent, Intent } from '../model/intent.ts';
+import { defined } from '../model/record.ts';
 import type { ApplyResult, Notice, WitnessEvent } from '../model/results.ts';
 import type { AnnounceOptions, ChangeEnding } from '../model/session.ts';
+import { type Sighting, showsAll } from '../model/sighting.ts';
 import { type Outcome, type Refusal, type RefusalCode, type Refused, refused } from '../model/verdict.ts';
 import { describeNotice } from '../report/describe-notice.ts';
 import { runAsTool } from './announce.ts';
@@ -213,7 +216,10 @@ export class Gate {
    * Records what another program's read showed. A read of the present bytes resets the count of the
    * path's refusals.
    */
-  async shown(event: ReadEvent, times?: ClientCall): Promise<Outcome<{ notices: readonly Notice[] }>> {
+  async shown(
+    event: ReadEvent,
+    times?: ClientCall,
+  ): Promise<Outcome<{ notices: readonly Notice[]; receipt?: ReadReceipt | undefined }>> {
     const scene = { world: this.#world, ledger: this.#ledger.during(times) };
     const seen = await shown(scene, event);
     if (!seen.ok) return seen;
@@ -221,7 +227,7 @@ export class Gate {
     if (seen.credited) this.refusals.reset(event.path);
     const { claims, workspace } = this.#world;
     const told = await claims.onRead(this.#ledger, () => workspace.resolve(event.path, 'status'));
-    return { ok: true, notices: told };
+    return { ok: true, notices: told, receipt: receiptOf(this.#world, seen.known) };
   }
 
   async #refuse(refusal: Refusal, evidence: Pick<Denied, 'evidence'> = {}): Promise<Refused> {
@@ -342,4 +348,12 @@ function dryRun(plans: readonly ChangePlan[]): ApplyResult {
       notices: plan.result.notices,
     })),
   };
+}
+
+/** A revision permits an overwrite, so a session gets none for a file that it has seen only in part. */
+function receiptOf(world: World, known: Sighting | undefined): ReadReceipt | undefined {
+  if (known === undefined || known.coverage.kind === 'none') return undefined;
+  const { fingerprint, totalLines, coverage, flags } = known;
+  const isWhole = fingerprint !== undefined && coverage.kind === 'whole' && showsAll(flags);
+  return defined({ totalLines, revision: isWhole ? world.revisionOf(fingerprint) : undefined });
 }

@@ -21,10 +21,14 @@ import type { World } from './world.ts';
 
 export type ReadEvent = Extract<WitnessEvent, { kind: 'read' }> | ForeignRead;
 
-/** `credited`: at least one line counts as seen. `current`: the shown text is still in the file. */
+/**
+ * `credited`: at least one line counts as seen. `current`: the shown text is still in the file.
+ * `known`: what the session knows of the file after it.
+ */
 interface Shown {
   readonly credited: boolean;
   readonly current: boolean;
+  readonly known?: Sighting | undefined;
 }
 
 /** In larger files, no shown lines are searched for. */
@@ -62,10 +66,12 @@ export async function shown(scene: ShownScene, event: ReadEvent): Promise<Outcom
       world.baselines.remember(sighting.fingerprint, bytes);
     if (sighting.coverage.kind === 'none') return { ok: true, credited: false, current };
     // Older text does not replace what the session knows of the present bytes.
-    if (!current && earlier !== undefined && sawWhole(earlier, snapshot.fingerprint))
+    if (!current && earlier !== undefined && sawWhole(earlier, snapshot.fingerprint)) {
       await ledger.record([], { entries: [entryOf(scene, sighting, path)] });
-    else await recordView(scene, sighting, path);
-    return { ok: true, credited: current, current };
+      return { ok: true, credited: current, current };
+    }
+    const known = await recordView(scene, sighting, path);
+    return { ok: true, credited: current, current, known };
   } finally {
     located.place.dir.close();
   }
@@ -232,9 +238,14 @@ function within(range: LineRange, totalLines: number): LineRange {
   return { from: Math.max(1, place(range.from)), to: Math.min(place(range.to), totalLines) };
 }
 
-/** Records which lines the session has seen, together with a journal entry. */
-export async function recordView(scene: ShownScene, sighting: Sighting, path: FilePlace): Promise<void> {
-  await scene.ledger.show([sighting], { entries: [entryOf(scene, sighting, path)] });
+/** Records which lines the session has seen, together with a journal entry. Returns what the session then knows. */
+export async function recordView(
+  scene: ShownScene,
+  sighting: Sighting,
+  path: FilePlace,
+): Promise<Sighting | undefined> {
+  const [known] = await scene.ledger.show([sighting], { entries: [entryOf(scene, sighting, path)] });
+  return known;
 }
 
 interface FilePlace {

@@ -53,7 +53,7 @@ export interface ForeignSession {
   witness(
     event: WitnessEvent | ListingEvent | LookEvent | ForeignRead,
     times?: ClientCall,
-  ): Promise<Outcome<{ readonly notices: readonly Notice[] }>>;
+  ): Promise<Outcome<{ readonly notices: readonly Notice[]; readonly receipt?: ReadReceipt | undefined }>>;
   /** True if `mask` may change texts. */
   readonly masks: boolean;
   /** Masks secrets in the texts of another server's answer, as the policy says. */
@@ -82,6 +82,12 @@ export type ForeignRead = Extract<WitnessEvent, { readonly kind: 'read' }> & {
   /** True if the tool is unknown: its text may or may not be the file's content. */
   readonly guessed?: true;
 };
+
+/** What the session knows of a file after a read of it. `revision`: only if it has now seen the whole file. */
+export interface ReadReceipt {
+  readonly totalLines?: number;
+  readonly revision?: string;
+}
 
 /**
  * The result of a tool that shows only metadata or matches (a search, a file size). Nothing in it

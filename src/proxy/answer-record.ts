@@ -8,7 +8,7 @@ import { errorLine, INTERNAL_ERROR, lineOf } from '../wire/rpc.ts';
 import { answerEnding, withNotices, withTextBlock } from './answers.ts';
 import type { AdmittedCall, UpstreamAnswer } from './call.ts';
 import type { GateSettings } from './gate-settings.ts';
-import { receiptsFor } from './receipt-tools.ts';
+import { receiptLine } from './receipt-tools.ts';
 import { inWords } from './refusal-words.ts';
 import { type CallMeaning, callPaths, commandOf, reads, showsItself } from './understand.ts';
 
@@ -49,16 +49,16 @@ export async function passAnswer(
     reply(errorLine(call.id, INTERNAL_ERROR, 'The answer could not be checked for secrets.'));
     return recordNoAnswer(call);
   }
-  const record = (): Promise<void> => recordShown(settings, call, { original, masked });
+  const record = (): Promise<readonly string[]> => recordShown(settings, call, { original, masked });
   if (call.leftOut.size === 0 && !settings.receipts && showsItself(call.meaning)) {
     reply(masked === original ? answer.line : lineOf(masked));
-    return settings.shared.recordings.add(record());
+    return settings.shared.recordings.add(record().then(() => {}));
   }
   const notices = await endChange(settings, call, original);
-  await record();
+  const receipts = await record();
   const result = masked['result'];
   const isDone = isRecord(result) && answerEnding(masked) === 'done';
-  const added = isDone ? await withAdditions(settings, call, { result, notices }) : result;
+  const added = isDone ? await withAdditions(settings, call, { result, notices, receipts }) : result;
   const isSame = masked === original && added === result;
   reply(isSame ? answer.line : lineOf(added === undefined ? masked : { ...masked, result: added }));
 }
@@ -93,21 +93,25 @@ async function endChange(
   }
 }
 
-/** Records reads, listings and commands. If that fails, nothing counts as seen, and the client gets the answer all the same. */
+/**
+ * Records reads, listings and commands. If that fails, nothing counts as seen, and the client gets
+ * the answer all the same. Returns a receipt for each file that was read.
+ */
 async function recordShown(
   { log }: GateSettings,
   call: ForwardedCall,
   responses: { readonly original: JsonRecord; readonly masked: JsonRecord },
-): Promise<void> {
+): Promise<readonly string[]> {
   const { session, meaning, tool, times } = call;
   try {
     const command = commandOf(meaning, tool);
     if (command !== undefined) await session.witness({ kind: 'command', command }, times);
-    if (answerEnding(responses.original) !== 'done') return;
+    if (answerEnding(responses.original) !== 'done') return [];
     await witnessLooks(call, responses.original);
-    await witnessReads(call, responses);
+    return await witnessReads(call, responses);
   } catch (error) {
     log(`${tool} could not be recorded: ${String(error)}`);
+    return [];
   }
 }
 
@@ -115,7 +119,8 @@ async function recordShown(
 async function witnessReads(
   { session, meaning, times, before }: ForwardedCall,
   { original, masked }: { readonly original: JsonRecord; readonly masked: JsonRecord },
-): Promise<void> {
+): Promise<readonly string[]> {
+  const receipts: string[] = [];
   const redacted = masked === original ? undefined : redactedPaths(meaning, original, masked);
   for (const { path: given, content, ranges, clamped, how } of shownLines(
     meaning.touches,
@@ -129,8 +134,10 @@ async function witnessReads(
     } as const;
     const guessed = meaning.guessed ? ({ guessed: true } as const) : {};
     const since = before.has(path) ? { before: before.get(path), ...guessed } : {};
-    await session.witness({ ...event, ...since }, times);
+    const seen = await session.witness({ ...event, ...since }, times);
+    if (seen.ok && seen.receipt !== undefined) receipts.push(receiptLine(given, ranges?.[0], seen.receipt));
   }
+  return receipts;
 }
 
 /** Records listings as seen. Searches and similar calls only get a journal entry. */
@@ -147,7 +154,15 @@ async function witnessLooks({ session, meaning, times }: ForwardedCall, response
 async function withAdditions(
   settings: GateSettings,
   call: ForwardedCall,
-  { result, notices }: { readonly result: JsonRecord; readonly notices: readonly Notice[] },
+  {
+    result,
+    notices,
+    receipts,
+  }: {
+    readonly result: JsonRecord;
+    readonly notices: readonly Notice[];
+    readonly receipts: readonly string[];
+  },
 ): Promise<JsonRecord> {
   if (notices.length > 0) return withNotices(result, notices);
   if (call.leftOut.size > 0) {
@@ -157,7 +172,7 @@ async function withAdditions(
     return withTextBlock(result, refused.join('\n---\n'));
   }
   if (!settings.receipts || !reads(call.meaning)) return result;
-  return withTextBlock(result, await receiptsFor(call.session, call.meaning, result));
+  return withTextBlock(result, receipts.join('\n'));
 }
 
 /** The response with secrets masked. Returns `response` itself if nothing is masked. */

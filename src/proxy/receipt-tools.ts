@@ -1,11 +1,9 @@
-import { mcpAnswer } from '../dialect/calls/answer.ts';
-import { shownLines } from '../dialect/calls/shown/shown.ts';
 import type { Rule } from '../dialect/calls/table.ts';
-import type { ForeignSession } from '../model/foreign-session.ts';
+import type { LineRange } from '../model/coverage.ts';
+import type { ReadReceipt } from '../model/foreign-session.ts';
 import type { ForeignIntent } from '../model/intent.ts';
 import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
 import { paramsOf } from '../wire/rpc.ts';
-import type { CallMeaning } from './understand.ts';
 
 /**
  * The argument in which the agent repeats the revision from a receipt (the line that the proxy adds
@@ -84,28 +82,15 @@ function takesRevision(rules: readonly Rule[]): boolean {
   return rules.some((rule) => rule.does === 'write' || rule.does === 'edit' || rule.does === 'insert');
 }
 
-/**
- * One line for each file that was read: `[read PATH lines A-B of N revision R]`, with the parts
- * that are known.
- */
-export async function receiptsFor(
-  session: ForeignSession,
-  meaning: CallMeaning,
-  result: JsonRecord,
-): Promise<string> {
-  const lines: string[] = [];
-  for (const shown of shownLines(meaning.touches, mcpAnswer(result['content']))) {
-    const status = await session.status(meaning.place(shown.path));
-    const file = status.ok ? status.files[0] : undefined;
-    if (file === undefined || file.seen === 'nothing') continue;
-    const total = file.totalLines;
-    const [range] = shown.ranges ?? [{ from: Math.min(1, total ?? 1), to: total ?? 0 }];
-    const which =
-      range === undefined || total === undefined ? '' : ` lines ${linesOf(range, total)} of ${total}`;
-    const revision = file.revision === undefined ? '' : ` revision ${file.revision}`;
-    lines.push(`[read ${shown.path}${which}${revision}]`);
-  }
-  return lines.join('\n');
+/** The line about a file that was read: `[read PATH lines A-B of N revision R]`, with the parts that are known. */
+export function receiptLine(
+  path: string,
+  range: LineRange | undefined,
+  { totalLines: total, revision }: ReadReceipt,
+): string {
+  const { from, to } = range ?? { from: Math.min(1, total ?? 1), to: total ?? 0 };
+  const which = total === undefined ? '' : ` lines ${linesOf({ from, to }, total)} of ${total}`;
+  return `[read ${path}${which}${revision === undefined ? '' : ` revision ${revision}`}]`;
 }
 
 function linesOf(range: { readonly from: number; readonly to: number }, total: number): string {

@@ -10,6 +10,7 @@ import type {
   ListingEvent,
   LookEvent,
   OutputEvent,
+  ReadReceipt,
 } from '../../model/foreign-session.ts';
 import type { ForeignIntent } from '../../model/intent.ts';
 import { LIMITS } from '../../model/limits.ts';
@@ -34,7 +35,7 @@ import { witness } from '../witness.ts';
 import type { World } from '../world.ts';
 import { witnessOutput } from './shown.ts';
 
-type Witnessed = Promise<Outcome<{ notices: readonly Notice[] }>>;
+type Witnessed = Promise<Outcome<{ notices: readonly Notice[]; receipt?: ReadReceipt | undefined }>>;
 
 /**
  * At most this many entries of a folder are read. If a folder has more, its list is not complete.

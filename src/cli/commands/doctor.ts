@@ -80,10 +80,14 @@ async function* checks(cli: Cli, flags: DoctorFlags): AsyncGenerator<DoctorCheck
 }
 
 /** Fails for each client from whose settings git or another program removed our entries. */
-async function* checkLost(cli: Cli, flags: StateFlags): AsyncGenerator<DoctorCheck> {
-  const { home } = placesOf(cli, flags);
-  const lost = lostEntries({ home, roots: [cli.cwd], userHome: cli.homeFolder });
-  for (const each of lost) yield fail(each.client, lostText(each));
+function checkLost(cli: Cli, flags: StateFlags): DoctorCheck[] {
+  try {
+    const { home } = placesOf(cli, flags);
+    const lost = lostEntries({ home, roots: [cli.cwd], userHome: cli.homeFolder });
+    return lost.map((each) => fail(each.client, lostText(each)));
+  } catch (error) {
+    return [fail('client settings', errorText(error))];
+  }
 }
 
 const LONGEST_NAME = 'claude-code hooks'.length;

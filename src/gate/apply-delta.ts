@@ -104,8 +104,9 @@ function openingOwn(located: Located): Located {
 
 async function moveHere(world: World, delta: Applying, to: Located): Promise<AppliedDelta | Conflict> {
   const { key, relative } = delta.movedFrom ?? delta;
-  const from = { ...world.workspace.named(key, relative), given: delta.path.given };
-  const source = locateAgain(world, { path: from });
+  const from = world.workspace.named(key, relative);
+  // A fault names the path that failed: the source as the next call can use it.
+  const source = locateAgain(world, { path: { ...from, given: world.workspace.shown(from) } });
   if (!source.ok) return conflict('changed');
   try {
     if (!source.located.exists) return conflict('missing');

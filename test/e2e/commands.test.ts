@@ -277,7 +277,7 @@ describe.skipIf(here === undefined)('lookfirst run', () => {
 
 describe.skipIf(here === undefined)("Claude Code's shell prefix", () => {
   const line = (command: string, cwdFile: string): string =>
-    `eval '${command}' < /dev/null && pwd -P >| ${cwdFile}`;
+    `eval ${quotedWord(command)} < /dev/null && pwd -P >| ${cwdFile}`;
 
   async function prefix(
     argument: string,

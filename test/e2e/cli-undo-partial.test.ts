@@ -1,8 +1,9 @@
-import { readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { lookfirst, objects, timeless } from '../support/command-line.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
+import { withDatabase } from '../support/kept.ts';
 
 /**
  * A session has changed four files. Another program has changed one of them since, and the earlier
@@ -20,15 +21,15 @@ async function workDesk(): Promise<Desk> {
   await work.put('a.txt', 'theirs\n');
   const [entry] = objects(await lookfirst(work, ['log', '--path', 'b.txt', '--kind', 'change', '--json']));
   const { effects } = entry as { effects: { before: { fingerprint: { sha256: string } } }[] };
-  forgetImage(work.home, effects[0]?.before.fingerprint.sha256 ?? '');
+  await forgetImage(work.home, effects[0]?.before.fingerprint.sha256 ?? '');
   return work;
 }
 
-function forgetImage(home: string, sha256: string): void {
-  const names = readdirSync(home, { recursive: true, encoding: 'utf8' });
-  const copies = names.filter((name) => name.replaceAll('/', '').includes(sha256));
-  expect(copies).not.toEqual([]);
-  for (const name of copies) rmSync(join(home, name));
+async function forgetImage(home: string, sha256: string): Promise<void> {
+  const removed = await withDatabase(home, (db) =>
+    db.prepare('delete from blobs where sha256 = ? returning sha256').all(sha256),
+  );
+  expect(removed).toEqual([{ sha256 }]);
 }
 
 const texts = (work: Desk): string[] => ['a', 'b', 'c'].map((name) => work.text(`${name}.txt`));

@@ -2,7 +2,7 @@ import type { Answer } from '../dialect/calls/answer.ts';
 import { usualRules } from '../dialect/calls/hosts/usual.ts';
 import { touchesOf } from '../dialect/calls/interpret.ts';
 import { PRINTS_FILES } from '../dialect/calls/shell/printed-lines.ts';
-import { shellLine } from '../dialect/calls/shell/shell-line.ts';
+import { recordedLine } from '../dialect/calls/shell/shell-line.ts';
 import { readText } from '../dialect/calls/shown/read-text.ts';
 import { changedRevision } from '../dialect/calls/shown/receipt.ts';
 import type { Rule } from '../dialect/calls/table.ts';
@@ -128,7 +128,7 @@ function movedTo(path: string, all: readonly Touch[]): string {
 function commandAccess({ command, folder, background }: RunTouch, scene: Scene): readonly Access[] {
   // Most commands show no file in a known form: do not parse them.
   const mayShow = background !== true && command.length <= MAX_READ && PRINTS_FILES.test(command);
-  const read = mayShow ? shellLine(command).read() : undefined;
+  const read = mayShow ? recordedLine(command).read() : undefined;
   return read === undefined ? [] : readAccess(read, { ...scene, cwd: enterDirectory(scene.cwd, folder) });
 }
 

@@ -73,6 +73,11 @@ it.each([
     ['shell-write /repo/src/b.ts', 'shell-write /repo/out.txt'],
   ],
   ['a command that writes elsewhere', [bash('echo x > /tmp/out.txt')], []],
+  [
+    'a command that writes, after one that is too deep to parse',
+    [bash(`echo ${'$('.repeat(2000)}`), bash('echo x > out.txt')],
+    ['shell-write /repo/out.txt'],
+  ],
   ['a command that only mentions the file', [bash('git commit -m "a > b"')], []],
 ])('%s', (_, calls, expected) => {
   const { findings } = auditTranscript(conversation(...calls), { root: '/repo', cwd: '/repo' });

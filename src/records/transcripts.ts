@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { usualRules } from '../dialect/calls/hosts/usual.ts';
 import { touchesOf } from '../dialect/calls/interpret.ts';
-import { shellLine } from '../dialect/calls/shell/shell-line.ts';
+import { recordedLine } from '../dialect/calls/shell/shell-line.ts';
 import type { RunTouch } from '../dialect/calls/touch.ts';
 import type { RecordedCall } from '../history/accesses-of.ts';
 import { type DerivedHistory, deriveSightingsFrom } from '../history/derive.ts';
@@ -187,7 +187,7 @@ class Auditor implements FoldObserver {
   #ran(run: RunTouch, { id, atMs, cwd }: RecordedCall): void {
     this.#commands += 1;
     const folder = enterDirectory(cwd ?? this.#options.cwd, run.folder);
-    const writes = shellLine(run.command).writes();
+    const writes = recordedLine(run.command).writes();
     const paths = writes.flatMap((write) => (write.certain && write.how !== 'patch' ? [write.path] : []));
     for (const given of new Set(paths)) {
       const path = locate(given, folder, this.#options);

@@ -87,6 +87,7 @@ const COMMANDS: readonly (readonly [title: string, input: object, seen: readonly
   ['a command in the background', { command: 'cat a.ts', run_in_background: true }, []],
   ['a command in another folder', { command: 'cat a.ts', cwd: '/else' }, ['/else/a.ts']],
   ['a command with a pipe', { command: 'cat a.ts | wc' }, []],
+  ['a command too deep to parse', { command: `cat "${'$('.repeat(2000)}` }, []],
   ['a command longer than one chunk', { command: `cat ${'a'.repeat(5000)}` }, [`/repo/${'a'.repeat(5000)}`]],
 ];
 

@@ -7,7 +7,7 @@ import { namesOf, searchFolders } from './names.ts';
 import { readOf } from './printed-lines.ts';
 import { changingPart } from './readers.ts';
 import type { ShellCommand } from './shell-command.ts';
-import { type WalkedLine, walkLine } from './walk.ts';
+import { NO_COMMANDS, type WalkedLine, walkLine } from './walk.ts';
 
 /** Where a line starts, and what is known of its shell. */
 interface ShellStart {
@@ -20,6 +20,19 @@ interface ShellStart {
 /** Parses a shell line. Every question about the line is a method of the result, which never changes. */
 export function shellLine(text: string, { folder = '', home }: ShellStart = {}): ShellLine {
   return new ShellLine(text, folder, walkLine(text, folder, home));
+}
+
+/**
+ * Parses a line of a transcript. A line too deep to parse, for which `shellLine` throws, has no
+ * commands, so that the rest of the transcript can be read.
+ */
+export function recordedLine(text: string): ShellLine {
+  try {
+    return shellLine(text);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    return new ShellLine(text, '', NO_COMMANDS);
+  }
 }
 
 /**

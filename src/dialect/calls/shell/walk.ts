@@ -55,21 +55,21 @@ const MAX_FOLDERS = 8;
 
 /** Parses a line and walks through it, once. A line that cannot be parsed has only texts. */
 export function walkLine(line: string, folder: string, home: string | undefined): WalkedLine {
-  if (line.length > MAX_LENGTH) return NOTHING;
+  if (line.length > MAX_LENGTH) return NO_COMMANDS;
   const script = parse(line);
   // In a line that sets HOME, `~` and `$HOME` may name another folder.
   const isKnown = home !== undefined && !/\bHOME=/.test(line);
   const walk = new Walk(isKnown ? new Map([['HOME', home]]) : new Map());
   walk.body(script.commands, [folder], { certain: true, plain: true, depth: 0, source: line });
   const { commands, texts, leaves } = walk;
-  if (!isWhole(script)) return { ...NOTHING, texts };
+  if (!isWhole(script)) return { ...NO_COMMANDS, texts };
   const steps = script.commands
     .flatMap(({ command }) => (command.type === 'AndOr' ? command.commands : [command]))
     .map((node) => ({ text: line.slice(node.pos, node.end), at: node.pos, isSimple: isSimple(node) }));
   return { commands, texts, steps, leavesProcesses: leaves };
 }
 
-const NOTHING: WalkedLine = { commands: [], steps: [], texts: [], leavesProcesses: false };
+export const NO_COMMANDS: WalkedLine = { commands: [], steps: [], texts: [], leavesProcesses: false };
 
 function isWhole({ errors = [] }: ReturnType<typeof parse>): boolean {
   return errors.length === 0;

@@ -127,13 +127,10 @@ function movedTo(path: string, all: readonly Touch[]): string {
 
 function commandAccess({ command, folder, background }: RunTouch, scene: Scene): readonly Access[] {
   // Most commands show no file in a known form: do not parse them.
-  const mayShow = background !== true && command.length <= MAX_READ && PRINTS_FILES.test(command);
+  const mayShow = background !== true && PRINTS_FILES.test(command);
   const read = mayShow ? recordedLine(command).read() : undefined;
   return read === undefined ? [] : readAccess(read, { ...scene, cwd: enterDirectory(scene.cwd, folder) });
 }
-
-/** Longer commands are not parsed: a command that only shows a file is short. */
-const MAX_READ = 4096;
 
 function searchAccess(given: string | undefined, scene: Scene): readonly Access[] {
   const target = given === undefined ? undefined : scene.locate(given, scene.cwd);

@@ -83,7 +83,7 @@ const COMMANDS: readonly (readonly [title: string, input: object, seen: readonly
   ],
   ['a command with quotes', { command: 'cat "a b.ts"' }, ['/repo/a b.ts']],
   ['a command with two spaces', { command: 'cat  a.ts' }, ['/repo/a.ts']],
-  ['a command of two words that is not ASCII', { command: 'cat ä.ts' }, []],
+  ['a command of two words that is not ASCII', { command: 'cat ä.ts' }, ['/repo/ä.ts']],
   ['a command in the background', { command: 'cat a.ts', run_in_background: true }, []],
   ['a command in another folder', { command: 'cat a.ts', cwd: '/else' }, ['/else/a.ts']],
   ['a command with a pipe', { command: 'cat a.ts | wc' }, []],

@@ -81,11 +81,11 @@ export class Announcements {
   /** Judges changes under the locks of their files. If all are allowed, stores them and the bytes they destroy. */
   async announce(given: readonly ForeignIntent[], options: TimedAnnounceOptions = {}): Promise<Announced> {
     const intents = joinedChanges(given);
-    const known = options.call === undefined ? undefined : await this.#announcedAs(options.call);
+    const isSame = (pending: PendingChange): boolean => isRepeated(pending, intents);
+    const known = options.call === undefined ? undefined : await this.#announcedAs(options.call, isSame);
     // If its files have changed since, the call is judged again. `lockForHost` settles the earlier
     // announcement then.
-    if (known !== undefined && isRepeated(known, intents) && (await isAsAnnounced(this.#scene.world, known)))
-      return this.#again(known);
+    if (known !== undefined && (await isAsAnnounced(this.#scene.world, known))) return this.#again(known);
     const keys = keysOf(this.#scene.world, intents.map(lockableIntent));
     if (!keys.ok) return this.#refuse([keys], options);
     let locked = keys.keys;
@@ -271,12 +271,20 @@ export class Announcements {
     return (await this.#announcedAs(call))?.change;
   }
 
-  async #announcedAs(call: string): Promise<PendingChange | undefined> {
+  /** The newest pending change with this call id. The store returns them in no order. */
+  async #announcedAs(
+    call: string,
+    isWanted: (pending: PendingChange) => boolean = () => true,
+  ): Promise<PendingChange | undefined> {
     const { world, ledger } = this.#scene;
     const pending = await world.store.pending({ here: true });
-    return pending.findLast(
-      ({ entry, foreign }) => entry.session === ledger.session && foreign?.call === call,
-    );
+    return pending
+      .filter(({ entry, foreign }) => entry.session === ledger.session && foreign?.call === call)
+      .filter(isWanted)
+      .reduce<PendingChange | undefined>(
+        (newest, each) => (newest !== undefined && newest.entry.atMs > each.entry.atMs ? newest : each),
+        undefined,
+      );
   }
 
   /**

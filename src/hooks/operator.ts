@@ -4,6 +4,7 @@ import { settingsFileAt } from '../dialect/clients/settings-files.ts';
 import type { LayerExpectation } from '../model/entry.ts';
 import type { ForeignIntent } from '../model/intent.ts';
 import type { Refusal } from '../model/verdict.ts';
+import { runsProgram } from '../text/git-config.ts';
 import { type Scene, shellPathOf } from './scene.ts';
 
 /** Commands of Lookfirst that only the user may run, as the words after the program's name. */
@@ -105,18 +106,61 @@ export async function tamperRefusal(
   // The same holds for the policy file.
   const { policyFile } = scene;
   if (policyFile !== undefined && names(text, policyFile)) return tampering(policyFile);
+  // A line that sets a program in git's configuration does not run.
+  for (const { words } of part.commands) {
+    const key = programSetByGit(words);
+    if (key !== undefined) return tampering(`the git setting ${key}`);
+  }
+  return settingsRefusal(scene, part, { shown: { paths: judged, rest: text }, layer });
+}
+
+/** The reason to deny a line because of a client's settings that it names; undefined if there is none. */
+async function settingsRefusal(
+  scene: Scene,
+  part: ShellLine,
+  { shown, layer }: { readonly shown: ShownSettings; readonly layer: LayerExpectation },
+): Promise<Refusal | undefined> {
   for (const name of part.names()) {
+    if (shown.paths.has(name)) continue;
     const path = shellPathOf(scene, name);
     // On a layer, what the line makes of a file in the workspace is judged before it is committed.
     const isOnLayer = layer === 'expected' && (await scene.session.resolve(path)).ok;
-    // The same holds for a client's file with our entries, and for a folder with such a file.
-    if (!isOnLayer && !judged.has(name) && (await scene.session.foreign().holdsOurs(path)))
-      return tampering(name);
-    // A line that names a client's settings and a key that switches hooks off runs only if it just reads.
-    if (!judged.has(name) && switchIn(text, path) !== undefined)
-      return tampering('the hooks of the client', 'switch off');
+    // A line that names a client's file with our entries, or its folder, runs only if it just reads.
+    if (!isOnLayer && (await scene.session.foreign().holdsOurs(path))) return tampering(name);
+    // The same holds for a line that names a client's settings and a key that switches hooks off.
+    if (switchIn(shown.rest, path) !== undefined) return tampering('the hooks of the client', 'switch off');
   }
   return undefined;
+}
+
+/** Options of `git config` that take the next word as their value. */
+const WITH_VALUE = new Set([
+  '-f',
+  '--file',
+  '--blob',
+  '--type',
+  '--default',
+  '--comment',
+  '--value',
+  '--url',
+]);
+/** What `git config` may do besides setting: these words and options only read. */
+const READS_CONFIG = /^(?:--?(?:get.*|list|l|show-.*|name-only)|get|list)$/;
+
+/** The setting that a call of git sets or removes, if its value is a program; undefined otherwise. */
+function programSetByGit(words: ShellLine['commands'][number]['words']): string | undefined {
+  const at = words.indexOf('config');
+  if (!/(^|\/)git$/.test(words[0] ?? '') || at < 0) return undefined;
+  const args = words.slice(at + 1).map((word) => word ?? '');
+  if (args.some((word) => READS_CONFIG.test(word))) return undefined;
+  const plain = args.filter((word, index) => !word.startsWith('-') && !WITH_VALUE.has(args[index - 1] ?? ''));
+  const [first = '', ...others] = plain;
+  const isVerb = ['set', 'unset', 'rename-section', 'remove-section', 'edit'].includes(first);
+  const key = isVerb ? others[0] : first;
+  // Without a value, a key alone is read.
+  const removes = args.some((word) => word.startsWith('--unset'));
+  const isRead = !isVerb && !removes && others.length === 0;
+  return key === undefined || isRead || !runsProgram(key) ? undefined : key;
 }
 
 /** The settings files whose new text a line shows, and the line without these texts. */

@@ -1,12 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  changedProgram,
-  isGitConfig,
-  isGitLink,
-  isGitPointer,
-  isGuarded,
-  leadsOutOfGit,
-} from './guarded-configuration.ts';
+import { changedProgram } from '../text/git-config.ts';
+import { isGitConfig, isGitLink, isGitPointer, isGuarded, leadsOutOfGit } from './guarded-configuration.ts';
 
 describe('configuration that decides which programs run', () => {
   it.each([

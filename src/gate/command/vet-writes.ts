@@ -1,6 +1,5 @@
 import { fingerprintOf } from '../../disk/read.ts';
 import {
-  changedProgram,
   isGitConfig,
   isGitLink,
   isGitPointer,
@@ -15,6 +14,7 @@ import type { CommandPolicy } from '../../model/policy.ts';
 import { showsAll } from '../../model/sighting.ts';
 import type { Refusal, RefusalCode, RefusalDetail } from '../../model/verdict.ts';
 import { isGitIndex, stagedContent } from '../../process/git-position.ts';
+import { changedProgram } from '../../text/git-config.ts';
 import { matchingGlob } from '../../text/glob/glob.ts';
 import { merge3 } from '../../text/merge.ts';
 import { approvalsOf } from '../approval.ts';

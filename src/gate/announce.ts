@@ -13,6 +13,7 @@ import type { ChangeResult } from '../model/results.ts';
 import type { Sighting } from '../model/sighting.ts';
 import { type AnnouncedImages, joinWrites, type Writes } from '../store/store.ts';
 import { matchingGlob } from '../text/glob/glob.ts';
+import { needsApproval } from './approval.ts';
 import { shelve } from './late-writes.ts';
 import { keepOldBytes } from './old-bytes.ts';
 import type { ChangePlan } from './plan.ts';
@@ -134,13 +135,15 @@ interface BypassSubject {
 
 const NO_BYPASS = { bypassedBy: undefined } as const;
 
+/** A grant for a path that needs approval is only that approval: the session must still read the file. */
 export function bypassFacts(
-  { policy, granted }: World,
+  world: World,
   { key, relative }: { readonly key: string; readonly relative: string },
   session: string,
 ): Pick<Facts, 'bypassedBy' | 'grant'> {
+  const { policy, granted } = world;
   if (policy.bypass.length === 0 && granted === undefined) return NO_BYPASS;
-  const grant = granted?.find((each) => grantCovers(each, key));
+  const grant = needsApproval(world, relative) ? undefined : granted?.find((each) => grantCovers(each, key));
   if (grant !== undefined) return { bypassedBy: `${relative} (${grant.id})`, grant: grant.id };
   return { bypassedBy: bypassFor(policy.bypass, { relative, session }) };
 }

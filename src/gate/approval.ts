@@ -95,7 +95,7 @@ export async function approvalsOf(
 }
 
 /** True if an `approve` glob matches the path, or matches a folder that contains the path. */
-function needsApproval({ policy: { approve } }: World, relative: string): boolean {
+export function needsApproval({ policy: { approve } }: Pick<World, 'policy'>, relative: string): boolean {
   if (matchingGlob(approve, relative) !== undefined) return true;
   // Compare negated globs only with the path itself, not with the folders above it: a negated glob
   // matches nearly every folder.
@@ -216,10 +216,7 @@ export async function askUser({ request, results }: MissingApproval, approved: A
   return answer;
 }
 
-/**
- * The refusal that the agent gets. It does not say how the user can approve the change. Only the
- * journal and the server's output say how, because users read them and agents do not.
- */
+/** The refusal that the agent gets. It names the command with which the user approves the change. */
 export function approvalRefusal({ request: { path, action } }: MissingApproval, answer?: Approval): Refusal {
   const reason = answer === 'declined' ? answer : 'approval';
   return { code: 'PROTECTED', action, path, next: 'ask_human', detail: { reason } };

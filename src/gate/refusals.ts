@@ -136,7 +136,6 @@ function diffBytesOf({ detail }: Refusal): { readonly diffBytes?: number } {
 /** The journal's text for a refusal, besides its code. */
 function textOf({ path, detail: { reason, kept = [] } = {} }: Refusal): { readonly text?: string } {
   if (reason === 'declined') return { text: 'the user declined it' };
-  // Only the journal, which users read, says how to approve. The answer to the agent does not.
   if (reason === 'approval')
     return { text: `needs approval: lookfirst allow ${JSON.stringify(clip(path, MAX_PATH_CHARS))} --once` };
   if (kept.length === 0) return reason === undefined ? {} : { text: reason };

@@ -29,7 +29,7 @@ describe('describeNotice', () => {
     [{ kind: 'xattrs-lost' }, 'The file lost its extended attributes.'],
     [
       { kind: 'stale-warning', text: 'file modified externally' },
-      'Note: file modified externally. The change was made anyway; the journal keeps what it replaced.',
+      'Note: file modified externally. The change was made anyway; the journal keeps what it replaced, and an undo brings it back.',
     ],
     [
       { kind: 'late-write', path: 'a', retained: 'b' },
@@ -53,10 +53,10 @@ describe('describeNotice', () => {
     expect(describeNotice(notice)).toBe(expected);
   });
 
-  it('the preset of seed D warns in its own wording', () => {
+  it('the preset of seed D names the file', () => {
     const notice: Notice = { kind: 'stale-warning', text: 'file was deleted since last read' };
     expect(describeNotice(notice, { path: 'a.txt', wording: 'staleness' })).toBe(
-      'WARNING: File "a.txt" has been modified externally since you last read it.\nReason: file was deleted since last read\nYou should re-read the file before making changes to avoid overwriting external edits.\nIf you proceed anyway, external changes will be lost.',
+      'File a.txt: file was deleted since last read. The change was made anyway; the journal keeps what it replaced, and an undo brings it back.',
     );
   });
 

@@ -3,7 +3,6 @@ import type { PresetName } from '../model/policy.ts';
 import type { MatchTier, Notice } from '../model/results.ts';
 import { countOf, lineWords, relativeTime } from './amounts.ts';
 import { clip, pathText, phrase, quotation } from './bounded.ts';
-import { fill, STALENESS_WARNING } from './wordings.ts';
 
 interface NoticeOptions {
   /** The path as the caller wrote it, for messages that contain it. */
@@ -159,12 +158,10 @@ function changedElsewhere(notice: Extract<Notice, { kind: 'changed-elsewhere' }>
   return `The file had been changed elsewhere${who} since it was read; this change was made to it as it is now. What else changed:\n${quotation(notice.diff)}${cut}`;
 }
 
-/** The warning about a stale file. The preset `staleness` has its own wording. */
+/** The notice about a change of a stale file that was made. The preset `staleness` names the file. */
 function staleWarning(text: string, { path, wording }: NoticeOptions): string {
-  const reason = phrase(text);
-  if (wording === 'staleness' && path !== undefined)
-    return fill(STALENESS_WARNING, { path: pathText(path), reason });
-  return `Note: ${reason}. The change was made anyway; the journal keeps what it replaced.`;
+  const what = wording === 'staleness' && path !== undefined ? `File ${pathText(path)}` : 'Note';
+  return `${what}: ${phrase(text)}. The change was made anyway; the journal keeps what it replaced, and an undo brings it back.`;
 }
 
 function changedSeenFiles(paths: readonly string[], cut: number): string {

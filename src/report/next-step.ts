@@ -1,5 +1,5 @@
 import type { Refusal } from '../model/verdict.ts';
-import { clip, jsonText } from './bounded.ts';
+import { clip, jsonText, pathText } from './bounded.ts';
 import { hasLineNumbers, hasMask } from './sentences.ts';
 import { callOf, readCall, type ToolNames } from './tool-names.ts';
 
@@ -258,12 +258,18 @@ function fixArgument(refusal: Refusal, tools: ToolNames): string {
   return tools.list === undefined ? `Next: ${call}` : `Next: ${tools.list} it in full, then ${call}`;
 }
 
-function askHuman({ code, action, detail }: Refusal): string {
+/** A path as one word of a shell line. */
+function shellWord(path: string): string {
+  const text = pathText(path);
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${path.replaceAll("'", "'\\''")}'`;
+}
+
+function askHuman({ code, action, path, detail }: Refusal): string {
   const none = 'There is no way around this with these tools: ask the user';
   const isFile = detail?.reason !== 'session' && detail?.reason !== 'root';
   if (code === 'READ_ONLY' && isFile) return `${none} to make the file writable.`;
   if (code === 'PROTECTED' && detail?.reason === 'approval')
-    return 'Next: ask the user to approve it, then repeat the call.';
+    return `Next: ask the user to run \`lookfirst allow ${shellWord(path)} --once\`, then repeat the call.`;
   if (code === 'PROTECTED' && detail?.reason === 'declined')
     return 'Next: ask the user what to do instead; do not repeat the call.';
   if (code === 'NO_SANDBOX') return `${none} to make commands possible here.`;

@@ -40,13 +40,6 @@ const WORDINGS: Readonly<Record<PresetName, Wording>> = {
   },
 };
 
-/**
- * The warning of the preset `staleness` about a file that another program has changed since the
- * session read it.
- */
-export const STALENESS_WARNING: string =
-  'WARNING: File "{path}" has been modified externally since you last read it.\nReason: {reason}\nYou should re-read the file before making changes to avoid overwriting external edits.\nIf you proceed anyway, external changes will be lost.';
-
 /** The preset's own template for this refusal, if it has one. */
 export function templateFor(wording: PresetName, refusal: Refusal): string | undefined {
   const words = WORDINGS[wording];

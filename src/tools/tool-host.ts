@@ -237,10 +237,7 @@ function definitionOf({ call: _, needs: __, ...tool }: Tool): ToolDefinition {
   return { ...tool, inputSchema: toJsonSchema(tool.inputSchema), _meta: CLAUDE_META };
 }
 
-/**
- * Logs the command with which the user can approve a change. The answer itself only tells the agent
- * to ask the user.
- */
+/** Logs the command with which the user can approve a change, for users who read the log. */
 function logApproval(answer: ToolAnswer, log: (line: string) => void): void {
   if (answer.ok) return;
   const { detail, path }: Readonly<Record<string, unknown>> = { ...answer.outcome };

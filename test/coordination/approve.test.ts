@@ -17,15 +17,14 @@ const EDIT = [{ oldString: 'replicas: 1', newString: 'replicas: 9' }];
 const edit = (t: Desk, path = 'deploy/prod.yaml') => t.session.edit(path, EDIT);
 
 describe('policy approve', () => {
-  it('refuses a change of a listed path as PROTECTED, and does not tell the agent the approving command', async () => {
+  it('refuses a change of a listed path as PROTECTED, and names the command with which the user approves it', async () => {
     const t = await scene();
     const refused = await refusal(edit(t), 'PROTECTED');
     const text = explain(refused, { nowMs: Date.now() });
     expect(text).toContain(
       "refusing to edit deploy/prod.yaml: a change of it needs the user's approval [PROTECTED]",
     );
-    expect(text).toContain('ask the user to approve it');
-    expect(text).not.toContain('lookfirst allow');
+    expect(text).toContain('ask the user to run `lookfirst allow deploy/prod.yaml --once`');
     expect(t.text('deploy/prod.yaml')).toBe('replicas: 1\n');
     await ok(edit(t, 'other.yaml'));
     await refusal(t.session.write('deploy/new.yaml', 'x\n'), 'PROTECTED');
@@ -97,5 +96,14 @@ describe('policy approve', () => {
     await ok(edit(t));
     const again = [{ oldString: 'replicas: 9', newString: 'replicas: 10' }];
     await refusal(t.session.edit('deploy/prod.yaml', again), 'PROTECTED');
+  });
+
+  it('an approval does not waive the read', async () => {
+    const t = await scene();
+    const blind = await t.open({ session: 'blind' });
+    expect(await lookfirst(t, ['allow', 'deploy/prod.yaml', '--once'])).toMatchObject({ code: 0 });
+    await refusal(blind.write('deploy/prod.yaml', 'blind\n'), 'NOT_READ');
+    await ok(blind.read('deploy/prod.yaml'));
+    await ok(blind.write('deploy/prod.yaml', 'seen\n'));
   });
 });

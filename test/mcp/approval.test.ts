@@ -150,7 +150,7 @@ describe.each(CASES)('approval over %s, %s client', (transport, era) => {
 
   it('refuses for a client that cannot ask its user', async () => {
     const { call, text } = await scene(transport, era, NO_FORM);
-    expect(await call('edit_file', EDIT)).toContain('ask the user to approve it');
+    expect(await call('edit_file', EDIT)).toContain('ask the user to run `lookfirst allow');
     expect(text('deploy/prod.yaml')).toBe('replicas: 1\nimage: a\n');
   });
 

@@ -92,7 +92,9 @@ describe('004 Staleness and quotes', () => {
     await refused(t.write('a.txt', 'other\n'), 'STALE');
     expect(t.text('a.txt')).toBe('by hand\n');
     await refused(t.write('a.txt', 'two\n'), 'STALE');
-    await allowed(t.write('a.txt', 'two\n'));
+    const done = await allowed(t.write('a.txt', 'two\n'));
+    expect(done).toMatch(/The change was made anyway; the journal keeps what it replaced, and an undo/);
+    expect(done).not.toMatch(/re-read|If you proceed/);
     expect(t.text('a.txt')).toBe('two\n');
     await refused(t.edit('b.txt', 'hand', 'me'), 'STALE');
     await allowed(t.read('b.txt'));

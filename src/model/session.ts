@@ -185,7 +185,7 @@ export interface AnnounceOptions extends CallOptions {
 
 /** Options for a shell command that the host itself runs. */
 /**
- * What a shell line may destroy. `nothing`: it only reads. `git`: besides files, also objects of
+ * The harm that a shell line may do. `nothing`: it only reads. `git`: besides files, also objects of
  * git, because it prunes them or names `.git`.
  */
 export type Harm = 'nothing' | 'files' | 'git';

@@ -14,7 +14,7 @@ interface Former {
   readonly added?: readonly string[];
 }
 
-/** What a file held before `init`. */
+/** The content of a file before `init`. */
 export interface FormerContent {
   /** The text without anything of ours; undefined if there was no file. */
   readonly text: string | undefined;
@@ -45,7 +45,7 @@ export class FormerFiles {
     this.#keepFolders([...missingFolders(path), ...this.#folders()]);
   }
 
-  /** What the file held before `init`; undefined if there is no record. */
+  /** The file's content before `init`; undefined if there is no record. */
   of(path: string): FormerContent | undefined {
     const known = this.#read(path);
     if (known === undefined) return undefined;

@@ -11,7 +11,7 @@ export interface PlannedConfig {
 
 /** How the project's files are shared with other people. */
 export interface Sharing {
-  /** What git knows about the client's files in the project; undefined outside a repository. */
+  /** Git's facts about the client's files in the project; undefined outside a repository. */
   readonly git: ProjectGit | undefined;
   /** True if the user chose `--scope project`: other people get the project's files. */
   readonly isShared: boolean;

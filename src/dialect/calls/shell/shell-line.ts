@@ -9,7 +9,7 @@ import { changingPart } from './readers.ts';
 import type { ShellCommand } from './shell-command.ts';
 import { NO_COMMANDS, type WalkedLine, walkLine } from './walk.ts';
 
-/** Where a line starts, and what is known of its shell. */
+/** The folder of a line, and the known facts about its shell. */
 interface ShellStart {
   /** The folder in which the line starts, as its call names it. Absent: where relative paths start. */
   readonly folder?: string | undefined;
@@ -70,7 +70,7 @@ export class ShellLine {
     return this.commands.flatMap(destroyedBy);
   }
 
-  /** What the line may destroy. */
+  /** Tells whether the line may destroy files, git objects, or nothing. */
   harm(): Harm {
     return harmOf(this.text, this.commands);
   }

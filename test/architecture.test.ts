@@ -16,7 +16,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['judge', 'dialect', 'wire'],
   ['lock'],
   ['workspace', 'disk', 'store', 'process'],
-  ['ledger', 'journal', 'history', 'config'],
+  ['views', 'journal', 'history', 'config'],
   ['gate'],
   ['session'],
   ['tools', 'records'],

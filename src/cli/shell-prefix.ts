@@ -194,7 +194,7 @@ async function runOnLayer(
   process.on('SIGINT', end).on('SIGTERM', end);
   try {
     if (announced === undefined)
-      await session.foreign().note('a shell command ran on a layer without being judged before');
+      await session.forHost().note('a shell command ran on a layer without being judged before');
     const outcome = await session.run([shellOf(cli), '-c', line], {
       profile: 'undo',
       output: 'inherit',

@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto';
 import type { Content } from '../disk/content.ts';
 import { grantCovers } from '../journal/grants.ts';
 import type { Facts } from '../judge/facts.ts';
-import type { Ledger } from '../ledger/ledger.ts';
 import type { NewEntry, PendingChange } from '../model/entry.ts';
 import { nothingChanged } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
@@ -13,6 +12,7 @@ import type { ChangeResult } from '../model/results.ts';
 import type { Sighting } from '../model/sighting.ts';
 import { type AnnouncedImages, joinWrites, type Writes } from '../store/store.ts';
 import { matchingGlob } from '../text/glob/glob.ts';
+import type { Knowledge } from '../views/knowledge.ts';
 import { needsApproval } from './approval.ts';
 import { shelve } from './late-writes.ts';
 import { keepOldBytes } from './old-bytes.ts';
@@ -39,7 +39,7 @@ export async function announce(
     // The bytes that the change destroys are stored before it or with the announcement. Those of a
     // command were stored before.
     const images =
-      pending.foreign?.command === undefined
+      pending.host?.command === undefined
         ? await keepOldBytes(world, pending.entry.effects ?? [])
         : undefined;
     await world.store.record({
@@ -86,15 +86,15 @@ export interface Settlement {
  * not recorded. The caller must hold the locks of the
  * change.
  */
-export async function settle(world: World, ledger: Ledger, settlement: Settlement): Promise<boolean> {
+export async function settle(world: World, knowledge: Knowledge, settlement: Settlement): Promise<boolean> {
   const { change, announced, entries, images, displaced = [], sightings, tombstones } = settlement;
   const sent = images === undefined ? {} : { images };
   const journal: Writes = announced ? { entries, settle: [change], ...sent } : {};
   const gone =
     tombstones.length === 0
       ? journal
-      : joinWrites(journal, await ledger.tombstoneWrites(tombstones, world.now()));
-  await ledger.record(sightings, gone);
+      : joinWrites(journal, await knowledge.tombstoneWrites(tombstones, world.now()));
+  await knowledge.record(sightings, gone);
   shelve(world, change, displaced);
   return announced;
 }

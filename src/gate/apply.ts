@@ -1,9 +1,9 @@
 import { reserveDescriptors } from '../disk/context.ts';
-import type { Ledger } from '../ledger/ledger.ts';
 import type { Effect, NewEntry, Undone, UndonePart } from '../model/entry.ts';
 import { errnoOf, Fault, nothingChanged } from '../model/fault.ts';
 import type { ApplyResult, ChangeResult, Notice } from '../model/results.ts';
 import type { Outcome, Refusal } from '../model/verdict.ts';
+import type { Knowledge } from '../views/knowledge.ts';
 import { announce, bypassEntries, newChangeId, type Settlement, settle } from './announce.ts';
 import { type Approved, type ApprovedStep, approvalsOf, type MissingApproval } from './approval.ts';
 import { type ClaimNotice, withClaimNotices } from './claims.ts';
@@ -45,12 +45,16 @@ type Applied = ApplyResult & { readonly stayed: ReadonlySet<string> };
  * process can complete or revert the change if this one dies. Then applies the deltas, and records
  * what they did. On failure, reverts the applied deltas.
  */
-export async function apply(world: World, ledger: Ledger, work: PlannedChange): Promise<Outcome<Applied>> {
+export async function apply(
+  world: World,
+  knowledge: Knowledge,
+  work: PlannedChange,
+): Promise<Outcome<Applied>> {
   const change = work.command?.change ?? newChangeId();
   const effects = [...once(work.plans.flatMap(effectsOfPlan)), ...(work.command?.made ?? [])];
   const [first] = work.plans;
-  if (first === undefined || effects.length === 0) return unchanged(world, ledger, work);
-  const entry = entryOf(world, ledger, { work, first, change, effects });
+  if (first === undefined || effects.length === 0) return unchanged(world, knowledge, work);
+  const entry = entryOf(world, knowledge, { work, first, change, effects });
   const deltas = work.plans.flatMap((plan) => plan.deltas);
   for (const { path } of deltas) if (!world.workspace.stands(path.root)) throw rootMoved(path.root);
   // Reserve no file descriptors for a single delta: if it fails, there is no other one to revert.
@@ -58,7 +62,7 @@ export async function apply(world: World, ledger: Ledger, work: PlannedChange): 
   const named = { ...world, disk: { ...world.disk, change } };
   const running = new RunningChange(named, work.plans, freeReserve);
   try {
-    return await begin(world, ledger, { ...work, entry, running });
+    return await begin(world, knowledge, { ...work, entry, running });
   } finally {
     running.close();
     freeReserve();
@@ -86,18 +90,18 @@ interface BegunChange extends PlannedChange {
   readonly running: RunningChange;
 }
 
-async function begin(world: World, ledger: Ledger, work: BegunChange): Promise<Outcome<Applied>> {
+async function begin(world: World, knowledge: Knowledge, work: BegunChange): Promise<Outcome<Applied>> {
   const { entry, locked } = work;
   const { change } = entry;
   // The record of the begun change is the list of its temporary files, so it comes first. `announced`
   // is false if the journal could not be written and the policy allows changes without it.
   const announced = await announce(world, { change, entry, owner: world.owner, locked });
-  return end(world, ledger, { ...work, announced });
+  return end(world, knowledge, { ...work, announced });
 }
 
 async function end(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   work: BegunChange & { readonly announced: boolean },
 ): Promise<Outcome<Applied>> {
   const { entry, announced, running } = work;
@@ -108,7 +112,11 @@ async function end(
     if (refusal === undefined) {
       const { done } = running;
       const settled = settledEntry(work, done);
-      const recorded = await settle(world, ledger, settlementOf(work, done, { announced, entry: settled }));
+      const recorded = await settle(
+        world,
+        knowledge,
+        settlementOf(work, done, { announced, entry: settled }),
+      );
       rememberBytes(world, work.plans);
       // Without effects no entry is written, so there is no change that the id could name.
       const id = settled.effects?.length === 0 ? {} : { change };
@@ -142,7 +150,7 @@ function once(effects: readonly Effect[]): readonly Effect[] {
 /** The journal entry of a change. Its fields are in alphabetical order, so that the journal need not sort them. */
 function entryOf(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   {
     work,
     first,
@@ -165,11 +173,11 @@ function entryOf(
     kind: 'change',
     path: path.relative,
     root: path.root,
-    session: ledger.session,
+    session: knowledge.session,
   };
   if (undo?.rewindTo !== undefined) entry.rewindTo = undo.rewindTo;
   if (command !== undefined) entry.text = command.text;
-  if (ledger.turn !== undefined) entry.turn = ledger.turn;
+  if (knowledge.turn !== undefined) entry.turn = knowledge.turn;
   if (undo?.undone.changes[0] !== undefined) entry.undoes = undo.undone.changes[0];
   if (undoesPart !== undefined) entry.undoesPart = undoesPart;
   if (undo !== undefined) entry.undone = undo.undone;
@@ -286,10 +294,14 @@ function rememberBytes({ baselines }: World, plans: readonly ChangePlan[]): void
 }
 
 /** The result when every file already has the requested content. */
-async function unchanged(world: World, ledger: Ledger, { plans }: PlannedChange): Promise<Outcome<Applied>> {
+async function unchanged(
+  world: World,
+  knowledge: Knowledge,
+  { plans }: PlannedChange,
+): Promise<Outcome<Applied>> {
   for (const plan of plans) {
-    const bypassed = bypassEntries([allowedBy(plan)], { ...ledger.author, atMs: world.now() });
-    await ledger.record(plan.sightings, bypassed.length === 0 ? {} : { entries: bypassed });
+    const bypassed = bypassEntries([allowedBy(plan)], { ...knowledge.author, atMs: world.now() });
+    await knowledge.record(plan.sightings, bypassed.length === 0 ? {} : { entries: bypassed });
   }
   rememberBytes(world, plans);
   return { ok: true, dryRun: false, results: plans.map(({ result }) => result), stayed: new Set() };
@@ -320,19 +332,19 @@ type Told =
  */
 export async function applyTold(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   { approved, ...work }: Omit<PlannedChange, 'entries'> & { readonly approved: Approved },
 ): Promise<Told> {
   const approvals =
     world.policy.approve.length === 0
       ? NO_APPROVALS
-      : await approvalsOf(world, ledger, { steps: work.plans.map(approvable), approved });
+      : await approvalsOf(world, knowledge, { steps: work.plans.map(approvable), approved });
   if ('missing' in approvals) return approvals;
-  const claims = world.claims.areOff ? [] : await claimsOn(world, ledger, work.plans);
+  const claims = world.claims.areOff ? [] : await claimsOn(world, knowledge, work.plans);
   if ('refusal' in claims) return { busy: claims.refusal };
   const notices = claims.flat();
   const entries = [...approvals.entries, ...notices.map(({ entry }) => entry)];
-  const outcome = await apply(world, ledger, { entries, ...work });
+  const outcome = await apply(world, knowledge, { entries, ...work });
   if (!outcome.ok) return { conflict: outcome.refusal };
   for (const { confirm } of notices) confirm();
   const { stayed: _, ...applied } = outcome;
@@ -350,13 +362,13 @@ function approvable(plan: ChangePlan): ApprovedStep {
 /** The notices about other sessions' work on each plan's files, or the first refusal because of such work. */
 async function claimsOn(
   { claims }: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   plans: readonly ChangePlan[],
 ): Promise<readonly (readonly ClaimNotice[])[] | { readonly refusal: Refusal }> {
   const told: (readonly ClaimNotice[])[] = [];
   for (const plan of plans) {
     const { path, action } = plan;
-    const each = await claims.onChange(ledger, effectsOfPlan(plan), { root: path.root, action });
+    const each = await claims.onChange(knowledge, effectsOfPlan(plan), { root: path.root, action });
     if ('refusal' in each) return each;
     told.push(each.claimNotices);
   }

@@ -1,11 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { listUnsorted } from '../disk/list.ts';
 import { grantCovers, grantsFor } from '../journal/grants.ts';
-import type { Ledger } from '../ledger/ledger.ts';
 import type { Effect, NewEntry } from '../model/entry.ts';
 import { isBelow, type Place } from '../model/path.ts';
 import type { Action, Refusal } from '../model/verdict.ts';
 import { matchingGlob } from '../text/glob/glob.ts';
+import type { Knowledge } from '../views/knowledge.ts';
 import type { World } from './world.ts';
 
 /** A change that needs the user's approval. */
@@ -76,7 +76,7 @@ interface ApprovedResult {
  */
 export async function approvalsOf(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   { steps, approved }: { readonly steps: readonly ApprovedStep[]; readonly approved: Approved },
 ): Promise<{ readonly missing: MissingApproval } | { readonly entries: readonly NewEntry[] }> {
   const entries: NewEntry[] = [];
@@ -87,8 +87,8 @@ export async function approvalsOf(
     // Skip new parent folders: the user approves them together with the file for which they are
     // created.
     if (changes.some(({ effect }) => isParent(change.effect, effect))) continue;
-    const entry = await usedApproval(world, ledger, { ...change, approved });
-    if (entry === undefined) return { missing: missingApproval(world, ledger, { change, changes }) };
+    const entry = await usedApproval(world, knowledge, { ...change, approved });
+    if (entry === undefined) return { missing: missingApproval(world, knowledge, { change, changes }) };
     entries.push(entry);
   }
   return { entries };
@@ -169,22 +169,22 @@ interface ApprovedChange {
 /** The journal entry of the approval that a change uses, or undefined if there is none. */
 async function usedApproval(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   { approved, ...change }: ApprovedChange & { readonly approved: Approved },
 ): Promise<NewEntry | undefined> {
   const known = approved.get(markOf(change.effect));
   if (known !== undefined) return known;
   const { key } = change.effect;
-  const grants = await grantsFor(world.store, [key], ledger.session);
+  const grants = await grantsFor(world.store, [key], knowledge.session);
   const grant = grants.find((each) => grantCovers(each, key));
   if (grant === undefined) return undefined;
   const { id } = grant;
-  return { ...entryOf(world, ledger, change), text: `approved by the user (${id})`, grant: { id } };
+  return { ...entryOf(world, knowledge, change), text: `approved by the user (${id})`, grant: { id } };
 }
 
 function missingApproval(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   { change, changes }: { readonly change: ApprovedChange; readonly changes: readonly ApprovedChange[] },
 ): MissingApproval {
   const source = changes.find((each) => each.effect.movedTo === change.effect.key) ?? change;
@@ -199,7 +199,7 @@ function missingApproval(
   };
   const results = [source, ...(moved === undefined ? [] : [moved])].map((each) => ({
     mark: markOf(each.effect),
-    entry: entryOf(world, ledger, each),
+    entry: entryOf(world, knowledge, each),
   }));
   return { request, results };
 }
@@ -222,10 +222,10 @@ export function approvalRefusal({ request: { path, action } }: MissingApproval, 
   return { code: 'PROTECTED', action, path, next: 'ask_human', detail: { reason } };
 }
 
-function entryOf(world: World, ledger: Ledger, { step, effect }: ApprovedChange): NewEntry {
+function entryOf(world: World, knowledge: Knowledge, { step, effect }: ApprovedChange): NewEntry {
   const { action, root } = step;
   const { key, relative } = effect;
-  return { kind: 'bypass', atMs: world.now(), ...ledger.author, root, action, path: relative, key };
+  return { kind: 'bypass', atMs: world.now(), ...knowledge.author, root, action, path: relative, key };
 }
 
 /** Identifies a path together with the exact content it will have. */

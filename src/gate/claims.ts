@@ -1,5 +1,4 @@
 import { CLAIM_MS, claimsIn, inForce, isFolder, tellsOfClaims } from '../journal/claims.ts';
-import type { Ledger } from '../ledger/ledger.ts';
 import type { Claim, ToldClaim } from '../model/claim.ts';
 import type { LineRange } from '../model/coverage.ts';
 import type { Effect, NewEntry } from '../model/entry.ts';
@@ -12,6 +11,7 @@ import { pathExists } from '../process/git.ts';
 import { describeNotice } from '../report/describe-notice.ts';
 import type { Store } from '../store/store.ts';
 import { diffLines } from '../text/diff.ts';
+import type { Knowledge } from '../views/knowledge.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import type { Baselines } from './baselines.ts';
 import { Worktrees } from './worktrees.ts';
@@ -93,8 +93,10 @@ export class Claims {
    * Other sessions' claims on a file, if this session was not notified of them in this turn. Some may
    * have ended. Never waits.
    */
-  untold(ledger: Ledger, file: ClaimedFile): readonly Claim[] {
-    return this.areOff || this.#isTold(ledger, file.key) ? [] : this.#byOthers(ledger, this.#keysOf(file));
+  untold(knowledge: Knowledge, file: ClaimedFile): readonly Claim[] {
+    return this.areOff || this.#isTold(knowledge, file.key)
+      ? []
+      : this.#byOthers(knowledge, this.#keysOf(file));
   }
 
   /**
@@ -103,15 +105,15 @@ export class Claims {
    * numbers.
    */
   async claimNotice(
-    ledger: Ledger,
+    knowledge: Knowledge,
     { file, claims, live }: { file: ClaimedFile; claims: readonly Claim[]; live?: Fingerprint | undefined },
   ): Promise<ClaimNotice | undefined> {
     const open = await inForce(this.#options.store, claims);
-    if (open.length === 0 || (await this.#wasToldElsewhere(ledger, file.key))) return undefined;
+    if (open.length === 0 || (await this.#wasToldElsewhere(knowledge, file.key))) return undefined;
     const told: ToldClaim[] = [];
     for (const claim of open.slice(0, MAX_TOLD)) told.push(await this.#toldOf(claim, file, live));
     const notice: Notice = { kind: 'claimed', path: this.#options.workspace.shownAt(file), claims: told };
-    return this.#telling(ledger, notice, file);
+    return this.#telling(knowledge, notice, file);
   }
 
   /**
@@ -119,16 +121,16 @@ export class Claims {
    * that file. They are recorded as delivered.
    */
   async onRead(
-    ledger: Ledger,
+    knowledge: Knowledge,
     resolve: () => Outcome<{ readonly path: ClaimedFile }>,
   ): Promise<readonly Notice[]> {
     if (this.areOff) return [];
     const resolved = resolve();
-    const claims = resolved.ok ? this.untold(ledger, resolved.path) : [];
+    const claims = resolved.ok ? this.untold(knowledge, resolved.path) : [];
     if (!resolved.ok || claims.length === 0) return [];
     const file = resolved.path;
-    const live = (await ledger.recall(file.key))?.fingerprint;
-    const claimNotice = await this.claimNotice(ledger, { file, claims, live });
+    const live = (await knowledge.recall(file.key))?.fingerprint;
+    const claimNotice = await this.claimNotice(knowledge, { file, claims, live });
     if (claimNotice === undefined) return [];
     claimNotice.confirm();
     await this.#options.store.note({ views: [], entries: [claimNotice.entry] });
@@ -140,20 +142,20 @@ export class Claims {
    * demands one.
    */
   async onChange(
-    ledger: Ledger,
+    knowledge: Knowledge,
     effects: readonly Effect[],
     { root, action }: { readonly root: string; readonly action: Action },
   ): Promise<{ readonly claimNotices: readonly ClaimNotice[] } | { readonly refusal: Refusal }> {
     const claimNotices: ClaimNotice[] = [];
     if (this.areOff) return { claimNotices };
-    for (const { key, relative, before } of this.#concerned(ledger, effects)) {
+    for (const { key, relative, before } of this.#concerned(knowledge, effects)) {
       const file = { key, relative, root };
-      const busy = await this.#busy(ledger, file, action);
+      const busy = await this.#busy(knowledge, file, action);
       if (busy !== undefined) return { refusal: busy };
-      const claims = this.untold(ledger, file);
+      const claims = this.untold(knowledge, file);
       const live = before.kind === 'file' ? before.fingerprint : undefined;
       const claimNotice =
-        claims.length === 0 ? undefined : await this.claimNotice(ledger, { file, claims, live });
+        claims.length === 0 ? undefined : await this.claimNotice(knowledge, { file, claims, live });
       if (claimNotice !== undefined) claimNotices.push(claimNotice);
     }
     return { claimNotices };
@@ -175,13 +177,13 @@ export class Claims {
    * that it names causes no further notice in this turn. Undefined if there are no such claims.
    */
   async atWork(
-    ledger: Ledger,
+    knowledge: Knowledge,
   ): Promise<{ readonly notice: Notice; readonly entries: readonly NewEntry[] } | undefined> {
     if (this.areOff) return undefined;
     // A file may be gone with its worktree.
     const isThere = ({ after, key }: Claim): boolean => after === undefined || pathExists(key);
     const claims = (await this.inFamily()).filter(
-      (claim) => claim.session !== ledger.session && isThere(claim),
+      (claim) => claim.session !== knowledge.session && isThere(claim),
     );
     const named = claims.slice(0, MAX_AT_WORK);
     if (named.length === 0) return undefined;
@@ -191,7 +193,7 @@ export class Claims {
       const file = { key: claim.key, root: claim.root, relative: claim.path };
       told.push(await this.#toldOf(claim, file, undefined));
       const notice: Notice = { kind: 'claimed', path: claim.path, claims: told.slice(-1) };
-      const { entry, confirm } = this.#telling(ledger, notice, file);
+      const { entry, confirm } = this.#telling(knowledge, notice, file);
       entries.push(entry);
       confirm();
     }
@@ -200,10 +202,10 @@ export class Claims {
   }
 
   /** The effects on files. Of very many, only those on files that other sessions have changed. */
-  #concerned(ledger: Ledger, effects: readonly Effect[]): readonly Effect[] {
+  #concerned(knowledge: Knowledge, effects: readonly Effect[]): readonly Effect[] {
     const files = effects.filter((effect) => !isFolder(effect));
     if (files.length <= MAX_QUERIES) return files;
-    const changed = new Set(this.#byOthers(ledger).map(({ key }) => key));
+    const changed = new Set(this.#byOthers(knowledge).map(({ key }) => key));
     return changed.size === 0
       ? []
       : files.filter((file) => this.#keysOf(file).some((key) => changed.has(key)));
@@ -215,7 +217,7 @@ export class Claims {
   }
 
   /** Other sessions' claims on these files, or on all files. Some may have ended. */
-  #byOthers({ session }: Ledger, keys?: readonly string[]): readonly Claim[] {
+  #byOthers({ session }: Knowledge, keys?: readonly string[]): readonly Claim[] {
     const asked = { sinceMs: this.#sinceMs(), notBy: session };
     const { store } = this.#options;
     const changes =
@@ -234,7 +236,7 @@ export class Claims {
    * The refusal under the policy `claims: refuse`, if another session changed the file before this
    * session did.
    */
-  async #busy({ session }: Ledger, file: ClaimedFile, action: Action): Promise<Refusal | undefined> {
+  async #busy({ session }: Knowledge, file: ClaimedFile, action: Action): Promise<Refusal | undefined> {
     if (this.#options.policy.claims !== 'refuse') return undefined;
     const { store } = this.#options;
     const changes = store.changesSince({ sinceMs: this.#sinceMs(), key: file.key });
@@ -292,7 +294,7 @@ export class Claims {
     return ranges.length === 0 ? undefined : ranges;
   }
 
-  #isTold({ session, turn }: Ledger, key: string): boolean {
+  #isTold({ session, turn }: Knowledge, key: string): boolean {
     const told = this.#told.get(session);
     const atMs = told?.turn === turn ? told?.files.get(key) : undefined;
     // A session that has no turns is notified again when the claim must have ended.
@@ -300,20 +302,20 @@ export class Claims {
   }
 
   /** True if another process told this session in this turn: without a resident, each hook call is a process. */
-  async #wasToldElsewhere({ session, turn }: Ledger, key: string): Promise<boolean> {
+  async #wasToldElsewhere({ session, turn }: Knowledge, key: string): Promise<boolean> {
     const filter = { session, kinds: ['notice'], sinceMs: this.#sinceMs() } as const;
     const entries = await this.#options.store.entries(filter);
     return entries.some((entry) => tellsOfClaims(entry) && entry.key === key && entry.turn === turn);
   }
 
-  #telling(ledger: Ledger, notice: Notice, { key, root, relative }: ClaimedFile): ClaimNotice {
-    const { session, turn } = ledger;
+  #telling(knowledge: Knowledge, notice: Notice, { key, root, relative }: ClaimedFile): ClaimNotice {
+    const { session, turn } = knowledge;
     return {
       notice,
       entry: {
         kind: 'notice',
         atMs: this.#options.now(),
-        ...ledger.author,
+        ...knowledge.author,
         root,
         path: relative,
         key,

@@ -1,19 +1,19 @@
-import type { Ledger } from '../ledger/ledger.ts';
 import { notLocked } from '../lock/locks.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import type { ClientCall } from '../model/call.ts';
-import type { ReadReceipt } from '../model/foreign-session.ts';
-import type { FileIntent, ForeignIntent, Intent } from '../model/intent.ts';
+import type { ReadReceipt } from '../model/host-session.ts';
+import type { FileIntent, HostIntent, Intent } from '../model/intent.ts';
 import { defined } from '../model/record.ts';
 import type { ApplyResult, Notice, WitnessEvent } from '../model/results.ts';
 import type { AnnounceOptions, ChangeEnding } from '../model/session.ts';
 import { type Sighting, showsAll } from '../model/sighting.ts';
 import { type Outcome, type Refusal, type RefusalCode, type Refused, refused } from '../model/verdict.ts';
 import { describeNotice } from '../report/describe-notice.ts';
+import type { Knowledge } from '../views/knowledge.ts';
 import { runAsTool } from './announce.ts';
 import { applyTold } from './apply.ts';
 import { type Approved, approvalRefusal, askUser, type MissingApproval } from './approval.ts';
-import { Announcements } from './foreign/announcements.ts';
+import { Announcements } from './host/announcements.ts';
 import { isRelocation, keysOf, lockKeys, pathsOf, trafficOf } from './keys.ts';
 import { type ChangePlan, closePlan, effectsOfPlan } from './plan.ts';
 import { prepareAll, vetInFull, vetOne } from './prepare.ts';
@@ -48,13 +48,13 @@ export class Gate {
   readonly refusals: Refusals;
   readonly announcements: Announcements;
   readonly #world: World;
-  readonly #ledger: Ledger;
+  readonly #knowledge: Knowledge;
 
-  constructor(world: World, ledger: Ledger) {
+  constructor(world: World, knowledge: Knowledge) {
     this.#world = world;
-    this.#ledger = ledger;
-    this.refusals = new Refusals(world, ledger);
-    this.announcements = new Announcements({ world, ledger }, this.refusals);
+    this.#knowledge = knowledge;
+    this.refusals = new Refusals(world, knowledge);
+    this.announcements = new Announcements({ world, knowledge }, this.refusals);
   }
 
   /**
@@ -66,7 +66,7 @@ export class Gate {
     if (wrong !== undefined) return this.#refuse(wrong);
     if (intent.kind === 'apply') return this.#vetAll(intent);
     return andThen(
-      vetOne(this.#world, this.#ledger, intent),
+      vetOne(this.#world, this.#knowledge, intent),
       (outcome): Awaitable<Outcome<{ notices: readonly Notice[] }>> =>
         outcome.ok ? outcome : this.#refuse(outcome.refusal, evidenceIn(outcome)),
     );
@@ -80,8 +80,8 @@ export class Gate {
     const traffic = trafficOf(this.#world, intent.changes);
     for (const change of intent.changes) {
       const outcome = isRelocation(this.#world, change, traffic)
-        ? await vetInFull(this.#world, this.#ledger, change, intent.changes)
-        : await vetOne(this.#world, this.#ledger, change);
+        ? await vetInFull(this.#world, this.#knowledge, change, intent.changes)
+        : await vetOne(this.#world, this.#knowledge, change);
       if (outcome.ok) notices.push(...outcome.notices);
       else refusals.push((await this.#refuse(outcome.refusal, evidenceIn(outcome))).refusal);
     }
@@ -142,9 +142,9 @@ export class Gate {
     changes: readonly FileIntent[],
     attempt: AttemptInput,
   ): Promise<Attempt | undefined> {
-    const ledger = this.#ledger.during(attempt.times);
-    const release = await lockKeys(this.#world, attempt.locked, ledger);
-    return release && this.#performLocked(ledger, { intent, changes, ...attempt }).finally(release);
+    const knowledge = this.#knowledge.during(attempt.times);
+    const release = await lockKeys(this.#world, attempt.locked, knowledge);
+    return release && this.#performLocked(knowledge, { intent, changes, ...attempt }).finally(release);
   }
 
   /** Adds to the answer where to find the versions that other programs saved during the write. */
@@ -175,7 +175,7 @@ export class Gate {
     const entry = {
       kind: 'notice' as const,
       atMs: now(),
-      ...this.#ledger.author,
+      ...this.#knowledge.author,
       root: resolved.ok ? resolved.path.root : (workspace.roots[0] ?? ''),
       path,
       text: describeNotice(notice),
@@ -188,7 +188,7 @@ export class Gate {
    * pending, and stores the bytes that they destroy.
    */
   announce(
-    intents: readonly ForeignIntent[],
+    intents: readonly HostIntent[],
     options: AnnounceOptions,
     times?: ClientCall,
   ): Promise<Outcome<{ change: string; notices: readonly Notice[] }>> {
@@ -209,7 +209,7 @@ export class Gate {
   async witness(event: WitnessEvent, times?: ClientCall): Promise<Outcome<{ notices: readonly Notice[] }>> {
     const wrong = validateEvent(event);
     if (wrong !== undefined) return this.#refuse(wrong);
-    return event.kind === 'read' ? this.shown(event, times) : witness(this.#world, this.#ledger, event);
+    return event.kind === 'read' ? this.shown(event, times) : witness(this.#world, this.#knowledge, event);
   }
 
   /**
@@ -220,13 +220,13 @@ export class Gate {
     event: ReadEvent,
     times?: ClientCall,
   ): Promise<Outcome<{ notices: readonly Notice[]; receipt?: ReadReceipt | undefined }>> {
-    const scene = { world: this.#world, ledger: this.#ledger.during(times) };
+    const scene = { world: this.#world, knowledge: this.#knowledge.during(times) };
     const seen = await shown(scene, event);
     if (!seen.ok) return seen;
     if (!seen.current) return { ok: true, notices: [] };
     if (seen.credited) this.refusals.reset(event.path);
     const { claims, workspace } = this.#world;
-    const told = await claims.onRead(this.#ledger, () => workspace.resolve(event.path, 'status'));
+    const told = await claims.onRead(this.#knowledge, () => workspace.resolve(event.path, 'status'));
     return { ok: true, notices: told, receipt: receiptOf(this.#world, seen.known) };
   }
 
@@ -235,16 +235,16 @@ export class Gate {
   }
 
   async #performLocked(
-    ledger: Ledger,
+    knowledge: Knowledge,
     { intent, changes, locked, signal, settings, approved }: AttemptedChanges,
   ): Promise<Attempt> {
     const world = await worldFor(withSettings(this.#world, settings), changes.length);
     const prepared: Prepared[] = [];
     try {
-      prepared.push(...(await prepareAll(world, ledger, changes)));
+      prepared.push(...(await prepareAll(world, knowledge, changes)));
       const refusals: Refusal[] = [];
       for (const item of prepared)
-        if (!item.ok) refusals.push((await this.refusals.record({ ...item, ledger })).refusal);
+        if (!item.ok) refusals.push((await this.refusals.record({ ...item, knowledge })).refusal);
       const refusal = combined(intent, refusals);
       if (refusal !== undefined) return refused(refusal);
       const plans = prepared.flatMap((item) => (item.ok ? [item.plan] : []));
@@ -253,8 +253,8 @@ export class Gate {
       const needs = notLocked(keys, locked);
       if (needs.length > 0) return { needs };
       signal?.throwIfAborted();
-      tellLater(ledger, plans);
-      const outcome = await applyTold(world, ledger, { plans, locked, approved });
+      tellLater(knowledge, plans);
+      const outcome = await applyTold(world, knowledge, { plans, locked, approved });
       if ('busy' in outcome) return await this.#refuse(outcome.busy);
       if (!('ok' in outcome && outcome.ok)) return outcome;
       this.refusals.resetAll(changes.flatMap(pathsOf));
@@ -266,8 +266,8 @@ export class Gate {
 }
 
 /** The notices of these plans quote lines of other programs, which count only when the call is answered. */
-function tellLater(ledger: Ledger, plans: readonly ChangePlan[]): void {
-  for (const { path, untold } of plans) if (untold !== undefined) ledger.tells(path.key, untold);
+function tellLater(knowledge: Knowledge, plans: readonly ChangePlan[]): void {
+  for (const { path, untold } of plans) if (untold !== undefined) knowledge.tells(path.key, untold);
 }
 
 /**

@@ -4,7 +4,7 @@ import { bytesOfSmall } from '../disk/content.ts';
 import { listUnsorted } from '../disk/list.ts';
 import { isStartUpFile } from '../judge/guarded-configuration.ts';
 import type { Side } from '../model/entry.ts';
-import type { ForeignIntent } from '../model/intent.ts';
+import type { HostIntent } from '../model/intent.ts';
 import { isWithin, type PinnedDirectory, type Place, type ResolvedPath } from '../model/path.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { matchingGlob } from '../text/glob/glob.ts';
@@ -209,7 +209,7 @@ export async function departureGuard(world: World): Promise<(entry: DepartingEnt
  * The reason why an agent may not change a file outside the workspace: it is in the state folder, or
  * the change is one that only the user may make in a client's settings.
  */
-export async function guardOutside(world: World, intent: ForeignIntent): Promise<string | undefined> {
+export async function guardOutside(world: World, intent: HostIntent): Promise<string | undefined> {
   for (const given of namesIn(intent)) {
     const path = world.workspace.canonicalOutside(given);
     if (path === undefined) continue;
@@ -224,7 +224,7 @@ export async function guardOutside(world: World, intent: ForeignIntent): Promise
   return undefined;
 }
 
-function namesIn(intent: ForeignIntent): readonly string[] {
+function namesIn(intent: HostIntent): readonly string[] {
   if (intent.kind === 'move') return [intent.source, intent.destination];
   const moveTo = intent.kind === 'edit' || intent.kind === 'insert' ? intent.moveTo : undefined;
   return moveTo === undefined ? [intent.path] : [intent.path, moveTo];
@@ -237,7 +237,7 @@ function outsideContent(path: string): Content {
 /** The content of a file after another program's change, as far as the call shows it. */
 function contentAfter(
   world: World,
-  intent: ForeignIntent,
+  intent: HostIntent,
   { given, before }: { readonly given: string; readonly before: Content },
 ): Content {
   switch (intent.kind) {
@@ -265,7 +265,7 @@ function contentOfGiven(world: World, given: string): Content {
 }
 
 /** The text after edits whose old texts occur as they are; `unknown` for any other edit. */
-function edited(intent: Extract<ForeignIntent, { kind: 'edit' | 'insert' }>, before: Content): Content {
+function edited(intent: Extract<HostIntent, { kind: 'edit' | 'insert' }>, before: Content): Content {
   if (before === 'unknown') return before;
   let text = Buffer.from(before ?? '').toString('utf8');
   if (intent.kind === 'insert')

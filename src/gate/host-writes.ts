@@ -16,9 +16,9 @@ export const HOST_POLL_MS = 20;
  */
 export function isHostWriting(
   world: World,
-  { entry, foreign }: PendingChange,
+  { entry, host }: PendingChange,
   session: string | undefined,
 ): boolean {
-  if (foreign?.hold !== 'none' || foreign.command !== undefined || entry.session === session) return false;
+  if (host?.hold !== 'none' || host.command !== undefined || entry.session === session) return false;
   return world.now() - entry.atMs < HOST_WRITES_MS;
 }

@@ -1,10 +1,10 @@
 import { setTimeout } from 'node:timers/promises';
-import type { Ledger } from '../ledger/ledger.ts';
 import type { PendingChange } from '../model/entry.ts';
 import { nothingChanged } from '../model/fault.ts';
 import type { FileIntent } from '../model/intent.ts';
 import { LIMITS } from '../model/limits.ts';
 import { invalidArgument, type Outcome, type Refusal, refused } from '../model/verdict.ts';
+import type { Knowledge } from '../views/knowledge.ts';
 import type { Located } from '../workspace/workspace.ts';
 import { HOST_POLL_MS, isHostWriting } from './host-writes.ts';
 import { settleLeft } from './recover.ts';
@@ -191,16 +191,16 @@ function twice({ path, change }: Pick<Touched, 'path' | 'change'>, reason: strin
 
 /**
  * Locks keys for a change. Also completes the records of changes that dead processes left
- * unfinished at these keys. With a ledger, fetches what the session has seen of the files, and
+ * unfinished at these keys. With a knowledge, fetches what the session has seen of the files, and
  * caches it while the locks are held.
  */
 export async function lockKeys(
   world: World,
   keys: readonly string[],
-  ledger?: Ledger,
+  knowledge?: Knowledge,
 ): Promise<(() => void) | undefined> {
   const release = await world.locks.acquire(keys, LIMITS.lockTimeoutMs);
-  return release && lookUnder(world, keys, { release, ledger, session: ledger?.session });
+  return release && lookUnder(world, keys, { release, knowledge, session: knowledge?.session });
 }
 
 /**
@@ -213,12 +213,12 @@ export async function lockForHost(
   session: string,
 ): Promise<(() => void) | undefined> {
   const release = await world.locks.acquire(keys, LIMITS.lockTimeoutMs);
-  return release && lookUnder(world, keys, { release, ledger: undefined, session });
+  return release && lookUnder(world, keys, { release, knowledge: undefined, session });
 }
 
 /** The session for which keys are locked, and the function that releases the locks. */
 interface LockedFor {
-  readonly ledger: Ledger | undefined;
+  readonly knowledge: Knowledge | undefined;
   readonly session: string | undefined;
   release(): void;
 }
@@ -246,9 +246,9 @@ export async function lockToSettle(
 async function lookUnder(
   world: World,
   keys: readonly string[],
-  { release: locked, ledger, session }: LockedFor,
+  { release: locked, knowledge, session }: LockedFor,
 ): Promise<(() => void) | undefined> {
-  const look = () => Promise.all([world.store.pending({ keys, here: true }), ledger?.hold(keys)] as const);
+  const look = () => Promise.all([world.store.pending({ keys, here: true }), knowledge?.hold(keys)] as const);
   const found = await lookAfterHosts(world, keys, { release: locked, session, look }).catch(
     (error: unknown) => {
       throw nothingChanged(error);
@@ -319,6 +319,6 @@ async function settleAndLock(
     release();
     // Store the new bytes now: another program, whose change is pending without a lock, may
     // overwrite them soon.
-    if (left.some(({ foreign }) => foreign?.hold === 'none')) world.images.flush();
+    if (left.some(({ host }) => host?.hold === 'none')) world.images.flush();
   };
 }

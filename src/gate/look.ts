@@ -9,7 +9,6 @@ import {
   type Unreadable,
 } from '../disk/read.ts';
 import { type Facts, isStub, type JudgedAction, type Target } from '../judge/facts.ts';
-import type { Ledger } from '../ledger/ledger.ts';
 import { NOTHING, WHOLE } from '../model/coverage.ts';
 import { type Fingerprint, sameFingerprint, sameStamp } from '../model/fingerprint.ts';
 import { LIMITS } from '../model/limits.ts';
@@ -20,6 +19,7 @@ import { decodeText } from '../text/decode.ts';
 import { countFileLines } from '../text/file-lines.ts';
 import { viewOf as bufferOf, sliceLineBytes } from '../text/lines.ts';
 import { findPlaceholder, placeholderText } from '../text/placeholder.ts';
+import type { Knowledge } from '../views/knowledge.ts';
 import type { Found, Located } from '../workspace/workspace.ts';
 import { bypassFacts } from './announce.ts';
 import { startUpGuard } from './guarded-files.ts';
@@ -63,7 +63,7 @@ export interface LookRequest {
  */
 export async function look(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   request: LookRequest,
 ): Promise<Outcome<{ view: LookedFile }>> {
   const first = world.workspace.locate(request.path, request.locatedFor ?? request.action, request.links);
@@ -71,9 +71,9 @@ export async function look(
   if (!outcome.ok) return outcome;
   const { located } = outcome;
   try {
-    const recalled = ledger.recall(located.place.path.key);
+    const recalled = knowledge.recall(located.place.path.key);
     const sighting = recalled instanceof Promise ? await recalled : recalled;
-    return { ok: true, view: await viewOf(world, ledger.session, { request, located, sighting }) };
+    return { ok: true, view: await viewOf(world, knowledge.session, { request, located, sighting }) };
   } catch (error) {
     located.place.dir.close();
     throw error;

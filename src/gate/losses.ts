@@ -1,4 +1,3 @@
-import type { Ledger } from '../ledger/ledger.ts';
 import { type Effect, type NewEntry, type Side, sameContent } from '../model/entry.ts';
 import { unlessStoreFails } from '../model/fault.ts';
 import type { Notice } from '../model/results.ts';
@@ -6,6 +5,7 @@ import { blobOf, blobsIn, checkedOut } from '../process/git-reach.ts';
 import { clip, phrase } from '../report/bounded.ts';
 import { describeNotice } from '../report/describe-notice.ts';
 import { hasNoLines } from '../text/decode.ts';
+import type { Knowledge } from '../views/knowledge.ts';
 import { readableAt } from './found.ts';
 import { ChangedGit } from './git-losses.ts';
 import { isOutput } from './outputs.ts';
@@ -37,7 +37,11 @@ export interface Losses {
  * Finds what a command has removed that exists nowhere else and that its session did not make:
  * files, staged content, commits, branches and stashes.
  */
-export async function findLosses(world: World, ledger: Ledger, command: CommandChange): Promise<Losses> {
+export async function findLosses(
+  world: World,
+  knowledge: Knowledge,
+  command: CommandChange,
+): Promise<Losses> {
   const { effects = [], text = '' } = command;
   const signal = AbortSignal.timeout(GIT_MS);
   const gits = gitFolders(world, effects).map((folder) => new ChangedGit(world, { folder, effects, signal }));
@@ -46,7 +50,7 @@ export async function findLosses(world: World, ledger: Ledger, command: CommandC
     names.push(...(await each.lostCommits(text)));
     names.push(...(await each.lostStaged()).map((path) => `staged content of ${path}`));
   }
-  const files = await lostFiles(world, ledger, { command, gits, signal });
+  const files = await lostFiles(world, knowledge, { command, gits, signal });
   return { names: [...namesOf(world, files), ...names], files };
 }
 
@@ -56,7 +60,7 @@ export async function findLosses(world: World, ledger: Ledger, command: CommandC
  */
 export async function recordLosses(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   { command, losses }: { readonly command: CommandChange; readonly losses: Losses },
 ): Promise<readonly Notice[]> {
   const { change, text = '', root } = command;
@@ -66,9 +70,9 @@ export async function recordLosses(
   const notice: Notice = { kind: 'destroyed', change, names: names.slice(0, MAX_NAMED), cut };
   const atMs = world.now();
   const entries: NewEntry[] = [
-    { kind: 'notice', atMs, ...ledger.author, root, change, text: describeNotice(notice), loss: 'caused' },
+    { kind: 'notice', atMs, ...knowledge.author, root, change, text: describeNotice(notice), loss: 'caused' },
     ...victimsOf(files).map(([session, paths]) => {
-      const words = { by: ledger.session, command: clip(phrase(text), MAX_COMMAND_CHARS), paths, change };
+      const words = { by: knowledge.session, command: clip(phrase(text), MAX_COMMAND_CHARS), paths, change };
       const suffered: Notice = { kind: 'work-destroyed', ...words };
       const what = { change, text: describeNotice(suffered), loss: 'suffered' } as const;
       return { kind: 'notice', atMs, session, root, ...what } as const;
@@ -81,11 +85,11 @@ export async function recordLosses(
 /** Finds and records what a command removed whose change is recorded already. */
 export async function noteLosses(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   command: CommandChange,
 ): Promise<readonly Notice[]> {
-  const losses = await findLosses(world, ledger, command);
-  return recordLosses(world, ledger, { command, losses });
+  const losses = await findLosses(world, knowledge, command);
+  return recordLosses(world, knowledge, { command, losses });
 }
 
 /** Number of a session's newest notices to search. */
@@ -95,15 +99,15 @@ const MAX_SEARCHED = 50;
  * The texts about this session's work that commands of other sessions have removed since it was last
  * told. Records that it is told now.
  */
-export async function untoldLosses(world: World, ledger: Ledger): Promise<readonly string[]> {
-  const { session } = ledger;
+export async function untoldLosses(world: World, knowledge: Knowledge): Promise<readonly string[]> {
+  const { session } = knowledge;
   const notices = await world.store.entries({ session, kinds: ['notice'], limit: MAX_SEARCHED });
   const told = notices.findIndex(({ loss }) => loss === 'told');
   const fresh = told === -1 ? notices : notices.slice(0, told);
   const texts = fresh.flatMap(({ loss, text }) => (loss === 'suffered' && text !== undefined ? [text] : []));
   if (texts.length === 0) return [];
   const root = world.workspace.roots[0] ?? '';
-  const entry = { kind: 'notice', atMs: world.now(), ...ledger.author, root, loss: 'told' } as const;
+  const entry = { kind: 'notice', atMs: world.now(), ...knowledge.author, root, loss: 'told' } as const;
   await world.store.record({ entries: [{ ...entry, text: 'told that its work was removed' }] });
   return texts.reverse();
 }
@@ -124,11 +128,11 @@ function isThere({ workspace }: World, key: string): boolean {
 
 async function lostFiles(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   { command, gits, signal }: { command: CommandChange; gits: readonly ChangedGit[]; signal: AbortSignal },
 ): Promise<readonly LostFile[]> {
   const { effects = [], change } = command;
-  const own = ledger.session;
+  const own = knowledge.session;
   const moved = new Set(
     effects.flatMap(({ before, after }) => (before.kind === 'absent' ? hashOf(after) : [])),
   );

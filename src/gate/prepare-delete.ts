@@ -3,7 +3,6 @@ import { byName, linkTarget, listNames } from '../disk/list.ts';
 import { modeOf, stampOf } from '../disk/read.ts';
 import type { Facts, FolderFacts } from '../judge/facts.ts';
 import { judge } from '../judge/judge.ts';
-import type { Ledger } from '../ledger/ledger.ts';
 import { ABSENT } from '../model/delta.ts';
 import type { Entry, Side } from '../model/entry.ts';
 import { type Fingerprint, sameFingerprint, sameStamp } from '../model/fingerprint.ts';
@@ -12,6 +11,7 @@ import { LIMITS } from '../model/limits.ts';
 import type { ResolvedPath } from '../model/path.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
+import type { Knowledge } from '../views/knowledge.ts';
 import type { Found } from '../workspace/workspace.ts';
 import { fileAt, fileSide, sideOf, type UnknownFile, unknownFile } from './found.ts';
 import { heldInside, heldRefusal } from './held.ts';
@@ -31,8 +31,12 @@ import type { World } from './world.ts';
 type DeleteIntent = Extract<FileIntent, { kind: 'delete' }>;
 
 /** Judges a delete of a file, of a link itself, or of a folder that this session was shown in full. */
-export async function prepareDelete(world: World, ledger: Ledger, intent: DeleteIntent): Promise<Prepared> {
-  const outcome = await look(world, ledger, {
+export async function prepareDelete(
+  world: World,
+  knowledge: Knowledge,
+  intent: DeleteIntent,
+): Promise<Prepared> {
+  const outcome = await look(world, knowledge, {
     path: intent.path,
     action: 'delete',
     links: 'parents',
@@ -40,18 +44,18 @@ export async function prepareDelete(world: World, ledger: Ledger, intent: Delete
   });
   if (!outcome.ok) return outcome;
   const { view } = outcome;
-  return closedUnlessOk({ view, intent }, () => judged(world, ledger, { intent, view }));
+  return closedUnlessOk({ view, intent }, () => judged(world, knowledge, { intent, view }));
 }
 
 async function judged(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   { intent, view }: { intent: DeleteIntent; view: LookedFile },
 ): Promise<Prepared> {
   const { located, snapshot } = view;
   const isFolder = located.exists && located.stats.isDirectory();
   if (intent.only === 'file' && isFolder) return notPrepared(notAFile(intent));
-  const folder = isFolder ? await lookInside(world, ledger, { intent, located }) : undefined;
+  const folder = isFolder ? await lookInside(world, knowledge, { intent, located }) : undefined;
   if (folder?.held !== undefined) return notPrepared(heldRefusal('delete', located.place.path, folder.held));
   const large = await largeFile(world, view);
   if (large !== undefined && 'problem' in large)
@@ -67,7 +71,7 @@ async function judged(
   }
   if (!located.exists)
     return notPrepared({ code: 'NOT_FOUND', action: 'delete', path: intent.path, next: 'other_path' });
-  const seen = await seenFiles(world, ledger, verdict.licence === 'seen' ? folder : undefined);
+  const seen = await seenFiles(world, knowledge, verdict.licence === 'seen' ? folder : undefined);
   const prepared = await prepareGoing(world, {
     located,
     snapshot,
@@ -172,7 +176,7 @@ interface Inside {
 
 async function lookInside(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   { intent, located }: { intent: DeleteIntent; located: Found },
 ): Promise<Inside> {
   const dir = located.place.name === '.' ? located.place.dir : located.place.dir.enter(located.place.name);
@@ -181,11 +185,11 @@ async function lookInside(
     const empty = listNames(dir).length === 0;
     if (empty || !recursive) return { facts: { empty, recursive }, nodes: [] };
     const { path } = located.place;
-    const held = await heldInside(world, dir, { path, session: ledger.session });
+    const held = await heldInside(world, dir, { path, session: knowledge.session });
     const nodes = readTree(world, dir, path);
     const folders = nodes.filter((node) => node.kind === 'folder');
-    const listings = await ledger.recallMany(folders.map(({ path }) => path.key));
-    const facts = { empty, recursive, ...(await listingFacts(world, ledger, { folders, listings })) };
+    const listings = await knowledge.recallMany(folders.map(({ path }) => path.key));
+    const facts = { empty, recursive, ...(await listingFacts(world, knowledge, { folders, listings })) };
     return { facts, nodes, held };
   } finally {
     if (dir !== located.place.dir) dir.close();
@@ -199,7 +203,7 @@ async function lookInside(
  */
 async function listingFacts(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   {
     folders,
     listings,
@@ -216,7 +220,7 @@ async function listingFacts(
   );
   if (!listedFull || changed.length === 0) return { listedFull, listingUnchanged: changed.length === 0 };
   const sinceMs = Math.min(...changed.map(({ sighting }) => sighting.atMs));
-  const { session } = ledger;
+  const { session } = knowledge;
   const entries = await world.store.entries({ session, kinds: ['change'], sinceMs, limit: MAX_OWN_CHANGES });
   const own = entries.filter(isOwnCall);
   return { listedFull, listingUnchanged: changed.every((each) => differsByOwnChanges(each, own)) };
@@ -266,12 +270,12 @@ const NOTHING_SEEN: ReadonlyMap<string, Sighting> = new Map();
 
 async function seenFiles(
   { policy }: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   folder: Inside | undefined,
 ): Promise<ReadonlyMap<string, Sighting>> {
   if (folder === undefined || policy.staleness === 'off' || policy.staleness === 'warn') return NOTHING_SEEN;
   const files = folder.nodes.filter((node) => node.kind === 'file');
-  return ledger.recallMany(files.map(({ path }) => path.key));
+  return knowledge.recallMany(files.map(({ path }) => path.key));
 }
 
 /**

@@ -1,6 +1,5 @@
 import { fingerprintOf } from '../disk/read.ts';
 import { judge } from '../judge/judge.ts';
-import type { Ledger } from '../ledger/ledger.ts';
 import { type Coverage, covers, type LineRange, mergeRanges, NOTHING, WHOLE } from '../model/coverage.ts';
 import type { FileIntent } from '../model/intent.ts';
 import { LIMITS } from '../model/limits.ts';
@@ -11,6 +10,7 @@ import { carryCoverage } from '../text/change.ts';
 import { countFileLines } from '../text/file-lines.ts';
 import { sliceLineBytes } from '../text/lines.ts';
 import { maskedDiff } from '../text/unified.ts';
+import type { Knowledge } from '../views/knowledge.ts';
 import { type LookedFile, look, placeholderIn } from './look.ts';
 import { maskIn, maskTextFor, touchesMasked, withoutSecretQuote } from './masking.ts';
 import { withSight } from './no-match.ts';
@@ -48,10 +48,10 @@ type TextIntent = Extract<FileIntent, { kind: 'edit' | 'insert' }>;
  * Judges an edit or an insert. If the file changed since it was seen, the edit is applied to the
  * changed file where that is safe, or refused as STALE.
  */
-export async function prepareText(world: World, ledger: Ledger, intent: TextIntent): Promise<Prepared> {
+export async function prepareText(world: World, knowledge: Knowledge, intent: TextIntent): Promise<Prepared> {
   const { path, kind, expectedRevision } = intent;
   const appends = isAppend(intent);
-  const outcome = await look(world, ledger, {
+  const outcome = await look(world, knowledge, {
     path,
     action: kind,
     expectedRevision,

@@ -1,8 +1,6 @@
 import { linkTarget } from '../disk/list.ts';
 import type { Snapshot } from '../disk/read.ts';
 import { judge } from '../judge/judge.ts';
-import type { Ledger } from '../ledger/ledger.ts';
-import { movedSightings } from '../ledger/sightings.ts';
 import { ABSENT } from '../model/delta.ts';
 import { microseconds, type Side } from '../model/entry.ts';
 import type { Stamp } from '../model/fingerprint.ts';
@@ -11,6 +9,8 @@ import { LIMITS } from '../model/limits.ts';
 import { isWithin } from '../model/path.ts';
 import type { Sighting } from '../model/sighting.ts';
 import { invalidArgument, type Refusal } from '../model/verdict.ts';
+import type { Knowledge } from '../views/knowledge.ts';
+import { movedSightings } from '../views/sightings.ts';
 import type { Found, Located } from '../workspace/workspace.ts';
 import { fileAt, sideOf, type UnknownFile, unknownFile } from './found.ts';
 import { type DepartingFolder, heldInside, heldRefusal } from './held.ts';
@@ -50,8 +50,8 @@ interface Move {
  * Judges a move. The session need not have seen the source. A file at the destination is
  * overwritten, so the session must have seen it.
  */
-export async function prepareMove(world: World, ledger: Ledger, intent: MoveIntent): Promise<Prepared> {
-  const source = await look(world, ledger, {
+export async function prepareMove(world: World, knowledge: Knowledge, intent: MoveIntent): Promise<Prepared> {
+  const source = await look(world, knowledge, {
     path: intent.source,
     action: 'move',
     links: 'parents',
@@ -59,7 +59,7 @@ export async function prepareMove(world: World, ledger: Ledger, intent: MoveInte
   });
   if (!source.ok) return source;
   return closedUnlessOk({ view: source.view, intent }, async () => {
-    const destination = await look(world, ledger, {
+    const destination = await look(world, knowledge, {
       path: intent.destination,
       action: 'overwrite',
       links: 'parents',
@@ -68,7 +68,7 @@ export async function prepareMove(world: World, ledger: Ledger, intent: MoveInte
     if (!destination.ok) return destination;
     const both = { source: source.view, destination: destination.view };
     return closedUnlessOk({ view: both.destination, intent }, () =>
-      judged(world, ledger, { intent, ...both }),
+      judged(world, knowledge, { intent, ...both }),
     );
   });
 }
@@ -81,7 +81,7 @@ interface LookedMove {
 
 async function judged(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   { intent, source, destination }: LookedMove,
 ): Promise<Prepared> {
   const leaving = judge(source.facts, world.policy);
@@ -90,7 +90,7 @@ async function judged(
     return notPrepared({ code: 'NOT_FOUND', action: 'move', path: intent.source, next: 'list' });
   const blocked =
     whyBlocked({ intent, source, destination }) ??
-    (await whyHeld(world, source.located, { to: destination.path, session: ledger.session }));
+    (await whyHeld(world, source.located, { to: destination.path, session: knowledge.session }));
   if (blocked !== undefined) return notPrepared(blocked);
   const arriving = judge({ ...destination.facts, contentKind: 'file' }, world.policy);
   if (arriving.outcome === 'refuse') {
@@ -110,7 +110,7 @@ async function judged(
     destination: destination.located,
     ...found,
     overwrites: destination.located.exists ? destination.snapshot : undefined,
-    sightings: await sightingsOf(ledger, source),
+    sightings: await sightingsOf(knowledge, source),
   });
   return { ok: true, plan: told(plan, arriving.notices) };
 }
@@ -165,14 +165,18 @@ async function sideOfSource(
   return 'problem' in found ? found : { side: found.side, ...(found.stamp && { stamp: found.stamp }) };
 }
 
-async function sightingsOf(ledger: Ledger, source: LookedFile): Promise<readonly Sighting[]> {
-  if (source.located.exists && source.located.stats.isDirectory()) return ledger.below(source.path.key);
+async function sightingsOf(knowledge: Knowledge, source: LookedFile): Promise<readonly Sighting[]> {
+  if (source.located.exists && source.located.stats.isDirectory()) return knowledge.below(source.path.key);
   return source.sighting === undefined ? [] : [source.sighting];
 }
 
 /** Judges the creation of a folder. If it exists already, nothing changes. */
-export async function prepareMkdir(world: World, ledger: Ledger, intent: MkdirIntent): Promise<Prepared> {
-  const outcome = await look(world, ledger, { path: intent.path, action: 'mkdir', depth: 'glance' });
+export async function prepareMkdir(
+  world: World,
+  knowledge: Knowledge,
+  intent: MkdirIntent,
+): Promise<Prepared> {
+  const outcome = await look(world, knowledge, { path: intent.path, action: 'mkdir', depth: 'glance' });
   if (!outcome.ok) return outcome;
   const { view } = outcome;
   view.located.place.dir.close();

@@ -1,7 +1,5 @@
 import { fingerprintOf, modeOf, readSnapshot, type Snapshot } from '../disk/read.ts';
 import { judge } from '../judge/judge.ts';
-import type { Ledger } from '../ledger/ledger.ts';
-import { movedSightings } from '../ledger/sightings.ts';
 import { ABSENT } from '../model/delta.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { FileIntent } from '../model/intent.ts';
@@ -10,6 +8,8 @@ import { isBelow, type ResolvedPath } from '../model/path.ts';
 import type { Notice } from '../model/results.ts';
 import { type Sighting, showsAll } from '../model/sighting.ts';
 import { invalidArgument, type Refusal } from '../model/verdict.ts';
+import type { Knowledge } from '../views/knowledge.ts';
+import { movedSightings } from '../views/sightings.ts';
 import { fileSide, sideOf } from './found.ts';
 import { type Relocation, routeOf, type Traffic } from './keys.ts';
 import { type LookedFile, look } from './look.ts';
@@ -26,14 +26,14 @@ type TextIntent = Extract<FileIntent, { kind: 'edit' | 'insert' }>;
  */
 export async function prepareRelocation(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   { change, traffic }: { readonly change: Relocation; readonly traffic: Traffic },
 ): Promise<Prepared> {
-  const content = await contentOf(world, ledger, change);
+  const content = await contentOf(world, knowledge, change);
   if (!content.ok) return content;
   const route = routeOf(change);
   if (route === undefined) return { ok: true, plan: planOf(world, { change, content, arrival: undefined }) };
-  const arrival = await arrivalOf(world, ledger, { change, content, to: route.to, traffic });
+  const arrival = await arrivalOf(world, knowledge, { change, content, to: route.to, traffic });
   if ('ok' in arrival) return arrival;
   const stays = traffic.filled.has(content.path.key);
   return { ok: true, plan: planOf(world, { change, content, arrival: { ...arrival, stays } }) };
@@ -58,11 +58,11 @@ interface Content {
 
 async function contentOf(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   change: Relocation,
 ): Promise<Content | Extract<Prepared, { ok: false }>> {
   const path = change.kind === 'move' ? change.source : change.path;
-  const source = await look(world, ledger, { path, action: 'move', links: 'parents', depth: 'glance' });
+  const source = await look(world, knowledge, { path, action: 'move', links: 'parents', depth: 'glance' });
   if (!source.ok) return source;
   const { view } = source;
   try {
@@ -74,7 +74,7 @@ async function contentOf(
     const before = await readSnapshot(view.located.place, limits);
     if ('problem' in before) return notPrepared(unverifiable('move', path));
     const found = { ok: true, path: view.path, before } as const;
-    if (change.kind !== 'move') return await edited(world, ledger, { change, found });
+    if (change.kind !== 'move') return await edited(world, knowledge, { change, found });
     return { ...found, bytes: before.bytes, moved: view.sighting, notices: verdict.notices, more: {} };
   } finally {
     view.located.place.dir.close();
@@ -83,14 +83,14 @@ async function contentOf(
 
 async function edited(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   { change, found }: { change: TextIntent; found: Pick<Content, 'ok' | 'path' | 'before'> },
 ): Promise<Content | Extract<Prepared, { ok: false }>> {
   const inPlace =
     change.kind === 'edit'
       ? { ...change, moveTo: undefined, executable: undefined }
       : { ...change, moveTo: undefined };
-  const prepared = await prepareText(world, ledger, inPlace);
+  const prepared = await prepareText(world, knowledge, inPlace);
   if (!prepared.ok) return prepared;
   const { plan } = prepared;
   closePlan(plan);
@@ -112,10 +112,10 @@ interface Arrival {
  */
 async function arrivalOf(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   { change, content, to, traffic }: { change: Relocation; content: Content; to: string; traffic: Traffic },
 ): Promise<Arrival | Prepared> {
-  const destination = await look(world, ledger, {
+  const destination = await look(world, knowledge, {
     path: to,
     action: 'overwrite',
     links: 'parents',

@@ -1,6 +1,5 @@
 import { fingerprintOf, modeOf, type Snapshot } from '../disk/read.ts';
 import { judge } from '../judge/judge.ts';
-import type { Ledger } from '../ledger/ledger.ts';
 import { WHOLE } from '../model/coverage.ts';
 import { ABSENT } from '../model/delta.ts';
 import { microseconds } from '../model/entry.ts';
@@ -15,6 +14,7 @@ import { countFileLines } from '../text/file-lines.ts';
 import { lineCount } from '../text/lines.ts';
 import { straightenContent } from '../text/quotes/quotes.ts';
 import { maskedDiff } from '../text/unified.ts';
+import type { Knowledge } from '../views/knowledge.ts';
 import type { Located } from '../workspace/workspace.ts';
 import { fileSide, sideOf } from './found.ts';
 import { type LookedFile, look, placeholderIn } from './look.ts';
@@ -27,10 +27,14 @@ import type { World } from './world.ts';
 type WriteIntent = Extract<FileIntent, { kind: 'write' }>;
 
 /** Judges new content for a whole file: a creation, or an overwrite of a file that the session must have seen. */
-export async function prepareWrite(world: World, ledger: Ledger, intent: WriteIntent): Promise<Prepared> {
+export async function prepareWrite(
+  world: World,
+  knowledge: Knowledge,
+  intent: WriteIntent,
+): Promise<Prepared> {
   const authored = author(world, intent);
   const { expectedRevision } = intent;
-  const outcome = await look(world, ledger, {
+  const outcome = await look(world, knowledge, {
     path: intent.path,
     action: 'overwrite',
     expectedRevision,
@@ -122,7 +126,7 @@ async function judged(
 
 /**
  * The sighting after the write. Undefined for a new file of which the session has seen nothing.
- * A replaced file always gets a record, so that the ledger knows the new bytes.
+ * A replaced file always gets a record, so that the knowledge knows the new bytes.
  */
 function sightingOf(
   { seen = WHOLE }: WriteIntent,

@@ -3,15 +3,15 @@ import { setTimeout } from 'node:timers/promises';
 import { grantsFor } from '../journal/grants.ts';
 import { isStartUpFile } from '../judge/guarded-configuration.ts';
 import { judge } from '../judge/judge.ts';
-import type { Ledger } from '../ledger/ledger.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import { errnoOf } from '../model/fault.ts';
-import type { FileIntent, ForeignIntent } from '../model/intent.ts';
+import type { FileIntent, HostIntent } from '../model/intent.ts';
 import type { Notice } from '../model/results.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { FileState, Refusal, RefusalCode } from '../model/verdict.ts';
 import { suspectLines } from '../text/placeholder.ts';
 import { hasCurlyQuotes } from '../text/quotes/quotes.ts';
+import type { Knowledge } from '../views/knowledge.ts';
 import { foundAt } from './found.ts';
 import { guardPlan, isSettingsFile } from './guarded-files.ts';
 import { isRelocation, pathsOf, type Traffic, trafficOf } from './keys.ts';
@@ -49,12 +49,12 @@ interface BatchJudge<Change> {
  */
 export function prepareAll(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   changes: readonly FileIntent[],
 ): Promise<Prepared[]> {
   const traffic = trafficOf(world, changes);
-  const judge = (change: FileIntent): Promise<Prepared> => prepareOnce(world, ledger, { change, traffic });
-  return prepareWithSiblings(world, ledger, { changes, judge });
+  const judge = (change: FileIntent): Promise<Prepared> => prepareOnce(world, knowledge, { change, traffic });
+  return prepareWithSiblings(world, knowledge, { changes, judge });
 }
 
 /**
@@ -63,13 +63,14 @@ export function prepareAll(
  */
 export async function prepare(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   change: FileIntent,
   batch: readonly FileIntent[] = [change],
 ): Promise<Prepared> {
   const traffic = trafficOf(world, batch);
-  const judge = (one: FileIntent): Promise<Prepared> => prepareOnce(world, ledger, { change: one, traffic });
-  const [prepared] = await prepareWithSiblings(world, ledger, { changes: [change], judge });
+  const judge = (one: FileIntent): Promise<Prepared> =>
+    prepareOnce(world, knowledge, { change: one, traffic });
+  const [prepared] = await prepareWithSiblings(world, knowledge, { changes: [change], judge });
   return prepared ?? judge(change);
 }
 
@@ -80,7 +81,7 @@ export async function prepare(
  */
 async function prepareOnce(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   { change, traffic }: { readonly change: FileIntent; readonly traffic: Traffic },
 ): Promise<Prepared> {
   if (world.policy.readOnly)
@@ -91,14 +92,14 @@ async function prepareOnce(
       detail: { reason: 'session' },
     });
   try {
-    const prepared = await judgeGranted(world, ledger, {
+    const prepared = await judgeGranted(world, knowledge, {
       change,
       judge: (under) =>
         isRelocation(under, change, traffic)
-          ? prepareRelocation(under, ledger, { change, traffic })
-          : prepareAs(under, ledger, change),
+          ? prepareRelocation(under, knowledge, { change, traffic })
+          : prepareAs(under, knowledge, change),
     });
-    const judging = prepared.ok ? guardPlan(world, ledger.session, prepared.plan) : undefined;
+    const judging = prepared.ok ? guardPlan(world, knowledge.session, prepared.plan) : undefined;
     // Most changes concern no settings file. For them, this must not create a promise.
     const guarded = judging && (await judging);
     if (guarded === undefined) return prepared;
@@ -115,19 +116,19 @@ function triedOf(change: FileIntent): Pick<Refusal, 'action' | 'path'> {
   return { action: change.kind === 'write' ? 'overwrite' : change.kind, path: pathsOf(change)[0] ?? '' };
 }
 
-function prepareAs(world: World, ledger: Ledger, change: FileIntent): Promise<Prepared> {
+function prepareAs(world: World, knowledge: Knowledge, change: FileIntent): Promise<Prepared> {
   switch (change.kind) {
     case 'write':
-      return prepareWrite(world, ledger, change);
+      return prepareWrite(world, knowledge, change);
     case 'edit':
     case 'insert':
-      return prepareText(world, ledger, change);
+      return prepareText(world, knowledge, change);
     case 'delete':
-      return prepareDelete(world, ledger, change);
+      return prepareDelete(world, knowledge, change);
     case 'move':
-      return prepareMove(world, ledger, change);
+      return prepareMove(world, knowledge, change);
     case 'mkdir':
-      return prepareMkdir(world, ledger, change);
+      return prepareMkdir(world, knowledge, change);
     default:
       return change satisfies never;
   }
@@ -139,14 +140,14 @@ function prepareAs(world: World, ledger: Ledger, change: FileIntent): Promise<Pr
  */
 async function prepareWithSiblings<Change>(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   judging: BatchJudge<Change>,
 ): Promise<Prepared[]> {
   const prepared: Prepared[] = [];
   try {
     for (const change of judging.changes) prepared.push(await judging.judge(change));
-    if (prepared.some(lacksSighting) && (await hasSibling(world, ledger.session)))
-      await judgeAgain(ledger, judging, prepared);
+    if (prepared.some(lacksSighting) && (await hasSibling(world, knowledge.session)))
+      await judgeAgain(knowledge, judging, prepared);
     return prepared;
   } catch (error) {
     for (const each of prepared) if (each.ok) closePlan(each.plan);
@@ -155,13 +156,13 @@ async function prepareWithSiblings<Change>(
 }
 
 async function judgeAgain<Change>(
-  ledger: Ledger,
+  knowledge: Knowledge,
   { changes, judge }: BatchJudge<Change>,
   prepared: Prepared[],
 ): Promise<void> {
   for (let waitedMs = 0; waitedMs < PATIENCE_MS && prepared.some(lacksSighting); waitedMs += STEP_MS) {
     await setTimeout(STEP_MS);
-    ledger.lookAgain();
+    knowledge.lookAgain();
     for (const [index, change] of changes.entries())
       if (lacksSighting(prepared[index])) prepared[index] = await judge(change);
   }
@@ -188,7 +189,7 @@ const EXEMPTED: ReadonlySet<RefusalCode> = new Set([
 ]);
 
 interface SingleJudge<T> {
-  readonly change: ForeignIntent;
+  readonly change: HostIntent;
   judge(world: World): Promise<T | Denied>;
 }
 
@@ -199,10 +200,10 @@ interface SingleJudge<T> {
  */
 export async function judgeGranted<T extends { readonly ok: true }>(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   judging: SingleJudge<T>,
 ): Promise<T | Denied> {
-  const judged = await judgeConfirmed(world, ledger, judging);
+  const judged = await judgeConfirmed(world, knowledge, judging);
   if (judged.ok || !EXEMPTED.has(judged.refusal.code)) return judged;
   const { change } = judging;
   const paths = change.kind === 'touch' ? [change.path] : pathsOf(change);
@@ -210,8 +211,8 @@ export async function judgeGranted<T extends { readonly ok: true }>(
     const resolved = world.workspace.resolve(path, 'status');
     return resolved.ok ? [resolved.path.key] : [];
   });
-  const granted = await grantsFor(world.store, keys, ledger.session);
-  return granted.length === 0 ? judged : judgeConfirmed({ ...world, granted }, ledger, judging);
+  const granted = await grantsFor(world.store, keys, knowledge.session);
+  return granted.length === 0 ? judged : judgeConfirmed({ ...world, granted }, knowledge, judging);
 }
 
 /**
@@ -220,20 +221,20 @@ export async function judgeGranted<T extends { readonly ok: true }>(
  */
 function judgeConfirmed<T extends { readonly ok: true }>(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   judging: SingleJudge<T>,
 ): Promise<T | Denied> {
-  return world.policy.staleness === 'confirm' ? judgeTwice(world, ledger, judging) : judging.judge(world);
+  return world.policy.staleness === 'confirm' ? judgeTwice(world, knowledge, judging) : judging.judge(world);
 }
 
 async function judgeTwice<T extends { readonly ok: true }>(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   { change, judge }: SingleJudge<T>,
 ): Promise<T | Denied> {
   const judged = await judge(world);
   if (judged.ok || judged.refusal.code !== 'STALE') return judged;
-  const held = await holdBack(world, ledger, { change, refusal: judged.refusal });
+  const held = await holdBack(world, knowledge, { change, refusal: judged.refusal });
   if (held !== 'confirmed') return held === undefined ? judged : { ...judged, ...held };
   return judge({ ...world, policy: { ...world.policy, staleness: 'warn' } });
 }
@@ -245,12 +246,12 @@ async function judgeTwice<T extends { readonly ok: true }>(
  */
 async function holdBack(
   world: World,
-  ledger: Ledger,
-  { change, refusal }: { readonly change: ForeignIntent; readonly refusal: Refusal },
+  knowledge: Knowledge,
+  { change, refusal }: { readonly change: HostIntent; readonly refusal: Refusal },
 ): Promise<Denied | 'confirmed' | undefined> {
   const path = change.kind === 'move' ? change.destination : change.path;
   const resolved = world.workspace.resolve(path, 'status');
-  const sighting = resolved.ok ? await ledger.recall(resolved.path.key) : undefined;
+  const sighting = resolved.ok ? await knowledge.recall(resolved.path.key) : undefined;
   if (sighting?.fingerprint === undefined) return undefined;
   const { snapshot } = await foundAt(world, sighting.key);
   if (snapshot === undefined) return undefined;
@@ -268,7 +269,7 @@ function timeOf({ stamp }: Sighting): Pick<FileState, 'mtimeMs'> {
 }
 
 /** Hashes changes as the caller gave them. Equal hashes mean equal changes. */
-export function hashOf(change: ForeignIntent | readonly ForeignIntent[]): string {
+export function hashOf(change: HostIntent | readonly HostIntent[]): string {
   const text = JSON.stringify(change, (_key, value: unknown) =>
     value instanceof Uint8Array ? hash('sha256', value, 'hex') : value,
   );
@@ -281,16 +282,16 @@ type Vetted = { readonly ok: true; readonly notices: readonly Notice[] } | Denie
  * Judges one change as `perform` would. A plain write of a file unchanged since it was seen needs one stat. Any other
  * change is prepared in full and then discarded.
  */
-export function vetOne(world: World, ledger: Ledger, change: FileIntent): Awaitable<Vetted> {
+export function vetOne(world: World, knowledge: Knowledge, change: FileIntent): Awaitable<Vetted> {
   if (world.policy.readOnly || change.kind !== 'write' || !isPlain(change))
-    return vetInFull(world, ledger, change);
+    return vetInFull(world, knowledge, change);
   const request: LookRequest = { path: change.path, action: 'overwrite', depth: 'glance' };
   const outcome = world.workspace.locate(request.path, request.action);
   if (!outcome.ok) return outcome;
   const { located } = outcome;
   located.place.dir.close();
-  return andThen(ledger.recall(located.place.path.key), (sighting) => {
-    const facts = glanceFacts(world, { request, located, sighting }, ledger.session);
+  return andThen(knowledge.recall(located.place.path.key), (sighting) => {
+    const facts = glanceFacts(world, { request, located, sighting }, knowledge.session);
     const { path } = located.place;
     const isGuarded = isStartUpFile(path.relative) || isSettingsFile(path);
     const enough = !isGuarded && (facts.freshness === 'same' || !located.exists);
@@ -298,7 +299,7 @@ export function vetOne(world: World, ledger: Ledger, change: FileIntent): Awaita
     // content and finds that it is the refused one.
     const verdict = enough && sighting?.refusedContent === undefined ? judge(facts, world.policy) : undefined;
     if (verdict?.outcome === 'allow') return { ok: true, notices: verdict.notices };
-    return vetInFull(world, ledger, change);
+    return vetInFull(world, knowledge, change);
   });
 }
 
@@ -317,11 +318,11 @@ function isPlain({
 /** Judges one change by preparing it, and discards its plan. `batch`: all changes of the call. */
 export async function vetInFull(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   change: FileIntent,
   batch: readonly FileIntent[] = [change],
 ): Promise<Vetted> {
-  const prepared = await prepare(world, ledger, change, batch);
+  const prepared = await prepare(world, knowledge, change, batch);
   if (!prepared.ok) return prepared;
   closePlan(prepared.plan);
   return { ok: true, notices: prepared.plan.result.notices };

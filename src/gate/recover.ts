@@ -1,5 +1,4 @@
 import { setTimeout } from 'node:timers/promises';
-import { Ledger } from '../ledger/ledger.ts';
 import { ABSENT, type Delta } from '../model/delta.ts';
 import {
   type Effect,
@@ -12,9 +11,10 @@ import {
 import { errnoOf, Fault } from '../model/fault.ts';
 import { LIMITS } from '../model/limits.ts';
 import type { Store } from '../store/store.ts';
+import { Knowledge } from '../views/knowledge.ts';
 import { applyDelta, closeFolder } from './apply-delta.ts';
-import { keysToSettle, settleByBytes, settlePart } from './foreign/settle.ts';
 import { sideAt } from './found.ts';
+import { keysToSettle, settleByBytes, settlePart } from './host/settle.ts';
 import { areTempsCleared } from './take-back.ts';
 import type { World } from './world.ts';
 
@@ -51,8 +51,8 @@ export async function recoverWorld(world: World): Promise<void> {
  * True if no process will record this change's result any more. For a change that was announced
  * without a lock, its age decides: the client may make it after the announcing process has ended.
  */
-async function isOrphan(world: World, { owner, foreign, entry }: PendingChange): Promise<boolean> {
-  if (foreign?.hold === 'none') return world.now() - entry.atMs > ABANDONED_MS;
+async function isOrphan(world: World, { owner, host, entry }: PendingChange): Promise<boolean> {
+  if (host?.hold === 'none') return world.now() - entry.atMs > ABANDONED_MS;
   return !(await world.isAlive(owner));
 }
 
@@ -70,7 +70,7 @@ export async function settleLeft(
     // Oldest first: of two edits of one file, the earlier one was probably made first.
     for (const pending of left.toSorted((one, other) => one.entry.atMs - other.entry.atMs)) {
       if (running.includes(pending)) continue;
-      if (pending.foreign?.hold !== 'none') await untilGone(world, pending.owner);
+      if (pending.host?.hold !== 'none') await untilGone(world, pending.owner);
       await recoverOne(world, pending);
     }
     // Commands come last: a write that is in the journal by then is not recorded as theirs.
@@ -81,8 +81,8 @@ export async function settleLeft(
 }
 
 /** True for a host's shell command that began so recently that its end may still be reported. */
-function mayStillRun(world: World, { entry, foreign }: PendingChange): boolean {
-  return foreign?.command !== undefined && world.now() - entry.atMs <= ABANDONED_MS;
+function mayStillRun(world: World, { entry, host }: PendingChange): boolean {
+  return host?.command !== undefined && world.now() - entry.atMs <= ABANDONED_MS;
 }
 
 async function recordSoFar(world: World, pending: PendingChange, keys: readonly string[]): Promise<void> {
@@ -120,7 +120,7 @@ async function recoverOne(world: World, pending: PendingChange): Promise<void> {
     // Stop if another process has recorded the change's result already: the files may have changed
     // since.
     if (!(await isPending(world, pending))) return;
-    if (pending.foreign !== undefined) return await settleForeignLeft(world, pending);
+    if (pending.host !== undefined) return await settleHostLeft(world, pending);
     // The record of the change is the list of its temporary files: it stays until they are removed.
     const named = { ...world, disk: { ...world.disk, change: pending.change } };
     const paths = effects.map(({ key, relative }) => world.workspace.named(key, relative));
@@ -143,11 +143,11 @@ async function recoverOne(world: World, pending: PendingChange): Promise<void> {
  * Records the result of another program's change. Never reverts it: the program may rely on the
  * change.
  */
-function settleForeignLeft(world: World, pending: PendingChange): Promise<void> {
-  const { entry, foreign } = pending;
-  const waits = foreign?.hold === 'none' && world.now() - entry.atMs <= FORGOTTEN_MS;
-  const ledger = new Ledger({ store: world.store, session: entry.session, policy: world.policy });
-  return settleByBytes({ world, ledger }, pending, { untouched: waits ? 'leave' : 'settle' });
+function settleHostLeft(world: World, pending: PendingChange): Promise<void> {
+  const { entry, host } = pending;
+  const waits = host?.hold === 'none' && world.now() - entry.atMs <= FORGOTTEN_MS;
+  const knowledge = new Knowledge({ store: world.store, session: entry.session, policy: world.policy });
+  return settleByBytes({ world, knowledge }, pending, { untouched: waits ? 'leave' : 'settle' });
 }
 
 async function isPending({ store }: World, { change }: PendingChange): Promise<boolean> {

@@ -1,11 +1,11 @@
 import { relative, resolve, sep } from 'node:path';
-import type { Ledger } from '../ledger/ledger.ts';
 import { nothingChanged } from '../model/fault.ts';
 import { isWithin } from '../model/path.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { clip } from '../report/bounded.ts';
 import { keptWords } from '../report/evidence.ts';
+import type { Knowledge } from '../views/knowledge.ts';
 import type { Evidence } from './prepared.ts';
 import type { World } from './world.ts';
 
@@ -27,12 +27,12 @@ interface Streak extends Pick<Refusal, 'code' | 'action'> {
 /** Journals refusals, and records the lines that they show as seen. Counts successive refusals per path. */
 export class Refusals {
   readonly #world: World;
-  readonly #ledger: Ledger;
+  readonly #knowledge: Knowledge;
   readonly #streaks = new Map<string, Streak>();
 
-  constructor(world: World, ledger: Ledger) {
+  constructor(world: World, knowledge: Knowledge) {
     this.#world = world;
-    this.#ledger = ledger;
+    this.#knowledge = knowledge;
   }
 
   /**
@@ -46,13 +46,13 @@ export class Refusals {
     /** Set under `mode: observe`: the refusal is recorded, but the call is not stopped. */
     readonly observed?: true;
     /** The session in the refused call: the lines that the refusal shows count only for later calls. */
-    readonly ledger?: Ledger;
+    readonly knowledge?: Knowledge;
   }): Promise<{ readonly refusal: Refusal }> {
     const refusal = this.#counted(item.refusal);
     const entry = {
       kind: 'refusal' as const,
       atMs: this.#world.now(),
-      ...this.#ledger.author,
+      ...this.#knowledge.author,
       ...refusedPlace(this.#world.workspace.roots, refusal.path),
       action: refusal.action,
       code: refusal.code,
@@ -62,9 +62,9 @@ export class Refusals {
       ...item.evidence,
       ...(item.observed === undefined ? {} : { observed: item.observed }),
     };
-    const { credit, ledger = this.#ledger } = item;
+    const { credit, knowledge = this.#knowledge } = item;
     try {
-      await ledger.show(credit === undefined ? [] : [credit], { entries: [entry] });
+      await knowledge.show(credit === undefined ? [] : [credit], { entries: [entry] });
     } catch (error) {
       throw nothingChanged(error);
     }

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { listNames } from '../disk/list.ts';
 import { readSnapshot } from '../disk/read.ts';
 import { errnoOf } from '../model/fault.ts';
-import type { AnswerContent } from '../model/foreign-session.ts';
+import type { AnswerContent } from '../model/host-session.ts';
 import type { Place } from '../model/path.ts';
 import { decodeText } from '../text/decode.ts';
 import { isSecretPath, MASK, masked, secretSpans, withoutSecrets } from '../text/secrets.ts';

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import type { Ledger } from '../ledger/ledger.ts';
 import type { NewEntry } from '../model/entry.ts';
+import type { Knowledge } from '../views/knowledge.ts';
 import type { World } from './world.ts';
 
 /** The result of a list, find or search, for the journal. */
@@ -15,7 +15,7 @@ export interface Look {
 }
 
 /** Journals a list, find or search: counts and a hash, never the text. */
-export async function recordLook(world: World, ledger: Ledger, look: Look): Promise<void> {
+export async function recordLook(world: World, knowledge: Knowledge, look: Look): Promise<void> {
   const resolved = world.workspace.resolve(look.path);
   const root = world.workspace.roots[0] ?? '';
   const at = resolved.ok
@@ -24,7 +24,7 @@ export async function recordLook(world: World, ledger: Ledger, look: Look): Prom
   const entry: NewEntry = {
     kind: 'look',
     atMs: world.now(),
-    ...ledger.author,
+    ...knowledge.author,
     ...at,
     action: look.action,
     text: look.text,

@@ -2,11 +2,10 @@ import { isUtf8 } from 'node:buffer';
 import { linesShownIn } from '../dialect/calls/shown/output-lines.ts';
 import { fingerprintOf, readSnapshot, type Snapshot } from '../disk/read.ts';
 import { bytesSeenWhole } from '../judge/known.ts';
-import type { Ledger } from '../ledger/ledger.ts';
 import { type LineRange, linesCoverage, NOTHING, WHOLE } from '../model/coverage.ts';
 import type { NewEntry } from '../model/entry.ts';
 import { type Fingerprint, sameFingerprint } from '../model/fingerprint.ts';
-import type { ForeignRead } from '../model/foreign-session.ts';
+import type { HostRead } from '../model/host-session.ts';
 import { LIMITS } from '../model/limits.ts';
 import { defined, parseJson } from '../model/record.ts';
 import type { WitnessEvent } from '../model/results.ts';
@@ -16,10 +15,11 @@ import { formatRanges } from '../report/amounts.ts';
 import { decodeText, hasNul, looksBinary, withoutMark } from '../text/decode.ts';
 import { countFileLines } from '../text/file-lines.ts';
 import { countLines, sameLines, sliceLineBytes } from '../text/lines.ts';
+import type { Knowledge } from '../views/knowledge.ts';
 import { trusted } from './look.ts';
 import type { World } from './world.ts';
 
-export type ReadEvent = Extract<WitnessEvent, { kind: 'read' }> | ForeignRead;
+export type ReadEvent = Extract<WitnessEvent, { kind: 'read' }> | HostRead;
 
 /**
  * `credited`: at least one line counts as seen. `current`: the shown text is still in the file.
@@ -39,7 +39,7 @@ const UNCREDITED = { ok: true, credited: false, current: true } as const;
 export interface ShownScene {
   readonly world: World;
   /** The session in the call that shows something: the shown lines count only for later calls. */
-  readonly ledger: Ledger;
+  readonly knowledge: Knowledge;
 }
 
 /**
@@ -48,14 +48,14 @@ export interface ShownScene {
  * `maxEditBytes` are not recorded.
  */
 export async function shown(scene: ShownScene, event: ReadEvent): Promise<Outcome<Shown>> {
-  const { world, ledger } = scene;
+  const { world, knowledge } = scene;
   const outcome = world.workspace.locate(event.path, 'read');
   if (!outcome.ok) return outcome;
   const { located } = outcome;
   try {
     if (!located.exists) return await shownText(scene, event);
     const { path } = located.place;
-    const earlier = await ledger.recall(path.key);
+    const earlier = await knowledge.recall(path.key);
     const limits = { clock: world.disk.clock, maxBytes: LIMITS.maxEditBytes, known: trusted(earlier) };
     const snapshot = await readSnapshot(located.place, limits);
     if ('problem' in snapshot)
@@ -67,7 +67,7 @@ export async function shown(scene: ShownScene, event: ReadEvent): Promise<Outcom
     if (sighting.coverage.kind === 'none') return { ok: true, credited: false, current };
     // Older text does not replace what the session knows of the present bytes.
     if (!current && earlier !== undefined && sawWhole(earlier, snapshot.fingerprint)) {
-      await ledger.record([], { entries: [entryOf(scene, sighting, path)] });
+      await knowledge.record([], { entries: [entryOf(scene, sighting, path)] });
       return { ok: true, credited: current, current };
     }
     const known = await recordView(scene, sighting, path);
@@ -244,7 +244,7 @@ export async function recordView(
   sighting: Sighting,
   path: FilePlace,
 ): Promise<Sighting | undefined> {
-  const [known] = await scene.ledger.show([sighting], { entries: [entryOf(scene, sighting, path)] });
+  const [known] = await scene.knowledge.show([sighting], { entries: [entryOf(scene, sighting, path)] });
   return known;
 }
 
@@ -253,13 +253,13 @@ interface FilePlace {
   readonly relative: string;
 }
 
-function entryOf({ ledger }: ShownScene, sighting: Sighting, { root, relative }: FilePlace): NewEntry {
+function entryOf({ knowledge }: ShownScene, sighting: Sighting, { root, relative }: FilePlace): NewEntry {
   const { coverage, fingerprint, flags, atMs } = sighting;
   return {
     kind: 'read',
     action: 'read',
     atMs,
-    ...ledger.author,
+    ...knowledge.author,
     root,
     path: relative,
     lines: coverage.kind === 'lines' ? formatRanges(coverage.ranges) : 'whole',

@@ -1,6 +1,4 @@
 import { readSnapshot, type Snapshot, stampOf } from '../disk/read.ts';
-import type { Ledger } from '../ledger/ledger.ts';
-import { movedSightings } from '../ledger/sightings.ts';
 import { type Coverage, NOTHING, WHOLE } from '../model/coverage.ts';
 import type { Entry, NewEntry } from '../model/entry.ts';
 import { sameFingerprint, sameStamp } from '../model/fingerprint.ts';
@@ -13,6 +11,8 @@ import { hasUtf16Mark, looksBinary } from '../text/decode.ts';
 import { diffLines } from '../text/diff.ts';
 import { countFileLines } from '../text/file-lines.ts';
 import { countLines } from '../text/lines.ts';
+import type { Knowledge } from '../views/knowledge.ts';
+import { movedSightings } from '../views/sightings.ts';
 import type { World } from './world.ts';
 
 type ChangeEvent = Exclude<WitnessEvent, { kind: 'read' }>;
@@ -25,16 +25,16 @@ const MAX_NAMED = 20;
  * Records that another program has written, deleted or moved a file, or has run a command. Text
  * that the program wrote counts as seen only if the file holds that text.
  */
-export function witness(world: World, ledger: Ledger, event: ChangeEvent): Witnessed {
+export function witness(world: World, knowledge: Knowledge, event: ChangeEvent): Witnessed {
   switch (event.kind) {
     case 'write':
-      return witnessWrite(world, ledger, event);
+      return witnessWrite(world, knowledge, event);
     case 'delete':
-      return witnessGone(world, ledger, event.path);
+      return witnessGone(world, knowledge, event.path);
     case 'move':
-      return witnessMove(world, ledger, event);
+      return witnessMove(world, knowledge, event);
     case 'command':
-      return sweep(world, ledger);
+      return sweep(world, knowledge);
     default:
       return event satisfies never;
   }
@@ -64,18 +64,18 @@ async function snapshotAt(
 
 async function witnessWrite(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   event: Extract<WitnessEvent, { kind: 'write' }>,
 ): Witnessed {
   const outcome = await snapshotAt(world, event.path);
   if (!outcome.ok) return outcome;
   const { key, snapshot } = outcome;
-  if (snapshot === undefined) return witnessGone(world, ledger, event.path);
-  const coverage = await coverageWritten(world, ledger, { key, snapshot, content: event.content });
+  if (snapshot === undefined) return witnessGone(world, knowledge, event.path);
+  const coverage = await coverageWritten(world, knowledge, { key, snapshot, content: event.content });
   const totalLines = countFileLines(snapshot.bytes);
   const flags = { ...NO_FLAGS, notText: looksBinary(snapshot.bytes) };
   world.baselines.remember(snapshot.fingerprint, snapshot.bytes);
-  await ledger.record([sightingOf(world, { key, snapshot, totalLines, coverage, flags, how: 'witness' })]);
+  await knowledge.record([sightingOf(world, { key, snapshot, totalLines, coverage, flags, how: 'witness' })]);
   return { ok: true, notices: [] };
 }
 
@@ -86,7 +86,7 @@ async function witnessWrite(
  */
 async function coverageWritten(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   written: { key: string; snapshot: Snapshot; content: string | Uint8Array | undefined },
 ): Promise<Coverage> {
   const { content, snapshot } = written;
@@ -94,7 +94,7 @@ async function coverageWritten(
     const bytes = typeof content === 'string' ? Buffer.from(content, 'utf8') : content;
     return Buffer.compare(bytes, snapshot.bytes) === 0 ? WHOLE : NOTHING;
   }
-  const before = await ledger.recall(written.key);
+  const before = await knowledge.recall(written.key);
   const baseline =
     before?.fingerprint === undefined ? undefined : await world.baselines.recall(before.fingerprint);
   // UTF-16 has newline bytes inside other characters, so its lines cannot be compared as bytes.
@@ -110,19 +110,19 @@ async function coverageWritten(
   return carryCoverage(before.coverage, { changes, addedAre: 'seen', totalLines: countLines(baseline) });
 }
 
-async function witnessGone(world: World, ledger: Ledger, path: string): Witnessed {
+async function witnessGone(world: World, knowledge: Knowledge, path: string): Witnessed {
   const outcome = world.workspace.resolve(path, 'delete');
   if (!outcome.ok) return outcome;
-  const seen = await ledger.recall(outcome.path.key);
+  const seen = await knowledge.recall(outcome.path.key);
   if (seen !== undefined && !outcome.exists) {
-    await world.store.record(await ledger.tombstoneWrites([outcome.path.key], world.now()));
+    await world.store.record(await knowledge.tombstoneWrites([outcome.path.key], world.now()));
   }
   return { ok: true, notices: [] };
 }
 
 async function witnessMove(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   event: Extract<WitnessEvent, { kind: 'move' }>,
 ): Witnessed {
   const source = world.workspace.resolve(event.source, 'move');
@@ -131,10 +131,10 @@ async function witnessMove(
   if (!destination.ok) return destination;
   if (source.exists || !destination.exists) return { ok: true, notices: [] };
   const ends = { from: source.path.key, to: destination.path.key };
-  const moved = await ledger.below(ends.from);
+  const moved = await knowledge.below(ends.from);
   if (moved.length === 0) return { ok: true, notices: [] };
   const keys = moved.map(({ key }) => key);
-  await ledger.record(movedSightings(moved, ends), await ledger.tombstoneWrites(keys, world.now()));
+  await knowledge.record(movedSightings(moved, ends), await knowledge.tombstoneWrites(keys, world.now()));
   return { ok: true, notices: [] };
 }
 
@@ -151,8 +151,8 @@ function sightingOf(
  * Notices about files that the session has seen and that have changed since. Called after a command
  * that may have changed any file.
  */
-async function sweep(world: World, ledger: Ledger): Promise<Outcome<{ notices: readonly Notice[] }>> {
-  const changed = (await changedFiles(world, ledger)).map(({ path }) => path);
+async function sweep(world: World, knowledge: Knowledge): Promise<Outcome<{ notices: readonly Notice[] }>> {
+  const changed = (await changedFiles(world, knowledge)).map(({ path }) => path);
   if (changed.length === 0) return { ok: true, notices: [] };
   const paths = changed.sort().slice(0, MAX_NAMED);
   return { ok: true, notices: [{ kind: 'changed-seen-files', paths, cut: changed.length - paths.length }] };
@@ -168,9 +168,9 @@ interface ChangedFile {
 }
 
 /** Lists the files that a session has seen and that have changed since. */
-async function changedFiles(world: World, ledger: Ledger): Promise<readonly ChangedFile[]> {
+async function changedFiles(world: World, knowledge: Knowledge): Promise<readonly ChangedFile[]> {
   const changed: ChangedFile[] = [];
-  for (const sighting of await ledger.all()) {
+  for (const sighting of await knowledge.all()) {
     const file = sighting.how === 'listing' ? undefined : await changedFile(world, sighting);
     if (file !== undefined) changed.push(file);
   }
@@ -216,9 +216,9 @@ const MAX_NOTICES = 1000;
  * formatters and linters that other hooks run after a change. The entries belong to the current
  * turn.
  */
-export async function noteOutsideChanges(world: World, ledger: Ledger): Promise<void> {
-  const { session } = ledger;
-  const files = await changedFiles(world, ledger);
+export async function noteOutsideChanges(world: World, knowledge: Knowledge): Promise<void> {
+  const { session } = knowledge;
+  const files = await changedFiles(world, knowledge);
   if (files.length === 0) return;
   const keys = files.map(({ key }) => key);
   const last = await world.store.lastChanges(keys);
@@ -231,7 +231,7 @@ export async function noteOutsideChanges(world: World, ledger: Ledger): Promise<
     // Skip changes that the session made itself, for example by a command.
     if (author === session || isNoted(notices, file)) continue;
     const text = `changed by ${author === undefined ? 'another program' : `session ${author}`} ${SINCE_SEEN}`;
-    entries.push({ kind: 'notice', atMs: world.now(), ...ledger.author, root, ...file, text });
+    entries.push({ kind: 'notice', atMs: world.now(), ...knowledge.author, root, ...file, text });
   }
   if (entries.length > 0) await world.store.record({ entries });
 }
@@ -258,11 +258,11 @@ function isOfChange({ text }: Entry): boolean {
  * Paths of the files that other programs have changed since the session's last turn began,
  * according to the journal. Leaves out files that have the seen bytes again.
  */
-export async function outsideChangesOfTurn(world: World, ledger: Ledger): Promise<readonly string[]> {
-  const { session } = ledger;
+export async function outsideChangesOfTurn(world: World, knowledge: Knowledge): Promise<readonly string[]> {
+  const { session } = knowledge;
   const [turn] = await world.store.entries({ session, kinds: ['turn'], limit: 1 });
   const since = turn === undefined ? {} : { afterSeq: turn.seq };
   const notices = await world.store.entries({ session, kinds: ['notice'], ...since, limit: MAX_NOTICES });
   const noted = new Set(notices.flatMap((notice) => (isOfChange(notice) ? (notice.path ?? []) : [])));
-  return (await changedFiles(world, ledger)).map(({ path }) => path).filter((path) => noted.has(path));
+  return (await changedFiles(world, knowledge)).map(({ path }) => path).filter((path) => noted.has(path));
 }

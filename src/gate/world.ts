@@ -11,8 +11,8 @@ import type { Store } from '../store/store.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import type { Baselines } from './baselines.ts';
 import type { Claims } from './claims.ts';
-import type { KeptFiles } from './foreign/kept-files.ts';
-import type { SettledCalls } from './foreign/settled-calls.ts';
+import type { KeptFiles } from './host/kept-files.ts';
+import type { SettledCalls } from './host/settled-calls.ts';
 
 /** Policy settings that one call may change for itself. */
 export type CallSettings = Partial<Pick<Policy, 'seen' | 'staleness'>>;

@@ -8,7 +8,7 @@ import { changedRevision } from '../dialect/calls/shown/receipt.ts';
 import type { Rule } from '../dialect/calls/table.ts';
 import type { ReadTouch, RunTouch, Touch } from '../dialect/calls/touch.ts';
 import { linesCoverage, WHOLE } from '../model/coverage.ts';
-import type { ForeignIntent } from '../model/intent.ts';
+import type { HostIntent } from '../model/intent.ts';
 import { isRecord, type JsonRecord, parseJson } from '../model/record.ts';
 import { lineCount } from '../text/lines.ts';
 import { bareView, type ShownText, shownText, shownView, type TranscriptView } from './history-sighting.ts';
@@ -85,7 +85,7 @@ function readAccess(touch: ReadTouch, scene: Scene): readonly ReadAccess[] {
   return path === undefined ? [] : [{ kind: 'read', path, touch }];
 }
 
-function changeAccess(intent: ForeignIntent, scene: Scene, all: readonly Touch[]): readonly Access[] {
+function changeAccess(intent: HostIntent, scene: Scene, all: readonly Touch[]): readonly Access[] {
   switch (intent.kind) {
     case 'write':
       return writeAccess(intent.path, intent.content, scene);

@@ -138,7 +138,7 @@ const MAX_OUTPUT_CHARS = 4 << 20;
 async function noteOutput(scene: Scene, line: ShellLine, output: string): Promise<void> {
   if (output === '' || output.length > MAX_OUTPUT_CHARS) return;
   const show = (path: string, lines: string, how: 'read' | 'output' = 'output'): Promise<void> =>
-    scene.session.foreign().witnessOutput({ path: shellPathOf(scene, path), output: lines, how });
+    scene.session.forHost().witnessOutput({ path: shellPathOf(scene, path), output: lines, how });
   // Without a read tool, printing a file is how the client reads it.
   const read = hasReadTool(scene.host.name) ? undefined : line.read()?.path;
   const titles = line.hasUnknownNames
@@ -158,10 +158,10 @@ async function noteOutput(scene: Scene, line: ShellLine, output: string): Promis
  * as seen.
  */
 async function noteWritten(scene: Scene, line: ShellLine): Promise<void> {
-  const foreign = scene.session.foreign();
+  const host = scene.session.forHost();
   for (const write of line.writes()) {
     if (write.how !== 'overwrite') continue;
     const text = write.content ?? write.printed;
-    if (text !== undefined) await foreign.witnessWritten(shellPathOf(scene, write.path), text);
+    if (text !== undefined) await host.witnessWritten(shellPathOf(scene, write.path), text);
   }
 }

@@ -152,7 +152,7 @@ export class HookDoor {
     if (text === undefined) this.#lost.delete(session.id);
     else this.#lost.set(session.id, text);
     if (text === undefined || (text === known && !hasContext(event))) return undefined;
-    if (text !== known) await session.foreign().note(texts.join('\n'));
+    if (text !== known) await session.forHost().note(texts.join('\n'));
     return text;
   }
 

@@ -1,15 +1,15 @@
-import type { ForeignIntent } from '../model/intent.ts';
+import type { HostIntent } from '../model/intent.ts';
 import { defined } from '../model/record.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { intentPaths, outsideRefusal, type Scene } from './scene.ts';
 
 interface InsideAndOutside {
-  readonly inside: readonly ForeignIntent[];
+  readonly inside: readonly HostIntent[];
   /**
    * The files that moves take out of the workspace and that the call does not change otherwise. A
    * move keeps their bytes, so it is recorded without being judged.
    */
-  readonly leaving: readonly ForeignIntent[];
+  readonly leaving: readonly HostIntent[];
   /** The refusal for a file outside the workspace, if there is one. */
   readonly outside?: Refusal;
 }
@@ -20,10 +20,10 @@ interface InsideAndOutside {
  */
 export async function insideAndOutside(
   scene: Scene,
-  intents: readonly ForeignIntent[],
+  intents: readonly HostIntent[],
 ): Promise<InsideAndOutside> {
-  const inside: ForeignIntent[] = [];
-  const leaving: ForeignIntent[] = [];
+  const inside: HostIntent[] = [];
+  const leaving: HostIntent[] = [];
   let outside: Refusal | undefined;
   for (const intent of intents) {
     const refusal = await outsideRefusal(scene, intent);

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import type { ShellLine } from '../dialect/calls/shell/shell-line.ts';
 import { settingsFileAt } from '../dialect/clients/settings-files.ts';
 import type { LayerExpectation } from '../model/entry.ts';
-import type { ForeignIntent } from '../model/intent.ts';
+import type { HostIntent } from '../model/intent.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { runsProgram } from '../text/git-config.ts';
 import { type Scene, shellPathOf } from './scene.ts';
@@ -126,7 +126,7 @@ async function settingsRefusal(
     // On a layer, what the line makes of a file in the workspace is judged before it is committed.
     const isOnLayer = layer === 'expected' && (await scene.session.resolve(path)).ok;
     // A line that names a client's file with our entries, or its folder, runs only if it just reads.
-    if (!isOnLayer && (await scene.session.foreign().holdsOurs(path))) return tampering(name);
+    if (!isOnLayer && (await scene.session.forHost().holdsOurs(path))) return tampering(name);
     // The same holds for a line that names a client's settings and a key that switches hooks off.
     if (switchIn(shown.rest, path) !== undefined) return tampering('the hooks of the client', 'switch off');
   }
@@ -218,7 +218,7 @@ function tampering(path: string, does: 'change' | 'end' | 'switch off' = 'change
  */
 export async function guardRefusal(
   { session, cwd, policyFile }: Scene,
-  intents: readonly ForeignIntent[],
+  intents: readonly HostIntent[],
 ): Promise<Refusal | undefined> {
   for (const intent of intents) {
     const paths = intent.kind === 'move' ? [intent.source, intent.destination] : [intent.path];
@@ -226,7 +226,7 @@ export async function guardRefusal(
     const path = paths[0] ?? '';
     const reason = isPolicy
       ? `${path}, because it is the policy of Lookfirst`
-      : await session.foreign().guardOutside(intent);
+      : await session.forHost().guardOutside(intent);
     if (reason !== undefined)
       return { code: 'PROTECTED', action: 'edit', path, next: 'ask_human', detail: { reason } };
   }

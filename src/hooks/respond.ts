@@ -4,7 +4,7 @@ import { answerFor, outputIn } from '../dialect/calls/hosts/answers.ts';
 import { searchedLines } from '../dialect/calls/shown/output-lines.ts';
 import { shownLines } from '../dialect/calls/shown/shown.ts';
 import { looksOf } from '../dialect/calls/touch.ts';
-import type { ForeignIntent } from '../model/intent.ts';
+import type { HostIntent } from '../model/intent.ts';
 import { defined } from '../model/record.ts';
 import type { Notice, WitnessEvent } from '../model/results.ts';
 import { invalidArgument, type Refusal } from '../model/verdict.ts';
@@ -124,7 +124,7 @@ async function after(scene: Scene, event: AfterEvent): Promise<HookReply> {
 async function settleCall(
   { session }: Scene,
   event: AfterEvent,
-  changes: readonly ForeignIntent[],
+  changes: readonly HostIntent[],
 ): Promise<readonly Notice[] | undefined> {
   const mayLeave = changes.some(({ kind }) => kind === 'move');
   const notices: Notice[] = [];
@@ -157,7 +157,7 @@ async function noteHits(
   event: Extract<AfterEvent, { kind: 'after' }>,
   touches: Touches,
 ): Promise<void> {
-  const foreign = scene.session.foreign();
+  const host = scene.session.forHost();
   const text = outputIn(answerFor(scene.host.name, event.response));
   for (const touch of touches) {
     if (touch.does !== 'search' || text === '') continue;
@@ -168,7 +168,7 @@ async function noteHits(
       // A set, because the path as printed and the path inside the searched folder can lead to the
       // same file.
       const files = new Set(names.map((name) => resolve(scene.cwd, pathOf(scene, name))));
-      for (const file of files) await foreign.witnessOutput({ path: file, output: lines });
+      for (const file of files) await host.witnessOutput({ path: file, output: lines });
     }
   }
 }
@@ -179,15 +179,15 @@ async function noteReads(
   touches: Touches,
 ): Promise<readonly Notice[]> {
   const notices: Notice[] = [];
-  const foreign = scene.session.foreign();
+  const host = scene.session.forHost();
   const answer = answerFor(scene.host.name, event.response);
   for (const path of looksOf(touches))
     if ((await scene.session.resolve(path)).ok)
-      await foreign.witness({ kind: 'look', path, shown: answer.texts?.join('\n') ?? '' });
+      await host.witness({ kind: 'look', path, shown: answer.texts?.join('\n') ?? '' });
   for (const shown of shownLines(touches, answer)) {
     if (!(await scene.session.resolve(shown.path)).ok) continue;
     const clamped = event.isPartial === true ? { clamped: true as const } : {};
-    const witnessed = await foreign.witness(readEvent({ ...shown, ...clamped }));
+    const witnessed = await host.witness(readEvent({ ...shown, ...clamped }));
     if (witnessed.ok) notices.push(...witnessed.notices);
   }
   return notices;
@@ -313,7 +313,7 @@ async function before(scene: Scene, event: Extract<HookEvent, { kind: 'before' }
 async function announceInside(
   scene: Scene,
   event: ToolCall,
-  inside: readonly ForeignIntent[],
+  inside: readonly HostIntent[],
 ): Promise<readonly Notice[] | Denial> {
   const { host, session } = scene;
   const tell = host.contextBefore ? 'now' : 'settled';
@@ -343,7 +343,7 @@ function leavingId(event: ToolCall): string {
  */
 async function strayWrites(
   { session, cwd }: Scene,
-  intents: readonly ForeignIntent[],
+  intents: readonly HostIntent[],
 ): Promise<readonly Notice[]> {
   const canonical = async (path: string): Promise<string> => {
     const resolved = await session.resolve(path);
@@ -364,7 +364,7 @@ async function strayWrites(
  */
 async function forbiddenBy(
   scene: Scene,
-  intents: readonly ForeignIntent[],
+  intents: readonly HostIntent[],
   outside: Refusal | undefined,
 ): Promise<HookReply | undefined> {
   if (outside !== undefined && scene.policy.hooks.outside === 'refuse') return denied(scene, outside);
@@ -382,6 +382,6 @@ function incomprehensible(scene: Scene, { tool }: ToolCall, action: 'overwrite' 
   return denied(scene, invalidArgument(action, tool, reason)) ?? PASS;
 }
 
-function pathOfIntent(intent: ForeignIntent | undefined): string {
+function pathOfIntent(intent: HostIntent | undefined): string {
   return intent === undefined ? '' : intent.kind === 'move' ? intent.destination : intent.path;
 }

@@ -3,7 +3,7 @@ import { isAbsolute, normalize, resolve } from 'node:path';
 import { HOSTS, interpretFor } from '../dialect/calls/hosts/hosts.ts';
 import type { HostTable } from '../dialect/calls/table.ts';
 import type { Touch } from '../dialect/calls/touch.ts';
-import { type ForeignIntent, locatedIntent } from '../model/intent.ts';
+import { type HostIntent, locatedIntent } from '../model/intent.ts';
 import type { Policy } from '../model/policy.ts';
 import { isRecord } from '../model/record.ts';
 import type { Notice } from '../model/results.ts';
@@ -164,16 +164,13 @@ export function shellPathOf(scene: Scene, path: string): string {
 }
 
 /** The action to name in the refusal of a change outside the workspace. */
-function actionOf({ kind }: ForeignIntent): Refusal['action'] {
+function actionOf({ kind }: HostIntent): Refusal['action'] {
   if (kind === 'touch') return 'edit';
   return kind === 'write' ? 'overwrite' : kind;
 }
 
 /** The refusal of a change outside the workspace; undefined for a change inside it. */
-export async function outsideRefusal(
-  { session }: Scene,
-  intent: ForeignIntent,
-): Promise<Refusal | undefined> {
+export async function outsideRefusal({ session }: Scene, intent: HostIntent): Promise<Refusal | undefined> {
   for (const path of intentPaths(intent)) {
     const outcome = await session.resolve(path);
     if (!outcome.ok && outcome.refusal.code === 'OUTSIDE_WORKSPACE')
@@ -182,7 +179,7 @@ export async function outsideRefusal(
   return undefined;
 }
 
-export function intentPaths(intent: ForeignIntent): readonly string[] {
+export function intentPaths(intent: HostIntent): readonly string[] {
   return intent.kind === 'move' ? [intent.source, intent.destination] : [intent.path];
 }
 
@@ -202,7 +199,7 @@ export function callId({ call, tool, input }: ToolCall): string {
  */
 export async function deniedByUser(scene: Scene, refusal: Refusal): Promise<Denial | undefined> {
   const what = scene.policy.mode === 'observe' ? 'would have been refused' : 'refused';
-  await scene.session.foreign().note(`${what} to an agent: ${refusal.path}`);
+  await scene.session.forHost().note(`${what} to an agent: ${refusal.path}`);
   return denied(scene, refusal);
 }
 

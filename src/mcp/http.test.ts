@@ -120,16 +120,16 @@ describe('serveHttp', () => {
   it.each<
     [string, { headers?: Record<string, string>; path?: string; method?: string; body?: unknown }, number]
   >([
-    ['a foreign Host', { headers: { host: 'evil.example' }, body: INITIALIZE }, 403],
+    ['a host Host', { headers: { host: 'evil.example' }, body: INITIALIZE }, 403],
     [
       'a Host that only begins like ours',
       { headers: { host: '127.0.0.1.evil.example' }, body: INITIALIZE },
       403,
     ],
-    ['a foreign Origin', { headers: { origin: 'https://evil.example' }, body: INITIALIZE }, 403],
+    ['a host Origin', { headers: { origin: 'https://evil.example' }, body: INITIALIZE }, 403],
     ['the null Origin', { headers: { origin: 'null' }, body: INITIALIZE }, 403],
     [
-      'a foreign Origin with a wrong token',
+      'a host Origin with a wrong token',
       { headers: { origin: 'https://evil.example', authorization: '' }, body: INITIALIZE },
       403,
     ],

@@ -246,14 +246,14 @@ export interface PendingChange {
    * Set if another program makes the change. Holds the facts, besides the effects, that are needed
    * to record the result.
    */
-  readonly foreign?: ForeignAnnouncement;
+  readonly host?: HostAnnouncement;
 }
 
 /**
  * A change that another program makes. The effects in `PendingChange.entry` hold the state before
  * the change and the fingerprint of the expected bytes.
  */
-interface ForeignAnnouncement {
+interface HostAnnouncement {
   /**
    * `lock`: the announcing process holds the file locks until the change has ended. `none`: it
    * holds none, and other writers wait at most two seconds for the end of the change.
@@ -264,7 +264,7 @@ interface ForeignAnnouncement {
   /** Hash of the announced changes, to recognise a repeated event of the same call. */
   readonly intents?: string;
   /** The files whose text changes. */
-  readonly writes: readonly ForeignWrite[];
+  readonly writes: readonly HostWrite[];
   /** Present if a shell command makes the change. It may change files that the effects do not name. */
   readonly command?: AnnouncedCommand;
   /** Notices that the caller shows once the change has ended. */
@@ -358,7 +358,7 @@ export interface TreeSnapshot {
  * (`parts`) or nothing (`unknown`). `command`: a shell command may write the file, and the session
  * has not seen the text that the command writes.
  */
-export interface ForeignWrite {
+export interface HostWrite {
   readonly key: string;
   readonly text: 'whole' | 'parts' | 'unknown' | 'command';
 }

@@ -113,7 +113,7 @@ export interface ApplyIntent {
 }
 
 /** A change that another program wants to make, as far as its call describes it. */
-export type ForeignIntent = FileIntent | TouchIntent;
+export type HostIntent = FileIntent | TouchIntent;
 
 /**
  * A change whose new text only the other program knows, because the call names a symbol, a pattern
@@ -127,7 +127,7 @@ export interface TouchIntent {
 }
 
 /** A requested change, with each of its paths converted by `at`. */
-export function locatedIntent(at: (path: string) => string, intent: ForeignIntent): ForeignIntent {
+export function locatedIntent(at: (path: string) => string, intent: HostIntent): HostIntent {
   return intent.kind === 'move'
     ? { ...intent, source: at(intent.source), destination: at(intent.destination) }
     : { ...intent, path: at(intent.path) };

@@ -1,6 +1,6 @@
 import type { Claim } from './claim.ts';
 import type { LayerExpectation } from './entry.ts';
-import type { Edit, FileIntent, ForeignIntent, Intent } from './intent.ts';
+import type { Edit, FileIntent, HostIntent, Intent } from './intent.ts';
 import type { CommandPolicy } from './policy.ts';
 import type {
   ApplyResult,
@@ -87,7 +87,7 @@ export interface Session {
    * from any process of this session.
    */
   announce(
-    intents: readonly ForeignIntent[],
+    intents: readonly HostIntent[],
     options?: AnnounceOptions,
   ): Promise<Outcome<{ change: string; notices: readonly Notice[] }>>;
   /**

@@ -1,7 +1,7 @@
 import { mcpAnswer } from '../dialect/calls/answer.ts';
 import { shownLines } from '../dialect/calls/shown/shown.ts';
 import { looksOf } from '../dialect/calls/touch.ts';
-import type { AnswerContent } from '../model/foreign-session.ts';
+import type { AnswerContent } from '../model/host-session.ts';
 import { defined, fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
 import type { Notice } from '../model/results.ts';
 import { errorLine, INTERNAL_ERROR, lineOf } from '../wire/rpc.ts';

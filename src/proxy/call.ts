@@ -1,7 +1,7 @@
 import { writtenTexts } from '../dialect/calls/interpret.ts';
 import { type Arguments, pathArguments } from '../dialect/calls/rule-scope.ts';
 import { ClientCall } from '../model/call.ts';
-import type { ForeignSession } from '../model/foreign-session.ts';
+import type { HostSession } from '../model/host-session.ts';
 import { isRecord, type JsonRecord, parseJson } from '../model/record.ts';
 import type { Refusal } from '../model/verdict.ts';
 import { straightenContent } from '../text/quotes/quotes.ts';
@@ -52,7 +52,7 @@ export interface Wire {
 
 /** A call that may be forwarded. */
 export interface AdmittedCall extends ProxyCall {
-  readonly session: ForeignSession;
+  readonly session: HostSession;
   /**
    * The refusals of files that were left out of a call that reads several files. The keys are the
    * paths as the caller wrote them.

@@ -1,6 +1,6 @@
 import type { ServerTable } from '../dialect/calls/table.ts';
 import { Fault } from '../model/fault.ts';
-import type { ForeignPlace, ForeignSession } from '../model/foreign-session.ts';
+import type { HostPlace, HostSession } from '../model/host-session.ts';
 import type { JsonRecord } from '../model/record.ts';
 import type { Notice } from '../model/results.ts';
 import type { Outcome, Refusal } from '../model/verdict.ts';
@@ -80,7 +80,7 @@ export class JudgedCalls {
   }
 
   /** Applies a session event (a compaction, a new turn) before any later call is judged. */
-  report(meta: JsonRecord, apply: (session: ForeignSession) => Promise<void>): void {
+  report(meta: JsonRecord, apply: (session: HostSession) => Promise<void>): void {
     this.#unreported.push(async () => {
       // The reads that were answered before the event belong to the earlier conversation.
       await this.#settings.shared.recordings.all();
@@ -285,10 +285,10 @@ async function hashesBefore({
  */
 async function locateAll(
   call: ProxyCall,
-  session: ForeignSession,
+  session: HostSession,
 ): Promise<Outcome<{ readonly call: AdmittedCall; readonly keys: readonly string[] }>> {
   const { meaning } = call;
-  const located = new Map<string, ForeignPlace>();
+  const located = new Map<string, HostPlace>();
   const keys: string[] = [];
   const refused = new Map<string, Refusal>();
   for (const given of givenPaths(meaning)) {
@@ -326,7 +326,7 @@ function mayDifferOnDisk(meaning: CallMeaning, table: ServerTable | undefined): 
 }
 
 /** The call, with each path spelled as the file's name on disk. */
-function withPathsOnDisk(meaning: CallMeaning, session: ForeignSession): CallMeaning {
+function withPathsOnDisk(meaning: CallMeaning, session: HostSession): CallMeaning {
   const onDisk = new Map<string, string>();
   for (const path of callPaths(meaning)) onDisk.set(path, session.pathOnDisk(path));
   const place = (path: string): string => {
@@ -344,7 +344,7 @@ function withPathsOnDisk(meaning: CallMeaning, session: ForeignSession): CallMea
 async function judgeUnexplained(
   options: Pick<GateSettings, 'unknownTools' | 'needsProof' | 'catalogue' | 'shared'>,
   call: ProxyCall,
-  session: ForeignSession,
+  session: HostSession,
 ): Promise<Refusal | undefined> {
   const { unknownTools, catalogue, shared } = options;
   const { meaning, tool } = call;

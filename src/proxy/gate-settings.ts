@@ -1,7 +1,7 @@
 import { KNOWN_SERVERS } from '../dialect/calls/servers/known-servers.ts';
 import type { ServerTable } from '../dialect/calls/table.ts';
 import { KeyedMutex, type LockMode } from '../model/awaitable.ts';
-import type { ForeignSession } from '../model/foreign-session.ts';
+import type { HostSession } from '../model/host-session.ts';
 import type { Policy, PresetName } from '../model/policy.ts';
 import type { JsonRecord } from '../model/record.ts';
 import { COMPACTED_METHOD } from '../tools/session-choice.ts';
@@ -29,7 +29,7 @@ export const HTTP_SESSION = 'dev.lookfirst/http-session';
 /** The settings of the gate for tool calls. */
 export interface GateSettings {
   /** The session of a request, by its `_meta`. */
-  session(meta: JsonRecord): ForeignSession | Promise<ForeignSession>;
+  session(meta: JsonRecord): HostSession | Promise<HostSession>;
   readonly catalogue: Catalogue;
   /** The preset whose sentences refusals use. */
   readonly wording: PresetName;
@@ -77,7 +77,7 @@ export interface GateOptions {
   /**
    * The session of all requests, or a function that chooses one by a request's `_meta`.
    */
-  readonly session: ForeignSession | ((meta: JsonRecord) => ForeignSession | Promise<ForeignSession>);
+  readonly session: HostSession | ((meta: JsonRecord) => HostSession | Promise<HostSession>);
   /** The preset whose sentences refusals use; default `default`. */
   readonly wording?: PresetName;
   /** The user's own descriptions of servers, tried before the built-in ones. */

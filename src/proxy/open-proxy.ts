@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { constants } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
 import { Fault } from '../model/fault.ts';
-import type { ForeignSession } from '../model/foreign-session.ts';
+import type { HostSession } from '../model/host-session.ts';
 import type { JsonRecord } from '../model/record.ts';
 import { defined } from '../model/record.ts';
 import { Sessions } from '../session/sessions.ts';
@@ -85,11 +85,8 @@ async function serve(
  * Chooses one session per conversation, as Lookfirst's own MCP server does. Each session is opened
  * once and closed with the workspace.
  */
-function sessionChooser(
-  options: ProxyPlan,
-  sessions: Sessions,
-): (meta: JsonRecord) => Promise<ForeignSession> {
-  const open = new Map<string, Promise<ForeignSession>>();
+function sessionChooser(options: ProxyPlan, sessions: Sessions): (meta: JsonRecord) => Promise<HostSession> {
+  const open = new Map<string, Promise<HostSession>>();
   // HTTP clients did not start this process, so its environment does not describe them. Only
   // LOOKFIRST_SESSION may choose their session.
   const env =
@@ -112,18 +109,18 @@ function sessionChooser(
   };
 }
 
-async function openFor(sessions: Sessions, choice: SessionChoice): Promise<ForeignSession> {
+async function openFor(sessions: Sessions, choice: SessionChoice): Promise<HostSession> {
   const session = await sessions.session(choice.kind === 'named' ? choice.id : undefined);
-  return session.foreign();
+  return session.forHost();
 }
 
 /**
  * Opens a session for a single call of a client without a name. The session does not know what the
  * client has read in earlier calls.
  */
-async function openForCall(sessions: Sessions): Promise<ForeignSession> {
+async function openForCall(sessions: Sessions): Promise<HostSession> {
   const session = await sessions.session();
-  return session.foreign(() => void session.close());
+  return session.forHost(() => void session.close());
 }
 
 /** The streams of a proxy over stdio. */

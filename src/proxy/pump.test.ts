@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from 'vitest';
-import type { ForeignSession } from '../model/foreign-session.ts';
+import type { HostSession } from '../model/host-session.ts';
 import { gateFor } from './gate-settings.ts';
 import { Pump } from './pump.ts';
 
@@ -9,7 +9,7 @@ afterEach(() => {
 
 it('stops every wait for the handshake when the server answers it', () => {
   vi.useFakeTimers();
-  const session = { id: 's', readOnly: false } as ForeignSession;
+  const session = { id: 's', readOnly: false } as HostSession;
   const gate = gateFor({ session, root: '/', command: 'server' }, () => {});
   const pump = new Pump({ toUpstream: () => {}, toClient: () => true }, gate);
   const send = (message: object): void => pump.fromClient(Buffer.from(JSON.stringify(message)));
@@ -24,7 +24,7 @@ it('stops every wait for the handshake when the server answers it', () => {
 
 /** A pump with receipts, and the lines that it has sent. */
 function withReceipts() {
-  const session = { id: 's', readOnly: false } as ForeignSession;
+  const session = { id: 's', readOnly: false } as HostSession;
   const gate = gateFor({ session, root: '/', command: 'server', receipts: true }, () => {});
   const [upstream, client]: [string[], string[]] = [[], []];
   const ends = {
@@ -76,7 +76,7 @@ it.each([
 
 it('drops and logs lines of the server that are not messages, and drops empty lines silently', () => {
   const said: string[] = [];
-  const session = { id: 's', readOnly: false } as ForeignSession;
+  const session = { id: 's', readOnly: false } as HostSession;
   const gate = gateFor({ session, root: '/', command: 'server' }, (text) => void said.push(text));
   const client: string[] = [];
   const toClient = (line: Buffer) => client.push(line.toString()) > 0;

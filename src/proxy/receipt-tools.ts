@@ -1,7 +1,7 @@
 import type { Rule } from '../dialect/calls/table.ts';
 import type { LineRange } from '../model/coverage.ts';
-import type { ReadReceipt } from '../model/foreign-session.ts';
-import type { ForeignIntent } from '../model/intent.ts';
+import type { ReadReceipt } from '../model/host-session.ts';
+import type { HostIntent } from '../model/intent.ts';
 import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
 import { paramsOf } from '../wire/rpc.ts';
 
@@ -68,10 +68,7 @@ export function withoutRevision(
  * Adds the revision to a change, as proof that its author has read the file. Only a change of a
  * single file can have one.
  */
-export function withRevision(
-  intents: readonly ForeignIntent[],
-  revision: string | undefined,
-): ForeignIntent[] {
+export function withRevision(intents: readonly HostIntent[], revision: string | undefined): HostIntent[] {
   const [only] = intents;
   if (revision === undefined || only === undefined || intents.length > 1) return [...intents];
   const takes = only.kind === 'write' || only.kind === 'edit' || only.kind === 'insert';

@@ -2,7 +2,7 @@ import { parse, sep } from 'node:path';
 import { type Interpretation, interpret } from '../dialect/calls/interpret.ts';
 import type { Arguments } from '../dialect/calls/rule-scope.ts';
 import { looksOf, pathsOfTouch, type Touch } from '../dialect/calls/touch.ts';
-import type { ForeignIntent } from '../model/intent.ts';
+import type { HostIntent } from '../model/intent.ts';
 import type { Action } from '../model/verdict.ts';
 import { canonicalPath } from '../records/scope.ts';
 import type { Catalogue } from './catalogue.ts';
@@ -62,8 +62,8 @@ export function callPaths({ touches, place }: CallMeaning): string[] {
 }
 
 /** The changes a call will make, with paths as the upstream resolves them. */
-export function callIntents({ touches, place }: CallMeaning): ForeignIntent[] {
-  return touches.flatMap((touch): ForeignIntent[] => {
+export function callIntents({ touches, place }: CallMeaning): HostIntent[] {
+  return touches.flatMap((touch): HostIntent[] => {
     if (touch.does !== 'change') return [];
     const { intent } = touch;
     if (intent.kind !== 'move') return [{ ...intent, path: place(intent.path) }];

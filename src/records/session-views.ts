@@ -1,7 +1,6 @@
 import { CLAIM_MS, claimsIn, inForce } from '../journal/claims.ts';
 import { withSightings } from '../journal/gc.ts';
 import { isStub } from '../judge/facts.ts';
-import { Ledger } from '../ledger/ledger.ts';
 import type { Claim } from '../model/claim.ts';
 import type { Entry } from '../model/entry.ts';
 import type { Policy } from '../model/policy.ts';
@@ -9,6 +8,7 @@ import type { SessionRecord } from '../model/session-record.ts';
 import type { Sighting } from '../model/sighting.ts';
 import { isAlive } from '../store/owner.ts';
 import { RECENT_ENTRIES } from '../store/store.ts';
+import { Knowledge } from '../views/knowledge.ts';
 import type { Records } from './records.ts';
 import type { Scope } from './scope.ts';
 
@@ -164,7 +164,7 @@ export async function compactSession(
   if (record === undefined) return undefined;
   const { root } = record;
   const seen = filesAmong(await store.sightings(id));
-  await new Ledger({ store, session: id, policy }).compacted();
+  await new Knowledge({ store, session: id, policy }).compacted();
   const entry = { kind: 'session', atMs: nowMs, session: id, root, text: 'compacted' } as const;
   await store.record({ entries: [entry] });
   return seen;

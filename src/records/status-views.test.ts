@@ -4,9 +4,9 @@ import { setImmediate } from 'node:timers/promises';
 import { expect, it, onTestFinished } from 'vitest';
 import { BARE_SIGHTING, sessionRecord } from '../../test/store/samples.ts';
 import { scratch } from '../../test/support/tree.ts';
-import { Ledger } from '../ledger/ledger.ts';
 import { Sessions } from '../session/sessions.ts';
 import { status } from '../session/status.ts';
+import { Knowledge } from '../views/knowledge.ts';
 import { filesSeenBy, fileView, sessionFreshness } from './status-views.ts';
 
 it('queries thousands of sessions in steps, because a fleet store must answer each query in time', async () => {
@@ -55,7 +55,7 @@ it('counts and lists every file that a session has seen, however many, but no li
   await world.store.record({ session, views });
   expect(await sessionFreshness(sessions, session)).toMatchObject({ seen: 150, outOfDate: 150 });
   expect(await filesSeenBy(sessions, 's')).toHaveLength(150);
-  const shown = await status(world, new Ledger({ ...world, session: 's' }), undefined);
+  const shown = await status(world, new Knowledge({ ...world, session: 's' }), undefined);
   expect(shown.ok && shown.files.map(({ path }) => path).slice(0, 2)).toEqual(['f149', 'f148']);
   expect(shown.ok && shown.files).toHaveLength(100);
 });

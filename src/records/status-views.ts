@@ -1,5 +1,4 @@
 import type { World } from '../gate/world.ts';
-import { Ledger } from '../ledger/ledger.ts';
 import type { Entry } from '../model/entry.ts';
 import type { FileStatus } from '../model/results.ts';
 import type { SessionRecord } from '../model/session-record.ts';
@@ -7,6 +6,7 @@ import type { Sighting } from '../model/sighting.ts';
 import type { Outcome } from '../model/verdict.ts';
 import type { Sessions } from '../session/sessions.ts';
 import { status } from '../session/status.ts';
+import { Knowledge } from '../views/knowledge.ts';
 import type { Records } from './records.ts';
 import type { Scope } from './scope.ts';
 import { canonicalPath } from './scope.ts';
@@ -89,7 +89,7 @@ export async function fileView(
   const viewers = await viewersOf(world, request, key);
   const [lastChange, views] = await Promise.all([
     world.store.lastChange(key),
-    inSteps(viewers, (ledger) => status(world, ledger, absolute)),
+    inSteps(viewers, (knowledge) => status(world, knowledge, absolute)),
   ]);
   const seenBy = viewers.flatMap(({ session }, index): SeenFile[] => {
     const seen = views[index];
@@ -112,9 +112,9 @@ async function allSeenBy(
   world: World,
   session: string,
 ): Promise<{ readonly sightings: readonly Sighting[]; readonly files: readonly FileStatus[] }> {
-  const ledger = new Ledger({ ...world, session });
-  const sightings = await ledger.all();
-  const seen = await status(world, ledger, undefined, Infinity);
+  const knowledge = new Knowledge({ ...world, session });
+  const sightings = await knowledge.all();
+  const seen = await status(world, knowledge, undefined, Infinity);
   return { sightings, files: seen.ok ? seen.files : [] };
 }
 
@@ -161,13 +161,13 @@ async function viewersOf(
     session,
   }: { readonly sessions: readonly SessionRecord[]; readonly session?: string | undefined },
   key: string,
-): Promise<readonly Ledger[]> {
+): Promise<readonly Knowledge[]> {
   const ids = session ? [session] : sessions.map(({ id }) => id);
   const seen = await inSteps(ids, async (id) => world.store.recallMany(id, [key]));
   return ids.flatMap((id, index) => {
     const found = seen[index];
     if (found === undefined || (!session && !found.has(key))) return [];
-    return [new Ledger({ ...world, session: id })];
+    return [new Knowledge({ ...world, session: id })];
   });
 }
 

@@ -3,7 +3,6 @@ import { undo } from '../gate/undo/undo.ts';
 import { type PartRequest, undoPart } from '../gate/undo/undo-part.ts';
 import type { World } from '../gate/world.ts';
 import { newestSelected } from '../journal/undo-history.ts';
-import { Ledger } from '../ledger/ledger.ts';
 import { COMMAND_LINE, type Entry } from '../model/entry.ts';
 import { defined } from '../model/record.ts';
 import type { UndoResult } from '../model/results.ts';
@@ -11,6 +10,7 @@ import type { Outcome, Refusal } from '../model/verdict.ts';
 import { foldersAt } from '../session/configured.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { Store } from '../store/store.ts';
+import { Knowledge } from '../views/knowledge.ts';
 import { EntryChoice, type EntryRequest } from './entry-choice.ts';
 import { netEffects } from './net-effects.ts';
 import type { Records } from './records.ts';
@@ -150,7 +150,7 @@ export function takeBack(
   selection: UndoRequest,
   who: string = COMMAND_LINE,
 ): Promise<Outcome<{ readonly taken: TakenBack }>> {
-  return asPerson(sessions, who, (world, ledger) => undo(world, ledger, selection));
+  return asPerson(sessions, who, (world, knowledge) => undo(world, knowledge, selection));
 }
 
 /**
@@ -172,17 +172,17 @@ export function takeBackPart(
   part: PartRequest,
   who: string,
 ): Promise<Outcome<{ readonly taken: TakenBack }>> {
-  return asPerson(sessions, who, (world, ledger) => undoPart(world, ledger, part));
+  return asPerson(sessions, who, (world, knowledge) => undoPart(world, knowledge, part));
 }
 
 async function asPerson(
   { world }: Pick<Sessions, 'world'>,
   who: string,
-  act: (world: World, ledger: Ledger) => Promise<Outcome<UndoResult>>,
+  act: (world: World, knowledge: Knowledge) => Promise<Outcome<UndoResult>>,
 ): Promise<Outcome<{ readonly taken: TakenBack }>> {
   const { store, policy, workspace } = world;
   try {
-    const outcome = await act(world, new Ledger({ store, session: who, policy }));
+    const outcome = await act(world, new Knowledge({ store, session: who, policy }));
     if (!outcome.ok) return outcome;
     const { ok: _, ...result } = outcome;
     const changes: Entry[] = [];

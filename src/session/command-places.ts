@@ -54,7 +54,7 @@ export async function announcedShell(
     const text = essenceOf(line);
     return (await opened.pending())
       .filter(({ entry }) => entry.session === conversation || entry.session.startsWith(`${conversation}/`))
-      .filter(({ foreign }) => foreign?.command !== undefined && foreign.command.onLayer !== true)
+      .filter(({ host }) => host?.command !== undefined && host.command.onLayer !== true)
       .filter(({ entry }) => containsCommand(text, entry.text ?? ''))
       .sort(betterFirst)
       .map(shellOf)[0];
@@ -89,8 +89,8 @@ function essenceOf(text: string): string {
   return text.replaceAll('/dev/null', '').replace(/[^\p{L}\p{N}]/gu, '');
 }
 
-function shellOf({ change, entry, foreign }: PendingChange): AnnouncedShell {
+function shellOf({ change, entry, host }: PendingChange): AnnouncedShell {
   const { session, turn, root, text = '' } = entry;
-  const layer = foreign?.command?.layer ?? 'possible';
+  const layer = host?.command?.layer ?? 'possible';
   return { change, session, root, command: text, layer, ...(turn === undefined ? {} : { turn }) };
 }

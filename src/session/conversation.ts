@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { World } from '../gate/world.ts';
 import { endOfKeptPart, keptPart, newestCut } from '../history/client-rewind.ts';
-import type { Ledger } from '../ledger/ledger.ts';
 import { SESSION_CONTINUED } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
 import { isRecord } from '../model/record.ts';
@@ -11,6 +10,7 @@ import { gitPosition } from '../process/git-position.ts';
 import { walkEntries } from '../store/store.ts';
 import { transcriptsBeside, transcriptTail } from '../store/transcript-file.ts';
 import { withoutSecrets } from '../text/secrets.ts';
+import type { Knowledge } from '../views/knowledge.ts';
 import { confirms } from './status.ts';
 
 /** Size of the transcript's end that is read. It holds the last two prompts, unless a turn was very long. */
@@ -32,13 +32,13 @@ const RESUMED = 'resumed';
 /** The events of a session's conversation: turns, compaction, resuming, rewinding. Each writes a journal entry. */
 export class Conversation {
   readonly #world: World;
-  readonly #ledger: Ledger;
+  readonly #knowledge: Knowledge;
   /** The last turn begun. `recorded`: resolves when its journal entry is written. */
   #begun: { readonly turn: string; readonly recorded: Promise<void> } | undefined;
 
-  constructor(world: World, ledger: Ledger) {
+  constructor(world: World, knowledge: Knowledge) {
     this.#world = world;
-    this.#ledger = ledger;
+    this.#knowledge = knowledge;
   }
 
   /** Begins a turn. If the session used the id in this workspace before, in any process, that turn continues. */
@@ -56,10 +56,10 @@ export class Conversation {
   }
 
   async continueTurn(): Promise<void> {
-    if (this.#ledger.turn !== undefined) return;
-    const { session } = this.#ledger;
+    if (this.#knowledge.turn !== undefined) return;
+    const { session } = this.#knowledge;
     const [last] = await this.#world.store.entries({ session, kinds: ['turn'], limit: 1 });
-    this.#ledger.turn = last?.turn;
+    this.#knowledge.turn = last?.turn;
   }
 
   async checkpoint(label: string): Promise<{ readonly turn: string }> {
@@ -72,7 +72,7 @@ export class Conversation {
   /** Ends the turn, and with it the claims that its changes made. */
   async endTurn(): Promise<void> {
     const { claims, store, workspace } = this.#world;
-    const { session, author } = this.#ledger;
+    const { session, author } = this.#knowledge;
     if (!(await claims.inFamily()).some((claim) => claim.session === session)) return;
     const root = workspace.roots[0] ?? '';
     const atMs = this.#world.now();
@@ -82,35 +82,35 @@ export class Conversation {
 
   /** Joins the present turn of the parent conversation, for a sub-agent. */
   continueTurnOf(parent: Conversation): void {
-    this.#ledger.turn = parent.#ledger.turn;
+    this.#knowledge.turn = parent.#knowledge.turn;
   }
 
   async compacted(): Promise<void> {
-    await this.#ledger.compacted();
+    await this.#knowledge.compacted();
     await this.#note('compacted');
   }
 
   async resumed(): Promise<void> {
-    await this.#ledger.verify((sighting) => confirms(this.#world, sighting));
+    await this.#knowledge.verify((sighting) => confirms(this.#world, sighting));
     await this.#note(RESUMED);
   }
 
   async resumeFrom(transcript: Transcript, options: ResumeOptions): Promise<Resumed> {
     // Import on demand, so that servers start without loading this module.
     const { resumeFrom } = await import('./resume-from.ts');
-    const resumed = await resumeFrom(this.#world, this.#ledger, { transcript, options });
+    const resumed = await resumeFrom(this.#world, this.#knowledge, { transcript, options });
     await this.#note('resumed from a transcript');
     return resumed;
   }
 
   async rewound(toMs: number): Promise<void> {
     if (!Number.isFinite(toMs)) throw new Fault('MISUSE', 'a moment to rewind to must be a number');
-    await this.#ledger.rewound(toMs);
+    await this.#knowledge.rewound(toMs);
     await this.#note('rewound');
   }
 
   async rewoundBefore(message: string): Promise<void> {
-    const filter = { session: this.#ledger.session, kinds: ['turn'], limit: MAX_SEARCHED } as const;
+    const filter = { session: this.#knowledge.session, kinds: ['turn'], limit: MAX_SEARCHED } as const;
     for await (const { turn = '', atMs } of walkEntries(this.#world.store, filter))
       if (turn <= message) return this.rewound(atMs - 1);
     return this.rewound(0);
@@ -121,7 +121,7 @@ export class Conversation {
     if (await this.#hasUnknownPast()) await this.#recoverPast(tail);
     const cut = newestCut(tail) ?? cutBetweenFiles(path);
     if (cut === undefined) return;
-    const dropped = await this.#ledger.rewound(cut.afterMs, cut.untilMs);
+    const dropped = await this.#knowledge.rewound(cut.afterMs, cut.untilMs);
     if (dropped > 0) await this.#note('rewound');
   }
 
@@ -130,10 +130,10 @@ export class Conversation {
    * new id, or it took place before the hooks were installed.
    */
   async #hasUnknownPast(): Promise<boolean> {
-    const { session } = this.#ledger;
+    const { session } = this.#knowledge;
     const events = await this.#world.store.entries({ session, kinds: ['session'], limit: MAX_JOINING });
     const last = events.find(({ text }) => text !== SESSION_CONTINUED);
-    return last?.text === RESUMED && (await this.#ledger.all()).length === 0;
+    return last?.text === RESUMED && (await this.#knowledge.all()).length === 0;
   }
 
   /**
@@ -150,7 +150,7 @@ export class Conversation {
 
   async #recordTurn(mark: TurnMark): Promise<void> {
     const { store, workspace } = this.#world;
-    const { session } = this.#ledger;
+    const { session } = this.#knowledge;
     if (!(await this.#isKnown(mark.turn))) {
       const root = workspace.roots[0] ?? '';
       const git = gitPosition(root);
@@ -158,11 +158,11 @@ export class Conversation {
       const entry = { kind: 'turn', atMs: this.#world.now(), session, root, ...mark, ...where } as const;
       await store.record({ entries: [entry] });
     }
-    this.#ledger.turn = mark.turn;
+    this.#knowledge.turn = mark.turn;
   }
 
   async #isKnown(turn: string): Promise<boolean> {
-    const filter = { session: this.#ledger.session, kinds: ['turn'], limit: MAX_SEARCHED } as const;
+    const filter = { session: this.#knowledge.session, kinds: ['turn'], limit: MAX_SEARCHED } as const;
     const { roots } = this.#world.workspace;
     for await (const entry of walkEntries(this.#world.store, filter))
       if (entry.turn === turn && roots.includes(entry.root)) return true;
@@ -172,7 +172,7 @@ export class Conversation {
   /** Records an event of the conversation once, even if a client reports it twice in a row. */
   async #note(text: string): Promise<void> {
     const { store, workspace } = this.#world;
-    const { session, author } = this.#ledger;
+    const { session, author } = this.#knowledge;
     const newest = await store.entries({ session, limit: MAX_JOINING });
     const last = newest.find((entry) => entry.kind !== 'session' || entry.text !== SESSION_CONTINUED);
     if (last?.kind === 'session' && last.text === text) return;

@@ -1,19 +1,18 @@
 import type { ShellLine } from '../dialect/calls/shell/shell-line.ts';
 import { kindOf, modeOf, readSnapshot } from '../disk/read.ts';
-import { GatedForeign } from '../gate/foreign/gated-foreign.ts';
-import { changesOfLine, type LinePlace, type ShellChange } from '../gate/foreign/line-changes.ts';
-import { moveCommand } from '../gate/foreign/move-command.ts';
+import { GatedHost } from '../gate/host/gated-host.ts';
+import { changesOfLine, type LinePlace, type ShellChange } from '../gate/host/line-changes.ts';
+import { moveCommand } from '../gate/host/move-command.ts';
 import { untoldLosses } from '../gate/losses.ts';
 import { undo } from '../gate/undo/undo.ts';
 import { validateOptions, validateUndo } from '../gate/validate.ts';
 import { noteOutsideChanges, outsideChangesOfTurn } from '../gate/witness.ts';
 import type { CallSettings, World } from '../gate/world.ts';
-import type { Ledger } from '../ledger/ledger.ts';
 import { type Coverage, NOTHING } from '../model/coverage.ts';
 import { Fault } from '../model/fault.ts';
 import { type Fingerprint, sameFingerprint } from '../model/fingerprint.ts';
-import type { ForeignSession } from '../model/foreign-session.ts';
-import type { Edit, FileIntent, ForeignIntent, Intent } from '../model/intent.ts';
+import type { HostSession } from '../model/host-session.ts';
+import type { Edit, FileIntent, HostIntent, Intent } from '../model/intent.ts';
 import { LIMITS } from '../model/limits.ts';
 import { defined } from '../model/record.ts';
 import type {
@@ -47,6 +46,7 @@ import { invalidArgument, type Outcome, refused } from '../model/verdict.ts';
 import { parsePatch } from '../text/patch/parse.ts';
 import { isSecretPath } from '../text/secrets.ts';
 import { shownBefore } from '../text/shown-before.ts';
+import type { Knowledge } from '../views/knowledge.ts';
 import { LookingSession, partsOf } from './looking-session.ts';
 import { type PathNames, withRealPaths } from './path-names.ts';
 import { notAFile, unreadableRefusal } from './reading.ts';
@@ -141,7 +141,7 @@ export class GatedSession extends LookingSession implements Session {
     return this.called(call, async (names, _world, times) => {
       const real = (path: string): string => (names === undefined ? path : names.real(path));
       const copying = { source: real(source), destination: real(destination), options: own };
-      const copied = await copyIntent(this.world(), this.ledger, copying);
+      const copied = await copyIntent(this.world(), this.knowledge, copying);
       if (!copied.ok) return this.noted(copied);
       return onlyResult(await this.gate.perform(copied.intent, { times, signal: call.signal }));
     });
@@ -159,7 +159,7 @@ export class GatedSession extends LookingSession implements Session {
       const meant =
         path === undefined || names === undefined ? selection : { ...selection, path: names.real(path) };
       const { signal } = options;
-      return this.noted(await undo(world, this.ledger, { ...meant, by: 'session', signal, times }));
+      return this.noted(await undo(world, this.knowledge, { ...meant, by: 'session', signal, times }));
     });
   }
 
@@ -173,7 +173,7 @@ export class GatedSession extends LookingSession implements Session {
         options: names === undefined ? options : { ...options, cwd: names.real('.') },
         times,
       };
-      return this.noted(await runCommand(world, this.ledger, asked));
+      return this.noted(await runCommand(world, this.knowledge, asked));
     });
   }
 
@@ -199,7 +199,7 @@ export class GatedSession extends LookingSession implements Session {
   }
 
   announce(
-    intents: readonly ForeignIntent[],
+    intents: readonly HostIntent[],
     options: AnnounceOptions = {},
   ): Promise<Outcome<{ change: string; notices: readonly Notice[] }>> {
     const { call, own } = partsOf(options);
@@ -267,7 +267,7 @@ export class GatedSession extends LookingSession implements Session {
    * Saves the bytes that refused changes destroy: under `mode: observe`, the host makes these
    * changes although they are refused. `settle` later records the changes.
    */
-  announceObserved(intents: readonly ForeignIntent[], call: string): Promise<void> {
+  announceObserved(intents: readonly HostIntent[], call: string): Promise<void> {
     return this.during(() => this.gate.announcements.announceObserved(intents, call));
   }
 
@@ -279,7 +279,7 @@ export class GatedSession extends LookingSession implements Session {
     return this.during((world) => {
       const root = this.roots[0] ?? '';
       const named = { ...defined({ path, call }) };
-      const entry = { kind: 'unjudged', atMs: world.now(), ...this.ledger.author, root, text } as const;
+      const entry = { kind: 'unjudged', atMs: world.now(), ...this.knowledge.author, root, text } as const;
       return world.store.record({ entries: [{ ...entry, ...named }] });
     });
   }
@@ -298,16 +298,16 @@ export class GatedSession extends LookingSession implements Session {
    */
   /** The texts about this session's work that commands of other sessions have removed. */
   untoldLosses(): Promise<readonly string[]> {
-    return this.during((world) => untoldLosses(world, this.ledger));
+    return this.during((world) => untoldLosses(world, this.knowledge));
   }
 
   noteOutsideChanges(): Promise<void> {
-    return this.during((world) => noteOutsideChanges(world, this.ledger));
+    return this.during((world) => noteOutsideChanges(world, this.knowledge));
   }
 
   /** Paths noted as changed by other programs since the last turn began. */
   outsideChangesOfTurn(): Promise<readonly string[]> {
-    return this.during((world) => outsideChangesOfTurn(world, this.ledger));
+    return this.during((world) => outsideChangesOfTurn(world, this.knowledge));
   }
 
   /**
@@ -322,9 +322,9 @@ export class GatedSession extends LookingSession implements Session {
    * This session as a proxy uses it: another server makes the reads and changes, which the session
    * judges and records. `ended` is called when the call ends, if the session serves only one call.
    */
-  foreign(ended?: () => void): ForeignSession {
-    const scene = { world: this.world(), ledger: this.ledger };
-    return new GatedForeign(scene, this, { gate: this.gate, ...(ended === undefined ? {} : { ended }) });
+  forHost(ended?: () => void): HostSession {
+    const scene = { world: this.world(), knowledge: this.knowledge };
+    return new GatedHost(scene, this, { gate: this.gate, ...(ended === undefined ? {} : { ended }) });
   }
 
   witness(event: WitnessEvent, options: CallOptions = {}): Promise<Outcome<{ notices: readonly Notice[] }>> {
@@ -365,7 +365,7 @@ interface CopyRequest {
  */
 async function copyIntent(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   { source, destination, options }: CopyRequest,
 ): Promise<Outcome<{ intent: FileIntent }>> {
   const outcome = world.workspace.locate(source, 'read');
@@ -385,7 +385,7 @@ async function copyIntent(
     const { clock } = world.disk;
     const snapshot = await readSnapshot(located.place, { clock, maxBytes: LIMITS.maxEditBytes });
     if ('problem' in snapshot) return refused(unreadableRefusal(source, snapshot));
-    const seen = await seenOf(ledger, path.key, snapshot.fingerprint);
+    const seen = await seenOf(knowledge, path.key, snapshot.fingerprint);
     const mode = modeOf(snapshot.stats) & 0o777;
     const content = snapshot.bytes;
     return { ok: true, intent: { ...options, kind: 'write', path: destination, content, mode, seen } };
@@ -394,8 +394,8 @@ async function copyIntent(
   }
 }
 
-async function seenOf(ledger: Ledger, key: string, fingerprint: Fingerprint): Promise<Coverage> {
-  const sighting = await ledger.recall(key);
+async function seenOf(knowledge: Knowledge, key: string, fingerprint: Fingerprint): Promise<Coverage> {
+  const sighting = await knowledge.recall(key);
   if (sighting?.fingerprint === undefined || sighting.tombstone === true || !showsAll(sighting.flags))
     return NOTHING;
   return sameFingerprint(sighting.fingerprint, fingerprint) ? sighting.coverage : NOTHING;

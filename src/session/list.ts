@@ -4,7 +4,6 @@ import { type DirectoryEntry, linkTarget, listNames, listUnsorted, sizeAndTime }
 import { kindOf } from '../disk/read.ts';
 import { listingFingerprint } from '../gate/tree.ts';
 import type { World } from '../gate/world.ts';
-import type { Ledger } from '../ledger/ledger.ts';
 import type { ClientCall } from '../model/call.ts';
 import { type Coverage, linesCoverage } from '../model/coverage.ts';
 import { errnoOf } from '../model/fault.ts';
@@ -13,6 +12,7 @@ import type { ListedEntry, ListResult } from '../model/results.ts';
 import type { ListOptions } from '../model/session.ts';
 import { NO_FLAGS, type Sighting } from '../model/sighting.ts';
 import { invalidArgument, type Outcome, type Refusal, refused } from '../model/verdict.ts';
+import type { Knowledge } from '../views/knowledge.ts';
 import { absenceOf } from '../workspace/workspace.ts';
 
 const DEFAULT_LIMIT = 1000;
@@ -25,7 +25,7 @@ const MAX_DEPTH = 500;
 /** Lists a folder. A folder shown in full counts as seen, which permits deleting it. */
 export async function listFolder(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   request: { readonly path: string; readonly options: ListOptions; readonly times: ClientCall },
 ): Promise<Outcome<ListResult>> {
   const { path, options, times } = request;
@@ -45,7 +45,7 @@ export async function listFolder(
     try {
       const listing = new Listing(world, { limit, depth, as: options.as ?? 'listing', options });
       await listing.walk(dir, place.path, { prefix: '', depth: 1, kept: 0, after: options.after });
-      const known = await ledger.during(times).show(listing.sightings);
+      const known = await knowledge.during(times).show(listing.sightings);
       const { entries, cut } = listing;
       const complete = options.after === undefined ? cut === 0 : isListed(known, place.path.key);
       return { ok: true, path, absolute: place.path.absolute, entries, cut, complete, more: cut !== 0 };

@@ -2,7 +2,6 @@ import { kindOf, readSnapshot } from '../disk/read.ts';
 import { type Look, recordLook } from '../gate/shown-entry.ts';
 import { validateOptions } from '../gate/validate.ts';
 import type { World } from '../gate/world.ts';
-import type { Ledger } from '../ledger/ledger.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import { ClientCall } from '../model/call.ts';
 import { Fault } from '../model/fault.ts';
@@ -23,6 +22,7 @@ import type { CallOptions, FindOptions, ListOptions, ReadOptions, SearchOptions 
 import type { Sighting } from '../model/sighting.ts';
 import { type Outcome, refused } from '../model/verdict.ts';
 import { countOf } from '../report/amounts.ts';
+import type { Knowledge } from '../views/knowledge.ts';
 import { canonicalName } from '../workspace/roots.ts';
 import { findFiles } from './find.ts';
 import { listFolder } from './list.ts';
@@ -38,7 +38,7 @@ const NS_PER_MS = 1_000_000n;
 
 /** The operations of a session that change nothing. */
 export class LookingSession extends SessionLife {
-  readonly modelContext: ModelContext = new ModelContext(this.ledger);
+  readonly modelContext: ModelContext = new ModelContext(this.knowledge);
   readonly #pageEnds: PageEnds = new Map();
   /**
    * The times of the client's call to which the next operation belongs. Defined only while `inCall`
@@ -113,7 +113,7 @@ export class LookingSession extends SessionLife {
   }
 
   #read(request: ReadRequest): Awaitable<Outcome<ReadResult>> {
-    const read = readFile(this.world(), this.ledger, request);
+    const read = readFile(this.world(), this.knowledge, request);
     return andThen(read, (outcome): Awaitable<Outcome<ReadResult>> => {
       if (!outcome.ok) return this.noted(outcome);
       if (request.options.credit !== false) this.gate.refusals.reset(request.path);
@@ -126,7 +126,7 @@ export class LookingSession extends SessionLife {
       const wrong = validateOptions(options, { of: 'list', path });
       const meant = names === undefined ? path : names.real(path);
       const request = { path: meant, options, times };
-      const outcome = wrong ? refused(wrong) : await listFolder(world, this.ledger, request);
+      const outcome = wrong ? refused(wrong) : await listFolder(world, this.knowledge, request);
       const looked = await this.noted(outcome);
       if (!looked.ok) return looked;
       this.gate.refusals.reset(meant);
@@ -207,7 +207,7 @@ export class LookingSession extends SessionLife {
   async hasBeenRead(path: string, options: CallOptions = {}): Promise<boolean> {
     const outcome = await this.called(options, async (names, world) => {
       const meant = names === undefined ? path : names.real(path);
-      return { ok: true, read: await hasBeenRead(world, this.ledger, meant) };
+      return { ok: true, read: await hasBeenRead(world, this.knowledge, meant) };
     });
     return outcome.ok && outcome.read;
   }
@@ -215,21 +215,21 @@ export class LookingSession extends SessionLife {
   checkStaleness(path: string, options: CallOptions = {}): Promise<Outcome<StalenessResult>> {
     return this.called(options, async (names, world) => {
       const meant = names === undefined ? path : names.real(path);
-      return this.noted(await checkStaleness(world, this.ledger, meant));
+      return this.noted(await checkStaleness(world, this.knowledge, meant));
     });
   }
 
   status(path?: string, options: CallOptions = {}): Promise<Outcome<StatusResult>> {
     return this.called(options, async (names, world) => {
       const meant = path === undefined || names === undefined ? path : names.real(path);
-      return this.noted(await status(world, this.ledger, meant));
+      return this.noted(await status(world, this.knowledge, meant));
     });
   }
 
   /** Journals a list, find or search. If the journal cannot be written, the operation still succeeds, as reads do. */
   async #looked(look: Look): Promise<void> {
     try {
-      await recordLook(this.world(), this.ledger, look);
+      await recordLook(this.world(), this.knowledge, look);
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
     }
@@ -352,12 +352,16 @@ function worded<T>(outcome: Outcome<T>, wording: PresetName): Outcome<T> {
   return outcome.ok ? outcome : refused({ ...outcome.refusal, wording });
 }
 
-async function checkStaleness(world: World, ledger: Ledger, path: string): Promise<Outcome<StalenessResult>> {
+async function checkStaleness(
+  world: World,
+  knowledge: Knowledge,
+  path: string,
+): Promise<Outcome<StalenessResult>> {
   const outcome = world.workspace.locate(path, 'status');
   if (!outcome.ok) return outcome;
   const { located } = outcome;
   try {
-    const sighting = await ledger.recall(located.place.path.key);
+    const sighting = await knowledge.recall(located.place.path.key);
     const seen = stateOf(sighting);
     if (seen === undefined) return { ok: true, stale: false, reason: 'file not previously tracked' };
     if (!located.exists) return { ok: true, stale: true, reason: 'file was deleted since last read', seen };
@@ -382,12 +386,12 @@ function stateOf(sighting: Sighting | undefined): StalenessResult['seen'] {
 }
 
 /** True if the session was shown a part of the file and still has it in its context. */
-async function hasBeenRead(world: World, ledger: Ledger, path: string): Promise<boolean> {
+async function hasBeenRead(world: World, knowledge: Knowledge, path: string): Promise<boolean> {
   const outcome = world.workspace.locate(path, 'status');
   if (!outcome.ok) return false;
   const { place } = outcome.located;
   place.dir.close();
-  const sighting = await ledger.recall(place.path.key);
+  const sighting = await knowledge.recall(place.path.key);
   if (sighting === undefined || sighting.tombstone === true || sighting.how === 'listing') return false;
   return sighting.coverage.kind !== 'none';
 }

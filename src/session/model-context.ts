@@ -1,4 +1,4 @@
-import type { Ledger } from '../ledger/ledger.ts';
+import type { Knowledge } from '../views/knowledge.ts';
 
 /** The part of the model's context that adapters know, because they see each request to the model. */
 export class ModelContext {
@@ -9,10 +9,10 @@ export class ModelContext {
    * that another process has open too.
    */
   resumedMs: number | undefined;
-  readonly #ledger: Ledger;
+  readonly #knowledge: Knowledge;
 
-  constructor(ledger: Ledger) {
-    this.#ledger = ledger;
+  constructor(knowledge: Knowledge) {
+    this.#knowledge = knowledge;
   }
 
   /**
@@ -21,6 +21,6 @@ export class ModelContext {
    */
   async forgetPast(): Promise<boolean> {
     if (this.resumedMs === undefined) return false;
-    return (await this.#ledger.rewound(0, this.resumedMs - 1)) > 0;
+    return (await this.#knowledge.rewound(0, this.resumedMs - 1)) > 0;
   }
 }

@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import type { FileIntent, ForeignIntent, Intent } from '../model/intent.ts';
+import type { FileIntent, HostIntent, Intent } from '../model/intent.ts';
 import { isOutputPath, OUTPUT_SCHEME } from '../model/path.ts';
 import { isRecord } from '../model/record.ts';
 import type { WitnessEvent } from '../model/results.ts';
@@ -157,10 +157,7 @@ function shownOf(path: unknown, { shown }: Pick<PathNames, 'shown'>): unknown {
 }
 
 /** An intent with its paths in the workspace's form. A malformed intent stays unchanged, for the gate to refuse. */
-export function withRealPaths<T extends Intent | ForeignIntent | WitnessEvent>(
-  intent: T,
-  names: PathNames,
-): T {
+export function withRealPaths<T extends Intent | HostIntent | WitnessEvent>(intent: T, names: PathNames): T {
   if (!isRecord(intent)) return intent;
   const { changes } = intent as { changes?: readonly FileIntent[] };
   if (Array.isArray(changes)) return { ...intent, changes: changes.map((one) => withRealPaths(one, names)) };

@@ -2,7 +2,6 @@ import { kindOf, readSnapshot, type Snapshot, type Unreadable } from '../disk/re
 import { rememberedSnapshot, trusted } from '../gate/look.ts';
 import { maskFor, secretRefusal } from '../gate/masking.ts';
 import type { World } from '../gate/world.ts';
-import type { Ledger } from '../ledger/ledger.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import { type LineRange, linesCoverage, NOTHING, WHOLE } from '../model/coverage.ts';
 import { unlessStoreFails } from '../model/fault.ts';
@@ -14,6 +13,7 @@ import { NO_FLAGS, type Sighting, type SightingFlags } from '../model/sighting.t
 import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
 import { countFileLines } from '../text/file-lines.ts';
 import { sniffMedia } from '../text/sniff-media.ts';
+import type { Knowledge } from '../views/knowledge.ts';
 import { absenceOf, type Located } from '../workspace/workspace.ts';
 import {
   type FileText,
@@ -57,14 +57,18 @@ export interface ReadRequest extends Pick<OpenRead, 'path' | 'options' | 'watchi
  * Shows a file to the session, whole or in part, and records exactly what was shown. A small file is read
  * synchronously.
  */
-export function readFile(world: World, ledger: Ledger, request: ReadRequest): Awaitable<Outcome<ReadResult>> {
-  if (isOutputPath(request.path)) return readOutput(world, ledger.session, request);
+export function readFile(
+  world: World,
+  knowledge: Knowledge,
+  request: ReadRequest,
+): Awaitable<Outcome<ReadResult>> {
+  if (isOutputPath(request.path)) return readOutput(world, knowledge.session, request);
   const outcome = world.workspace.locate(request.path, 'read');
   if (!outcome.ok) return outcome;
   const { located } = outcome;
   let read: Awaitable<Outcome<ReadResult>>;
   try {
-    read = readLocated(located, { world, ledger, request });
+    read = readLocated(located, { world, knowledge, request });
   } catch (error) {
     located.place.dir.close();
     throw error;
@@ -76,7 +80,7 @@ export function readFile(world: World, ledger: Ledger, request: ReadRequest): Aw
 
 function readLocated(
   located: Located,
-  { world, ledger, request }: { world: World; ledger: Ledger; request: ReadRequest },
+  { world, knowledge, request }: { world: World; knowledge: Knowledge; request: ReadRequest },
 ): Awaitable<Outcome<ReadResult>> {
   const { path, options } = request;
   if (!located.exists)
@@ -88,13 +92,13 @@ function readLocated(
   const sizeBytes = Number(located.stats.size);
   const { maxBytes: limitBytes = Number.POSITIVE_INFINITY } = options;
   if (sizeBytes > limitBytes) return refused(tooLarge(path, { sizeBytes, limitBytes }));
-  return andThen(recallIfPossible(ledger, located.place.path.key), (earlier) => {
+  return andThen(recallIfPossible(knowledge, located.place.path.key), (earlier) => {
     // The fields are named one by one, because spreading the request takes longer than locating the file.
     const { watching, from, pageEnds, maxAnswerBytes: room = Number.POSITIVE_INFINITY } = request;
     const maxAnswerBytes = Math.min(room, world.policy.maxAnswerBytes);
     const reading: OpenRead = {
       world,
-      ledger,
+      knowledge,
       path,
       options,
       watching,
@@ -113,7 +117,9 @@ function readLocated(
       // seen, and the result says so.
       return unlessStoreFails(
         () => {
-          const noted = ledger.during(watching.times).note(shown.sighting, earlier, entryOf(reading, shown));
+          const noted = knowledge
+            .during(watching.times)
+            .note(shown.sighting, earlier, entryOf(reading, shown));
           return andThen(noted, (known) => withClaims(reading, shown, readResult(reading, shown, known)));
         },
         () => unnotedResult(reading, shown),
@@ -122,9 +128,9 @@ function readLocated(
   });
 }
 
-function recallIfPossible(ledger: Ledger, key: string): Awaitable<Sighting | undefined> {
+function recallIfPossible(knowledge: Knowledge, key: string): Awaitable<Sighting | undefined> {
   return unlessStoreFails(
-    () => ledger.recall(key),
+    () => knowledge.recall(key),
     () => undefined,
   );
 }

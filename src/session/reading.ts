@@ -1,7 +1,6 @@
 import type { LineStart } from '../disk/page.ts';
 import type { Unreadable } from '../disk/read.ts';
 import type { World } from '../gate/world.ts';
-import type { Ledger } from '../ledger/ledger.ts';
 import type { Awaitable } from '../model/awaitable.ts';
 import type { ClientCall } from '../model/call.ts';
 import type { LineRange } from '../model/coverage.ts';
@@ -14,6 +13,7 @@ import type { ReadResult } from '../model/results.ts';
 import type { ReadOptions } from '../model/session.ts';
 import { NO_FLAGS, type Sighting, shownAs } from '../model/sighting.ts';
 import { invalidArgument, type Outcome, type Refusal, type RefusalDetail } from '../model/verdict.ts';
+import type { Knowledge } from '../views/knowledge.ts';
 import type { Found } from '../workspace/workspace.ts';
 
 /**
@@ -30,7 +30,7 @@ export interface PageEnd {
 /** One read in progress: the request, the located file, and what the session saw of it before. */
 export interface OpenRead {
   readonly world: World;
-  readonly ledger: Ledger;
+  readonly knowledge: Knowledge;
   readonly path: string;
   readonly options: Omit<ReadOptions, keyof ReadControls>;
   readonly watching: ReadControls;
@@ -111,15 +111,15 @@ export function readResult(
  * synchronously.
  */
 export function withClaims(
-  { world, ledger, located }: OpenRead,
+  { world, knowledge, located }: OpenRead,
   { sighting }: Shown,
   result: { ok: true } & ReadResult,
 ): Awaitable<Outcome<ReadResult>> {
   const file = located.place.path;
-  const claims = world.claims.untold(ledger, file);
+  const claims = world.claims.untold(knowledge, file);
   if (claims.length === 0) return result;
   return world.claims
-    .claimNotice(ledger, { file, claims, live: sighting.fingerprint })
+    .claimNotice(knowledge, { file, claims, live: sighting.fingerprint })
     .then(async (claimNotice) => {
       if (claimNotice === undefined) return result;
       claimNotice.confirm();
@@ -130,7 +130,7 @@ export function withClaims(
 }
 
 /** The journal entry of a read. Its keys are in sorted order, so that the journal need not sort them. */
-export function entryOf({ ledger, located }: OpenRead, { sighting, result }: Shown): NewEntry {
+export function entryOf({ knowledge, located }: OpenRead, { sighting, result }: Shown): NewEntry {
   const { path } = located.place;
   const entry: { -readonly [K in keyof NewEntry]: NewEntry[K] } = {
     action: 'read',
@@ -139,13 +139,13 @@ export function entryOf({ ledger, located }: OpenRead, { sighting, result }: Sho
     lines: sighting.coverage.kind === 'whole' ? 'whole' : `${result.from}-${result.to}`,
     path: path.relative,
     root: path.root,
-    session: ledger.session,
+    session: knowledge.session,
   };
   // Set optional fields here: spreading them into the entry would take as long as all the rest.
   if (sighting.fingerprint !== undefined) entry.sha256 = sighting.fingerprint.sha256;
   if (sighting.flags !== NO_FLAGS) Object.assign(entry, defined({ shown: shownAs(sighting.flags) }));
   if (sighting.totalLines !== undefined) entry.totalLines = sighting.totalLines;
-  if (ledger.turn !== undefined) entry.turn = ledger.turn;
+  if (knowledge.turn !== undefined) entry.turn = knowledge.turn;
   return entry;
 }
 

@@ -3,12 +3,12 @@ import type { World } from '../gate/world.ts';
 import { deriveSightings } from '../history/derive.ts';
 import type { HistorySighting } from '../history/history-sighting.ts';
 import { joinSightings } from '../history/verify.ts';
-import type { Ledger } from '../ledger/ledger.ts';
 import { Fault } from '../model/fault.ts';
 import { LIMITS } from '../model/limits.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Resumed, ResumeOptions, Transcript } from '../model/transcript.ts';
 import { countFileLines } from '../text/file-lines.ts';
+import type { Knowledge } from '../views/knowledge.ts';
 
 /**
  * Records for a session which files its transcript shows. Compares the shown lines with the disk: a
@@ -16,7 +16,7 @@ import { countFileLines } from '../text/file-lines.ts';
  */
 export async function resumeFrom(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   { transcript, options }: { readonly transcript: Transcript; readonly options: ResumeOptions },
 ): Promise<Resumed> {
   if (typeof options !== 'object' || options === null)
@@ -31,7 +31,7 @@ export async function resumeFrom(
     const sighting = await joined(world, views);
     if (sighting !== undefined) sightings.push(sighting);
   }
-  await ledger.record(await notKnownBetter(ledger, sightings));
+  await knowledge.record(await notKnownBetter(knowledge, sightings));
   const unverified = sightings.filter((sighting) => sighting.flags.unverified).length;
   return { confirmed: sightings.length - unverified, unverified, skipped: history.skipped };
 }
@@ -40,10 +40,13 @@ export async function resumeFrom(
  * Leaves out an unverified sighting of a file that the session has read itself: its own record is
  * more reliable than the transcript.
  */
-async function notKnownBetter(ledger: Ledger, sightings: readonly Sighting[]): Promise<readonly Sighting[]> {
+async function notKnownBetter(
+  knowledge: Knowledge,
+  sightings: readonly Sighting[],
+): Promise<readonly Sighting[]> {
   const kept: Sighting[] = [];
   for (const sighting of sightings) {
-    const own = sighting.flags.unverified ? await ledger.recall(sighting.key) : undefined;
+    const own = sighting.flags.unverified ? await knowledge.recall(sighting.key) : undefined;
     if (own === undefined || own.tombstone === true || own.coverage.kind === 'none') kept.push(sighting);
   }
   return kept;

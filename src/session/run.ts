@@ -1,12 +1,11 @@
 import { listUnsorted, subfolderTest } from '../disk/list.ts';
 import { newChangeId } from '../gate/announce.ts';
 import { type CommittedCommand, commitCommand, type LayerCommit } from '../gate/command/commit-command.ts';
-import { keepWorktrees, type WorktreesBefore } from '../gate/foreign/command.ts';
-import { worktreeTurnouts } from '../gate/foreign/command-turnouts.ts';
+import { keepWorktrees, type WorktreesBefore } from '../gate/host/command.ts';
+import { worktreeTurnouts } from '../gate/host/command-turnouts.ts';
 import { outputMask } from '../gate/secret-values.ts';
 import { validateCommand, validateOptions } from '../gate/validate.ts';
 import type { World } from '../gate/world.ts';
-import type { Ledger } from '../ledger/ledger.ts';
 import type { ClientCall } from '../model/call.ts';
 import { errnoOf, Fault } from '../model/fault.ts';
 import { LIMITS } from '../model/limits.ts';
@@ -24,6 +23,7 @@ import type { Profile, SandboxTools } from '../process/sandbox.ts';
 import { clip } from '../report/bounded.ts';
 import { type PathMatch, policyGlobMatcher } from '../text/glob/glob.ts';
 import { withoutSecrets } from '../text/secrets.ts';
+import type { Knowledge } from '../views/knowledge.ts';
 import { outputPath } from './path-names.ts';
 
 /**
@@ -33,7 +33,7 @@ import { outputPath } from './path-names.ts';
  */
 export async function runCommand(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   {
     command,
     options,
@@ -44,7 +44,8 @@ export async function runCommand(
   if (wrong !== undefined) return refused(wrong);
   const probe = await world.processes.probe();
   if (!probe.ok) return refused(noSandbox(`${probe.missing}; ${probe.cure}`));
-  if (typeof command === 'object' && 'kept' in command) return applyKept(world, ledger, { command, probe });
+  if (typeof command === 'object' && 'kept' in command)
+    return applyKept(world, knowledge, { command, probe });
   const cwd = folderAt(world, options);
   if (!cwd.ok) return cwd;
   world.processes.expire({ nowMs: world.now(), dryRun: false });
@@ -58,7 +59,7 @@ export async function runCommand(
   const run = await world.processes.run(
     {
       id,
-      session: ledger.session,
+      session: knowledge.session,
       profile,
       layered: places.layered,
       mounted: places.mounted,
@@ -74,7 +75,7 @@ export async function runCommand(
     },
     probe,
   );
-  const outcome = await endOf(world, ledger, { run, probe, line, options, times, worktrees });
+  const outcome = await endOf(world, knowledge, { run, probe, line, options, times, worktrees });
   return outcome.ok ? { ...outcome, scratch: scratch.map(({ relative }) => relative) } : outcome;
 }
 
@@ -84,7 +85,7 @@ export async function runCommand(
  */
 async function applyKept(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   { command, probe }: { readonly command: KeptCommand; readonly probe: Extract<Probe, { ok: true }> },
 ): Promise<Outcome<RunResult>> {
   const layer = world.processes.kept(command.kept);
@@ -100,7 +101,7 @@ async function applyKept(
     meanwhile: 'overwrite',
     answer: 'shown',
   };
-  const committed = await commitCommand(world, ledger, commit);
+  const committed = await commitCommand(world, knowledge, commit);
   if (!committed.ok) return committed;
   removeLayer(layer);
   return { ...committed, output: NO_OUTPUT, scratch: [], endedProcesses: [] };
@@ -117,7 +118,7 @@ interface Ended {
   readonly worktrees: WorktreesBefore;
 }
 
-async function endOf(world: World, ledger: Ledger, ended: Ended): Promise<Outcome<RunResult>> {
+async function endOf(world: World, knowledge: Knowledge, ended: Ended): Promise<Outcome<RunResult>> {
   const { layer, end } = ended.run;
   const show = await outputMask(world);
   const output = outputOf(ended.run.output, show);
@@ -133,13 +134,13 @@ async function endOf(world: World, ledger: Ledger, ended: Ended): Promise<Outcom
   const writes = ended.options.writes ?? world.policy.commands.writes;
   const { attributes } = ended.probe;
   const { answer = 'shown' } = ended.options;
-  const record = { session: ledger.session, command: text };
+  const record = { session: knowledge.session, command: text };
   let committed: Outcome<CommittedCommand>;
   try {
     const turnouts = await worktreeTurnouts(world, ended.worktrees);
     const made = turnouts.map(({ effect, now }) => ({ ...effect, after: now.side }));
     const commit = { layer, attributes, command: text, writes, meanwhile: 'merge', answer, made } as const;
-    committed = await commitCommand(world, ledger, { ...commit, times: ended.times });
+    committed = await commitCommand(world, knowledge, { ...commit, times: ended.times });
   } catch (error) {
     const isKept = keepLayer(layer, record);
     // If the writes cannot be kept, for example because the disk is full, remove them to free room.

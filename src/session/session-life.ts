@@ -1,7 +1,6 @@
 import { Gate } from '../gate/gate.ts';
 import type { Counterpart } from '../gate/worktrees.ts';
 import type { World } from '../gate/world.ts';
-import { Ledger } from '../ledger/ledger.ts';
 import type { Awaitable } from '../model/awaitable.ts';
 import type { Claim } from '../model/claim.ts';
 import { Fault } from '../model/fault.ts';
@@ -11,6 +10,7 @@ import type { SessionRecord } from '../model/session-record.ts';
 import type { Resumed, ResumeOptions, Transcript } from '../model/transcript.ts';
 import type { TurnMark } from '../model/turn.ts';
 import type { Outcome } from '../model/verdict.ts';
+import { Knowledge } from '../views/knowledge.ts';
 import { Conversation } from './conversation.ts';
 import { confirms } from './status.ts';
 
@@ -45,7 +45,7 @@ export class SessionLife {
   /** The folder where relative paths start. Undefined: the first root. */
   readonly cwd: string | undefined;
   protected readonly host: SessionHost;
-  protected readonly ledger: Ledger;
+  protected readonly knowledge: Knowledge;
   protected readonly gate: Gate;
   readonly #conversation: Conversation;
   /** Number of running operations. Closing waits for them, because the workspace closes with its last session. */
@@ -61,9 +61,9 @@ export class SessionLife {
     this.cwd = identity.cwd;
     this.host = host;
     const { store, policy } = host.world;
-    this.ledger = new Ledger({ store, session: this.id, policy });
-    this.gate = new Gate(host.world, this.ledger);
-    this.#conversation = new Conversation(host.world, this.ledger);
+    this.knowledge = new Knowledge({ store, session: this.id, policy });
+    this.gate = new Gate(host.world, this.knowledge);
+    this.#conversation = new Conversation(host.world, this.knowledge);
   }
 
   beginTurn(mark: TurnMark, options: SignalOption = {}): Promise<void> {
@@ -93,7 +93,7 @@ export class SessionLife {
   /** A notice about other sessions at work here, for the beginning of a turn. Undefined if there are none. */
   othersAtWork(): Promise<Notice | undefined> {
     return this.during(async ({ claims, store }) => {
-      const found = await claims.atWork(this.ledger);
+      const found = await claims.atWork(this.knowledge);
       if (found === undefined) return undefined;
       await store.note({ views: [], entries: found.entries });
       return found.notice;
@@ -149,7 +149,7 @@ export class SessionLife {
   fork(id?: string, options: SignalOption = {}): Promise<Session> {
     return this.#unlessAborted(options, async (world) => {
       const copy = await this.host.open(id, { parent: this.id, forked: true });
-      await world.store.record(await this.ledger.forkWrites(copy.id));
+      await world.store.record(await this.knowledge.forkWrites(copy.id));
       return copy;
     });
   }
@@ -175,7 +175,7 @@ export class SessionLife {
 
   /** Exports what this session has seen, for `importSightings` in another process. */
   exportSightings(options: SignalOption = {}): Promise<string> {
-    return this.#unlessAborted(options, () => this.ledger.exportJson());
+    return this.#unlessAborted(options, () => this.knowledge.exportJson());
   }
 
   /**
@@ -186,7 +186,7 @@ export class SessionLife {
     options: SignalOption = {},
   ): Promise<{ readonly kept: number; readonly dropped: number }> {
     return this.#unlessAborted(options, (world) =>
-      this.ledger.importJson(text, (sighting) => confirms(world, sighting)),
+      this.knowledge.importJson(text, (sighting) => confirms(world, sighting)),
     );
   }
 
@@ -220,7 +220,7 @@ export class SessionLife {
   /** Forgets everything this session has seen, and ends its claims. */
   forget(options: SignalOption = {}): Promise<void> {
     return this.#unlessAborted(options, async () => {
-      await this.ledger.forget();
+      await this.knowledge.forget();
       await this.#conversation.endTurn();
     });
   }

@@ -1,12 +1,12 @@
 import { readSnapshot } from '../disk/read.ts';
 import { type LookedFile, look } from '../gate/look.ts';
 import type { World } from '../gate/world.ts';
-import type { Ledger } from '../ledger/ledger.ts';
 import { rangesOf } from '../model/coverage.ts';
 import { sameFingerprint } from '../model/fingerprint.ts';
 import type { FileStatus, Freshness, StatusResult } from '../model/results.ts';
 import { type Sighting, type SightingFlags, showsAll } from '../model/sighting.ts';
 import type { Outcome } from '../model/verdict.ts';
+import type { Knowledge } from '../views/knowledge.ts';
 
 /** Maximum number of files in an agent's answer about all files. The most recently seen files are shown. */
 const MAX_FILES = 100;
@@ -17,22 +17,22 @@ const MAX_FILES = 100;
  */
 export async function status(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   path: string | undefined,
   limit: number = MAX_FILES,
 ): Promise<Outcome<StatusResult>> {
   if (path !== undefined) {
-    const found = await viewAt(world, ledger, path);
+    const found = await viewAt(world, knowledge, path);
     if (!found.ok) return found;
     const [file] = await statusOf(world, [found.view]);
     const { sighting } = found.view;
     return { ok: true, files: file === undefined ? [] : [{ ...file, ...revisionSeen(world, sighting) }] };
   }
-  const files = (await ledger.all()).filter(({ how }) => how !== 'listing');
+  const files = (await knowledge.all()).filter(({ how }) => how !== 'listing');
   const seen = files.sort((a, b) => b.atMs - a.atMs).slice(0, limit);
   const views: StatusView[] = [];
   for (const sighting of seen) {
-    const found = await viewAt(world, ledger, sighting.key);
+    const found = await viewAt(world, knowledge, sighting.key);
     if (found.ok) views.push(found.view);
   }
   return { ok: true, files: await statusOf(world, views) };
@@ -43,10 +43,10 @@ type StatusView = Pick<LookedFile, 'path' | 'sighting' | 'facts'> & { readonly s
 
 async function viewAt(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   path: string,
 ): Promise<Outcome<{ readonly view: StatusView }>> {
-  const outcome = await look(world, ledger, {
+  const outcome = await look(world, knowledge, {
     path,
     action: 'edit',
     locatedFor: 'status',

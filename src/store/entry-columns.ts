@@ -201,8 +201,8 @@ export function matchesPending(pending: PendingChange, { change, owner, keys }: 
  * files must first check whether the change was completed. If the change holds no lock, these are
  * the files that it will write; otherwise they are the locked files.
  */
-export function concernedKeys({ locked = [], foreign, entry }: PendingChange): readonly string[] {
-  return foreign?.hold === 'none' ? (entry.effects ?? []).map(({ key }) => key) : locked;
+export function concernedKeys({ locked = [], host, entry }: PendingChange): readonly string[] {
+  return host?.hold === 'none' ? (entry.effects ?? []).map(({ key }) => key) : locked;
 }
 
 /** True if the paths are equal or one is inside the other. */

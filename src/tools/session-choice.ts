@@ -110,7 +110,7 @@ export function subAgentChoice(
     return undefined;
   return store.pending().then((pending) => {
     const found = pending.find(
-      ({ entry, foreign }) => foreign?.call === call && entry.session.startsWith(`${choice.id}/`),
+      ({ entry, host }) => host?.call === call && entry.session.startsWith(`${choice.id}/`),
     );
     return found === undefined ? choice : { kind: 'named', id: found.entry.session };
   });

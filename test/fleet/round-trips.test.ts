@@ -5,12 +5,12 @@ import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { verifyChain } from '../../src/journal/verify.ts';
-import { isSampled } from '../../src/ledger/sightings.ts';
 import type { GatedSession } from '../../src/session/gated-session.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 import { openState } from '../../src/store/open-state.ts';
 import { openPostgresStore } from '../../src/store/postgres/open.ts';
 import type { Store } from '../../src/store/store.ts';
+import { isSampled } from '../../src/views/sightings.ts';
 import { startRelay } from '../postgres/relay.mjs';
 import { readEntry } from '../store/samples.ts';
 import { ok } from '../support/desk.ts';
@@ -25,7 +25,7 @@ const EDIT = [{ oldString: 'two', newString: 'zwei' }];
 const QUIET_MS = 300;
 
 /**
- * A scratch folder in which no file's key is in the ledger's sample. For one key in 64, the ledger
+ * A scratch folder in which no file's key is in the knowledge's sample. For one key in 64, the knowledge
  * counts all sightings, which takes another round trip.
  */
 function unsampled(): Scratch {

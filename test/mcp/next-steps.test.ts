@@ -157,7 +157,7 @@ const CASES: Readonly<Record<string, Case>> = {
 };
 
 /** Names of tools and arguments that exist in other dialects, but not in the dialect `name`. */
-async function foreignWords(name: DialectName): Promise<Set<string>> {
+async function hostWords(name: DialectName): Promise<Set<string>> {
   const wordsOf = async (which: DialectName): Promise<string[]> =>
     (await loadDialect(which)).tools.flatMap((tool) => [
       tool.name,
@@ -181,8 +181,8 @@ describe.each(NAMES)('in %s', (name) => {
     opened.put('a.txt', 'one\ntwo\nthree\n');
     const { text, code } = await given.refuse(opened);
     expect(code).toBe(given.code);
-    const foreign = await foreignWords(name);
-    expect((text.match(/\w+/g) ?? []).filter((word) => foreign.has(word))).toEqual([]);
+    const host = await hostWords(name);
+    expect((text.match(/\w+/g) ?? []).filter((word) => host.has(word))).toEqual([]);
     for (const next of callsIn(text)) {
       expect(whyNotCallable(opened.dialect, next), text).toBeUndefined();
       const done = await opened.call(next);
@@ -194,7 +194,7 @@ describe.each(NAMES)('in %s', (name) => {
 
   it('every possible refusal names only calls that this dialect accepts', async () => {
     const dialect = await loadDialect(name);
-    const foreign = await foreignWords(name);
+    const host = await hostWords(name);
     const wrong: string[] = [];
     for (const refusal of everyRefusal()) {
       const text = explain(refusal, { nowMs: 1_000_000, tools: dialect.names, wording: 'default' });
@@ -202,7 +202,7 @@ describe.each(NAMES)('in %s', (name) => {
         const why = whyNotCallable(dialect, next);
         if (why !== undefined) wrong.push(`${why}: ${text}`);
       }
-      const strange = (text.match(/\w+/g) ?? []).filter((word) => foreign.has(word));
+      const strange = (text.match(/\w+/g) ?? []).filter((word) => host.has(word));
       if (strange.length > 0) wrong.push(`${strange}: ${text}`);
     }
     expect(wrong).toEqual([]);

@@ -1,4 +1,4 @@
-import type { ForeignSession } from '../../src/model/foreign-session.ts';
+import type { HostSession } from '../../src/model/host-session.ts';
 import type { Session } from '../../src/model/session.ts';
 import type { GatedSession } from '../../src/session/gated-session.ts';
 import type { WorkspaceOptions } from '../../src/session/sessions.ts';
@@ -6,7 +6,7 @@ import { Sessions } from '../../src/session/sessions.ts';
 
 /** A real gate on a folder, with its own state, for a proxy under test. */
 export class TestGate {
-  readonly session: ForeignSession;
+  readonly session: HostSession;
   /** The proxy's session, opened with the library. */
   readonly library: Session;
   readonly #sessions: Sessions;
@@ -14,7 +14,7 @@ export class TestGate {
   private constructor(sessions: Sessions, library: GatedSession) {
     this.#sessions = sessions;
     this.library = library;
-    this.session = library.foreign();
+    this.session = library.forHost();
   }
 
   static async open(root: string, home: string, options: Partial<WorkspaceOptions> = {}): Promise<TestGate> {

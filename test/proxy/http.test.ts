@@ -272,8 +272,8 @@ describe('a process offered over HTTP', () => {
   });
 
   it.each([
-    ['a foreign Host', { host: 'evil.example' }, 403],
-    ['a foreign Origin', { origin: 'http://evil.example' }, 403],
+    ['a host Host', { host: 'evil.example' }, 403],
+    ['a host Origin', { origin: 'http://evil.example' }, 403],
     ['no token', { authorization: '' }, 401],
     ['a wrong token', { authorization: 'Bearer sesam' }, 401],
     ['an unknown session', { 'mcp-session-id': 'nope' }, 404],

@@ -258,7 +258,7 @@ describe('the official server behind the gate', () => {
     });
   });
 
-  it('keeps before-images: a foreign write, edit and move can be undone, one after the other', async () => {
+  it('keeps before-images: a host write, edit and move can be undone, one after the other', async () => {
     const { client, path, root, gate } = open();
     await client.call('read_text_file', { path });
     await client.call('write_file', { path, content: 'gone\n' });

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { ForeignIntent } from '../../src/model/intent.ts';
+import type { HostIntent } from '../../src/model/intent.ts';
 import type { AnnounceOptions } from '../../src/model/session.ts';
 import { explain } from '../../src/report/explain.ts';
 import { openStore } from '../../src/store/open-state.ts';
@@ -12,8 +12,8 @@ import { setLimits } from '../support/limits.ts';
 
 const NOW = { nowMs: 0 };
 
-const write = (content: string): ForeignIntent => ({ kind: 'write', path: 'a.txt', content });
-const edit = (oldString: string, newString: string): ForeignIntent => ({
+const write = (content: string): HostIntent => ({ kind: 'write', path: 'a.txt', content });
+const edit = (oldString: string, newString: string): HostIntent => ({
   kind: 'edit',
   path: 'a.txt',
   edits: [{ oldString, newString }],
@@ -171,7 +171,7 @@ describe('an announced change', () => {
     ['an unknown option', [[write('x')], { calls: 'one' }]],
   ])('is refused for %s', async (_what, args) => {
     const t = await desk({ store: 'memory:' });
-    await refusal(t.session.announce(...(args as [ForeignIntent[]])), 'INVALID_ARGUMENT');
+    await refusal(t.session.announce(...(args as [HostIntent[]])), 'INVALID_ARGUMENT');
   });
 
   it('is settled once, by the session that announced it', async () => {

@@ -146,7 +146,7 @@ describe.skipIf(here === undefined)('a change of another writer', () => {
     expect(text('a')).toBe(LINES.replace('one', 'ONE').replace('five', 'FIVE'));
   });
 
-  it('of another session between two commands does not make lines of this session count as foreign', async () => {
+  it('of another session between two commands does not make lines of this session count as host', async () => {
     put('a', LINES);
     const other = await sessions.session('other');
     for (const [from, to] of ['12', '23', '34']) {

@@ -29,20 +29,20 @@ it.each<[string, (t: Desk) => Promise<unknown>]>([
     },
   ],
   [
-    'a foreign read',
+    'a host read',
     async (t) => {
       await t.put('b', utf16(TEXT));
-      await ok(t.session.foreign().witness({ kind: 'read', path: 'b' }));
+      await ok(t.session.forHost().witness({ kind: 'read', path: 'b' }));
     },
   ],
   [
-    'a foreign write',
+    'a host write',
     async (t) => {
-      const foreign = t.session.foreign();
+      const host = t.session.forHost();
       const content = utf16(TEXT);
-      const { change } = await ok(foreign.announce([{ kind: 'write', path: 'b', content }]));
+      const { change } = await ok(host.announce([{ kind: 'write', path: 'b', content }]));
       await t.put('b', content);
-      await ok(foreign.settle(change, 'done'));
+      await ok(host.settle(change, 'done'));
     },
   ],
   [

@@ -32,13 +32,13 @@ export interface Interpretation {
 }
 
 /** A tool call: the known traits of the tool, and the arguments. */
-export interface ForeignCall {
+export interface HostCall {
   readonly tool: ToolTraits;
   readonly args: Arguments;
 }
 
 /** Interprets a call by the rules of its tool, or by a guess if no table has the tool. */
-export function interpret(call: ForeignCall, rules: readonly Rule[] | undefined): Interpretation {
+export function interpret(call: HostCall, rules: readonly Rule[] | undefined): Interpretation {
   const { tool, args } = call;
   if (rules === undefined) {
     const guesses = argumentSets(args).map((set) => ({ ...set, ...inferRules(tool, set.args) }));
@@ -54,10 +54,7 @@ export function interpret(call: ForeignCall, rules: readonly Rule[] | undefined)
 }
 
 /** The texts that a call writes into files, by the rules of its tool, or by a guess. */
-export function writtenTexts(
-  { tool, args }: ForeignCall,
-  rules: readonly Rule[] | undefined,
-): TextArgument[] {
+export function writtenTexts({ tool, args }: HostCall, rules: readonly Rule[] | undefined): TextArgument[] {
   if (rules !== undefined) return textArguments(rules, args);
   return argumentSets(args).flatMap(({ at, args: each }) =>
     textArguments(inferRules(tool, each).rules, each).map((text) => ({ ...text, at: [...at, ...text.at] })),

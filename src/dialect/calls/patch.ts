@@ -1,4 +1,4 @@
-import type { Edit, ForeignIntent } from '../../model/intent.ts';
+import type { Edit, HostIntent } from '../../model/intent.ts';
 
 /** One file of a patch in the V4A format (`*** Begin Patch`). */
 type PatchedFile =
@@ -47,18 +47,18 @@ function patchedFiles(patch: string): readonly PatchedFile[] {
  * The changes that a patch makes. The patching program matches whole lines, so the old text of each
  * edit consists of whole lines.
  */
-export function patchIntents(patch: string): ForeignIntent[] {
-  return patchedFiles(patch).flatMap((file): ForeignIntent[] => {
+export function patchIntents(patch: string): HostIntent[] {
+  return patchedFiles(patch).flatMap((file): HostIntent[] => {
     const { path } = file;
     if (file.verb === 'add') return [{ kind: 'write', path, content: file.content }];
     if (file.verb === 'delete') return [{ kind: 'delete', path }];
-    const moved: ForeignIntent[] =
+    const moved: HostIntent[] =
       file.moveTo === undefined ? [] : [{ kind: 'move', source: path, destination: file.moveTo }];
     return [...updates(path, file.hunks), ...moved];
   });
 }
 
-function updates(path: string, hunks: readonly PatchHunk[]): ForeignIntent[] {
+function updates(path: string, hunks: readonly PatchHunk[]): HostIntent[] {
   const edits: Edit[] = [];
   let appended = '';
   for (const hunk of hunks) {

@@ -1,4 +1,4 @@
-import type { ForeignIntent } from '../../model/intent.ts';
+import type { HostIntent } from '../../model/intent.ts';
 import type { ShownForm } from './table.ts';
 
 /** One effect of a tool call. Paths are as the caller wrote them. */
@@ -16,7 +16,7 @@ export type Touch =
     }
   /** Shows lines of the files below `path`, by default below the working directory. */
   | { readonly does: 'search'; readonly path: string | undefined }
-  | { readonly does: 'change'; readonly intent: ForeignIntent }
+  | { readonly does: 'change'; readonly intent: HostIntent }
   | RunTouch
   /** May change something that no other effect describes, for example the server's own data. */
   | { readonly does: 'unknown' };

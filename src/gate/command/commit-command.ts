@@ -1,4 +1,3 @@
-import type { Ledger } from '../../ledger/ledger.ts';
 import type { ClientCall } from '../../model/call.ts';
 import { inOrder } from '../../model/delta.ts';
 import type { Effect } from '../../model/entry.ts';
@@ -9,6 +8,7 @@ import { type Outcome, type Refusal, type Refused, refused } from '../../model/v
 import type { Layer } from '../../process/layer.ts';
 import type { AttributeReader } from '../../process/layer-entries.ts';
 import { clip } from '../../report/bounded.ts';
+import type { Knowledge } from '../../views/knowledge.ts';
 import { apply } from '../apply.ts';
 import { lockKeys } from '../keys.ts';
 import { noteLosses } from '../losses.ts';
@@ -72,13 +72,13 @@ export type CommittedCommand = Pick<
  */
 export async function commitCommand(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   commit: LayerCommit,
 ): Promise<Outcome<CommittedCommand>> {
   const read = readLayer(commit.layer, commit.attributes);
   let isDone = false;
   try {
-    const outcome = await commitContent(world, ledger.during(commit.times), {
+    const outcome = await commitContent(world, knowledge.during(commit.times), {
       ...commit,
       content: namedInRoots(world, read),
     });
@@ -91,19 +91,19 @@ export async function commitCommand(
 
 async function commitContent(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   commit: LayerCommit & { readonly content: LayerContent },
 ): Promise<Outcome<CommittedCommand>> {
   const { content, made = [] } = commit;
   if (content.folders.every(({ entries }) => entries.length === 0))
-    return made.length === 0 ? { ok: true, ...NOTHING_CHANGED } : recordMade(world, ledger, commit);
+    return made.length === 0 ? { ok: true, ...NOTHING_CHANGED } : recordMade(world, knowledge, commit);
   const keys = layerKeys(world, content);
   let outcome: Outcome<CommittedCommand> = refused(busy());
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     const release = await lockKeys(world, keys);
     if (release === undefined) return refused(busy());
     try {
-      const tried = await commitLocked(world, ledger, { ...commit, keys });
+      const tried = await commitLocked(world, knowledge, { ...commit, keys });
       if (!('again' in tried)) return tried;
       outcome = refused(tried.again);
     } finally {
@@ -116,7 +116,7 @@ async function commitContent(
 /** Records a command that changed nothing on its layer, but files in other worktrees. */
 async function recordMade(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   { layer, command, made = [] }: LayerCommit,
 ): Promise<Outcome<CommittedCommand>> {
   const root = world.workspace.roots[0] ?? '';
@@ -129,8 +129,10 @@ async function recordMade(
     root,
     text,
   } as const;
-  await world.store.record({ entries: [{ kind: 'change', atMs: world.now(), ...ledger.author, ...change }] });
-  const notices = await noteLosses(world, ledger, change);
+  await world.store.record({
+    entries: [{ kind: 'change', atMs: world.now(), ...knowledge.author, ...change }],
+  });
+  const notices = await noteLosses(world, knowledge, change);
   return { ok: true, ...NOTHING_CHANGED, change: layer.id, notices };
 }
 
@@ -161,31 +163,31 @@ const NOTHING_CHANGED: CommittedCommand = {
 
 async function commitLocked(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   commit: LayerCommit & { readonly content: LayerContent; readonly keys: readonly string[] },
 ): Promise<Outcome<CommittedCommand> | { readonly again: Refusal }> {
   const read = await readWriteSet(world, commit.content);
   if (!read.ok) return read;
   const { set } = read;
   if (commit.writes === 'discard') {
-    const { files, cut } = await showWrites(world, ledger, set.written, commit.answer);
+    const { files, cut } = await showWrites(world, knowledge, set.written, commit.answer);
     return { ok: true, ...NOTHING_CHANGED, ...toldOf(set), committed: false, files, cut };
   }
   const { writes, meanwhile, made = [] } = commit;
   const { beganNs } = commit.content;
-  const vetted = await vetWrites(world, ledger, { written: set.written, writes, meanwhile, beganNs });
+  const vetted = await vetWrites(world, knowledge, { written: set.written, writes, meanwhile, beganNs });
   const [first] = vetted.refusals;
   if (first !== undefined) return combined(first, vetted);
-  const shown = await showWrites(world, ledger, vetted.written, commit.answer);
+  const shown = await showWrites(world, knowledge, vetted.written, commit.answer);
   const several = await worldFor(world, vetted.written.length);
-  const plan = planOf(vetted, await withOtherNames(world, ledger, vetted, shown.sightings));
-  const outcome = await apply(several, ledger, {
+  const plan = planOf(vetted, await withOtherNames(world, knowledge, vetted, shown.sightings));
+  const outcome = await apply(several, knowledge, {
     plans: plan === undefined ? [] : [plan],
     locked: commit.keys,
     command: { change: commit.layer.id, text: clip(commit.command, MAX_COMMAND_CHARS), made },
   });
   if (!outcome.ok) return { again: asConflict(outcome.refusal) };
-  await rememberResults(world, ledger, vetted);
+  await rememberResults(world, knowledge, vetted);
   const { merged } = vetted;
   const told = { ...toldOf(set), committed: true, files: shown.files, cut: shown.cut, merged };
   const { change } = outcome;
@@ -195,7 +197,7 @@ async function commitLocked(
     ...made,
   ];
   const root = world.workspace.roots[0] ?? '';
-  const notices = await noteLosses(world, ledger, { effects, change, text: commit.command, root });
+  const notices = await noteLosses(world, knowledge, { effects, change, text: commit.command, root });
   return { ok: true, ...told, change, notices };
 }
 
@@ -209,14 +211,14 @@ function toldOf({ leftOut, droppedBits }: WriteSet): Pick<RunResult, 'leftOut' |
  */
 async function withOtherNames(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   { written }: Vetted,
   sightings: ReadonlyMap<string, Sighting>,
 ): Promise<ReadonlyMap<string, Sighting>> {
   const created = written.flatMap(({ path: { key }, before, after }) =>
     before.kind === 'absent' && after.kind === 'file' ? [{ key, fingerprint: after.fingerprint }] : [],
   );
-  const seen = await ledger.seenElsewhere(created, world.now());
+  const seen = await knowledge.seenElsewhere(created, world.now());
   return new Map([...seen.map((each) => [each.key, each] as const), ...sightings]);
 }
 
@@ -245,12 +247,12 @@ function planOf({ written }: Vetted, sightings: ReadonlyMap<string, Sighting>): 
  * many files, remembers only those that the session has seen: storing all of them would take as
  * long as the commit.
  */
-async function rememberResults(world: World, ledger: Ledger, { written }: Vetted): Promise<void> {
+async function rememberResults(world: World, knowledge: Knowledge, { written }: Vetted): Promise<void> {
   const small = written.filter(
     ({ after }) => after.kind === 'file' && after.fingerprint.size <= MAX_REMEMBERED_BYTES,
   );
   const isFew = written.length < LINKED_FILES;
-  const known = isFew ? undefined : await ledger.recallMany(small.map(({ path }) => path.key));
+  const known = isFew ? undefined : await knowledge.recallMany(small.map(({ path }) => path.key));
   for (const { path, after, bytes } of small) {
     if (after.kind === 'file' && bytes !== undefined && known?.has(path.key) !== false)
       world.baselines.remember(after.fingerprint, bytes());

@@ -1,5 +1,4 @@
 import { readSnapshot } from '../../disk/read.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
 import type { Entry, Side } from '../../model/entry.ts';
 import { type Fingerprint, sameFingerprint } from '../../model/fingerprint.ts';
 import { LIMITS } from '../../model/limits.ts';
@@ -8,6 +7,7 @@ import type { Refusal } from '../../model/verdict.ts';
 import { decodeText } from '../../text/decode.ts';
 import { losesChange } from '../../text/lost-change.ts';
 import { maskedDiff } from '../../text/unified.ts';
+import type { Knowledge } from '../../views/knowledge.ts';
 import { siblingOf } from '../look.ts';
 import type { World } from '../world.ts';
 import type { Written } from './write-set.ts';
@@ -31,17 +31,17 @@ interface Overwritten {
  */
 export async function lostUpdate(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   written: Overwritten,
 ): Promise<Refusal | undefined> {
   const { before, path } = written;
   if (before.kind !== 'file') return undefined;
-  const known = await knownBytes(world, ledger, path.key);
+  const known = await knownBytes(world, knowledge, path.key);
   if (known === undefined || sameFingerprint(known.fingerprint, before.fingerprint)) return undefined;
   const base = plainText(await world.baselines.recall(known.fingerprint));
   const live = plainText(await written.beforeBytes());
   if (!drops(written, { base, live, known: known.fingerprint })) return undefined;
-  const writer = await siblingOf(world, ledger.session, { key: path.key, now: before.fingerprint });
+  const writer = await siblingOf(world, knowledge.session, { key: path.key, now: before.fingerprint });
   return {
     code: 'COMMAND_CONFLICT',
     action: 'commit',
@@ -80,13 +80,13 @@ function drops(
 /** The bytes that the session last saw in a file or last wrote to it, or undefined if there are none. */
 async function knownBytes(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   key: string,
 ): Promise<{ readonly fingerprint: Fingerprint; readonly atMs?: number } | undefined> {
-  const sighting = await ledger.recall(key);
+  const sighting = await knowledge.recall(key);
   if (sighting?.fingerprint === undefined || sighting.tombstone === true) return undefined;
   const { fingerprint, atMs } = sighting;
-  const own = await lastOwnChange(world, ledger, { key, sinceMs: atMs });
+  const own = await lastOwnChange(world, knowledge, { key, sinceMs: atMs });
   const left: Side | undefined = own?.effects?.find((effect) => effect.key === key)?.after;
   return left?.kind === 'file' ? { fingerprint: left.fingerprint } : { fingerprint, atMs };
 }
@@ -97,7 +97,7 @@ async function knownBytes(
  */
 async function lastOwnChange(
   { store }: World,
-  { session }: Ledger,
+  { session }: Knowledge,
   { key, sinceMs }: { readonly key: string; readonly sinceMs: number },
 ): Promise<Entry | undefined> {
   const last = await store.lastChange(key);

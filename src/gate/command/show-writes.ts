@@ -1,4 +1,3 @@
-import type { Ledger } from '../../ledger/ledger.ts';
 import { type LineRange, linesCoverage, rangesOf } from '../../model/coverage.ts';
 import { sameFingerprint } from '../../model/fingerprint.ts';
 import { LIMITS } from '../../model/limits.ts';
@@ -9,6 +8,7 @@ import { MAX_PATHS_IN_TEXT } from '../../report/command-words.ts';
 import { carryRanges } from '../../text/change.ts';
 import { lineCount } from '../../text/lines.ts';
 import { maskedDiff, type UnifiedDiff } from '../../text/unified.ts';
+import type { Knowledge } from '../../views/knowledge.ts';
 import type { World } from '../world.ts';
 import { bytesAfter, bytesBefore, plainText } from './lost-update.ts';
 import { namedWrites } from './named-writes.ts';
@@ -34,7 +34,7 @@ interface ShownWrites {
  */
 export async function showWrites(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   written: readonly Written[],
   answer: 'shown' | 'silent',
 ): Promise<ShownWrites> {
@@ -60,7 +60,7 @@ export async function showWrites(
     if (!fits) continue;
     room = { lines: room.lines - diff.text.split('\n').length, chars: room.chars - diff.text.length };
     const shown = answer === 'shown' ? diff.shownAfter : undefined;
-    const sighting = await creditOf(world, ledger, { written: each, diff, shown, text: texts.after });
+    const sighting = await creditOf(world, knowledge, { written: each, diff, shown, text: texts.after });
     if (sighting !== undefined) sightings.set(each.path.key, sighting);
   }
   return { files, cut: named.length - files.length, sightings };
@@ -108,7 +108,7 @@ function countsOf({ diff }: UnifiedDiff): { readonly added: number; readonly rem
  */
 async function creditOf(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   {
     written,
     diff,
@@ -118,7 +118,7 @@ async function creditOf(
 ): Promise<Sighting | undefined> {
   const { after, before, path } = written;
   if (after.kind !== 'file') return undefined;
-  const seen = await ledger.recall(path.key);
+  const seen = await knowledge.recall(path.key);
   const isKnown = seen?.fingerprint !== undefined && seen.tombstone !== true;
   const isCurrent =
     isKnown &&
@@ -131,7 +131,7 @@ async function creditOf(
   const totalLines = lineCount(text);
   // Until the answer shows the diff, only the lines count that were seen before.
   const untold = still.length === 0 ? undefined : { coverage: linesCoverage(still, totalLines) };
-  if (shown !== undefined) ledger.tells(path.key, untold);
+  if (shown !== undefined) knowledge.tells(path.key, untold);
   return {
     key: path.key,
     fingerprint: after.fingerprint,

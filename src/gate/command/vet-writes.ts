@@ -6,7 +6,6 @@ import {
   isGuarded,
   leadsOutOfGit,
 } from '../../judge/guarded-configuration.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
 import { missingLines } from '../../model/coverage.ts';
 import { type Effect, type Entry, microseconds, type Side } from '../../model/entry.ts';
 import { sameFingerprint } from '../../model/fingerprint.ts';
@@ -17,6 +16,7 @@ import { isGitIndex, stagedContent } from '../../process/git-position.ts';
 import { changedProgram } from '../../text/git-config.ts';
 import { matchingGlob } from '../../text/glob/glob.ts';
 import { merge3 } from '../../text/merge.ts';
+import type { Knowledge } from '../../views/knowledge.ts';
 import { approvalsOf } from '../approval.ts';
 import { guardCommit } from '../guarded-files.ts';
 import type { World } from '../world.ts';
@@ -48,7 +48,7 @@ export interface RefusedWrites {
  */
 export async function vetWrites(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   { written, ...how }: Omit<Judged, 'written'> & { readonly written: readonly Written[] },
 ): Promise<Vetted & RefusedWrites> {
   const refusals: Refusal[] = [];
@@ -58,7 +58,7 @@ export async function vetWrites(
   for (const each of written) {
     if (refusals.length >= MAX_REFUSALS) break;
     unchecked -= 1;
-    const outcome = await vetOne(world, ledger, { written: each, ...how });
+    const outcome = await vetOne(world, knowledge, { written: each, ...how });
     if (outcome === undefined) continue;
     if ('code' in outcome) refusals.push({ ...outcome, path: shownNameOf(world, each.path) });
     else vetted.push(outcome);
@@ -81,16 +81,20 @@ interface Judged {
  * The write that may be committed, perhaps after a merge, or its refusal. Undefined for a git index
  * that need not be committed (see `isRenewedIndex`).
  */
-async function vetOne(world: World, ledger: Ledger, judged: Judged): Promise<Written | Refusal | undefined> {
+async function vetOne(
+  world: World,
+  knowledge: Knowledge,
+  judged: Judged,
+): Promise<Written | Refusal | undefined> {
   const { written, meanwhile } = judged;
   const forbidden =
     forbiddenWrite(world, written) ??
     (await guardedChange(world, written)) ??
-    (await unapproved(world, ledger, written));
+    (await unapproved(world, knowledge, written));
   if (forbidden !== undefined) return forbidden;
   if (written.concurrent && meanwhile === 'merge')
-    return (await isRenewedIndex(world, written)) ? undefined : concurrentChange(world, ledger, judged);
-  return (await unseenWrite(world, ledger, judged)) ?? written;
+    return (await isRenewedIndex(world, written)) ? undefined : concurrentChange(world, knowledge, judged);
+  return (await unseenWrite(world, knowledge, judged)) ?? written;
 }
 
 function refusal(written: Written, code: RefusalCode, detail?: RefusalDetail): Refusal {
@@ -119,11 +123,15 @@ function isInGit(world: World, { path }: Written): boolean {
  * The refusal for a change that needs the user's approval. During a command the user is not asked; only `lookfirst
  * allow` approves.
  */
-async function unapproved(world: World, ledger: Ledger, written: Written): Promise<Refusal | undefined> {
+async function unapproved(
+  world: World,
+  knowledge: Knowledge,
+  written: Written,
+): Promise<Refusal | undefined> {
   const { path, before, after } = written;
   const effect = { key: path.key, relative: path.relative, before, after };
   const step = { action: 'commit', root: path.root, effects: [effect] } as const;
-  const found = await approvalsOf(world, ledger, { steps: [step], approved: new Map() });
+  const found = await approvalsOf(world, knowledge, { steps: [step], approved: new Map() });
   return 'missing' in found ? refusal(written, 'PROTECTED', { reason: 'approval' }) : undefined;
 }
 
@@ -157,27 +165,27 @@ async function guardedChange(world: World, written: Written): Promise<Refusal | 
 
 async function unseenWrite(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   { written, writes }: Judged,
 ): Promise<Refusal | undefined> {
   if (written.before.kind !== 'file' || isInGit(world, written)) return undefined;
-  if (writes === 'seen-only') return notSeen(ledger, written);
+  if (writes === 'seen-only') return notSeen(knowledge, written);
   if (writes !== 'judged') return undefined;
   const bytes = {
     beforeBytes: () => bytesBefore(world, written),
     afterBytes: () => bytesAfter(written),
   };
-  return lostUpdate(world, ledger, { ...written, ...bytes });
+  return lostUpdate(world, knowledge, { ...written, ...bytes });
 }
 
 /**
  * The refusal if the session has not seen every present line of a file that a command changed. Only
  * the policy `writes: seen-only` requires this.
  */
-async function notSeen(ledger: Ledger, written: Written): Promise<Refusal | undefined> {
+async function notSeen(knowledge: Knowledge, written: Written): Promise<Refusal | undefined> {
   const { before } = written;
   if (before.kind !== 'file' || before.fingerprint.size === 0) return undefined;
-  const sighting = await ledger.recall(written.path.key);
+  const sighting = await knowledge.recall(written.path.key);
   if (sighting?.fingerprint === undefined || sighting.tombstone === true) return refusal(written, 'NOT_READ');
   const seenAtMs = sighting.atMs;
   if (!sameFingerprint(sighting.fingerprint, before.fingerprint))
@@ -202,11 +210,16 @@ async function isRenewedIndex(world: World, { path, after, bytes }: Written): Pr
  * The merge starts from the text that both started from, if the journal has it. Otherwise it starts
  * from an earlier text that the session or the journal knows.
  */
-async function concurrentChange(world: World, ledger: Ledger, judged: Judged): Promise<Written | Refusal> {
+async function concurrentChange(
+  world: World,
+  knowledge: Knowledge,
+  judged: Judged,
+): Promise<Written | Refusal> {
   const { written } = judged;
   const live = plainText(await bytesBefore(world, written));
   const result = plainText(bytesAfter(written));
-  const base = live === undefined || result === undefined ? undefined : await baseOf(world, ledger, judged);
+  const base =
+    live === undefined || result === undefined ? undefined : await baseOf(world, knowledge, judged);
   if (live !== undefined && result !== undefined && base !== undefined) {
     const merged = mergedFrom(base, result, live);
     if (merged !== undefined) return withText(written, merged);
@@ -261,7 +274,7 @@ const MADE_WITHIN_MS = 60_000;
 
 async function baseOf(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   { written: { path }, beganNs }: Judged,
 ): Promise<MergeBase | undefined> {
   const { key } = path;
@@ -273,7 +286,7 @@ async function baseOf(
   // contains the first one, and a merge from that text would drop it.
   if (started !== undefined) return { texts: [started], is: 'certain' };
   const [last] = await world.store.entries({ ...query, untilMs: startMs - 1, order: 'newest' });
-  const sighting = await ledger.recall(key);
+  const sighting = await knowledge.recall(key);
   const isEarlier = sighting !== undefined && sighting.atMs < startMs && sighting.tombstone !== true;
   const seen = isEarlier ? sighting : undefined;
   const texts = [

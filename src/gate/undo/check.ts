@@ -1,8 +1,6 @@
 import { fingerprintOf } from '../../disk/read.ts';
 import { type BlockedPath, blockedBy, type UndoOutcome } from '../../journal/undo-blocked.ts';
 import type { UndoDelta } from '../../journal/undo-steps.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
-import { movedSightings } from '../../ledger/sightings.ts';
 import { type Awaitable, andThen } from '../../model/awaitable.ts';
 import { WHOLE } from '../../model/coverage.ts';
 import { type Side, sameContent } from '../../model/entry.ts';
@@ -16,6 +14,8 @@ import { isGitIndex, stagedContent } from '../../process/git-position.ts';
 import { decodeText } from '../../text/decode.ts';
 import { merge3 } from '../../text/merge.ts';
 import { maskedDiff } from '../../text/unified.ts';
+import type { Knowledge } from '../../views/knowledge.ts';
+import { movedSightings } from '../../views/sightings.ts';
 import type { World } from '../world.ts';
 import { type FoundChange, joinSteps, presentBytes, renameMoved } from './found-changes.ts';
 import { type PathState, Rehearsal } from './rehearsal.ts';
@@ -247,7 +247,7 @@ const NOT_SEEN: SeenItem = {};
  * restores. Callers must pass the steps in order.
  */
 export class SeenBefore {
-  readonly #ledger: Ledger;
+  readonly #knowledge: Knowledge;
   /**
    * Keys of files that the undo removes, by the hash of their bytes. If the undo restores these
    * bytes at another path, the lines seen at the removed path count there.
@@ -259,8 +259,8 @@ export class SeenBefore {
    */
   #brought = new Map<string, Sighting>();
 
-  constructor(ledger: Ledger, steps: readonly UndoDelta[]) {
-    this.#ledger = ledger;
+  constructor(knowledge: Knowledge, steps: readonly UndoDelta[]) {
+    this.#knowledge = knowledge;
     const going = steps.flatMap(({ key, before, after }): [string, string][] =>
       after.kind === 'absent' && before.kind === 'file' ? [[before.fingerprint.sha256, key]] : [],
     );
@@ -284,19 +284,19 @@ export class SeenBefore {
   }
 
   async #known({ key, after }: UndoDelta): Promise<Sighting | undefined> {
-    if (after.kind === 'directory') return this.#ledger.listing(key);
+    if (after.kind === 'directory') return this.#knowledge.listing(key);
     if (after.kind !== 'file') return undefined;
-    const before = await this.#ledger.wholeView(key, after.fingerprint);
+    const before = await this.#knowledge.wholeView(key, after.fingerprint);
     if (before !== undefined) return { ...before, how: 'write' };
     const from = this.#going.get(after.fingerprint.sha256);
-    const seen = from === undefined ? undefined : await this.#ledger.recall(from);
+    const seen = from === undefined ? undefined : await this.#knowledge.recall(from);
     if (seen?.fingerprint?.sha256 === after.fingerprint.sha256) return { ...seen, key };
     // Another process of the session may have deleted the file: its record names the seen bytes.
-    return broughtBack(await this.#ledger.recall(key), after.fingerprint);
+    return broughtBack(await this.#knowledge.recall(key), after.fingerprint);
   }
 
   async #moving(from: string, to: string): Promise<readonly Sighting[]> {
-    const present = new Map((await this.#ledger.below(from)).map((seen) => [seen.key, seen]));
+    const present = new Map((await this.#knowledge.below(from)).map((seen) => [seen.key, seen]));
     for (const [key, seen] of this.#brought) if (isBelow(key, from)) present.set(key, seen);
     const moving = [...present.values()];
     for (const seen of movedSightings(moving, { from, to })) this.#brought.set(seen.key, seen);

@@ -1,9 +1,9 @@
 import { listNames } from '../../disk/list.ts';
 import type { UndoPlans } from '../../journal/undo-plan.ts';
 import type { UndoDelta } from '../../journal/undo-steps.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
 import type { UndoSelection } from '../../model/session.ts';
 import type { Refusal } from '../../model/verdict.ts';
+import type { Knowledge } from '../../views/knowledge.ts';
 import { sideAt } from '../found.ts';
 import { listingFingerprint } from '../tree.ts';
 import type { World } from '../world.ts';
@@ -31,13 +31,13 @@ interface MissingView {
  */
 export async function whyNotTheirs(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   { plans, selection }: { readonly plans: UndoPlans; readonly selection: Undoer },
 ): Promise<Refusal | undefined> {
   const { change, by } = selection;
   if (by !== 'session' || change === undefined) return undefined;
   const [entry] = await world.store.entries({ change, kinds: ['change'], limit: 1 });
-  return entry?.session === ledger.session ? undefined : whyUnseen(world, ledger, plans.plan.steps);
+  return entry?.session === knowledge.session ? undefined : whyUnseen(world, knowledge, plans.plan.steps);
 }
 
 /**
@@ -47,7 +47,7 @@ export async function whyNotTheirs(
  */
 async function whyUnseen(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   steps: readonly UndoDelta[],
 ): Promise<Refusal | undefined> {
   const refusals: Refusal[] = [];
@@ -55,7 +55,7 @@ async function whyUnseen(
   for (const step of steps) {
     unchecked -= 1;
     const { lookAt } = step;
-    const view = lookAt === undefined ? undefined : await missingView(world, ledger, lookAt);
+    const view = lookAt === undefined ? undefined : await missingView(world, knowledge, lookAt);
     if (view !== undefined)
       refusals.push({
         code: 'NOT_READ',
@@ -70,9 +70,13 @@ async function whyUnseen(
   return { ...first, detail: { refusals, ...(unchecked === 0 ? {} : { unchecked }) } };
 }
 
-async function missingView(world: World, ledger: Ledger, key: string): Promise<MissingView | undefined> {
+async function missingView(
+  world: World,
+  knowledge: Knowledge,
+  key: string,
+): Promise<MissingView | undefined> {
   const side = await sideAt(world, key);
-  const seen = await ledger.recall(key);
+  const seen = await knowledge.recall(key);
   if (side.kind === 'file') {
     const isWhole = seen?.coverage.kind === 'whole' && !seen.flags.clamped && !seen.flags.redacted;
     return isWhole && seen.fingerprint?.sha256 === side.fingerprint.sha256 ? undefined : { next: 'read' };
@@ -80,20 +84,24 @@ async function missingView(world: World, ledger: Ledger, key: string): Promise<M
   // A folder or link need not have been seen: an undo removes only empty folders, and a link has no
   // content to lose. A file that this session deleted itself need not be seen either.
   if (side.kind !== 'absent' || seen?.tombstone === true) return undefined;
-  return unlistedFolder(world, ledger, key);
+  return unlistedFolder(world, knowledge, key);
 }
 
 /**
  * The folder in which this key is absent. Undefined if the session has listed that folder in its
  * present state.
  */
-async function unlistedFolder(world: World, ledger: Ledger, key: string): Promise<MissingView | undefined> {
+async function unlistedFolder(
+  world: World,
+  knowledge: Knowledge,
+  key: string,
+): Promise<MissingView | undefined> {
   const outcome = world.workspace.locate(key, 'undo', 'parents');
   if (!outcome.ok || outcome.located.exists) return undefined;
   const { place, missing } = outcome.located;
   try {
     const above = (path: string): string => path.split('/').slice(0, -missing.length).join('/');
-    const seen = await ledger.recall(above(key));
+    const seen = await knowledge.recall(above(key));
     const isWhole = seen?.coverage.kind === 'whole';
     if (isWhole && seen.fingerprint?.sha256 === listingFingerprint(listNames(place.dir)).sha256)
       return undefined;

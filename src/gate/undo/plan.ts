@@ -1,12 +1,12 @@
 import { type Blocked, type BlockedPath, blockedBy, type UndoOutcome } from '../../journal/undo-blocked.ts';
 import { entriesForUndo, newestSelected, type UndoTarget } from '../../journal/undo-history.ts';
 import { planUndo, type UndoPlans } from '../../journal/undo-plan.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
 import type { ClientCall } from '../../model/call.ts';
 import { Fault } from '../../model/fault.ts';
 import type { ResolvedPath } from '../../model/path.ts';
 import type { UndoSelection } from '../../model/session.ts';
 import { type Outcome, type Refusal, type Refused, refused } from '../../model/verdict.ts';
+import type { Knowledge } from '../../views/knowledge.ts';
 import type { World } from '../world.ts';
 import { mergedCall } from './check.ts';
 
@@ -45,20 +45,20 @@ export type LeftPaths = Map<string, Refusal>;
  */
 export async function plan(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   { selection, left }: { readonly selection: UndoRequest; readonly left: LeftPaths },
 ): Promise<UndoOutcome<UndoPlans>> {
   const { rewind } = selection;
   const target =
     rewind === undefined
-      ? await targetOf(world, ledger, selection)
+      ? await targetOf(world, knowledge, selection)
       : { ok: true as const, target: sinceTurn(world, rewind) };
   if (!target.ok) return { ...target, blocked: [] };
   const entries = await entriesForUndo(world.store, target.target);
   for (;;) {
     const planned = planUndo(entries, target.target, {
       merge: selection.merge === true,
-      session: ledger.session,
+      session: knowledge.session,
       merged: mergedCall(selection),
       leave: new Set(left.keys()),
     });
@@ -66,7 +66,7 @@ export async function plan(
     if (outcome.ok) return outcome;
     if (leaveBlocked(outcome, { selection, left }) === 'more') continue;
     if (left.size > 0) return nothingLeft(left);
-    const refusal = await withLastChange(world, ledger, { planned: outcome, selection });
+    const refusal = await withLastChange(world, knowledge, { planned: outcome, selection });
     return { ...refusal, blocked: outcome.blocked };
   }
 }
@@ -103,13 +103,13 @@ export function withAll(refusal: Refusal, blocked: readonly BlockedPath[]): Refu
 /** Adds the session's last change to the refusal of an unknown id, which was perhaps mistyped. */
 async function withLastChange(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   { planned, selection }: { readonly planned: Refused; readonly selection: UndoRequest },
 ): Promise<Refused> {
   const { refusal } = planned;
   if (refusal.next !== 'none' || selection.change === undefined) return planned;
-  const last = await targetOf(world, ledger, {});
-  const { session } = ledger;
+  const last = await targetOf(world, knowledge, {});
+  const { session } = knowledge;
   const newest = last.ok ? await newestSelected(world.store, last.target) : undefined;
   if (newest?.change === undefined || newest.change === selection.change) return planned;
   const reason = `${refusal.detail?.reason}; the last change of session ${session} is ${newest.change}`;
@@ -128,7 +128,7 @@ function readOnlyPaths({ workspace }: World, { plan }: UndoPlans): readonly Bloc
 
 async function targetOf(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   { change, path, session, sinceMs }: UndoSelection,
 ): Promise<Outcome<{ target: UndoTarget }>> {
   const file = path === undefined ? undefined : await fileNamed(world, path);
@@ -147,7 +147,7 @@ async function targetOf(
     };
     return { ok: true, target: { kind: 'all', root, ...limits, ...key } };
   }
-  const last = { kind: 'last', session: ledger.session, root, ...key } as const;
+  const last = { kind: 'last', session: knowledge.session, root, ...key } as const;
   return { ok: true, target: await newestOf(world, last) };
 }
 

@@ -1,5 +1,4 @@
 import { fingerprintOf } from '../../disk/read.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
 import type { LineRange } from '../../model/coverage.ts';
 import type { Effect, Side } from '../../model/entry.ts';
 import { type Fingerprint, sameFingerprint } from '../../model/fingerprint.ts';
@@ -11,6 +10,7 @@ import { diffLines, type Hunk } from '../../text/diff.ts';
 import { splitLines } from '../../text/lines.ts';
 import { merge3 } from '../../text/merge.ts';
 import { type MaskedDiffOptions, maskedDiff } from '../../text/unified.ts';
+import type { Knowledge } from '../../views/knowledge.ts';
 import { apply } from '../apply.ts';
 import { foundAt } from '../found.ts';
 import { lockKeys } from '../keys.ts';
@@ -35,7 +35,7 @@ export interface PartRequest {
  */
 export async function undoPart(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   request: PartRequest,
 ): Promise<Outcome<UndoResult>> {
   const { change, key } = request;
@@ -59,8 +59,8 @@ export async function undoPart(
       const { fingerprint } = step.after;
       await keepBytesOf(world, step.relative, { bytes: merged, fingerprint });
     }
-    const plans = [await planOf(world, ledger, [found])];
-    const outcome = await apply(world, ledger, { plans, locked, undoesPart: { change, lines } });
+    const plans = [await planOf(world, knowledge, [found])];
+    const outcome = await apply(world, knowledge, { plans, locked, undoesPart: { change, lines } });
     if (!outcome.ok) return outcome;
     return { ok: true, ...(outcome.change === undefined ? {} : { change: outcome.change }), ...told };
   } finally {

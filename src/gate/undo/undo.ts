@@ -1,8 +1,6 @@
 import { type Blocked, type BlockedPath, blockedBy, type UndoOutcome } from '../../journal/undo-blocked.ts';
 import type { UndoPlan, UndoPlans } from '../../journal/undo-plan.ts';
 import type { UndoDelta } from '../../journal/undo-steps.ts';
-import type { Ledger } from '../../ledger/ledger.ts';
-import { movedSightings } from '../../ledger/sightings.ts';
 import { notLocked, outermostKeys } from '../../lock/locks.ts';
 import { NOTHING } from '../../model/coverage.ts';
 import { microseconds, sameSide } from '../../model/entry.ts';
@@ -10,6 +8,8 @@ import type { LeftFile, UndoneFile, UndoResult } from '../../model/results.ts';
 import type { UndoSelection } from '../../model/session.ts';
 import { NO_FLAGS, type Sighting } from '../../model/sighting.ts';
 import { type Outcome, type Refusal, refused } from '../../model/verdict.ts';
+import type { Knowledge } from '../../views/knowledge.ts';
+import { movedSightings } from '../../views/sightings.ts';
 import { apply } from '../apply.ts';
 import { areIndependent } from '../apply-folder.ts';
 import { lockKeys, missingFolder } from '../keys.ts';
@@ -31,12 +31,12 @@ import { reachWorktrees } from './reach.ts';
  */
 export async function undo(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   selection: UndoRequest,
 ): Promise<Outcome<UndoResult>> {
-  const { blocked, ...outcome } = await undoAll(world, ledger, selection);
+  const { blocked, ...outcome } = await undoAll(world, knowledge, selection);
   if (outcome.ok || blocked.length === 0 || selection.partial === true) return outcome;
-  const rest = await undoAll(world, ledger, { ...selection, partial: true, preview: true });
+  const rest = await undoAll(world, knowledge, { ...selection, partial: true, preview: true });
   const all = rest.blocked.length < 2 && !rest.ok ? outcome.refusal : withAll(outcome.refusal, rest.blocked);
   if (!rest.ok) return refused(all);
   return refused({ ...all, detail: { ...all.detail, restorable: rest.files.length } });
@@ -45,14 +45,14 @@ export async function undo(
 /** The result of an undo, and the paths that it left because it is a partial one. */
 type Undoing = UndoOutcome<UndoResult & { readonly blocked: readonly BlockedPath[] }>;
 
-async function undoAll(world: World, session: Ledger, selection: UndoRequest): Promise<Undoing> {
-  const ledger = session.during(selection.times);
+async function undoAll(world: World, session: Knowledge, selection: UndoRequest): Promise<Undoing> {
+  const knowledge = session.during(selection.times);
   const left: LeftPaths = new Map();
   const journal = await journalEnd(world);
-  const planned = await plan(world, ledger, { selection, left });
+  const planned = await plan(world, knowledge, { selection, left });
   const made = planned.ok ? reachWorktrees(world, planned.plan.steps) : [];
   try {
-    return await undoPlanned(world, ledger, { selection, left, journal, planned });
+    return await undoPlanned(world, knowledge, { selection, left, journal, planned });
   } finally {
     // A folder stays if the undo has put files into it.
     for (const folder of made) world.workspace.abandon(folder);
@@ -66,23 +66,23 @@ interface Planned {
   readonly planned: UndoOutcome<UndoPlans>;
 }
 
-async function undoPlanned(world: World, ledger: Ledger, given: Planned): Promise<Undoing> {
+async function undoPlanned(world: World, knowledge: Knowledge, given: Planned): Promise<Undoing> {
   const { selection, left } = given;
   let { journal, planned } = given;
   for (;;) {
     if (!planned.ok) return planned;
     const keys = keysOf(world, planned);
-    const release = await lockKeys(world, keys, ledger);
+    const release = await lockKeys(world, keys, knowledge);
     if (release === undefined)
       return unblocked({ code: 'BUSY', action: 'undo', path: '', next: 'retry_later' });
     try {
       // Plan again under the locks if the journal has grown: another process may have undone the same change.
       const end = await journalEnd(world);
       const isCurrent = end !== undefined && end === journal;
-      const again = isCurrent ? planned : await plan(world, ledger, { selection, left });
+      const again = isCurrent ? planned : await plan(world, knowledge, { selection, left });
       if (!again.ok) return again;
       if (notLocked(keysOf(world, again), keys).length === 0)
-        return await undoLocked(world, ledger, { plans: again, selection, left, locked: keys });
+        return await undoLocked(world, knowledge, { plans: again, selection, left, locked: keys });
       planned = again;
       journal = end;
     } finally {
@@ -130,11 +130,11 @@ interface LockedUndo {
   readonly locked: readonly string[];
 }
 
-async function undoLocked(world: World, ledger: Ledger, given: LockedUndo): Promise<Undoing> {
+async function undoLocked(world: World, knowledge: Knowledge, given: LockedUndo): Promise<Undoing> {
   const { selection, left, locked } = given;
-  const unseen = await whyNotTheirs(world, ledger, given);
+  const unseen = await whyNotTheirs(world, knowledge, given);
   if (unseen !== undefined) return unblocked(unseen);
-  const checked = await checkedPlan(world, ledger, given);
+  const checked = await checkedPlan(world, knowledge, given);
   if (!checked.ok) return checked;
   const { plan, found } = checked;
   const diff = await previewDiff(world, found);
@@ -155,8 +155,8 @@ async function undoLocked(world: World, ledger: Ledger, given: LockedUndo): Prom
     areIndependent(found.map(({ step }) => step)) ? 'together' : 'in order',
   );
   selection.signal?.throwIfAborted();
-  const outcome = await apply(several, ledger, {
-    plans: found.length === 0 ? [] : [await planOf(several, ledger, found)],
+  const outcome = await apply(several, knowledge, {
+    plans: found.length === 0 ? [] : [await planOf(several, knowledge, found)],
     locked,
     undo: selection.rewind === undefined ? plan : { ...plan, rewindTo: selection.rewind.turn },
   });
@@ -184,7 +184,7 @@ interface CheckedPlan {
  */
 async function checkedPlan(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   { plans, selection, left }: LockedUndo,
 ): Promise<UndoOutcome<CheckedPlan>> {
   let planned: UndoOutcome<UndoPlans> = { ok: true, ...plans };
@@ -194,7 +194,7 @@ async function checkedPlan(
     const blocked = checked.ok ? blockedBy(takenFolders(world, checked, selection)) : checked;
     if (blocked === undefined || leaveBlocked(blocked, { selection, left }) === 'same')
       return blocked ?? checked;
-    planned = await plan(world, ledger, { selection, left });
+    planned = await plan(world, knowledge, { selection, left });
   }
 }
 
@@ -246,11 +246,11 @@ async function keepNeeded(world: World, found: readonly FoundChange[]): Promise<
 /** The plan of an undo. */
 export async function planOf(
   world: World,
-  ledger: Ledger,
+  knowledge: Knowledge,
   found: readonly FoundChange[],
 ): Promise<ChangePlan> {
   const seen = new SeenBefore(
-    ledger,
+    knowledge,
     found.map(({ step }) => step),
   );
   const deltas = found.map((each) => deltaOf(world, each));

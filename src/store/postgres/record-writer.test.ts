@@ -70,11 +70,11 @@ it('sends heartbeats for a change under a lock, not for one that another process
     fencesOf: () => [],
   } as unknown as Heart;
   const writer = new RecordWriter({ names: new Names('m'), owner: 'me', sharedRoots: [], heart });
-  const foreign = { writes: [], bypasses: [] };
+  const host = { writes: [], bypasses: [] };
   for (const [change, more] of [
     ['own', {}],
-    ['locked', { foreign: { ...foreign, hold: 'lock' } }],
-    ['free', { foreign: { ...foreign, hold: 'none' } }],
+    ['locked', { host: { ...host, hold: 'lock' } }],
+    ['free', { host: { ...host, hold: 'none' } }],
   ] as const)
     writer.done(writer.prepare({ announce: pendingChange(change, more) }), 0);
   expect(announced).toEqual(['own', 'locked']);

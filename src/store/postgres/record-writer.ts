@@ -123,7 +123,7 @@ export class RecordWriter {
     if (renewsOwner !== undefined) this.#ownerRenewed = renewsOwner;
     // Send no heartbeats for a change without a lock: its age decides whether it is abandoned.
     // Another process may settle the change, and this process would then send heartbeats for ever.
-    if (announce !== undefined && announce.foreign?.hold !== 'none')
+    if (announce !== undefined && announce.host?.hold !== 'none')
       this.#context.heart?.announced(announce.change);
     for (const change of settle) {
       this.#fences.delete(change);

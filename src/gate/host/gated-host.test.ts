@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { setLimits } from '../../../test/support/limits.ts';
-import type { ForeignIntent } from '../../model/intent.ts';
+import type { HostIntent } from '../../model/intent.ts';
 import type { WorkspaceOptions } from '../../session/sessions.ts';
 import { Sessions } from '../../session/sessions.ts';
 
@@ -21,7 +21,7 @@ const TEXT = 'one\ntwo\nthree\nfour\nfive\n';
 
 /** Opens a workspace with one file. The test acts as another server: it writes the file itself. */
 async function open(options: Partial<WorkspaceOptions> = {}) {
-  const base = realpathSync(mkdtempSync(join(tmpdir(), 'lookfirst-foreign-')));
+  const base = realpathSync(mkdtempSync(join(tmpdir(), 'lookfirst-host-')));
   const root = join(base, 'workspace');
   mkdirSync(root);
   mkdirSync(join(base, 'state'));
@@ -36,10 +36,10 @@ async function open(options: Partial<WorkspaceOptions> = {}) {
     rmSync(base, { recursive: true, force: true });
   });
   const library = await sessions.session('test');
-  const session = library.foreign();
+  const session = library.forHost();
   const path = join(root, 'a.txt');
   writeFileSync(path, TEXT);
-  const vets = async (...intents: ForeignIntent[]) => {
+  const vets = async (...intents: HostIntent[]) => {
     const outcome = await session.announce(intents);
     if (outcome.ok) await session.settle(outcome.change, 'failed');
     return outcome.ok ? 'ok' : outcome.refusal.code;
@@ -51,7 +51,7 @@ async function open(options: Partial<WorkspaceOptions> = {}) {
 /** A read with an unknown tool, during which the file did not change. */
 const GUESSED = { guessed: true, before: createHash('sha256').update(TEXT).digest('hex') } as const;
 
-describe('a foreign read', () => {
+describe('a host read', () => {
   it.each([
     ['the text of the file', { content: TEXT }, 'ok'],
     ['its lines with other endings', { content: TEXT.replaceAll('\n', '\r\n') }, 'ok'],
@@ -139,7 +139,7 @@ describe('a change of which only the line numbers are known', () => {
   });
 });
 
-describe('a foreign change', () => {
+describe('a host change', () => {
   it('that left other bytes than intended is recorded with the real bytes, which do not count as seen', async () => {
     const { session, library, saw, vets, path } = await open();
     await saw({ content: TEXT });
@@ -164,7 +164,7 @@ describe('a foreign change', () => {
     writeFileSync(join(root, 'b.txt'), 'b\n');
     writeFileSync(join(root, 'c.txt'), 'c\n');
     await saw({ content: TEXT });
-    const write = (name: string): ForeignIntent => ({ kind: 'write', path: join(root, name), content: 'x' });
+    const write = (name: string): HostIntent => ({ kind: 'write', path: join(root, name), content: 'x' });
     const refused = await session.announce([write('a.txt'), write('b.txt'), write('c.txt')]);
     expect(refused).toMatchObject({ ok: false, refusal: { code: 'NOT_READ' } });
     if (!refused.ok)
@@ -214,7 +214,7 @@ describe('a foreign change', () => {
     const { session, vets, root } = await open();
     mkdirSync(join(root, 'd'));
     writeFileSync(join(root, 'd/x.txt'), 'x');
-    const gone: ForeignIntent = { kind: 'delete', path: join(root, 'd'), recursive: true };
+    const gone: HostIntent = { kind: 'delete', path: join(root, 'd'), recursive: true };
     expect(await vets(gone)).toBe('NOT_READ');
     await session.witness({ kind: 'list', path: join(root, 'd') });
     expect(await vets(gone)).toBe('ok');
@@ -317,8 +317,8 @@ describe('a change that the host of another session is about to make', () => {
     const { sessions, path, saw, library: first } = opened;
     await saw();
     const second = await sessions.session('second');
-    await second.foreign().witness({ kind: 'read', path });
-    const edit = (from: string, to: string): ForeignIntent => {
+    await second.forHost().witness({ kind: 'read', path });
+    const edit = (from: string, to: string): HostIntent => {
       return { kind: 'edit', path, edits: [{ oldString: from, newString: to }] };
     };
     const change = await first.announce([edit('one', 'ONE')], { hold: 'none' });

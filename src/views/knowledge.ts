@@ -24,7 +24,7 @@ import {
   stored,
 } from './sightings.ts';
 
-interface LedgerOptions {
+interface KnowledgeOptions {
   readonly store: Store;
   readonly session: string;
   readonly policy: Pick<Policy, 'maxSightings' | 'compaction' | 'ttlMs' | 'seen' | 'overwrite'>;
@@ -41,11 +41,11 @@ const MANY_GONE = 1000;
  * arrived. Without a call: everything. Views are only added, so several processes may add views of
  * one session at the same time.
  */
-export class Ledger {
+export class Knowledge {
   readonly session: string;
   /** The call that asks, and whose answer shows what is recorded with `show`. */
   readonly call: ClientCall | undefined;
-  readonly #options: LedgerOptions;
+  readonly #options: KnowledgeOptions;
   readonly #store: Store;
   readonly #state: SessionState;
   /** What the store answered for files that the call has locked, so that it is asked once. */
@@ -53,7 +53,7 @@ export class Ledger {
   /** The lines of own changes that count only when the call is answered; see `tells`. */
   readonly #untold = new Map<string, Partial<Sighting> | undefined>();
 
-  constructor(options: LedgerOptions, call?: ClientCall, state?: SessionState) {
+  constructor(options: KnowledgeOptions, call?: ClientCall, state?: SessionState) {
     this.#options = options;
     this.#store = options.store;
     this.#state = state ?? new SessionState(new Room(options.policy, () => this.all()));
@@ -62,8 +62,8 @@ export class Ledger {
   }
 
   /** The same session, for one call. */
-  during(call: ClientCall | undefined): Ledger {
-    return call === undefined ? this : new Ledger(this.#options, call, this.#state);
+  during(call: ClientCall | undefined): Knowledge {
+    return call === undefined ? this : new Knowledge(this.#options, call, this.#state);
   }
 
   /** The session's current turn, if one has begun. */

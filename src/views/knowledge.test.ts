@@ -8,7 +8,7 @@ import type { Policy } from '../model/policy.ts';
 import type { Sighting } from '../model/sighting.ts';
 import { openMemoryStore } from '../store/sqlite/sqlite-store.ts';
 import type { Store } from '../store/store.ts';
-import { Ledger } from './ledger.ts';
+import { Knowledge } from './knowledge.ts';
 import { isSampled, SAMPLE } from './sightings.ts';
 
 const lines = (from: number, to: number): Coverage => ({ kind: 'lines', ranges: [{ from, to }] });
@@ -29,7 +29,11 @@ function open(
   const { maxSightings = 100, compaction = 'verify', ttlMs = 0 } = options;
   return {
     store,
-    ledger: new Ledger({ store, session, policy: { ...PRESETS.default, maxSightings, compaction, ttlMs } }),
+    knowledge: new Knowledge({
+      store,
+      session,
+      policy: { ...PRESETS.default, maxSightings, compaction, ttlMs },
+    }),
   };
 }
 
@@ -38,62 +42,62 @@ const seen = (key: string, atMs = 1, changes: Partial<Sighting> = {}): Sighting 
 
 describe('record and recall', () => {
   it('adds up views of the same bytes', async () => {
-    const { ledger } = open();
-    await ledger.record([seen('a', 1, { coverage: lines(1, 5) })]);
-    await ledger.record([seen('a', 2, { coverage: lines(6, 10) })]);
-    expect(await ledger.recall('a')).toMatchObject({ coverage: WHOLE, atMs: 2 });
+    const { knowledge } = open();
+    await knowledge.record([seen('a', 1, { coverage: lines(1, 5) })]);
+    await knowledge.record([seen('a', 2, { coverage: lines(6, 10) })]);
+    expect(await knowledge.recall('a')).toMatchObject({ coverage: WHOLE, atMs: 2 });
   });
 
   it('adds up views recorded at the same time, even in one call', async () => {
-    const { ledger } = open();
+    const { knowledge } = open();
     await Promise.all([
-      ledger.record([seen('a', 1, { coverage: lines(1, 3) })]),
-      ledger.record([seen('a', 1, { coverage: lines(4, 6) }), seen('a', 1, { coverage: lines(7, 8) })]),
-      ledger.record([seen('a', 1, { coverage: lines(9, 10) })]),
+      knowledge.record([seen('a', 1, { coverage: lines(1, 3) })]),
+      knowledge.record([seen('a', 1, { coverage: lines(4, 6) }), seen('a', 1, { coverage: lines(7, 8) })]),
+      knowledge.record([seen('a', 1, { coverage: lines(9, 10) })]),
     ]);
-    expect((await ledger.recall('a'))?.coverage).toEqual(WHOLE);
+    expect((await knowledge.recall('a'))?.coverage).toEqual(WHOLE);
   });
 
   it("writes the caller's additions in the same transaction", async () => {
-    const { ledger, store } = open();
+    const { knowledge, store } = open();
     const entry = { kind: 'read', atMs: 1, session: 's1', root: '/w', path: 'a' } as const;
-    await ledger.record([seen('a')], { entries: [entry] });
+    await knowledge.record([seen('a')], { entries: [entry] });
     expect(await store.entries({})).toMatchObject([{ ...entry, seq: 1 }]);
-    await expect(failing(store).ledger.record([seen('b')], { entries: [entry] })).rejects.toThrow(
+    await expect(failing(store).knowledge.record([seen('b')], { entries: [entry] })).rejects.toThrow(
       'disk full',
     );
-    expect(await ledger.recall('b')).toBeUndefined();
+    expect(await knowledge.recall('b')).toBeUndefined();
   });
 
   it('notes a view of a sampled file while the store cannot count sightings', async () => {
     const key = Array.from({ length: 1000 }, (_, i) => `/w/file-${i}`).find(isSampled) ?? '';
     const broken = failing(empty, 100, 'recallMany');
     const entry = { kind: 'read', atMs: 1, session: 's1', root: '/w', path: 'a' } as const;
-    await broken.ledger.note(seen(key), undefined, entry);
+    await broken.knowledge.note(seen(key), undefined, entry);
     broken.heal();
-    expect(await broken.ledger.recall(key)).toMatchObject({ coverage: WHOLE });
+    expect(await broken.knowledge.recall(key)).toMatchObject({ coverage: WHOLE });
   });
 
   it('continues after a failed record', async () => {
     const broken = failing(empty);
-    await expect(broken.ledger.record([seen('a')])).rejects.toThrow('disk full');
+    await expect(broken.knowledge.record([seen('a')])).rejects.toThrow('disk full');
     broken.heal();
-    await broken.ledger.record([seen('a')]);
-    expect(await broken.ledger.all()).toHaveLength(1);
+    await broken.knowledge.record([seen('a')]);
+    expect(await broken.knowledge.all()).toHaveLength(1);
   });
 
   it('applies to this session only', async () => {
-    const { store, ledger } = open();
-    await ledger.record([seen('a')]);
-    expect(await open({ store, session: 's2' }).ledger.recall('a')).toBeUndefined();
+    const { store, knowledge } = open();
+    await knowledge.record([seen('a')]);
+    expect(await open({ store, session: 's2' }).knowledge.recall('a')).toBeUndefined();
   });
 
   it('returns the writes for callers with their own transaction', async () => {
-    const { ledger, store } = open();
-    const writes = await ledger.recordWrites([seen('a')]);
-    expect(await ledger.recall('a')).toBeUndefined();
+    const { knowledge, store } = open();
+    const writes = await knowledge.recordWrites([seen('a')]);
+    expect(await knowledge.recall('a')).toBeUndefined();
     await store.record(writes);
-    expect(await ledger.recall('a')).toBeDefined();
+    expect(await knowledge.recall('a')).toBeDefined();
   });
 });
 
@@ -101,91 +105,91 @@ describe('note', () => {
   const entry = { kind: 'read', atMs: 1, session: 's1', root: '/w', path: 'a' } as const;
 
   it('adds a view and its journal entry to the recalled sighting, and returns the sum', async () => {
-    const { ledger, store } = open();
-    await ledger.record([seen('a', 1, { coverage: lines(1, 5) })]);
+    const { knowledge, store } = open();
+    await knowledge.record([seen('a', 1, { coverage: lines(1, 5) })]);
     const next = seen('a', 2, { coverage: lines(6, 10) });
-    expect(await ledger.note(next, undefined, entry)).toMatchObject({ coverage: WHOLE });
-    expect(await ledger.recall('a')).toMatchObject({ coverage: WHOLE, atMs: 2 });
+    expect(await knowledge.note(next, undefined, entry)).toMatchObject({ coverage: WHOLE });
+    expect(await knowledge.recall('a')).toMatchObject({ coverage: WHOLE, atMs: 2 });
     expect(await store.entries({})).toMatchObject([entry]);
   });
 
   it.each([
     [
       'another note',
-      (ledger: Ledger) => ledger.note(seen('a', 1, { coverage: lines(1, 5) }), undefined, entry),
+      (knowledge: Knowledge) => knowledge.note(seen('a', 1, { coverage: lines(1, 5) }), undefined, entry),
     ],
-    ['a record', (ledger: Ledger) => ledger.record([seen('a', 1, { coverage: lines(1, 5) })])],
+    ['a record', (knowledge: Knowledge) => knowledge.record([seen('a', 1, { coverage: lines(1, 5) })])],
   ])('loses no view that was recorded after the recall: %s', async (_what, meanwhile) => {
-    const { ledger } = open();
-    await ledger.recall('a');
-    await meanwhile(ledger);
-    await ledger.note(seen('a', 2, { coverage: lines(6, 10) }), undefined, entry);
-    expect(await ledger.recall('a')).toMatchObject({ coverage: WHOLE });
+    const { knowledge } = open();
+    await knowledge.recall('a');
+    await meanwhile(knowledge);
+    await knowledge.note(seen('a', 2, { coverage: lines(6, 10) }), undefined, entry);
+    expect(await knowledge.recall('a')).toMatchObject({ coverage: WHOLE });
   });
 
   it('waits for a change that was requested before', async () => {
-    const { ledger } = open({ compaction: 'clear' });
-    await ledger.record([seen('a')]);
+    const { knowledge } = open({ compaction: 'clear' });
+    await knowledge.record([seen('a')]);
     await Promise.all([
-      ledger.compacted(),
-      ledger.note(seen('a', 2, { coverage: lines(1, 2) }), undefined, entry),
+      knowledge.compacted(),
+      knowledge.note(seen('a', 2, { coverage: lines(1, 2) }), undefined, entry),
     ]);
-    expect((await ledger.recall('a'))?.coverage).toEqual(lines(1, 2));
+    expect((await knowledge.recall('a'))?.coverage).toEqual(lines(1, 2));
   });
 
   it.each([
     ['is not stored if it follows at once', 0, 1],
     ['is stored if sightings expire, however soon it follows', 300, 2],
   ])('the same view again %s', async (_, ttlMs, atMs) => {
-    const { ledger } = open({ ttlMs });
+    const { knowledge } = open({ ttlMs });
     const view = seen('a', 1, { stamp: { dev: 1n, ino: 2n, size: 3n, mtimeNs: 4n, ctimeNs: 5n } });
-    await ledger.note(view, undefined, entry);
-    await ledger.note({ ...view, atMs: 2 }, undefined, entry);
-    expect(await ledger.recall('a')).toMatchObject({ atMs });
+    await knowledge.note(view, undefined, entry);
+    await knowledge.note({ ...view, atMs: 2 }, undefined, entry);
+    expect(await knowledge.recall('a')).toMatchObject({ atMs });
   });
 
   it('respects the limit of sightings', async () => {
-    const { ledger } = open({ maxSightings: 20 });
+    const { knowledge } = open({ maxSightings: 20 });
     for (let n = 0; n < 100; n++) {
       const key = `file-${n}`;
-      await ledger.note(seen(key, n), undefined, entry);
+      await knowledge.note(seen(key, n), undefined, entry);
     }
-    expect((await ledger.all()).length).toBeLessThanOrEqual(22);
-    expect(await ledger.recall('file-99')).toMatchObject({ coverage: seen('x').coverage });
+    expect((await knowledge.all()).length).toBeLessThanOrEqual(22);
+    expect(await knowledge.recall('file-99')).toMatchObject({ coverage: seen('x').coverage });
   });
 });
 
 describe('forgetting', () => {
   it('of one file leaves a stub with the reason; of everything leaves nothing', async () => {
-    const { ledger } = open();
-    await ledger.record([seen('a'), seen('b')]);
-    await ledger.forget('a');
-    expect(await ledger.recall('a')).toMatchObject({ lost: 'forgotten', fingerprint: undefined });
-    expect((await ledger.all()).map(({ key }) => key)).toEqual(['b']);
-    await ledger.forget('never-seen');
-    expect(await ledger.recall('never-seen')).toBeUndefined();
-    await ledger.forget();
-    expect(await ledger.recall('a')).toBeUndefined();
+    const { knowledge } = open();
+    await knowledge.record([seen('a'), seen('b')]);
+    await knowledge.forget('a');
+    expect(await knowledge.recall('a')).toMatchObject({ lost: 'forgotten', fingerprint: undefined });
+    expect((await knowledge.all()).map(({ key }) => key)).toEqual(['b']);
+    await knowledge.forget('never-seen');
+    expect(await knowledge.recall('never-seen')).toBeUndefined();
+    await knowledge.forget();
+    expect(await knowledge.recall('a')).toBeUndefined();
   });
 
   it('a deletion leaves a tombstone, and a new view replaces it', async () => {
-    const { ledger, store } = open();
-    await ledger.record([seen('a')]);
-    await store.record(await ledger.tombstoneWrites(['a'], 5));
-    expect(await ledger.recall('a')).toMatchObject({ tombstone: true, atMs: 5, coverage: NOTHING });
-    expect(await ledger.all()).toEqual([]);
-    await ledger.record([seen('a', 6)]);
-    expect(await ledger.recall('a')).toEqual(seen('a', 6));
+    const { knowledge, store } = open();
+    await knowledge.record([seen('a')]);
+    await store.record(await knowledge.tombstoneWrites(['a'], 5));
+    expect(await knowledge.recall('a')).toMatchObject({ tombstone: true, atMs: 5, coverage: NOTHING });
+    expect(await knowledge.all()).toEqual([]);
+    await knowledge.record([seen('a', 6)]);
+    expect(await knowledge.recall('a')).toEqual(seen('a', 6));
   });
 });
 
 it('a deletion of very many files leaves tombstones only for seen ones', async () => {
-  const { ledger, store } = open();
-  await ledger.record([seen('f1')]);
+  const { knowledge, store } = open();
+  await knowledge.record([seen('f1')]);
   const keys = Array.from({ length: 1000 }, (_, index) => `f${index}`);
-  await store.record(await ledger.tombstoneWrites(keys, 5));
-  expect(await ledger.recall('f1')).toMatchObject({ tombstone: true });
-  expect(await ledger.recall('f2')).toBeUndefined();
+  await store.record(await knowledge.tombstoneWrites(keys, 5));
+  expect(await knowledge.recall('f1')).toMatchObject({ tombstone: true });
+  expect(await knowledge.recall('f2')).toBeUndefined();
 });
 
 describe('compaction', () => {
@@ -194,69 +198,69 @@ describe('compaction', () => {
     ['verify', { coverage: NOTHING, lost: 'compacted', fingerprint: sighting().fingerprint }],
     ['clear', { coverage: NOTHING, lost: 'compacted', fingerprint: undefined, stamp: undefined }],
   ] as const)('%s', async (compaction, expected) => {
-    const { ledger } = open({ compaction });
-    await ledger.record([seen('a')]);
-    await ledger.compacted();
-    expect(await ledger.recall('a')).toMatchObject(expected);
+    const { knowledge } = open({ compaction });
+    await knowledge.record([seen('a')]);
+    await knowledge.compacted();
+    expect(await knowledge.recall('a')).toMatchObject(expected);
   });
 
   it('waits for a view that is being recorded, and clears it too', async () => {
-    const { ledger } = open();
-    await Promise.all([ledger.record([seen('a')]), ledger.compacted()]);
-    expect((await ledger.recall('a'))?.coverage).toEqual(NOTHING);
+    const { knowledge } = open();
+    await Promise.all([knowledge.record([seen('a')]), knowledge.compacted()]);
+    expect((await knowledge.recall('a'))?.coverage).toEqual(NOTHING);
   });
 
   it('drops refused content, because the model no longer knows what it sent', async () => {
-    const { ledger } = open();
-    await ledger.record([seen('a', 1, { refusedContent: 'h' })]);
-    await ledger.compacted();
-    expect(await ledger.recall('a')).not.toHaveProperty('refusedContent');
+    const { knowledge } = open();
+    await knowledge.record([seen('a', 1, { refusedContent: 'h' })]);
+    await knowledge.compacted();
+    expect(await knowledge.recall('a')).not.toHaveProperty('refusedContent');
   });
 
   it('keeps tombstones, which do not depend on the context', async () => {
-    const { ledger, store } = open({ compaction: 'clear' });
-    await store.record(await ledger.tombstoneWrites(['a'], 5));
-    await ledger.compacted();
-    expect(await ledger.recall('a')).toMatchObject({ tombstone: true });
+    const { knowledge, store } = open({ compaction: 'clear' });
+    await store.record(await knowledge.tombstoneWrites(['a'], 5));
+    await knowledge.compacted();
+    expect(await knowledge.recall('a')).toMatchObject({ tombstone: true });
   });
 });
 
 it('a rewind drops views that were shown later', async () => {
-  const { ledger } = open();
-  await ledger.record([seen('old', 10), seen('new', 30), seen('both', 10, { coverage: lines(1, 2) })]);
-  await ledger.record([seen('both', 30, { coverage: lines(3, 4) })]);
-  await ledger.rewound(20);
+  const { knowledge } = open();
+  await knowledge.record([seen('old', 10), seen('new', 30), seen('both', 10, { coverage: lines(1, 2) })]);
+  await knowledge.record([seen('both', 30, { coverage: lines(3, 4) })]);
+  await knowledge.rewound(20);
   const both = seen('both', 10, { coverage: lines(1, 2) });
-  expect(await ledger.all()).toEqual([both, seen('old', 10)]);
-  expect(await ledger.recall('new')).toMatchObject({ lost: 'rewound' });
-  expect(await ledger.recall('both')).toEqual(both);
+  expect(await knowledge.all()).toEqual([both, seen('old', 10)]);
+  expect(await knowledge.recall('new')).toMatchObject({ lost: 'rewound' });
+  expect(await knowledge.recall('both')).toEqual(both);
 });
 
 it('a check drops sightings that it does not confirm', async () => {
-  const { ledger } = open();
-  await ledger.record([seen('a'), seen('b')]);
-  expect(await ledger.verify(async ({ key }) => key === 'a')).toEqual({ kept: 1, dropped: 1 });
-  expect((await ledger.all()).map(({ key }) => key)).toEqual(['a']);
-  expect(await ledger.recall('b')).toMatchObject({ lost: 'forgotten' });
+  const { knowledge } = open();
+  await knowledge.record([seen('a'), seen('b')]);
+  expect(await knowledge.verify(async ({ key }) => key === 'a')).toEqual({ kept: 1, dropped: 1 });
+  expect((await knowledge.all()).map(({ key }) => key)).toEqual(['a']);
+  expect(await knowledge.recall('b')).toMatchObject({ lost: 'forgotten' });
 });
 
 it('a fork begins with the sightings of its parent, and is independent afterwards', async () => {
-  const { ledger, store } = open();
-  await ledger.record([seen('a')]);
-  await store.record(await ledger.forkWrites('s2'));
-  const fork = open({ store, session: 's2' }).ledger;
+  const { knowledge, store } = open();
+  await knowledge.record([seen('a')]);
+  await store.record(await knowledge.forkWrites('s2'));
+  const fork = open({ store, session: 's2' }).knowledge;
   await fork.record([seen('b')]);
   expect((await fork.all()).map(({ key }) => key)).toEqual(['a', 'b']);
-  expect((await ledger.all()).map(({ key }) => key)).toEqual(['a']);
+  expect((await knowledge.all()).map(({ key }) => key)).toEqual(['a']);
 });
 
-describe('a bounded ledger', () => {
+describe('a bounded knowledge', () => {
   it('evicts the oldest sighting, never the newest, and leaves a stub', async () => {
-    const { ledger } = open({ maxSightings: 10 });
-    for (let i = 1; i <= 10; i++) await ledger.record([seen(`f${i}`, 100 - i)]);
-    expect(await ledger.all()).toHaveLength(10);
-    await ledger.record([seen('f11', 0)]);
-    expect((await ledger.all()).map(({ key }) => key).toSorted()).toEqual([
+    const { knowledge } = open({ maxSightings: 10 });
+    for (let i = 1; i <= 10; i++) await knowledge.record([seen(`f${i}`, 100 - i)]);
+    expect(await knowledge.all()).toHaveLength(10);
+    await knowledge.record([seen('f11', 0)]);
+    expect((await knowledge.all()).map(({ key }) => key).toSorted()).toEqual([
       'f1',
       'f11',
       'f2',
@@ -267,51 +271,51 @@ describe('a bounded ledger', () => {
       'f7',
       'f8',
     ]);
-    expect(await ledger.recall('f10')).toMatchObject({ lost: 'evicted', fingerprint: undefined });
+    expect(await knowledge.recall('f10')).toMatchObject({ lost: 'evicted', fingerprint: undefined });
   });
 
-  it('stays within its limit over many files, even across ledgers of one session', async () => {
+  it('stays within its limit over many files, even across knowledge of one session', async () => {
     const store = empty;
     for (let round = 0; round < 20; round++) {
-      const { ledger } = open({ store, maxSightings: 10 });
-      for (let i = 0; i < 7; i++) await ledger.record([seen(`f${round}-${i}`, round * 7 + i)]);
+      const { knowledge } = open({ store, maxSightings: 10 });
+      for (let i = 0; i < 7; i++) await knowledge.record([seen(`f${round}-${i}`, round * 7 + i)]);
     }
     const all = await store.sightings('s1');
     expect(all.filter((sighting) => !isStub(sighting)).length).toBeLessThanOrEqual(10);
-    expect((await open({ store }).ledger.recall('f19-6'))?.coverage).toEqual(WHOLE);
+    expect((await open({ store }).knowledge.recall('f19-6'))?.coverage).toEqual(WHOLE);
   });
 
-  it('exceeds its limit by about a tenth at most if every record comes from another ledger', async () => {
+  it('exceeds its limit by about a tenth at most if every record comes from another knowledge', async () => {
     const store = empty;
     for (let i = 0; i < 1500; i++)
-      await open({ store, maxSightings: 700 }).ledger.record([seen(`/repo/src/file-${i}.ts`, i)]);
-    const live = await open({ store }).ledger.all();
+      await open({ store, maxSightings: 700 }).knowledge.record([seen(`/repo/src/file-${i}.ts`, i)]);
+    const live = await open({ store }).knowledge.all();
     expect(live.length).toBeGreaterThan(500);
     expect(live.length).toBeLessThan(900);
   });
 
   it('counts again after a failure, because nothing was evicted', async () => {
     const store = empty;
-    const healthy = open({ store, maxSightings: 10 }).ledger;
+    const healthy = open({ store, maxSightings: 10 }).knowledge;
     for (let i = 0; i < 10; i++) await healthy.record([seen(`f${i}`, i)]);
     const broken = failing(store, 10);
-    await expect(broken.ledger.record([seen('new')])).rejects.toThrow('disk full');
+    await expect(broken.knowledge.record([seen('new')])).rejects.toThrow('disk full');
     broken.heal();
-    await broken.ledger.record([seen('new', 99)]);
+    await broken.knowledge.record([seen('new', 99)]);
     expect((await healthy.all()).length).toBeLessThanOrEqual(10);
   });
 
   it('does not count another view of a known file', async () => {
-    const { ledger } = open({ maxSightings: 2 });
-    await ledger.record([seen('a'), seen('b')]);
-    for (let i = 0; i < 9; i++) await ledger.record([seen('a', 2 + i)]);
-    expect(await ledger.all()).toHaveLength(2);
+    const { knowledge } = open({ maxSightings: 2 });
+    await knowledge.record([seen('a'), seen('b')]);
+    for (let i = 0; i < 9; i++) await knowledge.record([seen('a', 2 + i)]);
+    expect(await knowledge.all()).toHaveLength(2);
   });
 });
 
 describe('export and import', () => {
   it('transfers sightings without stamps, if the check confirms them', async () => {
-    const from = open().ledger;
+    const from = open().knowledge;
     const stamp = { dev: 1n, ino: 2n, size: 3n, mtimeNs: 4n, ctimeNs: 5n };
     await from.record([
       seen('a', 1, { stamp, flags: flags({ clamped: true }) }),
@@ -322,7 +326,7 @@ describe('export and import', () => {
     await from.forget('changed');
     await from.record([seen('changed', 9)]);
 
-    const to = open({ session: 's2' }).ledger;
+    const to = open({ session: 's2' }).knowledge;
     const checked = await to.importJson(await from.exportJson(), async ({ key }) => key !== 'changed');
     expect(checked).toEqual({ kept: 2, dropped: 1 });
     expect(await to.recall('a')).toEqual(seen('a', 1, { flags: flags({ clamped: true }) }));
@@ -331,10 +335,10 @@ describe('export and import', () => {
   });
 
   it('transfers baselines that remain after a compaction', async () => {
-    const from = open().ledger;
+    const from = open().knowledge;
     await from.record([seen('a')]);
     await from.compacted();
-    const to = open().ledger;
+    const to = open().knowledge;
     await to.importJson(await from.exportJson(), async () => true);
     expect(await to.recall('a')).toMatchObject({ coverage: NOTHING, lost: 'compacted' });
   });
@@ -351,9 +355,9 @@ describe('export and import', () => {
     ['an unknown `how`', exportOf({ how: 'guess' })],
     ['a tombstone as coverage', exportOf({ coverage: null })],
   ])('refuses %s', async (_what, text) => {
-    const { ledger } = open();
-    await expect(ledger.importJson(text, async () => true)).rejects.toThrow(Fault);
-    expect(await ledger.all()).toEqual([]);
+    const { knowledge } = open();
+    await expect(knowledge.importJson(text, async () => true)).rejects.toThrow(Fault);
+    expect(await knowledge.all()).toEqual([]);
   });
 });
 
@@ -362,12 +366,12 @@ function exportOf(changes: object): string {
   return JSON.stringify({ lookfirst: 'sightings', version: 1, sightings: [{ ...plain, ...changes }] });
 }
 
-/** A ledger on a store whose `method` fails until `heal` is called. */
+/** A knowledge on a store whose `method` fails until `heal` is called. */
 function failing(
   store: Store,
   maxSightings = 100,
   method: 'record' | 'recallMany' = 'record',
-): { ledger: Ledger; heal: () => void } {
+): { knowledge: Knowledge; heal: () => void } {
   let broken = true;
   const faulty: Store = new Proxy(store, {
     get: (target, name) => {
@@ -377,7 +381,7 @@ function failing(
     },
   });
   return {
-    ledger: open({ store: faulty, maxSightings }).ledger,
+    knowledge: open({ store: faulty, maxSightings }).knowledge,
     heal: () => {
       broken = false;
     },

@@ -3,7 +3,7 @@ import { isSameView } from '../judge/join-views.ts';
 import { NOTHING, WHOLE } from '../model/coverage.ts';
 import type { Sighting } from '../model/sighting.ts';
 import { NO_FLAGS } from '../model/sighting.ts';
-import { SAME_MOMENT_MS } from './ledger.ts';
+import { SAME_MOMENT_MS } from './knowledge.ts';
 
 const STAMP = { dev: 1n, ino: 2n, size: 3n, mtimeNs: 4n, ctimeNs: 5n };
 const VIEW: Sighting = {

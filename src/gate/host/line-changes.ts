@@ -3,14 +3,14 @@ import type { Destroyed } from '../../dialect/calls/shell/destroyed.ts';
 import type { ShellWrite } from '../../dialect/calls/shell/effects.ts';
 import type { ShellLine } from '../../dialect/calls/shell/shell-line.ts';
 import { inFolder } from '../../dialect/calls/shell/words.ts';
-import { type ForeignIntent, locatedIntent } from '../../model/intent.ts';
+import { type HostIntent, locatedIntent } from '../../model/intent.ts';
 import { namesOfFiles } from '../../process/named-files.ts';
 import type { Found } from '../../workspace/workspace.ts';
 import type { World } from '../world.ts';
 
 /** A change that a shell line certainly makes, and how it is judged. */
 export interface ShellChange {
-  readonly intent: ForeignIntent;
+  readonly intent: HostIntent;
   /**
    * `edit`: the session must have seen some of the file; the result is checked later. `replace`: the
    * session must have seen all of the file, or written its present content. `destroy`: the same, but
@@ -56,12 +56,12 @@ function writingChanges(world: World, line: ShellLine, place: LinePlace): readon
   return changes;
 }
 
-function pathOf(intent: ForeignIntent): string {
+function pathOf(intent: HostIntent): string {
   return intent.kind === 'move' ? intent.destination : intent.path;
 }
 
 /** Converts a write of a shell command to changes that the gate can judge. */
-function intentsOf(world: World, write: ShellWrite, { at }: LinePlace): readonly ForeignIntent[] {
+function intentsOf(world: World, write: ShellWrite, { at }: LinePlace): readonly HostIntent[] {
   switch (write.how) {
     case 'append':
       return [{ kind: 'insert', path: at(write.path), content: write.content ?? '' }];
@@ -92,7 +92,7 @@ function targetOf(world: World, path: string, source: string): string {
 }
 
 function destroyingChange({ how, unstages }: Destroyed, path: string): ShellChange {
-  const intent: ForeignIntent =
+  const intent: HostIntent =
     how === 'remove'
       ? { kind: 'delete', path }
       : { kind: 'touch', path, ...(how === 'edit' ? { lines: [] } : {}) };

@@ -2,9 +2,9 @@ import { fingerprintOf } from '../../disk/read.ts';
 import { judge } from '../../judge/judge.ts';
 import type { LineRange } from '../../model/coverage.ts';
 import { ABSENT } from '../../model/delta.ts';
-import { type Effect, type ForeignWrite, microseconds, type Side } from '../../model/entry.ts';
+import { type Effect, type HostWrite, microseconds, type Side } from '../../model/entry.ts';
 import type { Fingerprint } from '../../model/fingerprint.ts';
-import type { FileIntent, ForeignIntent, TouchIntent } from '../../model/intent.ts';
+import type { FileIntent, HostIntent, TouchIntent } from '../../model/intent.ts';
 import { defined } from '../../model/record.ts';
 import type { Notice } from '../../model/results.ts';
 import type { Sighting } from '../../model/sighting.ts';
@@ -37,7 +37,7 @@ export interface AllowedChanges {
  * A file whose text changes. `expected`: the bytes that the file will have, if they follow from the
  * caller's text.
  */
-interface ExpectedWrite extends ForeignWrite {
+interface ExpectedWrite extends HostWrite {
   readonly expected?: { readonly bytes: Uint8Array; readonly fingerprint: Fingerprint };
 }
 
@@ -49,7 +49,7 @@ interface Bypassed extends Pick<ChangePlan, 'action' | 'path'> {
 interface AllowedTouch {
   readonly ok: true;
   readonly effects: readonly Effect[];
-  readonly writes: readonly ForeignWrite[];
+  readonly writes: readonly HostWrite[];
   /** Set if the file has changed since it was seen but the policy still allows the change. */
   readonly warned?: { readonly key: string; readonly notices: readonly Notice[] };
 }
@@ -59,8 +59,8 @@ interface AllowedTouch {
  * as one change. A patch, for example, edits a file and then moves it. The joined change leaves
  * out appended text, because an append destroys nothing.
  */
-export function joinedChanges(intents: readonly ForeignIntent[]): readonly ForeignIntent[] {
-  const joined: ForeignIntent[] = [];
+export function joinedChanges(intents: readonly HostIntent[]): readonly HostIntent[] {
+  const joined: HostIntent[] = [];
   for (const intent of intents) {
     const path = intent.kind === 'move' ? intent.source : intent.path;
     const at = joined.findIndex((each) => (isAppend(each) || each.kind === 'edit') && each.path === path);
@@ -73,7 +73,7 @@ export function joinedChanges(intents: readonly ForeignIntent[]): readonly Forei
 }
 
 /** Joins two changes of one file. Undefined if the later change must be judged by itself. */
-function joinedWith(earlier: ForeignIntent, later: ForeignIntent): ForeignIntent | undefined {
+function joinedWith(earlier: HostIntent, later: HostIntent): HostIntent | undefined {
   if (isAppend(earlier) && later.kind === 'move')
     return joinedWith({ kind: 'edit', path: earlier.path, edits: [] }, later);
   if (earlier.kind !== 'edit' || earlier.moveTo !== undefined) return undefined;
@@ -83,14 +83,14 @@ function joinedWith(earlier: ForeignIntent, later: ForeignIntent): ForeignIntent
   return isAppend(later) ? earlier : undefined;
 }
 
-function isAppend(intent: ForeignIntent): intent is Extract<ForeignIntent, { kind: 'insert' }> {
+function isAppend(intent: HostIntent): intent is Extract<HostIntent, { kind: 'insert' }> {
   return intent.kind === 'insert' && intent.afterLine === undefined;
 }
 
 /** Judges every change: all of them are allowed, or none. The caller must hold the locks of their files. */
 export async function judgeAll(
   scene: ShownScene,
-  intents: readonly ForeignIntent[],
+  intents: readonly HostIntent[],
 ): Promise<AllowedChanges | { readonly ok: false; readonly denied: readonly Denied[] }> {
   const allowed: Allowed[] = [];
   const denied: Denied[] = [];
@@ -146,7 +146,7 @@ interface Allowed {
   readonly warned?: { readonly key: string; readonly notices: readonly Notice[] };
 }
 
-async function judgeOne(scene: ShownScene, intent: ForeignIntent): Promise<Allowed | Denied> {
+async function judgeOne(scene: ShownScene, intent: HostIntent): Promise<Allowed | Denied> {
   const judged = intent.kind === 'touch' ? await judgeTouch(scene, intent) : await judgeFile(scene, intent);
   if (judged.ok) return judged;
   const effects = await effectsWhereNothingIs(scene, intent, judged);
@@ -158,8 +158,8 @@ function unknownWrites(effects: readonly Effect[]): readonly ExpectedWrite[] {
   return effects.map(({ key }) => ({ key, text: 'unknown' }));
 }
 
-async function judgeFile({ world, ledger }: ShownScene, intent: FileIntent): Promise<Allowed | Denied> {
-  const prepared = await prepare(world, ledger, intent);
+async function judgeFile({ world, knowledge }: ShownScene, intent: FileIntent): Promise<Allowed | Denied> {
+  const prepared = await prepare(world, knowledge, intent);
   if (!prepared.ok) return prepared;
   const { plan } = prepared;
   closePlan(plan);
@@ -233,14 +233,14 @@ function unseenBy({ result: { notices } }: ChangePlan): readonly Notice[] {
  */
 async function effectsWhereNothingIs(
   scene: ShownScene,
-  intent: ForeignIntent,
+  intent: HostIntent,
   { refusal }: Denied,
 ): Promise<readonly Effect[] | undefined> {
   // A refusal with a reason means that something exists at the path, for example a dangling link.
   if (refusal.code !== 'NOT_FOUND' || refusal.detail?.reason !== undefined) return undefined;
   if (intent.kind !== 'move') return absentAt(scene.world, [intent.path]);
   const { destination } = intent;
-  const arriving = await prepare(scene.world, scene.ledger, {
+  const arriving = await prepare(scene.world, scene.knowledge, {
     kind: 'write',
     path: destination,
     content: '',
@@ -267,16 +267,16 @@ function absentAt(world: World, paths: readonly string[]): readonly Effect[] | u
  * Judges a change whose text only the other server knows. The session must have seen the present
  * content of the named lines, or of all lines if none is named.
  */
-function judgeTouch({ world, ledger }: ShownScene, intent: TouchIntent): Promise<AllowedTouch | Denied> {
-  return judgeGranted(world, ledger, {
+function judgeTouch({ world, knowledge }: ShownScene, intent: TouchIntent): Promise<AllowedTouch | Denied> {
+  return judgeGranted(world, knowledge, {
     change: intent,
-    judge: (under) => judged({ world: under, ledger }, intent),
+    judge: (under) => judged({ world: under, knowledge }, intent),
   });
 }
 
-async function judged({ world, ledger }: ShownScene, intent: TouchIntent): Promise<AllowedTouch | Denied> {
+async function judged({ world, knowledge }: ShownScene, intent: TouchIntent): Promise<AllowedTouch | Denied> {
   const action = intent.lines === undefined ? 'overwrite' : 'edit';
-  const outcome = await look(world, ledger, { path: intent.path, action, depth: 'bytes' });
+  const outcome = await look(world, knowledge, { path: intent.path, action, depth: 'bytes' });
   if (!outcome.ok) return outcome;
   const { view } = outcome;
   try {
@@ -284,7 +284,7 @@ async function judged({ world, ledger }: ShownScene, intent: TouchIntent): Promi
       const detail = { reason: 'session' };
       return notPrepared({ code: 'READ_ONLY', action, path: intent.path, next: 'ask_human', detail });
     }
-    const protectedBy = await guardUnknown(world, ledger.session, view.path);
+    const protectedBy = await guardUnknown(world, knowledge.session, view.path);
     const totalLines = view.snapshot === undefined ? undefined : countFileLines(view.snapshot.bytes);
     const touched = intent.lines?.map((range) => clipped(range, totalLines ?? range.to));
     const verdict = judge(

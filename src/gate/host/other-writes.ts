@@ -44,7 +44,7 @@ async function writesAt(
   for (const { effect, now } of turnouts) if (!sameSide(effect.before, now.side)) writes.set(effect.key, []);
   if (writes.size === 0) return writes;
   for (const pending of await store.pending({ here: true })) {
-    if (pending.change === command.change || pending.foreign?.command !== undefined) continue;
+    if (pending.change === command.change || pending.host?.command !== undefined) continue;
     for (const effect of pending.entry.effects ?? []) writes.get(effect.key)?.push({ pending, effect });
   }
   return writes;

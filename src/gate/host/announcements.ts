@@ -3,7 +3,7 @@ import { notLocked } from '../../lock/locks.ts';
 import type { ClientCall } from '../../model/call.ts';
 import type { NewEntry, PendingChange } from '../../model/entry.ts';
 import { Fault } from '../../model/fault.ts';
-import type { ForeignIntent } from '../../model/intent.ts';
+import type { HostIntent } from '../../model/intent.ts';
 import type { Notice } from '../../model/results.ts';
 import type { AnnounceOptions, ChangeEnding, CommandOptions } from '../../model/session.ts';
 import type { Sighting } from '../../model/sighting.ts';
@@ -29,7 +29,7 @@ import {
   pendingObserved,
   pendingOf,
 } from './pending.ts';
-import { keysToSettle, ranWithoutLayer, settleByBytes, settleForeign } from './settle.ts';
+import { keysToSettle, ranWithoutLayer, settleByBytes, settleHost } from './settle.ts';
 import { keepBefore } from './shown.ts';
 import { deniedChanges } from './vet-command.ts';
 
@@ -79,7 +79,7 @@ export class Announcements {
   }
 
   /** Judges changes under the locks of their files. If all are allowed, stores them and the bytes they destroy. */
-  async announce(given: readonly ForeignIntent[], options: TimedAnnounceOptions = {}): Promise<Announced> {
+  async announce(given: readonly HostIntent[], options: TimedAnnounceOptions = {}): Promise<Announced> {
     const intents = joinedChanges(given);
     const isSame = (pending: PendingChange): boolean => isRepeated(pending, intents);
     const known = options.call === undefined ? undefined : await this.#announcedAs(options.call, isSame);
@@ -90,8 +90,8 @@ export class Announcements {
     if (!keys.ok) return this.#refuse([keys], options);
     let locked = keys.keys;
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-      const { world, ledger } = this.#scene;
-      const release = await lockForHost(world, locked, ledger.session);
+      const { world, knowledge } = this.#scene;
+      const release = await lockForHost(world, locked, knowledge.session);
       if (release === undefined) break;
       const outcome = await this.#announceLocked(intents, options, { locked, release });
       if (!('needs' in outcome)) return outcome;
@@ -126,7 +126,7 @@ export class Announcements {
   }
 
   /** Stores refused changes as pending: under `mode: observe` they are made all the same. */
-  async announceObserved(intents: readonly ForeignIntent[], call: string | undefined): Promise<void> {
+  async announceObserved(intents: readonly HostIntent[], call: string | undefined): Promise<void> {
     const known = call === undefined ? undefined : await this.#announcedAs(call);
     if (known !== undefined && !(await this.#isOutdated(known))) return;
     const { world } = this.#scene;
@@ -141,12 +141,12 @@ export class Announcements {
    * call's id.
    */
   async announceOwnCall(call: string): Promise<void> {
-    const { world, ledger } = this.#scene;
+    const { world, knowledge } = this.#scene;
     const change = newChangeId();
     const root = world.workspace.roots[0] ?? '';
-    const entry = { kind: 'change', atMs: world.now(), ...ledger.author, root, change, call } as const;
-    const foreign = { hold: 'none', call, writes: [], bypasses: [] } as const;
-    await announce(world, { change, entry, owner: world.owner, foreign });
+    const entry = { kind: 'change', atMs: world.now(), ...knowledge.author, root, change, call } as const;
+    const host = { hold: 'none', call, writes: [], bypasses: [] } as const;
+    await announce(world, { change, entry, owner: world.owner, host });
   }
 
   /** Judges whether a shell command may make its changes. Paths outside the workspace are not judged. */
@@ -157,7 +157,7 @@ export class Announcements {
 
   /** Judges and stores the changes. Releases the locks, unless they must be held until the changes are made. */
   async #announceLocked(
-    intents: readonly ForeignIntent[],
+    intents: readonly HostIntent[],
     options: TimedAnnounceOptions,
     { locked, release }: { readonly locked: readonly string[]; release(): void },
   ): Promise<Announced | { readonly needs: readonly string[] }> {
@@ -174,11 +174,11 @@ export class Announcements {
       const entries = [...told.entries, ...told.claimNotices.map(({ entry }) => entry)];
       const open = await this.#opened({ intents, judged: { ...judged, notices }, options, locked }, entries);
       for (const { confirm } of told.claimNotices) confirm();
-      const { change, foreign } = open.pending;
-      isHeld = foreign?.hold === 'lock';
+      const { change, host } = open.pending;
+      isHeld = host?.hold === 'lock';
       if (isHeld) this.#open.set(change, { ...open, release });
       const unrecorded: readonly Notice[] = open.announced ? [] : [{ kind: 'not-recorded' }];
-      const now = foreign?.untold === undefined ? notices : [];
+      const now = host?.untold === undefined ? notices : [];
       return { ok: true, change, notices: [...now, ...unrecorded] };
     } finally {
       if (!isHeld) release();
@@ -190,14 +190,14 @@ export class Announcements {
    * the changes, or if the user's approval is missing. Here, only `lookfirst allow` approves.
    */
   async #othersOn({ effects }: AllowedChanges): Promise<OnOthers> {
-    const { world, ledger } = this.#scene;
+    const { world, knowledge } = this.#scene;
     const step = { action: 'edit', root: world.workspace.roots[0] ?? '' } as const;
-    const approvals = await approvalsOf(world, ledger, {
+    const approvals = await approvalsOf(world, knowledge, {
       steps: [{ ...step, effects }],
       approved: new Map(),
     });
     if ('missing' in approvals) return { refusal: approvalRefusal(approvals.missing) };
-    const told = await world.claims.onChange(ledger, effects, step);
+    const told = await world.claims.onChange(knowledge, effects, step);
     return 'refusal' in told ? told : { ...told, ...approvals };
   }
 
@@ -207,7 +207,7 @@ export class Announcements {
     if (open === undefined) return this.#settleStored(change, ending);
     this.#open.delete(change);
     try {
-      return { ok: true, notices: await settleForeign(this.#scene, open.pending, { ...open, ending }) };
+      return { ok: true, notices: await settleHost(this.#scene, open.pending, { ...open, ending }) };
     } finally {
       open.release();
     }
@@ -218,9 +218,9 @@ export class Announcements {
    * reported. Compares the files to find these results.
    */
   async settleLeft(): Promise<void> {
-    const { world, ledger } = this.#scene;
+    const { world, knowledge } = this.#scene;
     for (const pending of await world.store.pending({ here: true })) {
-      if (pending.entry.session !== ledger.session || pending.foreign?.hold !== 'none') continue;
+      if (pending.entry.session !== knowledge.session || pending.host?.hold !== 'none') continue;
       await this.#locked(pending, () => settleByBytes(this.#scene, pending, { untouched: 'settle' }));
     }
   }
@@ -242,12 +242,12 @@ export class Announcements {
     // Under `mode: observe` the model does not get the refusal, so the lines in it do not count as
     // seen. Only hooks observe: they announce changes without a lock.
     const isObserved = hold === 'none' && this.#scene.world.policy.mode === 'observe';
-    const { ledger } = this.#sceneIn({ times });
+    const { knowledge } = this.#sceneIn({ times });
     const refusals: Refusal[] = [];
     for (const { credit, ...each } of denied) {
       const shown = credit === undefined || isObserved ? {} : { credit };
       const observed = isObserved ? ({ observed: true } as const) : {};
-      refusals.push((await this.#refusals.record({ ...each, ...shown, ...observed, ledger })).refusal);
+      refusals.push((await this.#refusals.record({ ...each, ...shown, ...observed, knowledge })).refusal);
     }
     const [first] = refusals;
     if (first === undefined) throw new Fault('MISUSE', 'a refusal without a reason');
@@ -255,14 +255,14 @@ export class Announcements {
   }
 
   #sceneIn({ times }: Pick<TimedAnnounceOptions, 'times'>): ShownScene {
-    return { ...this.#scene, ledger: this.#scene.ledger.during(times) };
+    return { ...this.#scene, knowledge: this.#scene.knowledge.during(times) };
   }
 
   /** True if the result of a call's change is recorded, in this process or in the journal. */
   async isSettled(call: string): Promise<boolean> {
-    const { world, ledger } = this.#scene;
-    if (world.settledCalls.has(ledger.session, call)) return true;
-    const filter = { session: ledger.session, kinds: ['change'], limit: MAX_SEARCHED } as const;
+    const { world, knowledge } = this.#scene;
+    if (world.settledCalls.has(knowledge.session, call)) return true;
+    const filter = { session: knowledge.session, kinds: ['change'], limit: MAX_SEARCHED } as const;
     return (await world.store.entries(filter)).some((entry) => entry.call === call);
   }
 
@@ -276,10 +276,10 @@ export class Announcements {
     call: string,
     isWanted: (pending: PendingChange) => boolean = () => true,
   ): Promise<PendingChange | undefined> {
-    const { world, ledger } = this.#scene;
+    const { world, knowledge } = this.#scene;
     const pending = await world.store.pending({ here: true });
     return pending
-      .filter(({ entry, foreign }) => entry.session === ledger.session && foreign?.call === call)
+      .filter(({ entry, host }) => entry.session === knowledge.session && host?.call === call)
       .filter(isWanted)
       .reduce<PendingChange | undefined>(
         (newest, each) => (newest !== undefined && newest.entry.atMs > each.entry.atMs ? newest : each),
@@ -293,23 +293,23 @@ export class Announcements {
    */
   async #isOutdated(known: PendingChange): Promise<boolean> {
     const { world } = this.#scene;
-    const isWrite = known.foreign?.command === undefined;
+    const isWrite = known.host?.command === undefined;
     if (isWrite && (await isAsAnnounced(world, known))) return false;
     await this.#locked(known, () => settleByBytes(this.#scene, known, { untouched: 'leave' }));
     return isWrite || (await world.store.pending({ change: known.change })).length === 0;
   }
 
   /** The answer if the host announces the same call again: the same change id, and the notices that apply now. */
-  async #again({ change, entry, foreign }: PendingChange): Promise<Announced> {
-    if (foreign?.untold !== undefined) return { ok: true, change, notices: [] };
+  async #again({ change, entry, host }: PendingChange): Promise<Announced> {
+    if (host?.untold !== undefined) return { ok: true, change, notices: [] };
     const elsewhere = await changesElsewhere(this.#scene, entry.effects ?? []);
     return { ok: true, change, notices: elsewhere.map(({ notice }) => notice) };
   }
 
   async #opened(to: AllowedAnnouncement, entries: readonly NewEntry[]): Promise<Omit<OpenChange, 'release'>> {
-    const { world, ledger } = this.#scene;
+    const { world, knowledge } = this.#scene;
     const pending = pendingOf(this.#scene, to);
-    const { change, foreign } = pending;
+    const { change, host } = pending;
     const { credits, untold } = to.judged;
     const shown = { credits, untold, times: to.options.times };
     const announced = await announce(world, pending, entries);
@@ -319,11 +319,11 @@ export class Announcements {
         if (expected === undefined) continue;
         world.baselines.remember(expected.fingerprint, expected.bytes);
         // Store the expected bytes: without a lock, another process may compare the file with them.
-        if (foreign?.hold === 'none') await keepBytesOf(world, key, expected);
+        if (host?.hold === 'none') await keepBytesOf(world, key, expected);
       }
       // Without a lock, the caller shows the notices now, so record their lines as seen. With a
       // lock, the caller shows the notices after the change.
-      if (foreign?.hold === 'none' && credits.length > 0) await ledger.record(credits);
+      if (host?.hold === 'none' && credits.length > 0) await knowledge.record(credits);
       return { pending, ...shown, announced };
     } catch (error) {
       // Remove the planned change from the store, because it is not made. If this fails, the next
@@ -334,16 +334,16 @@ export class Announcements {
   }
 
   async #settleStored(change: string, ending: ChangeEnding): Promise<Settled> {
-    const { world, ledger } = this.#scene;
+    const { world, knowledge } = this.#scene;
     const pending = (await world.store.pending({ change }))[0];
-    const mine = pending?.foreign !== undefined && pending.entry.session === ledger.session;
+    const mine = pending?.host !== undefined && pending.entry.session === knowledge.session;
     if (pending === undefined || !mine) return this.#settledAlready(change);
-    if (pending.foreign?.hold === 'lock' && (await world.isAlive(pending.owner)))
+    if (pending.host?.hold === 'lock' && (await world.isAlive(pending.owner)))
       return refused(
         invalidArgument('settle', change, 'the process that announced it still runs and must settle it'),
       );
     const ended = { ending, announced: true, credits: [] };
-    const settled = await this.#locked(pending, () => settleForeign(this.#scene, pending, ended));
+    const settled = await this.#locked(pending, () => settleHost(this.#scene, pending, ended));
     return settled === undefined
       ? refused({ code: 'BUSY', action: 'settle', path: pending.entry.path ?? '', next: 'retry_later' })
       : { ok: true, notices: settled };
@@ -354,8 +354,8 @@ export class Announcements {
    * change's result, and a refusal otherwise.
    */
   async #settledAlready(change: string): Promise<Settled> {
-    const { world, ledger } = this.#scene;
-    const found = await world.store.entries({ change, session: ledger.session, limit: 1 });
+    const { world, knowledge } = this.#scene;
+    const found = await world.store.entries({ change, session: knowledge.session, limit: 1 });
     if (found.length > 0) return { ok: true, notices: [] };
     return refused(
       invalidArgument(

@@ -2,7 +2,7 @@ import { outermostKeys } from '../../lock/locks.ts';
 import type { ClientCall } from '../../model/call.ts';
 import {
   type Effect,
-  type ForeignWrite,
+  type HostWrite,
   type NewEntry,
   type PendingChange,
   type Side,
@@ -56,7 +56,7 @@ export function keysToSettle(
  * the session has now seen. After `unknown`, the program may still write: files that it has not
  * changed yet count as unread. The caller must hold the locks of the change.
  */
-export async function settleForeign(
+export async function settleHost(
   scene: ShownScene,
   pending: PendingChange,
   ended: Ended,
@@ -66,7 +66,7 @@ export async function settleForeign(
   const notices = await settleAs(scene, { pending, turnouts }, ended);
   if (ended.ending === 'unknown')
     for (const { effect, now } of turnouts)
-      if (sameSide(effect.before, now.side)) await scene.ledger.forget(effect.key);
+      if (sameSide(effect.before, now.side)) await scene.knowledge.forget(effect.key);
   return notices;
 }
 
@@ -127,8 +127,8 @@ export async function settlePart(
   });
 }
 
-function isOnLayer({ foreign }: PendingChange): boolean {
-  return foreign?.command?.onLayer === true;
+function isOnLayer({ host }: PendingChange): boolean {
+  return host?.command?.onLayer === true;
 }
 
 /**
@@ -143,7 +143,7 @@ async function settleOnLayer({ world }: ShownScene, pending: PendingChange): Pro
 }
 
 async function turnoutsOf(scene: ShownScene, pending: PendingChange): Promise<readonly Turnout[]> {
-  if (pending.foreign?.command !== undefined)
+  if (pending.host?.command !== undefined)
     return withoutOtherWrites(scene.world, pending, await commandTurnouts(scene, pending));
   const turnouts: Turnout[] = [];
   for (const effect of pending.entry.effects ?? [])
@@ -157,36 +157,34 @@ async function settleAs(
   { ending, announced, credits, untold, times }: Ended,
 ): Promise<readonly Notice[]> {
   const { world } = scene;
-  const ledger = scene.ledger.during(times);
-  const { change, entry, foreign } = pending;
+  const knowledge = scene.knowledge.during(times);
+  const { change, entry, host } = pending;
   const overtaken =
-    foreign?.hold === 'none'
-      ? await overtakenAt(world, pending, turnouts)
-      : new Map<string, OvertakingChange>();
+    host?.hold === 'none' ? await overtakenAt(world, pending, turnouts) : new Map<string, OvertakingChange>();
   const changed = await effectsNow(world, turnouts, overtaken);
   const older = withoutOlderFiles(world, pending, { effects: changed, turnouts });
   const { own, losses } = await effectsToRecord(scene, pending, older);
   const { effects } = own;
-  const writes = foreign?.writes ?? [];
+  const writes = host?.writes ?? [];
   const notOvertaken = turnouts.filter(({ effect }) => !overtaken.has(effect.key));
   const lost =
-    foreign?.command === undefined
+    host?.command === undefined
       ? []
       : await lostChangeNotices(scene, change, await unseenSince(scene, entry.atMs, notOvertaken));
   const reshaped =
-    ending === 'done' && foreign?.command === undefined ? await reshapedFiles(world, turnouts) : [];
+    ending === 'done' && host?.command === undefined ? await reshapedFiles(world, turnouts) : [];
   const known =
     ending === 'done'
-      ? await knownUntilAnswer({ ...scene, ledger }, turnouts, { writes, credits, untold })
+      ? await knownUntilAnswer({ ...scene, knowledge }, turnouts, { writes, credits, untold })
       : NOTHING_KNOWN;
-  await settle(world, ledger, {
+  await settle(world, knowledge, {
     change,
     announced,
-    images: foreign?.command === undefined ? undefined : await imagesToSettle(world, effects),
+    images: host?.command === undefined ? undefined : await imagesToSettle(world, effects),
     entries: [
       ...(effects.length === 0 ? [] : [settledEntry(world, pending, own)]),
-      ...(foreign?.bypasses ?? []),
-      ...(ending === 'done' && foreign?.command?.layer === 'expected' ? [withoutLayer(world, entry)] : []),
+      ...(host?.bypasses ?? []),
+      ...(ending === 'done' && host?.command?.layer === 'expected' ? [withoutLayer(world, entry)] : []),
     ],
     sightings: ending === 'done' ? [...credits, ...known.sightings] : [],
     tombstones: known.tombstones,
@@ -194,9 +192,9 @@ async function settleAs(
   dropSnapshots(pending);
   world.settledCalls.note(pending);
   return [
-    ...(foreign?.untold ?? []),
+    ...(host?.untold ?? []),
     ...lost,
-    ...(await recordLosses(world, ledger, { command: commandOf(pending), losses })),
+    ...(await recordLosses(world, knowledge, { command: commandOf(pending), losses })),
     ...reshaped,
     ...olderFilesNotices(own.older),
     ...notKeptNotices(effects),
@@ -214,11 +212,11 @@ async function knownUntilAnswer(
     writes,
     credits,
     untold = [],
-  }: Pick<Ended, 'credits' | 'untold'> & { readonly writes: readonly ForeignWrite[] },
+  }: Pick<Ended, 'credits' | 'untold'> & { readonly writes: readonly HostWrite[] },
 ): Promise<KnownAfter> {
-  if (credits.length > 0 && scene.ledger.call !== undefined) {
+  if (credits.length > 0 && scene.knowledge.call !== undefined) {
     const before = await knownAfter(scene, turnouts, { writes, credits: untold });
-    for (const each of before.sightings) scene.ledger.tells(each.key, each);
+    for (const each of before.sightings) scene.knowledge.tells(each.key, each);
   }
   return knownAfter(scene, turnouts, { writes, credits });
 }
@@ -228,12 +226,12 @@ async function knownUntilAnswer(
  * recorded only if the command removed something: an ordinary commit stays when files are undone.
  */
 async function effectsToRecord(
-  { world, ledger }: ShownScene,
+  { world, knowledge }: ShownScene,
   pending: PendingChange,
   own: OwnEffects,
 ): Promise<{ readonly own: OwnEffects; readonly losses: Losses }> {
-  if (pending.foreign?.command === undefined) return { own, losses: { names: [], files: [] } };
-  const losses = await findLosses(world, ledger, { ...commandOf(pending), effects: own.effects });
+  if (pending.host?.command === undefined) return { own, losses: { names: [], files: [] } };
+  const losses = await findLosses(world, knowledge, { ...commandOf(pending), effects: own.effects });
   if (losses.names.length > 0) return { own, losses };
   return { own: { ...own, effects: own.effects.filter(({ key }) => !/\/\.git\//.test(key)) }, losses };
 }
@@ -247,13 +245,13 @@ function commandOf({ change, entry: { text = '', root } }: PendingChange): Comma
  * differ from the state before the command, although the command dropped nothing.
  */
 async function unseenSince(
-  { ledger }: ShownScene,
+  { knowledge }: ShownScene,
   beganMs: number,
   turnouts: readonly Turnout[],
 ): Promise<readonly Turnout[]> {
   const unseen: Turnout[] = [];
   for (const turnout of turnouts)
-    if (((await ledger.recall(turnout.effect.key))?.atMs ?? 0) <= beganMs) unseen.push(turnout);
+    if (((await knowledge.recall(turnout.effect.key))?.atMs ?? 0) <= beganMs) unseen.push(turnout);
   return unseen;
 }
 
@@ -262,11 +260,11 @@ async function unseenSince(
  * that the command changed.
  */
 function settledEntry(world: World, pending: PendingChange, { effects, older }: OwnEffects): NewEntry {
-  const { entry, foreign } = pending;
+  const { entry, host } = pending;
   const isFolder = ({ before, after }: Effect): boolean =>
     [before, after].some(({ kind }) => kind === 'directory');
   const first = effects.find((effect) => !isFolder(effect)) ?? effects[0];
-  const named = foreign?.command === undefined || first === undefined ? {} : { path: first.relative };
+  const named = host?.command === undefined || first === undefined ? {} : { path: first.relative };
   const told = notKeptNotices(effects).map(({ kind }) => kind);
   const notices = told.length === 0 ? {} : { notices: told };
   return { ...entry, ...named, ...uncoveredBy(pending, older), ...notices, atMs: world.now(), effects };
@@ -289,8 +287,8 @@ function withoutLayer({ now }: World, { session, turn, root }: NewEntry): NewEnt
  * True if the client has run a command of this session directly in the workspace, although a layer
  * (a private view of it) was expected.
  */
-export async function ranWithoutLayer({ world, ledger }: ShownScene): Promise<boolean> {
-  const { session } = ledger;
+export async function ranWithoutLayer({ world, knowledge }: ShownScene): Promise<boolean> {
+  const { session } = knowledge;
   const notices = await world.store.entries({ session, kinds: ['notice'], limit: MAX_SEARCHED });
   return notices.some(({ text }) => text === WITHOUT_LAYER);
 }
@@ -299,9 +297,9 @@ export async function ranWithoutLayer({ world, ledger }: ShownScene): Promise<bo
  * The reason why the journal entry of a command may not name all files that the command changed, as
  * a field of the entry.
  */
-function uncoveredBy({ foreign }: PendingChange, older: readonly string[]): { readonly uncovered?: string } {
+function uncoveredBy({ host }: PendingChange, older: readonly string[]): { readonly uncovered?: string } {
   const moved = older.length === 0 ? undefined : MOVED_UNRECORDED;
-  const reason = foreign?.command?.uncovered ?? moved;
+  const reason = host?.command?.uncovered ?? moved;
   return reason === undefined ? {} : { uncovered: reason };
 }
 

@@ -1,6 +1,6 @@
 import type { Snapshot } from '../../disk/read.ts';
 import { type Coverage, NOTHING, WHOLE } from '../../model/coverage.ts';
-import type { Effect, ForeignWrite } from '../../model/entry.ts';
+import type { Effect, HostWrite } from '../../model/entry.ts';
 import { type Fingerprint, sameFingerprint } from '../../model/fingerprint.ts';
 import { isWithin } from '../../model/path.ts';
 import { NO_FLAGS, type Sighting } from '../../model/sighting.ts';
@@ -39,7 +39,7 @@ export interface KnownAfter {
 export async function knownAfter(
   scene: ShownScene,
   turnouts: readonly Turnout[],
-  { writes, credits }: { readonly writes: readonly ForeignWrite[]; readonly credits: readonly Sighting[] },
+  { writes, credits }: { readonly writes: readonly HostWrite[]; readonly credits: readonly Sighting[] },
 ): Promise<KnownAfter> {
   const sightings: Sighting[] = [];
   const tombstones: string[] = [];
@@ -47,7 +47,7 @@ export async function knownAfter(
   const created = turnouts.flatMap(({ effect: { key, before }, now: { side } }) =>
     !own.has(key) && before.kind === 'absent' && side.kind === 'file' ? [{ key, ...side }] : [],
   );
-  sightings.push(...(await scene.ledger.seenElsewhere(created, scene.world.now())));
+  sightings.push(...(await scene.knowledge.seenElsewhere(created, scene.world.now())));
   for (const { effect, now } of turnouts) {
     const write = writes.find(({ key }) => key === effect.key);
     if (write !== undefined && now.snapshot !== undefined) {
@@ -64,7 +64,7 @@ export async function knownAfter(
 
 interface Written {
   readonly effect: Effect;
-  readonly write: ForeignWrite;
+  readonly write: HostWrite;
   /**
    * The lines of the file that a notice showed to the session before the change was made; undefined
    * if no notice showed any.
@@ -73,10 +73,10 @@ interface Written {
   readonly snapshot: Snapshot;
 }
 
-async function seenAfter({ world, ledger }: ShownScene, written: Written): Promise<Sighting> {
+async function seenAfter({ world, knowledge }: ShownScene, written: Written): Promise<Sighting> {
   const { effect, write, snapshot } = written;
   const { bytes, fingerprint, stamp, racy } = snapshot;
-  const before = written.credit ?? (await ledger.recall(effect.key));
+  const before = written.credit ?? (await knowledge.recall(effect.key));
   world.baselines.remember(fingerprint, bytes);
   const kept = write.text === 'whole' ? NO_FLAGS : (before?.flags ?? NO_FLAGS);
   return {
@@ -176,7 +176,7 @@ function fileOf(side: Effect['after']): Fingerprint | undefined {
  * new path. Otherwise the session knows that the file is deleted.
  */
 async function goneFrom(
-  { ledger }: ShownScene,
+  { knowledge }: ShownScene,
   effect: Effect,
   turnouts: readonly Turnout[],
 ): Promise<KnownAfter> {
@@ -184,10 +184,10 @@ async function goneFrom(
   const { movedTo } = effect;
   const arrived = turnouts.some((one) => one.effect.key === movedTo && one.now.side.kind !== 'absent');
   if (movedTo === undefined || !arrived) {
-    const seen = await ledger.recall(from);
+    const seen = await knowledge.recall(from);
     return { sightings: [], tombstones: seen === undefined ? [] : [from] };
   }
-  const moved = (await ledger.all()).filter(({ key }) => isWithin(key, from));
+  const moved = (await knowledge.all()).filter(({ key }) => isWithin(key, from));
   // Set `racy`, so that later verdicts compare the bytes: after the move, the files' recorded
   // stamps are out of date.
   const there = moved.map((seen) => ({

@@ -4,15 +4,15 @@ import type { ClientCall } from '../../model/call.ts';
 import { WHOLE } from '../../model/coverage.ts';
 import type {
   AnswerContent,
-  ForeignPlace,
-  ForeignRead,
-  ForeignSession,
+  HostPlace,
+  HostRead,
+  HostSession,
   ListingEvent,
   LookEvent,
   OutputEvent,
   ReadReceipt,
-} from '../../model/foreign-session.ts';
-import type { ForeignIntent } from '../../model/intent.ts';
+} from '../../model/host-session.ts';
+import type { HostIntent } from '../../model/intent.ts';
 import { LIMITS } from '../../model/limits.ts';
 import type { FileKind } from '../../model/path.ts';
 import type { Notice, StatusResult, WitnessEvent } from '../../model/results.ts';
@@ -54,7 +54,7 @@ interface CallingSession extends Session {
 }
 
 /** A session of the gate for reads and changes that another server makes. */
-export class GatedForeign implements ForeignSession {
+export class GatedHost implements HostSession {
   readonly id: string;
   readonly readOnly: boolean;
   readonly #scene: ShownScene;
@@ -83,8 +83,8 @@ export class GatedForeign implements ForeignSession {
     this.#gate = gate;
   }
 
-  locate(path: string, action: Action): ForeignPlace | Promise<ForeignPlace> {
-    const outcome = foreignLocate(this.#scene.world, path, action);
+  locate(path: string, action: Action): HostPlace | Promise<HostPlace> {
+    const outcome = hostLocate(this.#scene.world, path, action);
     if (outcome.ok) return outcome;
     return this.#gate.refusals.record(outcome).then(({ refusal }) => refused(refusal));
   }
@@ -94,13 +94,13 @@ export class GatedForeign implements ForeignSession {
   }
 
   async hashOf(path: string): Promise<string | undefined> {
-    const { world, ledger } = this.#scene;
+    const { world, knowledge } = this.#scene;
     const outcome = world.workspace.locate(path, 'read');
     if (!outcome.ok) return undefined;
     const { exists, place } = outcome.located;
     try {
       if (!exists) return undefined;
-      const known = trusted(await ledger.recall(place.path.key));
+      const known = trusted(await knowledge.recall(place.path.key));
       const snapshot = await readSnapshot(place, {
         clock: undefined,
         maxBytes: LIMITS.maxEditBytes,
@@ -113,7 +113,7 @@ export class GatedForeign implements ForeignSession {
   }
 
   announce(
-    intents: readonly ForeignIntent[],
+    intents: readonly HostIntent[],
     times?: ClientCall,
     tool?: string,
   ): Promise<Outcome<{ readonly change: string; readonly notices: readonly Notice[] }>> {
@@ -125,7 +125,7 @@ export class GatedForeign implements ForeignSession {
     return this.#gate.announcements.settle(change, ending);
   }
 
-  async witness(event: WitnessEvent | ListingEvent | LookEvent | ForeignRead, times?: ClientCall): Witnessed {
+  async witness(event: WitnessEvent | ListingEvent | LookEvent | HostRead, times?: ClientCall): Witnessed {
     if (event.kind === 'list') {
       const list = () => this.#session.list(event.path, { limit: MAX_LISTED });
       const listed = await this.#session.inCall(times, list);
@@ -133,11 +133,11 @@ export class GatedForeign implements ForeignSession {
     }
     if (event.kind === 'look') {
       const text = countOf(event.shown === '' ? 0 : event.shown.split('\n').length, 'line');
-      await recordLook(this.#scene.world, this.#scene.ledger, { ...event, action: 'search', text });
+      await recordLook(this.#scene.world, this.#scene.knowledge, { ...event, action: 'search', text });
       return { ok: true, notices: [] };
     }
     if (event.kind === 'read') return this.#gate.shown(event, times);
-    return witness(this.#scene.world, this.#scene.ledger, event);
+    return witness(this.#scene.world, this.#scene.knowledge, event);
   }
 
   async witnessOutput(shown: OutputEvent): Promise<void> {
@@ -151,7 +151,7 @@ export class GatedForeign implements ForeignSession {
       this.#gate.refusals.reset(path);
   }
 
-  guardOutside(intent: ForeignIntent): Promise<string | undefined> {
+  guardOutside(intent: HostIntent): Promise<string | undefined> {
     return guardOutside(this.#scene.world, intent);
   }
 
@@ -180,7 +180,7 @@ export class GatedForeign implements ForeignSession {
     const entry = {
       kind: 'notice' as const,
       atMs: this.#scene.world.now(),
-      ...this.#scene.ledger.author,
+      ...this.#scene.knowledge.author,
       root,
       text,
     };
@@ -196,7 +196,7 @@ export class GatedForeign implements ForeignSession {
  * The key of a path. Refuses a path that the policy forbids for this action, and a FIFO, socket or
  * device. Does not open the file.
  */
-function foreignLocate(world: World, path: string, action: Action): Outcome<{ readonly key: string }> {
+function hostLocate(world: World, path: string, action: Action): Outcome<{ readonly key: string }> {
   const outcome = world.workspace.locate(path, action);
   if (!outcome.ok) return outcome;
   const { located } = outcome;
@@ -253,14 +253,14 @@ async function sawWhole(
   file: { readonly path: string; readonly key: string },
   shown: Buffer,
 ): Promise<boolean> {
-  const { world, ledger } = scene;
+  const { world, knowledge } = scene;
   const outcome = world.workspace.locate(file.path, 'read');
   if (!outcome.ok) return false;
   const { located } = outcome;
   try {
     const { place } = located;
     if (!located.exists || !located.stats.isFile() || place.path.key !== file.key) return false;
-    const known = trusted(await ledger.recall(file.key));
+    const known = trusted(await knowledge.recall(file.key));
     const limits = { clock: world.disk.clock, maxBytes: LIMITS.maxEditBytes, known };
     const snapshot = await readSnapshot(place, limits);
     if ('problem' in snapshot || !shown.equals(snapshot.bytes)) return false;

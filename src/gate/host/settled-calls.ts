@@ -10,9 +10,9 @@ const MAX_CALLS = 1000;
 export class SettledCalls {
   readonly #calls = new Set<string>();
 
-  note({ entry, foreign }: PendingChange): void {
-    if (foreign?.call === undefined) return;
-    this.#calls.add(nameOf(entry.session, foreign.call));
+  note({ entry, host }: PendingChange): void {
+    if (host?.call === undefined) return;
+    this.#calls.add(nameOf(entry.session, host.call));
     const [oldest] = this.#calls;
     if (this.#calls.size > MAX_CALLS && oldest !== undefined) this.#calls.delete(oldest);
   }

@@ -22,7 +22,7 @@ describe.each([
     async function guessed(text: string, policy: object = {}) {
       const t = await desk({ policy });
       await t.put('a.txt', TEXT);
-      const session = t.session.foreign();
+      const session = t.session.forHost();
       const path = join(t.root, 'a.txt');
       await session.witness({ kind: 'read', path, ...first });
       await t.put('a.txt', text);

@@ -38,18 +38,18 @@ export interface OwnEffects {
  */
 export function withoutOlderFiles(
   world: World,
-  { entry, foreign }: PendingChange,
+  { entry, host }: PendingChange,
   { effects, turnouts }: { readonly effects: readonly Effect[]; readonly turnouts: readonly Turnout[] },
 ): OwnEffects {
-  if (foreign?.command === undefined) return { effects, older: [] };
+  if (host?.command === undefined) return { effects, older: [] };
   const beganNs = BigInt(entry.atMs - CLOCK_MARGIN_MS) * 1_000_000n;
-  const isRestored = restoredBy(turnouts, foreign.command.movable ?? []);
+  const isRestored = restoredBy(turnouts, host.command.movable ?? []);
   const older = effects.filter(({ key, before, after }) => {
     if (before.kind !== 'absent' || (after.kind !== 'file' && after.kind !== 'link')) return false;
     const stats = statsOfOlder(world, key, beganNs);
     return stats !== undefined && !isRestored(after, stats);
   });
-  const moved = movedFolders(world, foreign.command.folders ?? [], { effects, older, turnouts });
+  const moved = movedFolders(world, host.command.folders ?? [], { effects, older, turnouts });
   const isMoved = ({ key }: Effect): boolean => moved.some((folder) => isWithin(key, folder.key));
   const stay = older.filter((effect) => !isMoved(effect));
   const left = new Set(stay.map(({ key }) => key));

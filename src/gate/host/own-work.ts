@@ -37,9 +37,12 @@ interface Version {
  * session created or had seen whole. If they lead to a move, the version at the old path. Undefined
  * in all other cases.
  */
-async function originOf({ world, ledger }: ShownScene, start: Version): Promise<'own' | Version | undefined> {
+async function originOf(
+  { world, knowledge }: ShownScene,
+  start: Version,
+): Promise<'own' | Version | undefined> {
   const { key, beforeSeq } = start;
-  const sighting = await ledger.recall(key);
+  const sighting = await knowledge.recall(key);
   const seen = (sighting && bytesSeenWhole(sighting)) ?? [];
   // A sighting of the present content is no proof of own work, but one of an earlier version is.
   const isOwn = (version: Version): boolean =>
@@ -47,7 +50,7 @@ async function originOf({ world, ledger }: ShownScene, start: Version): Promise<
   let version = start;
   for (const entry of await world.store.entries({ key, beforeSeq, kinds: ['change'], limit: MAX_CHANGES })) {
     if (isOwn(version)) return 'own';
-    const earlier = entry.session === ledger.session ? versionBefore(entry, version) : undefined;
+    const earlier = entry.session === knowledge.session ? versionBefore(entry, version) : undefined;
     if (earlier === 'created') return 'own';
     if (earlier?.key !== key) return earlier;
     version = earlier;

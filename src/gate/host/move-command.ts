@@ -11,12 +11,12 @@ export async function moveCommand(world: World, change: string, to: 'layer' | 'w
   if (release === undefined) return false;
   try {
     const [pending] = await world.store.pending({ change });
-    if (pending?.foreign?.command === undefined) return false;
-    const { onLayer, ...command } = pending.foreign.command;
+    if (pending?.host?.command === undefined) return false;
+    const { onLayer, ...command } = pending.host.command;
     if ((onLayer === true) === (to === 'layer')) return false;
     const moved = to === 'layer' ? { ...command, onLayer: true as const } : command;
-    const foreign = { ...pending.foreign, command: moved };
-    await world.store.record({ ifPending: change, announce: { ...pending, foreign } });
+    const host = { ...pending.host, command: moved };
+    await world.store.record({ ifPending: change, announce: { ...pending, host } });
     return true;
   } finally {
     release();

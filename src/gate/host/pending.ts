@@ -2,12 +2,12 @@ import { fingerprintOf } from '../../disk/read.ts';
 import type { ClientCall } from '../../model/call.ts';
 import {
   type Effect,
-  type ForeignWrite,
+  type HostWrite,
   type NewEntry,
   type PendingChange,
   sameContent,
 } from '../../model/entry.ts';
-import type { FileIntent, ForeignIntent } from '../../model/intent.ts';
+import type { FileIntent, HostIntent } from '../../model/intent.ts';
 import type { AnnounceOptions } from '../../model/session.ts';
 import type { Action, Refusal } from '../../model/verdict.ts';
 import { clip } from '../../report/bounded.ts';
@@ -25,7 +25,7 @@ const MAX_COMMAND_CHARS = 1000;
 
 /** Another program's changes that are allowed and about to be stored as pending. */
 export interface AllowedAnnouncement {
-  readonly intents: readonly ForeignIntent[];
+  readonly intents: readonly HostIntent[];
   readonly judged: AllowedChanges;
   readonly options: AnnounceOptions & { readonly times?: ClientCall | undefined };
   readonly locked: readonly string[];
@@ -36,7 +36,7 @@ export function pendingOf(
   scene: ShownScene,
   { intents, judged, options, locked }: AllowedAnnouncement,
 ): PendingChange {
-  const { world, ledger } = scene;
+  const { world, knowledge } = scene;
   const { effects, writes, bypassed, notices } = judged;
   const { hold = 'lock', call, tell = 'now' } = options;
   const change = newChangeId();
@@ -53,13 +53,13 @@ export function pendingOf(
     entry,
     owner: world.owner,
     ...(hold === 'lock' ? { locked } : {}),
-    foreign: {
+    host: {
       hold,
       ...named(call),
       ...(call === undefined ? {} : { intents: hashOf(intents) }),
       writes: writes.map(({ key, text }) => ({ key, text })),
       ...(tell === 'settled' ? { untold: notices } : {}),
-      bypasses: bypassEntries(bypassed, { ...ledger.author, atMs: entry.atMs, change }),
+      bypasses: bypassEntries(bypassed, { ...knowledge.author, atMs: entry.atMs, change }),
     },
   };
 }
@@ -69,16 +69,16 @@ export function pendingOf(
  * if they are equal: the client sent the event twice, for example because two of its settings files
  * name the hook. False if two calls have the same id.
  */
-export function isRepeated({ foreign }: PendingChange, intents: readonly ForeignIntent[]): boolean {
-  return foreign?.intents === undefined || foreign.intents === hashOf(intents);
+export function isRepeated({ host }: PendingChange, intents: readonly HostIntent[]): boolean {
+  return host?.intents === undefined || host.intents === hashOf(intents);
 }
 
 /**
  * True if each file of a pending change has its content from before the change or the expected one.
  * Also true while a process holds the locks of the files, because no other session can change them.
  */
-export async function isAsAnnounced(world: World, { entry, foreign }: PendingChange): Promise<boolean> {
-  if (foreign?.hold === 'lock') return true;
+export async function isAsAnnounced(world: World, { entry, host }: PendingChange): Promise<boolean> {
+  if (host?.hold === 'lock') return true;
   for (const { key, before, after } of entry.effects ?? []) {
     const now = await readableAt(world, key);
     if (now === undefined || ![before, after].some((side) => sameContent(side, now.side))) return false;
@@ -86,7 +86,7 @@ export async function isAsAnnounced(world: World, { entry, foreign }: PendingCha
   return true;
 }
 
-function actionOf(intent: ForeignIntent, first: Effect | undefined): Action {
+function actionOf(intent: HostIntent, first: Effect | undefined): Action {
   const creates = first?.before.kind === 'absent';
   if (intent.kind === 'touch') return creates ? 'create' : 'edit';
   if (intent.kind === 'write') return creates ? 'create' : 'overwrite';
@@ -120,13 +120,13 @@ export function pendingCommand(
     path: '.',
     text: clip(withoutSecrets(text), MAX_COMMAND_CHARS),
   };
-  const foreign = { hold: 'none', ...named(call), writes, bypasses: [], command } as const;
-  return { change, entry, owner: scene.world.owner, foreign };
+  const host = { hold: 'none', ...named(call), writes, bypasses: [], command } as const;
+  return { change, entry, owner: scene.world.owner, host };
 }
 
 /** The fields that the journal entry of every change of another program has. */
 function changeEntry(
-  { world, ledger }: ShownScene,
+  { world, knowledge }: ShownScene,
   {
     change,
     effects,
@@ -144,7 +144,7 @@ function changeEntry(
   },
 ): NewEntry {
   const root = world.workspace.roots[0] ?? '';
-  return { kind: 'change', atMs, ...ledger.author, root, ...named(call), change, effects };
+  return { kind: 'change', atMs, ...knowledge.author, root, ...named(call), change, effects };
 }
 
 /**
@@ -160,7 +160,7 @@ function named(call: string | undefined): { readonly call?: string } {
  */
 export async function pendingObserved(
   scene: ShownScene,
-  { intents, call }: { readonly intents: readonly ForeignIntent[]; readonly call: string | undefined },
+  { intents, call }: { readonly intents: readonly HostIntent[]; readonly call: string | undefined },
 ): Promise<PendingChange | undefined> {
   const { world } = scene;
   const atMs = world.now();
@@ -176,15 +176,15 @@ export async function pendingObserved(
     action: actionOf(intent, first),
     path: first.relative,
   };
-  const foreign = { hold: 'none', ...named(call), writes, bypasses: [] } as const;
-  return { change, entry, owner: world.owner, foreign };
+  const host = { hold: 'none', ...named(call), writes, bypasses: [] } as const;
+  return { change, entry, owner: world.owner, host };
 }
 
-interface ObservedWrite extends Pick<ForeignWrite, 'text'> {
+interface ObservedWrite extends Pick<HostWrite, 'text'> {
   readonly effect: Effect;
 }
 
-async function observedEffects(world: World, intent: ForeignIntent): Promise<readonly ObservedWrite[]> {
+async function observedEffects(world: World, intent: HostIntent): Promise<readonly ObservedWrite[]> {
   const paths = intent.kind === 'move' ? [intent.source, intent.destination] : [intent.path];
   const found = await Promise.all(paths.map((path) => effectAt(world, path)));
   return found.flatMap((effect): readonly ObservedWrite[] => {
@@ -199,12 +199,12 @@ function sideOfText(content: string | Uint8Array): Effect['after'] {
 }
 
 /** The intent as one whose files can be locked: a touch changes its file like an edit. */
-export function lockableIntent(intent: ForeignIntent): FileIntent {
+export function lockableIntent(intent: HostIntent): FileIntent {
   return intent.kind === 'touch' ? { kind: 'edit', path: intent.path, edits: [] } : intent;
 }
 
 /** The refusal if the files of these changes cannot be locked. */
-export function busyRefusal([first]: readonly ForeignIntent[]): Refusal {
+export function busyRefusal([first]: readonly HostIntent[]): Refusal {
   const path = first === undefined ? '' : first.kind === 'move' ? first.destination : first.path;
   return { code: 'BUSY', action: intendedAction(first?.kind), path, next: 'retry_later' };
 }

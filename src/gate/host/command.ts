@@ -4,7 +4,7 @@ import { modeOf, stampOf } from '../../disk/read.ts';
 import {
   type AnnouncedCommand,
   type Effect,
-  type ForeignWrite,
+  type HostWrite,
   type LayerExpectation,
   type PendingChange,
   sameSide,
@@ -47,7 +47,7 @@ export const SNAPSHOT_MS = { before: 5_000, after: 60_000 };
 export interface BytesBefore {
   /** The files as they are before the command. In each effect, `after` equals `before` until the command has ended. */
   readonly effects: readonly Effect[];
-  readonly writes: readonly ForeignWrite[];
+  readonly writes: readonly HostWrite[];
   readonly command: AnnouncedCommand;
 }
 
@@ -207,8 +207,8 @@ function threatenedWorktrees(
 /** Matches lines that may remove worktrees without naming them. */
 const SWEEPS = /\bworktree\s+prune\b|(^|\s)\.{1,2}\/?(\*|\s|$)/;
 
-async function seenFiles({ world, ledger }: ShownScene): Promise<readonly Effect[]> {
-  const sightings = (await ledger.all())
+async function seenFiles({ world, knowledge }: ShownScene): Promise<readonly Effect[]> {
+  const sightings = (await knowledge.all())
     .filter(
       ({ how, tombstone, fingerprint }) =>
         how !== 'listing' && tombstone !== true && fingerprint !== undefined,
@@ -346,13 +346,13 @@ export async function effectAt(
 /**
  * Removes the git snapshots taken before a command. Called after the command's result is recorded.
  */
-export function dropSnapshots({ foreign }: PendingChange): void {
-  for (const snapshot of foreign?.command?.snapshots ?? []) dropSnapshot(snapshot);
+export function dropSnapshots({ host }: PendingChange): void {
+  for (const snapshot of host?.command?.snapshots ?? []) dropSnapshot(snapshot);
 }
 
 /** Notices about other writers' changes that a command has lost by overwriting the files. */
 export async function lostChangeNotices(
-  { world, ledger }: ShownScene,
+  { world, knowledge }: ShownScene,
   change: string,
   turnouts: readonly Turnout[],
 ): Promise<readonly Notice[]> {
@@ -360,7 +360,7 @@ export async function lostChangeNotices(
   for (const { effect, now } of turnouts) {
     if (sameSide(effect.before, now.side)) continue;
     const { before, key, relative } = effect;
-    const lost = await lostUpdate(world, ledger, {
+    const lost = await lostUpdate(world, knowledge, {
       path: { key, relative },
       before,
       after: now.side,

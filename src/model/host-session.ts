@@ -1,5 +1,5 @@
 import type { ClientCall } from './call.ts';
-import type { ForeignIntent } from './intent.ts';
+import type { HostIntent } from './intent.ts';
 import type { Notice, StatusResult, WitnessEvent } from './results.ts';
 import type { ChangeEnding } from './session.ts';
 import type { TurnMark } from './turn.ts';
@@ -9,12 +9,12 @@ import type { Action, Outcome } from './verdict.ts';
  * The part of a session that the proxy uses. The session changes no files: another server does, between `announce` and
  * `settle`.
  */
-export interface ForeignSession {
+export interface HostSession {
   readonly id: string;
   /** True if the session may not change anything. */
   readonly readOnly: boolean;
   /** Resolves a path if the session may access it for this action. Synchronous where possible. Reads no content. */
-  locate(path: string, action: Action): ForeignPlace | Promise<ForeignPlace>;
+  locate(path: string, action: Action): HostPlace | Promise<HostPlace>;
   /**
    * The path with its names spelled as on disk. Corrects only names that differ in their Unicode
    * form.
@@ -30,7 +30,7 @@ export interface ForeignSession {
    */
   witnessWritten(path: string, content: string): Promise<void>;
   /** The reason why only the user may make this change outside the workspace; undefined if there is none. */
-  guardOutside(intent: ForeignIntent): Promise<string | undefined>;
+  guardOutside(intent: HostIntent): Promise<string | undefined>;
   /** True if a client's settings file, or a file in a client's folder, holds entries of Lookfirst. */
   holdsOurs(path: string): Promise<boolean>;
   /**
@@ -38,7 +38,7 @@ export interface ForeignSession {
    * once for every announced change.
    */
   announce(
-    intents: readonly ForeignIntent[],
+    intents: readonly HostIntent[],
     times?: ClientCall,
     /** Name of the called tool, for bypass rules that name tools. */
     tool?: string,
@@ -51,7 +51,7 @@ export interface ForeignSession {
    * the text was only guessed to be the file's, only the lines count that it contains.
    */
   witness(
-    event: WitnessEvent | ListingEvent | LookEvent | ForeignRead,
+    event: WitnessEvent | ListingEvent | LookEvent | HostRead,
     times?: ClientCall,
   ): Promise<Outcome<{ readonly notices: readonly Notice[]; readonly receipt?: ReadReceipt | undefined }>>;
   /** True if `mask` may change texts. */
@@ -71,10 +71,10 @@ export interface ForeignSession {
   status(path?: string): Promise<Outcome<StatusResult>>;
 }
 
-export type ForeignPlace = Outcome<{ readonly key: string }>;
+export type HostPlace = Outcome<{ readonly key: string }>;
 
 /** A read through another server whose text may not prove which bytes it showed. */
-export type ForeignRead = Extract<WitnessEvent, { readonly kind: 'read' }> & {
+export type HostRead = Extract<WitnessEvent, { readonly kind: 'read' }> & {
   /** `output`: a diff, which shows lines of the file but is no read of it. */
   readonly how?: 'output' | undefined;
   /** The result of `hashOf` before the call. Shows whether the file changed during the call. */

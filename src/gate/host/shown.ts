@@ -5,7 +5,7 @@ import { linesCoverage, NOTHING } from '../../model/coverage.ts';
 import type { Effect } from '../../model/entry.ts';
 import { Fault } from '../../model/fault.ts';
 import { sameFingerprint } from '../../model/fingerprint.ts';
-import type { OutputEvent } from '../../model/foreign-session.ts';
+import type { OutputEvent } from '../../model/host-session.ts';
 import type { Notice } from '../../model/results.ts';
 import { NO_FLAGS, type Sighting } from '../../model/sighting.ts';
 import { looksBinary } from '../../text/decode.ts';
@@ -93,11 +93,11 @@ export interface ChangedElsewhere {
  * if there are no such changes.
  */
 export async function changedElsewhere(
-  { world, ledger }: ShownScene,
+  { world, knowledge }: ShownScene,
   { key, before }: Effect,
 ): Promise<ChangedElsewhere | undefined> {
   if (before.kind !== 'file') return undefined;
-  const sighting = await ledger.recall(key);
+  const sighting = await knowledge.recall(key);
   if (sighting?.fingerprint === undefined) return undefined;
   if (sameFingerprint(sighting.fingerprint, before.fingerprint)) return undefined;
   const snapshot = await snapshotAt(world, key);

@@ -24,22 +24,22 @@ import type { Turnout } from './known-after.ts';
 
 /** Everything that a command may have changed, with its state before and now. */
 export async function commandTurnouts(
-  { world, ledger }: ShownScene,
-  { entry, foreign }: PendingChange,
+  { world, knowledge }: ShownScene,
+  { entry, host }: PendingChange,
 ): Promise<readonly Turnout[]> {
   const effects = entry.effects ?? [];
-  const snapshots = foreign?.command?.snapshots ?? [];
+  const snapshots = host?.command?.snapshots ?? [];
   const gone = goneWorktrees(world, snapshots);
   const turnouts: Turnout[] = [];
   for (const effect of effects) {
-    const sighting = await ledger.recall(effect.key);
+    const sighting = await knowledge.recall(effect.key);
     if (sighting !== undefined && isUntouched(world, effect, sighting)) continue;
     if (isSince(world, effect)) continue;
     const now = await stateAt(world, effect.key, gone);
     if (now !== undefined && !(await isRenewedIndex(world, effect, now))) turnouts.push({ effect, now });
   }
   const known = new Set(effects.map(({ key }) => key));
-  turnouts.push(...(await addedTo(world, foreign?.command?.trees ?? [], known)));
+  turnouts.push(...(await addedTo(world, host?.command?.trees ?? [], known)));
   for (const snapshot of snapshots)
     for (const turnout of await snapshotTurnouts(world, snapshot, { known, gone })) turnouts.push(turnout);
   const replaced = await replacedFolders(world, turnouts);

@@ -4,7 +4,7 @@ export { HistoryIndex } from './history/history-index.ts';
 export type { HistorySighting } from './history/history-sighting.ts';
 export type { Claim, ToldClaim } from './model/claim.ts';
 export type { Coverage, LineRange } from './model/coverage.ts';
-export type { Effect, Entry, EntryKind, Side } from './model/entry.ts';
+export type { Effect, Entry, EntryKind, State } from './model/entry.ts';
 export { FAULT_CODES, Fault, type FaultCode } from './model/fault.ts';
 export type { ApplyIntent, Edit, FileIntent, HostIntent, Intent, TouchIntent } from './model/intent.ts';
 export type { Policy, PresetName } from './model/policy.ts';

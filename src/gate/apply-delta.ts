@@ -8,7 +8,7 @@ import { remove, removeLink } from '../disk/remove.ts';
 import { type Conflict, conflict, replace, setFileMode } from '../disk/replace.ts';
 import type { Staged } from '../disk/temp-file.ts';
 import { ABSENT } from '../model/delta.ts';
-import { type Effect, type Side, sameContent, sameSide } from '../model/entry.ts';
+import { type Effect, type State, sameContent, sameState } from '../model/entry.ts';
 import { type Fingerprint, sameStamp } from '../model/fingerprint.ts';
 import type { Place } from '../model/path.ts';
 import type { Outcome } from '../model/verdict.ts';
@@ -58,7 +58,7 @@ export async function applyDelta(
   delta: PlannedDelta,
   how: ApplyHow = {},
 ): Promise<AppliedDelta | Conflict> {
-  if (delta.movedFrom === undefined && sameSide(delta.before, delta.after)) return APPLIED;
+  if (delta.movedFrom === undefined && sameState(delta.before, delta.after)) return APPLIED;
   const held = delta.located;
   const outcome = held === undefined ? locateAgain(world, delta) : { ok: true as const, located: held };
   if (!outcome.ok) return conflict('changed');
@@ -220,18 +220,18 @@ async function takeFolderAway(
   return after.kind === 'absent' && mode === 'asBefore' ? { ...APPLIED, stayed: true } : conflict('changed');
 }
 
-type FileSide = Extract<Side, { kind: 'file' }>;
+type StoredFile = Extract<State, { kind: 'file' }>;
 
 /**
  * The conditions under which a file may be replaced. Only a delta that restores an earlier state
  * replaces a file that was left read-only.
  */
-function expectedOf({ fingerprint, mode }: FileSide, delta: Pick<PlannedDelta, 'was' | 'mode'>): Expected {
+function expectedOf({ fingerprint, mode }: StoredFile, delta: Pick<PlannedDelta, 'was' | 'mode'>): Expected {
   const evenReadOnly = delta.mode === 'asBefore' && (mode & 0o222) === 0;
   return { fingerprint, evenReadOnly, ...(delta.was && { bytes: delta.was.bytes }) };
 }
 
-function displacedOf(file: string | undefined, { fingerprint }: FileSide): Displaced | undefined {
+function displacedOf(file: string | undefined, { fingerprint }: StoredFile): Displaced | undefined {
   return file === undefined ? undefined : { file, ...fingerprint };
 }
 
@@ -324,7 +324,7 @@ async function newContent(world: World, delta: Applying, fingerprint: Fingerprin
 async function replaceFile(
   disk: DiskContext,
   place: Place,
-  delta: Applying & { readonly before: FileSide; readonly content: NewContent },
+  delta: Applying & { readonly before: StoredFile; readonly content: NewContent },
 ): Promise<AppliedDelta | Conflict> {
   const { before, content, was, ours } = delta;
   const written = await replace(disk, place, {

@@ -4,7 +4,7 @@ import { modeOf, readSnapshot, type Snapshot, stampOf, type Unreadable } from '.
 import { type Conflict, conflict } from '../disk/replace.ts';
 import { type Awaitable, andThen, MAX_TIMER_MS } from '../model/awaitable.ts';
 import { ABSENT } from '../model/delta.ts';
-import type { Side } from '../model/entry.ts';
+import type { State } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
 import type { Fingerprint, Stamp } from '../model/fingerprint.ts';
 import { LIMITS } from '../model/limits.ts';
@@ -13,8 +13,8 @@ import type { Refusal } from '../model/verdict.ts';
 import type { Found, Located } from '../workspace/workspace.ts';
 import type { World } from './world.ts';
 
-export interface FoundSide {
-  readonly side: Side;
+export interface FoundState {
+  readonly side: State;
   /** The bytes of a file, unless it is too large to load. */
   readonly snapshot?: Snapshot;
   /** Stat fields of the file. Set only if unchanged fields prove unchanged bytes. */
@@ -26,12 +26,12 @@ export interface FoundSide {
  * the link leads. Throws if the state cannot be determined or the key is not in this
  * workspace.
  */
-export async function sideAt(world: World, key: string): Promise<Side> {
+export async function sideAt(world: World, key: string): Promise<State> {
   return (await foundAt(world, key)).side;
 }
 
 /** The present state at a key, with the bytes of a file. Throws like `sideAt`. */
-export async function foundAt(world: World, key: string): Promise<FoundSide> {
+export async function foundAt(world: World, key: string): Promise<FoundState> {
   const outcome = world.workspace.locate(key, 'undo', 'parents');
   if (!outcome.ok && isBelowNoFolder(world, key)) return { side: ABSENT };
   if (!outcome.ok) throw new Fault('IO_FAILED', `cannot read ${key}: ${outcome.refusal.code}`, { path: key });
@@ -39,7 +39,7 @@ export async function foundAt(world: World, key: string): Promise<FoundSide> {
     const { root, key: found } = outcome.located.place.path;
     if (!world.workspace.stands(root))
       throw new Fault('IO_FAILED', `cannot read ${key}: ${root} was moved`, { path: key });
-    return found === key ? await sideOfLocated(world, outcome.located) : { side: ABSENT };
+    return found === key ? await stateOfLocated(world, outcome.located) : { side: ABSENT };
   } finally {
     outcome.located.place.dir.close();
   }
@@ -49,7 +49,7 @@ export async function foundAt(world: World, key: string): Promise<FoundSide> {
  * The present state at a key. Undefined if it cannot be read, for example without permission or if
  * it is a FIFO. One such file must not keep the changes of all others from being recorded.
  */
-export async function readableAt(world: World, key: string): Promise<FoundSide | undefined> {
+export async function readableAt(world: World, key: string): Promise<FoundState | undefined> {
   try {
     return await foundAt(world, key);
   } catch (error) {
@@ -75,7 +75,7 @@ export function isBelowNoFolder({ workspace }: World, key: string): boolean {
  * The state of a located path, with the bytes of a file of up to `maxBytes` (default: the most that can be loaded).
  * Larger files are hashed in bounded memory.
  */
-export function sideOfLocated(world: World, located: Located, maxBytes?: number): Awaitable<FoundSide> {
+export function stateOfLocated(world: World, located: Located, maxBytes?: number): Awaitable<FoundState> {
   if (!located.exists) return { side: ABSENT };
   const { stats, place } = located;
   if (stats.isDirectory()) return { side: { kind: 'directory', mode: Number(stats.mode & 0o777n) } };
@@ -91,17 +91,17 @@ export function sideOfLocated(world: World, located: Located, maxBytes?: number)
 export type UnknownFile = Unreadable | { readonly problem: 'slow' | 'changing' };
 
 /**
- * Like `sideOfLocated`, for a regular file. Returns the reason if its state cannot be determined.
+ * Like `stateOfLocated`, for a regular file. Returns the reason if its state cannot be determined.
  * `seen`: the caller's lstat result.
  */
 export function fileAt(
   world: World,
   place: Place,
   { maxBytes, seen }: { readonly maxBytes?: number | undefined; readonly seen?: Found['stats'] } = {},
-): Awaitable<FoundSide | UnknownFile> {
+): Awaitable<FoundState | UnknownFile> {
   const limits = { ...(maxBytes === undefined ? {} : { maxBytes }), ...(seen === undefined ? {} : { seen }) };
   const reading = readSnapshot(place, { clock: world.disk.clock, ...limits });
-  return andThen<Snapshot | Unreadable, FoundSide | UnknownFile>(reading, (snapshot) => {
+  return andThen<Snapshot | Unreadable, FoundState | UnknownFile>(reading, (snapshot) => {
     if ('problem' in snapshot) return snapshot.problem === 'too-large' ? largeFileAt(world, place) : snapshot;
     const { racy, stamp } = snapshot;
     const side = sideOf(snapshot);
@@ -109,7 +109,7 @@ export function fileAt(
   });
 }
 
-async function largeFileAt(world: World, place: Place): Promise<FoundSide | UnknownFile> {
+async function largeFileAt(world: World, place: Place): Promise<FoundState | UnknownFile> {
   const stats = inspect(place.dir, place.name);
   if (stats === undefined) return { problem: 'missing' };
   const racy = world.disk.clock.isRacy(stats, at(place));
@@ -118,7 +118,7 @@ async function largeFileAt(world: World, place: Place): Promise<FoundSide | Unkn
     const limitMs = Math.min(LIMITS.maxReadMs, MAX_TIMER_MS);
     const fingerprint = await fingerprintIfStill(place, stamp, AbortSignal.timeout(limitMs));
     if (fingerprint === undefined) return { problem: 'changing' };
-    return { side: fileSide(fingerprint, modeOf(stats), 'kept'), ...(racy ? {} : { stamp }) };
+    return { side: fileState(fingerprint, modeOf(stats), 'kept'), ...(racy ? {} : { stamp }) };
   } catch (error) {
     if (error instanceof Error && error.name === 'TimeoutError') return { problem: 'slow' };
     throw error;
@@ -143,13 +143,13 @@ function slowReason(): string {
  * The state of a file, with the fields in the journal's order. `kept`: the file's bytes are stored
  * for an undo. `none`: they are not stored.
  */
-export function fileSide(fingerprint: Fingerprint, mode: number, image: 'kept' | 'none'): Side {
+export function fileState(fingerprint: Fingerprint, mode: number, image: 'kept' | 'none'): State {
   return { fingerprint, kept: image === 'kept', kind: 'file', mode };
 }
 
 /** The state of a file that was read. Its bytes will be stored for an undo. */
-export function sideOf(snapshot: Snapshot): Side {
-  return fileSide(snapshot.fingerprint, modeOf(snapshot.stats), 'kept');
+export function sideOf(snapshot: Snapshot): State {
+  return fileState(snapshot.fingerprint, modeOf(snapshot.stats), 'kept');
 }
 
 /**

@@ -3,7 +3,7 @@ import { isSettingsFolder, type SettingsFile, settingsFileAt } from '../dialect/
 import { bytesOfSmall } from '../disk/content.ts';
 import { listUnsorted } from '../disk/list.ts';
 import { isStartUpFile } from '../judge/guarded-configuration.ts';
-import type { Side } from '../model/entry.ts';
+import type { State } from '../model/entry.ts';
 import type { HostIntent } from '../model/intent.ts';
 import { isWithin, type PinnedDirectory, type Place, type ResolvedPath } from '../model/path.ts';
 import type { Refusal } from '../model/verdict.ts';
@@ -166,7 +166,7 @@ export async function guardUnknown(
 export async function guardCommit(
   world: World,
   path: ResolvedPath,
-  written: { readonly after: Side; bytesAfter(): Uint8Array | undefined },
+  written: { readonly after: State; bytesAfter(): Uint8Array | undefined },
 ): Promise<string | undefined> {
   const paths = [path.relative, path.absolute];
   if (!isSettingsPlace(paths)) return undefined;

@@ -1,4 +1,4 @@
-import { type Effect, type NewEntry, type Side, sameContent } from '../model/entry.ts';
+import { type Effect, type NewEntry, type State, sameContent } from '../model/entry.ts';
 import { unlessStoreFails } from '../model/fault.ts';
 import type { Notice } from '../model/results.ts';
 import { blobOf, blobsIn, checkedOut } from '../process/git-reach.ts';
@@ -160,7 +160,7 @@ async function lostFiles(
   return lost;
 }
 
-function hashOf(side: Side): readonly string[] {
+function hashOf(side: State): readonly string[] {
   if (side.kind === 'link') return [`link ${side.target}`];
   return side.kind === 'file' ? [side.fingerprint.sha256] : [];
 }
@@ -199,7 +199,7 @@ class Committed {
     return like !== undefined && storedForms(bytes).some((form) => this.#blobs.has(blobOf(form, like)));
   }
 
-  async hasKept(side: Side): Promise<boolean> {
+  async hasKept(side: State): Promise<boolean> {
     const bytes = await keptBytes(this.#world, side);
     return bytes !== undefined && this.has(bytes);
   }
@@ -232,7 +232,7 @@ function dropsMostLines(before: Uint8Array, after: Uint8Array): boolean {
   return was.length >= MIN_LINES && was.filter((line) => is.has(line)).length * 2 < was.length;
 }
 
-async function keptBytes({ images }: World, side: Side): Promise<Uint8Array | undefined> {
+async function keptBytes({ images }: World, side: State): Promise<Uint8Array | undefined> {
   if (side.kind !== 'file' || !side.kept) return undefined;
   return unlessStoreFails<Uint8Array | undefined>(
     () => images.read(side.fingerprint),

@@ -4,7 +4,7 @@ import { modeOf, stampOf } from '../disk/read.ts';
 import type { Facts, FolderFacts } from '../judge/facts.ts';
 import { judge } from '../judge/judge.ts';
 import { ABSENT } from '../model/delta.ts';
-import type { Entry, Side } from '../model/entry.ts';
+import type { Entry, State } from '../model/entry.ts';
 import { type Fingerprint, sameFingerprint, sameStamp } from '../model/fingerprint.ts';
 import type { FileIntent } from '../model/intent.ts';
 import { LIMITS } from '../model/limits.ts';
@@ -13,7 +13,7 @@ import type { Sighting } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
 import type { Knowledge } from '../views/knowledge.ts';
 import type { Found } from '../workspace/workspace.ts';
-import { fileAt, fileSide, sideOf, type UnknownFile, unknownFile } from './found.ts';
+import { fileAt, fileState, sideOf, type UnknownFile, unknownFile } from './found.ts';
 import { heldInside, heldRefusal } from './held.ts';
 import { type LookedFile, look } from './look.ts';
 import { type ChangePlan, type PlannedDelta, told } from './plan.ts';
@@ -149,7 +149,7 @@ async function prepareGoing(world: World, leaving: DeleteTarget): Promise<Prepar
   if (large !== undefined) {
     const refusal = notKeepable(world, located, large);
     if (refusal !== undefined) return notPrepared(refusal);
-    return { ok: true, plan: removal(located, fileSide(large, modeOf(located.stats), 'kept')) };
+    return { ok: true, plan: removal(located, fileState(large, modeOf(located.stats), 'kept')) };
   }
   if (snapshot === undefined) return notPrepared(unverifiable('delete', given, errno));
   return { ok: true, plan: removal(located, sideOf(snapshot), { was: snapshot }) };
@@ -335,7 +335,7 @@ function otherRefusal(located: Found, node: TreeNode): Refusal {
 }
 
 /** Deletes one path. The session then knows that it is gone. */
-function removal({ place }: Found, before: Side, more: Partial<PlannedDelta> = {}): ChangePlan {
+function removal({ place }: Found, before: State, more: Partial<PlannedDelta> = {}): ChangePlan {
   const { path } = place;
   const { key, relative } = path;
   return {

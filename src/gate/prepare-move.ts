@@ -2,7 +2,7 @@ import { linkTarget } from '../disk/list.ts';
 import type { Snapshot } from '../disk/read.ts';
 import { judge } from '../judge/judge.ts';
 import { ABSENT } from '../model/delta.ts';
-import { microseconds, type Side } from '../model/entry.ts';
+import { microseconds, type State } from '../model/entry.ts';
 import type { Stamp } from '../model/fingerprint.ts';
 import type { FileIntent } from '../model/intent.ts';
 import { LIMITS } from '../model/limits.ts';
@@ -35,7 +35,7 @@ interface Move {
   readonly source: Found;
   readonly destination: Located;
   /** The state of the source, for the journal. */
-  readonly side: Side;
+  readonly side: State;
   /** The stamp of a file, if an unchanged stamp proves unchanged bytes. */
   readonly stamp?: Stamp;
   /** The file at the destination that the session may overwrite. */
@@ -190,7 +190,7 @@ function makeFolderPlan(located: Located): ChangePlan {
   const { path } = located.place;
   const { key, relative } = path;
   const isNew = !located.exists;
-  const after: Side = { kind: 'directory', mode: 0o755 };
+  const after: State = { kind: 'directory', mode: 0o755 };
   const made: PlannedDelta = { key, relative, path, before: ABSENT, after, mode: 'default' };
   return {
     action: 'mkdir',

@@ -10,7 +10,7 @@ import { type Sighting, showsAll } from '../model/sighting.ts';
 import { invalidArgument, type Refusal } from '../model/verdict.ts';
 import type { Knowledge } from '../views/knowledge.ts';
 import { movedSightings } from '../views/sightings.ts';
-import { fileSide, sideOf } from './found.ts';
+import { fileState, sideOf } from './found.ts';
 import { type Relocation, routeOf, type Traffic } from './keys.ts';
 import { type LookedFile, look } from './look.ts';
 import { type ChangePlan, closePlan, type PlannedDelta } from './plan.ts';
@@ -182,7 +182,7 @@ function planOf(world: World, { change, content, arrival }: RelocationParts): Ch
   const sightings = shownAt(world, content, { path, fingerprint });
   const put = {
     ...deltaAt(path, old),
-    after: fileSide(fingerprint, mode, 'none'),
+    after: fileState(fingerprint, mode, 'none'),
     bytes: () => bytes,
   };
   const takes = arrival !== undefined && !arrival.stays;

@@ -16,7 +16,7 @@ import { straightenContent } from '../text/quotes/quotes.ts';
 import { maskedDiff } from '../text/unified.ts';
 import type { Knowledge } from '../views/knowledge.ts';
 import type { Located } from '../workspace/workspace.ts';
-import { fileSide, sideOf } from './found.ts';
+import { fileState, sideOf } from './found.ts';
 import { type LookedFile, look, placeholderIn } from './look.ts';
 import { maskIn } from './masking.ts';
 import { folderEffects } from './parents.ts';
@@ -218,12 +218,12 @@ function deltaOf(change: NewBytes, fingerprint: Fingerprint): PlannedDelta {
   const { path } = located.place;
   const delta = { key: path.key, relative: path.relative, path, located, bytes: () => bytes };
   if (before === undefined) {
-    const after = fileSide(fingerprint, mode ?? 0o644, 'none');
+    const after = fileState(fingerprint, mode ?? 0o644, 'none');
     return { ...delta, before: ABSENT, after, ...(mode === undefined ? { mode: 'default' } : {}) };
   }
   const was = sideOf(before);
   // Setuid, setgid and sticky bits are not carried over.
-  const after = fileSide(fingerprint, modeOf(before.stats) & 0o777, 'none');
+  const after = fileState(fingerprint, modeOf(before.stats) & 0o777, 'none');
   return { ...delta, before: was, after, was: before, sinceUs: microseconds(before.stats.ctimeNs) };
 }
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { ABSENT, changeEntry, effect, FOLDER, file, pendingChange, ROOT } from '../../test/store/samples.ts';
-import type { Effect, PendingChange, Side } from '../model/entry.ts';
+import type { Effect, PendingChange, State } from '../model/entry.ts';
 import { openMemoryStore } from '../store/sqlite/sqlite-store.ts';
 import type { Store } from '../store/store.ts';
 import { type Begun, type RecoveredChange, recoverChange } from './recover.ts';
 
-const LINK: Side = { kind: 'link', target: 'a' };
+const LINK: State = { kind: 'link', target: 'a' };
 const EDIT = effect('a', file('old'), file('new'));
 const CREATE = effect('b', ABSENT, file('new'));
 const CHMOD = effect('a', file('x'), file('x', { mode: 0o755 }));
@@ -18,7 +18,7 @@ const [MOVE_FROM, MOVE_TO] = [
   effect('m', file('there'), file('old')),
 ];
 
-type Tree = Record<string, Side>;
+type Tree = Record<string, State>;
 
 interface Announced {
   readonly store: Store;

@@ -4,9 +4,9 @@ import {
   type Effect,
   type NewEntry,
   type PendingChange,
-  type Side,
+  type State,
   sameContent,
-  sameSide,
+  sameState,
 } from '../model/entry.ts';
 import { errnoOf, Fault } from '../model/fault.ts';
 import { LIMITS } from '../model/limits.ts';
@@ -211,7 +211,7 @@ export interface RecoveredChange {
 export interface Begun {
   readonly effect: Effect;
   /** The current state of the path. */
-  readonly current: Side;
+  readonly current: State;
   /**
    * `done`: the path has left its old state. `gap`: the old file is gone and the new one is not
    * there yet.
@@ -222,7 +222,7 @@ export interface Begun {
 interface RecoveryOptions {
   readonly store: Store;
   /** The current state at a key. Throws if it cannot be determined. */
-  readonly sideOf: (key: string) => Promise<Side>;
+  readonly sideOf: (key: string) => Promise<State>;
   /**
    * Restores the state before a change that was only begun, except where other programs changed it
    * since.
@@ -268,7 +268,7 @@ async function lookAt({ sideOf }: RecoveryOptions, effects: readonly Effect[]): 
    */
   let stopped: Effect | undefined;
   for (const effect of effects) {
-    let current: Side;
+    let current: State;
     try {
       current = await sideOf(effect.key);
     } catch {
@@ -299,8 +299,8 @@ function meant(effects: readonly Effect[]): readonly Effect[] {
  * so that it is neither as before nor as planned. Such an effect is recorded, so that a later undo
  * detects the difference.
  */
-function isUntouched({ before, after }: Effect, current: Side): boolean {
-  return sameContent(before, after) ? sameSide(before, current) : sameContent(before, current);
+function isUntouched({ before, after }: Effect, current: State): boolean {
+  return sameContent(before, after) ? sameState(before, current) : sameContent(before, current);
 }
 
 /**
@@ -308,14 +308,14 @@ function isUntouched({ before, after }: Effect, current: Side): boolean {
  * can mean that its result was not known in advance.
  */
 function isIdle({ before, after }: Effect): boolean {
-  return sameSide(before, after);
+  return sameState(before, after);
 }
 
 /**
  * True if nothing exists at the path because the process died in the middle of the effect.
  * Replacing a file leaves no such gap. A move, or a change of kind, first removes the old entry.
  */
-function isGap({ key, before, after }: Effect, current: Side, effects: readonly Effect[]): boolean {
+function isGap({ key, before, after }: Effect, current: State, effects: readonly Effect[]): boolean {
   if (current.kind !== 'absent' || before.kind === 'absent' || after.kind === 'absent') return false;
   return before.kind !== after.kind || effects.some((other) => other.movedTo === key);
 }

@@ -3,7 +3,7 @@ import { type DirectoryEntry, inspect, linkTarget, listNames } from '../disk/lis
 import { isReadOnly } from '../disk/read.ts';
 import { type Conflict, conflict } from '../disk/replace.ts';
 import { ABSENT } from '../model/delta.ts';
-import type { Side } from '../model/entry.ts';
+import type { State } from '../model/entry.ts';
 import type { Fingerprint, Stamp } from '../model/fingerprint.ts';
 import { LIMITS } from '../model/limits.ts';
 import type { PinnedDirectory, ResolvedPath } from '../model/path.ts';
@@ -32,7 +32,7 @@ export async function removalsOf(
 async function sideOfNode(
   world: World,
   node: TreeNode,
-): Promise<{ readonly side: Side; readonly stamp?: Stamp } | Conflict> {
+): Promise<{ readonly side: State; readonly stamp?: Stamp } | Conflict> {
   switch (node.kind) {
     case 'folder':
       return { side: { kind: 'directory', mode: node.mode } };

@@ -1,5 +1,5 @@
 import type { Claim } from '../model/claim.ts';
-import { COMMAND_LINE, type Effect, type Entry, type NewEntry, type Side } from '../model/entry.ts';
+import { COMMAND_LINE, type Effect, type Entry, type NewEntry, type State } from '../model/entry.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import { defined } from '../model/record.ts';
 import type { Store } from '../store/store.ts';
@@ -53,7 +53,7 @@ function since({ before: _, ...claim }: Claim, { atMs }: NewEntry, { before }: E
   return { ...claim, sinceMs: atMs, ...defined({ before: fingerprintIn(before) }) };
 }
 
-function fingerprintIn(side: Side): Fingerprint | undefined {
+function fingerprintIn(side: State): Fingerprint | undefined {
   return side.kind === 'file' ? side.fingerprint : undefined;
 }
 

@@ -8,7 +8,7 @@ import {
   readEntry,
   sessionRecord,
 } from '../../test/store/samples.ts';
-import type { Effect, Side } from '../model/entry.ts';
+import type { Effect, State } from '../model/entry.ts';
 import { LocalImages } from '../store/blobs/local-images.ts';
 import type { Images } from '../store/images.ts';
 import { SqliteBlobs } from '../store/sqlite/blob-rows.ts';
@@ -69,7 +69,7 @@ class Setting {
 }
 
 function edited(before: string): Effect {
-  const side: Side = { kind: 'file', fingerprint: fingerprintOf(before), mode: 0o644, kept: true };
+  const side: State = { kind: 'file', fingerprint: fingerprintOf(before), mode: 0o644, kept: true };
   return { key: `${ROOT}/a`, relative: 'a', before: side, after: ABSENT };
 }
 

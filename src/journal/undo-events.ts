@@ -1,4 +1,4 @@
-import type { Effect, Entry, Side } from '../model/entry.ts';
+import type { Effect, Entry, State } from '../model/entry.ts';
 import { isWithin } from '../model/path.ts';
 import { idleKeys, isUndo, movedTo, type Selected, takenBackBy, type UndoHistory } from './undo-history.ts';
 
@@ -125,7 +125,7 @@ export interface Obstacle {
  */
 export function findObstacle(events: readonly UndoEvent[], which: 'all' | 'folders'): Obstacle | undefined {
   const passed = new Map<string, UndoEvent>();
-  const first = new Map<string, Side>();
+  const first = new Map<string, State>();
   const moved: UndoEvent[] = [];
   for (const by of events) {
     const { key } = by.effect;
@@ -149,7 +149,7 @@ export function findObstacle(events: readonly UndoEvent[], which: 'all' | 'folde
  * True if a later change (`by`) already restored the state before `event`: it recreated a deleted
  * folder, or removed a created one.
  */
-function hasBroughtBack(by: UndoEvent, event: UndoEvent, first: Side | undefined): boolean {
+function hasBroughtBack(by: UndoEvent, event: UndoEvent, first: State | undefined): boolean {
   const [now, then] = [by.effect.after.kind, first?.kind];
   return now === then && (event.effect.after.kind === 'directory' || then === 'directory');
 }

@@ -1,4 +1,4 @@
-import { type Effect, type Entry, type Side, sameSide, type Undone } from '../model/entry.ts';
+import { type Effect, type Entry, type State, sameState, type Undone } from '../model/entry.ts';
 import { foldersAbove, isWithin } from '../model/path.ts';
 import { defined } from '../model/record.ts';
 import type { EntryFilter, Store } from '../store/store.ts';
@@ -79,13 +79,13 @@ export function movedTo(entry: Entry, effect: Effect): string | undefined {
  * undo. Empty if the change moved a folder: an undo must then reverse each of its effects.
  */
 export function idleKeys(entry: Entry): ReadonlySet<string> {
-  const first = new Map<string, Side>();
+  const first = new Map<string, State>();
   const idle = new Set<string>();
   for (const effect of entry.effects ?? []) {
     if (effect.before.kind === 'directory' && movedTo(entry, effect) !== undefined) return new Set();
     const before = first.get(effect.key) ?? effect.before;
     first.set(effect.key, before);
-    if (sameSide(before, effect.after)) idle.add(effect.key);
+    if (sameState(before, effect.after)) idle.add(effect.key);
     else idle.delete(effect.key);
   }
   return idle;

@@ -1,4 +1,4 @@
-import { type Effect, type Entry, type Side, sameSide, type Undone } from '../model/entry.ts';
+import { type Effect, type Entry, type State, sameState, type Undone } from '../model/entry.ts';
 import { isWithin } from '../model/path.ts';
 import { type Refused, refused, type UndoCall } from '../model/verdict.ts';
 import { type Blocked, type BlockedPath, blockedBy, type UndoOutcome } from './undo-blocked.ts';
@@ -130,7 +130,7 @@ function planFor(
  */
 function heldBytes(history: UndoHistory, steps: readonly UndoDelta[]): ReadonlySet<string> {
   const held = new Set<string>();
-  const add = (side: Side): void => {
+  const add = (side: State): void => {
     if (side.kind === 'file') held.add(side.fingerprint.sha256);
   };
   for (const { before, after } of history.changes.flatMap((entry): readonly Effect[] => entry.effects ?? []))
@@ -146,7 +146,7 @@ function withFolderModes(
   selection: readonly Selected[],
 ): UndoDelta[] {
   const start = oldestSeq(selection);
-  const first = new Map<string, Side>();
+  const first = new Map<string, State>();
   for (const entry of history.changes)
     for (const { key, before } of entry.seq < start ? [] : (entry.effects ?? []))
       if (!first.has(key)) first.set(key, before);
@@ -304,13 +304,13 @@ function withoutIdlePairs(changes: readonly Entry[]): readonly Entry[] {
 
 /** True if the changes together leave every path as it was. */
 function isIdle(changes: readonly Entry[]): boolean {
-  const first = new Map<string, Side>();
-  const last = new Map<string, Side>();
+  const first = new Map<string, State>();
+  const last = new Map<string, State>();
   for (const { key, before, after } of changes.flatMap(effectsOf)) {
     if (!first.has(key)) first.set(key, before);
     last.set(key, after);
   }
-  return [...last].every(([key, after]) => sameSide(first.get(key) ?? after, after));
+  return [...last].every(([key, after]) => sameState(first.get(key) ?? after, after));
 }
 
 /** Tracks which changes touched a path or something below it. */

@@ -1,5 +1,5 @@
 import { type Delta, inOrder } from '../model/delta.ts';
-import { type Effect, type Side, sameContent, sameSide } from '../model/entry.ts';
+import { type Effect, type State, sameContent, sameState } from '../model/entry.ts';
 import { isWithin } from '../model/path.ts';
 import type { UndoEvent } from './undo-events.ts';
 
@@ -157,7 +157,7 @@ function collapse(events: readonly UndoEvent[]): { steps: UndoDelta[]; gaps: Gap
     for (let round = 0; round < runs.length; round += 1) {
       const run = runs[runs.length - 1 - round];
       rounds[round] ??= [];
-      if (run === undefined || sameSide(run.newest.effect.after, run.oldest.effect.before)) continue;
+      if (run === undefined || sameState(run.newest.effect.after, run.oldest.effect.before)) continue;
       rounds[round]?.push(stepOf(run.oldest.effect, run.newest.effect));
     }
   }
@@ -171,7 +171,7 @@ interface Run {
   readonly oldest: UndoEvent;
   newest: UndoEvent;
   /** The states that the path had in this run. */
-  readonly states: Side[];
+  readonly states: State[];
 }
 
 function unbrokenRuns(events: readonly UndoEvent[], gaps: Gap[]): readonly Run[] {
@@ -194,7 +194,7 @@ function unbrokenRuns(events: readonly UndoEvent[], gaps: Gap[]): readonly Run[]
  * True if the path was in the state `now` earlier in the run. Another program has then only
  * reverted changes of the run, so restoring the oldest state loses nothing of that program.
  */
-function hasReturned({ states }: Run, now: Side): boolean {
+function hasReturned({ states }: Run, now: State): boolean {
   return states.some((state) => sameContent(state, now));
 }
 

@@ -1,7 +1,7 @@
-import type { Effect, Side } from './entry.ts';
+import type { Effect, State } from './entry.ts';
 
 /** The state of a path at which nothing exists. */
-export const ABSENT: Side = { kind: 'absent' };
+export const ABSENT: State = { kind: 'absent' };
 
 /**
  * One path goes from the state `before` to the state `after`. With `movedFrom`, the entry comes from
@@ -12,8 +12,8 @@ export interface Delta {
   readonly key: string;
   /** The path relative to the root. */
   readonly relative: string;
-  readonly before: Side;
-  readonly after: Side;
+  readonly before: State;
+  readonly after: State;
   readonly movedFrom?: MovedFrom | undefined;
 }
 
@@ -52,7 +52,7 @@ export function addEffects(effects: Effect[], delta: TimedDelta): void {
   const last = effects.at(-1);
   const cleared = last?.key === key && last.after.kind === 'absent' ? effects.pop() : undefined;
   // A rename stores no bytes.
-  const moved: Side = after.kind === 'file' ? { ...after, kept: false } : after;
+  const moved: State = after.kind === 'file' ? { ...after, kept: false } : after;
   effects.push({
     after: ABSENT,
     before: moved,
@@ -64,7 +64,7 @@ export function addEffects(effects: Effect[], delta: TimedDelta): void {
 }
 
 /** The bytes of a file are stored before it is replaced or removed. */
-function asKept(side: Side): Side {
+function asKept(side: State): State {
   return side.kind === 'file' ? { ...side, kept: true } : side;
 }
 

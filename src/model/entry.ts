@@ -36,7 +36,7 @@ export const ENTRY_KINDS: Readonly<Record<EntryKind, true>> = {
 };
 
 /** A path's state before or after a change, with enough data to restore it. */
-export type Side =
+export type State =
   | { readonly kind: 'absent' }
   | {
       readonly kind: 'file';
@@ -58,8 +58,8 @@ export interface Effect {
   readonly key: string;
   /** The path, relative to the root. */
   readonly relative: string;
-  readonly before: Side;
-  readonly after: Side;
+  readonly before: State;
+  readonly after: State;
   /**
    * On the source of a move: the canonical path of the destination. The content of a moved folder
    * moves along and is not listed.
@@ -367,17 +367,17 @@ export interface HostWrite {
  * True if two states of a path have the same kind and content. Ignores permissions and whether the
  * bytes are kept.
  */
-export function sameContent(a: Side, b: Side): boolean {
+export function sameContent(a: State, b: State): boolean {
   if (a.kind === 'file' && b.kind === 'file') return sameFingerprint(a.fingerprint, b.fingerprint);
   if (a.kind === 'link' && b.kind === 'link') return a.target === b.target;
   return a.kind === b.kind;
 }
 
 /** True if two states of a path have the same content and permissions. */
-export function sameSide(a: Side, b: Side): boolean {
+export function sameState(a: State, b: State): boolean {
   return sameContent(a, b) && modeOf(a) === modeOf(b);
 }
 
-function modeOf(side: Side): number | undefined {
+function modeOf(side: State): number | undefined {
   return side.kind === 'file' || side.kind === 'directory' ? side.mode : undefined;
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { dirname, parse, relative, resolve } from 'node:path';
 import { readSnapshot } from '../disk/read.ts';
-import type { Entry, Side } from '../model/entry.ts';
+import type { Entry, State } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
 import type { Policy } from '../model/policy.ts';
@@ -136,8 +136,8 @@ async function liveFile(cwd: string, path: string): Promise<Outcome<LiveFile>> {
 
 interface Version {
   readonly entry: Entry;
-  readonly before: Side;
-  readonly after: Side;
+  readonly before: State;
+  readonly after: State;
 }
 
 /** The recorded changes of a file, oldest first, also under its earlier names. */
@@ -196,7 +196,7 @@ class Course {
    * Records a session's change. If the file gets earlier bytes back, for example by an undo, its
    * lines get their earlier origins back.
    */
-  async becomes(side: Side, bytesOf: BytesOf, origin: LineOrigin): Promise<void> {
+  async becomes(side: State, bytesOf: BytesOf, origin: LineOrigin): Promise<void> {
     this.#changedMs = origin.atMs ?? this.#changedMs;
     if (side.kind !== 'file') {
       this.origins = [];

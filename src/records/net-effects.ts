@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer';
 import { FileSystemClock } from '../disk/file-system.ts';
 import { readSnapshot } from '../disk/read.ts';
-import { type Entry, type Side, sameSide } from '../model/entry.ts';
+import { type Entry, type State, sameState } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
 import { type Fingerprint, sameFingerprint } from '../model/fingerprint.ts';
 import { foldersAbove } from '../model/path.ts';
@@ -18,8 +18,8 @@ export interface NetEffect {
   readonly root: string;
   readonly key: string;
   readonly relative: string;
-  readonly before: Side;
-  readonly after: Side;
+  readonly before: State;
+  readonly after: State;
   /** Ids of the changes, oldest first. */
   readonly changes: readonly string[];
 }
@@ -40,7 +40,7 @@ export function netEffects(changes: readonly Entry[]): NetEffect[] {
     }
   }
   return [...net.values()]
-    .filter(({ effect: { before, after } }) => !sameSide(before, after))
+    .filter(({ effect: { before, after } }) => !sameState(before, after))
     .map(({ effect, ids }) => ({ ...effect, changes: [...ids] }));
 }
 
@@ -136,26 +136,26 @@ function folderLine({ relative, before, after }: NetEffect): string | undefined 
   return `folder ${path}, mode ${before.mode.toString(8)} to ${after.mode.toString(8)}`;
 }
 
-function nameOf(letter: 'a' | 'b', side: Side, { relative }: NetEffect): string {
+function nameOf(letter: 'a' | 'b', side: State, { relative }: NetEffect): string {
   return side.kind === 'absent' ? '/dev/null' : pathText(`${letter}/${relative}`);
 }
 
-function modeLine(before: Side, after: Side): string[] {
+function modeLine(before: State, after: State): string[] {
   if (before.kind !== 'file' || after.kind !== 'file' || before.mode === after.mode) return [];
   return [`mode ${before.mode.toString(8)} to ${after.mode.toString(8)}`];
 }
 
 /** The sentence for a change that cannot be shown as lines; undefined if it can. */
-function sentence(before: Side, after: Side): string | undefined {
+function sentence(before: State, after: State): string | undefined {
   for (const side of [before, after])
     if (side.kind === 'file' && side.fingerprint.size > MAX_BYTES)
       return `(too large to compare: ${byteSize(side.fingerprint.size)})`;
   if ([before, after].every((side) => side.kind === 'file' || side.kind === 'absent')) return undefined;
-  return `(${describeSide(before)} became ${describeSide(after)})`;
+  return `(${describeState(before)} became ${describeState(after)})`;
 }
 
 /** The state of a path before or after a change, in a few words. */
-export function describeSide(side: Side): string {
+export function describeState(side: State): string {
   switch (side.kind) {
     case 'absent':
       return 'nothing';

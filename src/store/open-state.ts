@@ -12,7 +12,7 @@ import type { OpenOptions } from './sqlite/connection.ts';
 import {
   type FleetOptions,
   type FleetView,
-  type State,
+  type OpenedState,
   type WorkspaceName,
   withoutPassword,
 } from './state.ts';
@@ -30,13 +30,13 @@ interface StateOptions {
  * Opens the state that a URL names: `memory:`, `sqlite:/absolute/file.db` or `postgres://…`. Any other URL is a Fault
  * CONFIG_INVALID.
  */
-export async function openState(url: string, options: StateOptions): Promise<State> {
+export async function openState(url: string, options: StateOptions): Promise<OpenedState> {
   if (!isFleetUrl(url)) return openLocalState(url, options);
   const { openPostgresState } = await import('./postgres/open.ts');
   return openPostgresState(url, { fleet: { roots: [], imageSecrets: 'here' }, ...options });
 }
 
-async function openLocalState(url: string, { home, durability, fleet }: StateOptions): Promise<State> {
+async function openLocalState(url: string, { home, durability, fleet }: StateOptions): Promise<OpenedState> {
   if ((fleet?.workspace ?? fleet?.saveAs) !== undefined || fleet?.sharedWorkspace === true)
     throw new Fault(
       'CONFIG_INVALID',

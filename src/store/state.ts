@@ -5,7 +5,7 @@ import type { RevisionOf } from './revisions.ts';
 import type { Store } from './store.ts';
 
 /** The resources that processes working on the same files share. One URL determines where they are. */
-export interface State {
+export interface OpenedState {
   readonly store: Store;
   readonly images: Images;
   readonly locks: Locks;

@@ -44,7 +44,7 @@ export function merge3(base: string, ours: string, theirs: string, options: Merg
 }
 
 /** One of the two changed texts, and how far it has been processed. */
-interface Side {
+interface State {
   readonly lines: readonly string[];
   readonly hunks: readonly Hunk[];
   next: number;
@@ -52,11 +52,11 @@ interface Side {
   shift: number;
 }
 
-function sideOf(base: string, text: string, options: MergeOptions): Side {
+function sideOf(base: string, text: string, options: MergeOptions): State {
   return { lines: splitLines(text), hunks: diffLines(base, text, options).hunks, next: 0, shift: 0 };
 }
 
-function nextStart(a: Side, b: Side): number | undefined {
+function nextStart(a: State, b: State): number | undefined {
   const starts = [a, b].flatMap((side) => side.hunks[side.next]?.beforeStart ?? []);
   return starts.length === 0 ? undefined : Math.min(...starts);
 }
@@ -70,7 +70,7 @@ interface Region {
 }
 
 /** Advances both sides over all changes that overlap or touch the one at `start`, directly or through other changes. */
-function takeRegion(ours: Side, theirs: Side, start: number): Region {
+function takeRegion(ours: State, theirs: State, start: number): Region {
   const sides = [ours, theirs];
   const shifts = sides.map((side) => side.shift);
   const firsts = sides.map((side) => side.next);
@@ -90,7 +90,7 @@ function takeRegion(ours: Side, theirs: Side, start: number): Region {
   return { end, ours: mine, theirs: others };
 }
 
-function meeting(sides: readonly Side[], end: number): Side | undefined {
+function meeting(sides: readonly State[], end: number): State | undefined {
   return sides.find((side) => (side.hunks[side.next]?.beforeStart ?? Number.POSITIVE_INFINITY) <= end);
 }
 

@@ -64,7 +64,7 @@ function plant(root: string): void {
 }
 
 /** A server on its own tree. `call` replaces the path of this tree by `ROOT` in the answers. */
-class Side {
+class State {
   readonly client: RawClient;
   readonly #root: string;
 
@@ -114,10 +114,10 @@ function isSame(official: Told, ours: Told): boolean {
   return ours.isError === true && textOf(ours).includes(textOf(official)) && !('structuredContent' in ours);
 }
 
-async function both(): Promise<{ official: Side; ours: Side }> {
+async function both(): Promise<{ official: State; ours: State }> {
   const places = scratch();
-  const official = new Side(places, ['official', OFFICIAL]);
-  const ours = new Side(places, ['ours', PATH, '--dialect', 'filesystem']);
+  const official = new State(places, ['official', OFFICIAL]);
+  const ours = new State(places, ['ours', PATH, '--dialect', 'filesystem']);
   await Promise.all([official.open(), ours.open()]);
   return { official, ours };
 }
@@ -139,7 +139,7 @@ describe.skipIf(process.platform !== 'linux')('the filesystem dialect beside the
 
   it('offers the same tools with the same arguments, hints and shapes of results', async () => {
     const { official, ours } = await both();
-    const tools = async ({ client }: Side) => {
+    const tools = async ({ client }: State) => {
       const { result } = await client.request('tools/list');
       const listed = (result?.['tools'] ?? []) as Listed[];
       return new Map(listed.map((tool) => [tool.name, tool]));

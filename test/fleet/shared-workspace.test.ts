@@ -4,7 +4,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { Sessions } from '../../src/session/sessions.ts';
 import { PostgresConnection } from '../../src/store/postgres/connection.ts';
 import { openPostgresState } from '../../src/store/postgres/open.ts';
-import type { FleetOptions, State } from '../../src/store/state.ts';
+import type { FleetOptions, OpenedState } from '../../src/store/state.ts';
 import { startRelay } from '../postgres/relay.mjs';
 import { pendingChange } from '../store/samples.ts';
 import { ok } from '../support/desk.ts';
@@ -12,7 +12,11 @@ import { describePostgres } from '../support/postgres.ts';
 import { scratch } from '../support/tree.ts';
 import { printedOn } from './machine.ts';
 
-async function open(store: string, home: string, fleet: Omit<FleetOptions, 'imageSecrets'>): Promise<State> {
+async function open(
+  store: string,
+  home: string,
+  fleet: Omit<FleetOptions, 'imageSecrets'>,
+): Promise<OpenedState> {
   const state = await openPostgresState(store, {
     home,
     durability: 'none',
@@ -23,7 +27,12 @@ async function open(store: string, home: string, fleet: Omit<FleetOptions, 'imag
 }
 
 /** True if a lock of the file on the first machine keeps the second machine from locking it. */
-async function excludes(one: State, key: string, other: State, otherKey: string): Promise<boolean> {
+async function excludes(
+  one: OpenedState,
+  key: string,
+  other: OpenedState,
+  otherKey: string,
+): Promise<boolean> {
   const release = await one.locks.acquire([key], 1000);
   expect(release).toBeDefined();
   const second = await other.locks.acquire([otherKey], 100);

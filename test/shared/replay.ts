@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { lstatSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Effect, Entry, Side } from '../../src/model/entry.ts';
+import type { Effect, Entry, State } from '../../src/model/entry.ts';
 import { entriesBelow } from '../support/tree.ts';
 
 /** Files by their path below the root, each with the hash of its bytes. */
@@ -106,6 +106,6 @@ export function story(entries: readonly Entry[]): string {
     .join('\n');
 }
 
-function sideText(side: Side): string {
+function sideText(side: State): string {
   return side.kind === 'file' ? side.fingerprint.sha256.slice(0, 6) : side.kind;
 }

@@ -1,4 +1,4 @@
-import type { Effect, NewEntry, PendingChange, Side } from '../../src/model/entry.ts';
+import type { Effect, NewEntry, PendingChange, State } from '../../src/model/entry.ts';
 import type { SessionRecord } from '../../src/model/session-record.ts';
 import { NO_FLAGS, type Sighting } from '../../src/model/sighting.ts';
 
@@ -8,7 +8,7 @@ function sha(text: string): string {
   return text.repeat(64).slice(0, 64);
 }
 
-export function file(content: string, more: { mode?: number; kept?: boolean } = {}): Side {
+export function file(content: string, more: { mode?: number; kept?: boolean } = {}): State {
   return {
     kind: 'file',
     fingerprint: { sha256: sha(content), size: content.length },
@@ -17,10 +17,10 @@ export function file(content: string, more: { mode?: number; kept?: boolean } = 
   };
 }
 
-export const ABSENT: Side = { kind: 'absent' };
-export const FOLDER: Side = { kind: 'directory', mode: 0o755 };
+export const ABSENT: State = { kind: 'absent' };
+export const FOLDER: State = { kind: 'directory', mode: 0o755 };
 
-export function effect(relative: string, before: Side, after: Side): Effect {
+export function effect(relative: string, before: State, after: State): Effect {
   return { key: `${ROOT}/${relative}`, relative, before, after };
 }
 

@@ -1,6 +1,6 @@
 import type { UndoPlan } from '../../src/journal/undo-plan.ts';
 import type { UndoDelta } from '../../src/journal/undo-steps.ts';
-import { type Effect, type Entry, type NewEntry, type Side, sameContent } from '../../src/model/entry.ts';
+import { type Effect, type Entry, type NewEntry, type State, sameContent } from '../../src/model/entry.ts';
 import { ABSENT, FOLDER, file, ROOT } from './samples.ts';
 
 type Op =
@@ -13,7 +13,7 @@ type Op =
  */
 export class SmallWorld {
   readonly entries: Entry[] = [];
-  tree: Map<string, Side> = new Map();
+  tree: Map<string, State> = new Map();
 
   /** All paths with their content, to compare two moments. */
   look(): Record<string, string> {
@@ -109,7 +109,7 @@ export class SmallWorld {
 
   #moveFolder(from: string, to: string): Effect[] {
     if (this.#at(from).kind !== 'directory') throw new Error(`no folder at ${from}`);
-    const inside = this.#below(from).map((path): [string, Side] => [path, this.#at(path)]);
+    const inside = this.#below(from).map((path): [string, State] => [path, this.#at(path)]);
     const effects = [{ ...this.#set(from, ABSENT), movedTo: key(to) }, this.#set(to, FOLDER)];
     for (const [path, side] of inside) {
       this.tree.delete(path);
@@ -128,14 +128,14 @@ export class SmallWorld {
     return ancestors(path).every((each) => ['absent', 'directory'].includes(this.#at(each).kind));
   }
 
-  #set(path: string, side: Side): Effect {
+  #set(path: string, side: State): Effect {
     const before = this.#at(path);
     if (side.kind === 'absent') this.tree.delete(path);
     else this.tree.set(path, side);
     return { key: key(path), relative: path, before, after: side };
   }
 
-  #at(path: string): Side {
+  #at(path: string): State {
     return this.tree.get(path) ?? ABSENT;
   }
 
@@ -143,7 +143,7 @@ export class SmallWorld {
     return [...this.tree.keys()].filter((each) => each.startsWith(`${path}/`)).sort();
   }
 
-  #mustBe(where: string, expected: Side): void {
+  #mustBe(where: string, expected: State): void {
     const there = this.#at(relative(where));
     if (!sameContent(there, expected))
       throw new Error(`${where}: expected ${JSON.stringify(expected)}, found ${JSON.stringify(there)}`);

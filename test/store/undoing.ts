@@ -1,11 +1,11 @@
 import type { UndoTarget } from '../../src/journal/undo-history.ts';
 import { planUndo, type UndoOptions, type UndoPlan } from '../../src/journal/undo-plan.ts';
-import type { Effect, Entry, NewEntry, Side } from '../../src/model/entry.ts';
+import type { Effect, Entry, NewEntry, State } from '../../src/model/entry.ts';
 import { changeEntry, file, ROOT } from './samples.ts';
 
-export const LINK: Side = { kind: 'link', target: '../x' };
+export const LINK: State = { kind: 'link', target: '../x' };
 export const key = (path: string): string => `${ROOT}/${path}`;
-export const unkept = (content: string): Side => file(content, { kept: false });
+export const unkept = (content: string): State => file(content, { kept: false });
 
 /** Entries `c1`, `c2`, … with the given effects. */
 export function history(...changes: readonly (readonly Effect[] | Partial<NewEntry>)[]): Entry[] {
@@ -27,7 +27,7 @@ export function plan(entries: readonly Entry[], target: Wanted, options?: UndoOp
 
 /** `path: expected state -> restored state`, one line per step. */
 export function steps({ steps: all }: UndoPlan): string[] {
-  const say = (side: Side): string => {
+  const say = (side: State): string => {
     if (side.kind === 'file') return `${side.fingerprint.sha256[0]} ${side.mode.toString(8)}`;
     return side.kind === 'link' ? `=> ${side.target}` : side.kind;
   };

@@ -1,7 +1,7 @@
-import type { Entry, Side } from '../../src/model/entry.ts';
+import type { Entry, State } from '../../src/model/entry.ts';
 
 /** A file whose bytes have this hash, as the state before or after a change. */
-export const fileSide = (sha256: string, size = 10): Side => ({
+export const fileState = (sha256: string, size = 10): State => ({
   kind: 'file',
   fingerprint: { sha256, size },
   mode: 0o644,
@@ -16,6 +16,6 @@ export function entry(fields: Partial<Entry>): Entry {
 /** A change of one file, from the first hash to the second. */
 export function changed(path: string, sides: readonly [string, string], fields: Partial<Entry> = {}): Entry {
   const [before, after] = sides;
-  const effect = { key: `/w/${path}`, relative: path, before: fileSide(before), after: fileSide(after) };
+  const effect = { key: `/w/${path}`, relative: path, before: fileState(before), after: fileState(after) };
   return entry({ path, effects: [effect], ...fields });
 }

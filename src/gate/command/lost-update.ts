@@ -1,5 +1,5 @@
 import { readSnapshot } from '../../disk/read.ts';
-import type { Entry, Side } from '../../model/entry.ts';
+import type { Entry, State } from '../../model/entry.ts';
 import { type Fingerprint, sameFingerprint } from '../../model/fingerprint.ts';
 import { LIMITS } from '../../model/limits.ts';
 import type { ResolvedPath } from '../../model/path.ts';
@@ -15,8 +15,8 @@ import type { Written } from './write-set.ts';
 /** A file that a command has changed or removed, or is about to change or remove. */
 interface Overwritten {
   readonly path: Pick<ResolvedPath, 'key' | 'relative'>;
-  readonly before: Side;
-  readonly after: Side;
+  readonly before: State;
+  readonly after: State;
   /**
    * The bytes before the command. Undefined if the path was not a file, or the file is too large to
    * treat as text.
@@ -87,7 +87,7 @@ async function knownBytes(
   if (sighting?.fingerprint === undefined || sighting.tombstone === true) return undefined;
   const { fingerprint, atMs } = sighting;
   const own = await lastOwnChange(world, knowledge, { key, sinceMs: atMs });
-  const left: Side | undefined = own?.effects?.find((effect) => effect.key === key)?.after;
+  const left: State | undefined = own?.effects?.find((effect) => effect.key === key)?.after;
   return left?.kind === 'file' ? { fingerprint: left.fingerprint } : { fingerprint, atMs };
 }
 

@@ -7,7 +7,7 @@ import {
   leadsOutOfGit,
 } from '../../judge/guarded-configuration.ts';
 import { missingLines } from '../../model/coverage.ts';
-import { type Effect, type Entry, microseconds, type Side } from '../../model/entry.ts';
+import { type Effect, type Entry, microseconds, type State } from '../../model/entry.ts';
 import { sameFingerprint } from '../../model/fingerprint.ts';
 import type { CommandPolicy } from '../../model/policy.ts';
 import { showsAll } from '../../model/sighting.ts';
@@ -333,7 +333,7 @@ function effectOn({ effects }: Entry, key: string): Effect | undefined {
   return effects?.find((effect) => effect.key === key);
 }
 
-async function keptText(world: World, side: Side | undefined): Promise<string | undefined> {
+async function keptText(world: World, side: State | undefined): Promise<string | undefined> {
   return side?.kind === 'file' ? plainText(await world.baselines.recall(side.fingerprint)) : undefined;
 }
 

@@ -1,7 +1,7 @@
 import { inspect, linkTarget, listNames, readOpened } from '../../disk/list.ts';
 import { fingerprintOf, isReadOnly, kindOf, modeOf, readSnapshot, type Unreadable } from '../../disk/read.ts';
 import { ABSENT } from '../../model/delta.ts';
-import { microseconds, type Side, sameSide } from '../../model/entry.ts';
+import { microseconds, type State, sameState } from '../../model/entry.ts';
 import { errnoOf } from '../../model/fault.ts';
 import { LIMITS } from '../../model/limits.ts';
 import type { FileKind, PinnedDirectory, Place, ResolvedPath } from '../../model/path.ts';
@@ -14,7 +14,7 @@ import {
   NOT_UTF8,
   TARGET_NOT_UTF8,
 } from '../../process/layer-entries.ts';
-import { fileAt, fileSide, unknownFile } from '../found.ts';
+import { fileAt, fileState, unknownFile } from '../found.ts';
 import type { World } from '../world.ts';
 import { absoluteIn, type LayerContent } from './layer-content.ts';
 import { shownNameOf } from './shown-name.ts';
@@ -23,8 +23,8 @@ import { shownNameOf } from './shown-name.ts';
 export interface Written {
   readonly path: ResolvedPath;
   /** The state of the path in the workspace, before the command's writes are committed. */
-  readonly before: Side;
-  readonly after: Side;
+  readonly before: State;
+  readonly after: State;
   /** The bytes of `after`, if it is a file. */
   readonly bytes?: () => Buffer;
   /** Path of the file that the command wrote, if it can be hard-linked into the workspace. */
@@ -146,7 +146,7 @@ class WriteSetReader {
     if (entry.kind === 'file' && entry.size > this.#world.policy.commands.fileBytes)
       return refused(tooLarge(path, entry.size, this.#world.policy.commands.fileBytes));
     const after = this.#after(entry, there);
-    if (sameSide(there.side, after.side)) return undefined;
+    if (sameState(there.side, after.side)) return undefined;
     if (hasSpecialBits(entry)) this.#droppedBits.push(shownNameOf(this.#world, path));
     this.#written.push({
       path,
@@ -176,7 +176,7 @@ class WriteSetReader {
         if (isHeld) this.#room -= read.byteLength;
         const bytes = isHeld ? () => read : () => layerBytes(entry);
         const file = isTakeable(entry) ? entry.path : undefined;
-        return { side: fileSide(fingerprintOf(read), modeWithoutList(entry, there), 'kept'), bytes, file };
+        return { side: fileState(fingerprintOf(read), modeWithoutList(entry, there), 'kept'), bytes, file };
       }
       default:
         return entry satisfies never;
@@ -253,7 +253,7 @@ class WriteSetReader {
     const snapshot = await readSnapshot(place, { clock: undefined, seen: stats });
     if ('problem' in snapshot) return refused(unreadFile(place.path, snapshot));
     return {
-      side: fileSide(snapshot.fingerprint, modeOf(snapshot.stats) & 0o777, 'kept'),
+      side: fileState(snapshot.fingerprint, modeOf(snapshot.stats) & 0o777, 'kept'),
       ctimeNs: snapshot.stats.ctimeNs,
       readOnly: isReadOnly(snapshot.stats),
     };
@@ -268,7 +268,7 @@ class WriteSetReader {
     // command's start, and the change is detected.
     const stats = inspect(place.dir, place.name);
     if (stats === undefined || file.side.kind !== 'file') return refused(changedMeanwhile(path));
-    const side = fileSide(file.side.fingerprint, modeOf(stats) & 0o777, 'kept');
+    const side = fileState(file.side.fingerprint, modeOf(stats) & 0o777, 'kept');
     return { side, ctimeNs: stats.ctimeNs, readOnly: isReadOnly(stats) };
   }
 }
@@ -318,13 +318,13 @@ function modeWithoutList(
 interface There {
   /** The access list of the path, or the list that a new file inherits; undefined if not needed. */
   readonly list?: AccessList | undefined;
-  readonly side: Side;
+  readonly side: State;
   readonly ctimeNs: bigint;
   readonly readOnly: boolean;
 }
 
 interface After {
-  readonly side: Side;
+  readonly side: State;
   readonly bytes?: () => Buffer;
   readonly file?: string | undefined;
 }

@@ -3,9 +3,9 @@ import { ABSENT } from '../../model/delta.ts';
 import {
   type Effect,
   type PendingChange,
-  type Side,
+  type State,
   sameContent,
-  sameSide,
+  sameState,
   type TreeSnapshot,
 } from '../../model/entry.ts';
 import { sameFingerprint, sameStamp } from '../../model/fingerprint.ts';
@@ -14,7 +14,7 @@ import type { Sighting } from '../../model/sighting.ts';
 import { bytesAtSnapshot } from '../../process/git-blobs.ts';
 import { isGitIndex, stagedContent } from '../../process/git-position.ts';
 import { type Candidate, dropSnapshot } from '../../process/git-snapshot.ts';
-import { type FoundSide, fileSide, readableAt } from '../found.ts';
+import { type FoundState, fileState, readableAt } from '../found.ts';
 import { keepBytesOf } from '../old-bytes.ts';
 import type { ShownScene } from '../shown.ts';
 import type { World } from '../world.ts';
@@ -62,7 +62,7 @@ export async function worktreeTurnouts(
     turnouts.push(...(await snapshotTurnouts(world, snapshot, { known, gone })));
     dropSnapshot(snapshot);
   }
-  return turnouts.filter(({ effect, now }) => !sameSide(effect.before, now.side));
+  return turnouts.filter(({ effect, now }) => !sameState(effect.before, now.side));
 }
 
 /** The worktrees outside the roots that a command has removed. Lets the gate reach the others. */
@@ -73,7 +73,7 @@ function goneWorktrees({ workspace }: World, snapshots: readonly TreeSnapshot[])
 }
 
 /** Like `readableAt`. Everything in a worktree that is gone is absent. */
-function stateAt(world: World, key: string, gone: readonly string[]): Promise<FoundSide | undefined> {
+function stateAt(world: World, key: string, gone: readonly string[]): Promise<FoundState | undefined> {
   if (gone.some((folder) => isWithin(key, folder))) return Promise.resolve({ side: ABSENT });
   return readableAt(world, key);
 }
@@ -82,7 +82,7 @@ function stateAt(world: World, key: string, gone: readonly string[]): Promise<Fo
 async function isRenewedIndex(
   world: World,
   { relative, key, before }: Effect,
-  now: FoundSide,
+  now: FoundState,
 ): Promise<boolean> {
   if (before.kind !== 'file' || !before.kept || now.snapshot === undefined) return false;
   if ((!isGitIndex(relative) && !isGitIndex(key)) || sameContent(before, now.side)) return false;
@@ -111,7 +111,7 @@ async function replacedFolders(
       const isOther = found?.side.kind === 'file' || found?.side.kind === 'link';
       if (!isOther || (listed !== undefined && listed.effect.before.kind !== 'absent')) continue;
       // The mode of the folder is unknown. Assume the usual one.
-      const before: Side = { kind: 'directory', mode: 0o777 & ~process.umask() };
+      const before: State = { kind: 'directory', mode: 0o777 & ~process.umask() };
       replaced.set(at.key, { effect: { ...at, before, after: before }, now: found });
     }
   }
@@ -148,7 +148,7 @@ async function snapshotTurnouts(
   const signal = AbortSignal.timeout(SNAPSHOT_MS.after);
   const candidates = await world.processes.candidates(snapshot, signal);
   if ('unavailable' in candidates) return [];
-  const found: (Candidate & { key: string; relative: string; now: FoundSide })[] = [];
+  const found: (Candidate & { key: string; relative: string; now: FoundState })[] = [];
   for (const candidate of candidates) {
     // Take the path literally. Git follows no links either. If the command has replaced a folder by
     // a link, the path would otherwise lead to another file.
@@ -183,7 +183,7 @@ function placeOf({ workspace }: World, absolute: string): PathNames | undefined 
  * executable, so all other permissions count as unchanged: an undo must not give others access to a
  * file. A deleted file probably had the permissions that the umask leaves.
  */
-function modeBefore({ mode = 0o644 }: Candidate, now: Side): number {
+function modeBefore({ mode = 0o644 }: Candidate, now: State): number {
   const wasExecutable = (mode & 0o100) !== 0;
   if (now.kind !== 'file') return (wasExecutable ? 0o777 : 0o666) & ~process.umask();
   const isExecutable = (now.mode & 0o100) !== 0;
@@ -199,11 +199,11 @@ async function sideBefore(
   world: World,
   { path, blob, mode, link }: Candidate & { readonly mode: number },
   bytes: Buffer | undefined,
-): Promise<Side> {
+): Promise<State> {
   if (blob === undefined) return ABSENT;
-  if (bytes === undefined) return fileSide(UNKNOWN_BYTES, mode, 'none');
+  if (bytes === undefined) return fileState(UNKNOWN_BYTES, mode, 'none');
   if (link === true) return { kind: 'link', target: bytes.toString('utf8') };
   const fingerprint = fingerprintOf(bytes);
   await keepBytesOf(world, path, { bytes, fingerprint });
-  return fileSide(fingerprint, mode, 'kept');
+  return fileState(fingerprint, mode, 'kept');
 }

@@ -7,7 +7,7 @@ import {
   type HostWrite,
   type LayerExpectation,
   type PendingChange,
-  sameSide,
+  sameState,
   type TreeSnapshot,
 } from '../../model/entry.ts';
 import { inodeOf, sameStamp } from '../../model/fingerprint.ts';
@@ -19,7 +19,7 @@ import { worktreesAround } from '../../process/git.ts';
 import { dropSnapshot } from '../../process/git-snapshot.ts';
 import type { Unavailable } from '../../process/run-git.ts';
 import { lostUpdate } from '../command/lost-update.ts';
-import { fileSide, readableAt } from '../found.ts';
+import { fileState, readableAt } from '../found.ts';
 import type { ShownScene } from '../shown.ts';
 import type { World } from '../world.ts';
 import { keepOwnFiles } from './keep.ts';
@@ -262,7 +262,7 @@ async function seenFile(world: World, sighting: Sighting): Promise<Effect | unde
     const same = stamp !== undefined && !racy && sameStamp(stamp, stampOf(located.stats));
     const before =
       same && fingerprint !== undefined
-        ? fileSide(fingerprint, modeOf(located.stats), 'kept')
+        ? fileState(fingerprint, modeOf(located.stats), 'kept')
         : (await readableAt(world, key))?.side;
     return before === undefined ? undefined : { key, relative, before, after: before };
   } finally {
@@ -358,7 +358,7 @@ export async function lostChangeNotices(
 ): Promise<readonly Notice[]> {
   const notices: Notice[] = [];
   for (const { effect, now } of turnouts) {
-    if (sameSide(effect.before, now.side)) continue;
+    if (sameState(effect.before, now.side)) continue;
     const { before, key, relative } = effect;
     const lost = await lostUpdate(world, knowledge, {
       path: { key, relative },

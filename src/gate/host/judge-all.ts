@@ -2,7 +2,7 @@ import { fingerprintOf } from '../../disk/read.ts';
 import { judge } from '../../judge/judge.ts';
 import type { LineRange } from '../../model/coverage.ts';
 import { ABSENT } from '../../model/delta.ts';
-import { type Effect, type HostWrite, microseconds, type Side } from '../../model/entry.ts';
+import { type Effect, type HostWrite, microseconds, type State } from '../../model/entry.ts';
 import type { Fingerprint } from '../../model/fingerprint.ts';
 import type { FileIntent, HostIntent, TouchIntent } from '../../model/intent.ts';
 import { defined } from '../../model/record.ts';
@@ -10,7 +10,7 @@ import type { Notice } from '../../model/results.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import type { Refusal } from '../../model/verdict.ts';
 import { countFileLines } from '../../text/file-lines.ts';
-import { fileSide, sideAt, sideOf } from '../found.ts';
+import { fileState, sideAt, sideOf } from '../found.ts';
 import { guardUnknown } from '../guarded-files.ts';
 import { type LookedFile, look } from '../look.ts';
 import { type ChangePlan, closePlan, effectsOfPlan } from '../plan.ts';
@@ -166,7 +166,7 @@ async function judgeFile({ world, knowledge }: ShownScene, intent: FileIntent): 
   const write = expectedWrite(intent, plan);
   const by = { ...bypassedBy(plan), ...warnedBy(plan), unseen: unseenBy(plan) };
   const effects = effectsOfPlan(plan).map((effect) =>
-    effect.key === write?.key ? { ...effect, after: expectedSide(effect.after, write) } : effect,
+    effect.key === write?.key ? { ...effect, after: expectedState(effect.after, write) } : effect,
   );
   const writes = write === undefined ? [] : [write];
   if (effects.length > 0) return { ok: true, effects, writes, ...by };
@@ -204,9 +204,9 @@ function expectedWrite(intent: FileIntent, { path, bytes }: ChangePlan): Expecte
   }
 }
 
-function expectedSide(after: Side, { expected }: ExpectedWrite): Side {
+function expectedState(after: State, { expected }: ExpectedWrite): State {
   if (after.kind !== 'file' || expected === undefined) return after;
-  return fileSide(expected.fingerprint, after.mode, 'none');
+  return fileState(expected.fingerprint, after.mode, 'none');
 }
 
 /** Picks the notices which say that only a bypass rule or a grant of the operator allows a change. */

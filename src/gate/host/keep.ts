@@ -1,14 +1,14 @@
 import { linkTarget } from '../../disk/list.ts';
 import { modeOf, type Snapshot, stampOf } from '../../disk/read.ts';
 import { ABSENT } from '../../model/delta.ts';
-import { type Effect, microseconds, type Side, type WholeTree } from '../../model/entry.ts';
+import { type Effect, microseconds, type State, type WholeTree } from '../../model/entry.ts';
 import { type Fingerprint, sameStamp } from '../../model/fingerprint.ts';
 import { isWithin } from '../../model/path.ts';
 import type { Harm } from '../../model/session.ts';
 import { commonGitFolder } from '../../process/git.ts';
 import { entriesOf, gitFolderOf, ignoredPaths } from '../../process/own-files.ts';
 import type { Found } from '../../workspace/workspace.ts';
-import { fileSide, readableAt, sideOfLocated } from '../found.ts';
+import { fileState, readableAt, stateOfLocated } from '../found.ts';
 import { keepBytesOf } from '../old-bytes.ts';
 import { isOutput } from '../outputs.ts';
 import type { World } from '../world.ts';
@@ -104,7 +104,7 @@ class Keeping {
   async #kept(
     located: Found,
     key: string,
-  ): Promise<{ readonly side: Side; readonly since?: Pick<Effect, 'sinceUs'> } | undefined> {
+  ): Promise<{ readonly side: State; readonly since?: Pick<Effect, 'sinceUs'> } | undefined> {
     const { stats, place } = located;
     if (stats.isDirectory()) return { side: { kind: 'directory', mode: Number(stats.mode & 0o777n) } };
     if (stats.isSymbolicLink()) return { side: { kind: 'link', target: linkTarget(place) ?? '' } };
@@ -112,7 +112,7 @@ class Keeping {
     const since = { sinceUs: microseconds(stats.ctimeNs) };
     const size = Number(stats.size);
     if (size > MAX_FILE_BYTES || this.#bytes + size > this.#world.policy.hooks.keepBytes)
-      return { side: fileSide(UNKNOWN_BYTES, modeOf(stats) & 0o777, 'none'), since };
+      return { side: fileState(UNKNOWN_BYTES, modeOf(stats) & 0o777, 'none'), since };
     this.#bytes += size;
     const known = this.#world.keptFiles.get(key);
     if (known !== undefined && sameStamp(known.stamp, stampOf(stats))) return { side: known.side, since };
@@ -137,9 +137,9 @@ class Keeping {
 async function readable(
   world: World,
   located: Found,
-): Promise<Awaited<ReturnType<typeof sideOfLocated>> | undefined> {
+): Promise<Awaited<ReturnType<typeof stateOfLocated>> | undefined> {
   try {
-    return await sideOfLocated(world, located);
+    return await stateOfLocated(world, located);
   } catch {
     // A file that cannot be read cannot be kept. The command may run all the same.
     return undefined;

@@ -1,10 +1,10 @@
-import type { Side } from '../../model/entry.ts';
+import type { State } from '../../model/entry.ts';
 import type { Stamp } from '../../model/fingerprint.ts';
 
 /** A file whose bytes were kept before a command, with the stamp that it had then. */
 interface KeptFile {
   readonly stamp: Stamp;
-  readonly side: Side;
+  readonly side: State;
 }
 
 /** Maximum number of files to remember. Beyond it, all are forgotten and read again. */

@@ -9,7 +9,7 @@ import { hasUtf16Mark, looksBinary } from '../../text/decode.ts';
 import { diffLines } from '../../text/diff.ts';
 import { countFileLines } from '../../text/file-lines.ts';
 import { countLines } from '../../text/lines.ts';
-import type { FoundSide } from '../found.ts';
+import type { FoundState } from '../found.ts';
 import type { ShownScene } from '../shown.ts';
 import type { World } from '../world.ts';
 
@@ -19,7 +19,7 @@ import type { World } from '../world.ts';
  */
 export interface Turnout {
   readonly effect: Effect;
-  readonly now: FoundSide;
+  readonly now: FoundState;
 }
 
 /**

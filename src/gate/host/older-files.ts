@@ -3,7 +3,7 @@ import {
   type Effect,
   type MovableFolder,
   type PendingChange,
-  type Side,
+  type State,
   sameContent,
 } from '../../model/entry.ts';
 import { inodeOf } from '../../model/fingerprint.ts';
@@ -111,7 +111,7 @@ function inodeAt({ workspace }: World, key: string): string | undefined {
 function restoredBy(
   turnouts: readonly Turnout[],
   movable: readonly string[],
-): (side: Side, stats: Stats) => boolean {
+): (side: State, stats: Stats) => boolean {
   const stored = new Set(movable);
   const recorded = new Set(turnouts.map(({ effect }) => contentOf(effect.before)));
   const gone = new Set(
@@ -125,7 +125,7 @@ function restoredBy(
     (stats.nlink > 1n ? recorded : gone).has(contentOf(side));
 }
 
-function contentOf(side: Side): string {
+function contentOf(side: State): string {
   if (side.kind === 'file') return side.fingerprint.sha256;
   return side.kind === 'link' ? `link ${side.target}` : side.kind;
 }

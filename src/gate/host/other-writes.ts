@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { type Effect, type PendingChange, sameContent, sameSide } from '../../model/entry.ts';
+import { type Effect, type PendingChange, sameContent, sameState } from '../../model/entry.ts';
 import { readableAt } from '../found.ts';
 import { HOST_POLL_MS, HOST_WRITES_MS, isHostWriting } from '../host-writes.ts';
 import type { World } from '../world.ts';
@@ -41,7 +41,7 @@ async function writesAt(
   turnouts: readonly Turnout[],
 ): Promise<WritesByKey> {
   const writes = new Map<string, AnnouncedWrite[]>();
-  for (const { effect, now } of turnouts) if (!sameSide(effect.before, now.side)) writes.set(effect.key, []);
+  for (const { effect, now } of turnouts) if (!sameState(effect.before, now.side)) writes.set(effect.key, []);
   if (writes.size === 0) return writes;
   for (const pending of await store.pending({ here: true })) {
     if (pending.change === command.change || pending.host?.command !== undefined) continue;

@@ -13,7 +13,7 @@ import type { Action, Refusal } from '../../model/verdict.ts';
 import { clip } from '../../report/bounded.ts';
 import { withoutSecrets } from '../../text/secrets.ts';
 import { bypassEntries, newChangeId } from '../announce.ts';
-import { fileSide, readableAt } from '../found.ts';
+import { fileState, readableAt } from '../found.ts';
 import { hashOf } from '../prepare.ts';
 import type { ShownScene } from '../shown.ts';
 import { actionOf as intendedAction } from '../validate.ts';
@@ -195,7 +195,7 @@ async function observedEffects(world: World, intent: HostIntent): Promise<readon
 }
 
 function sideOfText(content: string | Uint8Array): Effect['after'] {
-  return fileSide(fingerprintOf(Buffer.from(content)), 0o644, 'none');
+  return fileState(fingerprintOf(Buffer.from(content)), 0o644, 'none');
 }
 
 /** The intent as one whose files can be locked: a touch changes its file like an edit. */

@@ -5,9 +5,9 @@ import {
   type HostWrite,
   type NewEntry,
   type PendingChange,
-  type Side,
+  type State,
   sameContent,
-  sameSide,
+  sameState,
 } from '../../model/entry.ts';
 import { isWithin } from '../../model/path.ts';
 import type { Notice } from '../../model/results.ts';
@@ -66,7 +66,7 @@ export async function settleHost(
   const notices = await settleAs(scene, { pending, turnouts }, ended);
   if (ended.ending === 'unknown')
     for (const { effect, now } of turnouts)
-      if (sameSide(effect.before, now.side)) await scene.knowledge.forget(effect.key);
+      if (sameState(effect.before, now.side)) await scene.knowledge.forget(effect.key);
   return notices;
 }
 
@@ -90,7 +90,7 @@ export async function settleByBytes(
   } catch {
     return;
   }
-  const isUntouched = turnouts.every(({ effect, now }) => sameSide(effect.before, now.side));
+  const isUntouched = turnouts.every(({ effect, now }) => sameState(effect.before, now.side));
   if (isUntouched && untouched === 'leave') return;
   const isDone = turnouts.every(({ effect, now }) => sameContent(effect.after, now.side));
   const ending = isUntouched ? 'failed' : isDone ? 'done' : 'unknown';
@@ -308,7 +308,7 @@ const MOVED_UNRECORDED = 'the command moved files from paths that were not recor
 /** A change that another writer made and recorded while a host's change was pending. */
 interface OvertakingChange {
   /** The state of the path that the other writer left. */
-  readonly left: Side;
+  readonly left: State;
   /** Empty if a command was overtaken by a change of its own session, which needs no notice. */
   readonly notices: readonly Notice[];
 }
@@ -321,7 +321,7 @@ async function overtakenAt(
   const found = new Map<string, OvertakingChange>();
   // The record of a command lists many files, of which the command changes few. Skip the others.
   const concerned = turnouts.filter(
-    ({ effect, now }) => entry.action !== 'run' || !sameSide(effect.before, now.side),
+    ({ effect, now }) => entry.action !== 'run' || !sameState(effect.before, now.side),
   );
   const changes = await world.store.lastChanges(concerned.map(({ effect }) => effect.key));
   for (const { effect } of concerned) {
@@ -329,7 +329,7 @@ async function overtakenAt(
     const last = changes.get(key);
     if (last?.change === undefined || last.change === change || last.atMs < entry.atMs) continue;
     const left = last.effects?.findLast((effect) => effect.key === key)?.after;
-    if (left === undefined || sameSide(left, before)) continue;
+    if (left === undefined || sameState(left, before)) continue;
     const notice = { kind: 'overtaken', path: relative, change: last.change, session: last.session } as const;
     const isOwn = entry.action === 'run' && last.session === entry.session;
     found.set(key, { left: await asKept(world, left), notices: isOwn ? [] : [notice] });
@@ -338,7 +338,7 @@ async function overtakenAt(
 }
 
 /** The given state of a path. Marks a file as restorable (`kept`) only if its bytes are stored. */
-async function asKept({ images }: World, side: Side): Promise<Side> {
+async function asKept({ images }: World, side: State): Promise<State> {
   return side.kind === 'file' ? { ...side, kept: await images.has(side.fingerprint.sha256) } : side;
 }
 
@@ -358,7 +358,7 @@ async function effectsNow(
   } of turnouts) {
     const left = overtaken.get(effect.key)?.left;
     const before = left ?? effect.before;
-    if (sameSide(before, after)) continue;
+    if (sameState(before, after)) continue;
     const { sinceUs, ...rest } = effect;
     effects.push({
       ...rest,

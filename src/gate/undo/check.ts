@@ -3,7 +3,7 @@ import { type BlockedPath, blockedBy, type UndoOutcome } from '../../journal/und
 import type { UndoDelta } from '../../journal/undo-steps.ts';
 import { type Awaitable, andThen } from '../../model/awaitable.ts';
 import { WHOLE } from '../../model/coverage.ts';
-import { type Side, sameContent } from '../../model/entry.ts';
+import { type State, sameContent } from '../../model/entry.ts';
 import { type Fingerprint, sameFingerprint } from '../../model/fingerprint.ts';
 import { LIMITS } from '../../model/limits.ts';
 import { isBelow } from '../../model/path.ts';
@@ -84,7 +84,7 @@ function check(
 }
 
 /** True if a file has become read-only since the change, so that an undo may not replace or remove it. */
-function isLocked(side: Side, { before, after }: UndoDelta): boolean {
+function isLocked(side: State, { before, after }: UndoDelta): boolean {
   if (side.kind !== 'file' || before.kind !== 'file' || sameContent(side, after)) return false;
   return (side.mode & 0o222) === 0 && (before.mode & 0o222) !== 0;
 }
@@ -102,7 +102,7 @@ async function checkMove(
   const [source, target] = [await rehearsal.at(from), await rehearsal.at(step)];
   if (!source.ok) return source;
   if (!target.ok) return target;
-  const isAt = ({ state }: typeof source, kind: Side['kind']): boolean => state?.side.kind === kind;
+  const isAt = ({ state }: typeof source, kind: State['kind']): boolean => state?.side.kind === kind;
   // Accept that the user or another program has already moved the folder back.
   if (isAt(source, 'absent') && isAt(target, 'directory')) {
     const { movedFrom: _, ...rest } = step;
@@ -186,8 +186,8 @@ async function merge(
   const text = merge3(from.text, ours.text, theirs.text);
   if (!text.clean) return undefined;
   const merged = Buffer.from(`${theirs.bom ? '\ufeff' : ''}${text.text}`, 'utf8');
-  const before: Side = { ...step.before, fingerprint: side.fingerprint };
-  const after: Side = { ...step.after, fingerprint: fingerprintOf(merged), kept: true };
+  const before: State = { ...step.before, fingerprint: side.fingerprint };
+  const after: State = { ...step.after, fingerprint: fingerprintOf(merged), kept: true };
   return { step: { ...step, before, after }, snapshot, merged };
 }
 

@@ -3,7 +3,7 @@ import { listNames } from '../../disk/list.ts';
 import type { Snapshot } from '../../disk/read.ts';
 import type { UndoDelta } from '../../journal/undo-steps.ts';
 import { inOrder } from '../../model/delta.ts';
-import { type Side, sameSide } from '../../model/entry.ts';
+import { type State, sameState } from '../../model/entry.ts';
 import { unlessErrno } from '../../model/fault.ts';
 import type { Stamp } from '../../model/fingerprint.ts';
 import { LIMITS } from '../../model/limits.ts';
@@ -127,7 +127,7 @@ export function renameMoved(found: readonly FoundChange[], maxBytes: number): re
   const isSmall = found.length < BATCH_FILES && !(comes && goes) && found.every(({ step }) => isApart(step));
   for (const [coming, going] of fileMoves(found)) {
     const { before, key, relative } = going.step;
-    if (before.kind !== 'file' || !sameSide(before, coming.step.after)) continue;
+    if (before.kind !== 'file' || !sameState(before, coming.step.after)) continue;
     const isPlain = isSmall && coming.step.movedTo !== undefined && (before.mode & 0o222) !== 0;
     if (!isPlain && before.fingerprint.size <= maxBytes) continue;
     // If the undo creates folders and removes none, rename at `coming`, after the new folder is
@@ -215,14 +215,14 @@ async function diffOf(
  */
 async function bytesOf(
   world: World,
-  side: Side,
+  side: State,
   present: ReadonlyMap<string, Uint8Array>,
 ): Promise<Uint8Array | undefined> {
   if (side.kind !== 'file') return Buffer.alloc(0);
   return present.get(side.fingerprint.sha256) ?? world.baselines.recall(side.fingerprint);
 }
 
-function isTooLarge(side: Side): boolean {
+function isTooLarge(side: State): boolean {
   return side.kind === 'file' && side.fingerprint.size > LIMITS.maxEditBytes;
 }
 

@@ -2,7 +2,7 @@ import type { Snapshot } from '../../disk/read.ts';
 import type { UndoDelta } from '../../journal/undo-steps.ts';
 import type { Awaitable } from '../../model/awaitable.ts';
 import { ABSENT } from '../../model/delta.ts';
-import type { Side } from '../../model/entry.ts';
+import type { State } from '../../model/entry.ts';
 import type { Stamp } from '../../model/fingerprint.ts';
 import { LIMITS } from '../../model/limits.ts';
 import { isBelow, type Place } from '../../model/path.ts';
@@ -10,7 +10,7 @@ import { type Outcome, refused } from '../../model/verdict.ts';
 import { SharedDirectory } from '../../workspace/pinned.ts';
 import type { Located } from '../../workspace/workspace.ts';
 import { areIndependent } from '../apply-folder.ts';
-import { type FoundSide, sideOfLocated } from '../found.ts';
+import { type FoundState, stateOfLocated } from '../found.ts';
 import type { World } from '../world.ts';
 import type { FoundChange } from './found-changes.ts';
 
@@ -24,7 +24,7 @@ const HELD_FILE_BYTES = 64 << 10;
 
 /** The state of a path at one point of the simulated undo. */
 export interface PathState {
-  readonly side: Side;
+  readonly side: State;
   /** The file on the disk, if this is the present state. */
   readonly snapshot?: Snapshot | undefined;
   /** The stamp of the file on the disk. Set only if an unchanged stamp proves unchanged bytes. */
@@ -89,13 +89,13 @@ export class Rehearsal {
       return { ok: true, state: UNEXPECTED };
     }
     // Copy field by field: for thousands of files, object spreads would take a tenth of the whole time.
-    const stateOf = ({ side, snapshot, stamp }: FoundSide) => ({
+    const stateOf = ({ side, snapshot, stamp }: FoundState) => ({
       ok: true as const,
       state: { side, snapshot, stamp, bytes: snapshot?.bytes },
     });
-    let reading: Awaitable<FoundSide>;
+    let reading: Awaitable<FoundState>;
     try {
-      reading = sideOfLocated(this.world, outcome.located, maxEditBytes);
+      reading = stateOfLocated(this.world, outcome.located, maxEditBytes);
     } catch (error) {
       dir.close();
       throw error;

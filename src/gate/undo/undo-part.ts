@@ -1,6 +1,6 @@
 import { fingerprintOf } from '../../disk/read.ts';
 import type { LineRange } from '../../model/coverage.ts';
-import type { Effect, Side } from '../../model/entry.ts';
+import type { Effect, State } from '../../model/entry.ts';
 import { type Fingerprint, sameFingerprint } from '../../model/fingerprint.ts';
 import { LIMITS } from '../../model/limits.ts';
 import type { UndoResult } from '../../model/results.ts';
@@ -98,7 +98,7 @@ async function plan(
   if (!merged.clean) return refused(changedSince(world, relative, { left: left.text, now: now.text }));
   if (merged.text === now.text) return refused(missing(relative, 'this part was taken back already'));
   const bytes = Buffer.from(`${now.bom ? '\ufeff' : ''}${merged.text}`, 'utf8');
-  const partly: Side = { ...side, fingerprint: fingerprintOf(bytes), kept: true };
+  const partly: State = { ...side, fingerprint: fingerprintOf(bytes), kept: true };
   const { text: diff } = maskedDiff(now.text, merged.text, diffOptions(world, relative));
   return {
     ok: true,

@@ -3,7 +3,7 @@ import type { UndoPlan, UndoPlans } from '../../journal/undo-plan.ts';
 import type { UndoDelta } from '../../journal/undo-steps.ts';
 import { notLocked, outermostKeys } from '../../lock/locks.ts';
 import { NOTHING } from '../../model/coverage.ts';
-import { microseconds, sameSide } from '../../model/entry.ts';
+import { microseconds, sameState } from '../../model/entry.ts';
 import type { LeftFile, UndoneFile, UndoResult } from '../../model/results.ts';
 import type { UndoSelection } from '../../model/session.ts';
 import { NO_FLAGS, type Sighting } from '../../model/sighting.ts';
@@ -236,7 +236,7 @@ async function checkPlans(
 async function keepNeeded(world: World, found: readonly FoundChange[]): Promise<void> {
   const present = presentBytes(found);
   for (const { step } of found) {
-    if (step.after.kind !== 'file' || sameSide(step.before, step.after)) continue;
+    if (step.after.kind !== 'file' || sameState(step.before, step.after)) continue;
     const { fingerprint } = step.after;
     const bytes = present.get(fingerprint.sha256);
     if (bytes !== undefined) await keepBytesOf(world, step.relative, { bytes, fingerprint });

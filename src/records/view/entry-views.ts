@@ -1,5 +1,5 @@
 import { isUndo, UndoHistory } from '../../journal/undo-history.ts';
-import type { Effect, Entry, Side } from '../../model/entry.ts';
+import type { Effect, Entry, State } from '../../model/entry.ts';
 import type { Fingerprint } from '../../model/fingerprint.ts';
 import type { Policy } from '../../model/policy.ts';
 import { byteSize } from '../../report/amounts.ts';
@@ -9,7 +9,7 @@ import { decodeText } from '../../text/decode.ts';
 import { isSecretPath, masked } from '../../text/secrets.ts';
 import { absolutePathOf, detailOf, readWords, whatOf } from '../entry-words.ts';
 import { falseAlarm, numbersOf } from '../judged-refusals.ts';
-import { describeSide, findBytes, type NetEffect, netEffects, withoutImplied } from '../net-effects.ts';
+import { describeState, findBytes, type NetEffect, netEffects, withoutImplied } from '../net-effects.ts';
 import type { Records } from '../records.ts';
 import type { Scope } from '../scope.ts';
 import { type TurnView, turnViews } from '../turns.ts';
@@ -139,7 +139,7 @@ type FoundText = { readonly text: string } | { readonly missing: string };
  */
 async function textOf(
   { records }: ViewSources,
-  side: Side,
+  side: State,
   at: { readonly root: string; readonly key: string },
 ): Promise<FoundText | undefined> {
   if (side.kind === 'absent') return { text: '' };
@@ -162,14 +162,14 @@ export async function findTitle(
  * Describes a change of a path other than its text: created, deleted, or given another mode or
  * kind.
  */
-function sidesNote(before: Side, after: Side): string | undefined {
+function sidesNote(before: State, after: State): string | undefined {
   if (before.kind === 'absent' && after.kind === 'file') return 'new file';
   if (before.kind === 'file' && after.kind === 'absent') return 'deleted';
   if (before.kind === 'file' && after.kind === 'file')
     return before.mode === after.mode
       ? undefined
       : `mode ${before.mode.toString(8)} to ${after.mode.toString(8)}`;
-  return `${describeSide(before)} became ${describeSide(after)}`;
+  return `${describeState(before)} became ${describeState(after)}`;
 }
 
 /** Says if and how the session knew the bytes that its change replaced. */
@@ -253,7 +253,7 @@ async function sinceSeen(sources: ViewSources, entry: Entry, key: string): Promi
   const { seen, sha256, sizeBytes, path = '', root } = entry;
   if (seen?.fingerprint === undefined || sha256 === undefined || sizeBytes === undefined) return undefined;
   if (seen.fingerprint.sha256 === sha256) return undefined;
-  const side = (fingerprint: Fingerprint): Side => ({ kind: 'file', fingerprint, mode: 0, kept: true });
+  const side = (fingerprint: Fingerprint): State => ({ kind: 'file', fingerprint, mode: 0, kept: true });
   const [before, after] = [side(seen.fingerprint), side({ sha256, size: sizeBytes })];
   const diff = await fileDiff(sources, { root, key, relative: path, before, after, changes: [] });
   return { ...diff, parts: false };

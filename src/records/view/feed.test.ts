@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { changed, entry, fileSide } from '../../../test/support/entries.ts';
+import { changed, entry, fileState } from '../../../test/support/entries.ts';
 import { feedRow, fileRows, fitsFeed } from './feed.ts';
 
 describe('the feed', () => {
@@ -12,7 +12,7 @@ describe('the feed', () => {
     [{ turn: 't2' }, false],
     [{}, true],
   ])('finds a change of two files by %j: %s', (filter, fits) => {
-    const other = { key: '/w/other.ts', relative: 'other.ts', before: fileSide('a'), after: fileSide('b') };
+    const other = { key: '/w/other.ts', relative: 'other.ts', before: fileState('a'), after: fileState('b') };
     const change = changed('src/gate.ts', ['1', '2'], { turn: 't1' });
     expect(fitsFeed({ ...change, effects: [...(change.effects ?? []), other] }, filter)).toBe(fits);
   });
@@ -40,7 +40,7 @@ describe('the feed', () => {
 
   it('lists a file of a change that reaches into a second root under that root', () => {
     const change = changed('a.ts', ['1', '2']);
-    const other = { key: '/v/a.ts', relative: 'a.ts', before: fileSide('1'), after: fileSide('2') };
+    const other = { key: '/v/a.ts', relative: 'a.ts', before: fileState('1'), after: fileState('2') };
     const rows = fileRows([{ ...change, effects: [...(change.effects ?? []), other] }]);
     expect(rows.map(({ root, path }) => [root, path])).toEqual([
       ['/w', 'a.ts'],

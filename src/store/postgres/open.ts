@@ -8,7 +8,7 @@ import { FileBlobs } from '../blobs/file-blobs.ts';
 import type { Images } from '../images.ts';
 import { localOwner, type Owner } from '../owner.ts';
 import { revisionsUnder } from '../revisions.ts';
-import type { FleetOptions, FleetView, State, WorkspaceName } from '../state.ts';
+import type { FleetOptions, FleetView, OpenedState, WorkspaceName } from '../state.ts';
 import type { Store } from '../store.ts';
 import { type ConnectionOptions, explained, PostgresConnection } from './connection.ts';
 import { SERVER_CLOCK } from './driver.ts';
@@ -54,7 +54,7 @@ interface PostgresStateOptions {
 /**
  * Opens the state of a fleet (machines that share one database) for a process that makes changes.
  */
-export async function openPostgresState(url: string, options: PostgresStateOptions): Promise<State> {
+export async function openPostgresState(url: string, options: PostgresStateOptions): Promise<OpenedState> {
   const { home, durability, fleet } = options;
   const machine = machineOf(home);
   const db = await PostgresConnection.open(url, options.connection);

@@ -11,6 +11,8 @@ import { LIMITS } from '../model/limits.ts';
 import type { ResolvedPath } from '../model/path.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
+import { decodeText } from '../text/decode.ts';
+import { toLf } from '../text/lines.ts';
 import type { Knowledge } from '../views/knowledge.ts';
 import type { Found } from '../workspace/workspace.ts';
 import { fileAt, fileState, sideOf, type UnknownFile, unknownFile } from './found.ts';
@@ -79,12 +81,30 @@ async function judged(
     errno: view.facts.errno,
     seen,
     large: large?.fingerprint,
+    intent,
   });
   return prepared.ok ? { ok: true, plan: told(prepared.plan, verdict.notices) } : prepared;
 }
 
 function notAFile({ path }: DeleteIntent): Refusal {
   return { code: 'NOT_A_FILE', action: 'delete', path, next: 'other_path', detail: { kind: 'directory' } };
+}
+
+/** True if the file holds another text than the one that a patch lists as removed. */
+function holdsOther(bytes: Uint8Array, content: string | undefined): boolean {
+  if (content === undefined) return false;
+  const text = decodeText(bytes)?.text;
+  return text === undefined || endedLf(text) !== endedLf(content);
+}
+
+/** The text with `\n` after each line, also after the last one. */
+function endedLf(text: string): string {
+  const lf = toLf(text);
+  return lf === '' || lf.endsWith('\n') ? lf : `${lf}\n`;
+}
+
+function otherText({ path }: DeleteIntent): Refusal {
+  return { code: 'NO_MATCH', action: 'delete', path, next: 'read' };
 }
 
 interface LargeFile {
@@ -125,6 +145,7 @@ function freshnessOf(
 }
 
 interface DeleteTarget extends Pick<LookedFile, 'snapshot'> {
+  readonly intent: DeleteIntent;
   /** The fingerprint of a file too large to load. */
   readonly large: Fingerprint | undefined;
   readonly located: Found;
@@ -138,7 +159,7 @@ interface DeleteTarget extends Pick<LookedFile, 'snapshot'> {
 }
 
 async function prepareGoing(world: World, leaving: DeleteTarget): Promise<Prepared> {
-  const { located, snapshot, folder, errno, seen, large } = leaving;
+  const { intent, located, snapshot, folder, errno, seen, large } = leaving;
   const { given } = located.place.path;
   if (located.stats.isSymbolicLink()) {
     const target = linkTarget(located.place);
@@ -152,6 +173,7 @@ async function prepareGoing(world: World, leaving: DeleteTarget): Promise<Prepar
     return { ok: true, plan: removal(located, fileState(large, modeOf(located.stats), 'kept')) };
   }
   if (snapshot === undefined) return notPrepared(unverifiable('delete', given, errno));
+  if (holdsOther(snapshot.bytes, intent.content)) return notPrepared(otherText(intent));
   return { ok: true, plan: removal(located, sideOf(snapshot), { was: snapshot }) };
 }
 

@@ -91,7 +91,7 @@ const CHANGES = {
     { ...AT_A_PATH, content: TEXT, afterLine: integerFrom(0), expectedRevision: TEXT, moveTo: ANY },
     ['content'],
   ),
-  delete: objectOf({ ...AT_A_PATH, recursive: FLAG, only: oneOf('file') }),
+  delete: objectOf({ ...AT_A_PATH, recursive: FLAG, only: oneOf('file'), content: TEXT }),
   move: objectOf({ source: ANY, destination: ANY, makeParents: FLAG, overwrite: FLAG }),
   mkdir: objectOf(AT_A_PATH),
 };

@@ -35,8 +35,8 @@ export interface Edit {
         /** The line at which the match begins, counted from 1. Used only if several places match. */
         readonly near?: number | undefined;
         /**
-         * The line directly before the match, without white space at its ends. Used only if several places match and
-         * `near` is absent.
+         * A line above the match, without white space at its ends. If the file has that line, the
+         * match does not begin above it. It also chooses between several places if `near` is absent.
          */
         readonly after?: string | undefined;
       }
@@ -94,6 +94,11 @@ export type FileIntent =
       readonly recursive?: boolean | undefined;
       /** `file` refuses a folder, even an empty one. */
       readonly only?: 'file' | undefined;
+      /**
+       * The whole text of the file, as a patch lists it. Any other text is refused as NO_MATCH. Line
+       * endings and a missing final newline do not matter.
+       */
+      readonly content?: string | undefined;
     }
   | {
       readonly kind: 'move';

@@ -113,7 +113,10 @@ const REASONS: Readonly<Record<RefusalCode, Reason>> = {
   ALREADY_EXISTS: ({ detail }) =>
     `${detail?.kind === undefined ? 'something' : KINDS[detail.kind]} is already there`,
   REVISION_MISMATCH: () => 'it is not at the expected revision',
-  NO_MATCH: ({ detail }) => `${toReplace(detail?.index)} is not in it`,
+  NO_MATCH: ({ action, detail }) =>
+    action === 'delete'
+      ? 'the removed lines are not all of its lines'
+      : `${toReplace(detail?.index)} is not in it`,
   AMBIGUOUS_MATCH: ({ detail }) =>
     `${toReplace(detail?.index)} is in it ${detail?.count === undefined ? 'more than once' : `${detail.count} times`}`,
   NOT_TEXT: () => 'it is not text',

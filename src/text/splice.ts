@@ -117,7 +117,7 @@ function applyHunk(text: string, edit: Edit, options: SpliceOptions): Step | Fai
   const found = findAnchor(ended, edit.oldString, { ...options, strictest, all: 'overlapping' });
   const whole = found?.spans.filter((span) => isWholeLines(ended, span)) ?? [];
   if (found === undefined || whole.length === 0) return applyLoosely(text, edit, options);
-  const spans = whole.filter((span) => isHunkPlace(ended, span, edit.lines));
+  const spans = hunkPlaces(ended, whole, edit.lines);
   if (spans.length === 0) return { kind: 'no-match' };
   const chosen = chosenPlaces(text, spans, edit.lines);
   const [place] = chosen;
@@ -145,10 +145,27 @@ function isWholeLines(text: string, { start, end }: Span): boolean {
   return (start === 0 || text[start - 1] === '\n') && (end === text.length || text[end - 1] === '\n');
 }
 
-/** True if a hunk may match here: on whole lines, and at the end of the file if the hunk says so. */
-function isHunkPlace(text: string, span: Span, place: Edit['lines']): boolean {
+/**
+ * The places where a hunk may match: on whole lines, not above the first line that equals the
+ * hunk's header, and at the end of the file if the hunk says so.
+ */
+function hunkPlaces(text: string, spans: readonly Span[], place: Edit['lines']): readonly Span[] {
   const atEnd = place?.atEnd === true || place?.unended === true || place?.ended === true;
-  return isWholeLines(text, span) && (!atEnd || span.end === text.length);
+  const from = headerStart(text, place?.after);
+  return spans.filter(
+    (span) => span.start >= from && isWholeLines(text, span) && (!atEnd || span.end === text.length),
+  );
+}
+
+/** The offset of the first line that equals the header, or 0 if there is no such line. */
+function headerStart(text: string, header: string | undefined): number {
+  if (header === undefined) return 0;
+  let at = 0;
+  for (const line of splitLines(text)) {
+    if (line.trim() === header) return at;
+    at += line.length;
+  }
+  return 0;
 }
 
 /**
@@ -213,7 +230,7 @@ function applyLoosely(text: string, edit: Edit, options: SpliceOptions): Step | 
     edit.lines === undefined ||
     landed === undefined ||
     'spans' in landed ||
-    isHunkPlace(text, landed.span, edit.lines);
+    hunkPlaces(text, [landed.span], edit.lines).length > 0;
   if (landed !== undefined && isPlace) return landOrRefuse(text, withHunkEnd(text, edit, landed), options);
   const like = quotedNearest(text, edit.oldString, options);
   return { kind: 'no-match', ...(like === undefined ? {} : { nearest: like }) };

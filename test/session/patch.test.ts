@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { explain } from '../../src/report/explain.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
 
 const v4a = (...lines: string[]) =>
@@ -55,6 +56,27 @@ describe('a V4A patch', () => {
     const t = await open();
     await ok(t.session.patch(v4a('*** Update File: b.txt', ...hunk)));
     expect(t.text('b.txt')).toBe(expected);
+  });
+
+  it('never lands a hunk above its header, even if that is the only place', async () => {
+    const t = await desk();
+    await t.put('f.py', 'x = 1\nclass A:\n    y = 2\n');
+    await ok(t.session.read('f.py'));
+    const above = v4a('*** Update File: f.py', '@@ class A:', '-x = 1', '+x = 9');
+    await refusal(t.session.patch(above), 'NO_MATCH');
+    expect(t.text('f.py')).toBe('x = 1\nclass A:\n    y = 2\n');
+    await ok(t.session.patch(v4a('*** Update File: f.py', '@@ class A:', '-    y = 2', '+    y = 3')));
+    expect(t.text('f.py')).toBe('x = 1\nclass A:\n    y = 3\n');
+  });
+
+  it('matches lines that contain a lone carriage return', async () => {
+    const t = await desk();
+    await t.put('cr.txt', 'a\rb\nc\n');
+    await ok(t.session.read('cr.txt'));
+    await ok(t.session.patch(v4a('*** Update File: cr.txt', '@@', ' a\rb', '-c', '+d')));
+    expect(t.text('cr.txt')).toBe('a\rb\nd\n');
+    await ok(t.session.patch(v4a('*** Update File: cr.txt', '@@', '-a\rb', '+a\rB', ' d')));
+    expect(t.text('cr.txt')).toBe('a\rB\nd\n');
   });
 
   it('appends to a file and moves it in one step', async () => {
@@ -248,6 +270,19 @@ describe('the line "\\ No newline at end of file"', () => {
 });
 
 describe('a unified diff', () => {
+  it('deletes a file only if it lists all of its lines', async () => {
+    const t = await open();
+    const part = unified('--- a/a.txt', '+++ /dev/null', '@@ -1,2 +0,0 @@', '-one', '-two');
+    const refused = await refusal(t.session.patch(part), 'NO_MATCH');
+    expect(explain(refused)).toContain(
+      'refusing to delete a.txt: the removed lines are not all of its lines',
+    );
+    expect(t.text('a.txt')).toBe('one\ntwo\nthree\n');
+    const whole = unified('--- a/a.txt', '+++ /dev/null', '@@ -1,3 +0,0 @@', '-one', '-two', '-three');
+    await ok(t.session.patch(whole));
+    expect(existsSync(join(t.root, 'a.txt'))).toBe(false);
+  });
+
   it('changes, creates and deletes files', async () => {
     const t = await open();
     await ok(

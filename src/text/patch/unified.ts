@@ -210,7 +210,7 @@ function patchedChange(file: PatchedFile): FileIntent | string {
   const { before, after, hunks } = file;
   if (before === undefined && file.git !== undefined) return withoutHunks(file, file.git);
   if (before === undefined || after === undefined) return NO_ROWS;
-  if (after === '/dev/null') return { kind: 'delete', path: before, only: 'file' };
+  if (after === '/dev/null') return { kind: 'delete', path: before, only: 'file', ...removedText(hunks) };
   if (before === '/dev/null') return newFile(file, after);
   if (before !== after)
     return `the --- and +++ rows name different files (${before}, ${after}); a rename needs "rename from" and "rename to" rows`;
@@ -220,6 +220,13 @@ function patchedChange(file: PatchedFile): FileIntent | string {
 }
 
 const NO_ROWS = 'a file has no --- and +++ rows';
+
+/** The text of a deleted file: a patch that deletes a file lists all of its lines. */
+function removedText(hunks: readonly UnifiedHunk[]): { readonly content?: string } {
+  if (hunks.length === 0) return {};
+  const lines = hunks.flatMap((hunk) => hunk.lines.filter(({ sign }) => sign !== '+'));
+  return { content: lines.map(({ text }) => `${text}\n`).join('') };
+}
 
 /** The change of a file about which git wrote only header rows: an empty file, or a change of mode. */
 function withoutHunks(file: PatchedFile, path: string): FileIntent | string {

@@ -1,6 +1,5 @@
 // The smallest server possible in Node: answers the calls of bench/server.mjs with plain system
-// calls. It checks and hashes nothing, and keeps no journal. Only a server that creates empty files
-// in advance can write faster.
+// calls. It checks and hashes nothing, and keeps no journal.
 import { closeSync, openSync, readdirSync, readFileSync, readSync, renameSync, writeFileSync } from 'node:fs';
 
 const TOOLS = {

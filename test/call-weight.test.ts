@@ -1,0 +1,28 @@
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+
+type Weight = Readonly<
+  Record<'files' | 'functions' | 'promises' | 'statements', number> & { systemCalls?: number }
+>;
+
+const SCRIPT = join(import.meta.dirname, '../bench/call-weight.mjs');
+
+/** Upper limits of what one warm call of one file costs, through a session at durability none. */
+const LIMITS: Readonly<Record<string, Partial<Weight>>> = {
+  'session write': { files: 84, functions: 450, promises: 140, statements: 14, systemCalls: 92 },
+  'session read': { files: 43, functions: 160, promises: 6, statements: 6, systemCalls: 13 },
+  'session first read': { files: 47, functions: 185, promises: 6, statements: 8, systemCalls: 21 },
+  'session undo': { functions: 580, statements: 40 },
+};
+
+it('one call of one file stays as light as it is', () => {
+  const weights = JSON.parse(execFileSync(process.execPath, [SCRIPT, '--json'], { encoding: 'utf8' }));
+  const over = Object.entries(LIMITS).flatMap(([call, limits]) =>
+    Object.entries(limits).flatMap(([unit, limit]) => {
+      const found: number | undefined = weights[call][unit];
+      return found === undefined || found <= limit ? [] : [`${call}: ${found} ${unit}, at most ${limit}`];
+    }),
+  );
+  expect(over).toEqual([]);
+});

@@ -2,7 +2,6 @@ import type { EventEmitter } from 'node:events';
 import type { RequestListener } from 'node:http';
 import { resolve } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
-import { setFlagsFromString } from 'node:v8';
 import { expandHome } from '../config/home.ts';
 import type { DialectName } from '../dialect/tool.ts';
 import { Fault } from '../model/fault.ts';
@@ -127,8 +126,7 @@ async function serve(
   const { log, env } = plan;
   const { readyConfigurations } = showConfig ? await import('./clients/clients.ts') : {};
   if (http === undefined) {
-    const compiler = new LateCompiler();
-    await serveStdio({ ...plan, called: () => compiler.count() }).finally(() => compiler.reset());
+    await serveStdio(plan);
     return;
   }
   const given = givenToken(env);
@@ -235,34 +233,4 @@ async function rootsOf(
 function readyText(dialect: ServeRequest['dialect'], roots: readonly string[]): string {
   const ready = `serving ${roots.join(', ')} over stdio`;
   return dialect === 'filesystem' ? `Secure MCP Filesystem Server running on stdio (${ready})` : ready;
-}
-
-/**
- * After this many calls, `LateCompiler` makes V8 optimise sooner. For fewer calls, compiling costs
- * more than it saves.
- */
-const CALLS_BEFORE_COMPILING = 200;
-/** V8's flag for the amount of code that a function runs before it is optimised: our value, and the default. */
-const [SOON, DEFAULT] = ['--interrupt-budget=10000', '--interrupt-budget=67584'];
-
-/**
- * Makes V8 optimise functions sooner once a server has answered many calls. With V8's default, the
- * server is slow for more than a thousand calls. Only for Node 20: later versions compile faster.
- */
-class LateCompiler {
-  #calls = 0;
-
-  count(): void {
-    this.#calls += 1;
-    if (this.#calls === CALLS_BEFORE_COMPILING) setBudget(SOON);
-  }
-
-  /** Restores V8's default, because V8 rejects compiled code that was saved with another flag. */
-  reset(): void {
-    if (this.#calls >= CALLS_BEFORE_COMPILING) setBudget(DEFAULT);
-  }
-}
-
-function setBudget(flag: string): void {
-  if (process.versions.v8.startsWith('11.')) setFlagsFromString(flag);
 }

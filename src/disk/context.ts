@@ -7,7 +7,6 @@ import type { PinnedDirectory, ResolvedPath } from '../model/path.ts';
 import type { Durability } from '../model/policy.ts';
 import { FileSystemClock, FileSystemSync, FolderSyncs } from './file-system.ts';
 import { HeldFiles } from './held-files.ts';
-import { ReadyFiles } from './ready-files.ts';
 
 /**
  * The steps of a commit (one change on disk). No commit has all of them. A test can make any step
@@ -31,8 +30,6 @@ export interface DiskContext {
   readonly clock: FileSystemClock;
   /** Id of the change that is being made. Temporary names contain it. */
   readonly change: string;
-  /** Empty files made in advance for the next replacements; undefined if they are switched off. */
-  readonly ready: ReadyFiles | undefined;
   /** The shelf: the folder to which changes move the files that they replace or remove. */
   readonly retained: string;
   /**
@@ -54,11 +51,8 @@ export interface DiskContext {
   readonly native: NativeFiles | undefined;
   /** Called before each step of a commit. */
   readonly trace?: (step: CommitStep) => void;
-  /**
-   * Closes the files that this context holds open, and stops making files in advance (`ready`).
-   * After it resolves, this context makes no new file in the state folder.
-   */
-  close(): Promise<void>;
+  /** Closes the files that this context holds open. */
+  close(): void;
 }
 
 export interface DiskOptions {
@@ -80,11 +74,9 @@ export function openDisk(options: DiskOptions): DiskContext {
   mkdirSync(retained, { recursive: true, mode: 0o700 });
   const clock = new FileSystemClock(join(options.home, 'clock'));
   const held = new HeldFiles();
-  const ready = usesReadyFiles() ? new ReadyFiles(options.home, options.owner) : undefined;
   return {
     clock,
     change: options.owner,
-    ready,
     retained,
     held,
     durability: options.durability,
@@ -92,17 +84,11 @@ export function openDisk(options: DiskOptions): DiskContext {
     folders: new FolderSyncs(),
     native: options.commit === 'claim' ? undefined : loadNative(),
     ...(options.trace === undefined ? {} : { trace: options.trace }),
-    close: async () => {
-      const closing = ready?.close();
+    close: () => {
       held.close();
       clock.close();
-      await closing;
     },
   };
-}
-
-function usesReadyFiles(): boolean {
-  return process.env['LOOKFIRST_READY_FILES'] !== 'off';
 }
 
 /** The functions we use of fs-native-extensions: atomic exchange of two names, and extended attributes. */

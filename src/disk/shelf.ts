@@ -8,6 +8,7 @@ import {
   readdirSync,
   renameSync,
   rmdirSync,
+  unlinkSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
@@ -15,7 +16,6 @@ import { errnoOf, isMissing, unlessMissing } from '../model/fault.ts';
 import type { DiskContext } from './context.ts';
 import { fingerprintOfOpen } from './held-files.ts';
 import { KEPT_FOLDER } from './publication.ts';
-import { unlinkIfThere } from './ready-files.ts';
 
 /**
  * A displaced file on the shelf: a change has replaced or removed it. It stays there for a day,
@@ -191,6 +191,11 @@ async function removeAll(folder: string): Promise<void> {
   } catch (error) {
     if (errnoOf(error) === undefined) throw error;
   }
+}
+
+/** Removes one of our own files. No error if another process has already removed it. */
+function unlinkIfThere(path: string): void {
+  unlessMissing(() => unlinkSync(path));
 }
 
 function entriesIn(folder: string): Dirent[] {

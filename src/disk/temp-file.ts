@@ -70,7 +70,7 @@ export async function writeTemp(
   context.trace?.('temp-open');
   const name = tempName(context, place.path, 'new');
   const path = `${place.dir.prefix}/${name}`;
-  const fd = takeReady(context, path, { content, like }) ?? openSync(path, CREATE, firstMode(like));
+  const fd = openSync(path, CREATE, firstMode(like));
   try {
     context.trace?.('temp-write');
     await writeContent(fd, content);
@@ -93,22 +93,6 @@ export async function writeTemp(
  */
 function firstMode({ kind }: Likeness): number {
   return kind === 'replaces' ? 0o600 : 0o666;
-}
-
-/**
- * Moves one of the empty files made in advance to `path` and returns its descriptor. Undefined if
- * no such file is available. Undefined if the new file may have to inherit access rules or a
- * security label from its folder, because then it must be created there. Undefined for empty
- * content, because no write would set the file's time.
- */
-function takeReady(
-  { ready, native }: DiskContext,
-  path: string,
-  { content, like }: NewTemp,
-): number | undefined {
-  if (ready === undefined || native === undefined || like.kind === 'new') return undefined;
-  if (content.bytes === undefined || content.bytes.byteLength === 0) return undefined;
-  return attributeNames(native, like.fd).length > 0 ? undefined : ready.take(path, like.stats);
 }
 
 /**

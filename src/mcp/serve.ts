@@ -36,8 +36,6 @@ export interface ServeOptions {
   readonly commands?: boolean | undefined;
   /** Called with the open workspace before the first call; an error it throws ends the server. */
   readonly opened?: (sessions: Sessions) => void;
-  /** Called before each tool call over stdio. */
-  readonly called?: () => void;
 }
 
 /**
@@ -92,7 +90,6 @@ export async function serveStdio(options: ServeStdioOptions): Promise<StdioEnd> 
   };
   const latest = setTimeout(() => workspace.begin(), OPEN_AT_LATEST_MS);
   try {
-    const { called } = options;
     const watched: ToolHost = {
       ...host,
       get instructions() {
@@ -100,7 +97,7 @@ export async function serveStdio(options: ServeStdioOptions): Promise<StdioEnd> 
       },
       tools,
     };
-    const served = serveStreams({ host: watched, input, output, signals, log, roots, called });
+    const served = serveStreams({ host: watched, input, output, signals, log, roots });
     const end = await Promise.race([served, onceAnswered(workspace.failed)]);
     roots?.none();
     // Open the workspace if no call has opened it, to report an error in its options.

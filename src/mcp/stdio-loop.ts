@@ -18,8 +18,6 @@ interface StdioOptions {
   readonly output: Writable;
   /** Receives the client's roots, if the server uses them. */
   readonly roots?: ClientRoots | undefined;
-  /** Called before each tool call. */
-  readonly called?: (() => void) | undefined;
   /** The emitter of SIGINT, SIGTERM and SIGHUP, normally `process`. */
   readonly signals: EventEmitter;
   /** Receives messages for the user; never writes to the protocol's stream. */
@@ -65,10 +63,9 @@ const MAX_KEPT = 2;
  * resolves. A second signal skips the waiting. Never rejects.
  */
 export async function runStdioLoop(options: StdioOptions): Promise<StdioEnd> {
-  const { host, input, log, roots, called, maxMessageBytes = 256 << 20 } = options;
+  const { host, input, log, roots, maxMessageBytes = 256 << 20 } = options;
   const output = new Output(options.output);
   const call: ToolHost['call'] = (name, args, context) => {
-    called?.();
     // Wait for roots that are being fetched: a call after `roots/list_changed` is meant for the new
     // roots.
     return andThen(roots?.pending, () => host.call(name, args, context));

@@ -3,7 +3,6 @@ import { policyFilePath, stateFolder, userHome } from '../config/home.ts';
 import { whyNodeIsTooOld } from '../config/node-version.ts';
 import { GIT_FOLDERS } from '../config/protected.ts';
 import { loadNative, openDisk } from '../disk/context.ts';
-import { dropReadyFiles } from '../disk/ready-files.ts';
 import { Baselines } from '../gate/baselines.ts';
 import { Claims } from '../gate/claims.ts';
 import { KeptFiles } from '../gate/host/kept-files.ts';
@@ -130,7 +129,6 @@ async function assemble(
   const { store, images, locks, owner, revisionOf, shared } = state;
   const disk = openDisk({ home, owner: owner.tag, durability });
   opened.push(() => disk.close());
-  dropReadyFiles(home, owner.isTagAlive);
   const baselines = new Baselines(images, { share: shared });
   const now = options.now ?? Date.now;
   const openedMs = now();

@@ -22,6 +22,5 @@ const context = openDisk({
     if (step === settings.step) process.kill(process.pid, 'SIGKILL');
   },
 });
-await context.ready?.fill();
 await change(Workspace.open([settings.root]), context, settings.name);
 process.exit(3);

@@ -142,32 +142,6 @@ describe.skipIf(isKeptByNode)('the code that the program keeps compiled', () => 
     expect(start(home)).toBe('poison');
   });
 
-  it('is accepted even if the server that wrote it had set a V8 flag after many calls', () => {
-    const { home, root } = scratch();
-    chmodSync(home, 0o700);
-    writeFileSync(join(root, 'a.txt'), 'text\n');
-    const serve = (): void => {
-      const calls = Array.from({ length: 250 }, (_, id) => ({
-        method: 'tools/call',
-        id: id + 1,
-        params: { name: 'read_file', arguments: { path: 'a.txt' } },
-      }));
-      const opened = {
-        method: 'initialize',
-        id: 0,
-        params: { protocolVersion: '2025-06-18', capabilities: {} },
-      };
-      const input = [opened, ...calls]
-        .map((each) => `${JSON.stringify({ jsonrpc: '2.0', ...each })}\n`)
-        .join('');
-      execFileSync(node, [program, 'serve', root], { env: environment(home), input, stdio: 'pipe' });
-    };
-    serve();
-    const { ino } = statSync(codeFile(home));
-    serve();
-    expect(statSync(codeFile(home)).ino).toBe(ino);
-  });
-
   it('is replaced if V8 rejects it or the file is truncated', () => {
     const home = stateFolder();
     start(home);

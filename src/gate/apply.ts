@@ -1,6 +1,7 @@
 import { reserveDescriptors } from '../disk/context.ts';
 import type { Effect, NewEntry, Undone, UndonePart } from '../model/entry.ts';
-import { errnoOf, Fault, nothingChanged } from '../model/fault.ts';
+import { errnoOf, Fault } from '../model/fault.ts';
+import { defined } from '../model/record.ts';
 import type { ApplyResult, ChangeResult, Notice } from '../model/results.ts';
 import type { Outcome, Refusal } from '../model/verdict.ts';
 import type { Knowledge } from '../views/knowledge.ts';
@@ -240,17 +241,14 @@ interface TakeBackInput {
   readonly change: string | undefined;
 }
 
-/** Reverts the applied deltas. Returns the error to throw, which names the files still changed. */
+/** Reverts the applied deltas. Returns the error to throw, which says whether files are still changed. */
 async function takenBack(world: World, taking: TakeBackInput, error: unknown): Promise<unknown> {
   const left = await takeBack(world, taking);
-  if (left.length === 0) return nothingChanged(error);
   if (!(error instanceof Fault)) return error;
   const { code, message, path, reason } = error;
-  return new Fault(code, `${message}; ${stillChanged(left)}`, {
-    cause: error,
-    ...(path === undefined ? {} : { path }),
-    ...(reason === undefined ? {} : { reason }),
-  });
+  const unchanged = left.length === 0;
+  const result = unchanged ? 'nothing was changed' : stillChanged(left);
+  return new Fault(code, `${message}; ${result}`, { cause: error, unchanged, ...defined({ path, reason }) });
 }
 
 function stillChanged(left: readonly string[]): string {

@@ -8,7 +8,7 @@ import {
   sameContent,
   sameState,
 } from '../model/entry.ts';
-import { errnoOf, Fault } from '../model/fault.ts';
+import { errnoOf, Fault, nothingChanged } from '../model/fault.ts';
 import { LIMITS } from '../model/limits.ts';
 import type { Store } from '../store/store.ts';
 import { Knowledge } from '../views/knowledge.ts';
@@ -101,7 +101,7 @@ async function recordSoFar(world: World, pending: PendingChange, keys: readonly 
  */
 function settlingFailed(error: unknown): unknown {
   const reason = errnoOf(error);
-  if (reason === undefined) return error;
+  if (reason === undefined) return nothingChanged(error);
   const message = `a change that another process left unfinished cannot be completed or reverted: ${reason}`;
   return new Fault('IO_FAILED', message, { cause: error, reason });
 }

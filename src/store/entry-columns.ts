@@ -4,6 +4,7 @@ import type { Entry, NewEntry, PendingChange } from '../model/entry.ts';
 import type { Fault } from '../model/fault.ts';
 import type { Fingerprint, Stamp } from '../model/fingerprint.ts';
 import { isBelow, isWithin } from '../model/path.ts';
+import { isRecord } from '../model/record.ts';
 import type { SessionRecord } from '../model/session-record.ts';
 import { type How, NO_FLAGS, type Sighting, type SightingFlags } from '../model/sighting.ts';
 import type { Mark, View } from '../model/view.ts';
@@ -89,7 +90,19 @@ export function entryFrom(row: unknown): Entry {
   if (change !== null) entry['change'] = fromColumn(change);
   entry['seq'] = seq;
   entry['hash'] = hash;
+  if (!hasSoundEffects(entry['effects'])) delete entry['effects'];
   return entry as unknown as Entry;
+}
+
+/** False if a tampered row has effects that no code could use. */
+function hasSoundEffects(effects: unknown): boolean {
+  if (effects === undefined) return true;
+  return Array.isArray(effects) && effects.every(isSoundEffect);
+}
+
+function isSoundEffect(value: unknown): boolean {
+  if (!isRecord(value) || typeof value['key'] !== 'string') return false;
+  return isRecord(value['before']) && isRecord(value['after']);
 }
 
 /** The members of a JSON object. None if the text is damaged: one bad entry must not hide all others. */
@@ -117,7 +130,9 @@ export function sessionFrom(text: string): SessionRecord | undefined {
  */
 export function pendingFrom(text: string, damaged: () => Fault): PendingChange {
   const members = membersOf(text);
-  if (typeof members['change'] !== 'string') throw damaged();
+  const { change, owner, entry } = members;
+  if (typeof change !== 'string' || typeof owner !== 'string' || !isRecord(entry)) throw damaged();
+  if (typeof entry['root'] !== 'string' || !hasSoundEffects(entry['effects'])) throw damaged();
   return members as unknown as PendingChange;
 }
 
@@ -161,9 +176,14 @@ function isFragile(text: string): boolean {
   return text.includes('\0') || !text.isWellFormed();
 }
 
-/** Decodes a string that {@link column} encoded. */
+/** Decodes a string that {@link column} encoded. A damaged text is returned as it is. */
 export function fromColumn(text: string): string {
-  return text.startsWith(ESCAPED) ? String(JSON.parse(text.slice(1))) : text;
+  if (!text.startsWith(ESCAPED)) return text;
+  try {
+    return String(JSON.parse(text.slice(1)));
+  } catch {
+    return text;
+  }
 }
 
 /** The keys of all files that an entry concerns: those its effects touched, and its own. */

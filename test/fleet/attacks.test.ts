@@ -263,10 +263,66 @@ await describePostgres('attacks on a fleet', (server) => {
     afterAnnouncing(sessions, async () => {
       await db.query(`delete from ${db.schema}.leases`);
     });
-    await expect(session.edit('a.txt', EDIT)).rejects.toMatchObject({ reason: 'lease' });
+    await expect(session.edit('a.txt', EDIT)).rejects.toMatchObject({
+      reason: 'lease',
+      unchanged: true,
+      message: expect.stringMatching(/took over the lock .*; nothing was changed$/),
+    });
     expect(readFileSync(join(places.root, 'a.txt'), 'utf8')).toBe('one\ntwo\n');
     expect(await sessions.world.store.entries({ kinds: ['change'] })).toEqual([]);
     await ok(session.edit('a.txt', EDIT));
+  });
+
+  it('connection lost between a change and its record: its process changes the file again', async () => {
+    const places = scratch();
+    writeFileSync(join(places.root, 'a.txt'), 'one\ntwo\n');
+    const { relay, url } = await relayed(server, server.url());
+    const sessions = await machine(url, places, { sharedWorkspace: true });
+    const session = await sessions.session('agent');
+    await ok(session.read('a.txt'));
+    afterAnnouncing(sessions, () => {
+      relay.frozen = true;
+    });
+    await expect(session.edit('a.txt', EDIT)).rejects.toMatchObject({
+      reason: 'unanswered',
+      message: expect.stringContaining('the change was made'),
+    });
+    relay.frozen = false;
+    relay.cut();
+    await ok(session.read('a.txt'));
+    await ok(session.edit('a.txt', [{ oldString: 'one', newString: 'eins' }]));
+    expect(readFileSync(join(places.root, 'a.txt'), 'utf8')).toBe('eins\nzwei\n');
+    expect(await sessions.world.store.entries({ kinds: ['change'] })).toHaveLength(2);
+    expect(await sessions.world.store.pending()).toEqual([]);
+  });
+
+  it.each([
+    ['a text that is no JSON', `rest = '{"effects":'`],
+    ['effects of another shape', `rest = '{"effects":[{"key":7}]}'`],
+    ['a session that cannot be decoded', `session = E'\\x01"agent'`],
+  ])('a change of another process with %s hides nothing and ends no process', async (_, damage) => {
+    const url = server.url();
+    const [one, two] = [scratch(), scratch()];
+    for (const { root } of [one, two]) writeFileSync(join(root, 'a.txt'), 'one\ntwo\n');
+    const other = await (await machine(url, one)).session('other');
+    await ok(other.read('a.txt'));
+    await ok(other.edit('a.txt', EDIT));
+    const db = await PostgresConnection.open(url);
+    onTestFinished(() => db.close());
+    await db.query(`update ${db.schema}.entries set ${damage} where kind = 'change'`);
+    const sessions = await machine(url, two);
+    const session = await sessions.session('agent');
+    // Reading asks for the newest changes of other processes in the background.
+    const { store } = sessions.world;
+    await expect
+      .poll(() => {
+        void store.changesSince({ sinceMs: 0 });
+        return store.changesSince({ sinceMs: 0 }).length;
+      })
+      .toBe(1);
+    await ok(session.read('a.txt'));
+    await ok(session.edit('a.txt', EDIT));
+    expect(await verifyChain(store)).toMatchObject({ ok: false, problem: 'altered' });
   });
 
   it('two folders with one workspace name and different files: an undo of the other folder destroys nothing', async () => {

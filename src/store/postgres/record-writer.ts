@@ -74,11 +74,11 @@ interface PreparedRecord {
 export class RecordWriter {
   readonly chain: string;
   readonly #context: StoreContext;
-  /**
-   * The numbers of the leases under which each change in progress runs. Removed when the change is
-   * finished.
-   */
-  readonly #fences = new Map<string, readonly Fence[]>();
+  /** The leases under which each change in progress was announced. Removed when the change is finished. */
+  readonly #announced = new Map<
+    string,
+    { readonly keys: readonly string[]; readonly fences: readonly Fence[] }
+  >();
   readonly #abandoned: AbandonedChanges;
   /** The minute of the last read in the journal, by session and file. */
   readonly #summarised = new Map<string, number>();
@@ -126,7 +126,7 @@ export class RecordWriter {
     if (announce !== undefined && announce.host?.hold !== 'none')
       this.#context.heart?.announced(announce.change);
     for (const change of settle) {
-      this.#fences.delete(change);
+      this.#announced.delete(change);
       this.#context.heart?.settled(change);
     }
   }
@@ -208,11 +208,27 @@ export class RecordWriter {
    */
   #fencesFor({ announce, settle = [], entries = [] }: Writes): readonly Fence[] {
     if (announce !== undefined) {
-      const held = this.#context.heart?.fencesOf(announce.locked ?? []) ?? [];
-      if (held.length > 0) this.#fences.set(announce.change, held);
-      return held;
+      const keys = announce.locked ?? [];
+      const fences = this.#fencesOf(keys);
+      if (fences.length > 0) this.#announced.set(announce.change, { keys, fences });
+      return fences;
     }
-    return entries.length === 0 ? [] : settle.flatMap((change) => this.#fences.get(change) ?? []);
+    return entries.length === 0 ? [] : settle.flatMap((change) => this.#fencesOfChange(change));
+  }
+
+  /**
+   * The leases that cover the files of a change now. They differ from those of its announcement if
+   * the record of its end was lost, and this process locks the files again to record the result.
+   */
+  #fencesOfChange(change: string): readonly Fence[] {
+    const announced = this.#announced.get(change);
+    if (announced === undefined) return [];
+    const held = this.#fencesOf(announced.keys);
+    return held.length > 0 ? held : announced.fences;
+  }
+
+  #fencesOf(keys: readonly string[]): readonly Fence[] {
+    return this.#context.heart?.fencesOf(keys) ?? [];
   }
 
   #entriesOf(all: readonly NewEntry[]): {

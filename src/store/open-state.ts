@@ -122,12 +122,14 @@ export async function openRecordedState(url: string, options: RecordedOptions): 
 }
 
 /**
- * Opens a store only for reading. A missing database counts as empty and is not created. A database that exists but
- * cannot be opened is a Fault, as for `openStore`.
+ * Opens a store only for reading. A missing database counts as empty and is not created, but a check of its journal
+ * fails if it was deleted. A database that exists but cannot be opened is a Fault, as for `openStore`.
  */
 export async function openExistingStore(url: string): Promise<Store> {
   const file = /^sqlite:(?:\/\/)?(\/.+|[A-Za-z]:.+)$/s.exec(url)?.[1];
-  return openStore(file !== undefined && !mayBeThere(file) ? 'memory:' : url);
+  if (file === undefined || mayBeThere(file)) return openStore(url);
+  const { openMemoryStore } = await import('./sqlite/sqlite-store.ts');
+  return openMemoryStore(file);
 }
 
 /**

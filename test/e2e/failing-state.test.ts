@@ -1,5 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { environment, lookfirst, PROGRAM } from '../support/command-line.ts';
@@ -31,6 +40,46 @@ describe('a server whose state database is damaged', () => {
     expect((await lookfirst(places, ['doctor'])).stdout).toMatch(/damaged database was set aside/);
   });
 });
+
+describe('a state database that was deleted', () => {
+  it('is missed by log --verify and doctor, and the next start says that its journal is lost', async () => {
+    const places = withFile();
+    await changed(places, 'two\n');
+    for (const part of ['', '-wal', '-shm'])
+      rmSync(join(places.home, `lookfirst.db${part}`), { force: true });
+    const verified = await lookfirst(places, ['log', '--verify']);
+    expect(verified).toMatchObject({ code: 1, stdout: expect.stringContaining('entry 1 is missing') });
+    expect((await lookfirst(places, ['doctor'])).stdout).toContain('journal entry 1 was removed');
+    const first = await changed(places, 'three\n');
+    expect(first.text).toMatch(/lookfirst\.db was deleted, and a new one was begun: its \d+ journal entries/);
+    expect((await lookfirst(places, ['log'])).stdout).toContain('was deleted, and a new one was begun');
+    expect((await changed(places, 'four\n')).text).not.toContain('was deleted');
+  });
+
+  it('or replaced by an older copy is noticed in the same way', async () => {
+    const places = withFile();
+    const database = join(places.home, 'lookfirst.db');
+    await changed(places, 'two\n');
+    const parts = ['', '-wal'].filter((part) => existsSync(database + part));
+    for (const part of parts) copyFileSync(database + part, `${places.home}/copy${part}`);
+    await changed(places, 'three\n');
+    for (const part of ['', '-wal', '-shm']) rmSync(database + part, { force: true });
+    for (const part of parts) renameSync(`${places.home}/copy${part}`, database + part);
+    expect(await lookfirst(places, ['log', '--verify'])).toMatchObject({ code: 1 });
+    expect((await lookfirst(places, ['doctor'])).stdout).toMatch(/journal entry \d+ was removed/);
+    expect((await changed(places, 'four\n')).text).toMatch(/has lost the journal entries \d+ to \d+/);
+  });
+});
+
+/** Starts a server, reads the file and changes it. Returns the first answer. */
+async function changed(places: Scratch, content: string): Promise<{ readonly text: string }> {
+  const served = Served.launch(places, ['serve', places.root]);
+  await served.hello();
+  const first = await served.call('read_file', { path: 'a.txt' });
+  expect(await served.call('write_file', { path: 'a.txt', content })).toMatchObject({ ok: true });
+  expect(await served.stop()).toBe(0);
+  return first;
+}
 
 describe('a server whose state cannot be used', () => {
   it('answers every call with the cause, keeps running, and works once the cause is gone', async () => {

@@ -67,10 +67,20 @@ export async function openConnection(file: string, { damaged }: OpenOptions): Pr
   }
 }
 
-/** Opens a new database in memory, which only this connection can reach. */
-export async function openMemory(): Promise<Connection> {
+/**
+ * Opens a new database in memory, which only this connection can reach. `missing`: the database file
+ * that it stands for. The journal was deleted if the file beside that one still names an entry.
+ */
+export async function openMemory(missing?: string): Promise<Connection> {
   const db = openInMemory(await loadSqlite());
-  return new Connection(db, { file: 'in memory', url: 'memory:', files: undefined, aside: undefined });
+  const witness = missing === undefined ? undefined : new HeadFile(missing).read();
+  return new Connection(db, {
+    file: 'in memory',
+    url: 'memory:',
+    files: undefined,
+    aside: undefined,
+    witness,
+  });
 }
 
 interface Opened {
@@ -81,6 +91,8 @@ interface Opened {
   readonly files: DatabaseFiles | undefined;
   /** The new name of the damaged database that this one replaced. */
   readonly aside: string | undefined;
+  /** The newest entry, if there is no file that names it. */
+  readonly witness?: ChainLink | undefined;
 }
 
 /** An open database: prepared statements, transactions, and faults that name the file. */
@@ -90,15 +102,17 @@ export class Connection {
   readonly aside: string | undefined;
   readonly #db: SqliteDatabase;
   readonly #files: DatabaseFiles | undefined;
+  readonly #witness: ChainLink | undefined;
   readonly #statements = new Map<string, SqliteStatement>();
   #closed = false;
 
-  constructor(db: SqliteDatabase, { file, url, files, aside }: Opened) {
+  constructor(db: SqliteDatabase, { file, url, files, aside, witness }: Opened) {
     this.file = file;
     this.url = url;
     this.aside = aside;
     this.#db = db;
     this.#files = files;
+    this.#witness = witness;
   }
 
   /** Returns a prepared statement. Each text is prepared once. */
@@ -156,7 +170,7 @@ export class Connection {
 
   /** The newest entry according to the file beside the database. */
   witness(): ChainLink | undefined {
-    return this.#files?.head.read();
+    return this.#files === undefined ? this.#witness : this.#files.head.read();
   }
 
   /** Names the newest entry in the file beside the database. */

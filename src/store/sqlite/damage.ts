@@ -111,6 +111,19 @@ export function damageWarning(aside: string): string {
   );
 }
 
+/** The warning that the journal is shorter than the file beside the database says. */
+export function lossWarning(file: string, { kept, written }: { kept: number; written: number }): string {
+  if (kept === 0)
+    return (
+      `the state database ${file} was deleted, and a new one was begun: its ${written} journal entries are lost, ` +
+      'every file counts as unread, and earlier changes can no longer be undone'
+    );
+  return (
+    `the state database ${file} has lost the journal entries ${kept + 1} to ${written}: ` +
+    'an older copy took its place, or the computer lost power'
+  );
+}
+
 /** The fault for an announced change whose record in the database cannot be parsed. */
 export function damagedPending(file: string, change: string): Fault {
   return new Fault(

@@ -257,13 +257,19 @@ describe('the end of the journal is also stored outside the database', () => {
     const db = (await loadSqlite())(file);
     db.exec(sql);
     db.close();
-    expect(await verifyChain(await open(file))).toMatchObject({ ok: false, problem: 'removed' });
+    expect(await verifyChain(await open(file, 'fail'))).toMatchObject({ ok: false, problem: 'removed' });
+    const warned = expect.stringMatching(/journal entries/);
+    const store = await open(file);
+    expect(store.warnings).toEqual([warned]);
+    expect(await store.entries({ kinds: ['notice'] })).toMatchObject([{ root: '/', text: warned }]);
+    await store.close();
+    expect((await open(file)).warnings).toEqual([]);
   });
 
   it('so verification detects that an empty database replaced the journal', async () => {
     const { file } = await filled();
     rmSync(file);
-    expect(await verifyChain(await open(file))).toEqual({ ok: false, seq: 1, problem: 'removed' });
+    expect(await verifyChain(await open(file, 'fail'))).toEqual({ ok: false, seq: 1, problem: 'removed' });
   });
 
   it('and stays valid after pruning and further entries', async () => {

@@ -19,7 +19,7 @@ import {
 } from '../store.ts';
 import { SqliteBlobs } from './blob-rows.ts';
 import { type Connection, type OpenOptions, openConnection, openMemory } from './connection.ts';
-import { damagedPending, damageWarning } from './damage.ts';
+import { damagedPending, damageWarning, lossWarning } from './damage.ts';
 import { DatabaseVersion } from './database-version.ts';
 import { storeFault } from './driver.ts';
 import {
@@ -57,7 +57,7 @@ export async function openSqliteStore(
     peers: peersOn(file),
   });
   try {
-    await store.begin();
+    await store.begin(options);
   } catch (error) {
     await store.close();
     throw error;
@@ -65,9 +65,12 @@ export async function openSqliteStore(
   return store;
 }
 
-/** Opens a store in memory. Its content is lost when it is closed, and no other store can reach it. */
-export async function openMemoryStore(): Promise<Store> {
-  return new SqliteStore(await openMemory(), { peers: new Set() });
+/**
+ * Opens a store in memory. Its content is lost when it is closed, and no other store can reach it.
+ * `missing`: a database file that does not exist, and for which this store stands.
+ */
+export async function openMemoryStore(missing?: string): Promise<Store> {
+  return new SqliteStore(await openMemory(missing), { peers: new Set() });
 }
 
 /**
@@ -77,7 +80,7 @@ export async function openMemoryStore(): Promise<Store> {
  */
 class SqliteStore implements Store {
   readonly url: string;
-  readonly warnings: readonly string[];
+  readonly warnings: string[];
   readonly #db: Connection;
   readonly #durability: Durability;
   readonly blobs: SqliteBlobs;
@@ -118,8 +121,16 @@ class SqliteStore implements Store {
     this.blobs = new SqliteBlobs(db);
   }
 
-  /** Adds the warnings from opening the database to the journal. */
-  async begin(): Promise<void> {
+  /**
+   * Adds the warnings from opening the database to the journal. A process that only reads does not
+   * look for lost entries: their record would hide the loss from a check of the journal.
+   */
+  async begin({ damaged }: OpenOptions): Promise<void> {
+    if (damaged === 'set-aside') {
+      const { head, witness } = await this.state();
+      if (witness !== undefined && witness.seq > head.seq)
+        this.warnings.push(lossWarning(this.#db.file, { kept: head.seq, written: witness.seq }));
+    }
     const atMs = Date.now();
     // Record the warnings under `/`, which contains every workspace, so that every log shows them.
     for (const text of this.warnings)

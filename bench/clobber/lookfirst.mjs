@@ -108,7 +108,7 @@ export async function withoutSandbox() {
 }
 
 /** Runs a command line of Lookfirst in this process, as the user. */
-export async function lookfirst(world, ...args) {
+async function lookfirst(world, ...args) {
   const out = collected();
   const code = await runCli({
     args,

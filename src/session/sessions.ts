@@ -81,8 +81,8 @@ export class Sessions implements SessionHost {
   #suspended = false;
   readonly #cwd: string | undefined;
   readonly #open = new Map<string, GatedSession>();
-  /** Number of closing sessions that still need the store. */
-  #leaving = 0;
+  /** The closing of sessions that still need the store. */
+  readonly #leaving = new Set<Promise<void>>();
   /** The expiry of old sessions, which runs once, before the first session opens. */
   #expired: Promise<void> | undefined;
 
@@ -172,7 +172,17 @@ export class Sessions implements SessionHost {
    */
   async closed(session: GatedSession, idle: Promise<void> | undefined): Promise<void> {
     this.#open.delete(session.id);
-    this.#leaving += 1;
+    const leaving = this.#leave(session, idle);
+    this.#leaving.add(leaving);
+    try {
+      await leaving;
+    } finally {
+      this.#leaving.delete(leaving);
+      if (this.#closesWithLast && this.#open.size + this.#leaving.size === 0) await this.#end();
+    }
+  }
+
+  async #leave(session: GatedSession, idle: Promise<void> | undefined): Promise<void> {
     const { store } = this.world;
     try {
       await idle;
@@ -181,15 +191,15 @@ export class Sessions implements SessionHost {
       else
         await this.#alone(session, async () => store.record({ session: await this.#closedRecord(session) }));
     } finally {
-      this.#leaving -= 1;
       openSessions.remove(session);
-      if (this.#closesWithLast && this.#open.size + this.#leaving === 0) await this.#end();
     }
   }
 
   async close(): Promise<void> {
     try {
       for (const session of [...this.#open.values()]) await session.close();
+      // Wait for sessions that are closing already: their records need the store and the locks.
+      await Promise.allSettled(this.#leaving);
     } finally {
       await this.#end();
     }

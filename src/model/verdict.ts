@@ -27,6 +27,7 @@ export const REFUSAL_CODES = [
   'INVALID_ARGUMENT',
   'NO_SANDBOX',
   'COMMAND_CONFLICT',
+  'WOULD_DESTROY',
 ] as const;
 export type RefusalCode = (typeof REFUSAL_CODES)[number];
 
@@ -46,6 +47,8 @@ export type NextStep =
   | 'fix_argument'
   | 'retry_later'
   | 'ask_human'
+  /** The user may want it: the same call again is carried out. */
+  | 'repeat'
   | 'none';
 
 /** The kind of operation that a session tried, as named in refusals and the journal. */
@@ -91,6 +94,15 @@ export interface Writer {
   /** The program that the session belongs to, if it is known. */
   readonly client?: string;
   readonly turn?: string;
+}
+
+/** Something that a refused command would destroy. */
+export interface AtRisk {
+  /** A path, as the caller may write it, or the name of a branch or stash entry. */
+  readonly what: string;
+  readonly kind: 'file' | 'folder' | 'link' | 'index' | 'ref' | 'stash' | 'repository' | 'worktree';
+  /** Why nothing else has its bytes, in a few words: `not committed`, `outside the workspace`. */
+  readonly reason: string;
 }
 
 /** Facts behind a refusal, for programs, as plain JSON. The code determines which fields are present. */
@@ -153,6 +165,8 @@ export interface RefusalDetail {
   readonly errno?: string;
   /** Paths of copies of the file as another program saved it while this change was being made. */
   readonly kept?: readonly string[];
+  /** What a refused command would destroy. */
+  readonly atRisk?: readonly AtRisk[];
   /** Output of the refused command, bounded. */
   readonly output?: string;
   /** See `RunResult.endedProcesses`. */

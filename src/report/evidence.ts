@@ -6,6 +6,8 @@ import { hasMask } from './sentences.ts';
 
 const MAX_PLACES = 10;
 const MAX_PLACE_CHARS = 200;
+/** Maximum number of things to name that a refused command would destroy. */
+const MAX_AT_RISK = 20;
 
 /**
  * Sentences for a refusal: what the session saw, when, and what contradicts the change. Empty if
@@ -91,6 +93,7 @@ const TELLS: Readonly<Partial<Record<RefusalCode, (told: Told) => string[]>>> = 
   PLACEHOLDER_CONTENT: ({ detail }) =>
     detail.reason === undefined ? [] : [`It contains ${phrase(detail.reason)}.`],
   UNVERIFIABLE: (told) => (told.refusal.action === 'commit' ? [] : otherwise(told)),
+  WOULD_DESTROY: ({ detail, nowMs }) => [...atRiskWords(detail), ...writer(detail, nowMs)],
   COMMAND_CONFLICT: ({ detail, when }) => [...seen(when), ...keptLayer(detail)],
   // For the codes from here on, the first sentence already contains the reason.
   OUTSIDE_WORKSPACE: nothing,
@@ -166,6 +169,17 @@ function partlyRead(detail: RefusalDetail, when: string | undefined): string[] {
 function keptLayer({ layer }: RefusalDetail): string[] {
   if (layer === undefined) return ['Nothing that the command did was committed.'];
   return [`Nothing that the command did was committed. Its writes are kept for 7 days as ${phrase(layer)}.`];
+}
+
+function atRiskWords({ atRisk = [] }: RefusalDetail): string[] {
+  const lines = atRisk
+    .slice(0, MAX_AT_RISK)
+    .map(
+      ({ what, kind, reason }) =>
+        `- ${pathText(what)}${kind === 'file' ? '' : ` (${kind})`}: ${phrase(reason)}`,
+    );
+  const more = atRisk.length - lines.length;
+  return [...lines, ...(more > 0 ? [`- and ${more} more`] : [])];
 }
 
 function writer({ writer }: RefusalDetail, nowMs: number): string[] {

@@ -135,6 +135,23 @@ const CATALOGUE: readonly [Refusal['code'], Action, NextStep, RefusalDetail?][] 
     'read_again',
     { reason: 'it changed while the command ran', diff: '@@ -1 +1 @@\n-a\n+b', layer: 'c0123456789' },
   ],
+  [
+    'WOULD_DESTROY',
+    'run',
+    'repeat',
+    {
+      atRisk: [
+        { what: 'src/a.js', kind: 'file', reason: 'not committed' },
+        { what: 'stash@{0}', kind: 'stash', reason: 'not made by this session' },
+      ],
+    },
+  ],
+  [
+    'WOULD_DESTROY',
+    'run',
+    'ask_human',
+    { atRisk: [{ what: '.git', kind: 'repository', reason: 'the only copy' }] },
+  ],
 ];
 
 function refusal([code, action, next, detail]: (typeof CATALOGUE)[number], path = 'src/big.txt'): Refusal {

@@ -47,6 +47,8 @@ export function nextStep(
         : `Next: do other work first; then ${readCall(tools, pathOf(refusal))} and repeat the change.`;
     case 'ask_human':
       return askHuman(refusal);
+    case 'repeat':
+      return 'Next: ask the user if this is wanted, or leave these out. If you repeat the same command, it runs, and they are kept first.';
     case 'none':
       return 'There is no way to do this with these tools.';
     default:
@@ -272,6 +274,8 @@ function askHuman({ code, action, path, detail }: Refusal): string {
     return `Next: ask the user to run \`lookfirst allow ${shellWord(path)} --once\`, then repeat the call.`;
   if (code === 'PROTECTED' && detail?.reason === 'declined')
     return 'Next: ask the user what to do instead; do not repeat the call.';
+  if (code === 'WOULD_DESTROY')
+    return 'Next: leave these out of the command, or ask the user to run it; repeating does not help.';
   if (code === 'NO_SANDBOX') return `${none} to make commands possible here.`;
   if (code === 'TOO_LARGE' && action === 'commit' && detail?.limitBytes !== undefined)
     return `${none} to raise commands.fileBytes in the policy.`;

@@ -145,6 +145,11 @@ const REASONS: Readonly<Record<RefusalCode, Reason>> = {
       : 'another session is working on it',
   NO_SANDBOX: ({ detail }) => phrase(detail?.reason ?? '') || 'there is no sandbox for it here',
   COMMAND_CONFLICT: ({ detail }) => phrase(detail?.reason ?? '') || 'it changed while the command ran',
+  WOULD_DESTROY: ({ detail }) => {
+    const count = detail?.atRisk?.length ?? 0;
+    const things = count === 1 ? 'something that exists' : `${count || 'some'} things that exist`;
+    return phrase(detail?.reason ?? '') || `it would destroy ${things} nowhere else`;
+  },
   INVALID_ARGUMENT: ({ detail }) => phrase(detail?.reason ?? '') || 'an argument is not valid',
 };
 

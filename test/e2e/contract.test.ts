@@ -69,6 +69,7 @@ it('the refusal codes are those of the contract', () => {
       ...['PARTIALLY_READ', 'READ_EXPIRED', 'STALE', 'DELETED', 'ALREADY_EXISTS', 'REVISION_MISMATCH'],
       ...['NO_MATCH', 'AMBIGUOUS_MATCH', 'NOT_TEXT', 'TOO_LARGE', 'PLACEHOLDER_CONTENT', 'REDACTED_READ'],
       ...['UNVERIFIABLE', 'BUSY', 'INVALID_ARGUMENT', 'NO_SANDBOX', 'COMMAND_CONFLICT'],
+      'WOULD_DESTROY',
     ].sort(),
   );
 });

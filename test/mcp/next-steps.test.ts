@@ -211,7 +211,7 @@ describe.each(NAMES)('in %s', (name) => {
 
 const STEPS: readonly NextStep[] = [
   ...(['read', 'read_range', 'read_again', 'list', 'other_path', 'other_tool'] as const),
-  ...(['add_context', 'use_edit', 'fix_argument', 'retry_later', 'ask_human', 'none'] as const),
+  ...(['add_context', 'use_edit', 'fix_argument', 'retry_later', 'ask_human', 'repeat', 'none'] as const),
 ];
 const ACTIONS: readonly Action[] = [
   ...(['read', 'list', 'search', 'status', 'create', 'overwrite', 'edit'] as const),

@@ -27,6 +27,7 @@ export const WHY: Readonly<Record<RefusalCode, string>> = {
   INVALID_ARGUMENT: 'The call was not valid.',
   NO_SANDBOX: 'There was no sandbox to run the command in.',
   COMMAND_CONFLICT: 'A file that the command changed was changed by another program at the same time.',
+  WOULD_DESTROY: 'The command would have destroyed work that exists nowhere else.',
 };
 
 /** The words for each next step that a refusal can name. */
@@ -42,6 +43,7 @@ export const NEXT: Readonly<Record<NextStep, string>> = {
   fix_argument: 'correct the call',
   retry_later: 'try again in a moment',
   ask_human: 'ask the user',
+  repeat: 'ask the user, or make the same call again',
   none: 'nothing: there is no way to do this',
 };
 

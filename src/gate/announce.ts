@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import type { Content } from '../disk/content.ts';
 import { grantCovers } from '../journal/grants.ts';
@@ -131,7 +130,11 @@ export async function keptContent({ images }: World, fingerprint: Fingerprint): 
 interface BypassSubject {
   readonly relative: string;
   readonly session: string;
+  readonly tool: string | undefined;
 }
+
+/** The session that wants to change a file, and its call. */
+export type Asking = Pick<Knowledge, 'session' | 'call'>;
 
 const NO_BYPASS = { bypassedBy: undefined } as const;
 
@@ -139,13 +142,13 @@ const NO_BYPASS = { bypassedBy: undefined } as const;
 export function bypassFacts(
   world: World,
   { key, relative }: { readonly key: string; readonly relative: string },
-  session: string,
+  { session, call }: Asking,
 ): Pick<Facts, 'bypassedBy' | 'grant'> {
   const { policy, granted } = world;
   if (policy.bypass.length === 0 && granted === undefined) return NO_BYPASS;
   const grant = needsApproval(world, relative) ? undefined : granted?.find((each) => grantCovers(each, key));
   if (grant !== undefined) return { bypassedBy: `${relative} (${grant.id})`, grant: grant.id };
-  return { bypassedBy: bypassFor(policy.bypass, { relative, session }) };
+  return { bypassedBy: bypassFor(policy.bypass, { relative, session, tool: call?.tool }) };
 }
 
 /**
@@ -165,9 +168,8 @@ function bypassFor(rules: Policy['bypass'], subject: BypassSubject): string | un
  * match; an omitted part matches everything.
  */
 function wordsFor({ paths, tools, sessions }: BypassRule, subject: BypassSubject): string | undefined {
-  const tool = tools === undefined ? undefined : callingTool();
   const path = paths && matchingGlob(paths, subject.relative);
-  const byTool = tools && tool !== undefined ? matchingGlob(tools, tool) : undefined;
+  const byTool = tools && subject.tool !== undefined ? matchingGlob(tools, subject.tool) : undefined;
   const session =
     sessions?.find((each) => each === subject.session) ?? matchingGlob(sessions ?? [], subject.session);
   const isMissing =
@@ -176,20 +178,4 @@ function wordsFor({ paths, tools, sessions }: BypassRule, subject: BypassSubject
   return [path, byTool && `the tool ${byTool}`, session && `the session ${session}`]
     .filter(Boolean)
     .join(', ');
-}
-
-const calling = new AsyncLocalStorage<string>();
-
-/**
- * Runs a call and passes its tool's name to the bypass rules. If no rule names tools, the name is
- * not passed on: an `AsyncLocalStorage` makes changes 10 % slower.
- */
-export function runAsTool<T>({ bypass }: Pick<Policy, 'bypass'>, tool: string, call: () => T): T {
-  const isAsked = bypass.some((rule) => typeof rule !== 'string' && rule.tools !== undefined);
-  return isAsked ? calling.run(tool, call) : call();
-}
-
-/** The tool whose call is running. Undefined for library calls and for adapters that name no tool. */
-function callingTool(): string | undefined {
-  return calling.getStore();
 }

@@ -1,36 +1,12 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { listUnsorted } from '../disk/list.ts';
 import { grantCovers, grantsFor } from '../journal/grants.ts';
+import type { Approval, ApprovalRequest, ClientCall } from '../model/call.ts';
 import type { Effect, NewEntry } from '../model/entry.ts';
 import { isBelow, type Place } from '../model/path.ts';
 import type { Action, Refusal } from '../model/verdict.ts';
 import { matchingGlob } from '../text/glob/glob.ts';
 import type { Knowledge } from '../views/knowledge.ts';
 import type { World } from './world.ts';
-
-/** A change that needs the user's approval. */
-export interface ApprovalRequest {
-  /** The path of the file or folder, relative to its workspace root. */
-  readonly path: string;
-  /** The new path of a moved file or folder, if it needs approval too. */
-  readonly to?: string;
-  readonly action: Action;
-  /** Diff of a text change, cut to a maximum length. */
-  readonly diff?: string;
-}
-
-/** The user's answer. Undefined: no user can be asked here, or the question was not answered. */
-export type Approval = 'approved' | 'declined' | undefined;
-
-/** Asks the user to approve a change. */
-export type Approver = (request: ApprovalRequest) => Promise<Approval>;
-
-const asking = new AsyncLocalStorage<Approver>();
-
-/** Runs `call`. If a change in it needs the user's approval, `approver` asks the user. */
-export function runWithApprover<T>(approver: Approver, call: () => T): T {
-  return asking.run(approver, call);
-}
 
 /**
  * The journal entries of the approvals given during one call. The key identifies a path with its
@@ -208,9 +184,13 @@ function missingApproval(
  * Asks the user. The caller must hold no lock, because the answer may take minutes. An approval is
  * added to `approved` and is valid only for the current call.
  */
-export async function askUser({ request, results }: MissingApproval, approved: Approved): Promise<Approval> {
+export async function askUser(
+  { request, results }: MissingApproval,
+  approved: Approved,
+  call: ClientCall | undefined,
+): Promise<Approval> {
   const asked = [...approved.values()].filter(({ key }) => key === results[0]?.entry.key).length;
-  const answer = asked < MAX_ASKED ? await asking.getStore()?.(request) : undefined;
+  const answer = asked < MAX_ASKED ? await call?.approve?.(request) : undefined;
   if (answer === 'approved')
     for (const { mark, entry } of results) approved.set(mark, { ...entry, text: 'approved by the user' });
   return answer;

@@ -10,7 +10,6 @@ import { type Sighting, showsAll } from '../model/sighting.ts';
 import { type Outcome, type Refusal, type RefusalCode, type Refused, refused } from '../model/verdict.ts';
 import { describeNotice } from '../report/describe-notice.ts';
 import type { Knowledge } from '../views/knowledge.ts';
-import { runAsTool } from './announce.ts';
 import { applyTold } from './apply.ts';
 import { type Approved, approvalRefusal, askUser, type MissingApproval } from './approval.ts';
 import { Announcements } from './host/announcements.ts';
@@ -61,18 +60,22 @@ export class Gate {
    * Judges whether this change is allowed, without making it. A refusal is counted and journalled, but the lines it
    * shows do not count as seen.
    */
-  vet(intent: Intent): Awaitable<Outcome<{ notices: readonly Notice[] }>> {
+  vet(intent: Intent, times?: ClientCall): Awaitable<Outcome<{ notices: readonly Notice[] }>> {
     const wrong = validateIntent(intent);
     if (wrong !== undefined) return this.#refuse(wrong);
-    if (intent.kind === 'apply') return this.#vetAll(intent);
+    const knowledge = this.#knowledge.during(times);
+    if (intent.kind === 'apply') return this.#vetAll(knowledge, intent);
     return andThen(
-      vetOne(this.#world, this.#knowledge, intent),
+      vetOne(this.#world, knowledge, intent),
       (outcome): Awaitable<Outcome<{ notices: readonly Notice[] }>> =>
         outcome.ok ? outcome : this.#refuse(outcome.refusal, evidenceIn(outcome)),
     );
   }
 
-  async #vetAll(intent: Intent & { kind: 'apply' }): Promise<Outcome<{ notices: readonly Notice[] }>> {
+  async #vetAll(
+    knowledge: Knowledge,
+    intent: Intent & { kind: 'apply' },
+  ): Promise<Outcome<{ notices: readonly Notice[] }>> {
     const keys = keysOf(this.#world, intent.changes);
     if (!keys.ok) return this.#refuse(keys.refusal);
     const notices: Notice[] = [];
@@ -80,8 +83,8 @@ export class Gate {
     const traffic = trafficOf(this.#world, intent.changes);
     for (const change of intent.changes) {
       const outcome = isRelocation(this.#world, change, traffic)
-        ? await vetInFull(this.#world, this.#knowledge, change, intent.changes)
-        : await vetOne(this.#world, this.#knowledge, change);
+        ? await vetInFull(this.#world, knowledge, change, intent.changes)
+        : await vetOne(this.#world, knowledge, change);
       if (outcome.ok) notices.push(...outcome.notices);
       else refusals.push((await this.#refuse(outcome.refusal, evidenceIn(outcome))).refusal);
     }
@@ -113,7 +116,7 @@ export class Gate {
       if ('needs' in outcome) locked = [...locked, ...outcome.needs];
       // Count only tries that lacked locks. This one met a conflict or a missing approval.
       else tries -= 1;
-      const final = await this.#finalAfter(outcome, { met, approved });
+      const final = await this.#finalAfter(outcome, { met, approved, times });
       if (final !== undefined) return final;
     }
     return refused(busy(changes));
@@ -125,11 +128,11 @@ export class Gate {
    */
   async #finalAfter(
     attempt: Unfinished,
-    { met, approved }: { readonly met: Refusal[]; readonly approved: Approved },
+    { met, approved, times }: Pick<AttemptInput, 'approved' | 'times'> & { readonly met: Refusal[] },
   ): Promise<Outcome<ApplyResult> | undefined> {
     if ('needs' in attempt) return undefined;
     if ('missing' in attempt) {
-      const answer = await askUser(attempt.missing, approved);
+      const answer = await askUser(attempt.missing, approved, times);
       return answer === 'approved' ? undefined : this.#refuse(approvalRefusal(attempt.missing, answer));
     }
     await this.#noteMet(attempt.conflict, met);
@@ -194,9 +197,8 @@ export class Gate {
   ): Promise<Outcome<{ change: string; notices: readonly Notice[] }>> {
     const wrong = validateAnnouncement(intents, options);
     if (wrong !== undefined) return this.#refuse(wrong);
-    const { tool } = options;
-    const announce = () => this.announcements.announce(intents, { ...options, times });
-    return tool === undefined ? announce() : runAsTool(this.#world.policy, tool, announce);
+    if (times !== undefined) times.tool = options.tool;
+    return this.announcements.announce(intents, { ...options, times });
   }
 
   /** Records the result of a change for which `announce` returned the id. */

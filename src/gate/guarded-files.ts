@@ -9,7 +9,7 @@ import { isWithin, type PinnedDirectory, type Place, type ResolvedPath } from '.
 import type { Refusal } from '../model/verdict.ts';
 import { matchingGlob } from '../text/glob/glob.ts';
 import { NamedDirectory } from '../workspace/pinned.ts';
-import { bypassFacts } from './announce.ts';
+import { type Asking, bypassFacts } from './announce.ts';
 import type { ChangePlan, PlannedDelta } from './plan.ts';
 import type { World } from './world.ts';
 
@@ -66,9 +66,9 @@ export function startUpGuard({ policy }: World, relative: string): string | unde
 }
 
 /** True if the policy or the user lets the session change the file, whatever it decides. */
-function isReleased(world: World, session: string, path: Pick<ResolvedPath, 'key' | 'relative'>): boolean {
+function isReleased(world: World, asking: Asking, path: Pick<ResolvedPath, 'key' | 'relative'>): boolean {
   if (matchingGlob(world.policy.commands.trust, path.relative) !== undefined) return true;
-  return bypassFacts(world, path, session).bypassedBy !== undefined;
+  return bypassFacts(world, path, asking).bypassedBy !== undefined;
 }
 
 /** True if a change of this file is judged by its content before and after. */
@@ -82,13 +82,13 @@ export function isSettingsFile({ absolute, given }: ResolvedPath): boolean {
  */
 export function guardPlan(
   world: World,
-  session: string,
+  asking: Asking,
   plan: ChangePlan,
 ): Promise<Refusal | undefined> | undefined {
   const ends = plan.deltas
     .flatMap(endsOf)
     .map((end) => ({ ...end, paths: namesOfEnd(end, plan.path) }))
-    .filter((end) => isSettingsPlace(end.paths) && !isReleased(world, session, end));
+    .filter((end) => isSettingsPlace(end.paths) && !isReleased(world, asking, end));
   return ends.length === 0 ? undefined : guardEnds(world, plan, ends);
 }
 
@@ -153,10 +153,10 @@ function contentIn(place: Pick<Place, 'dir' | 'name'>): Content {
 /** The reason why a session may not change a settings file whose new text is not known. */
 export async function guardUnknown(
   world: World,
-  session: string,
+  asking: Asking,
   path: ResolvedPath,
 ): Promise<string | undefined> {
-  if (!isSettingsFile(path) || isReleased(world, session, path)) return undefined;
+  if (!isSettingsFile(path) || isReleased(world, asking, path)) return undefined;
   const before = contentAt(world, path.absolute, 'all');
   const paths = [path.relative, path.absolute, path.given];
   return reasonOf(await settingsJudge(), { paths, before, after: 'unknown' });
@@ -186,14 +186,14 @@ interface DepartingEntry {
   readonly name: string;
   readonly path: ResolvedPath;
   readonly to?: ResolvedPath | undefined;
-  readonly session: string;
+  readonly asking: Asking;
 }
 
 /** Returns the test for entries of a folder that only the user may move or delete. */
 export async function departureGuard(world: World): Promise<(entry: DepartingEntry) => boolean> {
   const judge = await settingsJudge();
-  return ({ dir, name, path, to, session }) => {
-    if (bypassFacts(world, path, session).bypassedBy !== undefined) return false;
+  return ({ dir, name, path, to, asking }) => {
+    if (bypassFacts(world, path, asking).bypassedBy !== undefined) return false;
     if (startUpGuard(world, path.relative) !== undefined) return true;
     const isTrusted = ({ relative }: ResolvedPath) =>
       matchingGlob(world.policy.commands.trust, relative) !== undefined;

@@ -1,6 +1,7 @@
 import { listUnsorted } from '../disk/list.ts';
 import type { PinnedDirectory, ResolvedPath } from '../model/path.ts';
 import type { Refusal } from '../model/verdict.ts';
+import type { Asking } from './announce.ts';
 import { departureGuard } from './guarded-files.ts';
 import type { World } from './world.ts';
 
@@ -14,7 +15,7 @@ const PROJECT_LEVELS = 4;
 export interface DepartingFolder {
   readonly path: ResolvedPath;
   readonly to?: ResolvedPath;
-  readonly session: string;
+  readonly asking: Asking;
 }
 
 /**

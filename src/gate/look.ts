@@ -21,7 +21,7 @@ import { viewOf as bufferOf, sliceLineBytes } from '../text/lines.ts';
 import { findPlaceholder, placeholderText } from '../text/placeholder.ts';
 import type { Knowledge } from '../views/knowledge.ts';
 import type { Found, Located } from '../workspace/workspace.ts';
-import { bypassFacts } from './announce.ts';
+import { type Asking, bypassFacts } from './announce.ts';
 import { startUpGuard } from './guarded-files.ts';
 import type { World } from './world.ts';
 
@@ -73,7 +73,7 @@ export async function look(
   try {
     const recalled = knowledge.recall(located.place.path.key);
     const sighting = recalled instanceof Promise ? await recalled : recalled;
-    return { ok: true, view: await viewOf(world, knowledge.session, { request, located, sighting }) };
+    return { ok: true, view: await viewOf(world, knowledge, { request, located, sighting }) };
   } catch (error) {
     located.place.dir.close();
     throw error;
@@ -111,9 +111,9 @@ interface LookTarget<Where extends Located> {
   readonly sighting: Sighting | undefined;
 }
 
-async function viewOf(world: World, session: string, looking: LookTarget<Located>): Promise<LookedFile> {
+async function viewOf(world: World, asking: Asking, looking: LookTarget<Located>): Promise<LookedFile> {
   const { request, located, sighting } = looking;
-  const facts = glanceFacts(world, looking, session);
+  const facts = glanceFacts(world, looking, asking);
   const view = { path: located.place.path, located, sighting, snapshot: undefined, facts };
   const protectedBy =
     facts.bypassedBy === undefined ? startUpGuard(world, located.place.path.relative) : undefined;
@@ -124,7 +124,7 @@ async function viewOf(world: World, session: string, looking: LookTarget<Located
   const known = countingSighting(sighting);
   // Leave the freshness unknown: before a change, an equal stamp does not prove equal bytes.
   if (!mayRead(world, facts, known)) return { ...view, facts: { ...facts, freshness: undefined } };
-  const read = await readBytes(world, session, { located, known, request });
+  const read = await readBytes(world, asking.session, { located, known, request });
   // `isUnseen`: the file that the session saw was deleted. A new file has bytes it has not seen.
   if (read.isUnseen && !mayRead(world, facts, undefined))
     return { ...view, facts: { ...facts, freshness: undefined } };
@@ -142,7 +142,7 @@ async function viewOf(world: World, session: string, looking: LookTarget<Located
 export function glanceFacts(
   world: World,
   { request, located, sighting }: LookTarget<Located>,
-  session: string,
+  asking: Asking,
 ): Facts {
   const { path } = located.place;
   const known = located.exists && located.stats.isFile() ? countingSighting(sighting) : undefined;
@@ -158,7 +158,7 @@ export function glanceFacts(
     appends: request.appends,
     freshness: fresh ? 'same' : undefined,
     otherTime: known?.stamp && located.exists ? located.stats.mtimeNs !== known.stamp.mtimeNs : undefined,
-    ...bypassFacts(world, path, session),
+    ...bypassFacts(world, path, asking),
   };
 }
 

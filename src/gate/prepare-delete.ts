@@ -207,7 +207,7 @@ async function lookInside(
     const empty = listNames(dir).length === 0;
     if (empty || !recursive) return { facts: { empty, recursive }, nodes: [] };
     const { path } = located.place;
-    const held = await heldInside(world, dir, { path, session: knowledge.session });
+    const held = await heldInside(world, dir, { path, asking: knowledge });
     const nodes = readTree(world, dir, path);
     const folders = nodes.filter((node) => node.kind === 'folder');
     const listings = await knowledge.recallMany(folders.map(({ path }) => path.key));

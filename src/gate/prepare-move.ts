@@ -90,7 +90,7 @@ async function judged(
     return notPrepared({ code: 'NOT_FOUND', action: 'move', path: intent.source, next: 'list' });
   const blocked =
     whyBlocked({ intent, source, destination }) ??
-    (await whyHeld(world, source.located, { to: destination.path, session: knowledge.session }));
+    (await whyHeld(world, source.located, { to: destination.path, asking: knowledge }));
   if (blocked !== undefined) return notPrepared(blocked);
   const arriving = judge({ ...destination.facts, contentKind: 'file' }, world.policy);
   if (arriving.outcome === 'refuse') {

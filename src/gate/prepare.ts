@@ -99,7 +99,7 @@ async function prepareOnce(
           ? prepareRelocation(under, knowledge, { change, traffic })
           : prepareAs(under, knowledge, change),
     });
-    const judging = prepared.ok ? guardPlan(world, knowledge.session, prepared.plan) : undefined;
+    const judging = prepared.ok ? guardPlan(world, knowledge, prepared.plan) : undefined;
     // Most changes concern no settings file. For them, this must not create a promise.
     const guarded = judging && (await judging);
     if (guarded === undefined) return prepared;
@@ -291,7 +291,7 @@ export function vetOne(world: World, knowledge: Knowledge, change: FileIntent): 
   const { located } = outcome;
   located.place.dir.close();
   return andThen(knowledge.recall(located.place.path.key), (sighting) => {
-    const facts = glanceFacts(world, { request, located, sighting }, knowledge.session);
+    const facts = glanceFacts(world, { request, located, sighting }, knowledge);
     const { path } = located.place;
     const isGuarded = isStartUpFile(path.relative) || isSettingsFile(path);
     const enough = !isGuarded && (facts.freshness === 'same' || !located.exists);

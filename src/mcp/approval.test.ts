@@ -16,7 +16,7 @@ function hostAsking(questions: number): ToolHost {
     call: async (_name, _args, context) => {
       // Wait first, because a real host reads files before it asks.
       await setImmediate();
-      for (let asked = 0; asked < questions; asked += 1) await context.approve?.(QUESTION);
+      for (let asked = 0; asked < questions; asked += 1) await context.times.approve?.(QUESTION);
       return { ok: true, shown: 'done', outcome: { ok: true } };
     },
   };

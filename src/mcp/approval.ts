@@ -1,13 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import type { Approval, ApprovalRequest } from '../model/call.ts';
 import { isRecord, type JsonRecord } from '../model/record.ts';
 import { VERBS } from '../report/sentences.ts';
 import type { ToolAnswer, ToolArguments, ToolContext } from '../tools/tool-answer.ts';
 import type { ToolHost } from '../tools/tool-host.ts';
 import { notificationMessage, type Parts, requestMessage } from './protocol.ts';
-
-type Approve = NonNullable<ToolContext['approve']>;
-type ApprovalRequest = Parameters<Approve>[0];
-type Approval = Awaited<ReturnType<Approve>>;
 
 /** Time limit for the user's answer to a question. After it, the question counts as unanswered. */
 const QUESTION_MS: number = 30 * 60_000;
@@ -181,7 +178,7 @@ export class HeldCalls {
       // The code that sends the answer calls `answered` of the current request. If an earlier
       // request began the call, set the time of that request here, after reading the input that has
       // already arrived. A cancelled request gets no answer, so set nothing.
-      if (held.times !== undefined && held.times !== context.times) {
+      if (held.times !== context.times) {
         if (held.times.showsMore === true) await this.#inputRead?.();
         if (!context.signal.aborted) held.times.answered();
       }
@@ -237,6 +234,7 @@ class HeldCall implements ToolContext {
     this.clientInfo = context.clientInfo;
     this.sessionHint = context.sessionHint;
     this.times = context.times;
+    this.times.approve = (request) => this.#ask(request);
   }
 
   /** The call as text, to compare it with a repeated call. */
@@ -269,12 +267,13 @@ class HeldCall implements ToolContext {
     this.#context = undefined;
   }
 
-  readonly approve = (request: ApprovalRequest): Promise<Approval> =>
-    new Promise((resolve) => {
+  #ask(request: ApprovalRequest): Promise<Approval> {
+    return new Promise((resolve) => {
       this.#resolve = resolve;
       this.#question = request;
       this.#onQuestion(request);
     });
+  }
 
   /** Calls `take` with the open question, now or when the call asks one. */
   whenAsked(take: (request: ApprovalRequest) => void): void {

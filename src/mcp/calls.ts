@@ -200,7 +200,6 @@ class RunningCall implements ToolContext {
   readonly clientInfo: Implementation | undefined;
   readonly sessionHint: string | undefined;
   readonly times: ClientCall;
-  readonly approve: ToolContext['approve'];
   readonly #tell: (parts: Parts) => void;
   #controller: AbortController | undefined;
   #reason: Error | undefined;
@@ -217,8 +216,8 @@ class RunningCall implements ToolContext {
     this.clientInfo = clientInfo;
     this.#tell = tell;
     this.sessionHint = sessionHint;
-    if (questions !== undefined) this.approve = (question) => questions.ask(question, this.signal);
     this.times = new ClientCall(arrivedAt);
+    if (questions !== undefined) this.times.approve = (question) => questions.ask(question, this.signal);
   }
 
   get signal(): AbortSignal {

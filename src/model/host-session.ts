@@ -40,8 +40,6 @@ export interface HostSession {
   announce(
     intents: readonly HostIntent[],
     times?: ClientCall,
-    /** Name of the called tool, for bypass rules that name tools. */
-    tool?: string,
   ): Promise<Outcome<{ readonly change: string; readonly notices: readonly Notice[] }>>;
   /** Ends an announced change: the other server has answered, or never will. */
   settle(change: string, ending: ChangeEnding): Promise<Outcome<{ readonly notices: readonly Notice[] }>>;

@@ -89,6 +89,8 @@ export function readProxyCall(
   const sent = withArguments(message, [...paths, ...straight.edits]);
   const request = toolOf(sent);
   const meaning = understand(catalogue, request, where.cwd);
+  const times = new ClientCall();
+  times.tool = request.tool;
   return {
     id,
     message: sent,
@@ -97,7 +99,7 @@ export function readProxyCall(
     revision,
     pathsVersion: pathsVersionOf(meaning, upstreamPaths),
     straightened: straight.count,
-    times: new ClientCall(),
+    times,
   };
 }
 

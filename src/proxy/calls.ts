@@ -175,8 +175,7 @@ export class JudgedCalls {
     // the seen files with the disk.
     if (intents.length > 0 || meaning.unexplained) await this.#settings.shared.recordings.all();
     if (signal.aborted) return undefined;
-    const announced =
-      intents.length === 0 ? NO_CHANGE : await session.announce(intents, call.times, call.tool);
+    const announced = intents.length === 0 ? NO_CHANGE : await session.announce(intents, call.times);
     if (!announced.ok) return announced.refusal;
     const { change } = announced;
     const moved = call.pathsVersion !== undefined && call.pathsVersion !== this.#upstreamPaths.version;

@@ -182,8 +182,8 @@ export class GatedSession extends LookingSession implements Session {
   }
 
   vet(intent: Intent, options: CallOptions = {}): Promise<Outcome<{ notices: readonly Notice[] }>> {
-    return this.called(options, (names) =>
-      this.gate.vet(names === undefined ? intent : withRealPaths(intent, names)),
+    return this.called(options, (names, _world, times) =>
+      this.gate.vet(names === undefined ? intent : withRealPaths(intent, names), times),
     );
   }
 

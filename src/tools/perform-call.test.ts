@@ -6,6 +6,7 @@ import { RAW_STYLE } from '../dialect/filesystem/shapes.ts';
 import { READ_STYLE } from '../dialect/lace/dialect.ts';
 import { RECEIPT_STYLE } from '../dialect/lookfirst/looking-tools.ts';
 import { type ReadStyle, styledText } from '../dialect/render.ts';
+import { ClientCall } from '../model/call.ts';
 import { Fault } from '../model/fault.ts';
 import type { ReadResult } from '../model/results.ts';
 import { splitLines, withoutEnding } from '../text/lines.ts';
@@ -43,7 +44,7 @@ describe('a call that fails', () => {
     try {
       await performCall(
         { kind, operation: { path: 'a' } } as never,
-        { session: { ...session, policy: { bypass: [] } }, watch: {} } as never,
+        { session: { ...session, policy: { bypass: [] } }, watch: { times: new ClientCall() } } as never,
       );
     } catch (error) {
       return error;

@@ -2,7 +2,6 @@ import { pathToFileURL } from 'node:url';
 import type { ManyRead, Operations, Results } from '../dialect/operation.ts';
 import { type ReadStyle, type RenderContext, type Rendered, styledText } from '../dialect/render.ts';
 import type { Call } from '../dialect/tool.ts';
-import { runAsTool } from '../gate/announce.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import type { ClientCall } from '../model/call.ts';
 import { nothingChanged } from '../model/fault.ts';
@@ -86,9 +85,8 @@ function perform(call: Call, performing: PerformOptions): Awaitable<Performed> {
   if (call.kind === 'view') return performView(call, performing);
   if (call.kind !== 'read') {
     const { session, watch, tool } = performing;
-    return runAsTool(session.policy, tool, () =>
-      session.inCall(watch.times, () => performLater(call, performing)),
-    );
+    watch.times.tool = tool;
+    return session.inCall(watch.times, () => performLater(call, performing));
   }
   return andThen(read(call.operation, performing), (given) => {
     const { context, form, names } = performing;
@@ -214,7 +212,7 @@ class ReadWatch {
     return this.#watch.signal;
   }
 
-  get times(): ClientCall | undefined {
+  get times(): ClientCall {
     return this.#watch.times;
   }
 

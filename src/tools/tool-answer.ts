@@ -1,6 +1,5 @@
 import type { RenderContext, Rendered } from '../dialect/render.ts';
 import type { Call } from '../dialect/tool.ts';
-import type { Approver } from '../gate/approval.ts';
 import type { ClientCall } from '../model/call.ts';
 import type { FaultCode } from '../model/fault.ts';
 import type { JsonRecord } from '../model/record.ts';
@@ -99,10 +98,8 @@ export interface ToolContext {
    * otherwise undefined. It selects a session, but grants no rights.
    */
   readonly sessionHint: string | undefined;
-  /** The times of the call's arrival and answer; absent if calls never overlap. */
-  readonly times?: ClientCall | undefined;
-  /** Asks the user to approve a change; absent if the client cannot ask. */
-  readonly approve?: Approver | undefined;
+  /** The call, with the times of its arrival and answer. */
+  readonly times: ClientCall;
   /**
    * Reports progress. Ignored if the client did not request progress, or if `done` is not larger
    * than before.

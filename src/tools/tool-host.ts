@@ -1,7 +1,6 @@
 import { expandHome, userHome } from '../config/home.ts';
 import type { RenderContext } from '../dialect/render.ts';
 import { type Call, checkArguments, type Dialect, type Tool } from '../dialect/tool.ts';
-import { runWithApprover } from '../gate/approval.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import { Fault } from '../model/fault.ts';
 import type { FileIntent } from '../model/intent.ts';
@@ -167,8 +166,7 @@ export function createToolHost(options: ToolHostOptions): ToolHost {
         surroundings.clientInfo?.name,
       );
     if (!hasApprovals) return perform();
-    const { approve } = surroundings;
-    return andThen(approve === undefined ? perform() : runWithApprover(approve, perform), (answer) => {
+    return andThen(perform(), (answer) => {
       logApproval(answer, log);
       return answer;
     });

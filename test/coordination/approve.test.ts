@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type ApprovalRequest, runWithApprover } from '../../src/gate/approval.ts';
+import { type ApprovalRequest, ClientCall } from '../../src/model/call.ts';
 import { openJournal } from '../../src/records/open-journal.ts';
 import { explain } from '../../src/report/explain.ts';
 import { lookfirst } from '../support/command-line.ts';
@@ -14,6 +14,19 @@ async function scene(): Promise<Desk> {
 }
 
 const EDIT = [{ oldString: 'replicas: 1', newString: 'replicas: 9' }];
+/** Makes one call of a client that can ask its user. */
+async function withApprover<T>(
+  t: Desk,
+  approver: NonNullable<ClientCall['approve']>,
+  work: () => Promise<T>,
+): Promise<T> {
+  const call = new ClientCall();
+  call.approve = approver;
+  const answer = await t.session.inCall(call, work);
+  call.answered();
+  return answer;
+}
+
 const edit = (t: Desk, path = 'deploy/prod.yaml') => t.session.edit(path, EDIT);
 
 describe('policy approve', () => {
@@ -51,7 +64,7 @@ describe('policy approve', () => {
     expect(refused.path).toBe('deploy/eu/prod.yaml');
     const asked: ApprovalRequest[] = [];
     const approver = async (request: ApprovalRequest) => (asked.push(request) ? 'approved' : undefined);
-    await ok(runWithApprover(approver, () => t.session.write('deploy/eu/prod.yaml', 'x\n')));
+    await ok(withApprover(t, approver, () => t.session.write('deploy/eu/prod.yaml', 'x\n')));
     expect(asked.map(({ path }) => path)).toEqual(['deploy/eu/prod.yaml']);
   });
 
@@ -60,9 +73,9 @@ describe('policy approve', () => {
     const asked: ApprovalRequest[] = [];
     const answers = ['declined', 'approved'] as const;
     const approver = async (request: ApprovalRequest) => answers[asked.push(request) - 1];
-    const declined = await runWithApprover(approver, () => edit(t));
+    const declined = await withApprover(t, approver, () => edit(t));
     expect(declined).toMatchObject({ ok: false, refusal: { code: 'PROTECTED' } });
-    await ok(runWithApprover(approver, () => edit(t)));
+    await ok(withApprover(t, approver, () => edit(t)));
     expect(t.text('deploy/prod.yaml')).toBe('replicas: 9\n');
     expect(asked[0]).toMatchObject({ path: 'deploy/prod.yaml', action: 'edit' });
     expect(asked[0]?.diff).toContain('+replicas: 9');
@@ -84,7 +97,7 @@ describe('policy approve', () => {
       await ok(other.insert('deploy/prod.yaml', 'more: true\n'));
       return 'approved' as const;
     };
-    await ok(runWithApprover(approver, () => edit(t)));
+    await ok(withApprover(t, approver, () => edit(t)));
     expect(asked).toHaveLength(2);
     expect(t.text('deploy/prod.yaml')).toBe('replicas: 9\nmore: true\n');
   });

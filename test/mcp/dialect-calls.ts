@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { checkArguments, type Dialect, type DialectName } from '../../src/dialect/tool.ts';
 import { loadDialect } from '../../src/mcp/serve.ts';
+import { ClientCall } from '../../src/model/call.ts';
 import type { Policy } from '../../src/model/policy.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 import { createToolHost } from '../../src/tools/tool-host.ts';
@@ -94,9 +95,11 @@ export async function open(name: keyof typeof SPELLINGS, policy: Partial<Policy>
       era: 'modern',
       clientInfo: undefined,
       sessionHint: undefined,
+      times: new ClientCall(),
       progress: () => {},
     } as const;
     const answer = await host.call(tool, args, context);
+    context.times.answered();
     if (!answer.ok) return { text: answer.text, code: answer.outcome.code };
     const [block] = resultOf(host, tool, answer)['content'] as { text?: string }[];
     return { text: block?.text ?? '', code: undefined };

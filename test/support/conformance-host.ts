@@ -16,8 +16,8 @@ const RESOURCE: ContentBlock = {
   resource: { uri: 'test://embedded-resource', mimeType: 'application/octet-stream', blob: 'AAEC' },
 };
 
-async function approved({ approve }: ToolContext): Promise<readonly ContentBlock[]> {
-  const answer = await approve?.({ path: 'a.txt', action: 'overwrite' });
+async function approved({ times }: ToolContext): Promise<readonly ContentBlock[]> {
+  const answer = await times.approve?.({ path: 'a.txt', action: 'overwrite' });
   return [{ type: 'text', text: `User response: ${answer ?? 'none'}` }];
 }
 

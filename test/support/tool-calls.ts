@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import type { DialectName } from '../../src/dialect/tool.ts';
 import { loadDialect } from '../../src/mcp/serve.ts';
+import { ClientCall } from '../../src/model/call.ts';
 import type { JsonRecord } from '../../src/model/record.ts';
 import type { WorkspaceOptions } from '../../src/session/sessions.ts';
 import { Sessions } from '../../src/session/sessions.ts';
@@ -65,10 +66,12 @@ export async function setUp({
       meta: {},
       clientInfo: undefined,
       sessionHint: undefined,
+      times: new ClientCall(),
       progress: () => {},
       ...more,
     };
     const result = resultOf(host, name, await host.call(name, args, context));
+    context.times.answered();
     const [block] = result['content'] as { text?: string }[];
     const meta = result['_meta'] as Record<string, Record<string, unknown>>;
     return {

@@ -23,7 +23,6 @@ import { type Action, type Outcome, refused } from '../../model/verdict.ts';
 import { countOf } from '../../report/amounts.ts';
 import { looksBinary } from '../../text/decode.ts';
 import { countFileLines } from '../../text/file-lines.ts';
-import { runAsTool } from '../announce.ts';
 import type { Gate } from '../gate.ts';
 import { guardOutside, holdsOurs } from '../guarded-files.ts';
 import { trusted } from '../look.ts';
@@ -115,10 +114,8 @@ export class GatedHost implements HostSession {
   announce(
     intents: readonly HostIntent[],
     times?: ClientCall,
-    tool?: string,
   ): Promise<Outcome<{ readonly change: string; readonly notices: readonly Notice[] }>> {
-    const announce = () => this.#gate.announcements.announce(intents, times === undefined ? {} : { times });
-    return tool === undefined ? announce() : runAsTool(this.#scene.world.policy, tool, announce);
+    return this.#gate.announcements.announce(intents, times === undefined ? {} : { times });
   }
 
   settle(change: string, ending: ChangeEnding): Witnessed {

@@ -284,7 +284,7 @@ async function judged({ world, knowledge }: ShownScene, intent: TouchIntent): Pr
       const detail = { reason: 'session' };
       return notPrepared({ code: 'READ_ONLY', action, path: intent.path, next: 'ask_human', detail });
     }
-    const protectedBy = await guardUnknown(world, knowledge.session, view.path);
+    const protectedBy = await guardUnknown(world, knowledge, view.path);
     const totalLines = view.snapshot === undefined ? undefined : countFileLines(view.snapshot.bytes);
     const touched = intent.lines?.map((range) => clipped(range, totalLines ?? range.to));
     const verdict = judge(

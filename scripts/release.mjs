@@ -39,9 +39,8 @@ run('npm', 'run', 'test:matrix');
 run('npm', 'run', 'attack');
 const verb = isDryRun ? 'would be' : 'is';
 process.stdout.write(`
-packages/lookfirst-${version}.tgz ${verb} ready. To publish it:
+packages/lookfirst-${version}.tgz ${verb} ready. Pushing the tag publishes it (.github/workflows/release.yml):
   git commit -am "release: ${version}" && git tag v${version}
-  npm publish packages/lookfirst-${version}.tgz --provenance
   git push && git push --tags
 `);
 

@@ -43,10 +43,13 @@ const SMALL = {
   },
   comments: false,
 };
-// Entry points that stay ES modules. `langchain` must use the same LangChain classes as its caller.
-// `opencode` must be one file, because `init` copies it.
-const MODULES = ['langchain', 'opencode'];
-const PARTS = 'langchain-parts';
+// Entry points that stay ES modules, and their modules that do. `langchain` and `openai` must use the same
+// framework modules as their caller. `opencode` must be one file, because `init` copies it.
+const MODULES = {
+  langchain: ['langchain.js', 'adapters/langchain.js'],
+  openai: ['openai.js', 'adapters/openai-tools.js'],
+  opencode: [],
+};
 /** Modules that every command of the command line loads. */
 const COMMAND_LINE = ['cli/run-cli.js', 'cli/commands/version.js'];
 /** Modules of Node whose functions are called in nearly every operation. */
@@ -60,7 +63,9 @@ const LATE = [
   'fast-myers-diff',
   'unbash',
 ];
-const parts = importsOf('build/adapters/langchain.js');
+const parts = Object.entries(MODULES).flatMap(([name, files]) =>
+  files.length === 0 ? [] : [partsOf(name, files)],
+);
 
 await bundleChunks();
 await bundleModules();
@@ -87,10 +92,14 @@ writeFileSync('dist/man/lookfirst.1', await manualPage(manifest));
  */
 async function bundleChunks() {
   const made = await bundle({
-    input: { main: 'build/main.js', ...entriesIn('.js', (name) => !MODULES.includes(name)), [PARTS]: PARTS },
-    plugins: [
-      virtual(PARTS, parts.map(({ names, file }) => `export { ${names} } from '${file}';`).join('\n')),
-    ],
+    input: {
+      main: 'build/main.js',
+      ...entriesIn('.js', (name) => !Object.hasOwn(MODULES, name)),
+      ...Object.fromEntries(parts.map(({ id }) => [id, id])),
+    },
+    plugins: parts.map(({ id, names }) =>
+      virtual(id, [...names].map(([name, file]) => `export { ${name} } from '${file}';`).join('\n')),
+    ),
     dir: 'dist/chunks',
     format: 'cjs',
     esModule: false,
@@ -241,15 +250,16 @@ function inAscii(code) {
  * Bundles the entry points in MODULES as ES modules, which import the shared code from the chunks.
  */
 async function bundleModules() {
-  const names = parts.flatMap((part) => part.names);
-  const overParts = {
-    ...virtual(PARTS, moduleOver(PARTS, names)),
-    resolveId: (id, importer) =>
-      importer?.endsWith('/adapters/langchain.js') && id.startsWith('.') ? PARTS : undefined,
-  };
+  const overParts = parts.map(({ id, names, files }) => ({
+    ...virtual(id, moduleOver(id, [...names.keys()])),
+    resolveId: (wanted, importer) => {
+      const isPart = files.includes(importer) && wanted.startsWith('.');
+      return isPart && !files.includes(resolve(dirname(importer), wanted)) ? id : undefined;
+    },
+  }));
   await bundle({
-    input: entriesIn('.js', (name) => MODULES.includes(name)),
-    plugins: [overParts],
+    input: entriesIn('.js', (name) => Object.hasOwn(MODULES, name)),
+    plugins: overParts,
     external: (id) => id.endsWith('.cjs') || isPackage(id),
     dir: 'dist',
     format: 'esm',
@@ -292,13 +302,24 @@ function virtual(name, text) {
   };
 }
 
-/** Our modules that a compiled module imports, and the names it imports from each. */
-function importsOf(file) {
-  const found = readFileSync(file, 'utf8').matchAll(/^import \{([^}]*)\} from '(\.[^']+)';/gm);
-  return [...found].map(([, names, from]) => ({
-    names: names.split(',').flatMap((name) => name.trim() || []),
-    file: resolve(dirname(file), from),
-  }));
+/**
+ * What the modules of an entry point import from our other modules: each name with the file that exports it. The
+ * chunk `id` exports these names.
+ */
+function partsOf(entry, modules) {
+  const files = modules.map((name) => resolve('build', name));
+  const names = new Map();
+  for (const importer of files) {
+    const found = readFileSync(importer, 'utf8').matchAll(
+      /^(?:import|export) \{([^}]*)\} from '(\.[^']+)';/gm,
+    );
+    for (const [, list, from] of found) {
+      const file = resolve(dirname(importer), from);
+      if (files.includes(file)) continue;
+      for (const name of list.split(',')) if (name.trim() !== '') names.set(name.trim(), file);
+    }
+  }
+  return { id: `${entry}-parts`, files, names };
 }
 
 /**

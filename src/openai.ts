@@ -22,14 +22,12 @@ export type {
 } from './adapters/openai.ts';
 export {
   lookfirstEditor,
-  lookfirstTools,
   type OpenAiEditor,
   type OpenAiModelData,
-  type OpenAiOutput,
   type OpenAiPatched,
-  type OpenAiTool,
   seenFrom,
 } from './adapters/openai.ts';
+export { lookfirstTools, type OpenAiOutput, type OpenAiTool } from './adapters/openai-tools.ts';
 
 /**
  * A `Shell` for `shellTool` that judges each command before `shell` runs it. File lines in the

@@ -23,11 +23,21 @@ declare module '@langchain/core/messages' {
 declare module '@langchain/core/tools' {
   export interface StructuredToolInterface {
     name: string;
+    call(args: unknown, config?: unknown, tags?: string[]): Promise<unknown>;
   }
   export function tool<Config>(
     run: (args: unknown, config: Config) => Promise<unknown>,
     fields: { name: string; description: string; schema: object },
   ): StructuredToolInterface;
+}
+
+declare module '@openai/agents' {
+  export function tool(fields: {
+    name: string;
+    description: string;
+    parameters: object;
+    execute: () => string;
+  }): { needsApproval(): Promise<boolean> };
 }
 
 declare module 'langchain' {

@@ -40,13 +40,15 @@ export function lookfirstTools(
   session: Session | (() => Session),
   options: ToolsetOptions = {},
 ): StructuredToolInterface[] {
-  return adapterToolset(session, options).tools.map((tool) =>
-    structuredTool((args: unknown, config: ToolConfig) => called(tool, args, config), {
-      name: tool.name,
-      description: tool.description,
-      schema: tool.inputSchema,
-    }),
-  );
+  return adapterToolset(session, options).tools.map((tool) => {
+    const { name, description, inputSchema: schema } = tool;
+    const run = (args: unknown, config: ToolConfig) => called(tool, args, config);
+    const shown = structuredTool(run, { name, description, schema });
+    // The model sees the schema, but LangChain does not check it: it would answer wrong arguments with a stack trace.
+    const unchecked = structuredTool(run, { name, description, schema: {} });
+    shown.call = (args, config, tags) => unchecked.call(args, config, tags);
+    return shown;
+  });
 }
 
 async function called(tool: AdapterTool, args: unknown, config: ToolConfig): Promise<ToolMessage | Content> {

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { HOSTS } from '../dialect/calls/hosts/hosts.ts';
-import { andThen } from '../model/awaitable.ts';
-import { isRecord, type JsonRecord, parseJson, stringIn } from '../model/record.ts';
+import { isRecord, stringIn } from '../model/record.ts';
 import type { Session } from '../model/session.ts';
 import {
   type AdapterTool,
@@ -12,74 +11,6 @@ import {
   type ToolsetOptions,
 } from '../tools/toolset.ts';
 import { ContextWatch, type ShownResult } from './context-watch.ts';
-
-/**
- * A function tool for an `Agent`. The framework has no flag for errors, so the text of a refusal is
- * the result.
- */
-export interface OpenAiTool {
-  type: 'function';
-  name: string;
-  description: string;
-  parameters: OpenAiParameters;
-  strict: true;
-  invoke(
-    runContext: unknown,
-    input: string,
-    details?: { readonly signal?: AbortSignal },
-  ): Promise<string | OpenAiOutput[]>;
-  needsApproval(): Promise<boolean>;
-  isEnabled(): Promise<boolean>;
-}
-
-interface OpenAiParameters {
-  type: 'object';
-  properties: Record<string, JsonRecord>;
-  required: string[];
-  additionalProperties: false;
-}
-
-/** One part of a result that contains media. */
-export type OpenAiOutput =
-  | { type: 'text'; text: string }
-  | { type: 'image'; image: { data: string; mediaType: string } }
-  | { type: 'file'; file: { data: string; mediaType: string; filename: string } };
-
-/** The tools of a session, with strict schemas. */
-export function lookfirstTools(
-  session: Session | (() => Session),
-  options: ToolsetOptions = {},
-): OpenAiTool[] {
-  return adapterToolset(session, options).tools.map((tool) => ({
-    type: 'function',
-    name: tool.name,
-    description: tool.description,
-    // The cast is safe: the strict schema of a toolset has these fields, and every property is required.
-    parameters: tool.strictSchema as unknown as OpenAiParameters,
-    strict: true,
-    invoke: async (_context, input, details) => {
-      // Input that is not JSON is passed on: the tool refuses it with a text that the model can act on.
-      const args = parseJson(input) ?? input;
-      const answer = answered(tool, args, { signal: details?.signal });
-      return andThen(answer, (given) => outputOf(given, args));
-    },
-    needsApproval: async () => false,
-    isEnabled: async () => true,
-  }));
-}
-
-function outputOf({ text, media }: ToolsetAnswer, args: unknown): string | OpenAiOutput[] {
-  if (media === undefined) return text;
-  const path = (isRecord(args) ? stringIn(args, 'path') : undefined) ?? 'file';
-  const filename = path.split('/').at(-1) ?? path;
-  const files = media.map(
-    ({ mimeType: mediaType, base64: data }): OpenAiOutput =>
-      mediaType.startsWith('image/')
-        ? { type: 'image', image: { data, mediaType } }
-        : { type: 'file', file: { data, mediaType, filename } },
-  );
-  return [{ type: 'text', text }, ...files];
-}
 
 /** The answer of an `Editor`. */
 export interface OpenAiPatched {

@@ -124,6 +124,25 @@ export const DEEPAGENTS: Door = {
   merges: 'refused',
 };
 
+export function argumentSuite(): void {
+  describe('wrong arguments in LangChain', () => {
+    it.each([
+      ['a missing one', { offset: 1 }],
+      ['one of a wrong type', { path: ['a.txt', 1] }],
+      ['an unknown one', { path: 'a.txt', colour: 'red' }],
+    ])('are refused in words: %s', async (_what, args) => {
+      const { root, session, put } = await workspace();
+      put('a.txt', 'one\n');
+      const steps = [[{ tool: 'read_file', args }], [LOOKFIRST_CALLS.read('a.txt')]];
+      const shown = await LANGCHAIN.run({ root, session, steps });
+      expect(shown[0]).toMatchObject({ flagged: true, text: expect.stringContaining('[INVALID_ARGUMENT]') });
+      expect(shown[0]?.text).not.toMatch(/node_modules|\n +at /);
+      expect(shown[0]?.text.length).toBeLessThan(400);
+      expect(shown[1]?.text).toContain('one');
+    });
+  });
+}
+
 export function backendSuite(): void {
   describe('the backend of deepagents', () => {
     it('lists, finds and searches below its own root', async () => {

@@ -13,7 +13,8 @@ import {
 } from '@openai/agents';
 import type { Session } from 'lookfirst';
 import { lookfirstEditor, lookfirstTools, seenFrom } from 'lookfirst/openai';
-import type { Call, Door, Run, Shown } from '../conformance.ts';
+import { describe, expect, it } from 'vitest';
+import { type Call, type Door, type Run, type Shown, workspace } from '../conformance.ts';
 import { LOOKFIRST_CALLS } from './calls.ts';
 
 setTracingDisabled(true);
@@ -61,7 +62,17 @@ function itemOf({ tool, args }: Call, callId: string): AgentOutputItem {
     return { type: 'apply_patch_call', callId, status: 'completed', operation: args } as AgentOutputItem;
   if (tool === 'shell')
     return { type: 'shell_call', callId, status: 'completed', action: args } as AgentOutputItem;
-  return { type: 'function_call', callId, name: tool, arguments: JSON.stringify(args), status: 'completed' };
+  const text = args instanceof RawArguments ? args.text : JSON.stringify(args);
+  return { type: 'function_call', callId, name: tool, arguments: text, status: 'completed' };
+}
+
+/** Arguments as the text that a model wrote, which need not be JSON. */
+class RawArguments {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
 }
 
 export function shownIn(items: readonly AgentInputItem[]): Shown[] {
@@ -160,3 +171,22 @@ export const OPENAI_PATCH: Door = {
   flags: true,
   images: true,
 };
+
+export function argumentSuite(): void {
+  describe('arguments that the OpenAI Agents SDK cannot parse', () => {
+    it.each([
+      ['malformed', '{"path": "a.txt",}}'],
+      ['cut off', '{"path": "a.t'],
+      ['empty', ''],
+      ['not an object', '[1]'],
+    ])('are refused if they are %s, and the run goes on', async (_what, text) => {
+      const { root, session, put } = await workspace();
+      put('a.txt', 'one\n');
+      const wrong: Call = { tool: 'read_file', args: new RawArguments(text) };
+      const run = { session, root, steps: [[wrong], [LOOKFIRST_CALLS.read('a.txt')]] };
+      const shown = await runAgent(run, lookfirstTools(session));
+      expect(shown[0]?.text).toMatch(/valid JSON|\[INVALID_ARGUMENT\]/);
+      expect(shown[1]?.text).toContain('one');
+    });
+  });
+}

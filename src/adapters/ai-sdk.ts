@@ -1,5 +1,5 @@
 import type { Awaitable } from '../model/awaitable.ts';
-import { isRecord, type JsonRecord, objectsIn, stringIn } from '../model/record.ts';
+import { isRecord, type JsonRecord, objectIn, objectsIn, stringIn } from '../model/record.ts';
 import type { Session } from '../model/session.ts';
 import {
   type AdapterTool,
@@ -8,7 +8,7 @@ import {
   type ToolsetAnswer,
   type ToolsetOptions,
 } from '../tools/toolset.ts';
-import { ContextWatch, type ShownResult } from './context-watch.ts';
+import { ContextWatch, resultsIn, toolCallMessage, toolResultMessage } from './context-watch.ts';
 
 /** A tool for the AI SDK, versions 6 and 7. */
 export interface AiTool {
@@ -176,23 +176,34 @@ export function seenFrom(
   session: Session | (() => Session),
   prepare: (step: AiStep) => Awaitable<unknown> = () => undefined,
 ): (step: AiStep) => Promise<unknown> {
-  const watch = new ContextWatch(session, 'ai-sdk');
+  const watch = new ContextWatch(session, 'anthropic-messages');
   return async (step) => {
     const prepared = await prepare(step);
     const given =
       isRecord(prepared) && Array.isArray(prepared['messages']) ? prepared['messages'] : undefined;
-    const messages: readonly unknown[] = given ?? step.messages;
+    const messages = [...transcriptOf(given ?? step.messages)];
     await watch.look(messages, resultsIn(messages));
     return prepared;
   };
 }
 
-function* resultsIn(messages: readonly unknown[]): Generator<ShownResult> {
-  for (const message of messages) {
-    if (!isRecord(message)) continue;
-    for (const part of objectsIn(message, 'content')) {
-      const call = stringIn(part, 'toolCallId');
-      if (call !== undefined && part['type'] === 'tool-result') yield [call, part['output']];
-    }
+/**
+ * The calls and results of the AI SDK's messages, as messages of the Anthropic API. The result of
+ * an MCP tool is a value that contains its content.
+ */
+function* transcriptOf(messages: readonly unknown[]): Generator<JsonRecord> {
+  for (const part of messages.flatMap((message) =>
+    isRecord(message) ? objectsIn(message, 'content') : [],
+  )) {
+    const id = stringIn(part, 'toolCallId');
+    const output = objectIn(part, 'output');
+    if (id === undefined) continue;
+    if (part['type'] === 'tool-call')
+      yield toolCallMessage(id, stringIn(part, 'toolName') ?? '', part['input']);
+    if (part['type'] !== 'tool-result' || output === undefined) continue;
+    const { type, value } = output;
+    const failed = ['error-text', 'error-json', 'execution-denied'].includes(String(type));
+    const shown = isRecord(value) ? value : { content: value };
+    yield toolResultMessage(id, { content: shown['content'], is_error: failed || shown['isError'] === true });
   }
 }

@@ -1,5 +1,5 @@
 import { type Awaitable, andThen } from '../model/awaitable.ts';
-import { fieldOf, isRecord, type JsonRecord, objectIn, objectsIn, stringIn } from '../model/record.ts';
+import { fieldOf, isRecord, type JsonRecord, objectIn, objectsIn } from '../model/record.ts';
 import type { Session } from '../model/session.ts';
 import type { ToolNames } from '../report/tool-names.ts';
 import {
@@ -9,7 +9,7 @@ import {
   type ToolsetAnswer,
   type ToolsetOptions,
 } from '../tools/toolset.ts';
-import { ContextWatch, type ShownResult } from './context-watch.ts';
+import { ContextWatch, resultsIn } from './context-watch.ts';
 
 /** A block of a tool result. */
 export type AnthropicBlock =
@@ -245,14 +245,4 @@ function withoutCleared(
     const content = message['content'].filter((block) => !isRecord(block) || !ids.has(block['tool_use_id']));
     return { ...message, content };
   });
-}
-
-function* resultsIn(messages: readonly unknown[]): Generator<ShownResult> {
-  for (const message of messages) {
-    if (!isRecord(message)) continue;
-    for (const block of objectsIn(message, 'content')) {
-      const call = stringIn(block, 'tool_use_id');
-      if (call !== undefined && block['type'] === 'tool_result') yield [call, block['content']];
-    }
-  }
 }

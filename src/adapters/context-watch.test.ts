@@ -24,7 +24,7 @@ async function setUp(): Promise<readonly [GatedSession, GatedSession]> {
 it('notices a removed result although another session made the previous request', async () => {
   const [first, second] = await setUp();
   let current = first;
-  const watch = new ContextWatch(() => current, 'ai-sdk');
+  const watch = new ContextWatch(() => current, 'anthropic-messages');
   await first.read('b.txt');
   await watch.look([], [A, B]);
   current = second;
@@ -37,7 +37,7 @@ it('notices a removed result although another session made the previous request'
 it("does not take another session's results for removed ones", async () => {
   const [first, second] = await setUp();
   let current = first;
-  const watch = new ContextWatch(() => current, 'ai-sdk');
+  const watch = new ContextWatch(() => current, 'anthropic-messages');
   await watch.look([], [A]);
   current = second;
   await second.read('b.txt');
@@ -47,7 +47,7 @@ it("does not take another session's results for removed ones", async () => {
 
 it('notices a removed result again if the session could not be told', async () => {
   const [session] = await setUp();
-  const watch = new ContextWatch(session, 'ai-sdk');
+  const watch = new ContextWatch(session, 'anthropic-messages');
   await session.read('b.txt');
   await watch.look([], [A, B]);
   const unreadable = new Proxy([], {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { isRecord, type JsonRecord, objectsIn, stringIn } from '../model/record.ts';
 import type { Session } from '../model/session.ts';
 import type { ResumeOptions } from '../model/transcript.ts';
 import { gatedSession } from '../tools/toolset.ts';
@@ -40,6 +41,30 @@ export class ContextWatch {
     // Store the results only after `resumeFrom` has succeeded. If it fails, the next call must find
     // the same results missing.
     modelContext.results = shown;
+  }
+}
+
+/** A tool call as a message of the Anthropic API. */
+export function toolCallMessage(id: string, name: string, input: unknown): JsonRecord {
+  return { role: 'assistant', content: [{ type: 'tool_use', id, name, input }] };
+}
+
+/** A tool result as a message of the Anthropic API. */
+export function toolResultMessage(
+  call: string,
+  result: { readonly content: unknown; readonly is_error: boolean },
+): JsonRecord {
+  return { role: 'user', content: [{ type: 'tool_result', tool_use_id: call, ...result }] };
+}
+
+/** The tool results in messages of the Anthropic API. */
+export function* resultsIn(messages: readonly unknown[]): Generator<ShownResult> {
+  for (const message of messages) {
+    if (!isRecord(message)) continue;
+    for (const block of objectsIn(message, 'content')) {
+      const call = stringIn(block, 'tool_use_id');
+      if (call !== undefined && block['type'] === 'tool_result') yield [call, block['content']];
+    }
   }
 }
 

@@ -4,7 +4,7 @@ import type { AgentMiddleware } from 'langchain';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import { ClientCall } from '../model/call.ts';
 import { Fault } from '../model/fault.ts';
-import { isRecord, stringIn } from '../model/record.ts';
+import { isRecord, type JsonRecord, objectsIn, stringIn } from '../model/record.ts';
 import type { ChangeResult, ListedEntry, ReadResult } from '../model/results.ts';
 import type { Session } from '../model/session.ts';
 import type { Outcome, Refusal } from '../model/verdict.ts';
@@ -21,7 +21,7 @@ import {
   type ToolsetAnswer,
   type ToolsetOptions,
 } from '../tools/toolset.ts';
-import { ContextWatch, type ShownResult } from './context-watch.ts';
+import { ContextWatch, resultsIn, toolCallMessage, toolResultMessage } from './context-watch.ts';
 
 /** The options that LangChain passes to a tool besides its arguments. */
 interface ToolConfig {
@@ -86,24 +86,29 @@ export function lookfirstMiddleware(
   session: Session | (() => Session),
   options: ToolsetOptions = {},
 ): AgentMiddleware {
-  const watch = new ContextWatch(session, 'langchain');
+  const watch = new ContextWatch(session, 'anthropic-messages');
   return {
     // The mark by which LangChain recognises a middleware. `createMiddleware` adds it, and does nothing else.
     [Symbol.for('AgentMiddleware')]: true,
     name: 'lookfirst',
     tools: lookfirstTools(session, options),
     wrapModelCall: async (request, handler) => {
-      const { messages } = request;
+      const messages = [...transcriptOf(request.messages)];
       await watch.look(messages, resultsIn(messages));
       return handler(request);
     },
   };
 }
 
-function* resultsIn(messages: readonly unknown[]): Generator<ShownResult> {
+/** The calls and results of LangChain's messages, as messages of the Anthropic API. */
+function* transcriptOf(messages: readonly unknown[]): Generator<JsonRecord> {
   for (const message of messages) {
-    const call = isRecord(message) ? stringIn(message, 'tool_call_id') : undefined;
-    if (call !== undefined && isRecord(message)) yield [call, message['content']];
+    if (!isRecord(message)) continue;
+    for (const { id, name, args } of objectsIn(message, 'tool_calls'))
+      if (typeof id === 'string' && typeof name === 'string') yield toolCallMessage(id, name, args);
+    const call = stringIn(message, 'tool_call_id');
+    if (call === undefined) continue;
+    yield toolResultMessage(call, { content: message['content'], is_error: message['status'] === 'error' });
   }
 }
 

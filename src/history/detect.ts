@@ -2,12 +2,10 @@ import { Fault } from '../model/fault.ts';
 import { isRecord, type JsonRecord } from '../model/record.ts';
 import { FORMAT_NAMES, type FormatName } from '../model/transcript.ts';
 import type { Format } from './format.ts';
-import { AI_SDK } from './formats/ai-sdk.ts';
 import { ANTHROPIC_MESSAGES } from './formats/anthropic-messages.ts';
 import { CLAUDE_CODE } from './formats/claude-code.ts';
 import { CODEX } from './formats/codex.ts';
 import { GEMINI } from './formats/gemini.ts';
-import { LANGCHAIN } from './formats/langchain.ts';
 import { MCP_LOG } from './formats/mcp-log.ts';
 import { OPENAI_AGENTS } from './formats/openai-agents.ts';
 import { THREAD_EVENTS } from './formats/thread-events.ts';
@@ -22,10 +20,8 @@ const FORMATS: readonly Format[] = [
   CLAUDE_CODE,
   GEMINI,
   THREAD_EVENTS,
-  LANGCHAIN,
   ANTHROPIC_MESSAGES,
   OPENAI_AGENTS,
-  AI_SDK,
 ];
 
 /** The format with this name. Throws CONFIG_INVALID for an unknown name. */

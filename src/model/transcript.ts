@@ -8,8 +8,6 @@ export const FORMAT_NAMES = [
   'openai-agents',
   'codex',
   'gemini',
-  'ai-sdk',
-  'langchain',
   'mcp-log',
 ] as const;
 export type FormatName = (typeof FORMAT_NAMES)[number];

@@ -218,18 +218,3 @@ function replaceSomewhere(tree: object, at: number, value: unknown): void {
   const place = places[at % places.length];
   if (place !== undefined) Reflect.set(place[0], place[1], value);
 }
-
-it.each([{ content: [] }, { content: '' }, {}])(
-  'LangChain: a message can be removed by a record with any content: %j',
-  (more) => {
-    const call = { name: 'read_file', args: { path: 'a.ts' }, id: 'c1', type: 'tool_call' };
-    const records = [
-      { type: 'ai', data: { content: '', id: 'm1', tool_calls: [call] } },
-      { type: 'tool', data: { tool_call_id: 'c1', id: 'm2', content: '1\tone\n', status: 'success' } },
-    ];
-    const removed = { type: 'remove', data: { id: 'm2', ...more } };
-    const seen = (list: object[]) => deriveSightings(list.map(lineOf).join(''), { cwd: ROOT }).sightings;
-    expect(seen(records)).toHaveLength(1);
-    expect(seen([...records, removed])).toEqual([]);
-  },
-);

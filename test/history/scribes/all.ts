@@ -1,10 +1,8 @@
 import type { ScribeKind } from '../scribe.ts';
-import { AI_SDK } from './ai-sdk.ts';
 import { ANTHROPIC_MESSAGES } from './anthropic-messages.ts';
 import { CLAUDE_AGENT, CLAUDE_CODE } from './claude-code.ts';
 import { CODEX } from './codex.ts';
 import { GEMINI } from './gemini.ts';
-import { LANGCHAIN } from './langchain.ts';
 import { MCP_LOG } from './mcp-log.ts';
 import { OPENAI_AGENTS } from './openai-agents.ts';
 import { THREAD_EVENTS } from './thread-events.ts';
@@ -18,7 +16,5 @@ export const SCRIBES: readonly ScribeKind[] = [
   OPENAI_AGENTS,
   CODEX,
   GEMINI,
-  AI_SDK,
-  LANGCHAIN,
   MCP_LOG,
 ];

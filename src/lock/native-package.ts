@@ -4,9 +4,11 @@ import { dirname, join } from 'node:path';
 /**
  * Loads the package fs-native-extensions, which is CommonJS without types. First tries the usual
  * path of its binary, because the package's own search takes six times as long. Throws if the
- * package is not installed or has no build for this machine.
+ * package is not installed or has no build for this machine. Throws under Deno too: the binary uses functions of
+ * libuv that Deno lacks, and its first call would end the process.
  */
 export function nativeExtensions(): unknown {
+  if ('deno' in process.versions) throw new Error('Deno cannot run fs-native-extensions');
   const load = createRequire(import.meta.url);
   const main = load.resolve('fs-native-extensions');
   const binding = join(dirname(main), 'binding.js');

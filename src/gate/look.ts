@@ -230,7 +230,8 @@ async function readBytes(
     const cameBack =
       known.tombstone === true ||
       !sameFingerprint(still.fingerprint ?? snapshot.fingerprint, known.fingerprint ?? snapshot.fingerprint);
-    return { snapshot, facts: { sighting: still, cameBack, freshness: 'same', ...current } };
+    const writer = await ownCommandOf(world, session, still);
+    return { snapshot, facts: { sighting: still, cameBack, freshness: 'same', writer, ...current } };
   }
   if (known.tombstone === true) return { snapshot, facts: current, isUnseen: true };
   if (request.writer === 'skip') return { snapshot, facts: { ...current, freshness: 'changed' } };
@@ -329,6 +330,18 @@ export async function siblingOf(
     ...(client === undefined ? {} : { client }),
     ...(turn === undefined ? {} : { turn }),
   };
+}
+
+/** The session's own command that changed a file the session had seen, if no line of the result was shown. */
+async function ownCommandOf(
+  world: World,
+  session: string,
+  { key, coverage, lost }: Sighting,
+): Promise<Writer | undefined> {
+  if (coverage.kind !== 'none' || lost !== undefined) return undefined;
+  const entry = await world.store.lastChange(key);
+  if (entry?.session !== session || entry.action !== 'run' || entry.text === undefined) return undefined;
+  return { session, atMs: entry.atMs, command: entry.text };
 }
 
 /** Describes the first line of the new text that is a placeholder, or was copied with its line number. */

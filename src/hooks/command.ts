@@ -5,6 +5,7 @@ import { inFolder } from '../dialect/calls/shell/words.ts';
 import { diffedLines, foundLines, titlesIn } from '../dialect/calls/shown/output-lines.ts';
 import type { RunTouch } from '../dialect/calls/touch.ts';
 import type { LayerExpectation } from '../model/entry.ts';
+import type { Notice } from '../model/results.ts';
 import type { HookEvent, HookReply } from './event.ts';
 import { guardRefusal, operatorRefusal, tamperRefusal } from './operator.ts';
 import {
@@ -120,8 +121,29 @@ export async function afterCommand(
   const line = lineOf(scene, run);
   await noteOutput(scene, line, outputOf(scene, event));
   await noteWritten(scene, line);
-  const notices = settled?.ok === true ? settled.notices : [];
+  const notices = settled?.ok === true ? await withoutOwnWrites(scene, line, settled.notices) : [];
   return passing(noticeText(scene, event, { notices, path: '' }));
+}
+
+/** Leaves out of a notice the changed files that the command line itself says it writes. */
+async function withoutOwnWrites(
+  scene: Scene,
+  line: ShellLine,
+  notices: readonly Notice[],
+): Promise<readonly Notice[]> {
+  if (!notices.some(({ kind }) => kind === 'changed-seen-files')) return notices;
+  const { session } = scene;
+  const own = new Set<string>();
+  const at = (path: string): string => shellPathOf(scene, path);
+  for (const change of await session.changesOf(line, { cwd: scene.cwd, at })) {
+    const resolved = await session.resolve(pathOfChange(change));
+    if (resolved.ok) own.add(resolved.absolute);
+  }
+  return notices.flatMap((notice): Notice[] => {
+    if (notice.kind !== 'changed-seen-files') return [notice];
+    const paths = notice.paths.filter((path) => !session.roots.some((root) => own.has(`${root}/${path}`)));
+    return paths.length === 0 ? [] : [{ ...notice, paths }];
+  });
 }
 
 function outputOf(scene: Scene, event: Extract<HookEvent, { kind: 'after' | 'failed' }>): string {

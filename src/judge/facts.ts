@@ -1,7 +1,7 @@
 import type { LineRange } from '../model/coverage.ts';
 import type { FileKind } from '../model/path.ts';
 import type { LostReason, Sighting } from '../model/sighting.ts';
-import type { Action } from '../model/verdict.ts';
+import type { Action, Writer } from '../model/verdict.ts';
 
 /**
  * The action to judge. A plain write is `overwrite` whether or not the file exists; `create` is only for callers that
@@ -31,7 +31,7 @@ export type Target =
     };
 
 /** The reason why the session has no valid sighting (record of what it was shown) of the file. */
-export type Absence = 'never' | 'expired' | 'recreated' | 'unverified' | LostReason;
+export type Absence = 'never' | 'changed' | 'expired' | 'recreated' | 'unverified' | LostReason;
 
 /** The facts for deleting a folder. */
 export interface FolderFacts {
@@ -105,8 +105,8 @@ export interface Facts {
   readonly placeholder?: string | undefined;
   /** The first line of the new text that holds a mask of a value that the file's reads mask. */
   readonly mask?: string | undefined;
-  /** The other session whose recorded change produced the current file. */
-  readonly writer?: { readonly session: string; readonly atMs: number } | undefined;
+  /** The other session, or the session's own command, whose recorded change produced the current file. */
+  readonly writer?: Writer | undefined;
 }
 
 /** The session's knowledge of the target: a valid sighting, or the reason why there is none. */

@@ -94,6 +94,8 @@ export interface Writer {
   /** The program that the session belongs to, if it is known. */
   readonly client?: string;
   readonly turn?: string;
+  /** The shell line of the session's own command, if that changed the file. */
+  readonly command?: string;
 }
 
 /** Something that a refused command would destroy. */
@@ -158,7 +160,7 @@ export interface RefusalDetail {
   readonly seenWhole?: true;
   readonly limitBytes?: number;
   readonly sizeBytes?: number;
-  /** The other session that changed the file, and when. */
+  /** The session that changed the file, and when: another one, or a command of the same. */
   readonly writer?: Writer;
   /** Number of consecutive refusals with this code for this path. */
   readonly repeated?: number;

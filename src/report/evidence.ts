@@ -134,6 +134,9 @@ export function utcSeconds(ms: number): string {
   return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
 }
 
+/** A quoted command line is cut to this length. */
+const MAX_COMMAND = 200;
+
 function notRead({ detail, next }: Refusal, when: string): string {
   switch (detail?.reason) {
     case 'evicted':
@@ -146,6 +149,10 @@ function notRead({ detail, next }: Refusal, when: string): string {
       return 'The record of what was seen was dropped, on request or because the file had changed meanwhile.';
     case 'recreated':
       return `This session deleted it ${when}; another program created the file that is there now.`;
+    case 'changed': {
+      const command = clip(phrase(detail.writer?.command ?? ''), MAX_COMMAND);
+      return `This session had seen it, but its command changed it since: ${command}`;
+    }
     case 'unverified':
       return 'The conversation shows a read of it, but nothing confirms that these bytes were read.';
     default:

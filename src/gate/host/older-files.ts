@@ -9,6 +9,8 @@ import {
 import { inodeOf } from '../../model/fingerprint.ts';
 import { at, foldersAbove, isBelow, isWithin } from '../../model/path.ts';
 import type { Notice } from '../../model/results.ts';
+import type { Sighting } from '../../model/sighting.ts';
+import type { Knowledge } from '../../views/knowledge.ts';
 import type { Found } from '../../workspace/workspace.ts';
 import type { World } from '../world.ts';
 import type { Turnout } from './known-after.ts';
@@ -151,6 +153,23 @@ export function olderFilesNotices(paths: readonly string[]): readonly Notice[] {
   if (paths.length === 0) return [];
   const named = paths.slice(0, MAX_NAMED);
   return [{ kind: 'older-files', paths: named, cut: paths.length - named.length }];
+}
+
+/** The notice about files that the session had seen, and of which a command left lines that it has not seen. */
+export async function changedSeenNotices(
+  knowledge: Knowledge,
+  effects: readonly Effect[],
+  known: readonly Sighting[],
+): Promise<readonly Notice[]> {
+  const seen = new Set(known.map(({ key }) => key));
+  const changed: string[] = [];
+  for (const { key, relative, before, after } of effects) {
+    if (!seen.has(key) || sameContent(before, after)) continue;
+    if ((await knowledge.recall(key))?.coverage.kind !== 'whole') changed.push(relative);
+  }
+  if (changed.length === 0) return [];
+  const paths = changed.slice(0, MAX_NAMED);
+  return [{ kind: 'changed-seen-files', paths, cut: changed.length - paths.length }];
 }
 
 /** The notice about files whose earlier bytes were not kept, so that an undo cannot restore them. */

@@ -23,7 +23,13 @@ import { dropSnapshots, lostChangeNotices } from './command.ts';
 import { commandTurnouts } from './command-turnouts.ts';
 import { effectsBelow } from './effects-below.ts';
 import { type KnownAfter, knownAfter, type Turnout } from './known-after.ts';
-import { notKeptNotices, type OwnEffects, olderFilesNotices, withoutOlderFiles } from './older-files.ts';
+import {
+  changedSeenNotices,
+  notKeptNotices,
+  type OwnEffects,
+  olderFilesNotices,
+  withoutOlderFiles,
+} from './older-files.ts';
 import { withoutOtherWrites } from './other-writes.ts';
 import { reshapedFiles } from './reshaped-files.ts';
 
@@ -196,6 +202,9 @@ async function settleAs(
     ...lost,
     ...(await recordLosses(world, knowledge, { command: commandOf(pending), losses })),
     ...reshaped,
+    ...(host?.command === undefined
+      ? []
+      : await changedSeenNotices(scene.knowledge, effects, known.sightings)),
     ...olderFilesNotices(own.older),
     ...notKeptNotices(effects),
     ...[...overtaken.values()].flatMap(({ notices }) => notices),

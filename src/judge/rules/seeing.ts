@@ -22,14 +22,15 @@ export const seen: JudgeRule = (facts, policy) => {
   if (policy.ttlMs > 0 && facts.nowMs - sighting.atMs > policy.ttlMs)
     return no(facts, { code: 'READ_EXPIRED', next: 'read_again', detail: { seenAtMs: sighting.atMs } });
   if (outOfContext(sighting) && !(facts.action === 'edit' && baselineHolds(facts, policy)))
-    return unseen(facts, ...lossOf(sighting));
+    return unseen(facts, ...lossOf(facts, sighting));
   return PASS;
 };
 
 function unseen(facts: Facts, absence: Absence, seenAtMs: number | undefined): Ruling {
   if (absence === 'expired')
     return no(facts, { code: 'READ_EXPIRED', next: 'read_again', detail: { seenAtMs } });
-  const detail = { reason: absence === 'never' ? undefined : absence, seenAtMs };
+  const writer = absence === 'changed' ? facts.writer : undefined;
+  const detail = { reason: absence === 'never' ? undefined : absence, seenAtMs, writer };
   return no(facts, { code: 'NOT_READ', next: 'read', detail });
 }
 
@@ -37,8 +38,9 @@ function unseen(facts: Facts, absence: Absence, seenAtMs: number | undefined): R
  * The reason why a sighting does not count. If its content was never shown (for example, a tool
  * copied the file), the reason is `never`, not a loss.
  */
-function lossOf({ lost, atMs }: Sighting): [Absence, number | undefined] {
-  return lost === undefined ? ['never', undefined] : [lost, atMs];
+function lossOf({ writer }: Facts, { lost, atMs }: Sighting): [Absence, number | undefined] {
+  if (lost !== undefined) return [lost, atMs];
+  return [writer?.command === undefined ? 'never' : 'changed', undefined];
 }
 
 function asksForFreshness(policy: Policy): boolean {

@@ -11,6 +11,7 @@ import { paintDiff } from '../report/human.ts';
 import { openForCommand, type StateFlags } from '../session/configured.ts';
 import { type Cli, EXIT, type ExitCode } from './cli.ts';
 import { entryPath, typeable } from './entry-row.ts';
+import type { Reach } from './operator.ts';
 import { Progress } from './progress.ts';
 import { LISTS_CHANGES, tellRefusal } from './refusal-text.ts';
 
@@ -32,6 +33,11 @@ interface UndoManner {
   readonly fields?: Readonly<Record<string, string>>;
   /** The text about the result, for the user. */
   text(taken: TakenBack): string;
+}
+
+/** The job, without what only the user brings back if an agent started the command. */
+export function withinReach(job: UndoJob, reach: Pick<Reach, 'all'>): UndoJob {
+  return reach.all ? job : { ...job, selection: { ...job.selection, within: 'workspace' } };
 }
 
 /**

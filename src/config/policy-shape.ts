@@ -167,8 +167,8 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
       "bytes that are kept before a client's shell command runs without a layer: git's own files, ignored files and nested repositories, each file up to 8 MB",
     ),
     outside: setting(
-      oneOf('pass', 'refuse'),
-      'files outside the workspace: let the client decide (pass), or refuse',
+      oneOf('pass', 'destroy', 'refuse'),
+      'files outside the workspace: let the client decide (pass), refuse once a command that would delete or overwrite existing ones (destroy), or refuse every change (refuse)',
     ),
   } satisfies Record<keyof Policy['hooks'], Shape>),
 };

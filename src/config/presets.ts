@@ -94,7 +94,7 @@ const DEFAULT: Policy = {
   claims: 'notice',
   commands: COMMANDS,
   mode: 'enforce',
-  hooks: { shell: 'layer', keepBytes: 64 * MEBIBYTE, outside: 'pass' },
+  hooks: { shell: 'layer', keepBytes: 64 * MEBIBYTE, outside: 'destroy' },
 };
 
 /**

@@ -6,14 +6,15 @@ import { diffedLines, foundLines, titlesIn } from '../dialect/calls/shown/output
 import type { RunTouch } from '../dialect/calls/touch.ts';
 import type { LayerExpectation } from '../model/entry.ts';
 import type { Notice } from '../model/results.ts';
+import type { OutsidePaths } from '../model/session.ts';
 import type { HookEvent, HookReply } from './event.ts';
 import { guardRefusal, operatorRefusal, tamperRefusal } from './operator.ts';
 import {
   callId,
   denied,
   deniedByUser,
+  deniedOutside,
   noticeText,
-  outsideRefusal,
   passing,
   type Scene,
   shellPathOf,
@@ -33,11 +34,10 @@ export async function beforeCommand(scene: Scene, event: CommandEvent, run: RunT
   const forbidden = operatorRefusal(line) ?? (await tamperRefusal(scene, line, layer));
   const refused = forbidden === undefined ? undefined : await deniedByUser(scene, forbidden);
   if (refused !== undefined) return refused;
-  const changes = await scene.session.changesOf(line, {
-    cwd: scene.cwd,
-    at: (path) => shellPathOf(scene, path),
-  });
-  const denial = await denialOf(scene, changes);
+  const place = { cwd: scene.cwd, at: (path: string) => shellPathOf(scene, path) };
+  const changes = await scene.session.changesOf(line, place);
+  const outside = await scene.session.outsideOf(line, { changes, place });
+  const denial = (await denialOf(scene, changes)) ?? (await outsideDenial(scene, line, outside));
   if (denial !== undefined) return denial;
   // If the call is recorded as unjudged, this event arrived after the command had ended. If the
   // gate registered the command now, it would record later changes by other programs as the
@@ -49,6 +49,7 @@ export async function beforeCommand(scene: Scene, event: CommandEvent, run: RunT
     harm: line.harm(),
     writes: changes.map(pathOfChange),
     moves,
+    outside: scene.policy.hooks.outside === 'destroy' ? outside : undefined,
     layer,
   });
   return { verdict: 'pass' };
@@ -73,12 +74,32 @@ async function denialOf(scene: Scene, changes: LineChanges): Promise<HookReply |
   for (const { intent } of changes) {
     const ours = await guardRefusal(scene, [intent]);
     if (ours !== undefined) return deniedByUser(scene, ours);
-    const outside = scene.policy.hooks.outside === 'refuse' ? await outsideRefusal(scene, intent) : undefined;
-    const refused = outside && denied(scene, outside);
-    if (refused !== undefined) return refused;
   }
   const vetted = await scene.session.vetCommand(changes);
   return vetted.ok ? undefined : denied(scene, vetted.refusal);
+}
+
+/** The denial of a line because of what it does outside the workspace. */
+async function outsideDenial(
+  scene: Scene,
+  line: ShellLine,
+  outside: OutsidePaths,
+): Promise<HookReply | undefined> {
+  const { session, policy } = scene;
+  switch (policy.hooks.outside) {
+    case 'pass':
+      return undefined;
+    case 'destroy': {
+      const vetted = await session.vetOutside(outside, line.text);
+      return vetted.ok ? undefined : denied(scene, vetted.refusal);
+    }
+    case 'refuse': {
+      const [first] = outside.changed;
+      return first && deniedOutside(scene, { ...first, code: 'OUTSIDE_WORKSPACE', next: 'other_path' });
+    }
+    default:
+      return policy.hooks.outside satisfies never;
+  }
 }
 
 /**

@@ -21,6 +21,7 @@ import {
   type Denial,
   denied,
   deniedByUser,
+  deniedOutside,
   intentPaths,
   isOwnTool,
   meaningOf,
@@ -367,7 +368,9 @@ async function forbiddenBy(
   intents: readonly HostIntent[],
   outside: Refusal | undefined,
 ): Promise<HookReply | undefined> {
-  if (outside !== undefined && scene.policy.hooks.outside === 'refuse') return denied(scene, outside);
+  const isRefused = outside !== undefined && scene.policy.hooks.outside === 'refuse';
+  const denial = isRefused ? await deniedOutside(scene, outside) : undefined;
+  if (denial !== undefined) return denial;
   const ours = await guardRefusal(scene, intents);
   return ours === undefined ? undefined : deniedByUser(scene, ours);
 }

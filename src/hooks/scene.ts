@@ -203,6 +203,12 @@ export async function deniedByUser(scene: Scene, refusal: Refusal): Promise<Deni
   return denied(scene, refusal);
 }
 
+/** Denies a change outside the workspace, and records it in the journal. Undefined if the policy only observes. */
+export async function deniedOutside(scene: Scene, refusal: Refusal): Promise<Denial | undefined> {
+  await scene.session.refuseCall(refusal);
+  return denied(scene, refusal);
+}
+
 export type Denial = Extract<HookReply, { verdict: 'deny' }>;
 
 /** The denial of a call; undefined if the policy only observes. */

@@ -132,8 +132,11 @@ interface HookPolicy {
    * git's own files, ignored files and nested repositories. Only without a layer.
    */
   readonly keepBytes: number;
-  /** Files outside the workspace: the host's own permissions decide, or the hooks refuse them. */
-  readonly outside: 'pass' | 'refuse';
+  /**
+   * Files outside the workspace. `pass`: the host's own permissions decide. `destroy`: a command that
+   * would delete or overwrite existing ones is refused once. `refuse`: every change is refused.
+   */
+  readonly outside: 'pass' | 'destroy' | 'refuse';
 }
 
 /**

@@ -20,7 +20,7 @@ import type {
 } from './results.ts';
 import type { Resumed, ResumeOptions, Transcript } from './transcript.ts';
 import type { TurnMark } from './turn.ts';
-import type { Outcome } from './verdict.ts';
+import type { Action, Outcome } from './verdict.ts';
 
 /** The last argument of the methods that read or change files. Most other methods accept only `signal`. */
 export interface CallOptions {
@@ -200,8 +200,20 @@ export interface CommandOptions extends Pick<AnnounceOptions, 'call'> {
    * those that it ignores.
    */
   readonly moves?: readonly string[] | undefined;
+  /** Files outside the workspace to store too. */
+  readonly outside?: OutsidePaths | undefined;
   /** Says if the command will run on an overlay layer. Default `possible`. */
   readonly layer?: LayerExpectation | undefined;
+}
+
+/** Paths outside the workspace that a shell line concerns, without links in their folders. */
+export interface OutsidePaths {
+  /** Those that it certainly deletes or overwrites. `whole`: a folder with everything in it. */
+  readonly destroyed: readonly { readonly path: string; readonly whole: boolean }[];
+  /** Those that code in the line names, which may only read them. */
+  readonly named: readonly string[];
+  /** Every path that the line may change, and how. */
+  readonly changed: readonly { readonly path: string; readonly action: Action }[];
 }
 
 /**

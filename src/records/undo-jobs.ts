@@ -1,3 +1,4 @@
+import { isOutside } from '../gate/outside.ts';
 import type { UndoRequest } from '../gate/undo/plan.ts';
 import { undo } from '../gate/undo/undo.ts';
 import { type PartRequest, undoPart } from '../gate/undo/undo-part.ts';
@@ -127,7 +128,8 @@ function changesIn(store: Store, request: EntryRequest): AsyncGenerator<Entry> {
  */
 function rootsOf(entries: readonly Entry[]): string[] {
   const own = [...new Set(entries.map((entry) => entry.root))];
-  const reached = [...new Set(netEffects(entries).map((effect) => effect.root))];
+  const inside = netEffects(entries).filter((effect) => !isOutside(effect, own));
+  const reached = [...new Set(inside.map((effect) => effect.root))];
   const found = foldersAt(reached);
   return [...own, ...reached.filter((root, at) => !own.includes(root) && found[at] !== undefined)];
 }

@@ -3,6 +3,7 @@ import { kindOf, modeOf, readSnapshot } from '../disk/read.ts';
 import { GatedHost } from '../gate/host/gated-host.ts';
 import { changesOfLine, type LinePlace, type ShellChange } from '../gate/host/line-changes.ts';
 import { moveCommand } from '../gate/host/move-command.ts';
+import { outsidePaths } from '../gate/host/outside.ts';
 import { untoldLosses } from '../gate/losses.ts';
 import { undo } from '../gate/undo/undo.ts';
 import { validateOptions, validateUndo } from '../gate/validate.ts';
@@ -34,6 +35,7 @@ import type {
   EditOptions,
   InsertOptions,
   MoveOptions,
+  OutsidePaths,
   Patch,
   RunOptions,
   Session,
@@ -42,7 +44,7 @@ import type {
   WriteOptions,
 } from '../model/session.ts';
 import { showsAll } from '../model/sighting.ts';
-import { invalidArgument, type Outcome, refused } from '../model/verdict.ts';
+import { invalidArgument, type Outcome, type Refusal, refused } from '../model/verdict.ts';
 import { parsePatch } from '../text/patch/parse.ts';
 import { isSecretPath } from '../text/secrets.ts';
 import { shownBefore } from '../text/shown-before.ts';
@@ -243,6 +245,24 @@ export class GatedSession extends LookingSession implements Session {
   /** Judges whether a shell command may make its changes. Paths outside the workspace are not judged. */
   vetCommand(changes: readonly ShellChange[]): Promise<Outcome<object>> {
     return this.during(() => this.gate.announcements.vetCommand(changes));
+  }
+
+  /** The paths outside the workspace that a shell line deletes, overwrites, or names in code. */
+  outsideOf(
+    line: ShellLine,
+    found: { readonly changes: readonly ShellChange[]; readonly place: LinePlace },
+  ): Promise<OutsidePaths> {
+    return this.during((world) => Promise.resolve(outsidePaths(world, line, found)));
+  }
+
+  /** Judges what a shell line would destroy outside the workspace. */
+  vetOutside(paths: OutsidePaths, text: string): Promise<Outcome<object>> {
+    return this.during(() => this.gate.announcements.vetOutside(paths, text));
+  }
+
+  /** Records the refusal of a host's call that concerns no file of the workspace. */
+  refuseCall(refusal: Refusal): Promise<Outcome<object>> {
+    return this.during(() => this.gate.announcements.refuse(refusal));
   }
 
   /** The id of the change that was announced for a call and whose result is not recorded yet. */

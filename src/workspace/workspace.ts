@@ -136,8 +136,9 @@ export class Workspace {
     if (this.pathOf(folder) !== undefined) return 'there';
     const isMade = make === 'make' && unlessErrno(() => mkdirSync(folder) ?? true) === true;
     if (unlessErrno(() => lstatSync(folder))?.isDirectory() !== true) return 'missing';
-    this.#roots.push(...openRoots([folder], [], this.guarantee).roots);
-    this.#annexes.push(folder);
+    const { roots } = openRoots([folder], [], this.guarantee);
+    this.#roots.push(...roots);
+    this.#annexes.push(...roots.map(({ canonical }) => canonical));
     return isMade ? 'made' : 'there';
   }
 

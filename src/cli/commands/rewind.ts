@@ -13,7 +13,7 @@ import { addCommonFlags, gather, limitOption } from '../flags.ts';
 import { reachOf, refuseBeyond } from '../operator.ts';
 import { opening } from '../progress.ts';
 import { tellRefusal } from '../refusal-text.ts';
-import { rewoundText, runUndoJob, type UndoFlags } from '../undo-job.ts';
+import { rewoundText, runUndoJob, type UndoFlags, withinReach } from '../undo-job.ts';
 
 interface Flags extends UndoFlags {
   readonly root?: readonly string[];
@@ -103,7 +103,10 @@ async function rewind(cli: Cli, name: string, flags: Flags): Promise<ExitCode> {
   if (job === undefined) return tellNothing(cli, turn, flags);
   const text = (taken: TakenBack): string => rewoundText(cli, taken, turn.label ?? turn.turn);
   const fields = { turn: turn.turn, session: turn.session };
-  const code = await runUndoJob(cli, job, { flags, manner: { askFrom: 1, fields, text } });
+  const code = await runUndoJob(cli, withinReach(job, reach), {
+    flags,
+    manner: { askFrom: 1, fields, text },
+  });
   const left = code === EXIT.done && flags.dryRun !== true ? gitLeftAlone(turn) : [];
   if (left.length > 0)
     cli.terminal.tell(

@@ -11,7 +11,7 @@ import { type Cli, EXIT, type ExitCode } from '../cli.ts';
 import { addCommonFlags, addScopeFlags, entryRequest, type FilterFlags, sinceOption } from '../flags.ts';
 import { type Reach, reachOf, refuseBeyond } from '../operator.ts';
 import { opening } from '../progress.ts';
-import { refuseUndo, runUndoJob, type UndoFlags, undoneText } from '../undo-job.ts';
+import { refuseUndo, runUndoJob, type UndoFlags, undoneText, withinReach } from '../undo-job.ts';
 
 type Flags = Pick<FilterFlags, 'root' | 'all' | 'path' | 'session' | 'since'> & UndoFlags;
 
@@ -62,7 +62,8 @@ async function undo(cli: Cli, change: string | undefined, flags: Flags): Promise
   // Asks for confirmation only if several changes would be undone.
   const manner = { askFrom: 2, text: (taken: TakenBack) => undoneText(cli, taken) };
   let worst: ExitCode = EXIT.done;
-  for (const job of jobs) {
+  for (const each of jobs) {
+    const job = withinReach(each, reach);
     const code = await runUndoJob(cli, job, { flags, manner }).catch((error: unknown) =>
       tellFault(cli, error),
     );

@@ -5,7 +5,7 @@ import type { NewEntry, PendingChange } from '../../model/entry.ts';
 import { Fault } from '../../model/fault.ts';
 import type { HostIntent } from '../../model/intent.ts';
 import type { Notice } from '../../model/results.ts';
-import type { AnnounceOptions, ChangeEnding, CommandOptions } from '../../model/session.ts';
+import type { AnnounceOptions, ChangeEnding, CommandOptions, OutsidePaths } from '../../model/session.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import { invalidArgument, type Outcome, type Refusal, refused } from '../../model/verdict.ts';
 import { announce, newChangeId } from '../announce.ts';
@@ -19,6 +19,7 @@ import type { ShownScene } from '../shown.ts';
 import { keepBytesBefore } from './command.ts';
 import { type AllowedChanges, changesElsewhere, joinedChanges, judgeAll } from './judge-all.ts';
 import type { ShellChange } from './line-changes.ts';
+import { outsideAtRisk, repeatKey } from './outside.ts';
 import {
   type AllowedAnnouncement,
   busyRefusal,
@@ -108,6 +109,7 @@ export class Announcements {
       harm = shellLine(text).harm(),
       writes = [],
       moves = [],
+      outside,
       layer: asked = 'possible',
     }: CommandOptions,
   ): Promise<string> {
@@ -118,7 +120,15 @@ export class Announcements {
     const change = newChangeId();
     const isMissed = asked === 'expected' && (await ranWithoutLayer(this.#scene));
     const layer = isMissed ? 'possible' : asked;
-    const kept = await keepBytesBefore(this.#scene, { change, text, harm, writes, moves, layer });
+    const kept = await keepBytesBefore(this.#scene, {
+      change,
+      text,
+      harm,
+      writes,
+      moves,
+      outside,
+      layer,
+    });
     await announce(world, pendingCommand(this.#scene, { change, text, call, kept, atMs }));
     // Store the bytes again: a clean-up may have removed those stored before the announcement.
     await keepBefore(world, kept.effects, 'here');
@@ -153,6 +163,29 @@ export class Announcements {
   async vetCommand(changes: readonly ShellChange[]): Promise<Outcome<object>> {
     const denied = await deniedChanges(this.#scene, changes, (judged) => this.#othersOn(judged));
     return denied.length === 0 ? { ok: true } : this.#refuse(denied, { hold: 'none' });
+  }
+
+  /**
+   * Judges what a line would destroy outside the workspace. The same line may run if the session
+   * repeats it in this turn, after the refusal, and the same files are at risk.
+   */
+  async vetOutside(paths: OutsidePaths, text: string): Promise<Outcome<object>> {
+    const { world, knowledge } = this.#scene;
+    const arrivedMs = world.now();
+    const refusal = await outsideAtRisk(this.#scene, paths);
+    if (refusal === undefined) return { ok: true };
+    const content = repeatKey(text, refusal);
+    const filter = { session: knowledge.session, kinds: ['refusal'], limit: MAX_SEARCHED } as const;
+    const isRepeated = (await world.store.entries(filter)).some(
+      (entry) => entry.content === content && entry.turn === knowledge.turn && entry.atMs < arrivedMs,
+    );
+    if (isRepeated && refusal.next === 'repeat') return { ok: true };
+    return this.#refuse([{ refusal, evidence: { content } }], { hold: 'none' });
+  }
+
+  /** Records the refusal of a call that concerns no file of the workspace. */
+  refuse(refusal: Refusal): Promise<Outcome<object>> {
+    return this.#refuse([{ refusal }], { hold: 'none' });
   }
 
   /** Judges and stores the changes. Releases the locks, unless they must be held until the changes are made. */

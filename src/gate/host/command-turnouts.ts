@@ -16,6 +16,7 @@ import { isGitIndex, stagedContent } from '../../process/git-position.ts';
 import { type Candidate, dropSnapshot } from '../../process/git-snapshot.ts';
 import { type FoundState, fileState, readableAt } from '../found.ts';
 import { keepBytesOf } from '../old-bytes.ts';
+import { isOutside, reachOutside } from '../outside.ts';
 import type { ShownScene } from '../shown.ts';
 import type { World } from '../world.ts';
 import { SNAPSHOT_MS, type WorktreesBefore } from './command.ts';
@@ -30,6 +31,7 @@ export async function commandTurnouts(
   const effects = entry.effects ?? [];
   const snapshots = host?.command?.snapshots ?? [];
   const gone = goneWorktrees(world, snapshots);
+  reachAll(world, effects);
   const turnouts: Turnout[] = [];
   for (const effect of effects) {
     const sighting = await knowledge.recall(effect.key);
@@ -52,6 +54,7 @@ export async function worktreeTurnouts(
   { snapshots, effects }: WorktreesBefore,
 ): Promise<readonly Turnout[]> {
   const gone = goneWorktrees(world, snapshots);
+  reachAll(world, effects);
   const known = new Set(effects.map(({ key }) => key));
   const turnouts: Turnout[] = [];
   for (const effect of effects) {
@@ -63,6 +66,12 @@ export async function worktreeTurnouts(
     dropSnapshot(snapshot);
   }
   return turnouts.filter(({ effect, now }) => !sameState(effect.before, now.side));
+}
+
+/** Lets the gate reach the paths outside the workspace that were kept before a command. */
+function reachAll(world: World, effects: readonly Effect[]): void {
+  const { roots } = world.workspace;
+  for (const effect of effects) if (isOutside(effect, roots)) reachOutside(world, effect.key);
 }
 
 /** The worktrees outside the roots that a command has removed. Lets the gate reach the others. */

@@ -13,7 +13,7 @@ import {
 import { inodeOf, sameStamp } from '../../model/fingerprint.ts';
 import { isWithin } from '../../model/path.ts';
 import type { Notice } from '../../model/results.ts';
-import type { Harm } from '../../model/session.ts';
+import type { Harm, OutsidePaths } from '../../model/session.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import { worktreesAround } from '../../process/git.ts';
 import { dropSnapshot } from '../../process/git-snapshot.ts';
@@ -22,7 +22,7 @@ import { lostUpdate } from '../command/lost-update.ts';
 import { fileState, readableAt } from '../found.ts';
 import type { ShownScene } from '../shown.ts';
 import type { World } from '../world.ts';
-import { keepOwnFiles } from './keep.ts';
+import { keepOutside, keepOwnFiles } from './keep.ts';
 import type { Turnout } from './known-after.ts';
 import { keepBefore } from './shown.ts';
 
@@ -59,6 +59,7 @@ interface ComingCommand {
   readonly harm: Harm;
   readonly writes: readonly string[];
   readonly moves: readonly string[];
+  readonly outside?: OutsidePaths | undefined;
   readonly layer: LayerExpectation;
 }
 
@@ -70,7 +71,7 @@ interface ComingCommand {
  */
 export async function keepBytesBefore(
   scene: ShownScene,
-  { change, text, harm, writes: paths, moves, layer }: ComingCommand,
+  { change, text, harm, writes: paths, moves, outside, layer }: ComingCommand,
 ): Promise<BytesBefore> {
   const { world } = scene;
   if (harm === 'nothing') return { effects: [], writes: [], command: { snapshots: [], layer } };
@@ -81,6 +82,7 @@ export async function keepBytesBefore(
     const effect = await effectAt(world, path);
     if (effect !== undefined && !effects.has(effect.key)) effects.set(effect.key, effect);
   }
+  for (const effect of await keepOutside(world, outside)) effects.set(effect.key, effect);
   for (const effect of await movableFiles(world, moves, effects)) effects.set(effect.key, effect);
   const moving = moves.flatMap((path) => sizeAt(world, path) ?? []);
   const movable = moving.flatMap(({ key, inode }) =>

@@ -4,18 +4,20 @@ import { ABSENT } from '../../model/delta.ts';
 import { type Effect, microseconds, type State, type WholeTree } from '../../model/entry.ts';
 import { type Fingerprint, sameStamp } from '../../model/fingerprint.ts';
 import { isWithin } from '../../model/path.ts';
-import type { Harm } from '../../model/session.ts';
+import type { Harm, OutsidePaths } from '../../model/session.ts';
 import { commonGitFolder } from '../../process/git.ts';
+import { entriesToKeep } from '../../process/outside-files.ts';
 import { entriesOf, gitFolderOf, ignoredPaths } from '../../process/own-files.ts';
 import type { Found } from '../../workspace/workspace.ts';
 import { fileState, readableAt, stateOfLocated } from '../found.ts';
 import { keepBytesOf } from '../old-bytes.ts';
 import { isOutput } from '../outputs.ts';
+import { reachOutside } from '../outside.ts';
 import type { World } from '../world.ts';
 import type { Turnout } from './known-after.ts';
 
 /** Larger files are not kept before a command. */
-const MAX_FILE_BYTES = 8 << 20;
+export const MAX_FILE_BYTES: number = 8 << 20;
 /** Maximum number of ignored files that are kept before a command. */
 const MAX_IGNORED = 2_000;
 
@@ -70,6 +72,21 @@ export async function keepOwnFiles(world: World, threatened: Threatened): Promis
   };
 }
 
+/** Keeps what is at paths outside the workspace, as far as the budget allows. Lets the gate reach them. */
+export async function keepOutside(
+  world: World,
+  outside: OutsidePaths | undefined,
+): Promise<readonly Effect[]> {
+  if (outside === undefined) return [];
+  const keeping = new Keeping(world);
+  for (const path of entriesToKeep(outside))
+    if (reachOutside(world, path) && !(await keeping.add(path, NONE))) keeping.addAbsent(path);
+  await keeping.sync();
+  return keeping.effects;
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
 /** Keeps files until the budget of the policy is used up. */
 class Keeping {
   readonly effects: Effect[] = [];
@@ -80,21 +97,32 @@ class Keeping {
     this.#world = world;
   }
 
-  async add(path: string, known: ReadonlySet<string>): Promise<void> {
+  /** Keeps what is at a path, unless it is known or forbidden. False if nothing is there. */
+  async add(path: string, known: ReadonlySet<string>): Promise<boolean> {
     const named = this.#world.workspace.pathOf(path);
-    if (named === undefined || known.has(named.key)) return;
+    if (named === undefined || known.has(named.key)) return true;
     const outcome = this.#world.workspace.locate(path, 'undo', 'parents');
-    if (!outcome.ok) return;
+    if (!outcome.ok) return true;
     const { located } = outcome;
     try {
       const { key, relative } = located.place.path;
-      if (!located.exists || key !== named.key) return;
+      if (key !== named.key) return true;
+      if (!located.exists) return false;
       const kept = await this.#kept(located, key);
       if (kept !== undefined)
         this.effects.push({ key, relative, before: kept.side, after: kept.side, ...kept.since });
+      return true;
     } finally {
       located.place.dir.close();
     }
+  }
+
+  /** Records that nothing is at a path, so that what a command puts there is recorded. */
+  addAbsent(path: string): void {
+    const named = this.#world.workspace.pathOf(path);
+    if (named === undefined) return;
+    const { key, relative } = named;
+    this.effects.push({ key, relative, before: ABSENT, after: ABSENT });
   }
 
   async sync(): Promise<void> {

@@ -4,6 +4,7 @@ import type { ShellWrite } from '../../dialect/calls/shell/effects.ts';
 import type { ShellLine } from '../../dialect/calls/shell/shell-line.ts';
 import { inFolder } from '../../dialect/calls/shell/words.ts';
 import { type HostIntent, locatedIntent } from '../../model/intent.ts';
+import { defined } from '../../model/record.ts';
 import { namesOfFiles } from '../../process/named-files.ts';
 import type { Found } from '../../workspace/workspace.ts';
 import type { World } from '../world.ts';
@@ -19,6 +20,8 @@ export interface ShellChange {
   readonly how: 'edit' | 'replace' | 'destroy';
   /** True if git's index loses the content of the file too. */
   readonly unstages?: true;
+  /** True if a folder is removed with everything in it. */
+  readonly whole?: true;
 }
 
 /** Where the relative paths of a line start, and how the session spells its paths. */
@@ -91,12 +94,12 @@ function targetOf(world: World, path: string, source: string): string {
   return isFolder ? `${path.replace(/\/+$/, '')}/${name}` : path;
 }
 
-function destroyingChange({ how, unstages }: Destroyed, path: string): ShellChange {
+function destroyingChange({ how, unstages, whole }: Destroyed, path: string): ShellChange {
   const intent: HostIntent =
     how === 'remove'
       ? { kind: 'delete', path }
       : { kind: 'touch', path, ...(how === 'edit' ? { lines: [] } : {}) };
-  return { intent, how: 'destroy', ...(unstages === true ? { unstages } : {}) };
+  return { intent, how: 'destroy', ...defined({ unstages, whole }) };
 }
 
 /** The stats of what is at a path. Undefined if nothing is there, or if the session may not look at it. */

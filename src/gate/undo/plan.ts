@@ -7,6 +7,7 @@ import type { ResolvedPath } from '../../model/path.ts';
 import type { UndoSelection } from '../../model/session.ts';
 import { type Outcome, type Refusal, type Refused, refused } from '../../model/verdict.ts';
 import type { Knowledge } from '../../views/knowledge.ts';
+import { isOutside } from '../outside.ts';
 import type { World } from '../world.ts';
 import { mergedCall } from './check.ts';
 
@@ -16,6 +17,8 @@ import { mergedCall } from './check.ts';
  */
 export interface UndoRequest extends UndoSelection {
   readonly by?: 'session';
+  /** Set if an agent asks: only the user brings back what was outside the workspace. */
+  readonly within?: 'workspace';
   /** If the signal fires before the first file is touched, nothing is undone. */
   readonly signal?: AbortSignal | undefined;
   /**
@@ -62,7 +65,7 @@ export async function plan(
       merged: mergedCall(selection),
       leave: new Set(left.keys()),
     });
-    const outcome = planned.ok ? (blockedBy(readOnlyPaths(world, planned)) ?? planned) : planned;
+    const outcome = planned.ok ? (blockedBy(forbiddenPaths(world, planned, selection)) ?? planned) : planned;
     if (outcome.ok) return outcome;
     if (leaveBlocked(outcome, { selection, left }) === 'more') continue;
     if (left.size > 0) return nothingLeft(left);
@@ -116,14 +119,27 @@ async function withLastChange(
   return refused({ ...refusal, next: 'fix_argument', detail: { reason, undo: { change: newest.change } } });
 }
 
-/** The paths that an undo would change in a read-only folder. */
-function readOnlyPaths({ workspace }: World, { plan }: UndoPlans): readonly BlockedPath[] {
-  return plan.steps.flatMap(({ key, movedFrom }) => {
+/** The paths that an undo would change in a read-only folder and, if an agent asks, outside the workspace. */
+function forbiddenPaths(
+  { workspace }: World,
+  { plan }: UndoPlans,
+  { by, within }: UndoRequest,
+): readonly BlockedPath[] {
+  return plan.steps.flatMap(({ key, relative, movedFrom }) => {
+    if ((by ?? within) !== undefined && isOutside({ key, relative }, workspace.roots))
+      return [{ key, refusal: forTheUser(key) }];
     const fixed = [key, movedFrom?.key ?? key].find((each) => workspace.isReadOnly(each));
     if (fixed === undefined) return [];
     const refusal = { code: 'READ_ONLY', action: 'undo', path: fixed, next: 'ask_human' } as const;
     return [{ key, refusal: { ...refusal, detail: { reason: 'root' } } }];
   });
+}
+
+function forTheUser(path: string): Refusal {
+  const detail = {
+    reason: 'it is outside the workspace, so only the user may bring it back, with lookfirst undo',
+  };
+  return { code: 'OUTSIDE_WORKSPACE', action: 'undo', path, next: 'ask_human', detail };
 }
 
 async function targetOf(

@@ -13,6 +13,8 @@ export interface Destroyed {
   readonly files: NamedFiles;
   /** True if git's index loses the content of the files too. */
   readonly unstages?: true;
+  /** True if a folder is removed with everything in it. */
+  readonly whole?: true;
 }
 
 /** The names of files. Paths are absolute, or relative to the folder where relative paths of the line start. */
@@ -56,7 +58,7 @@ function ruled([name, ...args]: Values, command: Located): Found {
 }
 
 const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
-  ['rm', operandsAre('remove', /^$/)],
+  ['rm', removed],
   ['unlink', operandsAre('remove', /^$/)],
   ['shred', operandsAre('remove', /^(?:-\w*[ns]|--(?:iterations|size))$/)],
   ['truncate', truncated],
@@ -102,6 +104,12 @@ function filesAt(how: Destroyed['how'], files: Values, folder: string): Found {
 
 function operandsAre(how: Destroyed['how'], valued: RegExp): Rule {
   return (args, { folder }) => filesAt(how, split(args, valued).operands, folder);
+}
+
+function removed(args: Values, { folder }: Located): Found {
+  const { options, operands } = split(args, /^$/);
+  const isWhole = options.some((option) => /^(?:-\w*[rR]|--recursive$)/.test(option));
+  return filesAt('remove', operands, folder).map((each) => (isWhole ? { ...each, whole: true } : each));
 }
 
 /** The values of an option. The group of `name` matches a value in the same word. */

@@ -68,7 +68,8 @@ function sedOnlyReads(args: Words): boolean {
   );
 }
 
-function gitOnlyReads(args: Words): boolean {
+/** True for arguments with which git changes no file and no reference. */
+export function gitOnlyReads(args: Words): boolean {
   const at = args.findIndex(
     (arg, index) => arg === undefined || !(arg === '--no-pager' || isFolderOption(args, index)),
   );

@@ -33,6 +33,25 @@ export function namesOf({ commands, texts }: WalkedLine, start: string): readonl
   return [...names];
 }
 
+/** Programs that run the code which their words or their standard input contain. */
+const INTERPRETERS = /^(?:python[\d.]*|node|nodejs|deno|bun|perl|ruby|php|lua|Rscript|osascript)$/;
+
+/** Every path that code in the line may name which an interpreter runs. */
+export function scriptNames(commands: readonly ShellCommand[]): readonly string[] {
+  const names = new Set<string>();
+  for (const { words, redirects, folder } of commands) {
+    if (!INTERPRETERS.test(programOf(words[0]))) continue;
+    const codes = [...words.slice(1), ...redirects.map(({ text }) => text)].filter(
+      (code) => code !== undefined,
+    );
+    for (const name of codes.filter((code) => /[\s'"()]/.test(code)).flatMap(candidates)) {
+      const path = name.length > 1000 ? undefined : inFolder(folder, name);
+      if (path !== undefined && names.size < MAX_NAMES) names.add(path);
+    }
+  }
+  return [...names];
+}
+
 const SEARCHES: ReadonlySet<string> = new Set(['grep', 'egrep', 'fgrep', 'rg', 'ag', 'ack']);
 
 /** The folders in which commands search files; empty if none runs a search. */

@@ -2,8 +2,9 @@ import type { Harm } from '../../../model/session.ts';
 import type { ReadTouch } from '../touch.ts';
 import { type Destroyed, destroyedBy } from './destroyed.ts';
 import { moveOperands, type ShellWrite, writesOf } from './effects.ts';
+import { gitFolders } from './git-folders.ts';
 import { harmOf } from './harm.ts';
-import { namesOf, searchFolders } from './names.ts';
+import { namesOf, scriptNames, searchFolders } from './names.ts';
 import { readOf } from './printed-lines.ts';
 import { changingPart } from './readers.ts';
 import type { ShellCommand } from './shell-command.ts';
@@ -88,6 +89,16 @@ export class ShellLine {
   /** Every path that the line may name. Most of these names belong to no file. */
   names(): readonly string[] {
     return namesOf(this.#walked, this.folder);
+  }
+
+  /** Every path that code in the line may name which an interpreter such as python runs. */
+  scriptNames(): readonly string[] {
+    return scriptNames(this.commands);
+  }
+
+  /** The folders in which git commands of the line work that may change files or references. */
+  gitFolders(): readonly string[] {
+    return gitFolders(this.commands);
   }
 
   /** True if the line chooses files by globs, variables, `xargs` or `-exec`. Only its output then names them. */

@@ -1,0 +1,155 @@
+import { createHash } from 'node:crypto';
+import { dirname, resolve } from 'node:path';
+import type { ShellLine } from '../../dialect/calls/shell/shell-line.ts';
+import type { HostIntent } from '../../model/intent.ts';
+import { isWithin } from '../../model/path.ts';
+import type { OutsidePaths } from '../../model/session.ts';
+import type { Action, AtRisk, Refusal } from '../../model/verdict.ts';
+import { heldByGit } from '../../process/git-held.ts';
+import { isThere, lastingFiles, type OutsideFile, withRealFolder } from '../../process/outside-files.ts';
+import { countOf } from '../../report/amounts.ts';
+import { isOutput } from '../outputs.ts';
+import { reachOutside } from '../outside.ts';
+import type { ShownScene } from '../shown.ts';
+import type { World } from '../world.ts';
+import { MAX_FILE_BYTES } from './keep.ts';
+import type { LinePlace, ShellChange } from './line-changes.ts';
+import { isOwnWork } from './own-work.ts';
+
+/** Time limit for git, in milliseconds. */
+const GIT_MS = 3_000;
+/** With more lost files in one folder, a refusal names only the folder. */
+const MAX_NAMED = 5;
+
+/** Finds the paths outside the workspace that a line changes, or names in code. */
+export function outsidePaths(
+  world: World,
+  line: ShellLine,
+  { changes, place }: { readonly changes: readonly ShellChange[]; readonly place: LinePlace },
+): OutsidePaths {
+  const at = (path: string): readonly string[] => absoluteOutside(world, place, path);
+  const own = changes.map(({ intent, whole }) => ({
+    paths: intent.kind === 'move' ? [...at(intent.source), ...at(intent.destination)] : at(intent.path),
+    kind: intent.kind,
+    whole: whole === true,
+  }));
+  const named = line.scriptNames().flatMap((name) => at(place.at(name)));
+  const git = line.gitFolders().flatMap((folder) => at(place.at(folder === '' ? '.' : folder)));
+  const others = [...named, ...git].filter(isThere);
+  return {
+    // An append destroys nothing.
+    destroyed: own.flatMap(({ paths, kind, whole }) =>
+      kind === 'insert' ? [] : paths.map((path) => ({ path, whole })),
+    ),
+    named: named.filter(isThere),
+    changed: [
+      ...own.flatMap(({ paths, kind }) => paths.map((path) => ({ path, action: actionOf(kind) }))),
+      ...others.map((path) => ({ path, action: 'edit' }) as const),
+    ],
+  };
+}
+
+function actionOf(kind: HostIntent['kind']): Action {
+  if (kind === 'touch') return 'edit';
+  return kind === 'write' ? 'overwrite' : kind;
+}
+
+/** The path as an absolute one without links, if it is outside the workspace. */
+function absoluteOutside({ workspace }: World, { cwd }: LinePlace, path: string): readonly string[] {
+  const absolute = resolve(cwd, path);
+  const outcome = workspace.resolve(absolute, 'status');
+  if (outcome.ok || outcome.refusal.code !== 'OUTSIDE_WORKSPACE') return [];
+  const real = withRealFolder(absolute);
+  return workspace.roots.some((root) => isWithin(real, root)) ? [] : [real];
+}
+
+/**
+ * The refusal of a line that would destroy lasting files outside the workspace which exist nowhere
+ * else; undefined if there are none. Lets the gate reach these files.
+ */
+export async function outsideAtRisk(
+  scene: ShownScene,
+  { destroyed }: OutsidePaths,
+): Promise<Refusal | undefined> {
+  const found = destroyed.map((each) => ({ ...each, files: lastingFiles(each.path, each) }));
+  const isMany = found.some(({ files }) => files === 'many');
+  const files = await onlyHere(
+    scene,
+    found.flatMap(({ path, whole, files }) =>
+      files === 'many' ? [] : files.map((file) => ({ ...file, removed: whole ? path : undefined })),
+    ),
+  );
+  if (files.length === 0 && !isMany) return undefined;
+  const many = found
+    .filter((each) => each.files === 'many')
+    .map(({ path }) => folderItem(path, 'thousands of files'));
+  const atRisk = [...many, ...itemsOf(files)];
+  const isKept = !isMany && canKeep(scene.world, files);
+  const count = isMany ? 'thousands of files' : countOf(files.length, 'file');
+  const reason = `it would destroy ${count} outside the workspace${isKept ? '' : ', which cannot be kept'}`;
+  return {
+    code: 'WOULD_DESTROY',
+    action: 'run',
+    path: '',
+    next: isKept ? 'repeat' : 'ask_human',
+    detail: { reason, atRisk },
+  };
+}
+
+interface LostFile extends OutsideFile {
+  /** The folder that is removed with everything in it. */
+  readonly removed: string | undefined;
+}
+
+/** The files whose bytes are in no commit that stays and that this session did not make. */
+async function onlyHere(scene: ShownScene, files: readonly LostFile[]): Promise<readonly LostFile[]> {
+  const { world } = scene;
+  const held = await heldByGit(
+    files.map(({ path }) => path),
+    AbortSignal.timeout(GIT_MS),
+  );
+  const found: LostFile[] = [];
+  for (const file of files) {
+    const { path, removed } = file;
+    const state = held.get(path);
+    const isGone =
+      removed !== undefined &&
+      files.some((each) => each.removed === removed && /\/\.git(\/|$)/.test(each.path));
+    if (!isGone && (state === 'commit' || state === 'index')) continue;
+    if (state === 'ignored' && isOutput(world, path.slice(1))) continue;
+    if (!(reachOutside(world, path) && (await isOwnWork(scene, path)))) found.push(file);
+  }
+  return found;
+}
+
+function canKeep({ policy, workspace }: World, files: readonly LostFile[]): boolean {
+  const total = files.reduce((sum, { size }) => sum + size, 0);
+  return (
+    total <= policy.hooks.keepBytes &&
+    files.every(({ path, size }) => size <= MAX_FILE_BYTES && workspace.resolve(path, 'undo').ok)
+  );
+}
+
+function itemsOf(files: readonly LostFile[]): readonly AtRisk[] {
+  const folders = new Map<string, readonly LostFile[]>();
+  for (const file of files) {
+    const folder = file.removed ?? dirname(file.path);
+    folders.set(folder, [...(folders.get(folder) ?? []), file]);
+  }
+  return [...folders].flatMap(([folder, inside]) =>
+    inside.length > MAX_NAMED
+      ? [folderItem(folder, countOf(inside.length, 'file'))]
+      : inside.map(({ path }): AtRisk => ({ what: path, kind: 'file', reason: 'outside the workspace' })),
+  );
+}
+
+function folderItem(what: string, count: string): AtRisk {
+  return { what, kind: 'folder', reason: `${count} outside the workspace` };
+}
+
+/** Identifies a line and what it would destroy, to recognise that it is repeated. */
+export function repeatKey(line: string, { detail }: Refusal): string {
+  return createHash('sha256')
+    .update(JSON.stringify([line, detail?.atRisk]))
+    .digest('hex');
+}

@@ -1,7 +1,7 @@
 import type { Policy } from '../../model/policy.ts';
-import { type Span, splitLines, withoutEnding } from '../lines.ts';
-import { ATTRIBUTES, FLOW, isSeedCode, type Language, languageOf, syntaxNamed } from './languages.ts';
-import { CURLY, codeQuotes, type QuoteGroup, QuoteLexer } from './lexer.ts';
+import type { Span } from '../lines.ts';
+import { codeQuotes, type QuoteGroup } from './code.ts';
+import { isSeedCode, languageOf } from './languages.ts';
 
 /** The quotes that the policy preset `staleness` replaces, with their straight forms. */
 const STRAIGHT: Readonly<Record<string, string>> = {
@@ -33,7 +33,7 @@ interface Straightened {
  * Straightens typographic quotes in code; the file's name selects the language. The number of lines
  * does not change. `text` must be the whole file, because a part alone does not separate code from
  * comments.
- * - `code`: only quotes that act as code (see lexer.ts), so that valid code does not change.
+ * - `code`: only quotes that act as code (see code.ts), so that valid code does not change.
  * - `all`: every quote of `STRAIGHT` in every code file, as the preset `staleness` demands.
  * - `off`: none.
  */
@@ -43,7 +43,7 @@ export function straightenContent(path: string, text: string, options: Straighte
   if (options.mode === 'all') return isSeedCode(path) ? straightenSpans(text, within) : { text, count: 0 };
   const language = languageOf(path);
   if (language === undefined) return { text, count: 0 };
-  const own = quotesIn(text, language).filter((group) => isWithin(group, within));
+  const own = codeQuotes(text, language).filter((group) => isWithin(group, within));
   return replaceAt(text, own.flat());
 }
 
@@ -79,19 +79,6 @@ export function detectCurlyQuotes(text: string): {
  */
 export function hasSuspiciousUnicode(text: string): boolean {
   return SUSPICIOUS.test(text);
-}
-
-function quotesIn(text: string, language: Language): QuoteGroup[] {
-  switch (language.kind) {
-    case 'code':
-      return codeQuotes(text, language.syntax);
-    case 'markup':
-      return markupQuotes(text);
-    case 'values':
-      return valueQuotes(text);
-    default:
-      return language satisfies never;
-  }
 }
 
 function hasQuotes(text: string, span: Span): boolean {
@@ -140,125 +127,4 @@ function straightenSpans(text: string, spans: readonly Span[]): Straightened {
   }
   pieces.push(text.slice(done));
   return { text: pieces.join(''), count };
-}
-
-const EMBEDDED: ReadonlyMap<string, string> = new Map([
-  ['script', 'javascript'],
-  ['style', 'css'],
-]);
-const BEFORE_KEY = /^\s*(?:[-?]\s+)*(?:export\s+)?/;
-const KEY = /^(?:"[^"]*"\s*|'[^']*'\s*|[^:=]*)(?::(?=\s|$)|=)\s*/;
-const CURLY_KEY = new RegExp(`^[${CURLY}][^"'${CURLY}]*[${CURLY}](?=\\s*[:=])`);
-/**
- * A line that begins block text, such as `key: |`. The lines with deeper indentation that follow
- * are text.
- */
-const BLOCK_TEXT = /(?:^|[:-]\s+)[|>][-+\d]*\s*(?:#.*)?$/;
-/**
- * A single literal that fills the whole value. Backslashes are excluded, because they would become escapes between
- * `"`.
- */
-const DOUBLE_QUOTED = /^[\u201c\u201d\u2033][^"\\\u201c\u201d\u2033]*["\u201c\u201d\u2033]$/;
-const SINGLE_QUOTED =
-  /^[\u2018\u2019\u2032](?:[^'\u2018\u2019\u2032]|[\u2018\u2019\u2032](?=\p{L}))*['\u2018\u2019\u2032]$/u;
-
-/**
- * Finds the typographic quotes in HTML and XML that are code: around attribute values, and in scripts and styles.
- */
-function markupQuotes(text: string): QuoteGroup[] {
-  const lexer = new QuoteLexer(text, ATTRIBUTES, text.length);
-  const marks = /<!--|<!\[CDATA\[|<(?=[A-Za-z/?!])/g;
-  for (let mark = marks.exec(text); mark !== null; mark = marks.exec(text)) {
-    if (mark[0] === '<') {
-      const tag = lexer.scanTag(mark.index);
-      marks.lastIndex = tag.kind === 'opening' ? embedded(text, tag, lexer.found) : tag.next;
-    } else marks.lastIndex = endOf(text, mark[0] === '<!--' ? '-->' : ']]>', mark.index);
-  }
-  return lexer.found;
-}
-
-/** Scans the content of a script or style element and returns where markup continues. */
-function embedded(text: string, tag: { name: string; next: number }, found: QuoteGroup[]): number {
-  const syntax = syntaxNamed(EMBEDDED.get(tag.name) ?? '');
-  if (syntax === undefined) return tag.next;
-  const closing = new RegExp(`</${tag.name}`, 'gi');
-  closing.lastIndex = tag.next;
-  const end = closing.exec(text)?.index ?? text.length;
-  found.push(...codeQuotes(text, syntax, { start: tag.next, end }));
-  return end;
-}
-
-function endOf(text: string, mark: string, from: number): number {
-  const at = text.indexOf(mark, from);
-  return at === -1 ? text.length : at + mark.length;
-}
-
-/**
- * Finds the typographic quotes in YAML, INI and `.env` files that are code: around a whole key or value, or in a
- * flow collection. Elsewhere they are data, because values need no quotes in these languages.
- */
-function valueQuotes(text: string): QuoteGroup[] {
-  const found: QuoteGroup[] = [];
-  const structure = new Structure();
-  let start = 0;
-  for (const line of splitLines(text)) {
-    const content = withoutEnding(line);
-    if (structure.includes(content)) {
-      for (const group of lineQuotes(content)) found.push(group.map((at) => at + start));
-    }
-    start += line.length;
-  }
-  return found;
-}
-
-/** Separates lines with keys and values from comments and from lines of a multi-line text. */
-class Structure {
-  /** The indentation of the key whose block text is being scanned, or -1. */
-  #textIndent = -1;
-  /** The opening quote of a value that began on an earlier line. */
-  #openQuote = '';
-
-  /** True if this line contains a key or value. Call it for every line, in order. */
-  includes(content: string): boolean {
-    if (this.#openQuote !== '') {
-      if (content.includes(this.#openQuote)) this.#openQuote = '';
-      return false;
-    }
-    const indent = content.search(/\S/);
-    if (this.#textIndent >= 0 && (indent === -1 || indent > this.#textIndent)) return false;
-    this.#textIndent = -1;
-    if (indent === -1 || '#;'.includes(content.charAt(indent))) return false;
-    if (BLOCK_TEXT.test(content)) this.#textIndent = indent;
-    const value = content.slice(valueStart(content));
-    const mark = value.charAt(0);
-    if ((mark === '"' || mark === "'") && !value.includes(mark, 1)) this.#openQuote = mark;
-    return true;
-  }
-}
-
-function lineQuotes(content: string): number[][] {
-  const groups: number[][] = [];
-  const key = BEFORE_KEY.exec(content)?.[0].length ?? 0;
-  const curlyKey = CURLY_KEY.exec(content.slice(key))?.[0];
-  if (curlyKey !== undefined) groups.push([key, key + curlyKey.length - 1]);
-  const start = valueStart(content);
-  const value = withoutComment(content.slice(start)).trimEnd().replace(/,$/, '');
-  const own = /^[[{]/.test(value) ? codeQuotes(value, FLOW) : enclosing(value);
-  for (const group of own) groups.push(group.map((at) => at + start));
-  return groups;
-}
-
-function valueStart(content: string): number {
-  const key = BEFORE_KEY.exec(content)?.[0].length ?? 0;
-  return key + (KEY.exec(content.slice(key))?.[0].length ?? 0);
-}
-
-function withoutComment(value: string): string {
-  const comment = value.indexOf(' #');
-  return comment === -1 ? value : value.slice(0, comment);
-}
-
-function enclosing(value: string): number[][] {
-  if (value.length < 2 || !(DOUBLE_QUOTED.test(value) || SINGLE_QUOTED.test(value))) return [];
-  return [[0, value.length - 1].filter((at) => CURLY.includes(value.charAt(at)))];
 }

@@ -1,4 +1,7 @@
-import { closeSync, lstatSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { closeSync, lstatSync, openSync, readFileSync, unlinkSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { unlessErrno } from '../model/fault.ts';
 import { at, type PinnedDirectory, type Place } from '../model/path.ts';
 import { withoutEnding } from '../text/lines.ts';
@@ -210,6 +213,7 @@ function mtimeOf(path: string): number | 'gone' | undefined {
 }
 
 const FIRST_FD = 3;
+const MAX_COPY_BYTES = 32 << 20;
 
 /**
  * Files held open for a search, so that ripgrep reads exactly these files even if their names
@@ -219,21 +223,44 @@ const FIRST_FD = 3;
 export class OpenedFiles {
   readonly #how: 'handles' | 'paths';
   readonly #descriptors: number[] = [];
+  readonly #copies = new Set<string>();
+  /** Copies that still have a name. */
+  readonly #named: string[] = [];
   readonly #shown = new Map<string, string>();
 
   constructor(how: 'handles' | 'paths') {
     this.#how = how;
   }
 
-  /** Opens one more file. `shown` is its name in the results. */
-  open(place: Place, shown: string): Unreadable | undefined {
+  /**
+   * Opens one more file. `shown` is its name in the results. If `visible` returns other bytes for a file of at most
+   * `MAX_COPY_BYTES`, a copy with these is searched instead.
+   */
+  open(place: Place, shown: string, visible: (bytes: Buffer) => Uint8Array): Unreadable | undefined {
     const opened = openRegular(place);
     if ('problem' in opened) return opened;
+    const copy = opened.stats.size > MAX_COPY_BYTES ? undefined : this.#copyOf(opened.fd, visible);
+    if (copy !== undefined) closeSync(opened.fd);
     const argument =
-      this.#how === 'handles' ? `/proc/self/fd/${FIRST_FD + this.#descriptors.length}` : at(place);
-    this.#descriptors.push(opened.fd);
+      this.#how === 'handles'
+        ? `/proc/self/fd/${FIRST_FD + this.#descriptors.length}`
+        : (copy?.path ?? at(place));
+    this.#descriptors.push(copy?.fd ?? opened.fd);
+    if (copy !== undefined) this.#copies.add(argument);
     this.#shown.set(argument, shown);
     return undefined;
+  }
+
+  #copyOf(fd: number, visible: (bytes: Buffer) => Uint8Array): { fd: number; path: string } | undefined {
+    const bytes = readFileSync(fd);
+    const shown = visible(bytes);
+    if (shown === bytes) return undefined;
+    const path = join(tmpdir(), `lookfirst-search-${randomUUID()}`);
+    const copy = openSync(path, 'wx+', 0o600);
+    if (this.#how === 'handles') unlinkSync(path);
+    else this.#named.push(path);
+    for (let done = 0; done < shown.byteLength; ) done += writeSync(copy, shown, done);
+    return { fd: copy, path };
   }
 
   /** The paths to pass to ripgrep, in the order in which the files were opened. */
@@ -245,6 +272,11 @@ export class OpenedFiles {
     return this.#how === 'handles' ? this.#descriptors : [];
   }
 
+  /** True if a copy is searched in place of the file. */
+  isCopy(argument: string): boolean {
+    return this.#copies.has(argument);
+  }
+
   /** The name to show for a file, given the argument by which ripgrep names it. */
   shown(argument: string): string | undefined {
     return this.#shown.get(argument);
@@ -252,5 +284,6 @@ export class OpenedFiles {
 
   close(): void {
     for (const fd of this.#descriptors.splice(0)) closeSync(fd);
+    for (const path of this.#named.splice(0)) unlinkSync(path);
   }
 }

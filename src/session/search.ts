@@ -1,10 +1,14 @@
+import type { Unreadable } from '../disk/read.ts';
 import { findRipgrep, type RipgrepEnd, type RunLimits, runRipgrep } from '../disk/ripgrep.ts';
 import { type FileGlob, protectedScope, readGlob, scopeOf } from '../disk/ripgrep-glob.ts';
 import { OpenedFiles, type RipgrepEvent, RipgrepRecords, readEvent } from '../disk/ripgrep-records.ts';
+import { maskedBytes } from '../gate/masking.ts';
 import { Fault } from '../model/fault.ts';
+import type { Place } from '../model/path.ts';
 import type { SearchResult } from '../model/results.ts';
 import type { SearchOptions } from '../model/session.ts';
 import { invalidArgument, type Outcome, type Refused, refused } from '../model/verdict.ts';
+import { mayHoldSecret } from '../text/secret-scan.ts';
 import { isSecretPath, type MaskedText, maskText, unmasked } from '../text/secrets.ts';
 import {
   completeness,
@@ -109,7 +113,7 @@ function lineMask({ policy }: SearchWorld): MaskFor {
 async function searchFile(search: Search, { place }: File): Promise<Outcome<SearchResult>> {
   const files = openedFiles(search);
   try {
-    const problem = files.open(place, search.world.workspace.shown(place.path));
+    const problem = openFile(search, files, place);
     if (problem !== undefined)
       return refused({ ...unreadableRefusal(search.path, problem), action: 'search' });
     const reader = hitReader(search);
@@ -183,9 +187,21 @@ async function listCandidates(search: Search, folder: Folder): Promise<RipgrepEn
       const paths = records.take(chunk).map((path) => path.slice('./'.length));
       const wanted = (path: string): boolean => glob.matches(base + path) && kept.matches(base + path);
       candidates.push(...paths.filter(wanted));
-      return candidates.length > limit ? 'enough' : 'more';
+      // The hit in a secret file may be inside a masked value, which is no hit.
+      return candidates.filter((path) => !isSecretPath(path)).length > limit ? 'enough' : 'more';
     },
   });
+}
+
+/** Opens a file to be searched as reads show it, so that no pattern matches inside a masked value. */
+function openFile({ world }: Search, files: OpenedFiles, place: Place): Unreadable | undefined {
+  const { policy = { secrets: 'mask' }, workspace } = world;
+  const { relative } = place.path;
+  const visible = (bytes: Buffer): Uint8Array =>
+    policy.secrets === 'show' || !(isSecretPath(relative) || mayHoldSecret(bytes))
+      ? bytes
+      : maskedBytes(policy, relative, bytes).bytes;
+  return files.open(place, workspace.shown(place.path), visible);
 }
 
 /** Opens a regular, unprotected file inside the workspace. False for anything else, which is skipped. */
@@ -194,7 +210,7 @@ function openInside(search: Search, files: OpenedFiles, absolute: string): boole
   const outcome = workspace.locate(absolute, 'search', 'parents');
   if (!outcome.ok) return false;
   const { place } = outcome.located;
-  const problem = files.open(place, workspace.shown(place.path));
+  const problem = openFile(search, files, place);
   place.dir.close();
   return problem === undefined;
 }
@@ -318,7 +334,9 @@ class LineHits implements HitReader {
   take(chunk: Buffer): 'more' | 'enough' {
     const { dropped } = this.#records;
     for (const record of this.#records.take(chunk)) {
-      const event = readEvent(record, (file) => this.#maskFor(this.#files?.shown(file) ?? file));
+      const event = readEvent(record, (file) =>
+        this.#files?.isCopy(file) === true ? unmasked : this.#maskFor(this.#files?.shown(file) ?? file),
+      );
       if (event?.kind === 'end') this.#endFile(event.binaryOffset);
       else if (event !== undefined && !this.#add(event)) return 'enough';
     }

@@ -340,6 +340,40 @@ it.each(['admin', 'ACCESS_KEY'])('the places of %s in a long line are masked', a
   for (const secret of secrets) expect(JSON.stringify(refused)).not.toContain(secret);
 });
 
+describe('a search for a guess of a masked value', () => {
+  const token = `ghp_${'abcdefghijklmnopqrstuvwxyz0123456789'}`;
+
+  beforeEach(() => {
+    writeFileSync(join(root, 'a.ts'), `const a = 1;\nconst token = '${token}';\n`);
+    writeFileSync(join(root, 'utf16.env'), Buffer.from(`\ufeff${ENV}`, 'utf16le'));
+    writeFileSync(join(root, 'other.txt'), 'TOKEN= ghp_\n');
+  });
+
+  it.each(['lines', 'files', 'count'] as const)('finds the same as for a wrong one (%s)', async (mode) => {
+    for (const [right, wrong] of [
+      ['TOKEN=v', 'TOKEN=w'],
+      ['^TOKEN=very.*', '^TOKEN=wery.*'],
+      ['ghp_abc', 'ghp_abd'],
+      ['^.{18}$', '^.{99}$'],
+    ] as const)
+      for (const path of ['.', '.env', 'a.ts', 'utf16.env'])
+        for (const limit of [1, 100]) {
+          const found = async (pattern: string) =>
+            session.search(pattern, { path, mode, limit, glob: path === '.' ? '**' : undefined });
+          expect(await found(right)).toEqual(await found(wrong));
+        }
+  });
+
+  it('finds what reads show', async () => {
+    const hits = [{ path: '.env', line: 2, text: 'TOKEN=[masked]' }];
+    expect(await session.search('^TOKEN=.*', { path: '.env' })).toMatchObject({ hits });
+    expect(await session.search('TOKEN', { path: 'utf16.env' })).toMatchObject({ matches: 1 });
+    expect(await session.search('const token', { path: 'a.ts' })).toMatchObject({
+      hits: [{ line: 2, text: `const token = '[masked]';` }],
+    });
+  });
+});
+
 it('a search masks secrets at both cuts of a long line', async () => {
   const key = 'd8xE8dyVdrqDhmJzn9JAt0qxAPtwmdxC6xzNZjSS';
   const token = `ghp_${key.slice(0, 36)}`;

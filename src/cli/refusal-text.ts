@@ -19,7 +19,7 @@ export async function tellRefusal(
     cli.terminal.tell(
       [
         sentence(refusal),
-        ...quoted(refusal.detail ?? {}).map(harmless),
+        ...quoted(refusal).map(harmless),
         ...refusedFiles(refusal),
         ...(flags.hint === undefined ? [] : [flags.hint]),
       ].join('\n'),

@@ -198,8 +198,8 @@ export async function askUser(
 
 /** The refusal that the agent gets. It names the command with which the user approves the change. */
 export function approvalRefusal({ request: { path, action } }: MissingApproval, answer?: Approval): Refusal {
-  const reason = answer === 'declined' ? answer : 'approval';
-  return { code: 'PROTECTED', action, path, next: 'ask_human', detail: { reason } };
+  const cause = answer === 'declined' ? answer : 'approval';
+  return { code: 'PROTECTED', action, path, next: 'ask_human', detail: { cause } };
 }
 
 function entryOf(world: World, knowledge: Knowledge, { step, effect }: ApprovedChange): NewEntry {

@@ -1,6 +1,6 @@
 import type { Conflict } from '../disk/replace.ts';
 import type { ResolvedPath } from '../model/path.ts';
-import type { Action, Refusal } from '../model/verdict.ts';
+import { type Action, passOn, type Refusal } from '../model/verdict.ts';
 
 interface Refused {
   readonly action: Action;
@@ -14,7 +14,7 @@ interface Refused {
 export function conflictRefusal(refused: Refused, conflict: Conflict): Refusal {
   const refusal = refusalOf(refused, conflict);
   if (conflict.retained.length === 0) return refusal;
-  return { ...refusal, detail: { ...refusal.detail, kept: conflict.retained } };
+  return passOn(refusal, { kept: conflict.retained });
 }
 
 function refusalOf(refused: Refused, conflict: Conflict): Refusal {

@@ -7,7 +7,14 @@ import { defined } from '../model/record.ts';
 import type { ApplyResult, Notice, WitnessEvent } from '../model/results.ts';
 import type { AnnounceOptions, ChangeEnding } from '../model/session.ts';
 import { type Sighting, showsAll } from '../model/sighting.ts';
-import { type Outcome, type Refusal, type RefusalCode, type Refused, refused } from '../model/verdict.ts';
+import {
+  type Outcome,
+  passOn,
+  type Refusal,
+  type RefusalCode,
+  type Refused,
+  refused,
+} from '../model/verdict.ts';
 import { describeNotice } from '../report/describe-notice.ts';
 import type { Knowledge } from '../views/knowledge.ts';
 import { applyTold } from './apply.ts';
@@ -158,7 +165,7 @@ export class Gate {
       const { refusal } = outcome;
       // Record the refusal of a conflict here. A refusal by the judge is already recorded.
       const told = refusal === last ? (await this.#refuse(refusal)).refusal : refusal;
-      return refused(kept.length === 0 ? told : { ...told, detail: { ...told.detail, kept } });
+      return refused(kept.length === 0 ? told : passOn(told, { kept }));
     }
     if (kept.length === 0) return outcome;
     const notices = metSaves(met);
@@ -329,7 +336,7 @@ function changesOf(intent: Intent): readonly FileIntent[] {
 function combined(intent: Intent, refusals: readonly Refusal[]): Refusal | undefined {
   const [first] = refusals;
   if (first === undefined || intent.kind !== 'apply' || refusals.length === 1) return first;
-  return { ...first, detail: { ...first.detail, refusals } };
+  return passOn(first, { refusals });
 }
 
 function busy(changes: readonly FileIntent[]): Refusal {

@@ -14,11 +14,11 @@ import { type Fingerprint, sameFingerprint, sameStamp } from '../model/fingerpri
 import { LIMITS } from '../model/limits.ts';
 import type { ResolvedPath } from '../model/path.ts';
 import { coverageOfPages, NO_FLAGS, type SeenPage, type Sighting } from '../model/sighting.ts';
-import type { Outcome, Writer } from '../model/verdict.ts';
+import type { CopiedText, Outcome, Writer } from '../model/verdict.ts';
 import { decodeText } from '../text/decode.ts';
 import { countFileLines } from '../text/file-lines.ts';
 import { viewOf as bufferOf, sliceLineBytes } from '../text/lines.ts';
-import { findPlaceholder, placeholderText } from '../text/placeholder.ts';
+import { copiedFrom, findPlaceholder } from '../text/placeholder.ts';
 import type { Knowledge } from '../views/knowledge.ts';
 import type { Found, Located } from '../workspace/workspace.ts';
 import { type Asking, bypassFacts } from './announce.ts';
@@ -345,10 +345,14 @@ async function ownCommandOf(
 }
 
 /** Describes the first line of the new text that is a placeholder, or was copied with its line number. */
-export function placeholderIn(text: string | undefined, view: LookedFile, at?: number): string | undefined {
+export function placeholderIn(
+  text: string | undefined,
+  view: LookedFile,
+  at?: number,
+): CopiedText | undefined {
   // A new file has no old text that a placeholder could leave out.
   if (text === undefined || !view.located.exists) return undefined;
   const existing = (): string | undefined => view.snapshot && decodeText(view.snapshot.bytes)?.text;
   const found = findPlaceholder(text, existing, at === undefined ? {} : { at });
-  return found && placeholderText(found);
+  return found && copiedFrom(found);
 }

@@ -136,6 +136,7 @@ export function secretRefusal({ policy }: World, path: string, relative: string)
 
 /** For a secret file, removes the quoted line that is most similar to the edit's text. */
 export function withoutSecretQuote({ policy }: World, { path }: LookedFile, refusal: Refusal): Refusal {
+  if (refusal.code !== 'NO_MATCH') return refusal;
   const { nearest, ...detail } = refusal.detail ?? {};
   if (policy.secrets === 'show' || nearest === undefined || !isSecretPath(path.relative)) return refusal;
   return { ...refusal, detail };

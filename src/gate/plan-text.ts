@@ -3,7 +3,7 @@ import type { LineRange } from '../model/coverage.ts';
 import type { Edit } from '../model/intent.ts';
 import type { Policy } from '../model/policy.ts';
 import type { MatchTier } from '../model/results.ts';
-import { type Action, invalidArgument, type Refusal, type RefusalDetail } from '../model/verdict.ts';
+import { type Action, invalidArgument, passOn, type Refusal } from '../model/verdict.ts';
 import { type Change, insertAfterLine, type LineChange, spliceBytes } from '../text/change.ts';
 import { type DecodedText, decodeText, encodeText } from '../text/decode.ts';
 import { countNewlineBytes } from '../text/lines.ts';
@@ -273,10 +273,10 @@ export function planRefusal(failure: PlanFailure, action: Action, path: string):
 }
 
 function invalidEdit(action: Action, path: string, detail: { reason: string; index: number }): Refusal {
-  return { ...invalidArgument(action, path, detail.reason), detail };
+  return passOn(invalidArgument(action, path, detail.reason), detail);
 }
 
-function quoted({ shown, difference, anchor }: Nearest): RefusalDetail {
+function quoted({ shown, difference, anchor }: Nearest) {
   return {
     nearest: shown,
     ...(difference === undefined ? {} : { difference }),

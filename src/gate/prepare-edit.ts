@@ -127,8 +127,9 @@ function hasSeenAll({ sighting, facts }: LookedFile): boolean {
  * Such a session must read the file before it repeats the call.
  */
 function withoutAnchor(refusal: Refusal): Refusal {
+  if (refusal.code !== 'NO_MATCH') return refusal;
   const { anchor: _anchor, difference: _difference, ...detail } = refusal.detail ?? {};
-  return refusal.detail === undefined ? refusal : { ...refusal, detail };
+  return { ...refusal, detail };
 }
 
 function appendsFreely(world: World, intent: TextIntent): boolean {

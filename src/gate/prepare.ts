@@ -8,7 +8,7 @@ import { errnoOf } from '../model/fault.ts';
 import type { FileIntent, HostIntent } from '../model/intent.ts';
 import type { Notice } from '../model/results.ts';
 import type { Sighting } from '../model/sighting.ts';
-import type { FileState, Refusal, RefusalCode } from '../model/verdict.ts';
+import type { FileState, Refusal, RefusalCode, RefusalOf } from '../model/verdict.ts';
 import { suspectLines } from '../text/placeholder.ts';
 import { hasCurlyQuotes } from '../text/quotes/quotes.ts';
 import type { Knowledge } from '../views/knowledge.ts';
@@ -89,7 +89,7 @@ async function prepareOnce(
       code: 'READ_ONLY',
       ...triedOf(change),
       next: 'ask_human',
-      detail: { reason: 'session' },
+      detail: { cause: 'session' },
     });
   try {
     const prepared = await judgeGranted(world, knowledge, {
@@ -233,8 +233,10 @@ async function judgeTwice<T extends { readonly ok: true }>(
   { change, judge }: SingleJudge<T>,
 ): Promise<T | Denied> {
   const judged = await judge(world);
-  if (judged.ok || judged.refusal.code !== 'STALE') return judged;
-  const held = await holdBack(world, knowledge, { change, refusal: judged.refusal });
+  if (judged.ok) return judged;
+  const { refusal } = judged;
+  if (refusal.code !== 'STALE') return judged;
+  const held = await holdBack(world, knowledge, { change, refusal });
   if (held !== 'confirmed') return held === undefined ? judged : { ...judged, ...held };
   return judge({ ...world, policy: { ...world.policy, staleness: 'warn' } });
 }
@@ -247,7 +249,7 @@ async function judgeTwice<T extends { readonly ok: true }>(
 async function holdBack(
   world: World,
   knowledge: Knowledge,
-  { change, refusal }: { readonly change: HostIntent; readonly refusal: Refusal },
+  { change, refusal }: { readonly change: HostIntent; readonly refusal: RefusalOf<'STALE'> },
 ): Promise<Denied | 'confirmed' | undefined> {
   const path = change.kind === 'move' ? change.destination : change.path;
   const resolved = world.workspace.resolve(path, 'status');

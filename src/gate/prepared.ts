@@ -13,7 +13,7 @@ import type { Fingerprint } from '../model/fingerprint.ts';
 import type { FileIntent } from '../model/intent.ts';
 import { LIMITS } from '../model/limits.ts';
 import type { Sighting } from '../model/sighting.ts';
-import type { Action, Refusal } from '../model/verdict.ts';
+import type { Action, Refusal, RefusalOf } from '../model/verdict.ts';
 import { MAX_QUOTED_CHARS } from '../report/bounded.ts';
 import { carryLine, carryRanges } from '../text/change.ts';
 import { decodeText } from '../text/decode.ts';
@@ -135,7 +135,7 @@ function contentOf(intent: FileIntent): string | undefined {
 export async function cure(
   world: World,
   view: LookedFile,
-  refused: { readonly refusal: Refusal; readonly contentHash?: string },
+  refused: { readonly refusal: RefusalOf<'STALE'>; readonly contentHash?: string },
 ): Promise<Prepared> {
   const { sighting, snapshot } = view;
   if (sighting === undefined || snapshot === undefined) return notPrepared(refused.refusal);

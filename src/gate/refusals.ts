@@ -2,7 +2,7 @@ import { relative, resolve, sep } from 'node:path';
 import { nothingChanged } from '../model/fault.ts';
 import { isWithin } from '../model/path.ts';
 import type { Sighting } from '../model/sighting.ts';
-import type { Refusal } from '../model/verdict.ts';
+import { passOn, type Refusal, reasonOf } from '../model/verdict.ts';
 import { clip } from '../report/bounded.ts';
 import { keptWords } from '../report/evidence.ts';
 import type { Knowledge } from '../views/knowledge.ts';
@@ -92,14 +92,14 @@ export class Refusals {
     const key = clip(refusal.path, MAX_PATH_CHARS);
     const last = this.#streaks.get(key);
     const count = last !== undefined && repeats(refusal, last) ? last.count + 1 : 1;
-    const { code, action, detail } = refusal;
+    const { code, action } = refusal;
     this.#streaks.delete(key);
-    this.#streaks.set(key, { code, action, reason: detail?.reason, count });
+    this.#streaks.set(key, { code, action, reason: reasonOf(refusal), count });
     for (const path of this.#streaks.keys()) {
       if (this.#streaks.size <= MAX_STREAKS) break;
       this.#streaks.delete(path);
     }
-    return { ...refusal, detail: { ...refusal.detail, repeated: count } };
+    return passOn(refusal, { repeated: count });
   }
 }
 
@@ -107,10 +107,11 @@ export class Refusals {
  * True if a refusal continues the streak of its path: it has the same code. If the call itself is
  * wrong, and not the state of the file, the action and the reason must be the same too.
  */
-function repeats({ code, action, detail }: Refusal, last: Streak): boolean {
+function repeats(refusal: Refusal, last: Streak): boolean {
+  const { code, action } = refusal;
   if (code !== last.code) return false;
   if (code !== 'INVALID_ARGUMENT' && action !== 'undo') return true;
-  return action === last.action && detail?.reason === last.reason;
+  return action === last.action && reasonOf(refusal) === last.reason;
 }
 
 /**
@@ -129,15 +130,18 @@ function refusedPlace(
 }
 
 /** Size in bytes of the diff in the refusal, which spares the session another read. */
-function diffBytesOf({ detail }: Refusal): { readonly diffBytes?: number } {
-  return detail?.diff === undefined ? {} : { diffBytes: Buffer.byteLength(detail.diff) };
+function diffBytesOf({ code, detail }: Refusal): { readonly diffBytes?: number } {
+  const diff = code === 'STALE' || code === 'COMMAND_CONFLICT' ? detail?.diff : undefined;
+  return diff === undefined ? {} : { diffBytes: Buffer.byteLength(diff) };
 }
 
 /** The journal's text for a refusal, besides its code. */
-function textOf({ path, detail: { reason, kept = [] } = {} }: Refusal): { readonly text?: string } {
-  if (reason === 'declined') return { text: 'the user declined it' };
-  if (reason === 'approval')
+function textOf(refusal: Refusal): { readonly text?: string } {
+  const { code, path, detail: { kept = [] } = {} } = refusal;
+  if (code === 'PROTECTED' && refusal.detail?.cause === 'declined') return { text: 'the user declined it' };
+  if (code === 'PROTECTED' && refusal.detail?.cause === 'approval')
     return { text: `needs approval: lookfirst allow ${JSON.stringify(clip(path, MAX_PATH_CHARS))} --once` };
+  const reason = reasonOf(refusal);
   if (kept.length === 0) return reason === undefined ? {} : { text: reason };
   return { text: `${reason === undefined ? '' : `${reason}. `}${keptWords(kept)}` };
 }

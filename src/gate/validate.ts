@@ -17,7 +17,7 @@ import {
   TEXT,
   variantOf,
 } from '../model/shape.ts';
-import { type Action, invalidArgument, type Refusal } from '../model/verdict.ts';
+import { type Action, invalidArgument, passOn, type Refusal } from '../model/verdict.ts';
 
 /** The action that a refusal names, by kind of change. */
 const ACTIONS: Readonly<Record<string, Action>> = {
@@ -165,7 +165,7 @@ export function validateEvent(event: unknown): Refusal | undefined {
 function validateChanges(changes: readonly unknown[], shape: Shape): Refusal | undefined {
   for (const [index, change] of changes.entries()) {
     const refusal = validateChange(change, shape);
-    if (refusal !== undefined) return { ...refusal, detail: { ...refusal.detail, index } };
+    if (refusal !== undefined) return passOn(refusal, { index });
   }
   return undefined;
 }
@@ -320,7 +320,7 @@ export function validateOptions(
 /** The refusal for an undo in a read-only session. A preview of an undo is allowed, because it changes nothing. */
 export function validateUndo(policy: Policy, { path = '', preview }: UndoSelection): Refusal | undefined {
   if (!policy.readOnly || preview === true) return undefined;
-  return { code: 'READ_ONLY', action: 'undo', path, next: 'ask_human', detail: { reason: 'session' } };
+  return { code: 'READ_ONLY', action: 'undo', path, next: 'ask_human', detail: { cause: 'session' } };
 }
 
 /** The refusal for an invalid command, or undefined if it is valid. */

@@ -74,7 +74,7 @@ function forTheUser(command: string, reason: string): Refusal {
     action: 'run',
     path: `lookfirst ${command}`,
     next: 'ask_human',
-    detail: { reason },
+    detail: { cause: 'own-command', reason },
   };
 }
 
@@ -207,8 +207,14 @@ function names(command: string, path: string): boolean {
 }
 
 function tampering(path: string, does: 'change' | 'end' | 'switch off' = 'change'): Refusal {
-  const detail = { reason: `it may ${does} ${path}, which only the user may do` };
-  return { code: 'PROTECTED', action: 'run', path, next: 'ask_human', detail };
+  const reason = `it may ${does} ${path}, which only the user may do`;
+  return {
+    code: 'PROTECTED',
+    action: 'run',
+    path,
+    next: 'ask_human',
+    detail: { cause: 'tampering', reason },
+  };
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { LineRange } from '../model/coverage.ts';
 import type { FileKind } from '../model/path.ts';
 import type { LostReason, Sighting } from '../model/sighting.ts';
-import type { Action, Writer } from '../model/verdict.ts';
+import type { Action, CopiedText, Writer } from '../model/verdict.ts';
 
 /**
  * The action to judge. A plain write is `overwrite` whether or not the file exists; `create` is only for callers that
@@ -102,7 +102,7 @@ export interface Facts {
    * The number and text of the first line of the new text that is not real content: a placeholder
    * for omitted lines, or a line number from the output of a read.
    */
-  readonly placeholder?: string | undefined;
+  readonly placeholder?: CopiedText | undefined;
   /** The first line of the new text that holds a mask of a value that the file's reads mask. */
   readonly mask?: string | undefined;
   /** The other session, or the session's own command, whose recorded change produced the current file. */

@@ -114,7 +114,7 @@ describe('the first rule that refuses wins', () => {
     sighting: undefined,
     freshness: 'changed',
     currentRevision: 'r',
-    placeholder: 'rest unchanged',
+    placeholder: { reason: 'rest unchanged' },
     contentHash: 'h',
   };
 
@@ -131,7 +131,7 @@ describe('the first rule that refuses wins', () => {
     const answer = judge(facts(unseen), policy());
     for (const derived of [
       { target: { ...FILE, binary: true } },
-      { placeholder: 'x' },
+      { placeholder: { reason: 'x' } },
       { touched: [{ from: 1, to: 2 }] },
       { contentHash: 'aa'.repeat(32), currentHash: 'aa'.repeat(32) },
       { totalLines: 3 },
@@ -145,7 +145,7 @@ describe('the first rule that refuses wins', () => {
     expect(verdict({ bypassedBy, target: { ...FILE, kind: 'fifo' } })).toBe('NOT_A_FILE');
     expect(verdict({ bypassedBy, action: 'edit', target: MISSING })).toBe('DELETED');
     expect(verdict({ bypassedBy, expectedRevision: 'x', currentRevision: 'r' })).toBe('REVISION_MISMATCH');
-    expect(verdict({ bypassedBy, placeholder: 'x' })).toBe('PLACEHOLDER_CONTENT');
+    expect(verdict({ bypassedBy, placeholder: { reason: 'x' } })).toBe('PLACEHOLDER_CONTENT');
     expect(verdict({ bypassedBy, action: 'delete', target: FOLDER })).toBe('INVALID_ARGUMENT');
   });
 });

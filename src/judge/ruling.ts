@@ -1,6 +1,6 @@
 import type { Policy } from '../model/policy.ts';
 import type { Notice } from '../model/results.ts';
-import type { NextStep, Refusal, RefusalCode, RefusalDetail } from '../model/verdict.ts';
+import type { NextStep, Refusal, RefusalCode, RefusalOf } from '../model/verdict.ts';
 import type { Facts } from './facts.ts';
 
 /**
@@ -19,28 +19,25 @@ export type JudgeRule = (facts: Facts, policy: Policy) => Ruling;
 
 export const PASS: Ruling = { kind: 'pass' };
 
-/** Builds a refusal from the facts and a reason. */
-export function no(facts: Facts, reason: { code: RefusalCode; next: NextStep; detail?: Detail }): Ruling {
-  const detail = present(reason.detail ?? {});
-  const refusal: Refusal = {
-    code: reason.code,
-    action: facts.action,
-    path: facts.path,
-    next: reason.next,
-    ...(detail === undefined ? {} : { detail }),
-  };
-  return { kind: 'refuse', refusal };
+/** Builds a refusal from the facts and a reason. Facts that are undefined are left out of the detail. */
+export function no<C extends RefusalCode>(
+  facts: Facts,
+  {
+    code,
+    next,
+    detail = {},
+  }: { code: C; next: NextStep; detail?: Loose<NonNullable<RefusalOf<C>['detail']>> },
+): Ruling {
+  const known = Object.entries(detail).filter(([, value]) => value !== undefined);
+  const refusal = { code, action: facts.action, path: facts.path, next };
+  // `detail` is that of `code`, without the undefined facts.
+  const told = known.length === 0 ? refusal : { ...refusal, detail: Object.fromEntries(known) };
+  return { kind: 'refuse', refusal: told as Refusal };
 }
+
+type Loose<T> = { readonly [K in keyof T]?: T[K] | undefined };
 
 /** A pass with notices. */
 export function note(...notices: readonly Notice[]): Ruling {
   return { kind: 'note', notices };
-}
-
-type Detail = { readonly [K in keyof RefusalDetail]: RefusalDetail[K] | undefined };
-
-/** Removes undefined fields, so that details compare and serialise cleanly. */
-function present(detail: Detail): RefusalDetail | undefined {
-  const entries = Object.entries(detail).filter(([, value]) => value !== undefined);
-  return entries.length === 0 ? undefined : Object.fromEntries(entries);
 }

@@ -107,22 +107,109 @@ export interface AtRisk {
   readonly reason: string;
 }
 
-/** Facts behind a refusal, for programs, as plain JSON. The code determines which fields are present. */
-export interface RefusalDetail {
-  /** The reason in a few words, if the refusal's code does not make it clear. */
-  readonly reason?: string;
-  readonly kind?: FileKind;
-  /** The source of a refused move. Present if the refusal's path is the destination. */
+/** The source of a refused move whose destination is the refusal's path. */
+interface Destination {
   readonly source?: string;
-  readonly missing?: readonly LineRange[];
-  /**
-   * Number of names at the end of the path that do not exist. Present if a folder above the file is
-   * missing too.
-   */
-  readonly absentNames?: number;
-  readonly totalLines?: number;
+}
+
+/**
+ * Facts that any refusal may carry. Most are added by the code that passes a refusal on: for one file of
+ * several, for a command, for the third try in a row.
+ */
+interface CommonDetail {
+  /** Words for people, where the code alone does not say enough. */
+  readonly reason?: string;
+  /** The error of the system call that failed. */
+  readonly errno?: string;
   /** When the session saw the file, milliseconds since 1970. */
   readonly seenAtMs?: number;
+  /** Number of consecutive refusals with this code for this path. */
+  readonly repeated?: number;
+  /** Paths of copies of the file as another program saved it while this change was being made. */
+  readonly kept?: readonly string[];
+  /** Index of the edit or change that was refused. */
+  readonly index?: number;
+  /** One refusal per refused file of a batch, or per file that an undo cannot restore. */
+  readonly refusals?: readonly Refusal[];
+  /** Number of paths that were not checked, because enough others were refused. Absent if all were checked. */
+  readonly unchecked?: number;
+  /** Number of files that a refused undo would restore as a partial one. */
+  readonly restorable?: number;
+  /** The undo to call instead of the refused one, or before repeating the refused one. */
+  readonly undo?: UndoCall;
+  /** Output of the refused command, bounded. */
+  readonly output?: string;
+  /** See `RunResult.endedProcesses`. */
+  readonly endedProcesses?: readonly string[];
+  /** Id of the refused command's kept writes; `lookfirst run --apply ID` commits them. */
+  readonly layer?: string;
+}
+
+/**
+ * The facts behind a refusal of each code, for programs, as plain JSON. `cause` is a word that code
+ * may compare; a `reason` without listed values holds words for people.
+ */
+interface Details {
+  readonly OUTSIDE_WORKSPACE: unknown;
+  readonly PROTECTED: Destination & {
+    /** `tampering`, `own-command`: a shell line that may do, or does, something only the user may do. */
+    readonly cause?: 'root' | 'approval' | 'declined' | 'tampering' | 'own-command' | 'unknown tool';
+    readonly kind?: 'directory';
+  };
+  readonly READ_ONLY: {
+    readonly cause?: 'session' | 'root' | 'file';
+    readonly kind?: 'directory';
+  };
+  readonly NOT_FOUND: Destination & {
+    readonly cause?: 'turn';
+    /**
+     * Number of names at the end of the path that do not exist. Present if a folder above the file is
+     * missing too.
+     */
+    readonly absentNames?: number;
+  };
+  readonly NOT_A_FILE: Destination & { readonly kind?: FileKind };
+  readonly NOT_READ: {
+    readonly reason?:
+      | 'evicted'
+      | 'compacted'
+      | 'rewound'
+      | 'forgotten'
+      | 'recreated'
+      | 'unverified'
+      | 'changed';
+    readonly kind?: 'directory';
+    readonly writer?: Writer;
+  };
+  readonly PARTIALLY_READ: {
+    readonly reason?: 'clamped';
+    readonly missing?: readonly LineRange[];
+    readonly totalLines?: number;
+  };
+  readonly READ_EXPIRED: unknown;
+  readonly STALE: Changed & { readonly cause?: 'repeated'; readonly kind?: 'directory' };
+  readonly DELETED: { readonly cause?: 'by this session'; readonly kind?: 'directory' };
+  readonly ALREADY_EXISTS: Destination & { readonly kind?: FileKind };
+  readonly REVISION_MISMATCH: { readonly reason?: 'missing' };
+  readonly NO_MATCH: NoMatch;
+  readonly AMBIGUOUS_MATCH: { readonly places?: readonly MatchPlace[]; readonly count?: number };
+  readonly NOT_TEXT: unknown;
+  readonly TOO_LARGE: { readonly sizeBytes?: number; readonly limitBytes?: number };
+  readonly PLACEHOLDER_CONTENT: Partial<CopiedText>;
+  readonly REDACTED_READ: Partial<CopiedText>;
+  readonly UNVERIFIABLE: { readonly cause?: 'unknown tool' };
+  readonly BUSY: { readonly writer?: Writer };
+  readonly INVALID_ARGUMENT: {
+    readonly cause?: 'patch';
+    readonly kind?: 'file' | 'directory';
+  };
+  readonly NO_SANDBOX: unknown;
+  readonly COMMAND_CONFLICT: Changed;
+  readonly WOULD_DESTROY: { readonly atRisk?: readonly AtRisk[]; readonly writer?: Writer };
+}
+
+/** The file as the session saw it, and as it is now. */
+interface Changed {
   /** The file's modification time: now (`mtimeMs`), and when it was seen (`seenMtimeMs`). */
   readonly mtimeMs?: number;
   readonly seenMtimeMs?: number;
@@ -139,12 +226,14 @@ export interface RefusalDetail {
    * seen.
    */
   readonly revision?: string;
-  readonly places?: readonly MatchPlace[];
+  /** The session that changed the file, and when: another one, or a command of the same. */
+  readonly writer?: Writer;
+}
+
+/** The text in the file that comes nearest to the one that an edit did not find. */
+interface NoMatch {
   readonly count?: number;
-  /**
-   * The text in the file that is most similar to the text that was not found, with visible white
-   * space and line numbers.
-   */
+  /** The most similar text in the file, with visible white space and line numbers. */
   readonly nearest?: string;
   /** The difference between the text sent and the nearest text, in a few words. */
   readonly difference?: string;
@@ -158,33 +247,12 @@ export interface RefusalDetail {
    * nothing new.
    */
   readonly seenWhole?: true;
-  readonly limitBytes?: number;
-  readonly sizeBytes?: number;
-  /** The session that changed the file, and when: another one, or a command of the same. */
-  readonly writer?: Writer;
-  /** Number of consecutive refusals with this code for this path. */
-  readonly repeated?: number;
-  readonly errno?: string;
-  /** Paths of copies of the file as another program saved it while this change was being made. */
-  readonly kept?: readonly string[];
-  /** What a refused command would destroy. */
-  readonly atRisk?: readonly AtRisk[];
-  /** Output of the refused command, bounded. */
-  readonly output?: string;
-  /** See `RunResult.endedProcesses`. */
-  readonly endedProcesses?: readonly string[];
-  /** Id of the refused command's kept writes; `lookfirst run --apply ID` commits them. */
-  readonly layer?: string;
-  /** The undo to call instead of the refused one, or before repeating the refused one. */
-  readonly undo?: UndoCall;
-  /** One refusal per refused file of a batch, or per file that an undo cannot restore. */
-  readonly refusals?: readonly Refusal[];
-  /** Number of files that a refused undo would restore as a partial one. */
-  readonly restorable?: number;
-  /** Number of paths that were not checked, because enough others were refused. Absent if all were checked. */
-  readonly unchecked?: number;
-  /** Index of the edit or change that was refused. */
-  readonly index?: number;
+}
+
+/** Text that a read adds or puts in place of a value, and that must not be written. */
+export interface CopiedText {
+  readonly reason: string;
+  readonly cause?: 'line-numbers' | 'mask';
 }
 
 /** The arguments of an undo, as its tool takes them. */
@@ -198,15 +266,29 @@ export interface UndoCall {
  * An expected "no", returned and never thrown. A caller that ignores it does no harm, because nothing was
  * changed.
  */
-export interface Refusal {
-  readonly code: RefusalCode;
+export type Refusal = { readonly [C in RefusalCode]: RefusalOf<C> }[RefusalCode];
+
+/** The refusal of one code. */
+export interface RefusalOf<C extends RefusalCode> {
+  readonly code: C;
   readonly action: Action;
   /** The path as the caller wrote it. */
   readonly path: string;
   readonly next: NextStep;
-  readonly detail?: RefusalDetail;
+  readonly detail?: Details[C] & CommonDetail;
   /** The preset whose sentences `explain` uses. Absent for the default sentences. */
   readonly wording?: PresetName;
+}
+
+/** A copy of the refusal with more facts. */
+export function passOn(refusal: Refusal, facts: CommonDetail): Refusal {
+  // A fact of this kind fits the detail of every code.
+  return { ...refusal, detail: { ...refusal.detail, ...facts } } as Refusal;
+}
+
+/** The cause of a refusal in words: for people, and in JSON. */
+export function reasonOf({ detail = {} }: Refusal): string | undefined {
+  return detail.reason ?? ('cause' in detail ? detail.cause : undefined);
 }
 
 /** The result of a refused operation. */

@@ -1,18 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { Refusal } from '../model/verdict.ts';
 
-const REASON = 'unknown tool';
-
 /** The refusal of a tool that Lookfirst has no description of. */
 export function unknownToolRefusal(tool: string, policy: UnknownTools): Refusal {
-  const once = policy === 'ask';
-  return {
-    code: once ? 'UNVERIFIABLE' : 'PROTECTED',
-    action: 'call',
-    path: tool,
-    next: once ? 'retry_later' : 'ask_human',
-    detail: { reason: REASON },
-  };
+  const base = { action: 'call', path: tool, detail: { cause: 'unknown tool' } } as const;
+  return policy === 'ask'
+    ? { ...base, code: 'UNVERIFIABLE', next: 'retry_later' }
+    : { ...base, code: 'PROTECTED', next: 'ask_human' };
 }
 
 /** The refusal of a tool with unknown effects in a read-only session. */
@@ -22,12 +16,13 @@ export function readOnlyRefusal(tool: string): Refusal {
     action: 'call',
     path: tool,
     next: 'ask_human',
-    detail: { reason: 'session' },
+    detail: { cause: 'session' },
   };
 }
 
 export function isUnknownTool(refusal: Refusal): boolean {
-  return refusal.action === 'call' && refusal.detail?.reason === REASON;
+  const { code, detail } = refusal;
+  return (code === 'UNVERIFIABLE' || code === 'PROTECTED') && detail?.cause === 'unknown tool';
 }
 
 /** The text of the refusal: what was refused, why, and what to do. */

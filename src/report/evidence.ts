@@ -1,8 +1,7 @@
-import type { Refusal, RefusalCode, RefusalDetail } from '../model/verdict.ts';
+import type { AtRisk, Refusal, RefusalCode, RefusalOf, Writer } from '../model/verdict.ts';
 import { lineWords, relativeTime } from './amounts.ts';
 import { clip, pathText, phrase, quotation } from './bounded.ts';
 import { endedWords } from './command-words.ts';
-import { hasMask } from './sentences.ts';
 
 const MAX_PLACES = 10;
 const MAX_PLACE_CHARS = 200;
@@ -16,85 +15,101 @@ const MAX_AT_RISK = 20;
 export function evidence(refusal: Refusal, nowMs: number): string[] {
   const kept = refusal.detail?.kept ?? [];
   const told = kept.length === 0 ? [] : [keptWords(kept)];
-  return [...said(refusal, nowMs), ...told, ...quoted(refusal.detail ?? {})];
+  return [...said(refusal, nowMs), ...told, ...quoted(refusal)];
 }
 
 /**
  * Quotations in the refusal: the diff, the command's output, the most similar text, the places
  * found.
  */
-export function quoted(detail: RefusalDetail): string[] {
-  const parts: string[] = [];
-  if (detail.diff !== undefined) parts.push(`What changed since:\n${quotation(detail.diff)}`);
-  if (detail.output !== undefined && detail.output !== '')
-    parts.push(`The command printed:\n${quotation(detail.output)}`);
-  const { endedProcesses = [] } = detail;
-  parts.push(...endedWords({ endedProcesses }));
-  if (detail.nearest !== undefined) {
-    const differs = detail.difference === undefined ? '' : ` (${phrase(detail.difference)})`;
-    parts.push(`The most similar text in it${differs}:\n${quotation(detail.nearest)}`);
-  }
-  if (detail.places !== undefined && detail.places.length > 0) {
-    const shown = detail.places.slice(0, MAX_PLACES);
-    const more = Math.max(detail.count ?? 0, detail.places.length) - shown.length;
-    const lines = shown.map(({ line, text }) => `  line ${line}: ${clip(phrase(text), MAX_PLACE_CHARS)}`);
-    parts.push(['Found at:', ...lines, ...(more > 0 ? [`  and ${more} more`] : [])].join('\n'));
-  }
-  return parts;
+export function quoted(refusal: Refusal): string[] {
+  const { output, endedProcesses = [] } = refusal.detail ?? {};
+  return [
+    ...changedSince(refusal),
+    ...(output === undefined || output === '' ? [] : [`The command printed:\n${quotation(output)}`]),
+    ...endedWords({ endedProcesses }),
+    ...(refusal.code === 'NO_MATCH' ? nearest(refusal) : []),
+    ...(refusal.code === 'AMBIGUOUS_MATCH' ? found(refusal) : []),
+  ];
 }
 
-function said(refusal: Refusal, nowMs: number): string[] {
+function changedSince({ code, detail }: Refusal): string[] {
+  const diff = code === 'STALE' || code === 'COMMAND_CONFLICT' ? detail?.diff : undefined;
+  return diff === undefined ? [] : [`What changed since:\n${quotation(diff)}`];
+}
+
+function nearest({ detail: { nearest: text, difference } = {} }: RefusalOf<'NO_MATCH'>): string[] {
+  if (text === undefined) return [];
+  const differs = difference === undefined ? '' : ` (${phrase(difference)})`;
+  return [`The most similar text in it${differs}:\n${quotation(text)}`];
+}
+
+function found({ detail: { places = [], count = 0 } = {} }: RefusalOf<'AMBIGUOUS_MATCH'>): string[] {
+  if (places.length === 0) return [];
+  const shown = places.slice(0, MAX_PLACES);
+  const more = Math.max(count, places.length) - shown.length;
+  const lines = shown.map(({ line, text }) => `  line ${line}: ${clip(phrase(text), MAX_PLACE_CHARS)}`);
+  return [['Found at:', ...lines, ...(more > 0 ? [`  and ${more} more`] : [])].join('\n')];
+}
+
+function said<C extends RefusalCode>(refusal: RefusalOf<C>, nowMs: number): string[] {
   const { seenAtMs } = refusal.detail ?? {};
   // Name no time if it is 0: the session then saw the file in a transcript without times.
   const when = seenAtMs === undefined || seenAtMs === 0 ? undefined : relativeTime(seenAtMs, nowMs);
-  return (TELLS[refusal.code] ?? otherwise)({ refusal, detail: refusal.detail ?? {}, when, nowMs });
+  return (TELLS[refusal.code] ?? otherwise)(refusal, { when, nowMs });
 }
 
-interface Told {
-  readonly refusal: Refusal;
-  readonly detail: RefusalDetail;
+interface Time {
+  /** The time when the session saw the file, in words. */
   readonly when: string | undefined;
   readonly nowMs: number;
 }
 
 const nothing = (): string[] => [];
 
-const TELLS: Readonly<Partial<Record<RefusalCode, (told: Told) => string[]>>> = {
-  NOT_READ: ({ refusal, when }) => [notRead(refusal, when ?? 'earlier')],
-  PARTIALLY_READ: ({ detail, when }) => partlyRead(detail, when),
-  STALE: ({ detail, when, nowMs }) => [...seen(when), ...writer(detail, nowMs), ...heldBack(detail)],
-  BUSY: ({ detail, nowMs }) => [
-    ...writer(detail, nowMs),
-    ...(detail.reason === undefined ? [] : [sentence(detail.reason)]),
+const TELLS: { readonly [C in RefusalCode]?: (refusal: RefusalOf<C>, time: Time) => string[] } = {
+  NOT_READ: (refusal, { when }) => [notRead(refusal, when ?? 'earlier')],
+  PARTIALLY_READ: (refusal, { when }) => partlyRead(refusal, when),
+  STALE: (refusal, { when, nowMs }) => [
+    ...seen(when),
+    ...writer(refusal.detail?.writer, nowMs),
+    ...heldBack(refusal),
   ],
-  DELETED: ({ detail, when }) => {
-    if (detail.reason !== 'by this session') return seen(when);
+  BUSY: ({ detail }, { nowMs }) => [
+    ...writer(detail?.writer, nowMs),
+    ...(detail?.reason === undefined ? [] : [sentence(detail.reason)]),
+  ],
+  DELETED: ({ detail }, { when }) => {
+    if (detail?.cause !== 'by this session') return seen(when);
     return when === undefined ? [] : [`That was ${when}.`];
   },
-  PROTECTED: ({ refusal, detail }) => {
+  PROTECTED: ({ action, detail }) => {
     // For a command, the first sentence already contains the reason.
-    if (refusal.action === 'run' || detail.reason === undefined) return [];
-    if (['root', 'approval', 'declined'].includes(detail.reason)) return [];
+    if (action === 'run' || detail?.reason === undefined) return [];
     // For a folder, the reason is already a sentence. For a file, the reason only names what the
     // policy protects.
     return [
       detail.kind === 'directory' ? sentence(detail.reason) : `The policy protects ${phrase(detail.reason)}.`,
     ];
   },
-  REVISION_MISMATCH: ({ detail, when }) =>
-    detail.reason === 'missing' ? ['There is no file at that path any more.'] : seen(when),
-  REDACTED_READ: ({ detail }) => [
-    hasMask(detail)
-      ? `It contains ${phrase(detail.reason ?? '')}.`
-      : detail.reason === undefined
-        ? 'Writing the whole file would replace the real values with masks; reading again masks them again.'
-        : `${sentence(detail.reason)} Reading again masks it again.`,
-  ],
+  REVISION_MISMATCH: ({ detail }, { when }) =>
+    detail?.reason === 'missing' ? ['There is no file at that path any more.'] : seen(when),
+  REDACTED_READ: ({ detail: { cause, reason } = {} }) => {
+    if (reason === undefined)
+      return [
+        'Writing the whole file would replace the real values with masks; reading again masks them again.',
+      ];
+    if (cause === 'mask') return [`It contains ${phrase(reason)}.`];
+    return [`${sentence(reason)} Reading again masks it again.`];
+  },
   PLACEHOLDER_CONTENT: ({ detail }) =>
-    detail.reason === undefined ? [] : [`It contains ${phrase(detail.reason)}.`],
-  UNVERIFIABLE: (told) => (told.refusal.action === 'commit' ? [] : otherwise(told)),
-  WOULD_DESTROY: ({ detail, nowMs }) => [...atRiskWords(detail), ...writer(detail, nowMs)],
-  COMMAND_CONFLICT: ({ detail, when }) => [...seen(when), ...keptLayer(detail)],
+    detail?.reason === undefined ? [] : [`It contains ${phrase(detail.reason)}.`],
+  UNVERIFIABLE: (refusal, time) => (refusal.action === 'commit' ? [] : otherwise(refusal, time)),
+  WOULD_DESTROY: ({ detail }, { nowMs }) => [
+    ...atRiskWords(detail?.atRisk),
+    ...writer(detail?.writer, nowMs),
+  ],
+  COMMAND_CONFLICT: ({ detail }, { when }) => [...seen(when), ...keptLayer(detail?.layer)],
   // For the codes from here on, the first sentence already contains the reason.
   OUTSIDE_WORKSPACE: nothing,
   NOT_FOUND: nothing,
@@ -104,8 +119,9 @@ const TELLS: Readonly<Partial<Record<RefusalCode, (told: Told) => string[]>>> = 
   INVALID_ARGUMENT: nothing,
 };
 
-function otherwise({ detail, when }: Told): string[] {
-  return [...(detail.reason === undefined ? [] : [sentence(detail.reason)]), ...seen(when)];
+function otherwise({ detail }: Pick<Refusal, 'detail'>, { when }: Time): string[] {
+  const reason = detail?.reason;
+  return [...(reason === undefined ? [] : [sentence(reason)]), ...seen(when)];
 }
 
 function seen(when: string | undefined): string[] {
@@ -116,15 +132,17 @@ function seen(when: string | undefined): string[] {
  * Describes how a file has changed since the session saw it. Undefined if the refusal lacks the
  * state that the session saw or the present state.
  */
-export function whatDiffers({ seen: then, now }: RefusalDetail): string | undefined {
+export function whatDiffers(refusal: Refusal): string | undefined {
+  if (refusal.code !== 'STALE' && refusal.code !== 'COMMAND_CONFLICT') return undefined;
+  const { seen: then, now } = refusal.detail ?? {};
   if (then === undefined || now === undefined) return undefined;
   const times = [then.mtimeMs, now.mtimeMs].map((ms) => (ms === undefined ? 'unknown' : utcSeconds(ms)));
   const hashes = [then.sha256, now.sha256].map((sha256) => sha256.slice(0, 12));
   return `file modified externally (mtime: ${times.join(' → ')}, size: ${then.size} → ${now.size}, sha256: ${hashes.join(' → ')})`;
 }
 
-function heldBack(detail: RefusalDetail): string[] {
-  const differs = whatDiffers(detail);
+function heldBack(refusal: Refusal): string[] {
+  const differs = whatDiffers(refusal);
   if (differs === undefined) return [];
   return [sentence(differs), 'If you repeat the same call, it proceeds, and the outside change is lost.'];
 }
@@ -137,7 +155,7 @@ export function utcSeconds(ms: number): string {
 /** A quoted command line is cut to this length. */
 const MAX_COMMAND = 200;
 
-function notRead({ detail, next }: Refusal, when: string): string {
+function notRead({ detail, next }: RefusalOf<'NOT_READ'>, when: string): string {
   switch (detail?.reason) {
     case 'evicted':
       return `It was seen ${when}, but so many files were seen since that this one was dropped.`;
@@ -162,7 +180,7 @@ function notRead({ detail, next }: Refusal, when: string): string {
   }
 }
 
-function partlyRead(detail: RefusalDetail, when: string | undefined): string[] {
+function partlyRead({ detail = {} }: RefusalOf<'PARTIALLY_READ'>, when: string | undefined): string[] {
   const parts: string[] = [];
   const { missing, totalLines } = detail;
   if (missing !== undefined && missing.length > 0) {
@@ -173,12 +191,12 @@ function partlyRead(detail: RefusalDetail, when: string | undefined): string[] {
   return [...parts, ...seen(when)];
 }
 
-function keptLayer({ layer }: RefusalDetail): string[] {
+function keptLayer(layer: string | undefined): string[] {
   if (layer === undefined) return ['Nothing that the command did was committed.'];
   return [`Nothing that the command did was committed. Its writes are kept for 7 days as ${phrase(layer)}.`];
 }
 
-function atRiskWords({ atRisk = [] }: RefusalDetail): string[] {
+function atRiskWords(atRisk: readonly AtRisk[] = []): string[] {
   const lines = atRisk
     .slice(0, MAX_AT_RISK)
     .map(
@@ -189,7 +207,7 @@ function atRiskWords({ atRisk = [] }: RefusalDetail): string[] {
   return [...lines, ...(more > 0 ? [`- and ${more} more`] : [])];
 }
 
-function writer({ writer }: RefusalDetail, nowMs: number): string[] {
+function writer(writer: Writer | undefined, nowMs: number): string[] {
   if (writer === undefined) return [];
   const { session, client, turn, atMs } = writer;
   const program = client === undefined ? '' : ` (${clip(phrase(client), 60)})`;

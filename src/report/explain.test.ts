@@ -5,7 +5,8 @@ import {
   type NextStep,
   REFUSAL_CODES,
   type Refusal,
-  type RefusalDetail,
+  type RefusalCode,
+  type RefusalOf,
 } from '../model/verdict.ts';
 import { explain } from './explain.ts';
 import { LOOKFIRST_TOOLS, type ToolNames } from './tool-names.ts';
@@ -27,14 +28,16 @@ const FILESYSTEM: ToolNames = {
   arguments: { path: 'path' },
 };
 
+type Row = { [C in RefusalCode]: readonly [C, Action, NextStep, RefusalOf<C>['detail']?] }[RefusalCode];
+
 /** Refusals as the parts of the gate produce them: code, action, next step, detail. */
-const CATALOGUE: readonly [Refusal['code'], Action, NextStep, RefusalDetail?][] = [
+const CATALOGUE: readonly Row[] = [
   ['OUTSIDE_WORKSPACE', 'read', 'other_path'],
   ['PROTECTED', 'overwrite', 'ask_human', { reason: '**/.ssh/**' }],
-  ['PROTECTED', 'delete', 'other_path', { reason: 'root' }],
+  ['PROTECTED', 'delete', 'other_path', { cause: 'root' }],
   ['PROTECTED', 'move', 'ask_human', { kind: 'directory', reason: 'it contains x, which may not be moved' }],
-  ['READ_ONLY', 'overwrite', 'ask_human', { reason: 'session' }],
-  ['READ_ONLY', 'delete', 'ask_human', { reason: 'file' }],
+  ['READ_ONLY', 'overwrite', 'ask_human', { cause: 'session' }],
+  ['READ_ONLY', 'delete', 'ask_human', { cause: 'file' }],
   ['NOT_FOUND', 'edit', 'list'],
   ['NOT_FOUND', 'read', 'other_path'],
   ['NOT_FOUND', 'undo', 'none', { reason: 'Lookfirst has no copy of its earlier content' }],
@@ -89,12 +92,12 @@ const CATALOGUE: readonly [Refusal['code'], Action, NextStep, RefusalDetail?][] 
     },
   ],
   ['STALE', 'overwrite', 'read_again', { seenAtMs: SEEN, mtimeMs: NOW - 60_000 }],
-  ['STALE', 'overwrite', 'read_again', { reason: 'repeated', seenAtMs: SEEN, revision: 'r2' }],
+  ['STALE', 'overwrite', 'read_again', { cause: 'repeated', seenAtMs: SEEN, revision: 'r2' }],
   ['STALE', 'edit', 'read_again', { seenAtMs: SEEN, diff: '-two\n+2', revision: 'r2' }],
   ['STALE', 'delete', 'read_again', { seenAtMs: SEEN }],
   ['STALE', 'delete', 'list', { kind: 'directory', seenAtMs: SEEN }],
   ['DELETED', 'edit', 'other_tool', { seenAtMs: SEEN }],
-  ['DELETED', 'edit', 'other_tool', { reason: 'by this session', seenAtMs: SEEN }],
+  ['DELETED', 'edit', 'other_tool', { cause: 'by this session', seenAtMs: SEEN }],
   ['ALREADY_EXISTS', 'create', 'read', { kind: 'file' }],
   ['ALREADY_EXISTS', 'mkdir', 'other_path', { kind: 'file' }],
   ['REVISION_MISMATCH', 'overwrite', 'read', { seenAtMs: SEEN }],
@@ -116,8 +119,13 @@ const CATALOGUE: readonly [Refusal['code'], Action, NextStep, RefusalDetail?][] 
   ['NOT_TEXT', 'overwrite', 'other_tool', { seenAtMs: SEEN }],
   ['TOO_LARGE', 'edit', 'ask_human', { sizeBytes: 90_000_000, limitBytes: 67_108_864 }],
   ['PLACEHOLDER_CONTENT', 'overwrite', 'use_edit', { reason: '"... rest of file unchanged" on line 7' }],
-  ['PLACEHOLDER_CONTENT', 'edit', 'use_edit', { reason: 'a masked value, line 2: KEY=[REDACTED:key]' }],
-  ['REDACTED_READ', 'edit', 'use_edit', { reason: 'a masked value, line 2: KEY=[masked]' }],
+  [
+    'PLACEHOLDER_CONTENT',
+    'edit',
+    'use_edit',
+    { cause: 'mask', reason: 'a masked value, line 2: KEY=[REDACTED:key]' },
+  ],
+  ['REDACTED_READ', 'edit', 'use_edit', { cause: 'mask', reason: 'a masked value, line 2: KEY=[masked]' }],
   ['REDACTED_READ', 'overwrite', 'use_edit', { seenAtMs: SEEN }],
   ['UNVERIFIABLE', 'overwrite', 'read_again', { errno: 'EACCES', seenAtMs: SEEN }],
   ['BUSY', 'overwrite', 'retry_later'],
@@ -154,8 +162,10 @@ const CATALOGUE: readonly [Refusal['code'], Action, NextStep, RefusalDetail?][] 
   ],
 ];
 
-function refusal([code, action, next, detail]: (typeof CATALOGUE)[number], path = 'src/big.txt'): Refusal {
-  return { code, action, path, next, ...(detail === undefined ? {} : { detail }) };
+type Loose = readonly [RefusalCode, Action, NextStep, Refusal['detail']?];
+
+function refusal([code, action, next, detail]: Loose, path = 'src/big.txt'): Refusal {
+  return { code, action, path, next, ...(detail === undefined ? {} : { detail }) } as Refusal;
 }
 
 it('a file that is too large for one read must be read in pages', () => {
@@ -178,16 +188,23 @@ it('a sighting at an unknown time is not dated to 1970', () => {
 });
 
 describe('a change by another writer at the last moment', () => {
-  it.each<(typeof CATALOGUE)[number]>([
+  it.each<[RefusalCode, Action, NextStep, { reason: string }]>([
     ['STALE', 'overwrite', 'read_again', { reason: 'it changed while it was being written' }],
     ['STALE', 'undo', 'ask_human', { reason: 'it was changed since that change' }],
     ['DELETED', 'edit', 'read_again', { reason: 'it was deleted while it was being written' }],
     ['DELETED', 'undo', 'ask_human', { reason: 'it was deleted since that change' }],
   ])('is the reason in the first sentence: %s of an %s', (...row) => {
     const [first, second = ''] = explain(refusal(row), { nowMs: NOW }).split('\n');
-    expect(first).toContain(`: ${row[3]?.reason} [${row[0]}]`);
+    expect(first).toContain(`: ${row[3].reason} [${row[0]}]`);
     expect(second).not.toContain('deleted');
   });
+});
+
+it('a rule of the policy is named, whatever its words', () => {
+  for (const reason of ['root', 'approval', 'declined'])
+    expect(explain(refusal(['PROTECTED', 'edit', 'ask_human', { reason }]), { nowMs: NOW })).toContain(
+      `it is protected [PROTECTED]\nThe policy protects ${reason}.\n`,
+    );
 });
 
 describe('the next step if nothing was found', () => {
@@ -288,10 +305,11 @@ describe('the sentences of the systems that presets copy', () => {
     given: Partial<Refusal>,
     read: string = LOOKFIRST_TOOLS.read,
   ): string =>
-    explain(
-      { code: 'NOT_READ', action: 'overwrite', path: 'a.txt', next: 'read', ...given },
-      { nowMs: NOW, wording, tools: { ...LOOKFIRST_TOOLS, read } },
-    );
+    explain({ code: 'NOT_READ', action: 'overwrite', path: 'a.txt', next: 'read', ...given } as Refusal, {
+      nowMs: NOW,
+      wording,
+      tools: { ...LOOKFIRST_TOOLS, read },
+    });
 
   it('name the reading tool of the dialect', () => {
     for (const wording of ['file-time', 'thread-history'] as const) {
@@ -382,7 +400,7 @@ describe('a refused batch', () => {
 describe('for any refusal', () => {
   it('its text is bounded', () => {
     const huge = 'x'.repeat(1_000_000);
-    const detail: RefusalDetail = {
+    const detail = {
       reason: huge,
       diff: huge,
       nearest: huge,
@@ -395,7 +413,7 @@ describe('for any refusal', () => {
       repeated: 3,
     };
     for (const code of REFUSAL_CODES) {
-      const given: Refusal = { code, action: 'edit', path: huge, next: 'read_range', detail };
+      const given = { code, action: 'edit', path: huge, next: 'read_range', detail } as Refusal;
       for (const wording of PRESET_NAMES)
         expect(explain(given, { nowMs: NOW, wording }).length).toBeLessThan(60_000);
     }

@@ -1,5 +1,5 @@
 import type { PresetName } from '../model/policy.ts';
-import type { Refusal, RefusalCode } from '../model/verdict.ts';
+import type { Refusal, RefusalCode, RefusalOf } from '../model/verdict.ts';
 import { countOf } from './amounts.ts';
 import { pathText } from './bounded.ts';
 import { evidence, quoted, whatDiffers } from './evidence.ts';
@@ -30,9 +30,13 @@ interface Advice {
   readonly why: string;
   readonly out: string;
 }
-type Advise = (refusal: Refusal, tools: ToolNames, options: Pick<ExplainOptions, 'shellReads'>) => Advice;
+type Advise<C extends RefusalCode = RefusalCode> = (
+  refusal: RefusalOf<C>,
+  tools: ToolNames,
+  options: Pick<ExplainOptions, 'shellReads'>,
+) => Advice;
 
-const ADVICE: Readonly<Partial<Record<RefusalCode, Advise>>> = {
+const ADVICE: { readonly [C in RefusalCode]?: Advise<C> } = {
   NOT_READ: (_, tools, { shellReads }) => ({
     why: shellReads
       ? 'a read counts only if it succeeded, in this session, and showed lines of this file; a read by another agent does not count'
@@ -58,7 +62,7 @@ const ADVICE: Readonly<Partial<Record<RefusalCode, Advise>>> = {
     out: `${tools.read} it and make the change directly afterwards`,
   }),
   STALE: (refusal, tools) =>
-    refusal.detail?.reason === 'repeated'
+    refusal.detail?.cause === 'repeated'
       ? {
           why: 'the same content was sent again, although it was written before the change was shown',
           out: withRevision('send content that keeps the change', tools),
@@ -108,7 +112,7 @@ export function explain(refusal: Refusal, options: ExplainOptions = {}): string 
       : inSeedWords(template, refusal, { nowMs, tools });
   // If the refusal has `now`, a repeated call is allowed, so do not say that repeating does not
   // help.
-  const again = refusal.detail?.now === undefined && explainsItself(refusal.detail?.repeated ?? 0);
+  const again = whatDiffers(refusal) === undefined && explainsItself(refusal.detail?.repeated ?? 0);
   return [
     ...own,
     ...batch(refusal),
@@ -128,19 +132,21 @@ function inSeedWords(
   { nowMs, tools }: { readonly nowMs: number; readonly tools: ToolNames },
 ): string[] {
   const { detail } = refusal;
-  const differs = detail === undefined ? undefined : whatDiffers(detail);
+  const differs = whatDiffers(refusal);
+  const { mtimeMs, seenMtimeMs } = (refusal.code === 'STALE' ? refusal.detail : undefined) ?? {};
+  const count = refusal.code === 'AMBIGUOUS_MATCH' ? refusal.detail?.count : undefined;
   const sentence = fill(template, {
     path: pathText(refusal.path),
     tool: tools.read,
-    count: detail?.count === undefined ? 'several' : String(detail.count),
+    count: count === undefined ? 'several' : String(count),
     reason: differs,
     proceed: differs === undefined ? undefined : 'Nothing was changed; to proceed, repeat the same call.',
-    mtime: isoTime(detail?.mtimeMs),
-    read: isoTime(detail?.seenMtimeMs ?? detail?.seenAtMs),
+    mtime: isoTime(mtimeMs),
+    read: isoTime(seenMtimeMs ?? detail?.seenAtMs),
   });
   if (refusal.code === 'NOT_READ' && detail?.reason !== undefined)
     return [sentence, ...evidence(refusal, nowMs)];
-  return [sentence, ...quoted(detail ?? {})];
+  return [sentence, ...quoted(refusal)];
 }
 
 /** One line for each refused file of a batch; no part of the batch was carried out. */
@@ -174,7 +180,11 @@ function explainsItself(repeated: number): boolean {
 }
 
 /** Says why repeating the call did not help, and what to do instead. */
-function whyAgain(refusal: Refusal, tools: ToolNames, options: ExplainOptions): string {
+function whyAgain<C extends RefusalCode>(
+  refusal: RefusalOf<C>,
+  tools: ToolNames,
+  options: ExplainOptions,
+): string {
   const count = refusal.detail?.repeated ?? FIRST_EXPLAINED;
   const { why, out } = (ADVICE[refusal.code] ?? OTHERWISE)(refusal, tools, options);
   return `This is refusal ${count} in a row for this path. Why repeating does not help: ${why}. Way out: ${out}, or tell the user that you are stuck.`;

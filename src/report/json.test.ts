@@ -19,11 +19,11 @@ describe('outcomes for programs', () => {
   });
 
   it('a refusal has code, path, next step and detail', () => {
-    const refusal = { code: 'NOT_READ', action: 'edit', path: 'a.txt', next: 'read' } as const;
-    expect(refusalOutcome(refusal)).toEqual({ ok: false, code: 'NOT_READ', path: 'a.txt', next: 'read' });
+    const refusal = { code: 'NO_MATCH', action: 'edit', path: 'a.txt', next: 'read' } as const;
+    expect(refusalOutcome(refusal)).toEqual({ ok: false, code: 'NO_MATCH', path: 'a.txt', next: 'read' });
     expect(refusalOutcome({ ...refusal, path: '', detail: { count: 2 } })).toEqual({
       ok: false,
-      code: 'NOT_READ',
+      code: 'NO_MATCH',
       next: 'read',
       detail: { count: 2 },
     });

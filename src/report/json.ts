@@ -1,5 +1,5 @@
 import type { ApplyResult, MatchTier, Notice, UndoResult } from '../model/results.ts';
-import type { NextStep, Refusal, RefusalCode, RefusalDetail } from '../model/verdict.ts';
+import { type NextStep, type Refusal, type RefusalCode, reasonOf } from '../model/verdict.ts';
 import { quotation } from './bounded.ts';
 
 /** The key under which a tool result carries its outcome for programs. */
@@ -11,7 +11,7 @@ export interface RefusalOutcome {
   readonly code: RefusalCode;
   readonly path?: string;
   readonly next: NextStep;
-  readonly detail?: RefusalDetail;
+  readonly detail?: NonNullable<Refusal['detail']>;
 }
 
 /**
@@ -44,13 +44,14 @@ export interface SuccessOutcome {
 type Shown = Omit<SuccessOutcome, 'ok' | 'notice' | 'files'> & { readonly notices?: readonly Notice[] };
 
 export function refusalOutcome(refusal: Refusal): RefusalOutcome {
-  const { code, path, next, detail } = refusal;
+  const { code, path, next } = refusal;
+  const detail = boundedDetail(refusal);
   return {
     ok: false,
     code,
     ...(path === '' ? {} : { path }),
     next,
-    ...(detail === undefined ? {} : { detail: boundedDetail(detail) }),
+    ...(detail === undefined ? {} : { detail }),
   };
 }
 
@@ -94,11 +95,15 @@ export function undoOutcome({ change }: UndoResult): SuccessOutcome {
   return successOutcome({ changed: change !== undefined, ...(change === undefined ? {} : { change }) });
 }
 
-function boundedDetail(detail: RefusalDetail): RefusalDetail {
+function boundedDetail(refusal: Refusal): Refusal['detail'] {
+  const { detail } = refusal;
+  if (detail === undefined) return undefined;
+  const reason = reasonOf(refusal);
   return {
     ...detail,
-    ...(detail.diff === undefined ? {} : { diff: quotation(detail.diff) }),
-    ...(detail.nearest === undefined ? {} : { nearest: quotation(detail.nearest) }),
+    ...(reason === undefined ? {} : { reason }),
+    ...('diff' in detail && { diff: quotation(detail.diff) }),
+    ...('nearest' in detail && { nearest: quotation(detail.nearest) }),
   };
 }
 

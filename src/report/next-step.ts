@@ -1,6 +1,5 @@
-import type { Refusal } from '../model/verdict.ts';
+import type { Refusal, RefusalOf } from '../model/verdict.ts';
 import { clip, jsonText, pathText } from './bounded.ts';
-import { hasLineNumbers, hasMask } from './sentences.ts';
 import { callOf, readCall, type ToolNames } from './tool-names.ts';
 
 const MAX_CALL_PATH_CHARS = 1000;
@@ -42,7 +41,7 @@ export function nextStep(
     case 'fix_argument':
       return fixArgument(refusal, tools);
     case 'retry_later':
-      return refusal.detail?.writer === undefined
+      return refusal.code !== 'BUSY' || refusal.detail?.writer === undefined
         ? 'Next: make the same call again in a moment.'
         : `Next: do other work first; then ${readCall(tools, pathOf(refusal))} and repeat the change.`;
     case 'ask_human':
@@ -105,12 +104,9 @@ function readRange(refusal: Refusal, tools: ToolNames): string {
   // A file that is too large for one read can be read in pages.
   if (refusal.code === 'TOO_LARGE')
     return `Next: ${readCall(tools, path, FIRST_PAGE)}, then the lines after those.`;
-  return `Next: ${readCall(tools, path, refusal.detail?.missing?.[0])}, ${rest(refusal)}`;
-}
-
-function rest({ detail }: Refusal): string {
-  const more = (detail?.missing?.length ?? 0) > 1;
-  return more ? 'then the other missing lines, then repeat the change.' : 'then repeat the change.';
+  const { missing = [] } = (refusal.code === 'PARTIALLY_READ' ? refusal.detail : undefined) ?? {};
+  const others = missing.length > 1 ? 'then the other missing lines, ' : '';
+  return `Next: ${readCall(tools, path, missing[0])}, ${others}then repeat the change.`;
 }
 
 function readAgain(refusal: Refusal, tools: ToolNames): string {
@@ -118,7 +114,7 @@ function readAgain(refusal: Refusal, tools: ToolNames): string {
   if (refusal.code === 'UNVERIFIABLE') return `Next: ${call}; if that fails too, ask the user.`;
   if (refusal.action === 'commit') return `Next: ${call}, then run the command again if it is still needed.`;
   if (refusal.code !== 'STALE') return `Next: ${call}, then repeat the change.`;
-  if (refusal.detail?.reason === 'repeated')
+  if (refusal.detail?.cause === 'repeated')
     return `Next: send content that includes the change, ${orTheSame(refusal, tools)}.`;
   if (refusal.detail?.revision === undefined) return `Next: ${call}, then ${afterTheChange(refusal)}.`;
   const same = refusal.action === 'overwrite' ? `, ${orTheSame(refusal, tools)}` : '';
@@ -135,7 +131,7 @@ function afterTheChange({ action }: Refusal): string {
  * Tells the agent how to send content again that was refused because the file had changed: after a
  * full read, or with the file's revision. Either shows that the agent knows the file as it is now.
  */
-function orTheSame(refusal: Refusal, tools: ToolNames): string {
+function orTheSame(refusal: RefusalOf<'STALE'>, tools: ToolNames): string {
   const { revision } = tools.arguments;
   if (revision === undefined || refusal.detail?.revision === undefined)
     return `or ${readCall(tools, pathOf(refusal))} in full, then send the same content again if it is still correct`;
@@ -174,9 +170,13 @@ function folderAbove(refusal: Refusal): string {
   let path = pathOf(refusal);
   // `absentNames` counts names of the resolved path, which has no `..`. Go up only one level in a
   // path that has `..`.
-  const names = path.split(/[\\/]/).includes('..') ? 1 : (refusal.detail?.absentNames ?? 1);
+  const names = path.split(/[\\/]/).includes('..') ? 1 : absentNamesOf(refusal);
   for (let name = 0; name < names; name += 1) path = parentOf(path);
   return path;
+}
+
+function absentNamesOf({ code, detail }: Refusal): number {
+  return (code === 'NOT_FOUND' ? detail?.absentNames : undefined) ?? 1;
 }
 
 function parentOf(path: string): string {
@@ -220,10 +220,10 @@ function addContext(refusal: Refusal, tools: ToolNames): string {
     const all = replaceAll === undefined ? '' : `, or set ${replaceAll} to change every one`;
     return `Next: repeat the call with more of the lines around the one you mean${all}.`;
   }
-  const { anchor } = refusal.detail ?? {};
+  const { anchor, seenWhole } = (refusal.code === 'NO_MATCH' ? refusal.detail : undefined) ?? {};
   if (anchor !== undefined)
     return `Next: if you mean that text, repeat the call with ${tools.arguments.oldText ?? 'old_string'} ${withVisibleMarks(jsonText(anchor))}`;
-  if (refusal.detail?.seenWhole)
+  if (seenWhole)
     return 'Next: repeat the call with text copied exactly from what you last saw of it, without line numbers; the file is unchanged since.';
   return `Next: ${readCall(tools, pathOf(refusal))}, and copy the text exactly, without line numbers.`;
 }
@@ -237,9 +237,10 @@ function withVisibleMarks(json: string): string {
 }
 
 function useEdit(refusal: Refusal, tools: ToolNames): string {
-  if (refusal.code === 'PLACEHOLDER_CONTENT' && hasLineNumbers(refusal.detail))
-    return 'Next: send the same text without the line numbers.';
-  if (hasMask(refusal.detail))
+  const isCopied = refusal.code === 'PLACEHOLDER_CONTENT' || refusal.code === 'REDACTED_READ';
+  const cause = isCopied ? refusal.detail?.cause : undefined;
+  if (cause === 'line-numbers') return 'Next: send the same text without the line numbers.';
+  if (cause === 'mask')
     return 'Next: leave masked values out of the new text; ask the user to write the value itself.';
   if (refusal.code === 'PLACEHOLDER_CONTENT')
     return `Next: send the full text, or change only the affected lines with ${tools.edit}.`;
@@ -253,7 +254,10 @@ function fixArgument(refusal: Refusal, tools: ToolNames): string {
   if (refusal.code === 'REVISION_MISMATCH')
     return 'Next: repeat the call without a revision to create it again.';
   const { recursive, path } = tools.arguments;
-  const isFolder = refusal.action === 'delete' && refusal.detail?.kind === 'directory';
+  const isFolder =
+    refusal.code === 'INVALID_ARGUMENT' &&
+    refusal.action === 'delete' &&
+    refusal.detail?.kind === 'directory';
   if (!isFolder || recursive === undefined || tools.delete === undefined)
     return 'Next: correct the argument and repeat the call.';
   const call = callOf(tools, 'delete', { [path]: pathOf(refusal), [recursive]: true });
@@ -268,11 +272,11 @@ function shellWord(path: string): string {
 
 function askHuman({ code, action, path, detail }: Refusal): string {
   const none = 'There is no way around this with these tools: ask the user';
-  const isFile = detail?.reason !== 'session' && detail?.reason !== 'root';
-  if (code === 'READ_ONLY' && isFile) return `${none} to make the file writable.`;
-  if (code === 'PROTECTED' && detail?.reason === 'approval')
+  if (code === 'READ_ONLY' && detail?.cause !== 'session' && detail?.cause !== 'root')
+    return `${none} to make the file writable.`;
+  if (code === 'PROTECTED' && detail?.cause === 'approval')
     return `Next: ask the user to run \`lookfirst allow ${shellWord(path)} --once\`, then repeat the call.`;
-  if (code === 'PROTECTED' && detail?.reason === 'declined')
+  if (code === 'PROTECTED' && detail?.cause === 'declined')
     return 'Next: ask the user what to do instead; do not repeat the call.';
   if (code === 'WOULD_DESTROY')
     return 'Next: leave these out of the command, or ask the user to run it; repeating does not help.';

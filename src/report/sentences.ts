@@ -1,5 +1,5 @@
 import type { FileKind } from '../model/path.ts';
-import type { Action, Refusal, RefusalCode, RefusalDetail } from '../model/verdict.ts';
+import type { Action, Refusal, RefusalCode, RefusalOf } from '../model/verdict.ts';
 import { byteSize } from './amounts.ts';
 import { pathText, phrase } from './bounded.ts';
 
@@ -8,7 +8,7 @@ import { pathText, phrase } from './bounded.ts';
  * first [NOT_READ]`
  */
 export function firstSentence(refusal: Refusal): string {
-  return `refusing to ${what(refusal)}: ${REASONS[refusal.code](refusal)} [${refusal.code}]`;
+  return `refusing to ${what(refusal)}: ${why(refusal)} [${refusal.code}]`;
 }
 
 /**
@@ -16,11 +16,12 @@ export function firstSentence(refusal: Refusal): string {
  * an undo, a rewind, a command or an unreadable patch.
  */
 function what(refusal: Refusal): string {
-  const { action, path, code, detail } = refusal;
+  const { action, path } = refusal;
   if (action === 'run') return command(refusal);
-  if (action === 'move' && isDestination(code, detail)) return moveTo(path, detail);
-  if (path === '' && detail?.reason?.startsWith('the patch ') === true) return 'apply the patch';
-  if (path === '' && detail?.reason?.startsWith('there is no turn ') === true) return 'rewind';
+  const source = sourceOf(refusal);
+  if (action === 'move' && source !== undefined) return `move ${source}to ${pathText(path)}`;
+  if (refusal.code === 'INVALID_ARGUMENT' && refusal.detail?.cause === 'patch') return 'apply the patch';
+  if (refusal.code === 'NOT_FOUND' && refusal.detail?.cause === 'turn') return 'rewind';
   return action === 'undo' && path === '' ? 'undo' : `${VERBS[action]} ${pathText(path)}`.trimEnd();
 }
 
@@ -28,21 +29,19 @@ function what(refusal: Refusal): string {
  * Names a refused command. The path is the folder where the command starts, a file that it may
  * change, the tool that runs it, or a command of Lookfirst itself.
  */
-function command({ path, code, detail }: Refusal): string {
-  const mayChange = detail?.reason?.startsWith('it may ') === true;
-  if (path === '' || code === 'NO_SANDBOX' || mayChange) return 'run the command';
-  const isNamed = code === 'INVALID_ARGUMENT' || path.startsWith('lookfirst ');
+function command(refusal: Refusal): string {
+  const { path, code } = refusal;
+  const cause = code === 'PROTECTED' ? refusal.detail?.cause : undefined;
+  if (path === '' || code === 'NO_SANDBOX' || cause === 'tampering') return 'run the command';
+  const isNamed = code === 'INVALID_ARGUMENT' || cause === 'own-command';
   return isNamed ? `run ${pathText(path)}` : `run the command in ${pathText(path)}`;
 }
 
-/** True if the path of a refused move is its destination. */
-function isDestination(code: RefusalCode, detail: RefusalDetail | undefined): boolean {
-  return code === 'ALREADY_EXISTS' || detail?.source !== undefined;
-}
-
-function moveTo(path: string, detail: RefusalDetail | undefined): string {
-  const source = detail?.source === undefined ? '' : `${pathText(detail.source)} `;
-  return `move ${source}to ${pathText(path)}`;
+/** The source of a refused move, if the refusal's path is its destination. Empty if it is not known. */
+function sourceOf({ code, detail }: Refusal): string | undefined {
+  const source = detail !== undefined && 'source' in detail ? detail.source : undefined;
+  if (source === undefined) return code === 'ALREADY_EXISTS' ? '' : undefined;
+  return `${pathText(source)} `;
 }
 
 /** The words for each action; a path follows them. */
@@ -74,20 +73,24 @@ const KINDS: Readonly<Record<FileKind, string>> = {
   device: 'a device',
 };
 
-type Reason = (refusal: Refusal) => string;
+type ByCode<T> = { readonly [C in RefusalCode]: (refusal: RefusalOf<C>) => T };
 
-const REASONS: Readonly<Record<RefusalCode, Reason>> = {
+function why<C extends RefusalCode>(refusal: RefusalOf<C>): string {
+  return REASONS[refusal.code](refusal);
+}
+
+const REASONS: ByCode<string> = {
   OUTSIDE_WORKSPACE: ({ detail }) => phrase(detail?.reason ?? 'it is outside the workspace'),
   PROTECTED: ({ action, detail }) => {
     if (action === 'run' && detail?.reason !== undefined) return phrase(detail.reason);
-    if (detail?.reason === 'root') return 'it is the workspace itself';
-    if (detail?.reason === 'declined') return 'the user declined this change';
-    if (detail?.reason === 'approval') return "a change of it needs the user's approval";
+    if (detail?.cause === 'root') return 'it is the workspace itself';
+    if (detail?.cause === 'declined') return 'the user declined this change';
+    if (detail?.cause === 'approval') return "a change of it needs the user's approval";
     return detail?.kind === 'directory' ? 'something in it is protected' : 'it is protected';
   },
   READ_ONLY: ({ detail }) => {
-    if (detail?.reason === 'session') return 'this session is read-only';
-    if (detail?.reason === 'root') return 'its folder is read-only here';
+    if (detail?.cause === 'session') return 'this session is read-only';
+    if (detail?.cause === 'root') return 'its folder is read-only here';
     return detail?.kind === 'directory' ? phrase(detail.reason ?? '') : 'the file is read-only';
   },
   NOT_FOUND: ({ detail }) => phrase(detail?.reason ?? 'there is nothing at that path'),
@@ -100,13 +103,13 @@ const REASONS: Readonly<Record<RefusalCode, Reason>> = {
     detail?.reason === 'clamped' ? 'some of its lines were shown only in part' : 'only part of it was read',
   READ_EXPIRED: () => 'it was read too long ago',
   STALE: ({ detail, next }) => {
-    if (detail?.reason === 'repeated')
+    if (detail?.cause === 'repeated')
       return 'the same content was refused before, because the file had changed';
     if (detail?.reason !== undefined) return phrase(detail.reason);
     return next === 'list' ? 'its entries changed since it was listed' : 'it changed since it was read';
   },
   DELETED: ({ detail }) => {
-    if (detail?.reason === 'by this session') return 'this session deleted it';
+    if (detail?.cause === 'by this session') return 'this session deleted it';
     if (detail?.reason !== undefined) return phrase(detail.reason);
     return `it was deleted since it was ${detail?.kind === 'directory' ? 'listed' : 'read'}`;
   },
@@ -125,12 +128,13 @@ const REASONS: Readonly<Record<RefusalCode, Reason>> = {
       ? 'the result would be too large'
       : `it is too large${sizes(detail?.sizeBytes, detail?.limitBytes)}`,
   PLACEHOLDER_CONTENT: ({ detail }) => {
-    if (hasLineNumbers(detail)) return 'its new lines begin with the line numbers of a read';
-    const what = hasMask(detail) ? 'mask instead of the real value' : 'placeholder instead of the real lines';
-    return `the new text contains a ${what}`;
+    if (detail?.cause === 'line-numbers') return 'its new lines begin with the line numbers of a read';
+    return detail?.cause === 'mask'
+      ? MASKED
+      : 'the new text contains a placeholder instead of the real lines';
   },
   REDACTED_READ: ({ detail }) => {
-    if (hasMask(detail)) return 'the new text contains a mask instead of the real value';
+    if (detail?.cause === 'mask') return MASKED;
     return detail?.reason === undefined
       ? 'some of its values were masked when it was read'
       : 'reads mask some of its values';
@@ -153,6 +157,8 @@ const REASONS: Readonly<Record<RefusalCode, Reason>> = {
   INVALID_ARGUMENT: ({ detail }) => phrase(detail?.reason ?? '') || 'an argument is not valid',
 };
 
+const MASKED = 'the new text contains a mask instead of the real value';
+
 /**
  * The words for the text that an edit replaces. From the second edit of a call on, they contain its
  * number.
@@ -164,14 +170,4 @@ function toReplace(index = 0): string {
 function sizes(size: number | undefined, limit: number | undefined): string {
   if (size === undefined) return '';
   return ` (${byteSize(size)}${limit === undefined ? '' : `, limit ${byteSize(limit)}`})`;
-}
-
-/** True if the new text was copied from a read together with its line numbers. */
-export function hasLineNumbers(detail: RefusalDetail | undefined): boolean {
-  return detail?.reason?.startsWith('line numbers') === true;
-}
-
-/** True if the new text contains a mask instead of a value that was masked in a read. */
-export function hasMask(detail: RefusalDetail | undefined): boolean {
-  return detail?.reason?.startsWith('a masked value') === true;
 }

@@ -120,7 +120,7 @@ export function callOf(
  * use to those of the called tool.
  */
 export function inTermsOf(terms: Readonly<Record<string, string>>, refusal: Refusal): Refusal {
-  const reason = refusal.detail?.reason;
+  const { reason } = refusal.detail ?? {};
   if (refusal.code !== 'INVALID_ARGUMENT' || reason === undefined) return refusal;
   const named = reason.replace(/\b[a-z]+(?:_[a-z]+)?\b/g, (word) =>
     Object.hasOwn(terms, word) ? (terms[word] ?? word) : word,

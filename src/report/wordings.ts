@@ -43,11 +43,15 @@ const WORDINGS: Readonly<Record<PresetName, Wording>> = {
 /** The preset's own template for this refusal, if it has one. */
 export function templateFor(wording: PresetName, refusal: Refusal): string | undefined {
   const words = WORDINGS[wording];
-  const { code, action, detail, next } = refusal;
+  const { code, action, next } = refusal;
   // No preset has a sentence that suggests a listing, because the systems that the presets copy
   // never require one.
   if (next === 'list') return undefined;
-  return words[`${code}/${action}`] ?? words[`${code}/${detail?.kind}`] ?? words[code];
+  return words[`${code}/${action}`] ?? words[`${code}/${kindIn(refusal)}`] ?? words[code];
+}
+
+function kindIn({ detail }: Refusal): string | undefined {
+  return detail !== undefined && 'kind' in detail ? detail.kind : undefined;
 }
 
 /** Fills in a template and drops lines that need an unknown value. */

@@ -44,7 +44,7 @@ import type {
   WriteOptions,
 } from '../model/session.ts';
 import { showsAll } from '../model/sighting.ts';
-import { invalidArgument, type Outcome, type Refusal, refused } from '../model/verdict.ts';
+import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
 import { parsePatch } from '../text/patch/parse.ts';
 import { isSecretPath } from '../text/secrets.ts';
 import { shownBefore } from '../text/shown-before.ts';
@@ -127,7 +127,12 @@ export class GatedSession extends LookingSession implements Session {
       );
     }
     const { reason } = parsed;
-    return this.called(options, () => this.noted(refused(invalidArgument('edit', '', reason))));
+    return this.called(options, () => {
+      const detail = { cause: 'patch', reason } as const;
+      return this.noted(
+        refused({ code: 'INVALID_ARGUMENT', action: 'edit', path: '', next: 'fix_argument', detail }),
+      );
+    });
   }
 
   delete(path: string, options: DeleteOptions = {}): Promise<Outcome<ChangeResult>> {

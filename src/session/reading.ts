@@ -12,7 +12,7 @@ import { defined } from '../model/record.ts';
 import type { ReadResult } from '../model/results.ts';
 import type { ReadOptions } from '../model/session.ts';
 import { NO_FLAGS, type Sighting, shownAs } from '../model/sighting.ts';
-import { invalidArgument, type Outcome, type Refusal, type RefusalDetail } from '../model/verdict.ts';
+import { invalidArgument, type Outcome, type Refusal, type RefusalOf } from '../model/verdict.ts';
 import type { Knowledge } from '../views/knowledge.ts';
 import type { Found } from '../workspace/workspace.ts';
 
@@ -178,6 +178,6 @@ export function notAFile(path: string, kind: FileKind): Refusal {
   return { code: 'NOT_A_FILE', action: 'read', path, next, detail: { kind } };
 }
 
-export function tooLarge(path: string, detail: Pick<RefusalDetail, 'sizeBytes' | 'limitBytes'>): Refusal {
+export function tooLarge(path: string, detail: NonNullable<RefusalOf<'TOO_LARGE'>['detail']>): Refusal {
   return { code: 'TOO_LARGE', action: 'read', path, next: 'read_range', detail };
 }

@@ -13,7 +13,14 @@ import type { PinnedDirectory, ResolvedPath } from '../model/path.ts';
 import { defined } from '../model/record.ts';
 import type { CommandOutput, RunResult } from '../model/results.ts';
 import type { Command, KeptCommand, RunOptions } from '../model/session.ts';
-import { invalidArgument, type Outcome, type Refusal, type Refused, refused } from '../model/verdict.ts';
+import {
+  invalidArgument,
+  type Outcome,
+  passOn,
+  type Refusal,
+  type Refused,
+  refused,
+} from '../model/verdict.ts';
 import { ignoredByGit, repositoryAround } from '../process/git.ts';
 import type { ShownOutput } from '../process/kept-output.ts';
 import { keepLayer, type Layer, removeLayer } from '../process/layer.ts';
@@ -200,18 +207,17 @@ function keptFor(
     ...record
   }: { session: string; command: string; output: CommandOutput; endedProcesses: readonly string[] },
 ): Refused {
-  const detail = {
-    ...refusal.detail,
+  const told = passOn(refusal, {
     output: output.head + (output.tail ?? ''),
     ...(endedProcesses.length === 0 ? {} : { endedProcesses }),
-  };
+  });
   if (refusal.code === 'PROTECTED' || refusal.code === 'OUTSIDE_WORKSPACE') {
     removeLayer(layer);
-    return refused({ ...refusal, detail });
+    return refused(told);
   }
-  if (keepLayer(layer, record)) return refused({ ...refusal, detail: { ...detail, layer: layer.id } });
+  if (keepLayer(layer, record)) return refused(passOn(told, { layer: layer.id }));
   removeLayer(layer);
-  return refused({ ...refusal, detail });
+  return refused(told);
 }
 
 function howToRun(

@@ -1,4 +1,5 @@
 import type { LineRange } from '../model/coverage.ts';
+import type { CopiedText } from '../model/verdict.ts';
 import { CLAMP_MARK, lineCount, splitLines, withoutEnding } from './lines.ts';
 
 /** A line that replaces omitted text and must not be written literally. */
@@ -60,13 +61,11 @@ export function findPlaceholder(
   return undefined;
 }
 
-/**
- * Describes a placeholder for a refusal. report/sentences.ts recognises the first words `line
- * numbers` and `a masked value`, and gives other advice for these.
- */
-export function placeholderText({ kind, line, text }: Placeholder): string {
-  const what = kind === 'redaction' ? 'a masked value, ' : '';
-  return `${kind === 'line-numbers' ? 'line numbers, ' : what}line ${line}: ${text}`;
+/** Describes a placeholder for a refusal. */
+export function copiedFrom({ kind, line, text }: Placeholder): CopiedText {
+  const reason = `line ${line}: ${text}`;
+  if (kind === 'redaction') return { cause: 'mask', reason: `a masked value, ${reason}` };
+  return kind === 'line-numbers' ? { cause: kind, reason: `line numbers, ${reason}` } : { reason };
 }
 
 function placeholder(suspect: SuspectLine, kind: Placeholder['kind']): Placeholder {

@@ -239,7 +239,7 @@ function definitionOf({ call: _, needs: __, ...tool }: Tool): ToolDefinition {
 function logApproval(answer: ToolAnswer, log: (line: string) => void): void {
   if (answer.ok) return;
   const { detail, path }: Readonly<Record<string, unknown>> = { ...answer.outcome };
-  if (!isRecord(detail) || detail['reason'] !== 'approval' || typeof path !== 'string') return;
+  if (!isRecord(detail) || detail['cause'] !== 'approval' || typeof path !== 'string') return;
   log(`a change waits for your approval: lookfirst allow ${shellPath(path)} --once`);
 }
 

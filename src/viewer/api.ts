@@ -1,5 +1,5 @@
 import { ENTRY_KINDS, type EntryKind } from '../model/entry.ts';
-import { type Refusal, refused } from '../model/verdict.ts';
+import { type Refusal, reasonOf, refused } from '../model/verdict.ts';
 import { stateSize } from '../records/clean-up.ts';
 import { Foreground } from '../records/records.ts';
 import { rewindJob } from '../records/rewind.ts';
@@ -292,16 +292,15 @@ function conflictView(
   refusal: Refusal,
   { root, canMerge }: { readonly root: string; readonly canMerge: boolean },
 ): UndoView {
-  const { code, path, detail } = refusal;
-  const reason = detail?.reason ?? WHY[code];
-  const isChanged = code === 'STALE' && detail?.diff !== undefined;
+  const { code, path } = refusal;
+  const diff = code === 'STALE' ? refusal.detail?.diff : undefined;
   return {
     ok: false,
     code,
     path,
-    reason,
+    reason: reasonOf(refusal) ?? WHY[code],
     canMerge,
-    diffs: isChanged ? [section(sources, { root, path, text: detail.diff ?? '' })] : [],
+    diffs: diff === undefined ? [] : [section(sources, { root, path, text: diff })],
   };
 }
 

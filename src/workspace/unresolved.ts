@@ -1,4 +1,4 @@
-import type { Action, NextStep, Refusal, RefusalCode } from '../model/verdict.ts';
+import type { Action, NextStep, Refusal } from '../model/verdict.ts';
 
 /** Why a path could not be resolved. */
 type Cause =
@@ -6,11 +6,19 @@ type Cause =
   | { readonly kind: 'invalid'; readonly reason: string }
   | { readonly kind: 'failed'; readonly errno: string };
 
+type UnresolvedCode =
+  | 'NOT_FOUND'
+  | 'NOT_A_FILE'
+  | 'OUTSIDE_WORKSPACE'
+  | 'INVALID_ARGUMENT'
+  | 'UNVERIFIABLE'
+  | 'BUSY';
+
 /**
  * The refusal for each system error that can occur while a path is resolved. Only ENOENT means that
  * something is missing.
  */
-const BY_ERRNO: Readonly<Record<string, { code: RefusalCode; next: NextStep; reason: string }>> = {
+const BY_ERRNO: Readonly<Record<string, { code: UnresolvedCode; next: NextStep; reason: string }>> = {
   ENOENT: { code: 'NOT_FOUND', next: 'other_path', reason: 'a link in the path points to nothing' },
   ENOTDIR: { code: 'NOT_A_FILE', next: 'other_path', reason: 'a part of the path is a file, not a folder' },
   ELOOP: { code: 'OUTSIDE_WORKSPACE', next: 'other_path', reason: 'the path contains too many links' },
@@ -31,6 +39,12 @@ const BY_ERRNO: Readonly<Record<string, { code: RefusalCode; next: NextStep; rea
   EBUSY: { code: 'BUSY', next: 'retry_later', reason: 'the path kept changing while it was looked up' },
 };
 
+const OTHER = {
+  code: 'UNVERIFIABLE',
+  next: 'retry_later',
+  reason: 'the path could not be looked up',
+} as const;
+
 /**
  * The refusal for a path that could not be resolved. All outside paths get the same answer, whether
  * they exist or not.
@@ -45,12 +59,7 @@ export function refusalOf(
     case 'invalid':
       return { code: 'INVALID_ARGUMENT', ...request, next: 'fix_argument', detail: { reason: cause.reason } };
     case 'failed': {
-      const known = BY_ERRNO[cause.errno];
-      const { code, next, reason } = known ?? {
-        code: 'UNVERIFIABLE',
-        next: 'retry_later',
-        reason: 'the path could not be looked up',
-      };
+      const { code, next, reason } = BY_ERRNO[cause.errno] ?? OTHER;
       return { code, ...request, next, detail: { reason, errno: cause.errno } };
     }
     default:

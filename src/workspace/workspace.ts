@@ -1,7 +1,7 @@
 import { type BigIntStats, lstatSync, mkdirSync, rmdirSync } from 'node:fs';
 import { Fault, unlessErrno } from '../model/fault.ts';
 import type { PinnedDirectory, Place, ResolvedPath } from '../model/path.ts';
-import { type Action, type Outcome, type Refusal, refused } from '../model/verdict.ts';
+import { type Action, type Outcome, type RefusalOf, refused } from '../model/verdict.ts';
 import { foldPath, type NameComparison, platformFolding } from './lexical.ts';
 import { atLeast, type Guarantee, RecentFolders, SharedDirectory, strongestGuarantee } from './pinned.ts';
 import { CHANGES, ReadOnlyFolders } from './read-only.ts';
@@ -49,7 +49,7 @@ export interface Absent {
 }
 
 /** The detail of a refusal for a path that does not exist. */
-export function absenceOf({ missing }: Absent): Pick<Refusal, 'detail'> {
+export function absenceOf({ missing }: Absent): Pick<RefusalOf<'NOT_FOUND'>, 'detail'> {
   return missing.length > 1 ? { detail: { absentNames: missing.length } } : {};
 }
 
@@ -192,7 +192,7 @@ export class Workspace {
     }
     if (this.#readOnly.forbids(path, action)) {
       walked.dir.close();
-      const detail = { reason: 'root' };
+      const detail = { cause: 'root' } as const;
       return refused({ code: 'READ_ONLY', action, path: input, next: 'ask_human', detail });
     }
     const located = locatedOf(walked, path);

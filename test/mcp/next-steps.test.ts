@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest';
 import type { DialectName } from '../../src/dialect/tool.ts';
 import { loadDialect } from '../../src/mcp/serve.ts';
 import type { Policy } from '../../src/model/policy.ts';
-import { type Action, type NextStep, REFUSAL_CODES, type RefusalDetail } from '../../src/model/verdict.ts';
+import type { JsonRecord } from '../../src/model/record.ts';
+import { type Action, type NextStep, REFUSAL_CODES, type Refusal } from '../../src/model/verdict.ts';
 import { explain } from '../../src/report/explain.ts';
 import { callsIn, NAMES, type Opened, open, whyNotCallable } from './dialect-calls.ts';
 
@@ -217,11 +218,11 @@ const ACTIONS: readonly Action[] = [
   ...(['read', 'list', 'search', 'status', 'create', 'overwrite', 'edit'] as const),
   ...(['insert', 'delete', 'move', 'mkdir', 'undo', 'run'] as const),
 ];
-const DETAILS: readonly RefusalDetail[] = [
+const DETAILS: readonly JsonRecord[] = [
   {},
   { missing: [{ from: 3, to: 7 }], totalLines: 9, seenAtMs: 1000 },
   { revision: 'r1', diff: '-a\n+b', seenAtMs: 1000 },
-  { reason: 'repeated', revision: 'r1' },
+  { cause: 'repeated', revision: 'r1' },
   { reason: 'compacted', seenAtMs: 1000, repeated: 3 },
   { kind: 'directory', reason: 'the folder is not empty' },
 ];
@@ -230,7 +231,7 @@ function* everyRefusal() {
   for (const code of REFUSAL_CODES)
     for (const action of ACTIONS)
       for (const next of STEPS)
-        for (const detail of DETAILS) yield { code, action, path: 'd/a.txt', next, detail };
+        for (const detail of DETAILS) yield { code, action, path: 'd/a.txt', next, detail } as Refusal;
 }
 
 it.each([...NAMES, 'apply-patch'] as const)(

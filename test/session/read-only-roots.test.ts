@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { openSession } from '../../src/session/sessions.ts';
 import { scratch } from '../support/tree.ts';
 
-const READ_ONLY = { ok: false, refusal: { code: 'READ_ONLY', detail: { reason: 'root' } } };
+const READ_ONLY = { ok: false, refusal: { code: 'READ_ONLY', detail: { cause: 'root' } } };
 
 /** A workspace with a read-only folder inside its root and one beside it. */
 async function setUp() {

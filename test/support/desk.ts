@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect, onTestFinished } from 'vitest';
-import type { Outcome, Refusal, RefusalCode } from '../../src/model/verdict.ts';
+import type { Outcome, RefusalCode, RefusalOf } from '../../src/model/verdict.ts';
 import type { GatedSession } from '../../src/session/gated-session.ts';
 import { openSession, type SessionOptions } from '../../src/session/sessions.ts';
 import { type Scratch, scratch } from './tree.ts';
@@ -44,9 +44,13 @@ export async function ok<T>(outcome: Promise<Outcome<T>> | Outcome<T>): Promise<
 }
 
 /** Returns the refusal. Fails if the call succeeded, or if the refusal has another code. */
-export async function refusal<T>(outcome: Promise<Outcome<T>>, code: RefusalCode): Promise<Refusal> {
+export async function refusal<T, C extends RefusalCode>(
+  outcome: Promise<Outcome<T>>,
+  code: C,
+): Promise<RefusalOf<C>> {
   const settled = await outcome;
   if (settled.ok) expect.fail(`expected ${code}, but it went through`);
   expect(settled.refusal.code, JSON.stringify(settled.refusal)).toBe(code);
-  return settled.refusal;
+  // The line above has compared the codes.
+  return settled.refusal as RefusalOf<C>;
 }

@@ -185,7 +185,7 @@ async function tellNothing(cli: Cli, { turn, session }: TurnView, flags: Flags):
 }
 
 async function tellUnknown(cli: Cli, name: string, { json }: Flags): Promise<ExitCode> {
-  const detail = { reason: `there is no turn ${name} here` };
+  const detail = { cause: 'turn', reason: `there is no turn ${name} here` } as const;
   const refusal = { code: 'NOT_FOUND', action: 'undo', path: '', next: 'fix_argument', detail } as const;
   const hint = 'Nothing was changed. lookfirst rewind without a turn lists them.';
   await tellRefusal(cli, refusal, { json, hint });

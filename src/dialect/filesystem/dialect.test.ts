@@ -69,13 +69,8 @@ describe('tools that change files', () => {
 });
 
 describe('the official message before our own', () => {
-  const refusal = (more: Partial<Refusal>): Refusal => ({
-    code: 'NOT_FOUND',
-    action: 'read',
-    path: 'd/a.txt',
-    next: 'list',
-    ...more,
-  });
+  const refusal = (more: Partial<Refusal>): Refusal =>
+    ({ code: 'NOT_FOUND', action: 'read', path: 'd/a.txt', next: 'list', ...more }) as Refusal;
   it.each([
     ['read_file', { path: 'd/a.txt' }, {}, "ENOENT: no such file or directory, open '/root/d/a.txt'"],
     [

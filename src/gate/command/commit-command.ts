@@ -4,7 +4,7 @@ import type { Effect } from '../../model/entry.ts';
 import type { CommandPolicy } from '../../model/policy.ts';
 import type { RunResult } from '../../model/results.ts';
 import type { Sighting } from '../../model/sighting.ts';
-import { type Outcome, type Refusal, type Refused, refused } from '../../model/verdict.ts';
+import { type Outcome, passOn, type Refusal, type Refused, refused } from '../../model/verdict.ts';
 import type { Layer } from '../../process/layer.ts';
 import type { AttributeReader } from '../../process/layer-entries.ts';
 import { clip } from '../../report/bounded.ts';
@@ -263,17 +263,11 @@ async function rememberResults(world: World, knowledge: Knowledge, { written }: 
 function combined(first: Refusal, { refusals, unchecked }: RefusedWrites): Refused {
   if (refusals.length === 1) return refused(first);
   const rest = unchecked === 0 ? {} : { unchecked };
-  return refused({ ...first, detail: { ...first.detail, refusals, ...rest } });
+  return refused(passOn(first, { refusals, ...rest }));
 }
 
-function asConflict({ path, detail }: Refusal): Refusal {
-  return {
-    code: 'COMMAND_CONFLICT',
-    action: 'commit',
-    path,
-    next: 'read_again',
-    ...(detail ? { detail } : {}),
-  };
+function asConflict({ path, detail = {} }: Refusal): Refusal {
+  return { code: 'COMMAND_CONFLICT', action: 'commit', path, next: 'read_again', detail };
 }
 
 function busy(): Refusal {

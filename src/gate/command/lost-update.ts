@@ -3,7 +3,7 @@ import type { Entry, State } from '../../model/entry.ts';
 import { type Fingerprint, sameFingerprint } from '../../model/fingerprint.ts';
 import { LIMITS } from '../../model/limits.ts';
 import type { ResolvedPath } from '../../model/path.ts';
-import type { Refusal } from '../../model/verdict.ts';
+import type { RefusalOf } from '../../model/verdict.ts';
 import { decodeText } from '../../text/decode.ts';
 import { losesChange } from '../../text/lost-change.ts';
 import { maskedDiff } from '../../text/unified.ts';
@@ -33,7 +33,7 @@ export async function lostUpdate(
   world: World,
   knowledge: Knowledge,
   written: Overwritten,
-): Promise<Refusal | undefined> {
+): Promise<RefusalOf<'COMMAND_CONFLICT'> | undefined> {
   const { before, path } = written;
   if (before.kind !== 'file') return undefined;
   const known = await knownBytes(world, knowledge, path.key);

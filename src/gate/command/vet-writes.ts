@@ -11,7 +11,7 @@ import { type Effect, type Entry, microseconds, type State } from '../../model/e
 import { sameFingerprint } from '../../model/fingerprint.ts';
 import type { CommandPolicy } from '../../model/policy.ts';
 import { showsAll } from '../../model/sighting.ts';
-import type { Refusal, RefusalCode, RefusalDetail } from '../../model/verdict.ts';
+import type { Refusal, RefusalOf } from '../../model/verdict.ts';
 import { isGitIndex, stagedContent } from '../../process/git-position.ts';
 import { changedProgram } from '../../text/git-config.ts';
 import { matchingGlob } from '../../text/glob/glob.ts';
@@ -97,11 +97,12 @@ async function vetOne(
   return (await unseenWrite(world, knowledge, judged)) ?? written;
 }
 
-function refusal(written: Written, code: RefusalCode, detail?: RefusalDetail): Refusal {
-  const next =
-    code === 'NOT_READ' ? 'read' : code === 'READ_ONLY' || code === 'PROTECTED' ? 'ask_human' : 'read_again';
-  const base = { code, action: 'commit', path: written.path.relative, next } as const;
-  return detail === undefined ? base : { ...base, detail };
+function forbidden<C extends 'READ_ONLY' | 'PROTECTED'>(
+  written: Written,
+  code: C,
+  detail: NonNullable<RefusalOf<C>['detail']> = {},
+): RefusalOf<C> {
+  return { code, action: 'commit', path: written.path.relative, next: 'ask_human', detail };
 }
 
 /**
@@ -109,9 +110,9 @@ function refusal(written: Written, code: RefusalCode, detail?: RefusalDetail): R
  * in `.git` may be written, because git makes and removes such files all the time.
  */
 function forbiddenWrite(world: World, written: Written): Refusal | undefined {
-  if (world.policy.readOnly) return refusal(written, 'READ_ONLY', { reason: 'session' });
-  if (world.workspace.isReadOnly(written.path.key)) return refusal(written, 'READ_ONLY', { reason: 'root' });
-  if (written.readOnly && !isInGit(world, written)) return refusal(written, 'READ_ONLY');
+  if (world.policy.readOnly) return forbidden(written, 'READ_ONLY', { cause: 'session' });
+  if (world.workspace.isReadOnly(written.path.key)) return forbidden(written, 'READ_ONLY', { cause: 'root' });
+  if (written.readOnly && !isInGit(world, written)) return forbidden(written, 'READ_ONLY');
   return undefined;
 }
 
@@ -132,7 +133,7 @@ async function unapproved(
   const effect = { key: path.key, relative: path.relative, before, after };
   const step = { action: 'commit', root: path.root, effects: [effect] } as const;
   const found = await approvalsOf(world, knowledge, { steps: [step], approved: new Map() });
-  return 'missing' in found ? refusal(written, 'PROTECTED', { reason: 'approval' }) : undefined;
+  return 'missing' in found ? forbidden(written, 'PROTECTED', { cause: 'approval' }) : undefined;
 }
 
 /**
@@ -142,13 +143,13 @@ async function unapproved(
 async function guardedChange(world: World, written: Written): Promise<Refusal | undefined> {
   const relative = nameOf(world, written.path);
   if (matchingGlob(world.policy.commands.trust, relative) !== undefined) return undefined;
-  const whole = refusal(written, 'PROTECTED', {
+  const whole = forbidden(written, 'PROTECTED', {
     reason: `${relative}, because it decides which programs run`,
   });
   const { before, after } = written;
   if (isGuarded(relative) && before.kind !== 'directory' && after.kind !== 'directory') return whole;
   const settings = await guardCommit(world, written.path, { after, bytesAfter: () => bytesAfter(written) });
-  if (settings !== undefined) return refusal(written, 'PROTECTED', { reason: settings });
+  if (settings !== undefined) return forbidden(written, 'PROTECTED', { reason: settings });
   if (after.kind === 'link' && isGitLink(relative)) return whole;
   // Below, only the content of git's configuration is checked. Removing such a file is allowed:
   // without it, git runs no program.
@@ -158,7 +159,7 @@ async function guardedChange(world: World, written: Written): Promise<Refusal | 
   const earlier = (await bytesBefore(world, written))?.toString('utf8');
   const setting = isGitConfig(relative) ? changedProgram(earlier ?? '', text) : undefined;
   if (setting === undefined) return undefined;
-  return refusal(written, 'PROTECTED', {
+  return forbidden(written, 'PROTECTED', {
     reason: `the setting ${setting}, because it decides which programs run`,
   });
 }
@@ -185,14 +186,16 @@ async function unseenWrite(
 async function notSeen(knowledge: Knowledge, written: Written): Promise<Refusal | undefined> {
   const { before } = written;
   if (before.kind !== 'file' || before.fingerprint.size === 0) return undefined;
+  const base = { action: 'commit', path: written.path.relative } as const;
   const sighting = await knowledge.recall(written.path.key);
-  if (sighting?.fingerprint === undefined || sighting.tombstone === true) return refusal(written, 'NOT_READ');
+  if (sighting?.fingerprint === undefined || sighting.tombstone === true)
+    return { ...base, code: 'NOT_READ', next: 'read' };
   const seenAtMs = sighting.atMs;
   if (!sameFingerprint(sighting.fingerprint, before.fingerprint))
-    return refusal(written, 'STALE', { seenAtMs });
+    return { ...base, code: 'STALE', next: 'read_again', detail: { seenAtMs } };
   if (sighting.coverage.kind === 'whole' && showsAll(sighting.flags)) return undefined;
   const missing = missingLines(sighting.coverage, sighting.totalLines ?? 0);
-  return refusal(written, 'PARTIALLY_READ', { seenAtMs, missing });
+  return { ...base, code: 'PARTIALLY_READ', next: 'read_again', detail: { seenAtMs, missing } };
 }
 
 /**

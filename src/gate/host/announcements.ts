@@ -7,7 +7,7 @@ import type { HostIntent } from '../../model/intent.ts';
 import type { Notice } from '../../model/results.ts';
 import type { AnnounceOptions, ChangeEnding, CommandOptions, OutsidePaths } from '../../model/session.ts';
 import type { Sighting } from '../../model/sighting.ts';
-import { invalidArgument, type Outcome, type Refusal, refused } from '../../model/verdict.ts';
+import { invalidArgument, type Outcome, passOn, type Refusal, refused } from '../../model/verdict.ts';
 import { announce, newChangeId } from '../announce.ts';
 import { approvalRefusal, approvalsOf } from '../approval.ts';
 import { type ClaimNotice, withClaimNotices } from '../claims.ts';
@@ -284,7 +284,7 @@ export class Announcements {
     }
     const [first] = refusals;
     if (first === undefined) throw new Fault('MISUSE', 'a refusal without a reason');
-    return refused(refusals.length === 1 ? first : { ...first, detail: { ...first.detail, refusals } });
+    return refused(refusals.length === 1 ? first : passOn(first, { refusals }));
   }
 
   #sceneIn({ times }: Pick<TimedAnnounceOptions, 'times'>): ShownScene {

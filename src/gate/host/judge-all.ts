@@ -8,7 +8,7 @@ import type { FileIntent, HostIntent, TouchIntent } from '../../model/intent.ts'
 import { defined } from '../../model/record.ts';
 import type { Notice } from '../../model/results.ts';
 import type { Sighting } from '../../model/sighting.ts';
-import type { Refusal } from '../../model/verdict.ts';
+import type { Refusal, RefusalOf } from '../../model/verdict.ts';
 import { countFileLines } from '../../text/file-lines.ts';
 import { fileState, sideAt, sideOf } from '../found.ts';
 import { guardUnknown } from '../guarded-files.ts';
@@ -281,7 +281,7 @@ async function judged({ world, knowledge }: ShownScene, intent: TouchIntent): Pr
   const { view } = outcome;
   try {
     if (world.policy.readOnly) {
-      const detail = { reason: 'session' };
+      const detail = { cause: 'session' } as const;
       return notPrepared({ code: 'READ_ONLY', action, path: intent.path, next: 'ask_human', detail });
     }
     const protectedBy = await guardUnknown(world, knowledge, view.path);
@@ -309,7 +309,7 @@ async function refusedAs(view: LookedFile, refusal: Refusal, world: ShownScene['
   return { ...(cured.ok ? notPrepared(refusal) : cured), evidence };
 }
 
-function staleOf({ facts, sighting }: LookedFile): Refusal {
+function staleOf({ facts, sighting }: LookedFile): RefusalOf<'STALE'> {
   const detail = sighting === undefined ? {} : { detail: { seenAtMs: sighting.atMs } };
   return { code: 'STALE', action: facts.action, path: facts.path, next: 'read_again', ...detail };
 }

@@ -4,7 +4,7 @@ import type { ShellLine } from '../../dialect/calls/shell/shell-line.ts';
 import type { HostIntent } from '../../model/intent.ts';
 import { isWithin } from '../../model/path.ts';
 import type { OutsidePaths } from '../../model/session.ts';
-import type { Action, AtRisk, Refusal } from '../../model/verdict.ts';
+import type { Action, AtRisk, RefusalOf } from '../../model/verdict.ts';
 import { heldByGit } from '../../process/git-held.ts';
 import { isThere, lastingFiles, type OutsideFile, withRealFolder } from '../../process/outside-files.ts';
 import { countOf } from '../../report/amounts.ts';
@@ -70,7 +70,7 @@ function absoluteOutside({ workspace }: World, { cwd }: LinePlace, path: string)
 export async function outsideAtRisk(
   scene: ShownScene,
   { destroyed }: OutsidePaths,
-): Promise<Refusal | undefined> {
+): Promise<RefusalOf<'WOULD_DESTROY'> | undefined> {
   const found = destroyed.map((each) => ({ ...each, files: lastingFiles(each.path, each) }));
   const isMany = found.some(({ files }) => files === 'many');
   const files = await onlyHere(
@@ -148,7 +148,7 @@ function folderItem(what: string, count: string): AtRisk {
 }
 
 /** Identifies a line and what it would destroy, to recognise that it is repeated. */
-export function repeatKey(line: string, { detail }: Refusal): string {
+export function repeatKey(line: string, { detail }: RefusalOf<'WOULD_DESTROY'>): string {
   return createHash('sha256')
     .update(JSON.stringify([line, detail?.atRisk]))
     .digest('hex');

@@ -5,7 +5,7 @@ import type { ClientCall } from '../../model/call.ts';
 import { Fault } from '../../model/fault.ts';
 import type { ResolvedPath } from '../../model/path.ts';
 import type { UndoSelection } from '../../model/session.ts';
-import { type Outcome, type Refusal, type Refused, refused } from '../../model/verdict.ts';
+import { type Outcome, passOn, type Refusal, type Refused, reasonOf, refused } from '../../model/verdict.ts';
 import type { Knowledge } from '../../views/knowledge.ts';
 import { isOutside } from '../outside.ts';
 import type { World } from '../world.ts';
@@ -100,7 +100,7 @@ export function blockedPaths(left: LeftPaths): readonly BlockedPath[] {
 
 /** The refusal of an undo, with every path that the undo cannot restore. */
 export function withAll(refusal: Refusal, blocked: readonly BlockedPath[]): Refusal {
-  return { ...refusal, detail: { ...refusal.detail, refusals: blocked.map((each) => each.refusal) } };
+  return passOn(refusal, { refusals: blocked.map((each) => each.refusal) });
 }
 
 /** Adds the session's last change to the refusal of an unknown id, which was perhaps mistyped. */
@@ -115,8 +115,8 @@ async function withLastChange(
   const { session } = knowledge;
   const newest = last.ok ? await newestSelected(world.store, last.target) : undefined;
   if (newest?.change === undefined || newest.change === selection.change) return planned;
-  const reason = `${refusal.detail?.reason}; the last change of session ${session} is ${newest.change}`;
-  return refused({ ...refusal, next: 'fix_argument', detail: { reason, undo: { change: newest.change } } });
+  const reason = `${reasonOf(refusal)}; the last change of session ${session} is ${newest.change}`;
+  return refused({ ...passOn(refusal, { reason, undo: { change: newest.change } }), next: 'fix_argument' });
 }
 
 /** The paths that an undo would change in a read-only folder and, if an agent asks, outside the workspace. */
@@ -131,7 +131,7 @@ function forbiddenPaths(
     const fixed = [key, movedFrom?.key ?? key].find((each) => workspace.isReadOnly(each));
     if (fixed === undefined) return [];
     const refusal = { code: 'READ_ONLY', action: 'undo', path: fixed, next: 'ask_human' } as const;
-    return [{ key, refusal: { ...refusal, detail: { reason: 'root' } } }];
+    return [{ key, refusal: { ...refusal, detail: { cause: 'root' } } }];
   });
 }
 

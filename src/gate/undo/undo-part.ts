@@ -4,7 +4,7 @@ import type { Effect, State } from '../../model/entry.ts';
 import { type Fingerprint, sameFingerprint } from '../../model/fingerprint.ts';
 import { LIMITS } from '../../model/limits.ts';
 import type { UndoResult } from '../../model/results.ts';
-import { type Outcome, type Refusal, refused } from '../../model/verdict.ts';
+import { type Outcome, type Refusal, type RefusalOf, refused } from '../../model/verdict.ts';
 import { decodeText } from '../../text/decode.ts';
 import { diffLines, type Hunk } from '../../text/diff.ts';
 import { splitLines } from '../../text/lines.ts';
@@ -43,7 +43,13 @@ export async function undoPart(
   const effect = entry?.effects?.findLast((each) => each.key === key);
   if (effect === undefined) return refused(missing(key, `there is no change ${change} of this file`));
   if (world.workspace.isReadOnly(key))
-    return refused({ ...missing(effect.relative, 'root'), code: 'READ_ONLY', next: 'ask_human' });
+    return refused({
+      code: 'READ_ONLY',
+      action: 'undo',
+      path: effect.relative,
+      next: 'ask_human',
+      detail: { cause: 'root' },
+    });
   const locked = [key];
   const release = await lockKeys(world, locked);
   if (release === undefined)
@@ -83,7 +89,13 @@ async function plan(
     return refused(missing(relative, 'the change made or removed the file: undo the whole change'));
   const { side, snapshot, stamp } = await foundAt(world, key);
   if (side.kind !== 'file' || snapshot === undefined)
-    return refused({ ...missing(relative, 'it is no longer a file'), code: 'DELETED', next: 'ask_human' });
+    return refused({
+      code: 'DELETED',
+      action: 'undo',
+      path: relative,
+      next: 'ask_human',
+      detail: { reason: 'it is no longer a file' },
+    });
   const then = await textOf(world, before.fingerprint);
   const left = sameFingerprint(after.fingerprint, snapshot.fingerprint)
     ? decodeText(snapshot.bytes)
@@ -128,7 +140,7 @@ function withoutHunk(before: string, after: string, hunk: Hunk): string {
   return [...lines.slice(0, hunk.afterStart), ...old, ...lines.slice(hunk.afterEnd)].join('');
 }
 
-function missing(path: string, reason: string): Refusal {
+function missing(path: string, reason: string): RefusalOf<'NOT_FOUND'> {
   return { code: 'NOT_FOUND', action: 'undo', path, next: 'none', detail: { reason } };
 }
 

@@ -7,7 +7,7 @@ import { microseconds, sameState } from '../../model/entry.ts';
 import type { LeftFile, UndoneFile, UndoResult } from '../../model/results.ts';
 import type { UndoSelection } from '../../model/session.ts';
 import { NO_FLAGS, type Sighting } from '../../model/sighting.ts';
-import { type Outcome, type Refusal, refused } from '../../model/verdict.ts';
+import { type Outcome, passOn, type Refusal, reasonOf, refused } from '../../model/verdict.ts';
 import type { Knowledge } from '../../views/knowledge.ts';
 import { movedSightings } from '../../views/sightings.ts';
 import { apply } from '../apply.ts';
@@ -39,7 +39,7 @@ export async function undo(
   const rest = await undoAll(world, knowledge, { ...selection, partial: true, preview: true });
   const all = rest.blocked.length < 2 && !rest.ok ? outcome.refusal : withAll(outcome.refusal, rest.blocked);
   if (!rest.ok) return refused(all);
-  return refused({ ...all, detail: { ...all.detail, restorable: rest.files.length } });
+  return refused(passOn(all, { restorable: rest.files.length }));
 }
 
 /** The result of an undo, and the paths that it left because it is a partial one. */
@@ -169,8 +169,9 @@ async function undoLocked(world: World, knowledge: Knowledge, given: LockedUndo)
   return { ok: true, ...(change === undefined ? {} : { change }), ...told, files: filesWith(kept) };
 }
 
-function leftFile({ path, code, detail }: Refusal): LeftFile {
-  return { path, code, reason: detail?.reason ?? code };
+function leftFile(refusal: Refusal): LeftFile {
+  const { path, code } = refusal;
+  return { path, code, reason: reasonOf(refusal) ?? code };
 }
 
 interface CheckedPlan {

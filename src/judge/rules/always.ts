@@ -13,9 +13,9 @@ export const contain: JudgeRule = (facts, policy) => {
   if (facts.protectedBy !== undefined)
     return no(facts, { code: 'PROTECTED', next: 'ask_human', detail: { reason: facts.protectedBy } });
   if (policy.readOnly)
-    return no(facts, { code: 'READ_ONLY', next: 'ask_human', detail: { reason: 'session' } });
+    return no(facts, { code: 'READ_ONLY', next: 'ask_human', detail: { cause: 'session' } });
   if (facts.isRoot === true && (facts.action === 'delete' || facts.action === 'move'))
-    return no(facts, { code: 'PROTECTED', next: 'other_path', detail: { reason: 'root' } });
+    return no(facts, { code: 'PROTECTED', next: 'other_path', detail: { cause: 'root' } });
   return PASS;
 };
 
@@ -38,7 +38,7 @@ export const kind: JudgeRule = (facts) => {
   if (SPECIAL.has(target.kind) || (TEXTUAL.has(action) && target.kind !== 'file'))
     return no(facts, { code: 'NOT_A_FILE', next: 'other_path', detail: { kind: target.kind } });
   if (target.kind === 'file' && target.readOnly)
-    return no(facts, { code: 'READ_ONLY', next: 'ask_human', detail: { reason: 'file' } });
+    return no(facts, { code: 'READ_ONLY', next: 'ask_human', detail: { cause: 'file' } });
   return PASS;
 };
 
@@ -84,7 +84,7 @@ function absent(facts: Facts, policy: Policy): Ruling {
       : note({ kind: 'recreated' });
   }
   const detail = {
-    reason: own ? 'by this session' : undefined,
+    cause: own ? ('by this session' as const) : undefined,
     kind: sighting.how === 'listing' ? ('directory' as const) : undefined,
     seenAtMs: sighting.atMs,
   };
@@ -132,13 +132,13 @@ function isSentAgain(facts: Facts): boolean {
 export const content: JudgeRule = (facts, policy) => {
   if (mixesTextIntoBinary(facts, policy)) return no(facts, { code: 'NOT_TEXT', next: 'other_tool' });
   if (facts.mask !== undefined)
-    return no(facts, { code: 'REDACTED_READ', next: 'use_edit', detail: { reason: facts.mask } });
-  if (facts.placeholder !== undefined && policy.placeholders === 'refuse')
     return no(facts, {
-      code: 'PLACEHOLDER_CONTENT',
+      code: 'REDACTED_READ',
       next: 'use_edit',
-      detail: { reason: facts.placeholder },
+      detail: { cause: 'mask', reason: facts.mask },
     });
+  if (facts.placeholder !== undefined && policy.placeholders === 'refuse')
+    return no(facts, { code: 'PLACEHOLDER_CONTENT', next: 'use_edit', detail: facts.placeholder });
   return PASS;
 };
 

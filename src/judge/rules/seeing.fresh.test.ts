@@ -100,7 +100,7 @@ describe('fresh', () => {
     const revision = '0123456789ab';
     const given = { sighting: refusedBefore, contentHash: HASH, currentRevision: revision };
     expect(fresh(facts(given), policy())).toMatchObject({
-      refusal: { detail: { reason: 'repeated', revision } },
+      refusal: { detail: { cause: 'repeated', revision } },
     });
     const head = { kind: 'lines', ranges: [{ from: 1, to: 2 }] } as const;
     for (const less of [

@@ -100,12 +100,12 @@ function repeatsRefused(facts: Facts, sighting: Sighting, policy: Policy): boole
   return facts.contentHash === sighting.refusedContent && !bringsWhatIsThere(facts);
 }
 
-function stale(facts: Facts, sighting: Sighting, reason: string | undefined): Ruling {
+function stale(facts: Facts, sighting: Sighting, cause: 'repeated' | undefined): Ruling {
   const detail = {
-    reason,
+    cause,
     // A session that has seen the whole current file gets the revision. With it, the session can
     // repeat the refused content on purpose.
-    revision: reason === 'repeated' && hasSeenAll(facts, sighting) ? facts.currentRevision : undefined,
+    revision: cause === 'repeated' && hasSeenAll(facts, sighting) ? facts.currentRevision : undefined,
     seenAtMs: sighting.atMs,
     mtimeMs: facts.target.exists ? facts.target.mtimeMs : undefined,
     seenMtimeMs: seenMtimeMs(sighting),
@@ -210,7 +210,7 @@ function partial(facts: Facts, sighting: Sighting): Ruling {
   const cut = sighting.flags.clamped && facts.action === 'overwrite';
   const unread = totalLines === undefined ? undefined : missingLines(sighting.coverage, totalLines);
   const detail = {
-    reason: cut ? 'clamped' : undefined,
+    reason: cut ? ('clamped' as const) : undefined,
     // After an edit of a partly seen file, `coverage` may lack no line and still not be whole. Then
     // name all lines: only a read of all of them helps.
     missing:

@@ -55,14 +55,7 @@ const COMMAND_LINE = ['cli/run-cli.js', 'cli/commands/version.js'];
 /** Modules of Node whose functions are called in nearly every operation. */
 const HOT = ['node:fs', 'node:path', 'node:crypto'];
 /** Packages that are loaded at their first use, because few starts need them. */
-const LATE = [
-  'node:child_process',
-  'node:fs/promises',
-  'node:zlib',
-  'commander',
-  'fast-myers-diff',
-  'unbash',
-];
+const LATE = ['node:child_process', 'node:fs/promises', 'node:zlib', 'fast-myers-diff', 'unbash'];
 const parts = Object.entries(MODULES).flatMap(([name, files]) =>
   files.length === 0 ? [] : [partsOf(name, files)],
 );

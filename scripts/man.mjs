@@ -1,18 +1,20 @@
-// Makes the manual page of the built command line from its help texts.
-import { PassThrough } from 'node:stream';
+// Makes the manual page of the built command line from its tables of flags.
 
 /** The text of lookfirst.1, in roff. */
 export async function manualPage({ version, description }) {
   const { COMMANDS } = await import('../build/cli/command-list.js');
-  const { runCli } = await import('../build/cli/run-cli.js');
-  const general = sectionsOf(await helpText(runCli, []));
+  const { GLOBAL_FLAGS } = await import('../build/cli/flags.js');
+  const { GENERAL_NOTES, optionTerm, ownOptions, rowsOf } = await import('../build/cli/help-text.js');
   const commands = [];
-  const shared = new Map();
-  for (const { name, usage } of COMMANDS) {
-    const sections = sectionsOf(await helpText(runCli, [name]));
-    commands.push(...commandSection(usage, sections));
-    for (const row of sections.lists.join('\n').split('\n').filter(isShared))
-      shared.set(row.trim().split(' ')[0], row);
+  for (const { usage, load } of COMMANDS) {
+    const command = await load();
+    const args = rowsOf(command.args ?? {}, (key, { value }) => value ?? key.toUpperCase());
+    commands.push(
+      `.SS "lookfirst ${roff(usage)}"`,
+      roff(command.about),
+      ...[...args, ...ownOptions(command)].flatMap(listed),
+      ...(command.notes === undefined ? [] : ['.PP', ...preformatted(command.notes.trim())]),
+    );
   }
   return [
     `.TH LOOKFIRST 1 "" "lookfirst ${version}" "User Commands"`,
@@ -26,54 +28,16 @@ export async function manualPage({ version, description }) {
     roff(description),
     '.SH COMMANDS',
     ...commands,
-    '.SH "COMMON OPTIONS"',
-    'Most commands also have the following options. \\fB\\-\\-help\\fR of a command lists its own.',
-    ...[...shared.values()].flatMap(listed),
+    '.SH "GLOBAL OPTIONS"',
+    '\\fB\\-\\-help\\fR of a command names those that it accepts.',
+    ...rowsOf(GLOBAL_FLAGS, optionTerm).flatMap(listed),
     '.SH "ENVIRONMENT AND EXIT CODES"',
-    ...preformatted(general.after),
+    ...preformatted(GENERAL_NOTES),
     '',
   ].join('\n');
 }
 
-async function helpText(runCli, words) {
-  // Use very wide columns, so that lines are not wrapped here: man wraps them.
-  const stdout = Object.assign(new PassThrough(), { isTTY: true, columns: 10_000, rows: 10_000 });
-  const streams = { stdin: new PassThrough(), stdout, stderr: process.stderr };
-  const env = { LOOKFIRST_PAGER: '', NO_COLOR: '1' };
-  await runCli({ args: [...words, '--help'], streams, env, cwd: '/', platform: process.platform, self: [] });
-  return String(stdout.read() ?? '');
-}
-
-/**
- * The parts of one help text: the description, the lists (of arguments, options and commands), and
- * the text after these lists.
- */
-function sectionsOf(text) {
-  const [, description = '', ...rest] = text.trim().split('\n\n');
-  const lists = [];
-  while (/^(Arguments|Options|Commands):\n/.test(rest[0] ?? '')) lists.push(rest.shift());
-  return { description, lists, after: rest.join('\n\n') };
-}
-
-function commandSection(usage, { description, lists, after }) {
-  // Options that every command has are described once, below the commands.
-  const rows = lists.flatMap((list) => list.split('\n').slice(1)).filter((row) => !isShared(row));
-  return [
-    `.SS "lookfirst ${roff(usage)}"`,
-    roff(description),
-    ...rows.flatMap(listed),
-    ...(after === '' ? [] : ['.PP', ...preformatted(after)]),
-  ];
-}
-
-const SHARED = /^ {2}(?:--json|--color|--date|--store|--policy|-h, --help) /;
-
-function isShared(row) {
-  return SHARED.test(row);
-}
-
-function listed(row) {
-  const [, term, meaning] = /^ {2}(\S.*?) {2,}(\S.*)$/.exec(row);
+function listed([term, meaning]) {
   return ['.TP', `.B ${roff(term)}`, roff(meaning)];
 }
 

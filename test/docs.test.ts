@@ -12,11 +12,12 @@ import {
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import type { Cli } from '../src/cli/cli.ts';
 import { CLIENT_NAMES } from '../src/cli/clients/client.ts';
 import { CLIENTS } from '../src/cli/clients/clients.ts';
 import { HOOK_SETTINGS } from '../src/cli/clients/hook-settings.ts';
 import { COMMANDS } from '../src/cli/command-list.ts';
+import { OUTPUT_FLAGS } from '../src/cli/flags.ts';
+import { flagName } from '../src/config/flags.ts';
 import { stateFolder } from '../src/config/home.ts';
 import { parsePolicyFile } from '../src/config/resolve-policy.ts';
 import { openSession } from '../src/index.ts';
@@ -194,14 +195,9 @@ describe('every document', () => {
   it('names only commands and flags that exist', async () => {
     const flags = new Map<string, string[]>();
     for (const { name, load } of COMMANDS) {
-      const command = (await load())({ nowMs: 0 } as Cli);
-      flags.set(name, [
-        ...command.options.map(({ long }) => long ?? ''),
-        '--help',
-        '--version',
-        '--color',
-        '--date',
-      ]);
+      const command = await load();
+      const keys = Object.keys({ ...OUTPUT_FLAGS, ...command.flags });
+      flags.set(name, [...keys.map(flagName), '--help', '--version']);
     }
     const wrong: string[] = [];
     let count = 0;

@@ -1,8 +1,10 @@
 import { createRequire } from 'node:module';
-import type { Command } from 'commander';
+import type { Flags, Values } from '../config/flags.ts';
+import type { CommandShape } from '../config/parse-flags.ts';
 import type { Policy } from '../model/policy.ts';
 import type { Sessions } from '../session/sessions.ts';
 import type { RunProxy } from '../tools/proxy-plan.ts';
+import type { Given } from './flags.ts';
 import type { Terminal } from './terminal.ts';
 import type { Times } from './words.ts';
 
@@ -19,8 +21,6 @@ export interface Cli {
   readonly times: Times;
   /** The command line of this program, for commands that start another instance of it. */
   readonly self: readonly string[];
-  /** Sets the exit code of the process. */
-  end(code: number): void;
   /**
    * Runs the proxy, which is a separate entry point. The command `lookfirst proxy` only prepares
    * the proxy's options.
@@ -55,13 +55,33 @@ export const EXIT = {
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** One command of `lookfirst`. */
+/** One command: the words that it accepts, its help, and the work it does. */
+export interface CliCommand extends CommandShape {
+  readonly about: string;
+  /** Remarks and examples at the end of the help. */
+  readonly notes?: string;
+  /** Does the work and returns the exit code of the process. */
+  run(cli: Cli, given: Readonly<Record<string, unknown>>): Promise<number>;
+}
+
+/** Checks that a command takes the values that its own tables of arguments and flags give. */
+export function defineCommand<const A extends Flags, const F extends Flags>(
+  command: Omit<CliCommand, 'args' | 'flags' | 'run'> & {
+    readonly args?: A;
+    readonly flags: F;
+    run(cli: Cli, given: Values<A> & Given<F>): Promise<number>;
+  },
+): CliCommand {
+  return command;
+}
+
+/** The line of a command in the list of commands. */
 export interface CommandEntry {
   readonly name: string;
   /** The command with its arguments, for the list of commands. */
   readonly usage: string;
   readonly summary: string;
-  readonly load: () => Promise<(cli: Cli) => Command>;
+  readonly load: () => Promise<CliCommand>;
   /**
    * True if the command uses stdout for a protocol. Such a command handles a closed stdout itself.
    */
@@ -73,10 +93,7 @@ export interface CommandEntry {
   readonly runsProgram?: true;
   /** True if the answer may be long. A terminal then shows it page by page. */
   readonly isPaged?: true;
-  /**
-   * True if `main` runs the command without the argument parser. `load` then only provides the
-   * help.
-   */
+  /** True if `main` runs the command by another path. The command line then only provides the help. */
   readonly runsElsewhere?: true;
 }
 

@@ -1,11 +1,23 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
-import { DIALECT_NAMES } from '../dialect/tool.ts';
+import {
+  choice,
+  didYouMean,
+  type Flag,
+  type Flags,
+  type FlagsOf,
+  parsed,
+  several,
+  text,
+  toggle,
+  UsageError,
+  type Values,
+  withDefault,
+} from '../config/flags.ts';
+import { DIALECT_NAMES, type DialectName } from '../dialect/tool.ts';
 import { ENTRY_KINDS, type EntryKind } from '../model/entry.ts';
 import { PRESET_NAMES } from '../model/policy.ts';
+import { isSessionId } from '../model/session-record.ts';
 import type { EntryRequest } from '../records/entry-choice.ts';
-import type { Cli } from './cli.ts';
-import { dateOption } from './conventions.ts';
-import { didYouMean } from './words.ts';
+import type { StateFlags } from '../session/configured.ts';
 
 const UNITS_MS: Readonly<Record<string, number>> = {
   s: 1000,
@@ -15,137 +27,166 @@ const UNITS_MS: Readonly<Record<string, number>> = {
   w: 604_800_000,
 };
 
-/** A flag that every command accepts, so that scripts can pass it to each, and that few commands use. */
-type RareFlag = 'workspace' | 'preset' | 'read-only';
-
-/**
- * Adds the flags that every command has: the location of the state and the form of the answer. The
- * help shows a rare flag only if it is in `shown`.
- */
-export function addCommonFlags(command: Command, ...shown: readonly RareFlag[]): Command {
-  command
-    .option('--json', 'answer in JSON, one object per line')
-    .addOption(dateOption())
-    .option('--store <url>', 'memory:, sqlite:/absolute/file.db or postgres://… (LOOKFIRST_STORE)')
-    .option('--policy <file>', 'policy file (default: lookfirst.json in the state folder)');
-  const rare: readonly Option[] = [
-    new Option('--workspace <name>', 'with postgres: the workspace of this name'),
-    new Option('--shared-workspace', 'other machines write to this workspace too'),
-    new Option('--preset <name>', 'start from this preset').choices(PRESET_NAMES),
-    new Option('--dialect <name>', 'dialect of the tools').choices(DIALECT_NAMES),
-    new Option('--read-only', 'change nothing'),
-  ];
-  for (const option of rare)
-    command.addOption(option.hideHelp(!shown.some((name) => name === option.name())));
-  return command;
+interface OutputFlags {
+  readonly json?: boolean;
+  readonly color: 'auto' | 'always' | 'never';
+  readonly date: 'relative' | 'iso';
 }
 
-/**
- * The option `--session` for commands that use no session. They accept it, so that scripts can pass it to every
- * command.
- */
-export function unusedSessionOption(): Option {
-  return new Option('--session <id>', 'no meaning here').hideHelp();
-}
+/** The form of the answer: every command has these flags. */
+export const OUTPUT_FLAGS: FlagsOf<OutputFlags> = {
+  json: toggle('answer in JSON, one object per line'),
+  color: withDefault(choice('WHEN', 'when to colour the answer', ['auto', 'always', 'never']), 'auto'),
+  date: withDefault(choice('FORM', 'show times as an age or in full', ['relative', 'iso']), 'relative'),
+};
 
-/** Flags that select workspaces. */
-export interface ScopeFlags {
+/** The location of the state, and the policy: every command that uses the state has these flags. */
+export const STATE_FLAGS: FlagsOf<
+  StateFlags & { readonly dialect?: DialectName; readonly session?: string }
+> = {
+  store: text('URL', 'memory:, sqlite:/absolute/file.db or postgres://… (LOOKFIRST_STORE)'),
+  policy: text('FILE', 'policy file (default: lookfirst.json in the state folder)'),
+  preset: choice('NAME', 'start from this preset', PRESET_NAMES),
+  dialect: choice('NAME', 'names and arguments of the tools', DIALECT_NAMES),
+  session: text('ID', 'the session that a command is about (LOOKFIRST_SESSION)'),
+  readOnly: toggle('change nothing'),
+  workspace: text('NAME', 'with postgres: the name of this workspace on every machine'),
+  sharedWorkspace: toggle('with postgres: other machines write to these folders too'),
+};
+
+/** The flags that mean the same in every command that has them. Only the general help explains them. */
+export const GLOBAL_FLAGS: Flags = { ...OUTPUT_FLAGS, ...STATE_FLAGS };
+
+/** The values of a command's own flags and of the form of the answer. */
+export type Given<F> = Values<F> & OutputFlags;
+
+interface ScopeFlags {
   readonly root?: readonly string[];
   readonly all?: boolean;
 }
 
-/** Flags that select journal entries. */
-export interface FilterFlags extends ScopeFlags {
+/** Flags that select workspaces. */
+export const SCOPE_FLAGS: FlagsOf<ScopeFlags> = {
+  root: several('DIR', 'use this folder instead of the current one (repeatable)'),
+  all: toggle('every workspace on this machine'),
+};
+
+export const SINCE: Flag<number> = moment('nothing before this time: 30m, 2h or 3d ago, or ISO 8601');
+
+/** The values of the flags that select journal entries. */
+interface FilterFlags extends ScopeFlags {
   readonly path?: string;
   readonly session?: string;
   readonly since?: number;
   readonly until?: number;
-  readonly kind?: readonly EntryKind[];
-  /** The maximum number of entries; 0 means all. */
-  readonly limit?: number;
 }
+
+/** Flags that select journal entries. */
+export const FILTER_FLAGS: FlagsOf<FilterFlags> = {
+  ...SCOPE_FLAGS,
+  path: text('PATH', 'only this file, or everything in this folder'),
+  session: text('ID', 'only this session'),
+  since: SINCE,
+  until: moment('nothing after this time'),
+};
 
 /**
  * The request for the journal entries that the flags select. Relative paths refer to the current
  * folder.
  */
-export function entryRequest(cli: Cli, flags: FilterFlags): EntryRequest {
+export function entryRequest(
+  { cwd }: { readonly cwd: string },
+  flags: FilterFlags & { readonly kind?: readonly EntryKind[]; readonly limit?: number },
+): EntryRequest {
   const { root, all, path, session, since: sinceMs, until: untilMs, kind: kinds, limit } = flags;
-  return { cwd: cli.cwd, root, all, path, session, sinceMs, untilMs, kinds, limit };
-}
-
-/** Adds the flags that select workspaces. */
-export function addScopeFlags(command: Command): Command {
-  return command
-    .option('--root <dir>', 'use this folder instead of the current one (repeatable)', gather)
-    .option('--all', 'every workspace on this machine');
-}
-
-/** Adds the flags that select journal entries. */
-export function addFilterFlags(command: Command, cli: Cli): Command {
-  return addScopeFlags(command)
-    .option('--path <path>', 'only this file, or everything in this folder')
-    .option('--session <id>', 'only this session')
-    .addOption(sinceOption(cli))
-    .option('--until <time>', 'nothing after this time', momentParser(cli));
-}
-
-export function sinceOption(cli: Cli): Option {
-  return new Option('--since <time>', 'nothing before this time: 30m, 2h or 3d ago, or ISO 8601').argParser(
-    momentParser(cli),
-  );
+  return { cwd, root, all, path, session, sinceMs, untilMs, kinds, limit };
 }
 
 /** Ends with a usage error if `--since` is later than `--until`. */
-export function checkPeriod(command: Command, { since, until }: FilterFlags): void {
+export function checkPeriod({ since, until }: FilterFlags): void {
   if (since !== undefined && until !== undefined && since > until)
-    command.error('error: --since is later than --until');
+    throw new UsageError('--since is later than --until');
 }
 
-export function kindOption(): Option {
-  const known = Object.keys(ENTRY_KINDS);
-  return new Option('--kind <kinds>', `only these, separated by commas: ${known.join(', ')}`).argParser(
-    (text: string) => {
-      const kinds = text.split(',').map((kind) => kind.trim());
-      const wrong = kinds.find((kind) => !Object.hasOwn(ENTRY_KINDS, kind));
-      if (wrong !== undefined)
-        throw new InvalidArgumentError(`${didYouMean(wrong, known)} Choose from ${known.join(', ')}.`.trim());
-      return kinds;
-    },
+const KINDS = Object.keys(ENTRY_KINDS);
+
+export const KIND: Flag<readonly EntryKind[]> = parsed(
+  ['KINDS', `only these, separated by commas: ${KINDS.join(', ')}`],
+  (list) => {
+    const kinds = splitKinds(list);
+    return kinds.every(isKind) ? kinds : undefined;
+  },
+  (list) => {
+    const wrong = splitKinds(list).find((kind) => !isKind(kind)) ?? '';
+    return `${didYouMean(wrong, KINDS)} Choose from ${KINDS.join(', ')}.`.trim();
+  },
+);
+
+function splitKinds(list: string): string[] {
+  return list.split(',').map((kind) => kind.trim());
+}
+
+function isKind(kind: string): kind is EntryKind {
+  return Object.hasOwn(ENTRY_KINDS, kind);
+}
+
+export function limit(rows: number): Flag<number> & { readonly fallback: number } {
+  return withDefault(wholeNumber('at most N rows (0 = all)'), rows);
+}
+
+export function maxLines(lines: number): Flag<number> & { readonly fallback: number } {
+  return withDefault(wholeNumber('at most N lines of a file'), lines);
+}
+
+function wholeNumber(about: string): Flag<number> {
+  return parsed(
+    ['N', about],
+    (word) => (/^\d{1,9}$/.test(word) ? Number(word) : undefined),
+    () => 'It must be a whole number.',
   );
 }
 
-export function limitOption(limit: number): Option {
-  return new Option('--limit <n>', 'at most N rows (0 = all)').default(limit).argParser(wholeNumber);
+/** The port of a server on this machine; 0 is any free one. */
+export function parsePort(word: string): number | undefined {
+  return /^\d{1,5}$/.test(word) && Number(word) <= 65_535 ? Number(word) : undefined;
 }
 
-export function linesOption(lines: number): Option {
-  return new Option('--max-lines <n>', 'at most N lines of a file').default(lines).argParser(wholeNumber);
-}
+export const PORT_HINT = 'A port is a number from 0 to 65535.';
 
-function wholeNumber(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
-  return Number(text);
-}
-
-export function durationParser(text: string): number {
-  const ms = parseDuration(text);
-  if (ms === undefined) throw new InvalidArgumentError('Use a number with s, m, h, d or w, as in 30d.');
-  return ms;
-}
-
-function momentParser(cli: Cli): (text: string) => number {
-  return (text) => {
-    const ms = parseMoment(text, cli.nowMs);
-    if (ms === undefined)
-      throw new InvalidArgumentError('Use a time ago, as in 2h or 3d, or ISO 8601, as in 2026-01-31T09:30.');
-    return ms;
+/** The flag `--http [PORT]`. */
+export function httpFlag(about: string): Flag<{ readonly port?: number }> {
+  return {
+    about,
+    value: 'PORT',
+    takes: 'maybe',
+    bare: {},
+    accepts: (word) => /^\d+$/.test(word),
+    read: (word) => {
+      const port = parsePort(word);
+      return port === undefined ? undefined : { port };
+    },
+    hint: () => PORT_HINT,
   };
 }
 
-/** Collects the values of a flag that may be given several times. */
-export function gather(value: string, all: readonly string[] = []): readonly string[] {
-  return [...all, value];
+export const SERVED_SESSION: Flag<string> = parsed(
+  ['ID', 'the session for calls that name none (LOOKFIRST_SESSION)'],
+  (id) => (isSessionId(id) ? id : undefined),
+  () => 'Use up to 200 printable characters.',
+);
+
+export function duration(about: string): Flag<number> {
+  return parsed(['TIME', about], parseDuration, () => DURATION_HINT);
+}
+
+export const DURATION_HINT = 'Use a number with s, m, h, d or w, as in 30d.';
+
+function moment(about: string): Flag<number> {
+  return parsed(
+    ['TIME', about],
+    (word) => parseMoment(word, Date.now()),
+    () => 'Use a time ago, as in 2h or 3d, or ISO 8601, as in 2026-01-31T09:30.',
+  );
 }
 
 /** Parses a duration such as `30m`, `2h` or `3d` to milliseconds; undefined if the text is not a duration. */

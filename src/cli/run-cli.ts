@@ -1,11 +1,22 @@
+import { UsageError, unknownWord } from '../config/flags.ts';
 import { Fault } from '../model/fault.ts';
 import { harmless, phrase } from '../report/bounded.ts';
 import type { RunProxy } from '../tools/proxy-plan.ts';
-import { type Cli, EXIT, type ExitCode, type RunViewer, version } from './cli.ts';
+import {
+  type Cli,
+  type CliCommand,
+  type CommandEntry,
+  EXIT,
+  type ExitCode,
+  type RunViewer,
+  version,
+} from './cli.ts';
 import { COMMANDS } from './command-list.ts';
-import { conventional } from './conventions.ts';
-import { colourChoice, Terminal, type TerminalStreams } from './terminal.ts';
-import { Times, unknownWord } from './words.ts';
+import type { Given } from './flags.ts';
+import { generalHelp, helpText } from './help-text.ts';
+import { parseCommand } from './parse-command.ts';
+import { Terminal, type TerminalStreams } from './terminal.ts';
+import { Times } from './words.ts';
 
 interface CliOptions {
   /** Everything after the program's own name. */
@@ -23,82 +34,82 @@ interface CliOptions {
 
 /** Runs one command to its end and returns the exit code. Throws nothing: errors are printed on stderr. */
 export async function runCli(options: CliOptions): Promise<number> {
-  const { args, streams, ...rest } = options;
-  const terminal = new Terminal(streams, options.env, colourChoice(args));
-  if (isPaged(args)) terminal.page(options.env, options.platform);
-  let code: number = EXIT.done;
-  const nowMs = Date.now();
-  const cli: Cli = {
-    ...rest,
-    terminal,
-    nowMs,
-    times: new Times(args, nowMs),
-    end: (given) => {
-      code = given;
-    },
-  };
-  const { ownsStdout, runsProgram } = COMMANDS.find(({ name }) => name === args[0]) ?? {};
-  if (ownsStdout !== true) endQuietlyWithReader(streams);
-  if (ownsStdout !== true && runsProgram !== true) terminal.sayIfSilent();
+  const { args, streams } = options;
+  const [word = '', ...rest] = args;
+  const entry = COMMANDS.find(({ name }) => name === word);
+  if (entry?.ownsStdout !== true) endQuietlyWithReader(streams);
+  let cli = cliOf(options, {});
   try {
-    await dispatch(cli, args);
-    return code;
+    if (entry === undefined) return await runWithoutCommand(cli, word, rest);
+    const command = await entry.load();
+    const parsed = parseCommand(command, rest);
+    if (parsed.kind !== 'values') return await describe(cli, parsed.kind, { entry, command });
+    cli = cliOf(options, parsed.values);
+    prepareTerminal(cli, entry, parsed.values);
+    await checkNamedPolicy(cli, parsed.values);
+    return await command.run(cli, parsed.values);
   } catch (error) {
-    return tellFailure(terminal, error);
+    return tellFailure(cli.terminal, error, entry);
   } finally {
     // Wait until all output is written, because the caller ends the process next.
-    await terminal.flushed();
+    await cli.terminal.flushed();
   }
 }
 
-/**
- * True for answers that a terminal shows in a pager: help, and long answers that users read from
- * the beginning.
- */
-function isPaged(args: readonly string[]): boolean {
-  if (args.includes('--json') || args.includes('--follow')) return false;
-  return (
-    args.includes('--help') ||
-    args[0] === 'help' ||
-    COMMANDS.some(({ name, isPaged: paged }) => name === args[0] && paged === true)
-  );
+/** The context of a command. `given`: the form of the answer that the user wants. */
+function cliOf({ args: _, streams, ...rest }: CliOptions, given: Partial<Given<Record<never, never>>>): Cli {
+  const nowMs = Date.now();
+  const terminal = new Terminal(streams, rest.env, given.color);
+  return { ...rest, terminal, nowMs, times: new Times(given.date ?? 'relative', nowMs) };
 }
 
-async function dispatch(cli: Cli, args: readonly string[]): Promise<void> {
-  const [word, ...rest] = args;
-  if (word === '-V' || isVersion([word])) return cli.terminal.print(version());
-  if (word === undefined) return (await import('./commands/start.ts')).guideUser(cli);
-  if (word === '--help' || word === '-h') return cli.terminal.print(generalHelp());
-  if (word === 'help') {
-    const [about] = rest;
-    return about === undefined ? cli.terminal.print(generalHelp()) : dispatch(cli, [about, '--help']);
+async function runWithoutCommand(cli: Cli, word: string, rest: readonly string[]): Promise<number> {
+  if (word === '') return (await import('./commands/start.ts')).guideUser(cli);
+  if (word === '-V' || word === '-v' || word === '--version') {
+    await cli.terminal.print(version());
+    return EXIT.done;
   }
-  const entry = COMMANDS.find((command) => command.name === word);
-  if (entry === undefined) return unknownCommand(cli, word);
-  const command = conventional((await entry.load())(cli), entry, cli.terminal);
-  if (entry.runsElsewhere === true) rest.splice(0, rest.length, isVersion(rest) ? '--version' : '--help');
-  command.hook('preAction', () => checkNamedPolicy(cli, command.opts()));
-  await command.parseAsync(rest, { from: 'user' });
+  const about = word === 'help' ? rest[0] : undefined;
+  const entry = COMMANDS.find(({ name }) => name === about);
+  if (entry !== undefined) return describe(cli, 'help', { entry, command: await entry.load() });
+  if (about !== undefined || !['help', '--help', '-h'].includes(word))
+    throw new UsageError(unknownCommand(about ?? word));
+  cli.terminal.page(cli.env, cli.platform);
+  await cli.terminal.print(generalHelp(COMMANDS, cli.terminal.width));
+  return EXIT.done;
+}
+
+function unknownCommand(word: string): string {
+  const names = COMMANDS.map(({ name }) => name);
+  if (!word.startsWith('-')) return unknownWord('command', phrase(word), names);
+  return unknownWord('option', phrase(word), ['--help', '--version']);
+}
+
+/** Prints the help of a command, or the version. */
+async function describe(
+  cli: Cli,
+  what: 'help' | 'version',
+  { entry, command }: { readonly entry: CommandEntry; readonly command: CliCommand },
+): Promise<number> {
+  if (what === 'help') cli.terminal.page(cli.env, cli.platform);
+  await cli.terminal.print(what === 'version' ? version() : helpText(entry, command, cli.terminal.width));
+  return EXIT.done;
+}
+
+function prepareTerminal(
+  { terminal, env, platform }: Cli,
+  { ownsStdout, runsProgram, isPaged }: CommandEntry,
+  { json, follow }: Readonly<Record<string, unknown>>,
+): void {
+  if (isPaged === true && json !== true && follow !== true) terminal.page(env, platform);
+  if (ownsStdout !== true && runsProgram !== true) terminal.sayIfSilent();
 }
 
 /** Throws if the policy file that the user names is invalid, even if the command uses no policy. */
-async function checkNamedPolicy(cli: Cli, { policy }: { readonly policy?: unknown }): Promise<void> {
+async function checkNamedPolicy(cli: Cli, { policy }: Readonly<Record<string, unknown>>): Promise<void> {
   if (typeof policy !== 'string') return;
   const { policyOf } = await import('../session/configured.ts');
   policyOf(cli, { policy });
-}
-
-function isVersion(words: readonly (string | undefined)[]): boolean {
-  return words.includes('--version') || words.includes('-v');
-}
-
-function unknownCommand(cli: Cli, word: string): void {
-  const names = COMMANDS.map((command) => command.name);
-  const what = word.startsWith('-') ? 'option' : 'command';
-  cli.terminal.tell(
-    `error: ${unknownWord(what, phrase(word), names)}\n(lookfirst --help lists the commands)`,
-  );
-  cli.end(EXIT.usage);
 }
 
 /**
@@ -113,9 +124,15 @@ function endQuietlyWithReader({ stdout, stderr }: TerminalStreams): void {
   });
 }
 
-function tellFailure(terminal: Terminal, error: unknown): ExitCode {
-  const usage = usageCode(error);
-  if (usage !== undefined) return usage;
+function tellFailure(terminal: Terminal, error: unknown, entry: CommandEntry | undefined): ExitCode {
+  if (error instanceof UsageError) {
+    const help =
+      entry === undefined
+        ? 'lookfirst --help lists the commands'
+        : `lookfirst ${entry.name} --help lists the options`;
+    terminal.tell(harmless(`error: ${error.message}\n(${help})`));
+    return EXIT.usage;
+  }
   if (error instanceof Fault) terminal.tellFault(harmless(`lookfirst: ${error.message} [${error.code}]`));
   else {
     // This is a bug, so the message includes the stack.
@@ -124,36 +141,4 @@ function tellFailure(terminal: Terminal, error: unknown): ExitCode {
     );
   }
   return EXIT.fault;
-}
-
-/**
- * The exit code for an error of the argument parser, including help and version; undefined for any
- * other error.
- */
-function usageCode(error: unknown): ExitCode | undefined {
-  if (!(error instanceof Error) || !('code' in error) || typeof error.code !== 'string') return undefined;
-  if (!error.code.startsWith('commander.')) return undefined;
-  return 'exitCode' in error && error.exitCode === 0 ? EXIT.done : EXIT.usage;
-}
-
-/** The text of `lookfirst --help`. */
-function generalHelp(): string {
-  const width = Math.max(...COMMANDS.map(({ usage }) => usage.length));
-  const commands = COMMANDS.map(({ usage, summary }) => `  ${usage.padEnd(width)}  ${summary}`);
-  return [
-    'Usage: lookfirst COMMAND [options]',
-    '',
-    'A gate between AI agents and files: an agent cannot overwrite, edit or delete a file that it has',
-    'not read, or a change that it has not seen. Its changes can be undone.',
-    '',
-    'Commands:',
-    ...commands,
-    '',
-    'lookfirst COMMAND --help shows the options of a command and examples.',
-    '',
-    'Environment: LOOKFIRST_HOME (state folder), LOOKFIRST_SESSION, LOOKFIRST_STORE, LOOKFIRST_TOKEN,',
-    'LOOKFIRST_PAGER (otherwise PAGER or less; empty or cat: no pager).',
-    'Flags win over the environment, the environment over the policy file.',
-    'Exit codes: 0 done, 1 failure, 2 refused, 64 wrong usage.',
-  ].join('\n');
 }

@@ -2,6 +2,7 @@ import type { EventEmitter } from 'node:events';
 import type { RequestListener } from 'node:http';
 import { resolve } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
+import { UsageError } from '../config/flags.ts';
 import { expandHome } from '../config/home.ts';
 import type { DialectName } from '../dialect/tool.ts';
 import { Fault } from '../model/fault.ts';
@@ -89,14 +90,14 @@ export interface Servers {
 /** Serves until the client disconnects or a signal arrives; returns the exit code. stdout belongs to the protocol. */
 export async function runServe(server: ServeProcess): Promise<number> {
   const { args, process, servers, viewer, help } = server;
-  const request = parseServe(args);
-  if ('help' in request) return help();
-  if ('version' in request) {
+  const request = requestOf(args);
+  if (request === 'help') return help();
+  if (request === 'version') {
     process.stdout.write(`${version()}\n`);
     return EXIT.done;
   }
-  if ('problem' in request) {
-    process.stderr.write(`error: ${harmless(request.problem)}\n(lookfirst serve --help lists the options)\n`);
+  if (request instanceof UsageError) {
+    process.stderr.write(`error: ${harmless(request.message)}\n(lookfirst serve --help lists the options)\n`);
     return EXIT.usage;
   }
   const log = (line: string): void => void process.stderr.write(`lookfirst: ${harmless(line)}\n`);
@@ -113,6 +114,15 @@ export async function runServe(server: ServeProcess): Promise<number> {
   }
 }
 
+function requestOf(args: readonly string[]): ReturnType<typeof parseServe> | UsageError {
+  try {
+    return parseServe(args);
+  } catch (error) {
+    if (error instanceof UsageError) return error;
+    throw error;
+  }
+}
+
 async function serve(
   {
     serveStdio,
@@ -124,7 +134,7 @@ async function serve(
   plan: ServePlan,
 ): Promise<void> {
   const { log, env } = plan;
-  const { readyConfigurations } = showConfig ? await import('./clients/clients.ts') : {};
+  const { readyConfigurations } = showConfig === true ? await import('./clients/clients.ts') : {};
   if (http === undefined) {
     await serveStdio(plan);
     return;
@@ -170,7 +180,7 @@ async function planOf(
   const places = placesOf(surroundings, request);
   const policyFile = policyTextOf(surroundings, request);
   const policy = policyOf(surroundings, request);
-  const folders = request.folders.length === 0 ? ['.'] : request.folders;
+  const folders = request.dir ?? ['.'];
   const roots = await rootsOf(
     dialect,
     folders.map((folder) => resolve(surroundings.cwd, expandHome(folder, homeFolder))),
@@ -181,19 +191,19 @@ async function planOf(
       roots,
       ...places,
       ...defined({ preset, policyFile }),
-      ...(request.readOnly ? { policy: { readOnly: true } } : {}),
-      ...(request.readOnlyRoots === undefined
+      ...(request.readOnly === true ? { policy: { readOnly: true } } : {}),
+      ...(request.readOnlyRoot === undefined
         ? {}
         : {
-            readOnlyRoots: request.readOnlyRoots.map((dir) =>
+            readOnlyRoots: request.readOnlyRoot.map((dir) =>
               resolve(surroundings.cwd, expandHome(dir, homeFolder)),
             ),
           }),
     },
-    rootsFrom: request.folders.length === 0 ? 'client' : 'workspace',
+    rootsFrom: request.dir === undefined ? 'client' : 'workspace',
     dialect,
     readOnly: policy.readOnly,
-    commands: request.allowCommands,
+    commands: request.allowCommands === true,
     session,
     // A copy, because every access to `process.env` calls native code, and every tool call reads the environment.
     env: { ...env },

@@ -1,34 +1,27 @@
 import { describe, expect, it } from 'vitest';
-import { defineServe } from './commands/door-help.ts';
-import { parseServe, SERVE_FLAGS } from './serve-request.ts';
+import { UsageError } from '../config/flags.ts';
+import { parseServe } from './serve-request.ts';
 
-const DEFAULTS = {
-  folders: [],
-  dialect: 'lookfirst',
-  readOnly: false,
-  allowCommands: false,
-  allowUndo: false,
-  showConfig: false,
-};
+const DEFAULTS = { dialect: 'lookfirst', color: 'auto' };
 
 describe('parseServe', () => {
   it.each([
     [[], {}],
-    [['a', 'b'], { folders: ['a', 'b'] }],
-    [['--dialect', 'lace', 'a'], { dialect: 'lace', folders: ['a'] }],
-    [['a', '--dialect=filesystem'], { dialect: 'filesystem', folders: ['a'] }],
+    [['a', 'b'], { dir: ['a', 'b'] }],
+    [['--dialect', 'lace', 'a'], { dialect: 'lace', dir: ['a'] }],
+    [['a', '--dialect=filesystem'], { dialect: 'filesystem', dir: ['a'] }],
     [
       ['--preset', 'strict', '--session', 's 1', '--store', 'memory:'],
       { preset: 'strict', session: 's 1', store: 'memory:' },
     ],
-    [['--policy=p=q.json', '--read-only'], { policy: 'p=q.json', readOnly: true, showConfig: false }],
+    [['--policy=p=q.json', '--read-only'], { policy: 'p=q.json', readOnly: true }],
     [['--http'], { http: {} }],
-    [['--http', '8080', 'a'], { http: { port: 8080 }, folders: ['a'] }],
-    [['--http', 'a'], { http: {}, folders: ['a'] }],
+    [['--http', '8080', 'a'], { http: { port: 8080 }, dir: ['a'] }],
+    [['--http', 'a'], { http: {}, dir: ['a'] }],
     [['--http=0'], { http: { port: 0 } }],
-    [['--', '--dialect', '-x'], { folders: ['--dialect', '-x'] }],
+    [['--', '--dialect', '-x'], { dir: ['--dialect', '-x'] }],
     [['--session', 'a', '--session', 'b'], { session: 'b' }],
-    [['--read-only-root', 'a', '--read-only-root=b'], { readOnlyRoots: ['a', 'b'] }],
+    [['--read-only-root', 'a', '--read-only-root=b'], { readOnlyRoot: ['a', 'b'] }],
   ])('reads %j', (args, request) => {
     expect(parseServe(args)).toEqual({ ...DEFAULTS, ...request });
   });
@@ -36,7 +29,7 @@ describe('parseServe', () => {
   it.each([
     [['--dialekt', 'x'], "unknown option '--dialekt'. Did you mean --dialect?"],
     [['-x'], "unknown option '-x'"],
-    [['a', ''], 'the name of a folder is empty'],
+    [['a', ''], 'DIR is empty'],
     [['--dialect'], '--dialect needs a value'],
     [
       ['--dialect', 'go'],
@@ -47,22 +40,16 @@ describe('parseServe', () => {
       "unknown --preset 'none'. Choose from default, strict, sandbox, file-time, thread-history, staleness.",
     ],
     [['--session='], '--session needs a value'],
-    [['--session', 'a\nb'], '--session takes up to 200 printable characters'],
+    [['--session', 'a\nb'], "--session 'a\nb' is invalid. Use up to 200 printable characters."],
     [['--read-only=yes'], '--read-only takes no value'],
-    [['--http=web'], "--http takes a port from 0 to 65535, not 'web'"],
-    [['--http', '70000'], "--http takes a port from 0 to 65535, not '70000'"],
+    [['--http=web'], "--http 'web' is invalid. A port is a number from 0 to 65535."],
+    [['--http', '70000'], "--http '70000' is invalid. A port is a number from 0 to 65535."],
     [['--toString', 'x'], "unknown option '--toString'"],
   ])('refuses %j', (args, problem) => {
-    expect(parseServe(args)).toEqual({ problem });
+    expect(() => parseServe(args)).toThrow(new UsageError(problem));
   });
 
   it.each([[['--help']], [['a', '-h', '--nonsense']]])('shows the help for %j', (args) => {
-    expect(parseServe(args)).toEqual({ help: true });
-  });
-
-  it('accepts every flag of the help', () => {
-    const shown = defineServe().options.map(({ long }) => long);
-    // The argument parser adds `--help` and `--version` to the help of every command.
-    expect([...SERVE_FLAGS].sort()).toEqual([...shown, '--help', '--version'].sort());
+    expect(parseServe(args)).toBe('help');
   });
 });

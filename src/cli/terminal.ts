@@ -193,16 +193,6 @@ export class Terminal {
 }
 
 /**
- * The value of `--color` in the arguments; `auto` if it is absent or invalid. The argument parser
- * reports an invalid value later.
- */
-export function colourChoice(args: readonly string[]): ColourChoice {
-  const at = args.findLastIndex((arg) => arg === '--color' || arg.startsWith('--color='));
-  const value = args[at] === '--color' ? args[at + 1] : args[at]?.slice('--color='.length);
-  return value === 'always' || value === 'never' ? value : 'auto';
-}
-
-/**
  * True if output is coloured: only on a terminal, and not if the user has switched colours off
  * (https://no-color.org).
  */

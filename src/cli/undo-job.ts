@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { type FlagsOf, toggle } from '../config/flags.ts';
 import type { Entry } from '../model/entry.ts';
 import { defined } from '../model/record.ts';
 import type { Refusal } from '../model/verdict.ts';
@@ -15,15 +16,22 @@ import type { Reach } from './operator.ts';
 import { Progress } from './progress.ts';
 import { LISTS_CHANGES, tellRefusal } from './refusal-text.ts';
 
-/** Flags of the commands that undo changes: `undo` and `rewind`. */
-export interface UndoFlags extends StateFlags {
-  readonly root?: readonly string[];
-  readonly json?: boolean;
+interface OwnFlags {
   readonly dryRun?: boolean;
   readonly merge?: boolean;
   readonly partial?: boolean;
   readonly yes?: boolean;
 }
+
+/** Flags of the commands that undo changes: `undo` and `rewind`. */
+export const UNDO_FLAGS: FlagsOf<OwnFlags> = {
+  dryRun: toggle('show what would happen and change nothing'),
+  merge: toggle('keep later changes by others (merge) instead of refusing'),
+  partial: toggle('leave files that cannot be brought back instead of refusing, and name them'),
+  yes: toggle('do not ask for confirmation'),
+};
+
+type UndoFlags = OwnFlags & StateFlags & { readonly root?: readonly string[]; readonly json?: boolean };
 
 /** The properties in which the commands `undo` and `rewind` differ. */
 interface UndoManner {

@@ -1,14 +1,5 @@
+import type { HostName } from '../config/hook-flags.ts';
 import type { JsonRecord } from '../model/record.ts';
-export const HOST_NAMES = [
-  'claude-code',
-  'codex',
-  'gemini',
-  'cursor',
-  'vscode',
-  'opencode',
-  'generic',
-] as const;
-export type HostName = (typeof HOST_NAMES)[number];
 
 /** The session, turn and folders of an event. */
 interface EventContext {

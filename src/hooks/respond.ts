@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
+import type { HostName } from '../config/hook-flags.ts';
 import { answerFor, outputIn } from '../dialect/calls/hosts/answers.ts';
 import { searchedLines } from '../dialect/calls/shown/output-lines.ts';
 import { shownLines } from '../dialect/calls/shown/shown.ts';
@@ -12,7 +13,7 @@ import { pathText } from '../report/bounded.ts';
 import { describeNotice } from '../report/describe-notice.ts';
 import type { GatedSession } from '../session/gated-session.ts';
 import { afterCommand, beforeCommand } from './command.ts';
-import type { HookEvent, HookReply, HostName, ToolCall } from './event.ts';
+import type { HookEvent, HookReply, ToolCall } from './event.ts';
 import { HOOK_HOSTS } from './hosts/hook-hosts.ts';
 import { insideAndOutside } from './inside-and-outside.ts';
 import { guardRefusal } from './operator.ts';

@@ -1,14 +1,14 @@
 import { spawn } from 'node:child_process';
-import { parseArgs } from 'node:util';
+import { UsageError } from '../config/flags.ts';
 import { stateFolder, userHome } from '../config/home.ts';
+import { HOOK_SHAPE, HOST_NAMES, type HookValues } from '../config/hook-flags.ts';
+import { parseFlags } from '../config/parse-flags.ts';
 import { residentPlace } from '../config/resident-place.ts';
 import { errorText } from '../model/fault.ts';
-import { nearestName } from '../model/nearest-name.ts';
-import { PRESET_NAMES, type PresetName } from '../model/policy.ts';
 import { defined } from '../model/record.ts';
 import type { ConfigSources } from '../session/configured.ts';
 import { answerHook, type HookCall } from './answer-hook.ts';
-import { HOST_NAMES, type HookAnswer, type Host } from './event.ts';
+import type { HookAnswer, Host } from './event.ts';
 import type { HookDoor, HookSettings } from './hook-door.ts';
 import { HOOK_HOSTS } from './hosts/hook-hosts.ts';
 import { deniedOnStderr } from './hosts/payload.ts';
@@ -38,20 +38,17 @@ const CHECK_MS = 5_000;
  * answers later calls.
  */
 export async function runHook(process: HookProcess): Promise<number> {
-  const parsed = parse(process.args);
-  if ('usage' in parsed) return end(process, misused(parsed.usage));
-  const { values, positionals } = parsed;
+  const values = valuesOf(process.args);
+  if (values instanceof UsageError) return end(process, misused(values.message));
   if (values.resident === true) return reside(process);
-  const host = hostNamed(positionals[0]);
-  if (typeof host === 'string') return end(process, misused(host));
-  const preset = presetNamed(values.preset);
-  if (preset === 'unknown') return end(process, misused(`unknown preset '${values.preset}'`));
-  const settings = settingsOf(process, { values, host, preset });
+  if (values.client === undefined) return end(process, misused(`name the client: ${HOST_NAMES.join(', ')}`));
+  const host = HOOK_HOSTS[values.client];
+  const settings = settingsOf(process, values, host);
   const call = {
     host,
     text: await process.stdin(),
     ...(values.event === undefined ? {} : { declaredEvent: values.event }),
-    onFailure: values['fail-open'] === true ? 'pass' : 'deny',
+    onFailure: values.failOpen === true ? 'pass' : 'deny',
   } as const;
   const isShared = isDefaultState(process, values);
   if (isShared && isForResident(process, settings)) {
@@ -96,50 +93,18 @@ export async function thenClose<T>(
   }
 }
 
-const OPTIONS = {
-  event: { type: 'string' },
-  root: { type: 'string', multiple: true },
-  session: { type: 'string' },
-  policy: { type: 'string' },
-  preset: { type: 'string' },
-  store: { type: 'string' },
-  'fail-open': { type: 'boolean' },
-  resident: { type: 'boolean' },
-} as const;
-
-type Values = ReturnType<typeof parseArgs<{ options: typeof OPTIONS; allowPositionals: true }>>['values'];
-
-function parse(
-  args: readonly string[],
-): { readonly values: Values; readonly positionals: readonly string[] } | { readonly usage: string } {
+function valuesOf(args: readonly string[]): HookValues | UsageError {
   try {
-    return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true });
+    const parsed = parseFlags<HookValues>(HOOK_SHAPE, args);
+    // `main` handles `--help` and `--version`.
+    return parsed.kind === 'values' ? parsed.values : {};
   } catch (error) {
-    // Keep only the first sentence. Node adds advice about arguments that begin with a hyphen,
-    // which a hook never needs.
-    const [problem = ''] = String(error instanceof Error ? error.message : error).split('. ');
-    return { usage: problem.charAt(0).toLowerCase() + problem.slice(1) };
+    if (error instanceof UsageError) return error;
+    throw error;
   }
 }
 
-/** The host with this name, or a sentence that says what is wrong with the name. */
-function hostNamed(name: string | undefined): Host | string {
-  const known = HOST_NAMES.find((host) => host === name);
-  if (known !== undefined) return HOOK_HOSTS[known];
-  if (name === undefined) return `name the client: ${HOST_NAMES.join(', ')}`;
-  const meant = nearestName(name, HOST_NAMES);
-  return `unknown client '${name}'.${meant === undefined ? '' : ` Did you mean ${meant}?`}`;
-}
-
-function presetNamed(name: string | undefined): PresetName | 'unknown' | undefined {
-  return name === undefined ? undefined : (PRESET_NAMES.find((preset) => preset === name) ?? 'unknown');
-}
-
-function settingsOf(
-  { env, cwd }: ConfigSources,
-  given: { readonly values: Values; readonly host: Host; readonly preset: PresetName | undefined },
-): HookSettings {
-  const { values, host, preset } = given;
+function settingsOf({ env, cwd }: ConfigSources, values: HookValues, host: Host): HookSettings {
   const session = values.session || env['LOOKFIRST_SESSION'] || undefined;
   const shellPrefix = env[SHELL_PREFIX_VARIABLE] || undefined;
   const project = host.projectVariable === undefined ? undefined : env[host.projectVariable] || undefined;
@@ -149,7 +114,7 @@ function settingsOf(
     roots: values.root ?? [],
     ...defined({ session, project, shellPrefix }),
     state: {
-      ...defined({ store: values.store, policy: values.policy, preset }),
+      ...defined({ store: values.store, policy: values.policy, preset: values.preset }),
     },
   };
 }
@@ -169,7 +134,7 @@ async function end(process: HookProcess, answer: HookAnswer): Promise<number> {
  * True if the call uses the default store and policy of the state folder. The resident process
  * serves only these; other calls are answered by their own process.
  */
-function isDefaultState({ env }: ConfigSources, values: Values): boolean {
+function isDefaultState({ env }: ConfigSources, values: HookValues): boolean {
   return (
     !env['LOOKFIRST_STORE'] &&
     values.store === undefined &&
@@ -280,8 +245,9 @@ async function reside(around: HookProcess): Promise<number> {
 }
 
 async function answerResident(door: HookDoor, { client, text, headers }: ResidentCall): Promise<HookAnswer> {
-  const host = hostNamed(client);
-  if (typeof host === 'string') return misused(host);
+  const name = HOST_NAMES.find((each) => each === client);
+  if (name === undefined) return misused(`unknown client '${client}'`);
+  const host = HOOK_HOSTS[name];
   const declaredEvent = headers['x-lookfirst-event'];
   const project = headers['x-lookfirst-project'];
   const shellPrefix = headers['x-lookfirst-shell'];

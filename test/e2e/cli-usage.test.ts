@@ -58,7 +58,7 @@ describe('an invalid command line', () => {
     [['log', '--jsn'], "error: unknown option '--jsn'. Did you mean --json?"],
     [['log', 'extra'], "error: unexpected argument 'extra'"],
     [['config', 'get', 'secrets', 'show'], "error: unexpected argument 'show'"],
-    [['serve', ''], 'error: the name of a folder is empty'],
+    [['serve', ''], 'error: DIR is empty'],
     [['help', '--nonsense'], "error: unknown option '--nonsense'\n"],
     [['log', '--since', 'yesterday'], 'Use a time ago, as in 2h or 3d'],
     [['log', '--kind', 'write'], "error: --kind 'write' is invalid. Choose from read, look, change, refusal"],
@@ -102,8 +102,10 @@ describe('an invalid command line', () => {
       ['proxy', '--root', '.', '--', ''],
       'COMMAND is missing: put -- and the command of the server at the end',
     ],
-    [['allow', ''], 'error: the path is empty'],
-    [['gc', '--purge', 'a.txt', ''], 'error: the path is empty'],
+    [['allow', ''], 'error: PATH is empty'],
+    [['gc', '--purge', 'a.txt', ''], 'error: --purge needs a value'],
+    [['log', '--root', ''], 'error: --root needs a value'],
+    [['view', ''], 'error: DIR is empty'],
     [['proxy', '--url', 'ftp://localhost/mcp'], '--url takes an http or https address, not ftp:'],
   ])('%j ends with 64 and says what to do', async (args, words) => {
     const ran = await lookfirst(scratch(), args);

@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { HostName } from '../../src/config/hook-flags.ts';
 import { answerHook } from '../../src/hooks/answer-hook.ts';
-import type { HookEvent, HostName } from '../../src/hooks/event.ts';
+import type { HookEvent } from '../../src/hooks/event.ts';
 import { HOOK_HOSTS } from '../../src/hooks/hosts/hook-hosts.ts';
 import { thenClose } from '../../src/hooks/run-hook.ts';
 import { Fault } from '../../src/model/fault.ts';

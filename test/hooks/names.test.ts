@@ -1,8 +1,9 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { HostName } from '../../src/config/hook-flags.ts';
 import { answerHook } from '../../src/hooks/answer-hook.ts';
-import type { HookAnswer, HostName } from '../../src/hooks/event.ts';
+import type { HookAnswer } from '../../src/hooks/event.ts';
 import { HookDoor } from '../../src/hooks/hook-door.ts';
 import { HOOK_HOSTS } from '../../src/hooks/hosts/hook-hosts.ts';
 import { lookfirst } from '../support/command-line.ts';

@@ -1,8 +1,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import type { HostName } from '../../src/config/hook-flags.ts';
 import { answerHook } from '../../src/hooks/answer-hook.ts';
-import type { HostName } from '../../src/hooks/event.ts';
 import { HookDoor } from '../../src/hooks/hook-door.ts';
 import { HOOK_HOSTS } from '../../src/hooks/hosts/hook-hosts.ts';
 import type { JsonRecord } from '../../src/model/record.ts';

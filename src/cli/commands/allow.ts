@@ -1,65 +1,57 @@
-import { Command } from 'commander';
+import { text, toggle, UsageError } from '../../config/flags.ts';
 import { requiredHome } from '../../config/home.ts';
 import { type GrantView, giveGrant, grantViews, revokeGrants } from '../../records/grants.ts';
 import { Records } from '../../records/records.ts';
 import { canonicalPath, isInScope, Scope } from '../../records/scope.ts';
 import { pathText, phrase } from '../../report/bounded.ts';
-import { recordsPlaceOf, type StateFlags } from '../../session/configured.ts';
-import { type Cli, EXIT, type ExitCode } from '../cli.ts';
+import { recordsPlaceOf } from '../../session/configured.ts';
+import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
 import { SESSION_COLUMN, typeable } from '../entry-row.ts';
-import { addCommonFlags, addScopeFlags, type ScopeFlags } from '../flags.ts';
+import { type Given, SCOPE_FLAGS, STATE_FLAGS } from '../flags.ts';
 import { refuseAgent } from '../operator.ts';
 import { opening } from '../progress.ts';
 import { refuseReadOnly, tellMissing, tellRefusal } from '../refusal-text.ts';
-import { EMPTY_PATH, missing } from '../words.ts';
 
-interface AllowFlags extends ScopeFlags, StateFlags {
-  readonly json?: boolean;
-  readonly session?: string;
-  readonly once?: boolean;
-  readonly list?: boolean;
-  readonly revoke?: boolean;
-  readonly yes?: boolean;
-}
+const FLAGS = {
+  ...STATE_FLAGS,
+  ...SCOPE_FLAGS,
+  session: text('ID', 'only for this session'),
+  once: toggle('only for the next change; PATH must be a file'),
+  list: toggle('show what is allowed'),
+  revoke: toggle('end the permission'),
+  yes: toggle('do not ask for confirmation, even for the home folder'),
+} as const;
+
+type AllowFlags = Given<typeof FLAGS>;
 
 /** `lookfirst allow`: lets sessions change a path without having read it. */
-export function defineAllow(cli: Cli): Command {
-  const command = new Command('lookfirst allow')
-    .description(
-      'Lets sessions change a file, or everything in a folder, without having read it. Running servers obey ' +
-        'at once, and the journal records every use. Protected and read-only files stay protected and read-only.',
-    )
-    .argument('[path]', 'a file or folder; with --revoke also the id of a permission');
-  return addCommonFlags(addScopeFlags(command))
-    .option('--session <id>', 'only for this session')
-    .option('--once', 'only for the next change; PATH must be a file')
-    .option('--list', 'show what is allowed')
-    .option('--revoke', 'end the permission')
-    .option('--yes', 'do not ask for confirmation, even for the home folder')
-    .addHelpText('after', EXAMPLES)
-    .action(async (path: string | undefined, flags: AllowFlags) => {
-      const isList = flags.list === true;
-      if (!isList && path === undefined) command.error(missing('PATH'));
-      if (path === '') command.error(EMPTY_PATH);
-      const { session, once, revoke } = flags;
-      if (isList && [path, session, once, revoke].some((each) => each !== undefined))
-        command.error('error: --list cannot be combined with a path or another option');
-      if (once === true && path !== undefined && canonicalPath(cli.cwd, path).kind === 'folder')
-        command.error('error: --once is for a file, not for a folder');
-      const refused = isList
-        ? undefined
-        : ((await refuseReadOnly(cli, flags)) ?? (await refuseAgent(cli, 'allow', flags)));
-      cli.end(refused ?? (await allow(cli, path, flags)));
-    });
-}
-
-const EXAMPLES = `
+export const ALLOW: CliCommand = defineCommand({
+  about:
+    'Lets sessions change a file, or everything in a folder, without having read it. Running servers obey ' +
+    'at once, and the journal records every use. Protected and read-only files stay protected and read-only.',
+  args: { path: text('PATH', 'a file or folder; with --revoke also the id of a permission') },
+  flags: FLAGS,
+  notes: `
 Examples:
   lookfirst allow src/generated          everything in that folder
   lookfirst allow a.txt --once           the next change of that file
   lookfirst allow a.txt --session agent-7
   lookfirst allow --list
-  lookfirst allow a.txt --revoke`;
+  lookfirst allow a.txt --revoke`,
+  run: async (cli, { path, ...flags }) => {
+    const { session, once, revoke } = flags;
+    const isList = flags.list === true;
+    if (!isList && path === undefined) throw new UsageError('PATH is missing');
+    if (isList && [path, session, once, revoke].some((each) => each !== undefined))
+      throw new UsageError('--list cannot be combined with a path or another option');
+    if (once === true && path !== undefined && canonicalPath(cli.cwd, path).kind === 'folder')
+      throw new UsageError('--once is for a file, not for a folder');
+    const refused = isList
+      ? undefined
+      : ((await refuseReadOnly(cli, flags)) ?? (await refuseAgent(cli, 'allow', flags)));
+    return refused ?? allow(cli, path, flags);
+  },
+});
 
 async function allow(cli: Cli, path: string | undefined, flags: AllowFlags): Promise<ExitCode> {
   const places = recordsPlaceOf(cli, flags);

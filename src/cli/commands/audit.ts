@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { Command } from 'commander';
+import { text } from '../../config/flags.ts';
 import { requiredHome } from '../../config/home.ts';
 import { canonicalPath } from '../../records/scope.ts';
 import {
@@ -10,34 +10,17 @@ import {
 import { countOf } from '../../report/amounts.ts';
 import { pathText } from '../../report/bounded.ts';
 import type { Column } from '../../report/human.ts';
-import { type Cli, EXIT, type ExitCode } from '../cli.ts';
-import { dateOption } from '../conventions.ts';
+import { type Cli, type CliCommand, defineCommand, EXIT } from '../cli.ts';
 import { typeable } from '../entry-row.ts';
 import { Progress } from '../progress.ts';
 
-/**
- * `lookfirst audit`: reports what went wrong in the stored conversations of this user's clients.
- */
-export function defineAudit(cli: Cli): Command {
-  return new Command('lookfirst audit')
-    .description(
-      'Counts blind overwrites, edits from outdated views and shell writes in the transcripts of Claude Code, Codex and Gemini CLI.',
-    )
-    .argument('[dir]', 'only files in this folder (default: the current one)')
-    .option('--json', 'answer in JSON, one object per line')
-    .addOption(dateOption())
-    .addHelpText('after', NOTES)
-    .action(async (dir: string | undefined, flags: { readonly json?: boolean }) => {
-      const root = resolve(cli.cwd, dir ?? '.');
-      if (canonicalPath(cli.cwd, root).kind !== 'folder')
-        cli.terminal.tell(`there is no folder ${pathText(root)} now; its transcripts may still exist`);
-      const audited = await new Progress(cli.terminal).during('reading transcripts', auditAll(cli, root));
-      await (flags.json === true ? printJson(cli, audited) : printTable(cli, audited, root));
-      cli.end(EXIT.done satisfies ExitCode);
-    });
-}
-
-const NOTES = `
+/** `lookfirst audit`: reports what went wrong in the stored conversations of this user's clients. */
+export const AUDIT: CliCommand = defineCommand({
+  about:
+    'Counts blind overwrites, edits from outdated views and shell writes in the transcripts of Claude Code, Codex and Gemini CLI.',
+  args: { dir: text('DIR', 'only files in this folder (default: the current one)') },
+  flags: {},
+  notes: `
 Nothing needs to be installed, and nothing is changed. Only what a transcript proves is counted:
   blind overwrite   a whole file was replaced, but some of its lines had not been shown
   outdated edit     the file had changed since the model was last shown it
@@ -45,7 +28,16 @@ Nothing needs to be installed, and nothing is changed. Only what a transcript pr
 
 Examples:
   lookfirst audit
-  lookfirst audit ~/project --json`;
+  lookfirst audit ~/project --json`,
+  run: async (cli, { dir, json }) => {
+    const root = resolve(cli.cwd, dir ?? '.');
+    if (canonicalPath(cli.cwd, root).kind !== 'folder')
+      cli.terminal.tell(`there is no folder ${pathText(root)} now; its transcripts may still exist`);
+    const audited = await new Progress(cli.terminal).during('reading transcripts', auditAll(cli, root));
+    await (json === true ? printJson(cli, audited) : printTable(cli, audited, root));
+    return EXIT.done;
+  },
+});
 
 function auditAll(cli: Cli, root: string): Promise<readonly AuditedTranscript[]> {
   const places = { home: requiredHome(cli.homeFolder), env: cli.env };

@@ -1,37 +1,35 @@
-import { Command } from 'commander';
+import { required, toggle, words } from '../../config/flags.ts';
 import { agentTrace, type Blame, type BlamedLine, blame } from '../../records/blame.ts';
 import { Records } from '../../records/records.ts';
 import { harmless, pathText, phrase } from '../../report/bounded.ts';
-import { policyOf, recordsPlaceOf, type StateFlags } from '../../session/configured.ts';
-import { type Cli, EXIT, type ExitCode, version } from '../cli.ts';
-import { addCommonFlags } from '../flags.ts';
+import { policyOf, recordsPlaceOf } from '../../session/configured.ts';
+import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode, version } from '../cli.ts';
+import { type Given, STATE_FLAGS } from '../flags.ts';
 import { opening } from '../progress.ts';
 import { tellRefusal } from '../refusal-text.ts';
 import type { Times } from '../words.ts';
 
-interface BlameFlags extends StateFlags {
-  readonly json?: boolean;
-  readonly agentTrace?: boolean;
-}
+const FLAGS = {
+  ...STATE_FLAGS,
+  agentTrace: toggle('print one record in the Agent Trace format'),
+} as const;
+
+type BlameFlags = Given<typeof FLAGS>;
 
 /** `lookfirst blame`: shows which session wrote each line. */
-export function defineBlame(cli: Cli): Command {
-  const command = new Command('lookfirst blame')
-    .description('Shows which session wrote each line of a file, in which turn and when, from the journal.')
-    .argument('<file...>', 'the files');
-  return addCommonFlags(command, 'workspace')
-    .option('--agent-trace', 'print one record in the Agent Trace format')
-    .addHelpText('after', EXAMPLES)
-    .action(async (files: readonly string[], flags: BlameFlags) => cli.end(await print(cli, files, flags)));
-}
-
-const EXAMPLES = `
+export const BLAME: CliCommand = defineCommand({
+  about: 'Shows which session wrote each line of a file, in which turn and when, from the journal.',
+  args: { file: required(words('FILE', 'the files')) },
+  flags: FLAGS,
+  notes: `
 A line without a session was there before the first recorded change. "outside" is another program.
 
 Examples:
   lookfirst blame src/a.ts
   lookfirst blame src/a.ts --json            one object for each line
-  lookfirst blame src/*.ts --agent-trace     for programs that read agent-trace.dev records`;
+  lookfirst blame src/*.ts --agent-trace     for programs that read agent-trace.dev records`,
+  run: (cli, { file, ...flags }) => print(cli, file, flags),
+});
 
 async function print(cli: Cli, files: readonly string[], flags: BlameFlags): Promise<ExitCode> {
   const records = await opening(cli, Records.open(recordsPlaceOf(cli, flags)));

@@ -1,38 +1,33 @@
-import { Command } from 'commander';
+import { text } from '../../config/flags.ts';
 import type { Claim } from '../../model/claim.ts';
 import { Records } from '../../records/records.ts';
 import { Scope } from '../../records/scope.ts';
 import { claimViews } from '../../records/session-views.ts';
 import { pathText } from '../../report/bounded.ts';
-import { recordsPlaceOf, type StateFlags } from '../../session/configured.ts';
-import { type Cli, EXIT, type ExitCode } from '../cli.ts';
+import { recordsPlaceOf } from '../../session/configured.ts';
+import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
 import { SESSION_COLUMN, typeable } from '../entry-row.ts';
-import { addCommonFlags, addScopeFlags, type ScopeFlags } from '../flags.ts';
+import { type Given, SCOPE_FLAGS, STATE_FLAGS } from '../flags.ts';
 import { opening } from '../progress.ts';
 
-interface ClaimsFlags extends ScopeFlags, StateFlags {
-  readonly json?: boolean;
-  readonly session?: string;
-}
+const FLAGS = { ...STATE_FLAGS, ...SCOPE_FLAGS, session: text('ID', 'only this session') } as const;
+
+type ClaimsFlags = Given<typeof FLAGS>;
 
 /** `lookfirst claims`: lists which session works on which files. */
-export function defineClaims(cli: Cli): Command {
-  const command = new Command('lookfirst claims').description(
+export const CLAIMS: CliCommand = defineCommand({
+  about:
     'Lists which sessions work on which files, in this workspace and the other worktrees of its repository.',
-  );
-  return addCommonFlags(addScopeFlags(command))
-    .option('--session <id>', 'only this session')
-    .addHelpText('after', EXAMPLES)
-    .action(async (flags: ClaimsFlags) => cli.end(await run(cli, flags)));
-}
-
-const EXAMPLES = `
+  flags: FLAGS,
+  notes: `
 A change claims its file until the turn of its session ends, at most ten minutes. Other sessions get
 one notice, or are refused with the policy claims: refuse.
 
 Examples:
   lookfirst claims                      who works on what
-  lookfirst claims --session agent-7`;
+  lookfirst claims --session agent-7`,
+  run,
+});
 
 async function run(cli: Cli, flags: ClaimsFlags): Promise<ExitCode> {
   const scope = new Scope({ cwd: cli.cwd, root: flags.root, all: flags.all, family: true });

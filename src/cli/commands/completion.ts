@@ -1,8 +1,9 @@
-import { Argument, Command } from 'commander';
-import type { Cli, CommandEntry } from '../cli.ts';
-import { conventional } from '../conventions.ts';
+import { choice, flagName, required } from '../../config/flags.ts';
+import { type CliCommand, type CommandEntry, defineCommand, EXIT } from '../cli.ts';
+import { OUTPUT_FLAGS } from '../flags.ts';
 
-type Shell = 'bash' | 'zsh' | 'fish' | 'pwsh';
+const SHELLS = ['bash', 'zsh', 'fish', 'pwsh'] as const;
+type Shell = (typeof SHELLS)[number];
 
 /** A command and the words that may follow it. */
 interface Completed {
@@ -19,40 +20,37 @@ interface Completed {
  * script does not start the program: that would take about 0.2 s at every Tab, as it does with
  * completion libraries for Node.
  */
-export function completionOf(commands: readonly CommandEntry[]): (cli: Cli) => Command {
-  return (cli) => defineCompletion(cli, commands);
-}
-
-function defineCompletion(cli: Cli, commands: readonly CommandEntry[]): Command {
-  return new Command('lookfirst completion')
-    .description('Prints a script that completes commands and flags in a shell.')
-    .addArgument(new Argument('<shell>', 'the shell').choices(Object.keys(SCRIPTS)))
-    .addHelpText('after', EXAMPLES)
-    .action(async (shell: Shell) => {
-      await cli.terminal.print(SCRIPTS[shell](await completed(cli, commands)));
-    });
-}
-
-const EXAMPLES = `
+export function completionOf(commands: readonly CommandEntry[]): CliCommand {
+  return defineCommand({
+    about: 'Prints a script that completes commands and flags in a shell.',
+    args: { shell: required(choice('SHELL', 'the shell', SHELLS)) },
+    flags: {},
+    notes: `
 Examples:
   lookfirst completion bash > ~/.local/share/bash-completion/completions/lookfirst
   lookfirst completion zsh > ~/.zfunc/_lookfirst
   lookfirst completion fish > ~/.config/fish/completions/lookfirst.fish
-  lookfirst completion pwsh >> $PROFILE`;
+  lookfirst completion pwsh >> $PROFILE`,
+    run: async (cli, { shell }) => {
+      await cli.terminal.print(SCRIPTS[shell](await completed(commands)));
+      return EXIT.done;
+    },
+  });
+}
 
-async function completed(cli: Cli, commands: readonly CommandEntry[]): Promise<Completed[]> {
+async function completed(commands: readonly CommandEntry[]): Promise<Completed[]> {
   const found: Completed[] = [];
-  for (const entry of commands) {
-    const command = conventional((await entry.load())(cli), entry, cli.terminal);
-    const options = command.options.filter(({ hidden }) => !hidden);
-    const flags = options.flatMap(({ long }) => long ?? []);
-    const choices = command.registeredArguments[0]?.argChoices ?? [];
+  for (const { name, summary, load } of commands) {
+    const { args = {}, flags } = await load();
+    const shown = Object.entries({ ...OUTPUT_FLAGS, ...flags }).filter(
+      ([, { isHidden }]) => isHidden !== true,
+    );
     found.push({
-      name: entry.name,
-      summary: entry.summary,
-      words: [...choices, ...new Set([...flags, '--help'])],
-      values: options.flatMap(({ long, argChoices }) =>
-        long === undefined || argChoices === undefined ? [] : [[long, argChoices] as const],
+      name,
+      summary,
+      words: [...(Object.values(args)[0]?.choices ?? []), ...shown.map(([key]) => flagName(key)), '--help'],
+      values: shown.flatMap(([key, { choices }]) =>
+        choices === undefined ? [] : [[flagName(key), choices] as const],
       ),
     });
   }

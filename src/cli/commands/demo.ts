@@ -1,30 +1,24 @@
-import { Command } from 'commander';
 import { Fault } from '../../model/fault.ts';
 import { jsonText } from '../../report/bounded.ts';
-import { type Cli, EXIT, type ExitCode } from '../cli.ts';
+import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
+import type { Given } from '../flags.ts';
 import { type ServerAnswer, ServerProcess } from '../server-process.ts';
 import { Stage } from '../stage.ts';
 
-interface DemoFlags {
-  readonly json?: boolean;
-}
+type DemoFlags = Given<Record<never, never>>;
 
 /** `lookfirst demo`: shows five promises of Lookfirst with real calls on real files. */
-export function defineDemo(cli: Cli): Command {
-  return new Command('lookfirst demo')
-    .description(
-      'Shows in a temporary folder what Lookfirst refuses, merges and undoes, with a real server, real calls and real files. Takes a few seconds.',
-    )
-    .option('--json', 'answer in JSON, one object per line')
-    .addHelpText('after', EXAMPLES)
-    .action(async (flags: DemoFlags) => cli.end(await demo(cli, flags)));
-}
-
-const EXAMPLES = `
+export const DEMO: CliCommand = defineCommand({
+  about:
+    'Shows in a temporary folder what Lookfirst refuses, merges and undoes, with a real server, real calls and real files. Takes a few seconds.',
+  flags: {},
+  notes: `
 It exits with 1 if a promise did not hold on this machine.
 
 Example:
-  npx lookfirst demo`;
+  npx lookfirst demo`,
+  run: demo,
+});
 
 async function demo(cli: Cli, flags: DemoFlags): Promise<ExitCode> {
   const stage = new Stage();

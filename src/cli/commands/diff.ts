@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { text } from '../../config/flags.ts';
 import type { Entry } from '../../model/entry.ts';
 import { EntryChoice } from '../../records/entry-choice.ts';
 import type { PathDiff } from '../../records/net-effects.ts';
@@ -6,48 +6,34 @@ import { type NetEffect, netEffects, withoutImplied } from '../../records/net-ef
 import { Records } from '../../records/records.ts';
 import { canonicalPath, isInScope } from '../../records/scope.ts';
 import { paintDiff } from '../../report/human.ts';
-import { policyOf, recordsPlaceOf, type StateFlags } from '../../session/configured.ts';
-import { type Cli, EXIT, type ExitCode } from '../cli.ts';
-import {
-  addCommonFlags,
-  addFilterFlags,
-  checkPeriod,
-  entryRequest,
-  type FilterFlags,
-  linesOption,
-} from '../flags.ts';
+import { policyOf, recordsPlaceOf } from '../../session/configured.ts';
+import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
+import { checkPeriod, entryRequest, FILTER_FLAGS, type Given, maxLines, STATE_FLAGS } from '../flags.ts';
 import { opening } from '../progress.ts';
 import { LISTS_CHANGES, tellMissing } from '../refusal-text.ts';
 
-interface DiffFlags extends FilterFlags, StateFlags {
-  readonly json?: boolean;
-  readonly maxLines: number;
-}
+const FLAGS = { ...STATE_FLAGS, ...FILTER_FLAGS, maxLines: maxLines(1000) } as const;
+
+type DiffFlags = Given<typeof FLAGS>;
 
 /** `lookfirst diff`: shows the effect of one change, or of many together. */
-export function defineDiff(cli: Cli): Command {
-  const command = new Command('lookfirst diff')
-    .description(
-      'Shows what a change did to the files. With a session or a time: what all of its changes did together.',
-    )
-    .argument('[change]', 'id of a change, from lookfirst log; default: the newest here');
-  return addCommonFlags(addFilterFlags(command, cli).addOption(linesOption(1000)), 'workspace')
-    .addHelpText('after', EXAMPLES)
-    .action(async (change: string | undefined, flags: DiffFlags) => {
-      checkPeriod(command, flags);
-      cli.end(await diff(cli, change, flags));
-    });
-}
-
-const EXAMPLES = `
+export const DIFF: CliCommand = defineCommand({
+  about:
+    'Shows what a change did to the files. With a session or a time: what all of its changes did together.',
+  args: { change: text('CHANGE', 'id of a change, from lookfirst log; default: the newest here') },
+  flags: FLAGS,
+  notes: `
 Examples:
   lookfirst diff                         the newest change here
   lookfirst diff c0a1b2c3d4e             that change
   lookfirst diff --path src/a.ts         the newest change of that file
   lookfirst diff --session agent-7       all that this session did, as one difference
-  lookfirst diff --since 2h --json`;
+  lookfirst diff --since 2h --json`,
+  run: (cli, { change, ...flags }) => diff(cli, change, flags),
+});
 
 async function diff(cli: Cli, change: string | undefined, flags: DiffFlags): Promise<ExitCode> {
+  checkPeriod(flags);
   const records = await opening(cli, Records.open(recordsPlaceOf(cli, flags)));
   try {
     const changes = await chosen(cli, records, { change, flags });

@@ -1,11 +1,10 @@
-import { Command } from 'commander';
 import { errorText } from '../../model/fault.ts';
 import { ripgrepVersion } from '../../records/health.ts';
 import { lostEntries, lostText } from '../../records/lost-entries.ts';
 import { harmless, jsonText } from '../../report/bounded.ts';
 import { canRunCommands } from '../../session/command-places.ts';
 import { placesOf, type StateFlags } from '../../session/configured.ts';
-import { type Cli, EXIT, type ExitCode } from '../cli.ts';
+import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
 import { checkClients } from '../doctor/clients.ts';
 import { checkHooks, checkUnjudged } from '../doctor/hooks.ts';
 import {
@@ -21,32 +20,26 @@ import {
   ok,
   warn,
 } from '../doctor/state.ts';
-import { addCommonFlags, unusedSessionOption } from '../flags.ts';
+import { type Given, STATE_FLAGS } from '../flags.ts';
 import { blindWriteProblem } from '../server-process.ts';
 import { Stage } from '../stage.ts';
 
-interface DoctorFlags extends StateFlags {
-  readonly json?: boolean;
-}
+type DoctorFlags = Given<typeof STATE_FLAGS>;
 
 /** `lookfirst doctor`: checks what works on this machine by trying it. */
-export function defineDoctor(cli: Cli): Command {
-  const command = new Command('lookfirst doctor').description(
+export const DOCTOR: CliCommand = defineCommand({
+  about:
     'Checks this machine, this folder and the clients configured here. Proves with a real write that unread files ' +
-      'cannot be overwritten, and says what is not enforced.',
-  );
-  return addCommonFlags(command)
-    .addOption(unusedSessionOption())
-    .addHelpText('after', EXAMPLES)
-    .action(async (flags: DoctorFlags) => cli.end(await doctor(cli, flags)));
-}
-
-const EXAMPLES = `
+    'cannot be overwritten, and says what is not enforced.',
+  flags: STATE_FLAGS,
+  notes: `
 ok: it works. warn: it works with restrictions. fail: it does not work, and the exit code is 1.
 
 Examples:
   lookfirst doctor
-  lookfirst doctor --json | jq 'select(.status != "ok")'`;
+  lookfirst doctor --json | jq 'select(.status != "ok")'`,
+  run: doctor,
+});
 
 async function doctor(cli: Cli, flags: DoctorFlags): Promise<ExitCode> {
   let failed = 0;

@@ -1,25 +1,42 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { parsed, toggle, UsageError, words } from '../../config/flags.ts';
 import { type CleanUpReport, cleanUp, purge, type StateSize } from '../../records/clean-up.ts';
 import { makeRoom } from '../../records/health.ts';
 import { Records } from '../../records/records.ts';
 import { byteSize, countOf } from '../../report/amounts.ts';
 import { jsonText, pathText } from '../../report/bounded.ts';
-import { openForCommand, placesOf, recordsPlaceOf, type StateFlags } from '../../session/configured.ts';
+import { openForCommand, placesOf, recordsPlaceOf } from '../../session/configured.ts';
 import type { Sessions } from '../../session/sessions.ts';
-import { type Cli, EXIT, type ExitCode } from '../cli.ts';
-import { addCommonFlags, durationParser, unusedSessionOption } from '../flags.ts';
+import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
+import { DURATION_HINT, type Given, parseDuration, STATE_FLAGS } from '../flags.ts';
 import { refuseAgent } from '../operator.ts';
 import { opening, Progress } from '../progress.ts';
-import { EMPTY_PATH } from '../words.ts';
 
-interface GcFlags extends StateFlags {
-  readonly json?: boolean;
-  readonly dryRun?: boolean;
-  readonly olderThan?: number;
-  readonly quota?: number;
-  /** The paths given to `--purge`; true if the flag was given without a path. */
-  readonly purge?: readonly string[] | true;
-}
+const FLAGS = {
+  ...STATE_FLAGS,
+  dryRun: toggle('show what would be removed, and remove nothing'),
+  olderThan: parsed(
+    ['TIME', "remove entries older than this, as in 30d, instead of the policy file's retention"],
+    (word) => parseDuration(word) || undefined,
+    (word) => (parseDuration(word) === 0 ? NO_LIMIT : DURATION_HINT),
+  ),
+  quota: parsed(
+    ['SIZE', "keep at most this size of before-images, as in 500MB, instead of the policy file's quota"],
+    (word) => parseBytes(word) || undefined,
+    (word) => (parseBytes(word) === 0 ? NO_LIMIT : 'Use a size, as in 500MB or 1GB.'),
+  ),
+  purge: {
+    ...words(
+      'PATH',
+      'instead remove every kept image of these files (without a path: of secret files), and record it in the journal',
+    ),
+    bare: [],
+  },
+} as const;
+
+type GcFlags = Given<typeof FLAGS>;
+
+/** In a policy file, 0 means no limit, but a user who types it here probably means the opposite. */
+const NO_LIMIT = '0 means no limit, so everything would be kept.';
 
 const UNITS: Readonly<Record<string, number>> = { '': 1, K: 1 << 10, M: 1 << 20, G: 1 << 30, T: 2 ** 40 };
 
@@ -27,61 +44,25 @@ const UNITS: Readonly<Record<string, number>> = { '': 1, K: 1 << 10, M: 1 << 20,
  * `lookfirst gc`: removes recorded state that exceeds the limits of age and size, for every
  * workspace on this machine.
  */
-export function defineGc(cli: Cli): Command {
-  const command = new Command('lookfirst gc').description(
+export const GC: CliCommand = defineCommand({
+  about:
     'Removes journal entries older than the retention, before-images over the quota, and unused sessions, ' +
-      'of every workspace on this machine. What it removes can no longer be undone.',
-  );
-  return addCommonFlags(command)
-    .addOption(unusedSessionOption())
-    .option('--dry-run', 'show what would be removed, and remove nothing')
-    .option(
-      '--older-than <time>',
-      "remove entries older than this, as in 30d, instead of the policy file's retention",
-      ageParser,
-    )
-    .option(
-      '--quota <size>',
-      "keep at most this size of before-images, as in 500MB, instead of the policy file's quota",
-      sizeParser,
-    )
-    .option(
-      '--purge [path...]',
-      'instead remove every kept image of these files (without a path: of secret files), and record it in the journal',
-    )
-    .addHelpText('after', EXAMPLES)
-    .action(async ({ dryRun, ...given }: GcFlags) => {
-      const flags = { ...given, dryRun: dryRun === true || given.readOnly === true };
-      if (flags.purge !== undefined && (flags.olderThan !== undefined || flags.quota !== undefined))
-        command.error('error: --purge cannot be combined with --older-than or --quota');
-      if (flags.purge !== true && flags.purge?.includes('') === true) command.error(EMPTY_PATH);
-      cli.end((await refuseOwnLimits(cli, flags)) ?? (await gc(cli, flags)));
-    });
-}
-
-const EXAMPLES = `
+    'of every workspace on this machine. What it removes can no longer be undone.',
+  flags: FLAGS,
+  notes: `
 Examples:
   lookfirst gc --dry-run
   lookfirst gc --older-than 7d
   lookfirst gc --quota 200MB --json
   lookfirst gc --purge notes/keys.md
-  lookfirst gc --purge                   the kept images of .env files, keys and credentials`;
-
-function sizeParser(text: string): number {
-  const bytes = parseBytes(text);
-  if (bytes === undefined) throw new InvalidArgumentError('Use a size, as in 500MB or 1GB.');
-  return someLimit(bytes);
-}
-
-function ageParser(text: string): number {
-  return someLimit(durationParser(text));
-}
-
-/** Rejects 0: in a policy file it means no limit, but a user who types it here probably means the opposite. */
-function someLimit(limit: number): number {
-  if (limit === 0) throw new InvalidArgumentError('0 means no limit, so everything would be kept.');
-  return limit;
-}
+  lookfirst gc --purge                   the kept images of .env files, keys and credentials`,
+  run: async (cli, given) => {
+    const flags: GcFlags = given.readOnly === true ? { ...given, dryRun: true } : given;
+    if (flags.purge !== undefined && (flags.olderThan !== undefined || flags.quota !== undefined))
+      throw new UsageError('--purge cannot be combined with --older-than or --quota');
+    return (await refuseOwnLimits(cli, flags)) ?? gc(cli, flags);
+  },
+});
 
 /**
  * Refuses the command if an agent started it and sets its own limits or purges files: the agent
@@ -104,10 +85,7 @@ async function gc(cli: Cli, flags: GcFlags): Promise<ExitCode> {
   const sessions = await openForCommand(cli, flags, { roots: [cli.cwd], folders: [] });
   const progress = new Progress(cli.terminal);
   try {
-    if (flags.purge !== undefined) {
-      const paths = flags.purge === true ? [] : flags.purge;
-      return await purgePaths(cli, sessions, { ...flags, purge: paths });
-    }
+    if (flags.purge !== undefined) return await purgePaths(cli, sessions, { ...flags, purge: flags.purge });
     const report = await cleanUp(sessions, {
       retentionMs: flags.olderThan,
       quotaBytes: flags.quota,

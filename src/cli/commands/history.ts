@@ -1,53 +1,41 @@
-import { Command, Option } from 'commander';
+import { choice, required, text } from '../../config/flags.ts';
 import { type Coverage, unionCoverage } from '../../model/coverage.ts';
-import { FORMAT_NAMES, type FormatName } from '../../model/transcript.ts';
+import { FORMAT_NAMES } from '../../model/transcript.ts';
 import { readTranscript, type TranscriptSightings } from '../../records/transcripts.ts';
 import { countOf, formatRanges } from '../../report/amounts.ts';
 import { pathText } from '../../report/bounded.ts';
 import type { Column } from '../../report/human.ts';
-import { type Cli, EXIT, type ExitCode } from '../cli.ts';
-import { dateOption } from '../conventions.ts';
+import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
 import { typeable } from '../entry-row.ts';
+import type { Given } from '../flags.ts';
 import { Progress } from '../progress.ts';
 
-interface HistoryFlags {
-  readonly json?: boolean;
-  readonly format?: FormatName;
-  readonly cwd?: string;
-  readonly root?: string;
-}
+const FLAGS = {
+  format: choice('NAME', 'format of the transcript (default: detected)', FORMAT_NAMES),
+  cwd: text(
+    'DIR',
+    'where relative paths start if the transcript does not say (default: the project folder that Gemini CLI recorded, else this folder)',
+  ),
+  root: text('DIR', 'only files in this folder'),
+} as const;
 
 /** `lookfirst history`: shows what the model of a conversation has seen, from its transcript alone. */
-export function defineHistory(cli: Cli): Command {
-  return new Command('lookfirst history')
-    .description(
-      'Shows which parts of files the model of a conversation has seen and still has in its context.',
-    )
-    .argument('<file>', 'a transcript')
-    .addOption(
-      new Option('--format <name>', 'format of the transcript (default: detected)').choices(FORMAT_NAMES),
-    )
-    .option(
-      '--cwd <dir>',
-      'where relative paths start if the transcript does not say (default: the project folder that Gemini CLI recorded, else this folder)',
-    )
-    .option('--root <dir>', 'only files in this folder')
-    .option('--json', 'answer in JSON, one object per line')
-    .addOption(dateOption())
-    .addHelpText('after', EXAMPLES)
-    .action(async (file: string, flags: HistoryFlags) => cli.end(await history(cli, file, flags)));
-}
-
-const EXAMPLES = `
+export const HISTORY: CliCommand = defineCommand({
+  about: 'Shows which parts of files the model of a conversation has seen and still has in its context.',
+  args: { file: required(text('FILE', 'a transcript')) },
+  flags: FLAGS,
+  notes: `
 Content that was compacted, trimmed, cleared or rewound since does not count, and neither do failed
 calls.
 
 Examples:
   lookfirst history ~/.claude/projects/-repo/0a1b2c3d.jsonl
   lookfirst history rollout.jsonl --root . --json
-  lookfirst history messages.json --format anthropic-messages`;
+  lookfirst history messages.json --format anthropic-messages`,
+  run: (cli, { file, ...flags }) => history(cli, file, flags),
+});
 
-async function history(cli: Cli, file: string, flags: HistoryFlags): Promise<ExitCode> {
+async function history(cli: Cli, file: string, flags: Given<typeof FLAGS>): Promise<ExitCode> {
   const { format, cwd, root } = flags;
   const progress = new Progress(cli.terminal);
   const onProgress = (done: number, size: number): void => {

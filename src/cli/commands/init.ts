@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { Argument, Command, Option } from 'commander';
+import { choice, required, text, toggle, UsageError } from '../../config/flags.ts';
 import { requiredHome } from '../../config/home.ts';
 import { defined } from '../../model/record.ts';
 import { canonicalPath } from '../../records/scope.ts';
@@ -7,8 +7,8 @@ import { harmless } from '../../report/bounded.ts';
 import { canRunCommands } from '../../session/command-places.ts';
 import { placesOf, policyOf } from '../../session/configured.ts';
 import { projectGit } from '../../session/project-git.ts';
-import { type Cli, EXIT, type ExitCode } from '../cli.ts';
-import { CLIENT_NAMES, type ClientName, type ClientPlaces, type ConfigScope } from '../clients/client.ts';
+import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
+import { CLIENT_NAMES, type ClientName, type ClientPlaces } from '../clients/client.ts';
 import { CLIENTS } from '../clients/clients.ts';
 import { configureClient, reportText } from '../clients/configure.ts';
 import { detectedClients } from '../clients/detected.ts';
@@ -18,66 +18,45 @@ import { HOOK_SETTINGS } from '../clients/hook-settings.ts';
 import { type Starter, usualStarter } from '../clients/launch.ts';
 import type { Sharing } from '../clients/personal-files.ts';
 import type { ConfigureReport, ConfigureRequest } from '../clients/request.ts';
+import type { Given } from '../flags.ts';
 import { refuseAgent } from '../operator.ts';
 import { Stage } from '../stage.ts';
 
-interface Flags {
-  readonly dryRun?: boolean;
-  readonly scope?: ConfigScope;
-  readonly proxy?: string;
-  readonly root?: string;
-  readonly json?: boolean;
-  readonly hooks?: boolean;
-  readonly only?: boolean;
-  readonly command?: 'npx' | 'node';
-}
+const CLIENT = choice('CLIENT', 'the client', CLIENT_NAMES);
+
+const COMMON_FLAGS = {
+  dryRun: toggle('show what would change and change nothing'),
+  scope: choice(
+    'SCOPE',
+    "the user's file, or the project's file for everyone (default: the one that is usual for the client, for you only)",
+    ['user', 'project'],
+  ),
+} as const;
+
+const FLAGS = {
+  ...COMMON_FLAGS,
+  proxy: text(
+    'NAME',
+    "check the calls to this server of the client, instead of adding Lookfirst's own server",
+  ),
+  hooks: toggle("also check the client's own file and shell tools"),
+  only: toggle("also deny the client's own edit tools, so that only Lookfirst's tools can change files"),
+  command: choice(
+    'HOW',
+    'how the client starts Lookfirst (default: npx for an installed package, else node)',
+    ['npx', 'node'],
+  ),
+  root: text('DIR', 'the folder to serve (default: the current one)'),
+} as const;
+
+type Flags = Given<typeof FLAGS>;
 
 /** `lookfirst init`: adds Lookfirst to a client's configuration. */
-export function defineInit(cli: Cli): Command {
-  const command = clientCommand('lookfirst init', '[client]');
-  return command
-    .description(
-      "Adds Lookfirst to a client's configuration, and keeps everything else in the file as it is.",
-    )
-    .option(
-      '--proxy <name>',
-      "check the calls to this server of the client, instead of adding Lookfirst's own server",
-    )
-    .option('--hooks', "also check the client's own file and shell tools")
-    .option(
-      '--only',
-      "also deny the client's own edit tools, so that only Lookfirst's tools can change files",
-    )
-    .addOption(
-      new Option(
-        '--command <how>',
-        'how the client starts Lookfirst (default: npx for an installed package, else node)',
-      ).choices(['npx', 'node']),
-    )
-    .option('--root <dir>', 'the folder to serve (default: the current one)')
-    .addHelpText('after', INIT_EXAMPLES)
-    .action(async (name: ClientName | undefined, flags: Flags) => {
-      if (name === undefined) return listClients(cli);
-      // Refuse a missing folder: a server for it would not start, and only the client would show
-      // why.
-      if (flags.root !== undefined && canonicalPath(cli.cwd, flags.root).kind !== 'folder')
-        command.error(`error: there is no folder ${flags.root}`);
-      cli.end(await configureAsOperator(cli, 'init', { name, flags }));
-    });
-}
-
-/** `lookfirst remove`: removes Lookfirst from a client's configuration. */
-export function defineRemove(cli: Cli): Command {
-  return clientCommand('lookfirst remove', '<client>')
-    .description("Removes Lookfirst from a client's configuration and restores what `init` changed.")
-    .option('--proxy <name>', 'remove only the proxy in front of this server')
-    .addHelpText('after', REMOVE_EXAMPLES)
-    .action(async (name: ClientName, flags: Flags) =>
-      cli.end(await configureAsOperator(cli, 'remove', { name, flags })),
-    );
-}
-
-const INIT_EXAMPLES = `
+export const INIT: CliCommand = defineCommand({
+  about: "Adds Lookfirst to a client's configuration, and keeps everything else in the file as it is.",
+  args: { client: CLIENT },
+  flags: FLAGS,
+  notes: `
 Examples:
   lookfirst init                                  list the clients found here
   lookfirst init claude-code --dry-run            show what would change
@@ -85,25 +64,28 @@ Examples:
   lookfirst init claude-code --hooks              check its own Edit, Write and Bash as well
   lookfirst init claude-code --only               deny its own edit tools, approve Lookfirst's
   lookfirst init cursor --scope user
-  lookfirst init vscode --proxy filesystem        keep that server, and check its calls`;
+  lookfirst init vscode --proxy filesystem        keep that server, and check its calls`,
+  run: async (cli, { client: name, ...flags }) => {
+    if (name === undefined) return listClients(cli);
+    // Refuse a missing folder: a server for it would not start, and only the client would show
+    // why.
+    if (flags.root !== undefined && canonicalPath(cli.cwd, flags.root).kind !== 'folder')
+      throw new UsageError(`there is no folder ${flags.root}`);
+    return configureAsOperator(cli, 'init', { name, flags });
+  },
+});
 
-const REMOVE_EXAMPLES = `
+/** `lookfirst remove`: removes Lookfirst from a client's configuration. */
+export const REMOVE: CliCommand = defineCommand({
+  about: "Removes Lookfirst from a client's configuration and restores what `init` changed.",
+  args: { client: required(CLIENT) },
+  flags: { ...COMMON_FLAGS, proxy: text('NAME', 'remove only the proxy in front of this server') },
+  notes: `
 Examples:
   lookfirst remove claude-code --dry-run
-  lookfirst remove vscode --proxy filesystem`;
-
-function clientCommand(name: string, client: string): Command {
-  return new Command(name)
-    .addArgument(new Argument(client, 'the client').choices(CLIENT_NAMES))
-    .option('--dry-run', 'show what would change and change nothing')
-    .addOption(
-      new Option(
-        '--scope <scope>',
-        "the user's file, or the project's file for everyone (default: the one that is usual for the client, for you only)",
-      ).choices(['user', 'project']),
-    )
-    .option('--json', 'answer in JSON, one object per line');
-}
+  lookfirst remove vscode --proxy filesystem`,
+  run: (cli, { client: name, ...flags }) => configureAsOperator(cli, 'remove', { name, flags }),
+});
 
 /** Configures a client. An agent may only preview the change with a dry run. */
 async function configureAsOperator(
@@ -214,7 +196,7 @@ async function printNext(
 }
 
 /** What `init` without a client prints: the clients that this user has. */
-async function listClients(cli: Cli): Promise<void> {
+async function listClients(cli: Cli): Promise<ExitCode> {
   const { platform, env, cwd, homeFolder, terminal } = cli;
   const found = detectedClients({ platform, env, home: requiredHome(homeFolder), project: cwd });
   const others = CLIENT_NAMES.filter((name) => !found.includes(name));
@@ -227,6 +209,7 @@ async function listClients(cli: Cli): Promise<void> {
       `Also known: ${others.join(', ')}`,
     ].join('\n'),
   );
+  return EXIT.done;
 }
 
 async function print(

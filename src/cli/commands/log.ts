@@ -1,53 +1,32 @@
-import { Command } from 'commander';
+import { toggle, UsageError } from '../../config/flags.ts';
 import type { Entry } from '../../model/entry.ts';
 import { EntryChoice } from '../../records/entry-choice.ts';
 import { detailOf, entryData, nothingHere } from '../../records/entry-words.ts';
 import { netEffects } from '../../records/net-effects.ts';
 import { Records } from '../../records/records.ts';
 import { phrase } from '../../report/bounded.ts';
-import { recordsPlaceOf, type StateFlags } from '../../session/configured.ts';
-import { type Cli, EXIT, type ExitCode } from '../cli.ts';
+import { recordsPlaceOf } from '../../session/configured.ts';
+import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
 import { entryColumns, entryRow } from '../entry-row.ts';
-import {
-  addCommonFlags,
-  addFilterFlags,
-  checkPeriod,
-  entryRequest,
-  type FilterFlags,
-  kindOption,
-  limitOption,
-} from '../flags.ts';
+import { checkPeriod, entryRequest, FILTER_FLAGS, type Given, KIND, limit, STATE_FLAGS } from '../flags.ts';
 import { opening, Progress } from '../progress.ts';
 
-interface LogFlags extends FilterFlags, StateFlags {
-  readonly json?: boolean;
-  readonly verify?: boolean;
-  readonly follow?: boolean;
-}
+const FLAGS = {
+  ...STATE_FLAGS,
+  ...FILTER_FLAGS,
+  kind: KIND,
+  limit: limit(50),
+  verify: toggle('check that no entry of the journal was removed or altered; exits with 1 if one was'),
+  follow: toggle('keep printing new entries until interrupted; the newest last'),
+} as const;
 
-const DEFAULT_LIMIT = 50;
+type LogFlags = Given<typeof FLAGS>;
 
 /** `lookfirst log`: shows reads, changes and refusals, newest first. */
-export function defineLog(cli: Cli): Command {
-  const command = new Command('lookfirst log').description(
-    'Shows what was read, changed and refused in the workspaces around this folder, newest first.',
-  );
-  return addCommonFlags(
-    addFilterFlags(command, cli).addOption(kindOption()).addOption(limitOption(DEFAULT_LIMIT)),
-    'workspace',
-  )
-    .option('--verify', 'check that no entry of the journal was removed or altered; exits with 1 if one was')
-    .option('--follow', 'keep printing new entries until interrupted; the newest last')
-    .addHelpText('after', EXAMPLES)
-    .action(async (flags: LogFlags) => {
-      if (flags.verify === true && flags.follow === true)
-        command.error('error: --verify cannot be combined with --follow');
-      checkPeriod(command, flags);
-      cli.end(await log(cli, flags));
-    });
-}
-
-const EXAMPLES = `
+export const LOG: CliCommand = defineCommand({
+  about: 'Shows what was read, changed and refused in the workspaces around this folder, newest first.',
+  flags: FLAGS,
+  notes: `
 It shows workspaces that are this folder, contain it or are inside it; --all shows every
 workspace. Of the kinds, look is a list or search, bypass a change that the user permitted without
 a read or approved, grant a permission of lookfirst allow, and unjudged a call that ran without a
@@ -58,7 +37,14 @@ Examples:
   lookfirst log --kind change,refusal --since 2h
   lookfirst log --path src --session agent-7
   lookfirst log --json --limit 0 | jq .      all of it, for programs
-  lookfirst log --verify                     check that the journal was not altered`;
+  lookfirst log --verify                     check that the journal was not altered`,
+  run: async (cli, flags) => {
+    if (flags.verify === true && flags.follow === true)
+      throw new UsageError('--verify cannot be combined with --follow');
+    checkPeriod(flags);
+    return log(cli, flags);
+  },
+});
 
 async function log(cli: Cli, flags: LogFlags): Promise<ExitCode> {
   const isFollowing = flags.follow === true;

@@ -1,46 +1,40 @@
-import { Command } from 'commander';
+import { text } from '../../config/flags.ts';
 import { type ObservedRefusal, observedRefusals } from '../../records/judged-refusals.ts';
 import { Records } from '../../records/records.ts';
 import { Scope } from '../../records/scope.ts';
 import { countOf } from '../../report/amounts.ts';
 import { pathText } from '../../report/bounded.ts';
 import type { Column } from '../../report/human.ts';
-import { recordsPlaceOf, type StateFlags } from '../../session/configured.ts';
-import { type Cli, EXIT, type ExitCode } from '../cli.ts';
+import { recordsPlaceOf } from '../../session/configured.ts';
+import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
 import { entryPath, SESSION_COLUMN } from '../entry-row.ts';
-import { addCommonFlags, addScopeFlags, limitOption, type ScopeFlags } from '../flags.ts';
+import { type Given, limit, SCOPE_FLAGS, STATE_FLAGS } from '../flags.ts';
 import { opening } from '../progress.ts';
 
-interface Flags extends ScopeFlags, StateFlags {
-  readonly json?: boolean;
-  readonly session?: string;
-  readonly limit: number;
-}
-
-const DEFAULT_LIMIT = 20;
+const FLAGS = {
+  ...STATE_FLAGS,
+  ...SCOPE_FLAGS,
+  session: text('ID', 'only calls of this session'),
+  limit: limit(20),
+} as const;
 
 /**
  * `lookfirst report`: lists what hooks would have refused while the policy only observed (`mode:
  * observe`).
  */
-export function defineReport(cli: Cli): Command {
-  const command = new Command('lookfirst report').description(
+export const REPORT: CliCommand = defineCommand({
+  about:
     'Shows what hooks would have refused while the policy only observed (mode: observe), and whether the refusal would have been right.',
-  );
-  return addCommonFlags(addScopeFlags(command))
-    .option('--session <id>', 'only calls of this session')
-    .addOption(limitOption(DEFAULT_LIMIT))
-    .addHelpText('after', EXAMPLES)
-    .action(async (flags: Flags) => cli.end(await report(cli, flags)));
-}
-
-const EXAMPLES = `
+  flags: FLAGS,
+  notes: `
 right: the call destroyed something that its session had not seen. wrong: it destroyed nothing, so
 the refusal would have been a false alarm. unknown: no change followed, or its bytes are gone.
 
 Examples:
   lookfirst report                 what would have been refused here
-  lookfirst report --json | jq 'select(.verdict == "wrong")'`;
+  lookfirst report --json | jq 'select(.verdict == "wrong")'`,
+  run: report,
+});
 
 const COLUMNS: readonly Column[] = [
   { title: 'CODE' },
@@ -50,7 +44,7 @@ const COLUMNS: readonly Column[] = [
   { title: 'VERDICT' },
 ];
 
-async function report(cli: Cli, { json, session, limit, ...flags }: Flags): Promise<ExitCode> {
+async function report(cli: Cli, { json, session, limit, ...flags }: Given<typeof FLAGS>): Promise<ExitCode> {
   const records = await opening(cli, Records.open(recordsPlaceOf(cli, flags)));
   const scope = new Scope({ cwd: cli.cwd, root: flags.root, all: flags.all });
   try {

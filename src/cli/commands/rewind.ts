@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { text, toggle } from '../../config/flags.ts';
 import { invalidArgument } from '../../model/verdict.ts';
 import { Records } from '../../records/records.ts';
 import { gitLeftAlone, rewindJob } from '../../records/rewind.ts';
@@ -7,22 +7,25 @@ import { type TurnView, turnViews } from '../../records/turns.ts';
 import type { TakenBack, UndoJob } from '../../records/undo-jobs.ts';
 import { jsonText, pathText } from '../../report/bounded.ts';
 import { recordsPlaceOf } from '../../session/configured.ts';
-import { type Cli, EXIT, type ExitCode } from '../cli.ts';
+import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
 import { SESSION_COLUMN } from '../entry-row.ts';
-import { addCommonFlags, gather, limitOption } from '../flags.ts';
+import { type Given, limit, SCOPE_FLAGS, STATE_FLAGS } from '../flags.ts';
 import { reachOf, refuseBeyond } from '../operator.ts';
 import { opening } from '../progress.ts';
 import { tellRefusal } from '../refusal-text.ts';
-import { rewoundText, runUndoJob, type UndoFlags, withinReach } from '../undo-job.ts';
+import { rewoundText, runUndoJob, UNDO_FLAGS, withinReach } from '../undo-job.ts';
 
-interface Flags extends UndoFlags {
-  readonly root?: readonly string[];
-  readonly session?: string;
-  readonly all?: boolean;
-  readonly limit: number;
-}
+const FLAGS = {
+  ...STATE_FLAGS,
+  root: SCOPE_FLAGS.root,
+  session: text('ID', 'only turns of this session'),
+  all: toggle('take back the changes of all sessions since the turn began'),
+  ...UNDO_FLAGS,
+  limit: limit(20),
+} as const;
 
-const DEFAULT_LIMIT = 20;
+type Flags = Given<typeof FLAGS>;
+
 /**
  * Maximum number of file names in a row of the list of turns. Further files are only counted;
  * `--json` names all.
@@ -30,29 +33,15 @@ const DEFAULT_LIMIT = 20;
 const MAX_NAMED = 5;
 
 /** `lookfirst rewind`: returns the files to their state at the beginning of a turn. */
-export function defineRewind(cli: Cli): Command {
-  const command = new Command('lookfirst rewind')
-    .description(
-      'Lists the turns of the sessions here with the files each changed. With a turn: returns the files to their state ' +
-        'when it began, as one change that can be undone.',
-    )
-    .argument('[turn]', 'id or label of a turn; the changes of its session and sub-agents are taken back');
-  return addCommonFlags(command, 'workspace')
-    .option('--root <dir>', 'use this folder instead of the current one (repeatable)', gather)
-    .option('--session <id>', 'only turns of this session')
-    .option('--all', 'take back the changes of all sessions since the turn began')
-    .option('--dry-run', 'show what would happen and change nothing')
-    .option('--merge', 'keep later changes by others (merge) instead of refusing')
-    .option('--partial', 'leave files that cannot be brought back instead of refusing, and name them')
-    .option('--yes', 'do not ask for confirmation')
-    .addOption(limitOption(DEFAULT_LIMIT))
-    .addHelpText('after', EXAMPLES)
-    .action(async (turn: string | undefined, flags: Flags) => {
-      cli.end(await (turn === undefined ? list(cli, flags) : rewind(cli, turn, flags)));
-    });
-}
-
-const EXAMPLES = `
+export const REWIND: CliCommand = defineCommand({
+  about:
+    'Lists the turns of the sessions here with the files each changed. With a turn: returns the files to their state ' +
+    'when it began, as one change that can be undone.',
+  args: {
+    turn: text('TURN', 'id or label of a turn; the changes of its session and sub-agents are taken back'),
+  },
+  flags: FLAGS,
+  notes: `
 A turn is what happened between two user prompts, or since a checkpoint. On a terminal it shows what
 would happen and asks. If another session or program changed a file since, it changes nothing and
 exits with 2; --partial brings back the other files. lookfirst undo takes a rewind back. An agent
@@ -63,7 +52,9 @@ Examples:
   lookfirst rewind                       the last 20 turns here
   lookfirst rewind prompt-12 --dry-run   what returning to that prompt would do
   lookfirst rewind prompt-12             return to it
-  lookfirst rewind prompt-12 --all       with what other sessions did since`;
+  lookfirst rewind prompt-12 --all       with what other sessions did since`,
+  run: (cli, { turn, ...flags }) => (turn === undefined ? list(cli, flags) : rewind(cli, turn, flags)),
+});
 
 async function list(cli: Cli, flags: Flags): Promise<ExitCode> {
   const turns = await withRecords(cli, flags, (records, scope) =>

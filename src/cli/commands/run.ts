@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { Command, Option } from 'commander';
+import { several, text, toggle, UsageError, words } from '../../config/flags.ts';
 import { COMMAND_LINE } from '../../model/entry.ts';
 import type { RunResult } from '../../model/results.ts';
 import type { RunOptions, Command as SandboxedCommand } from '../../model/session.ts';
@@ -7,72 +7,38 @@ import type { RefusalCode } from '../../model/verdict.ts';
 import { harmless } from '../../report/bounded.ts';
 import { changeWords, endedWords } from '../../report/command-words.ts';
 import { commandRoot } from '../../session/command-places.ts';
-import { openWorkspace, type StateFlags, sessionVariable } from '../../session/configured.ts';
-import { type Cli, EXIT } from '../cli.ts';
-import { addCommonFlags, durationParser, gather } from '../flags.ts';
+import { openWorkspace, sessionVariable } from '../../session/configured.ts';
+import { type Cli, type CliCommand, defineCommand, EXIT } from '../cli.ts';
+import { duration, type Given, STATE_FLAGS } from '../flags.ts';
 import { refuseAgent, startedByAgent } from '../operator.ts';
 import { tellRefusal } from '../refusal-text.ts';
 import { runShellLine } from '../shell-prefix.ts';
-import { missing } from '../words.ts';
 
-interface Flags extends StateFlags {
-  readonly json?: boolean;
-  readonly root?: readonly string[];
-  readonly session?: string;
-  readonly discard?: boolean;
-  readonly dryRun?: boolean;
-  readonly confine?: boolean;
-  readonly network?: boolean;
-  readonly timeout?: number;
-  readonly apply?: string;
-  readonly prefix?: string;
-}
+const FLAGS = {
+  ...STATE_FLAGS,
+  root: several('DIR', 'the workspace (repeatable; default: the repository around the current folder)'),
+  session: text('ID', 'the session that makes the change (LOOKFIRST_SESSION)'),
+  discard: toggle('run the command and discard its changes'),
+  dryRun: toggle('like --discard, and show what the command would have changed'),
+  confine: toggle(
+    'run the command without network, capabilities and the secrets of the home folder, with a private /tmp and limits',
+  ),
+  network: toggle('with --confine: allow the network'),
+  timeout: duration('stop the command after this time, as in 30s or 5m; it then changes nothing'),
+  apply: text('CHANGE', 'commit the kept writes of a refused command, even over later changes'),
+  prefix: { ...text('LINE', 'a shell line of Claude Code'), isHidden: true },
+} as const;
+
+type Flags = Given<typeof FLAGS>;
 
 /** `lookfirst run`: runs a command whose changes can be undone. */
-export function defineRun(cli: Cli): Command {
-  const command = new Command('lookfirst run')
-    .description(
-      'Runs a command on a copy-on-write layer over the workspace, shows what it changed, and commits it as one change that can be undone.',
-    )
-    .argument('[command...]', 'the program and its arguments')
-    .passThroughOptions();
-  return addCommonFlags(command)
-    .option(
-      '--root <dir>',
-      'the workspace (repeatable; default: the repository around the current folder)',
-      gather,
-    )
-    .option('--session <id>', 'the session that makes the change (LOOKFIRST_SESSION)')
-    .option('--discard', 'run the command and discard its changes')
-    .option('--dry-run', 'like --discard, and show what the command would have changed')
-    .option(
-      '--confine',
-      'run the command without network, capabilities and the secrets of the home folder, with a private /tmp and limits',
-    )
-    .option('--network', 'with --confine: allow the network')
-    .option(
-      '--timeout <time>',
-      'stop the command after this time, as in 30s or 5m; it then changes nothing',
-      durationParser,
-    )
-    .option('--apply <change>', 'commit the kept writes of a refused command, even over later changes')
-    .addOption(new Option('--prefix <line>', 'a shell line of Claude Code').hideHelp())
-    .addHelpText('after', EXAMPLES)
-    .action(async (words: readonly string[], flags: Flags) => {
-      if (words.length === 0 && flags.apply === undefined && flags.prefix === undefined)
-        command.error(`${missing('COMMAND')}: put -- and the command at the end`);
-      if (words.length > 0 && flags.apply !== undefined)
-        command.error('error: either a command or --apply, not both');
-      if (flags.network === true && flags.confine !== true) command.error('error: --network needs --confine');
-      cli.end(
-        flags.prefix === undefined
-          ? await run(cli, words, flags)
-          : await runShellLine(cli, flags.prefix, flags),
-      );
-    });
-}
-
-const EXAMPLES = `
+export const RUN: CliCommand = defineCommand({
+  about:
+    'Runs a command on a copy-on-write layer over the workspace, shows what it changed, and commits it as one change that can be undone.',
+  args: { command: { ...words('COMMAND', 'the program and its arguments'), mayBeEmpty: true } },
+  startsProgram: true,
+  flags: FLAGS,
+  notes: `
 It exits with the command's own exit code. If nothing was run or committed, it exits with
 2 (refused) or 1 (fault) and prints the reason on stderr. A file that another program changed
 meanwhile is merged, or the command is refused and its writes are kept for 7 days.
@@ -82,7 +48,16 @@ Examples:
   lookfirst run -- sh -c 'for f in *.md; do sed -i s/colour/color/ "$f"; done'
   lookfirst run --dry-run -- make format
   lookfirst run --confine -- ./untrusted.sh
-  lookfirst run --apply c0a1b2c3d4e`;
+  lookfirst run --apply c0a1b2c3d4e`,
+  run: async (cli, { command = [], ...flags }) => {
+    if (command.length === 0 && flags.apply === undefined && flags.prefix === undefined)
+      throw new UsageError('COMMAND is missing: put -- and the command at the end');
+    if (command.length > 0 && flags.apply !== undefined)
+      throw new UsageError('either a command or --apply, not both');
+    if (flags.network === true && flags.confine !== true) throw new UsageError('--network needs --confine');
+    return flags.prefix === undefined ? run(cli, command, flags) : runShellLine(cli, flags.prefix, flags);
+  },
+});
 
 async function run(cli: Cli, words: readonly string[], flags: Flags): Promise<number> {
   // `--apply` commits the writes of a refused command, even over other writers' changes, so only the user may use

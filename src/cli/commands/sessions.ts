@@ -1,4 +1,4 @@
-import { Argument, Command } from 'commander';
+import { choice, text, UsageError, withDefault } from '../../config/flags.ts';
 import { Records } from '../../records/records.ts';
 import { Scope } from '../../records/scope.ts';
 import {
@@ -9,57 +9,35 @@ import {
 } from '../../records/session-views.ts';
 import { countOf } from '../../report/amounts.ts';
 import { jsonText } from '../../report/bounded.ts';
-import { policyOf, recordsPlaceOf, type StateFlags } from '../../session/configured.ts';
-import { type Cli, EXIT, type ExitCode } from '../cli.ts';
+import { policyOf, recordsPlaceOf } from '../../session/configured.ts';
+import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
 import { sessionTable } from '../entry-row.ts';
-import { addCommonFlags, addScopeFlags, limitOption, type ScopeFlags } from '../flags.ts';
+import { type Given, limit, SCOPE_FLAGS, STATE_FLAGS } from '../flags.ts';
 import { refuseAgent } from '../operator.ts';
 import { opening } from '../progress.ts';
 import { refuseReadOnly, tellMissing } from '../refusal-text.ts';
-import { missing } from '../words.ts';
 
-interface SessionsFlags extends ScopeFlags, StateFlags {
-  readonly json?: boolean;
-  readonly limit: number;
-  readonly session?: string;
-}
+const FLAGS = {
+  ...STATE_FLAGS,
+  ...SCOPE_FLAGS,
+  session: text('ID', 'only this session'),
+  limit: limit(50),
+} as const;
+
+type SessionsFlags = Given<typeof FLAGS>;
 
 type Action = 'list' | 'forget' | 'compacted';
 
 /** `lookfirst sessions`: lists sessions, forgets one, or reports that a session's context was summarised. */
-export function defineSessions(cli: Cli): Command {
-  const command = new Command('lookfirst sessions')
-    .description(
-      'Lists the sessions in the workspaces around this folder: open ones, and closed ones that have a name. Forgets what a session has seen, or records that its context was summarised.',
-    )
-    .addArgument(
-      new Argument('[action]', 'what to do').choices(['list', 'forget', 'compacted']).default('list'),
-    )
-    .argument('[id]', 'the session to forget, or whose context was summarised');
-  return addCommonFlags(
-    addScopeFlags(command).option('--session <id>', 'only this session').addOption(limitOption(50)),
-    'workspace',
-  )
-    .addHelpText('after', EXAMPLES)
-    .action(async (action: Action, id: string | undefined, flags: SessionsFlags) => {
-      if (action !== 'list' && id === undefined) command.error(missing('ID'));
-      if (action === 'list' && id !== undefined) command.error(`error: unexpected argument '${id}'`);
-      const refused = await refuse(cli, action, flags);
-      if (refused !== undefined) return cli.end(refused);
-      const records = await opening(cli, Records.open(recordsPlaceOf(cli, flags)));
-      try {
-        cli.end(
-          action === 'list' || id === undefined
-            ? await list(cli, records, flags)
-            : await change(cli, records, { action, id, flags }),
-        );
-      } finally {
-        await records.close();
-      }
-    });
-}
-
-const EXAMPLES = `
+export const SESSIONS: CliCommand = defineCommand({
+  about:
+    'Lists the sessions in the workspaces around this folder: open ones, and closed ones that have a name. Forgets what a session has seen, or records that its context was summarised.',
+  args: {
+    action: withDefault(choice('ACTION', 'what to do', ['list', 'forget', 'compacted']), 'list'),
+    id: text('ID', 'the session to forget, or whose context was summarised'),
+  },
+  flags: FLAGS,
+  notes: `
 A session without a name is forgotten when it closes. lookfirst log still shows its id and what it
 did, and lookfirst undo --session takes that id.
 
@@ -71,7 +49,22 @@ Examples:
   lookfirst sessions
   lookfirst sessions forget agent-7
   lookfirst sessions compacted agent-7
-  lookfirst sessions --all --json`;
+  lookfirst sessions --all --json`,
+  run: async (cli, { action, id, ...flags }) => {
+    if (action !== 'list' && id === undefined) throw new UsageError('ID is missing');
+    if (action === 'list' && id !== undefined) throw new UsageError(`unexpected argument '${id}'`);
+    const refused = await refuse(cli, action, flags);
+    if (refused !== undefined) return refused;
+    const records = await opening(cli, Records.open(recordsPlaceOf(cli, flags)));
+    try {
+      return action === 'list' || id === undefined
+        ? await list(cli, records, flags)
+        : await change(cli, records, { action, id, flags });
+    } finally {
+      await records.close();
+    }
+  },
+});
 
 /**
  * Refuses every action but `list` if `--read-only` is given. Refuses `forget` if an agent started

@@ -4,34 +4,35 @@ import { CLIENT_NAMES, type ClientName } from '../clients/client.ts';
 import { CLIENTS } from '../clients/clients.ts';
 import { detectedClients } from '../clients/detected.ts';
 import { HOOK_SETTINGS } from '../clients/hook-settings.ts';
-import { defineAudit } from './audit.ts';
-import { defineDoctor } from './doctor.ts';
-import { defineInit } from './init.ts';
+import { runWords } from '../parse-command.ts';
+import { AUDIT } from './audit.ts';
+import { DOCTOR } from './doctor.ts';
+import { INIT } from './init.ts';
 
 /**
  * `lookfirst` alone on a terminal: shows what the user's agents have done here, adds Lookfirst to the
  * client that the user chooses, and checks that it works. Changes nothing before the user has chosen.
  */
-export async function guideUser(cli: Cli): Promise<void> {
+export async function guideUser(cli: Cli): Promise<number> {
   const { terminal } = cli;
   const { bold } = terminal.colours;
   await terminal.print(
     "Lookfirst: your AI agent can't overwrite what it hasn't read, and you can undo what it did.\n",
   );
   await terminal.print(bold('1. What your agents have done in this folder'));
-  await defineAudit(cli).parseAsync([], { from: 'user' });
+  await runWords(cli, AUDIT, []);
   await terminal.print(`\n${bold('2. Your clients')}`);
   const client = await chosenClient(cli);
   if (client === undefined) {
     await terminal.print(
       'Nothing was changed. lookfirst --help lists all commands; lookfirst demo shows what it does.',
     );
-    return cli.end(EXIT.done);
+    return EXIT.done;
   }
   const hooks = HOOK_SETTINGS[client] === undefined ? [] : ['--hooks'];
-  await defineInit(cli).parseAsync([client, ...hooks], { from: 'user' });
+  await runWords(cli, INIT, [client, ...hooks]);
   await terminal.print(`\n${bold('3. Does it work?')}`);
-  await defineDoctor(cli).parseAsync([], { from: 'user' });
+  return runWords(cli, DOCTOR, []);
 }
 
 /** Lists the clients of this machine and asks for one; undefined if the user wants none. */

@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { text } from '../../config/flags.ts';
 import type { Entry } from '../../model/entry.ts';
 import type { FileStatus, Freshness } from '../../model/results.ts';
 import { type StateSize, stateSize } from '../../records/clean-up.ts';
@@ -22,25 +22,22 @@ import {
 import { byteSize, countOf, lineWords } from '../../report/amounts.ts';
 import { harmless, jsonText, pathText, phrase } from '../../report/bounded.ts';
 import type { Colours, Column } from '../../report/human.ts';
-import {
-  openForReading,
-  placesOf,
-  recordsPlaceOf,
-  type StateFlags,
-  sessionVariable,
-} from '../../session/configured.ts';
+import { openForReading, placesOf, recordsPlaceOf, sessionVariable } from '../../session/configured.ts';
 import type { Sessions } from '../../session/sessions.ts';
-import { type Cli, EXIT, type ExitCode } from '../cli.ts';
+import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
 import { entryPath, sessionTable, writerWords } from '../entry-row.ts';
-import { addCommonFlags, addScopeFlags, type ScopeFlags } from '../flags.ts';
+import { type Given, SCOPE_FLAGS, STATE_FLAGS } from '../flags.ts';
 import { opening } from '../progress.ts';
 import { tellRefusal } from '../refusal-text.ts';
 import type { Times } from '../words.ts';
 
-interface StatusFlags extends ScopeFlags, StateFlags {
-  readonly json?: boolean;
-  readonly session?: string;
-}
+const FLAGS = {
+  ...STATE_FLAGS,
+  ...SCOPE_FLAGS,
+  session: text('ID', 'the files this session has seen (LOOKFIRST_SESSION)'),
+} as const;
+
+type StatusFlags = Given<typeof FLAGS>;
 
 interface Question {
   readonly path: string;
@@ -70,23 +67,18 @@ const HOW: Readonly<Record<string, string>> = {
  * `lookfirst status`: shows which files sessions have seen, and whether the files have changed
  * since.
  */
-export function defineStatus(cli: Cli): Command {
-  const command = new Command('lookfirst status')
-    .description(
-      'Shows what sessions have seen of the files here, whether these changed since, and who changed what last.',
-    )
-    .argument('[path]', 'one file; default: an overview');
-  return addCommonFlags(addScopeFlags(command), 'workspace')
-    .option('--session <id>', 'the files this session has seen (LOOKFIRST_SESSION)')
-    .addHelpText('after', EXAMPLES)
-    .action(async (path: string | undefined, flags: StatusFlags) => cli.end(await status(cli, path, flags)));
-}
-
-const EXAMPLES = `
+export const STATUS: CliCommand = defineCommand({
+  about:
+    'Shows what sessions have seen of the files here, whether these changed since, and who changed what last.',
+  args: { path: text('PATH', 'one file; default: an overview') },
+  flags: FLAGS,
+  notes: `
 Examples:
   lookfirst status                       sessions and the last change here
   lookfirst status src/a.ts              who has seen this file, and is it still as they saw it?
-  lookfirst status --session agent-7     what this session has seen`;
+  lookfirst status --session agent-7     what this session has seen`,
+  run: (cli, { path, ...flags }) => status(cli, path, flags),
+});
 
 async function status(cli: Cli, path: string | undefined, flags: StatusFlags): Promise<ExitCode> {
   const { home } = placesOf(cli, flags);

@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { text, UsageError } from '../../config/flags.ts';
 import { Fault } from '../../model/fault.ts';
 import type { Refusal } from '../../model/verdict.ts';
 import { Records } from '../../records/records.ts';
@@ -7,39 +7,34 @@ import type { TakenBack } from '../../records/undo-jobs.ts';
 import { type UndoJob, undoJobs } from '../../records/undo-jobs.ts';
 import { harmless } from '../../report/bounded.ts';
 import { recordsPlaceOf, sessionVariable } from '../../session/configured.ts';
-import { type Cli, EXIT, type ExitCode } from '../cli.ts';
-import { addCommonFlags, addScopeFlags, entryRequest, type FilterFlags, sinceOption } from '../flags.ts';
+import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
+import { entryRequest, type Given, SCOPE_FLAGS, SINCE, STATE_FLAGS } from '../flags.ts';
 import { type Reach, reachOf, refuseBeyond } from '../operator.ts';
 import { opening } from '../progress.ts';
-import { refuseUndo, runUndoJob, type UndoFlags, undoneText, withinReach } from '../undo-job.ts';
+import { refuseUndo, runUndoJob, UNDO_FLAGS, undoneText, withinReach } from '../undo-job.ts';
 
-type Flags = Pick<FilterFlags, 'root' | 'all' | 'path' | 'session' | 'since'> & UndoFlags;
+const FLAGS = {
+  ...STATE_FLAGS,
+  ...SCOPE_FLAGS,
+  path: text('FILE', 'only what was done to this file'),
+  session: text('ID', 'everything this session did'),
+  since: SINCE,
+  ...UNDO_FLAGS,
+} as const;
+
+type Flags = Given<typeof FLAGS>;
 
 /** `lookfirst undo`: undoes recorded changes through the gate. */
-export function defineUndo(cli: Cli): Command {
-  const command = new Command('lookfirst undo')
-    .description('Undoes recorded changes. Only recorded changes are touched, and an undo can be undone.')
-    .argument(
-      '[change]',
+export const UNDO: CliCommand = defineCommand({
+  about: 'Undoes recorded changes. Only recorded changes are touched, and an undo can be undone.',
+  args: {
+    change: text(
+      'CHANGE',
       'id of a change, from lookfirst log; default: the newest here that is still in effect',
-    );
-  return addCommonFlags(addScopeFlags(command), 'workspace')
-    .option('--path <file>', 'only what was done to this file')
-    .option('--session <id>', 'everything this session did')
-    .addOption(sinceOption(cli))
-    .option('--dry-run', 'show what would happen and change nothing')
-    .option('--merge', 'keep later changes by others (merge) instead of refusing')
-    .option('--partial', 'leave files that cannot be brought back instead of refusing, and name them')
-    .option('--yes', 'do not ask for confirmation')
-    .addHelpText('after', EXAMPLES)
-    .action(async (change: string | undefined, flags: Flags) => {
-      if (flags.path !== undefined && canonicalPath(cli.cwd, flags.path).kind === 'folder')
-        command.error(`error: ${flags.path} is a folder; name a file, a change, a session or a time`);
-      cli.end(await undo(cli, change, flags));
-    });
-}
-
-const EXAMPLES = `
+    ),
+  },
+  flags: FLAGS,
+  notes: `
 On a terminal it asks before it takes back more than one change. If a file was changed since, it
 refuses, shows the difference and exits with 2; --merge undoes the change and keeps later changes to
 other lines. If some files cannot be brought back, it changes nothing and names them; --partial
@@ -52,7 +47,13 @@ Examples:
   lookfirst undo                         the newest change here
   lookfirst undo c0a1b2c3d4e             that change (if it is an undo: redo)
   lookfirst undo --path src/a.ts         the newest change of that file
-  lookfirst undo --session agent-7 --since 2h`;
+  lookfirst undo --session agent-7 --since 2h`,
+  run: async (cli, { change, ...flags }) => {
+    if (flags.path !== undefined && canonicalPath(cli.cwd, flags.path).kind === 'folder')
+      throw new UsageError(`${flags.path} is a folder; name a file, a change, a session or a time`);
+    return undo(cli, change, flags);
+  },
+});
 
 async function undo(cli: Cli, change: string | undefined, flags: Flags): Promise<ExitCode> {
   const reach = await reachOf(cli, flags);

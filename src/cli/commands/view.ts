@@ -1,43 +1,40 @@
 import { spawn } from 'node:child_process';
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { parsed, text, toggle, withDefault } from '../../config/flags.ts';
 import { Fault } from '../../model/fault.ts';
 import { canonicalPath } from '../../records/scope.ts';
-import { openForCommand, policyOf, recordsPlaceOf, type StateFlags } from '../../session/configured.ts';
-import { type Cli, EXIT, type ExitCode } from '../cli.ts';
-import { addCommonFlags, unusedSessionOption } from '../flags.ts';
+import { openForCommand, policyOf, recordsPlaceOf } from '../../session/configured.ts';
+import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
+import { type Given, PORT_HINT, parsePort, STATE_FLAGS } from '../flags.ts';
 import { startedByAgent } from '../operator.ts';
 
-interface Flags extends StateFlags {
-  readonly port: number;
-  readonly open: boolean;
-  readonly allowUndo?: boolean;
-  readonly json?: boolean;
-}
+const FLAGS = {
+  ...STATE_FLAGS,
+  port: withDefault(
+    parsed(['N', 'port; 0 is any free one'], parsePort, () => PORT_HINT),
+    0,
+  ),
+  noOpen: toggle('print the address and open no browser'),
+  allowUndo: toggle('allow undo even if several machines share the store'),
+} as const;
+
+type Flags = Given<typeof FLAGS>;
 
 /** `lookfirst view`: shows the journal as a local page. */
-export function defineView(cli: Cli): Command {
-  const command = new Command('lookfirst view')
-    .description(
-      'Shows what each session saw, changed and was refused, as a page in your browser, with undo by click. ' +
-        'It serves on 127.0.0.1 only, and the printed address contains the token that opens it.',
-    )
-    .argument('[dir]', 'show the workspaces that contain this folder or lie in it', '.');
-  return addCommonFlags(command, 'workspace', 'read-only')
-    .addOption(new Option('--port <n>', 'port; 0 is any free one').default(0).argParser(portNumber))
-    .option('--no-open', 'print the address and open no browser')
-    .option('--allow-undo', 'allow undo even if several machines share the store')
-    .addOption(unusedSessionOption())
-    .addHelpText('after', EXAMPLES)
-    .action(async (dir: string, flags: Flags) => {
-      cli.end(await view(cli, dir, flags));
-    });
-}
-
-const EXAMPLES = `
+export const VIEW: CliCommand = defineCommand({
+  about:
+    'Shows what each session saw, changed and was refused, as a page in your browser, with undo by click. ' +
+    'It serves on 127.0.0.1 only, and the printed address contains the token that opens it.',
+  args: {
+    dir: withDefault(text('DIR', 'show the workspaces that contain this folder or lie in it'), '.'),
+  },
+  flags: FLAGS,
+  notes: `
 Examples:
   lookfirst view                    what happened here
   lookfirst view ~/project          what happened there
-  lookfirst view --no-open --port 8123`;
+  lookfirst view --no-open --port 8123`,
+  run: (cli, { dir, ...flags }) => view(cli, dir, flags),
+});
 
 async function view(cli: Cli, dir: string, flags: Flags): Promise<ExitCode> {
   const place = recordsPlaceOf(cli, { ...flags, root: [dir] });
@@ -78,7 +75,7 @@ async function announce(
   const { terminal } = cli;
   if (flags.json === true) await terminal.printJson({ url });
   else await terminal.print(url);
-  if (!flags.open || !terminal.isInteractive) return;
+  if (flags.noOpen === true || !terminal.isInteractive) return;
   terminal.tell('opening it in your browser; Ctrl-C ends the viewer');
   openBrowser(cli, once());
 }
@@ -94,10 +91,4 @@ function openBrowser({ platform, terminal }: Cli, url: string): void {
   const child = spawn(program, [...args, url], { stdio: 'ignore', detached: true });
   child.on('error', () => terminal.tell(`${program} could not be started: open the address yourself`));
   child.unref();
-}
-
-function portNumber(text: string): number {
-  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535)
-    throw new InvalidArgumentError('It must be a port from 0 to 65535.');
-  return Number(text);
 }

@@ -1,10 +1,10 @@
+import type { HostName } from '../../config/hook-flags.ts';
 import type { JsonRecord } from '../../model/record.ts';
 import {
   type HookAnswer,
   type HookEvent,
   type HookReply,
   type Host,
-  type HostName,
   type Malformed,
   SILENT,
 } from '../event.ts';

@@ -1,4 +1,5 @@
-import type { Host, HostName } from '../event.ts';
+import type { HostName } from '../../config/hook-flags.ts';
+import type { Host } from '../event.ts';
 import { claudeFamily } from './claude-family.ts';
 import { CURSOR } from './cursor.ts';
 import { GEMINI_HOST } from './gemini.ts';

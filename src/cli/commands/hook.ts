@@ -1,0 +1,16 @@
+import { HOOK_SHAPE } from '../../config/hook-flags.ts';
+import { Fault } from '../../model/fault.ts';
+import { type CliCommand, defineCommand } from '../cli.ts';
+
+/** The help of `lookfirst hook`. `main` answers the calls themselves without the command line. */
+export const HOOK: CliCommand = defineCommand({
+  about:
+    'Answers one hook call: reads the event of a client as JSON from stdin and prints the answer that this client obeys.',
+  ...HOOK_SHAPE,
+  notes: `
+stdout carries only the answer for the client. lookfirst init CLIENT --hooks configures these calls.
+
+Example:
+  lookfirst hook claude-code --event PreToolUse < event.json`,
+  run: () => Promise.reject(new Fault('MISUSE', 'main answers hook calls')),
+});

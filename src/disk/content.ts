@@ -35,11 +35,21 @@ export function holdsContent(fd: number, content: Content): boolean {
   return holds(fd, content.bytes === undefined ? { fingerprint } : { fingerprint, bytes: content.bytes });
 }
 
+/** The content's bytes, if they are so few that they are written without waiting. */
+export function smallBytes({ bytes }: Content): Uint8Array | undefined {
+  return bytes !== undefined && bytes.byteLength <= SYNC_BYTES ? bytes : undefined;
+}
+
 /** Writes the content to an empty file. */
 export async function writeContent(fd: number, content: Content): Promise<void> {
-  if (content.bytes === undefined) return writeChunks(fd, content.chunks());
-  const { bytes } = content;
-  if (bytes.byteLength > SYNC_BYTES) return writeAt(fd, bytes, 0);
+  const small = smallBytes(content);
+  if (small !== undefined) writeNow(fd, small);
+  else if (content.bytes === undefined) await writeChunks(fd, content.chunks());
+  else await writeAt(fd, content.bytes, 0);
+}
+
+/** Writes bytes to an empty file without waiting. */
+export function writeNow(fd: number, bytes: Uint8Array): void {
   for (let done = 0; done < bytes.byteLength; ) done += writeSync(fd, bytes, done);
 }
 

@@ -70,18 +70,23 @@ async function succeeds(path: string): Promise<boolean> {
   }
 }
 
+/** True if a change waits until its folder is durable. */
+export function syncsFolders({ durability }: { readonly durability: Durability }): boolean {
+  return durability === 'full' && process.platform !== 'win32';
+}
+
 /**
  * Makes a folder's entries durable, without blocking other work. Does nothing on Windows, or if
  * `durability` is not `full`.
  */
 export async function syncFolder(
-  { durability, folders }: { readonly durability: Durability; readonly folders: FolderSyncs },
+  context: { readonly durability: Durability; readonly folders: FolderSyncs },
   dir: PinnedDirectory,
 ): Promise<void> {
-  if (durability !== 'full' || process.platform === 'win32') return;
+  if (!syncsFolders(context)) return;
   const fd = openSync(`${dir.prefix}/.`, constants.O_RDONLY | constants.O_DIRECTORY);
   try {
-    await folders.sync(fd);
+    await context.folders.sync(fd);
   } finally {
     closeSync(fd);
   }

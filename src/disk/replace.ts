@@ -1,11 +1,11 @@
-import { closeSync, fchmodSync, lstatSync } from 'node:fs';
+import { type BigIntStats, closeSync, fchmodSync, lstatSync } from 'node:fs';
 import { errnoOf, isMissing } from '../model/fault.ts';
 import { at, type FileKind, type Place } from '../model/path.ts';
 import type { Notice } from '../model/results.ts';
 import { publishByClaim } from './claim.ts';
 import { type Content, type Expected, holds } from './content.ts';
 import { changeFailed, type DiskContext, type NativeFiles } from './context.ts';
-import { syncFolder } from './file-system.ts';
+import { syncFolder, syncsFolders } from './file-system.ts';
 import { moveIfFree } from './free-name.ts';
 import {
   type Committed,
@@ -21,7 +21,7 @@ import {
   retainBytes,
   retainOrDrop,
 } from './publication.ts';
-import { isReadOnly, modeOf, type Opened, openLooked, openRegular, type Unreadable } from './read.ts';
+import { isReadOnly, modeOf, openLooked, openRegular, type Unreadable } from './read.ts';
 import { bytesOf, settledBytes } from './settled-bytes.ts';
 import {
   canBeStaged,
@@ -32,8 +32,8 @@ import {
   type Staged,
   stageLink,
   stageTemp,
-  type TempFile,
   writeTemp,
+  writeTempNow,
 } from './temp-file.ts';
 
 /**
@@ -97,20 +97,27 @@ export async function replace(
 ): Promise<Committed | Conflict> {
   const old = change.looked ? openLooked(place) : openRegular(place);
   if ('problem' in old) return unreadable(old);
+  const { expected, mode, staged, ours } = change;
   try {
-    if (isReadOnly(old.stats) && change.expected.evenReadOnly !== true) return conflict('read-only');
-    const temp = await tempFor(context, place, { change, old });
+    if (isReadOnly(old.stats) && expected.evenReadOnly !== true) return conflict('read-only');
+    const like = { kind: 'replaces', ...old, ...(mode === undefined ? {} : { mode }) } as const;
+    const temp =
+      staged === undefined
+        ? (writeTempNow(context, place, { content: change, like }) ??
+          (await writeTemp(context, place, { content: change, like })))
+        : openStaged(place, staged);
     if (temp === undefined) return conflict('changed');
+    const publication = { place, temp, old, expected, intended: change, ...(ours ? { ours } : {}) };
     try {
-      const { expected, ours } = change;
-      return await publish(context, {
-        place,
-        temp,
-        old,
-        expected,
-        intended: change,
-        ...(ours ? { ours } : {}),
-      });
+      const exchanged = exchange(context, publication);
+      const waits = exchanged.how === 'unsupported' || syncsFolders(context);
+      const published = waits
+        ? await publishWaiting(context, publication, exchanged)
+        : leave(context, publication, exchanged);
+      return outcomeOf(publication, published);
+    } catch (error) {
+      discardOurs(publication);
+      throw error;
     } finally {
       closeSync(temp.fd);
     }
@@ -119,17 +126,6 @@ export async function replace(
   } finally {
     closeSync(old.fd);
   }
-}
-
-async function tempFor(
-  context: DiskContext,
-  place: Place,
-  { change, old }: { readonly change: Replacement; readonly old: Opened },
-): Promise<TempFile | undefined> {
-  const { mode, staged } = change;
-  if (staged !== undefined) return openStaged(place, staged);
-  const like = { kind: 'replaces', ...old, ...(mode === undefined ? {} : { mode }) } as const;
-  return writeTemp(context, place, { content: change, like });
 }
 
 /** The content and mode of a file that is published later. */
@@ -163,38 +159,13 @@ export async function stageReplacement(
   }
 }
 
-async function publish(context: DiskContext, publication: Publication): Promise<Committed | Conflict> {
-  const { place, temp, old, expected, intended } = publication;
-  let hidesWrites: boolean;
-  let published: Published;
-  try {
-    context.trace?.('compare');
-    // The times in `old` were read before this comparison. A write during or after the comparison
-    // gives the file other times, which later checks notice.
-    if (!holds(old.fd, expected)) {
-      discard(temp);
-      return conflict('changed');
-    }
-    hidesWrites = mayHideWrites(context, place, temp);
-    published = await exchangeOrClaim(context, publication);
-  } catch (error) {
-    discardOurs(publication);
-    throw error;
-  }
+function outcomeOf({ temp, old, intended }: Publication, published: Result): Committed | Conflict {
   if (!published.ok) return conflict('changed', { retained: published.retained });
   const others = Number(old.stats.nlink) - 1;
   const broken: Notice[] = others > 0 ? [{ kind: 'hard-links-broken', count: others }] : [];
   const notices = [...temp.notices, ...broken];
-  const { displaced, left } = published;
+  const { displaced, left, hidesWrites } = published;
   return Object.assign(committed(temp, { content: intended, hidesWrites }), { displaced, left, notices });
-}
-
-async function exchangeOrClaim(context: DiskContext, publication: Publication): Promise<Published> {
-  const published =
-    context.native === undefined
-      ? 'unsupported'
-      : await publishByExchange(context, context.native, publication);
-  return published === 'unsupported' ? publishByClaim(context, publication) : published;
 }
 
 export function unreadable(problem: Unreadable): Conflict {
@@ -215,55 +186,112 @@ export function unreadable(problem: Unreadable): Conflict {
 }
 
 /**
- * Exchanges the names of the old and the new file in one step, so that the target is never absent.
- * Then verifies the old file. If it is not the expected one, exchanges the names back.
+ * What `exchange` did. `exchanged`: the old file has the temporary name. `unsupported`: the file
+ * system cannot exchange names. `conflict`: the old file was not the expected one.
  */
-async function publishByExchange(
-  context: DiskContext,
-  native: NativeFiles,
-  publication: Publication,
-): Promise<Published | 'unsupported'> {
+type Exchanged =
+  | { readonly how: 'exchanged'; readonly left: BigIntStats; readonly hidesWrites: boolean }
+  | { readonly how: 'unsupported'; readonly hidesWrites: boolean }
+  | { readonly how: 'conflict'; readonly retained: readonly string[] };
+
+/** The result of a publication, and whether stats may hide a write right after ours. */
+type Result =
+  | (Extract<Published, { readonly ok: true }> & { readonly hidesWrites: boolean })
+  | Extract<Published, { readonly ok: false }>;
+
+/**
+ * Exchanges the names of the old and the new file in one step, so that the target is never absent,
+ * if the old file holds the expected bytes. Then verifies the old file. If it is not the expected
+ * one, exchanges the names back.
+ */
+function exchange(context: DiskContext, publication: Publication): Exchanged {
   const { place, temp, old, expected } = publication;
+  const { native } = context;
+  context.trace?.('compare');
+  // The times in `old` were read before this comparison. A write during or after the comparison
+  // gives the file other times, which later checks notice.
+  const isExpected = holds(old.fd, expected);
+  if (!isExpected) {
+    discard(temp);
+    return { how: 'conflict', retained: [] };
+  }
+  const hidesWrites = mayHideWrites(context, place, temp);
+  if (native === undefined) return { how: 'unsupported', hidesWrites };
   context.trace?.('exchange');
   try {
     native.swapSync(temp.path, at(place));
   } catch (error) {
-    if (NO_EXCHANGE.has(errnoOf(error) ?? '')) return 'unsupported';
+    if (NO_EXCHANGE.has(errnoOf(error) ?? '')) return { how: 'unsupported', hidesWrites };
     if (!isMissing(error)) throw error;
     // Another process deleted the file, so there is nothing to put back. Remove our new file and
     // report a conflict.
     discard(temp);
-    return { ok: false, retained: [] };
+    return { how: 'conflict', retained: [] };
   }
   try {
-    // Compare stats before bytes, because that is faster: if the stats differ, our file loses the
-    // name again within microseconds.
-    const out = lstatSync(temp.path, { bigint: true });
-    const looksOld =
-      out.ino === old.stats.ino && out.size === old.stats.size && out.mtimeNs === old.stats.mtimeNs;
-    if (looksOld) {
-      context.trace?.('verify');
-      if (holds(old.fd, expected)) {
-        await syncBeforeLeaving(context, publication);
-        letOwnerRead(publication);
-        if (publication.ours) return { ok: true, displaced: retainOrDrop(context, temp.path) };
-        return { ok: true, displaced: retain(context, temp.path, expected.fingerprint.sha256), left: out };
-      }
+    const left = verified(context, publication);
+    if (left !== undefined) {
+      context.trace?.('folder-sync');
+      return { how: 'exchanged', left, hidesWrites };
     }
   } catch (error) {
-    giveBack(context, native, publication);
+    giveBack(context, publication);
     throw error;
   }
-  return { ok: false, retained: giveBack(context, native, publication) };
+  return { how: 'conflict', retained: giveBack(context, publication) };
 }
 
-/**
- * Syncs the folder before the old file leaves it: if the sync fails, the caller can still exchange
- * the names back.
- */
-async function syncBeforeLeaving(context: DiskContext, { place }: Pick<Publication, 'place'>): Promise<void> {
-  context.trace?.('folder-sync');
-  await syncFolder(context, place.dir);
+/** The stats of the file that lost the target's name, if it is the old file with the expected bytes. */
+function verified(context: DiskContext, { temp, old, expected }: Publication): BigIntStats | undefined {
+  // Compare stats before bytes, because that is faster: if the stats differ, our file loses the
+  // name again within microseconds.
+  const out = lstatSync(temp.path, { bigint: true });
+  const looksOld =
+    out.ino === old.stats.ino && out.size === old.stats.size && out.mtimeNs === old.stats.mtimeNs;
+  if (!looksOld) return undefined;
+  context.trace?.('verify');
+  return holds(old.fd, expected) ? out : undefined;
+}
+
+/** Like `leave`, for a publication that waits for the disk, or that cannot exchange names. */
+async function publishWaiting(
+  context: DiskContext,
+  publication: Publication,
+  exchanged: Exchanged,
+): Promise<Result> {
+  if (exchanged.how === 'unsupported') {
+    const published = await publishByClaim(context, publication);
+    return published.ok ? { ...published, hidesWrites: exchanged.hidesWrites } : published;
+  }
+  if (exchanged.how === 'exchanged')
+    try {
+      // Sync the folder before the old file leaves it: if that fails, the names are exchanged back.
+      await syncFolder(context, publication.place.dir);
+    } catch (error) {
+      giveBack(context, publication);
+      throw error;
+    }
+  return leave(context, publication, exchanged);
+}
+
+/** Moves the old file out of the workspace, after the exchange. */
+function leave(
+  context: DiskContext,
+  publication: Publication,
+  exchanged: Exclude<Exchanged, { readonly how: 'unsupported' }>,
+): Result {
+  if (exchanged.how === 'conflict') return { ok: false, retained: exchanged.retained };
+  const { temp, expected, ours } = publication;
+  const { left, hidesWrites } = exchanged;
+  try {
+    letOwnerRead(publication);
+    if (ours) return { ok: true, displaced: retainOrDrop(context, temp.path), hidesWrites };
+    const displaced = retain(context, temp.path, expected.fingerprint.sha256);
+    return { ok: true, displaced, left, hidesWrites };
+  } catch (error) {
+    giveBack(context, publication);
+    throw error;
+  }
 }
 
 /**
@@ -271,8 +299,10 @@ async function syncBeforeLeaving(context: DiskContext, { place }: Pick<Publicati
  * newer file meanwhile, the newer file gets it instead. The other files are kept outside the
  * workspace; returns their paths.
  */
-function giveBack(context: DiskContext, native: NativeFiles, publication: Publication): string[] {
+function giveBack(context: DiskContext, publication: Publication): string[] {
   const { temp } = publication;
+  const { native } = context;
+  if (native === undefined) return [];
   const kept: string[] = [];
   let placed = temp.stats.ino;
   for (let swaps = 0; swaps < MAX_SWAPS; swaps += 1) {

@@ -15,7 +15,7 @@ import { promisify } from 'node:util';
 import { errnoOf, unlessErrno } from '../model/fault.ts';
 import type { Place } from '../model/path.ts';
 import type { Notice } from '../model/results.ts';
-import { type Content, writeContent } from './content.ts';
+import { type Content, smallBytes, writeContent, writeNow } from './content.ts';
 import type { DiskContext, NativeFiles } from './context.ts';
 import { modeOf } from './read.ts';
 import { tempName } from './temp-names.ts';
@@ -67,24 +67,59 @@ export async function writeTemp(
   place: Place,
   { content, like }: NewTemp,
 ): Promise<TempFile> {
+  const opened = openTemp(context, place, like);
+  try {
+    context.trace?.('temp-write');
+    await writeContent(opened.fd, content);
+    const temp = finishedTemp(context, opened, like);
+    if (context.durability !== 'none') await fsyncAsync(temp.fd);
+    return temp;
+  } catch (error) {
+    drop(opened);
+    throw error;
+  }
+}
+
+/** Like `writeTemp`, without waiting. Undefined if the file is large or must be synced. */
+export function writeTempNow(
+  context: DiskContext,
+  place: Place,
+  { content, like }: NewTemp,
+): TempFile | undefined {
+  const bytes = context.durability === 'none' ? smallBytes(content) : undefined;
+  if (bytes === undefined) return undefined;
+  const opened = openTemp(context, place, like);
+  try {
+    context.trace?.('temp-write');
+    writeNow(opened.fd, bytes);
+    return finishedTemp(context, opened, like);
+  } catch (error) {
+    drop(opened);
+    throw error;
+  }
+}
+
+type OpenTemp = Pick<TempFile, 'path' | 'name' | 'fd'>;
+
+function openTemp(context: DiskContext, place: Place, like: Likeness): OpenTemp {
   context.trace?.('temp-open');
   const name = tempName(context, place.path, 'new');
   const path = `${place.dir.prefix}/${name}`;
-  const fd = openSync(path, CREATE, firstMode(like));
-  try {
-    context.trace?.('temp-write');
-    await writeContent(fd, content);
-    context.trace?.('temp-attributes');
-    const made = { fd, stats: fstatSync(fd, { bigint: true }) };
-    const notices = applyLikeness(context, made, like);
-    context.trace?.('temp-sync');
-    if (context.durability !== 'none') await fsyncAsync(fd);
-    return { path, name, fd, stats: made.stats, notices };
-  } catch (error) {
-    closeSync(fd);
-    removeQuietly(path);
-    throw error;
-  }
+  return { path, name, fd: openSync(path, CREATE, firstMode(like)) };
+}
+
+/** Gives a written file its owner, mode and attributes. */
+function finishedTemp(context: DiskContext, opened: OpenTemp, like: Likeness): TempFile {
+  context.trace?.('temp-attributes');
+  const made = { fd: opened.fd, stats: fstatSync(opened.fd, { bigint: true }) };
+  const notices = applyLikeness(context, made, like);
+  context.trace?.('temp-sync');
+  return { ...opened, stats: made.stats, notices };
+}
+
+function drop({ path, fd }: OpenTemp): void {
+  closeSync(fd);
+  removeQuietly(path);
 }
 
 /**

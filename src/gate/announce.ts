@@ -8,12 +8,9 @@ import type { Fingerprint } from '../model/fingerprint.ts';
 import { LIMITS } from '../model/limits.ts';
 import type { BypassRule, Policy } from '../model/policy.ts';
 import type { ChangeResult } from '../model/results.ts';
-import type { Sighting } from '../model/sighting.ts';
-import { type AnnouncedImages, joinWrites, type Writes } from '../store/store.ts';
 import { matchingGlob } from '../text/glob/glob.ts';
 import type { Knowledge } from '../views/knowledge.ts';
 import { needsApproval } from './approval.ts';
-import { shelve } from './late-writes.ts';
 import { keepOldBytes } from './old-bytes.ts';
 import type { ChangePlan } from './plan.ts';
 import type { World } from './world.ts';
@@ -26,14 +23,13 @@ export function newChangeId(): string {
 
 /**
  * Stores a planned change before any file is touched. If this process dies, another process can
- * complete the record. Returns false if the journal could not be written and the policy allows
- * changes without it.
+ * complete the record.
  */
 export async function announce(
   world: World,
   pending: PendingChange,
   entries: readonly NewEntry[] = [],
-): Promise<boolean> {
+): Promise<void> {
   try {
     // The bytes that the change destroys are stored before it or with the announcement. Those of a
     // command were stored before.
@@ -46,7 +42,6 @@ export async function announce(
       ...(entries.length === 0 ? {} : { entries }),
       ...(images === undefined ? {} : { images }),
     });
-    return true;
   } catch (error) {
     throw nothingChanged(error);
   }
@@ -58,44 +53,6 @@ export interface Displaced extends Fingerprint {
   readonly file: string;
   /** Set if the file left the workspace together with this folder. */
   readonly folder?: string;
-}
-
-/** The result of a change, to be recorded. */
-export interface Settlement {
-  readonly change: string;
-  /**
-   * False if the planned change could not be stored before it was made. Then no journal entry is
-   * written.
-   */
-  readonly announced: boolean;
-  readonly entries: readonly NewEntry[];
-  /** Replaced and removed files, already moved out of the workspace. */
-  readonly displaced?: readonly Displaced[];
-  /** Bytes that the change has destroyed, to be stored for all machines of a fleet. */
-  readonly images?: AnnouncedImages | undefined;
-  /** Records of what the session has seen of the files, after the change. */
-  readonly sightings: readonly Sighting[];
-  /** Keys of files that the session knows to be gone. */
-  readonly tombstones: readonly string[];
-}
-
-/**
- * Records the result of a pending change: in one transaction, the journal entries and what the
- * session has seen. Returns false if the change is
- * not recorded. The caller must hold the locks of the
- * change.
- */
-export async function settle(world: World, knowledge: Knowledge, settlement: Settlement): Promise<boolean> {
-  const { change, announced, entries, images, displaced = [], sightings, tombstones } = settlement;
-  const sent = images === undefined ? {} : { images };
-  const journal: Writes = announced ? { entries, settle: [change], ...sent } : {};
-  const gone =
-    tombstones.length === 0
-      ? journal
-      : joinWrites(journal, await knowledge.tombstoneWrites(tombstones, world.now()));
-  await knowledge.record(sightings, gone);
-  shelve(world, change, displaced);
-  return announced;
 }
 
 /**

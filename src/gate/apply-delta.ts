@@ -1,4 +1,4 @@
-import { type Content, type Expected, holdsAt } from '../disk/content.ts';
+import { type Expected, holdsAt } from '../disk/content.ts';
 import { type DiskContext, unbatched } from '../disk/context.ts';
 import { create, makeLink } from '../disk/create.ts';
 import { type MadeFolders, makeFolders, removeFolder, setFolderMode } from '../disk/folders.ts';
@@ -33,6 +33,8 @@ export interface AppliedDelta {
   readonly stayed?: true;
   /** Set if nothing was done, because the folder was created or removed already. */
   readonly idle?: true;
+  /** The files of a whole removed folder, and where the folder is now. */
+  readonly taken?: { readonly kept: string; readonly displaced: readonly Displaced[] };
 }
 
 export interface ApplyHow {
@@ -69,10 +71,8 @@ export async function applyDelta(
     if (delta.movedFrom !== undefined) return await moveHere(world, { ...delta, ...how }, located);
     if (sameContent(delta.before, delta.after)) return changeMode(located, delta);
     if (isFolderAsMeant(located, delta)) return { ...APPLIED, idle: true };
-    const taken = await takeAway(world, located, { ...delta, ...how });
-    if (!taken.ok || taken.stayed || delta.after.kind === 'absent') return taken;
-    const put = await putThere(world, located, { ...delta, ...how });
-    return put.ok && taken.displaced !== undefined ? { ...put, displaced: taken.displaced } : put;
+    if (isReplaced(delta)) return await replaceFile(world, located, { ...delta, ...how });
+    return await takeAndPut(world, located, { ...delta, ...how });
   } finally {
     if (held === undefined) located.place.dir.close();
   }
@@ -180,10 +180,15 @@ export function closeFolder(world: World, delta: PlannedDelta): void {
   }
 }
 
-/**
- * Removes the present content to make room. A file that another file will replace stays: the rename
- * of the new file replaces it.
- */
+/** Removes the present state of a path, then makes the new one. */
+async function takeAndPut(world: World, located: Located, delta: Applying): Promise<AppliedDelta | Conflict> {
+  const taken = await takeAway(world, located, delta);
+  if (!taken.ok || taken.stayed || delta.after.kind === 'absent') return taken;
+  const put = await putThere(world, located, delta);
+  return put.ok && taken.displaced !== undefined ? { ...put, displaced: taken.displaced } : put;
+}
+
+/** Removes the present content to make room. */
 async function takeAway(
   world: World,
   located: Located,
@@ -200,7 +205,6 @@ async function takeAway(
       return removed.ok ? APPLIED : removed;
     }
     case 'file': {
-      if (after.kind === 'file') return APPLIED;
       const expected = expectedOf(before, { was, mode });
       const removed = await remove(world.disk, located.place, { ...expected, ...(ours && { ours }) });
       return removed.ok ? { ...APPLIED, displaced: displacedOf(removed.displaced, before) } : removed;
@@ -237,10 +241,9 @@ function displacedOf(file: string | undefined, { fingerprint }: StoredFile): Dis
 
 /** Writes the new state. If that fails, puts back the content that was removed before. */
 async function putThere(world: World, located: Located, delta: Applying): Promise<AppliedDelta | Conflict> {
-  const { before, after } = delta;
-  const madeRoom = before.kind !== 'absent' && !(before.kind === 'file' && after.kind === 'file');
+  const { before } = delta;
   const giveBack = async (): Promise<void> => {
-    if (!madeRoom) return;
+    if (before.kind === 'absent') return;
     const { located: _located, bytes: _bytes, ...rest } = delta;
     await applyDelta(world, { ...rest, before: ABSENT, after: before });
   };
@@ -299,35 +302,56 @@ async function putInside(
 }
 
 async function putFile(world: World, place: Place, delta: Applying): Promise<AppliedDelta | Conflict> {
-  const { before, after } = delta;
+  const { after } = delta;
   if (after.kind === 'link') {
     const made = await makeLink(world.disk, place, after.target);
     return made.ok ? APPLIED : made;
   }
   if (after.kind !== 'file') return APPLIED;
-  const content = await newContent(world, delta, after.fingerprint);
-  // A file without a staged temporary file was not synced with its batch, so sync it on its own.
-  const disk = delta.staged === undefined ? unbatched(world.disk) : world.disk;
-  if (before.kind === 'file') return replaceFile(disk, place, { ...delta, before, content });
+  const content =
+    contentAtHand(world, delta, after.fingerprint) ?? (await keptContent(world, after.fingerprint));
   const mode = delta.mode === 'default' ? {} : { mode: after.mode };
-  const made = await create(disk, place, { ...content, ...mode });
+  const made = await create(diskFor(world, delta), place, { ...content, ...mode });
   return made.ok ? { ...APPLIED, committed: made } : made;
 }
 
-/** The new bytes. A staged temporary file already holds them, so they are not loaded. */
-async function newContent(world: World, delta: Applying, fingerprint: Fingerprint): Promise<NewContent> {
-  const { staged } = delta;
-  if (staged === undefined) return contentFor(world, delta, fingerprint);
-  return { fingerprint, chunks: () => world.images.chunks(fingerprint), staged };
+/** A file without a staged temporary file was not synced with its batch, so it is synced on its own. */
+function diskFor({ disk }: World, { staged }: Applying): DiskContext {
+  return staged === undefined ? unbatched(disk) : disk;
 }
 
+/**
+ * The new bytes, unless they must be loaded. A staged temporary file already holds them, so they are
+ * not loaded.
+ */
+function contentAtHand(
+  { images }: World,
+  { staged, bytes }: Applying,
+  fingerprint: Fingerprint,
+): NewContent | undefined {
+  if (staged !== undefined) return { fingerprint, chunks: () => images.chunks(fingerprint), staged };
+  return bytes && { bytes: bytes(), fingerprint };
+}
+
+type Replacing = Applying & { readonly before: StoredFile; readonly after: StoredFile };
+
+function isReplaced<T extends PlannedDelta>(
+  delta: T,
+): delta is T & { readonly before: StoredFile; readonly after: StoredFile } {
+  return delta.before.kind === 'file' && delta.after.kind === 'file';
+}
+
+/** Replaces a file by a file, in one step. */
 async function replaceFile(
-  disk: DiskContext,
-  place: Place,
-  delta: Applying & { readonly before: StoredFile; readonly content: NewContent },
+  world: World,
+  { place, exists }: Located,
+  delta: Replacing,
 ): Promise<AppliedDelta | Conflict> {
-  const { before, content, was, ours } = delta;
-  const written = await replace(disk, place, {
+  if (!exists) return conflict('missing');
+  const { before, after, was, ours } = delta;
+  const content =
+    contentAtHand(world, delta, after.fingerprint) ?? (await keptContent(world, after.fingerprint));
+  const written = await replace(diskFor(world, delta), place, {
     ...content,
     expected: expectedOf(before, delta),
     ...newMode(delta),
@@ -343,14 +367,6 @@ export function newMode({ before, after }: PlannedDelta): { readonly mode?: numb
   return before.kind === 'file' && after.kind === 'file' && after.mode !== before.mode
     ? { mode: after.mode }
     : {};
-}
-
-export async function contentFor(
-  world: World,
-  { bytes }: Pick<PlannedDelta, 'bytes'>,
-  fingerprint: Fingerprint,
-): Promise<Content> {
-  return bytes === undefined ? keptContent(world, fingerprint) : { bytes: bytes(), fingerprint };
 }
 
 /** True if a new file exists although creating it failed, for example if only its temporary name could not be removed. */

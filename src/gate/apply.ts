@@ -2,12 +2,13 @@ import { reserveDescriptors } from '../disk/context.ts';
 import type { Effect, NewEntry, Undone, UndonePart } from '../model/entry.ts';
 import { errnoOf, Fault } from '../model/fault.ts';
 import { defined } from '../model/record.ts';
-import type { ApplyResult, ChangeResult, Notice } from '../model/results.ts';
+import type { ApplyResult, ChangeResult } from '../model/results.ts';
 import type { Outcome, Refusal } from '../model/verdict.ts';
 import type { Knowledge } from '../views/knowledge.ts';
-import { announce, bypassEntries, newChangeId, type Settlement, settle } from './announce.ts';
+import { announce, bypassEntries, newChangeId } from './announce.ts';
 import { type Approved, type ApprovedStep, approvalsOf, type MissingApproval } from './approval.ts';
 import { type ClaimNotice, withClaimNotices } from './claims.ts';
+import { shelve } from './late-writes.ts';
 import { type ChangePlan, effectsOfPlan } from './plan.ts';
 import { type DoneChange, RunningChange } from './running-change.ts';
 import type { World } from './world.ts';
@@ -63,7 +64,29 @@ export async function apply(
   const named = { ...world, disk: { ...world.disk, change } };
   const running = new RunningChange(named, work.plans, freeReserve);
   try {
-    return await begin(world, knowledge, { ...work, entry, running });
+    // The record of the begun change is the list of its temporary files, so it comes first.
+    await announce(world, { change, entry, owner: world.owner, locked: work.locked });
+    let refusal: Refusal | undefined;
+    try {
+      refusal = await running.run();
+      if (refusal === undefined) {
+        const { done } = running;
+        const settled = settledEntry(work, entry, done);
+        const gone = { keys: done.tombstones, atMs: world.now() };
+        const entries = entriesOf(work, settled);
+        await knowledge.record(done.sightings, { entries, settle: [change] }, gone);
+        shelve(world, change, done.displaced);
+        rememberBytes(world, work.plans);
+        return outcomeOf(done, settled);
+      }
+    } catch (error) {
+      // If all deltas are applied, the unanswered call is the last record. It may have been stored.
+      if (running.isComplete && isUnanswered(error)) throw keptAsDone(error);
+      throw await takenBack(world, running, { change, error });
+    }
+    const left = await takeBack(world, running, change);
+    if (left.length > 0) throw notTakenBack(refusal, left);
+    return { ok: false, refusal };
   } finally {
     running.close();
     freeReserve();
@@ -86,52 +109,11 @@ function reserveForReverting(): () => void {
 
 type ChangeEntry = NewEntry & { readonly change: string };
 
-interface BegunChange extends PlannedChange {
-  readonly entry: ChangeEntry;
-  readonly running: RunningChange;
-}
-
-async function begin(world: World, knowledge: Knowledge, work: BegunChange): Promise<Outcome<Applied>> {
-  const { entry, locked } = work;
-  const { change } = entry;
-  // The record of the begun change is the list of its temporary files, so it comes first. `announced`
-  // is false if the journal could not be written and the policy allows changes without it.
-  const announced = await announce(world, { change, entry, owner: world.owner, locked });
-  return end(world, knowledge, { ...work, announced });
-}
-
-async function end(
-  world: World,
-  knowledge: Knowledge,
-  work: BegunChange & { readonly announced: boolean },
-): Promise<Outcome<Applied>> {
-  const { entry, announced, running } = work;
-  const { change } = entry;
-  let refusal: Refusal | undefined;
-  try {
-    refusal = await running.run();
-    if (refusal === undefined) {
-      const { done } = running;
-      const settled = settledEntry(work, done);
-      const recorded = await settle(
-        world,
-        knowledge,
-        settlementOf(work, done, { announced, entry: settled }),
-      );
-      rememberBytes(world, work.plans);
-      // Without effects no entry is written, so there is no change that the id could name.
-      const id = settled.effects?.length === 0 ? {} : { change };
-      const results = done.results.map((result) => resultOf(result, { id, recorded }));
-      return { ok: true, dryRun: false, results, ...id, stayed: done.stayed };
-    }
-  } catch (error) {
-    // If all deltas are applied, the unanswered call is `settle`. It may have recorded the change.
-    if (running.isComplete && isUnanswered(error)) throw keptAsDone(error);
-    throw await takenBack(world, { running, change: announced ? change : undefined }, error);
-  }
-  const left = await takeBack(world, { running, change: announced ? change : undefined });
-  if (left.length === 0) return { ok: false, refusal };
-  throw notTakenBack(refusal, left);
+function outcomeOf({ results, stayed }: DoneChange, { change, effects }: ChangeEntry): Outcome<Applied> {
+  // Without effects no entry is written, so there is no change that the id could name.
+  const id = effects?.length === 0 ? {} : { change };
+  const named = results.map((result) => (result.changed ? Object.assign({}, id, result) : result));
+  return { ok: true, dryRun: false, results: named, ...id, stayed };
 }
 
 /** Removes duplicate effects: several steps may need the same folder, but it is made once. */
@@ -185,7 +167,7 @@ function entryOf(
   return entry;
 }
 
-function settledEntry({ entry, undo, command }: BegunChange, done: DoneChange): ChangeEntry {
+function settledEntry({ undo, command }: PlannedChange, entry: ChangeEntry, done: DoneChange): ChangeEntry {
   const effects = [...once(done.effects), ...(command?.made ?? [])];
   const { stayed } = done;
   const settled = { ...entry, effects, ...noticesOf(done) };
@@ -205,20 +187,15 @@ function noticesOf({ results }: DoneChange): Pick<NewEntry, 'notices' | 'diffByt
   };
 }
 
-function settlementOf(
-  { plans, entries: more = [] }: PlannedChange,
-  { displaced, sightings, tombstones }: DoneChange,
-  { announced, entry }: { readonly announced: boolean; readonly entry: ChangeEntry },
-): Settlement {
+/** The entry of a change, and those to record with it. */
+function entriesOf({ plans, entries = [] }: PlannedChange, entry: ChangeEntry): readonly NewEntry[] {
   const { change, session, turn, atMs } = entry;
-  const bypassed = bypassEntries(plans.map(allowedBy), {
-    session,
-    atMs,
-    change,
-    ...(turn === undefined ? {} : { turn }),
-  });
-  const entries = [...(entry.effects?.length === 0 ? [] : [entry]), ...bypassed, ...more];
-  return { change, announced, entries, displaced, sightings, tombstones };
+  const like = { session, atMs, change, ...(turn === undefined ? {} : { turn }) };
+  return [
+    ...(entry.effects?.length === 0 ? [] : [entry]),
+    ...bypassEntries(plans.map(allowedBy), like),
+    ...entries,
+  ];
 }
 
 /**
@@ -235,15 +212,13 @@ function keptAsDone(error: Fault): Fault {
   return new Fault(error.code, message, { cause: error, reason: 'unanswered' });
 }
 
-interface TakeBackInput {
-  readonly running: RunningChange;
-  /** Undefined if the planned change was not stored. */
-  readonly change: string | undefined;
-}
-
 /** Reverts the applied deltas. Returns the error to throw, which says whether files are still changed. */
-async function takenBack(world: World, taking: TakeBackInput, error: unknown): Promise<unknown> {
-  const left = await takeBack(world, taking);
+async function takenBack(
+  world: World,
+  running: RunningChange,
+  { change, error }: { readonly change: string; readonly error: unknown },
+): Promise<unknown> {
+  const left = await takeBack(world, running, change);
   if (!(error instanceof Fault)) return error;
   const { code, message, path, reason } = error;
   const unchanged = left.length === 0;
@@ -261,9 +236,9 @@ function stillChanged(left: readonly string[]): string {
  * temporary file is left, the change stays pending: the next process that locks one of its files
  * cleans up and completes the record.
  */
-async function takeBack(world: World, { running, change }: TakeBackInput): Promise<readonly string[]> {
+async function takeBack(world: World, running: RunningChange, change: string): Promise<readonly string[]> {
   const { left, isClear } = await running.takeBack();
-  if (left.length === 0 && isClear && change !== undefined) {
+  if (left.length === 0 && isClear) {
     await world.store.record({ settle: [change] }).catch((error: unknown) => {
       // Report the original error, not this second failure of the store.
       if (!(error instanceof Fault)) throw error;
@@ -303,15 +278,6 @@ async function unchanged(
   }
   rememberBytes(world, plans);
   return { ok: true, dryRun: false, results: plans.map(({ result }) => result), stayed: new Set() };
-}
-
-function resultOf(
-  result: DoneChange['results'][number],
-  { id, recorded }: { readonly id: { readonly change?: string }; readonly recorded: boolean },
-): ChangeResult {
-  if (recorded) return result.changed ? Object.assign({}, id, result) : result;
-  const notices: readonly Notice[] = [...result.notices, { kind: 'not-recorded' }];
-  return { ...result, ...(result.changed ? id : {}), notices };
 }
 
 /**

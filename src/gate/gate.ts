@@ -153,7 +153,7 @@ export class Gate {
     attempt: AttemptInput,
   ): Promise<Attempt | undefined> {
     const knowledge = this.#knowledge.during(attempt.times);
-    const release = await lockKeys(this.#world, attempt.locked, knowledge);
+    const release = await lockKeys(this.#world, attempt.locked, { knowledge });
     return release && this.#performLocked(knowledge, { intent, changes, ...attempt }).finally(release);
   }
 

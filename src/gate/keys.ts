@@ -4,6 +4,7 @@ import { nothingChanged } from '../model/fault.ts';
 import type { FileIntent } from '../model/intent.ts';
 import { LIMITS } from '../model/limits.ts';
 import { invalidArgument, type Outcome, type Refusal, refused } from '../model/verdict.ts';
+import type { AtLocked } from '../store/store.ts';
 import type { Knowledge } from '../views/knowledge.ts';
 import type { Located } from '../workspace/workspace.ts';
 import { HOST_POLL_MS, isHostWriting } from './host-writes.ts';
@@ -189,38 +190,52 @@ function twice({ path, change }: Pick<Touched, 'path' | 'change'>, reason: strin
   return invalidArgument(action, path, reason);
 }
 
+/** The session for which files are locked. */
+interface LockedFor {
+  readonly session?: string | undefined;
+  /** If given, what the session was shown of the files is fetched, and kept while they are locked. */
+  readonly knowledge?: Knowledge | undefined;
+}
+
 /**
- * Locks keys for a change. Also completes the records of changes that dead processes left
- * unfinished at these keys. With a knowledge, fetches what the session has seen of the files, and
- * caches it while the locks are held.
+ * Locks keys for a change, and completes the records of changes that dead processes left unfinished
+ * there. Undefined if a lock was not free in time.
  */
 export async function lockKeys(
   world: World,
   keys: readonly string[],
-  knowledge?: Knowledge,
+  { knowledge, session = knowledge?.session }: LockedFor = {},
 ): Promise<(() => void) | undefined> {
-  const release = await world.locks.acquire(keys, LIMITS.lockTimeoutMs);
-  return release && lookUnder(world, keys, { release, knowledge, session: knowledge?.session });
+  const giveUpMs = world.now() + HOSTS_WAIT_MS;
+  for (;;) {
+    const unlock = world.locks.tryAcquire(keys) ?? (await world.locks.acquire(keys, LIMITS.lockTimeoutMs));
+    if (unlock === undefined) return undefined;
+    let found: AtLocked;
+    try {
+      found = await world.store.atLocked(keys, knowledge?.session);
+    } catch (error) {
+      unlock();
+      throw nothingChanged(error);
+    }
+    const { left, seen } = found;
+    if (left.length === 0)
+      return knowledge === undefined ? unlock : holding(knowledge, { keys, seen, unlock });
+    unlock();
+    if (world.now() >= giveUpMs || !left.some((each) => isHostWriting(world, each, session)))
+      return settleAndLock(world, keys, left);
+    await setTimeout(HOST_POLL_MS);
+  }
 }
 
-/**
- * Like `lockKeys`, for a change that the session's host (the program that runs the agent) will
- * make. Does not fetch what the session has seen.
- */
-export async function lockForHost(
-  world: World,
-  keys: readonly string[],
-  session: string,
-): Promise<(() => void) | undefined> {
-  const release = await world.locks.acquire(keys, LIMITS.lockTimeoutMs);
-  return release && lookUnder(world, keys, { release, knowledge: undefined, session });
-}
-
-/** The session for which keys are locked, and the function that releases the locks. */
-interface LockedFor {
-  readonly knowledge: Knowledge | undefined;
-  readonly session: string | undefined;
-  release(): void;
+function holding(
+  knowledge: Knowledge,
+  { keys, seen, unlock }: Pick<AtLocked, 'seen'> & { readonly keys: readonly string[]; unlock(): void },
+): () => void {
+  const drop = knowledge.hold(keys, seen);
+  return () => {
+    drop();
+    unlock();
+  };
 }
 
 /**
@@ -232,78 +247,19 @@ export async function lockToSettle(
   keys: readonly string[],
   session: string,
 ): Promise<(() => void) | undefined> {
-  const release = await world.locks.acquire(keys, LIMITS.lockTimeoutMs);
-  if (release === undefined) return undefined;
-  const look = async () => [await world.store.pending({ keys, here: true }), undefined] as const;
-  return (await lookAfterHosts(world, keys, { release, session, look }))?.release;
-}
-
-/**
- * Completes the records of unfinished changes at locked keys, and fetches what the session has seen
- * of the files. While a host is about to write there, releases the locks and then takes them again.
- * Returns the function that releases the locks, or undefined if they could not be taken again.
- */
-async function lookUnder(
-  world: World,
-  keys: readonly string[],
-  { release: locked, knowledge, session }: LockedFor,
-): Promise<(() => void) | undefined> {
-  const look = () => Promise.all([world.store.pending({ keys, here: true }), knowledge?.hold(keys)] as const);
-  const found = await lookAfterHosts(world, keys, { release: locked, session, look }).catch(
-    (error: unknown) => {
-      throw nothingChanged(error);
-    },
-  );
-  if (found === undefined) return undefined;
-  const { left, looked: unhold, release: unlock } = found;
-  const release = (): void => {
-    unhold?.();
-    unlock();
-  };
-  if (left.length === 0) return release;
-  release();
-  return settleAndLock(world, keys, left);
-}
-
-/**
- * The result of `lookAfterHosts`. `left`: changes at the locked keys whose results are not recorded
- * yet. `looked`: the other result of `look`.
- */
-interface Looked<T> {
-  readonly left: readonly PendingChange[];
-  readonly looked: T;
-  release(): void;
-}
-
-/**
- * Runs `look` for locked keys. While a host is about to write there, releases the locks for a
- * moment and runs `look` again.
- */
-async function lookAfterHosts<T>(
-  world: World,
-  keys: readonly string[],
-  {
-    release,
-    session,
-    look,
-  }: Pick<LockedFor, 'release' | 'session'> & {
-    look(): Promise<readonly [readonly PendingChange[], T]>;
-  },
-): Promise<Looked<T> | undefined> {
   const giveUpMs = world.now() + HOSTS_WAIT_MS;
-  for (let unlock = release; ; ) {
-    const locked = unlock;
-    const [left, looked] = await look().catch((error: unknown) => {
-      locked();
+  for (;;) {
+    const unlock = await world.locks.acquire(keys, LIMITS.lockTimeoutMs);
+    if (unlock === undefined) return undefined;
+    try {
+      const { left } = await world.store.atLocked(keys);
+      if (world.now() >= giveUpMs || !left.some((each) => isHostWriting(world, each, session))) return unlock;
+    } catch (error) {
+      unlock();
       throw error;
-    });
-    const isAwaited = left.some((pending) => isHostWriting(world, pending, session));
-    if (!isAwaited || world.now() >= giveUpMs) return { left, looked, release: locked };
-    locked();
+    }
+    unlock();
     await setTimeout(HOST_POLL_MS);
-    const again = await world.locks.acquire(keys, LIMITS.lockTimeoutMs);
-    if (again === undefined) return undefined;
-    unlock = again;
   }
 }
 

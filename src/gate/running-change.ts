@@ -13,7 +13,7 @@ import type { Sighting } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
 import type { Displaced } from './announce.ts';
 import { type AppliedDelta, applyDelta, closeFolder, isLeft } from './apply-delta.ts';
-import { buildWhole, publishWhole, removeWhole, wholeFolders } from './apply-folder.ts';
+import { buildWhole, publishWhole, removeWhole, type WholeFolder, wholeFolders } from './apply-folder.ts';
 import { conflictRefusal } from './conflict.ts';
 import { atPath } from './found.ts';
 import { madeEffects } from './parents.ts';
@@ -38,8 +38,6 @@ export function worldFor(
     .works(disk.retained)
     .then((isBatch) => ({ ...world, disk: isBatch ? batchContext(disk) : disk }));
 }
-
-type UnitOutcome = (DoneUnit & { readonly ok: true }) | Conflict;
 
 /** What a change has done, to be recorded. */
 export interface DoneChange {
@@ -165,13 +163,13 @@ export class RunningChange {
     for (const unit of this.#units) {
       this.#world.locks.mustHold?.();
       this.#failed = unit;
-      const outcome = await this.#runUnit(unit);
-      if (!outcome.ok) {
-        const { plan, delta } = unit;
-        return conflictRefusal({ action: plan.action, path: plan.isTree ? plan.path : delta.path }, outcome);
-      }
+      const { plan, delta, whole } = unit;
+      const applied = await (whole === undefined ? this.#runDelta(unit) : this.#runWhole(unit, whole));
+      if (!applied.ok)
+        return conflictRefusal({ action: plan.action, path: plan.isTree ? plan.path : delta.path }, applied);
       this.#failed = undefined;
-      this.#done.push(outcome);
+      this.#staged.delete(unit);
+      this.#done.push({ unit, applied });
       this.#finished.add(unit);
     }
     for (const { delta, whole } of this.#units.toReversed())
@@ -179,36 +177,32 @@ export class RunningChange {
     return undefined;
   }
 
-  async #runUnit(unit: Unit): Promise<UnitOutcome> {
-    const { whole } = unit;
-    if (whole === undefined) return this.#runDelta(unit);
+  /** Applies a whole folder. */
+  async #runWhole(unit: Unit, whole: WholeFolder): Promise<AppliedDelta | Conflict> {
     if (whole.course === 'out') {
       const taken = await removeWhole(this.#world, whole);
-      return taken.ok ? { ok: true, unit, applied: NOTHING_MADE, taken } : taken;
+      return taken.ok ? { ...NOTHING_MADE, taken } : taken;
     }
     const published = await publishWhole(this.#world, whole, this.#built.get(unit));
     if (!published.ok) return published;
     this.#built.delete(unit);
-    return { ok: true, unit, applied: NOTHING_MADE };
+    return NOTHING_MADE;
   }
 
-  async #runDelta(unit: Unit): Promise<UnitOutcome> {
+  #runDelta(unit: Unit): Promise<AppliedDelta | Conflict> {
     const folders = this.#folders.get(unit);
-    await folders?.sync();
-    const applied = await applyDelta(
-      this.#world,
-      folders === undefined ? unit.delta : this.#withFolders(unit),
-      { staged: this.#staged.get(unit) },
-    );
-    if (!applied.ok) return applied;
-    this.#staged.delete(unit);
+    if (folders !== undefined) return this.#runInside(unit, folders);
+    return applyDelta(this.#world, unit.delta, { staged: this.#staged.get(unit) });
+  }
+
+  /** Applies one delta, in the folders that were made for it. */
+  async #runInside(unit: Unit, folders: MadeFolders): Promise<AppliedDelta | Conflict> {
+    await folders.sync();
+    const staged = this.#staged.get(unit);
+    const applied = await applyDelta(this.#world, this.#withFolders(unit), { staged });
     const { located } = unit.delta;
-    if (folders === undefined || located === undefined) return { ok: true, unit, applied };
-    return {
-      ok: true,
-      unit,
-      applied: { ...applied, made: [...madeEffects(located, folders), ...applied.made] },
-    };
+    if (!applied.ok || located === undefined) return applied;
+    return { ...applied, made: [...madeEffects(located, folders), ...applied.made] };
   }
 
   async #syncAll(): Promise<void> {
@@ -224,7 +218,8 @@ export class RunningChange {
     const byPlan = new Map<ChangePlan, AppliedDelta[]>();
     const committed = new Map<string, Committed>();
     for (const done of this.#done) {
-      const { applied, taken, unit } = done;
+      const { applied, unit } = done;
+      const { taken } = applied;
       addEffectsDone(effects, done);
       if (taken !== undefined) displaced.push(...taken.displaced);
       if (applied.displaced !== undefined) displaced.push(applied.displaced);

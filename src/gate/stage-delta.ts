@@ -3,7 +3,8 @@ import { stageNew } from '../disk/create.ts';
 import { stageReplacement } from '../disk/replace.ts';
 import { dropStaged, type Staged } from '../disk/temp-file.ts';
 import { sameContent } from '../model/entry.ts';
-import { contentFor, locateAgain, newMode } from './apply-delta.ts';
+import { keptContent } from './announce.ts';
+import { locateAgain, newMode } from './apply-delta.ts';
 import type { PlannedDelta } from './plan.ts';
 import type { World } from './world.ts';
 
@@ -20,7 +21,10 @@ export async function stage(world: World, delta: PlannedDelta): Promise<Staged |
   const { located } = outcome;
   try {
     if (located.place.path.key !== key) return undefined;
-    const content = (): Promise<Content> => contentFor(world, delta, after.fingerprint);
+    const { bytes } = delta;
+    const { fingerprint } = after;
+    const content = async (): Promise<Content> =>
+      bytes === undefined ? keptContent(world, fingerprint) : { bytes: bytes(), fingerprint };
     const file = delta.file === undefined ? undefined : { path: delta.file, mode: after.mode };
     if (located.exists) {
       if (before.kind !== 'file') return undefined;

@@ -19,14 +19,13 @@ export interface Unit {
 export interface DoneUnit {
   readonly unit: Unit;
   readonly applied: AppliedDelta;
-  /** The files of a removed folder, and where the folder is now. */
-  readonly taken?: { readonly kept: string; readonly displaced: readonly Displaced[] };
 }
 
 /** Takes back what was applied. Returns false if another program has changed it since. */
-export async function isReverted(world: World, { unit, applied, taken }: DoneUnit): Promise<boolean> {
+export async function isReverted(world: World, { unit, applied }: DoneUnit): Promise<boolean> {
   try {
     const { whole } = unit;
+    const { taken } = applied;
     if (whole === undefined) return await isDeltaReverted(world, unit.delta, applied);
     if (taken !== undefined) return await returnWhole(world, whole, taken.kept);
     const [root, ...inside] = [whole.root, ...whole.inside].map((delta) => backOf(world, delta));

@@ -115,7 +115,7 @@ async function witnessGone(world: World, knowledge: Knowledge, path: string): Wi
   if (!outcome.ok) return outcome;
   const seen = await knowledge.recall(outcome.path.key);
   if (seen !== undefined && !outcome.exists) {
-    await world.store.record(await knowledge.tombstoneWrites([outcome.path.key], world.now()));
+    await knowledge.record([], {}, { keys: [outcome.path.key], atMs: world.now() });
   }
   return { ok: true, notices: [] };
 }
@@ -134,7 +134,7 @@ async function witnessMove(
   const moved = await knowledge.below(ends.from);
   if (moved.length === 0) return { ok: true, notices: [] };
   const keys = moved.map(({ key }) => key);
-  await knowledge.record(movedSightings(moved, ends), await knowledge.tombstoneWrites(keys, world.now()));
+  await knowledge.record(movedSightings(moved, ends), {}, { keys, atMs: world.now() });
   return { ok: true, notices: [] };
 }
 

@@ -29,6 +29,8 @@ export interface Locks {
    * process finishes. Keys are canonical paths.
    */
   acquire(keys: readonly string[], timeoutMs: number): Promise<(() => void) | undefined>;
+  /** Like `acquire`, without waiting: undefined if a key is locked, or if only another machine knows. */
+  tryAcquire(keys: readonly string[]): (() => void) | undefined;
   /** Throws a Fault if another machine may have taken the keys. Absent if no other machine can. */
   mustHold?(): void;
   close(): void;
@@ -57,25 +59,32 @@ export class LocalLocks implements Locks {
   }
 
   async acquire(keys: readonly string[], timeoutMs: number): Promise<(() => void) | undefined> {
-    const slots = this.#slotsOf(keys);
-    let held = 0;
-    const release = (): void => {
-      for (const slot of slots.slice(0, held).reverse()) this.#leave(slot);
-      held = 0;
-    };
+    const held: Slot[] = [];
+    let isHeld = false;
     try {
-      for (const slot of slots) {
-        // Try without waiting first: the lock is nearly always free.
-        if (!this.#tryEnter(slot) && !(await this.#enter(slot, timeoutMs))) {
-          release();
-          return undefined;
-        }
-        held += 1;
+      for (const slot of this.#slotsOf(keys)) {
+        if (!this.#tryEnter(slot) && !(await this.#enter(slot, timeoutMs))) return undefined;
+        held.push(slot);
       }
-      return release;
-    } catch (error) {
-      release();
-      throw error;
+      isHeld = true;
+      return () => this.#leaveAll(held);
+    } finally {
+      if (!isHeld) this.#leaveAll(held);
+    }
+  }
+
+  tryAcquire(keys: readonly string[]): (() => void) | undefined {
+    const held: Slot[] = [];
+    let isHeld = false;
+    try {
+      for (const slot of this.#slotsOf(keys)) {
+        if (!this.#tryEnter(slot)) return undefined;
+        held.push(slot);
+      }
+      isHeld = true;
+      return () => this.#leaveAll(held);
+    } finally {
+      if (!isHeld) this.#leaveAll(held);
     }
   }
 
@@ -121,10 +130,14 @@ export class LocalLocks implements Locks {
     return isHeld;
   }
 
-  #leave([slot, sharing]: Slot): void {
-    this.#mutex.noteDone(slot);
-    this.#release(slot, sharing);
-    this.#mutex.leave(slot);
+  /** Releases the last lock first. */
+  #leaveAll(held: Slot[]): void {
+    for (let last = held.pop(); last !== undefined; last = held.pop()) {
+      const [slot, sharing] = last;
+      this.#mutex.noteDone(slot);
+      this.#release(slot, sharing);
+      this.#mutex.leave(slot);
+    }
   }
 
   async #waitFor(slot: number, sharing: LockMode, deadline: number): Promise<boolean> {

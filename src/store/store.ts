@@ -26,7 +26,9 @@ export interface Store {
    * What a session was shown of several files, in one round trip, never from memory alone: changes
    * are judged by it. Files that the session has not seen are absent.
    */
-  recallMany(session: string, keys: readonly string[]): Awaitable<ReadonlyMap<string, Seen>>;
+  recallMany(session: string, keys: readonly string[]): Promise<ReadonlyMap<string, Seen>>;
+  /** What a change of locked files begins with, in one round trip. Without a session, nothing was seen. */
+  atLocked(keys: readonly string[], session?: string): Promise<AtLocked>;
   /** What the session knows of every file that it has seen, including losses. */
   sightings(session: string): Promise<readonly Sighting[]>;
   /** Writes all of `writes` or nothing. Numbers the entries and chains them by their hashes. */
@@ -87,6 +89,14 @@ export interface Store {
 
 /** `Store.changesSince` searches only this many of the newest entries. */
 export const RECENT_ENTRIES = 5000;
+
+/** Locked files, as a store knows them. */
+export interface AtLocked {
+  /** Changes of the files that are announced and not finished, as far as this process can reach them. */
+  readonly left: readonly PendingChange[];
+  /** What the session was shown of the files, never from memory alone. Files that it has not seen are absent. */
+  readonly seen: ReadonlyMap<string, Seen>;
+}
 
 /** A query for recent changes. */
 export interface RecentChanges {

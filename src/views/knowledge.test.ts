@@ -91,14 +91,6 @@ describe('record and recall', () => {
     await knowledge.record([seen('a')]);
     expect(await open({ store, session: 's2' }).knowledge.recall('a')).toBeUndefined();
   });
-
-  it('returns the writes for callers with their own transaction', async () => {
-    const { knowledge, store } = open();
-    const writes = await knowledge.recordWrites([seen('a')]);
-    expect(await knowledge.recall('a')).toBeUndefined();
-    await store.record(writes);
-    expect(await knowledge.recall('a')).toBeDefined();
-  });
 });
 
 describe('note', () => {
@@ -173,9 +165,9 @@ describe('forgetting', () => {
   });
 
   it('a deletion leaves a tombstone, and a new view replaces it', async () => {
-    const { knowledge, store } = open();
+    const { knowledge } = open();
     await knowledge.record([seen('a')]);
-    await store.record(await knowledge.tombstoneWrites(['a'], 5));
+    await knowledge.record([], {}, { keys: ['a'], atMs: 5 });
     expect(await knowledge.recall('a')).toMatchObject({ tombstone: true, atMs: 5, coverage: NOTHING });
     expect(await knowledge.all()).toEqual([]);
     await knowledge.record([seen('a', 6)]);
@@ -184,10 +176,10 @@ describe('forgetting', () => {
 });
 
 it('a deletion of very many files leaves tombstones only for seen ones', async () => {
-  const { knowledge, store } = open();
+  const { knowledge } = open();
   await knowledge.record([seen('f1')]);
   const keys = Array.from({ length: 1000 }, (_, index) => `f${index}`);
-  await store.record(await knowledge.tombstoneWrites(keys, 5));
+  await knowledge.record([], {}, { keys, atMs: 5 });
   expect(await knowledge.recall('f1')).toMatchObject({ tombstone: true });
   expect(await knowledge.recall('f2')).toBeUndefined();
 });
@@ -218,8 +210,8 @@ describe('compaction', () => {
   });
 
   it('keeps tombstones, which do not depend on the context', async () => {
-    const { knowledge, store } = open({ compaction: 'clear' });
-    await store.record(await knowledge.tombstoneWrites(['a'], 5));
+    const { knowledge } = open({ compaction: 'clear' });
+    await knowledge.record([], {}, { keys: ['a'], atMs: 5 });
     await knowledge.compacted();
     expect(await knowledge.recall('a')).toMatchObject({ tombstone: true });
   });

@@ -11,7 +11,7 @@ import type { Policy } from '../model/policy.ts';
 import type { Sighting } from '../model/sighting.ts';
 import { NEVER_SEEN, type Seen } from '../model/view.ts';
 import { hasAny, joinWrites, type Store, type Writes } from '../store/store.ts';
-import { noneIfStoreFails, Room, SessionState } from './room.ts';
+import { type NewlySeen, noneIfStoreFails, Room, SessionState } from './room.ts';
 import {
   type Check,
   type Checked,
@@ -99,12 +99,11 @@ export class Knowledge {
   }
 
   /**
-   * Fetches what the session was shown of files that the caller has locked, and answers from it
-   * until the returned function is called. Call that function before releasing the locks.
+   * Keeps what the session was shown of files that the caller has locked, and answers from it until
+   * the returned function is called. Call that function before releasing the locks.
    */
-  async hold(keys: readonly string[]): Promise<() => void> {
-    const found = await this.#seen(keys);
-    for (const key of keys) this.#held.set(key, found.get(key) ?? NEVER_SEEN);
+  hold(keys: readonly string[], seen: ReadonlyMap<string, Seen>): () => void {
+    for (const key of keys) this.#held.set(key, seen.get(key) ?? NEVER_SEEN);
     return () => {
       for (const key of keys) this.#held.delete(key);
     };
@@ -246,40 +245,70 @@ export class Knowledge {
     if (this.call !== undefined) this.#untold.set(key, untold);
   }
 
-  /** Adds views that count for every later call, and makes the writes in `alongside`, in one transaction. */
-  record(sightings: readonly Sighting[], alongside: Writes = {}): Promise<void> {
-    const { recording } = this.#state;
-    const recorded = this.#record(sightings, alongside).finally(() => recording.delete(recorded));
-    recording.add(recorded);
-    return recorded;
-  }
-
-  async #record(sightings: readonly Sighting[], alongside: Writes): Promise<void> {
+  /**
+   * Adds views that count for every later call, and tombstones of the files in `gone`, which this
+   * session knows to be deleted. Makes the writes in `alongside` in the same transaction.
+   */
+  async record(
+    sightings: readonly Sighting[],
+    alongside: Writes = {},
+    gone: Gone = NONE_GONE,
+  ): Promise<void> {
+    const { room, recording } = this.#state;
+    const done = recording.begin();
     try {
-      await this.#store.record(joinWrites(await this.recordWrites(sightings), alongside));
+      const seen = sightings.map(({ key }) => key);
+      const isMany = gone.keys.length >= MANY_GONE;
+      const keys = isMany ? [...seen, ...gone.keys] : seen;
+      const known = this.#heldAmong(keys) ?? new Map(await this.recallMany(keys));
+      const lost = isMany ? gone.keys.filter((key) => known.has(key)) : gone.keys;
+      const { views, added } = this.#viewsOf(sightings, known);
+      const evicting = room.for(added);
+      const evicted = evicting === undefined ? [] : this.#evictedRows(await evicting);
+      const all = [...evicted, ...views, ...this.#tombstones({ ...gone, keys: lost })];
+      await this.#store.record(all.length === 0 ? alongside : joinWrites({ views: all }, alongside));
     } catch (error) {
-      this.#state.room.forget();
+      room.forget();
       throw error;
+    } finally {
+      done();
     }
   }
 
-  /** The writes that `record` would make, for callers with their own transaction. */
-  async recordWrites(sightings: readonly Sighting[]): Promise<Writes> {
-    if (sightings.length === 0) return {};
-    const known = new Map(await this.recallMany([...new Set(sightings.map(({ key }) => key))]));
-    const before = new Map(known);
+  /** What the session knows of these files, if all of them are locked. */
+  #heldAmong(keys: readonly string[]): Map<string, Sighting> | undefined {
+    const known = new Map<string, Sighting>();
+    for (const key of keys) {
+      const held = this.#held.get(key);
+      if (held === undefined) return undefined;
+      const sighting = knownOf(held, this.call?.arrivedAt);
+      if (sighting !== undefined) known.set(key, sighting);
+    }
+    return known;
+  }
+
+  /** The rows of new views, and the files that they add to those that count as seen. */
+  #viewsOf(
+    sightings: readonly Sighting[],
+    before: ReadonlyMap<string, Sighting>,
+  ): { readonly views: readonly StoredView[]; readonly added: readonly NewlySeen[] } {
+    const known = new Map<string, Sighting>();
     const views: StoredView[] = [];
     for (const next of sightings) {
-      const old = known.get(next.key);
+      const { key } = next;
+      const old = known.get(key) ?? before.get(key);
       if (!countsAsView(next, old, this.#options.policy)) continue;
       const after = afterView(old, next);
-      known.set(next.key, after);
+      known.set(key, after);
       views.push(...this.#ownRows(after));
-      this.#held.delete(next.key);
+      this.#held.delete(key);
     }
-    const added = [...known.values()].map((next) => ({ next, old: before.get(next.key) }));
-    const evicted = (await this.#state.room.for(added)) ?? [];
-    return { views: [...this.#evictedRows(evicted), ...views] };
+    return { views, added: [...known.values()].map((next) => ({ next, old: before.get(next.key) })) };
+  }
+
+  #tombstones({ keys, atMs }: Gone): readonly StoredView[] {
+    for (const key of keys) this.#held.delete(key);
+    return keys.map((key) => this.#row(tombstoneOf(key, atMs), this.call?.arrivedAt));
   }
 
   #ownRows(after: Sighting): readonly StoredView[] {
@@ -289,15 +318,6 @@ export class Knowledge {
     this.#noteAtAnswer(call, after, after);
     const untold = this.#untold.get(after.key);
     return untold === undefined ? [] : [this.#row({ ...after, ...untold }, call.arrivedAt)];
-  }
-
-  /** The writes that mark files and folders as deleted by this session (tombstones). */
-  async tombstoneWrites(keys: readonly string[], atMs: number): Promise<Writes> {
-    const seen = keys.length < MANY_GONE ? undefined : await this.recallMany(keys);
-    const noted = seen === undefined ? keys : keys.filter((key) => seen.has(key));
-    for (const key of keys) this.#held.delete(key);
-    const views = noted.map((key) => this.#row(tombstoneOf(key, atMs), this.call?.arrivedAt));
-    return views.length === 0 ? {} : { views };
   }
 
   /** The writes that copy this session's sightings to a new session. */
@@ -359,7 +379,8 @@ export class Knowledge {
     this.#state.lostAt = performance.now();
     room.forget();
     this.#held.clear();
-    if (recording.size > 0) await Promise.allSettled(recording);
+    const ended = recording.ended();
+    if (ended !== undefined) await ended;
     await this.#store.record(writes);
   }
 
@@ -390,6 +411,14 @@ export class Knowledge {
 }
 
 type StoredView = NonNullable<Writes['views']>[number];
+
+/** Files that a session knows to be deleted. */
+interface Gone {
+  readonly keys: readonly string[];
+  readonly atMs: number;
+}
+
+const NONE_GONE: Gone = { keys: [], atMs: 0 };
 
 interface NotedView {
   readonly known: Sighting;

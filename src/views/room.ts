@@ -67,13 +67,35 @@ function isAdded(next: Sighting, old: Sighting | undefined): boolean {
   return counts(next) && !(old !== undefined && counts(old));
 }
 
+/** The records that are under way. */
+class Underway {
+  #count = 0;
+  #waiting: (() => void)[] = [];
+
+  /** Call the returned function when the record has ended. */
+  begin(): () => void {
+    this.#count += 1;
+    return () => {
+      this.#count -= 1;
+      if (this.#count === 0) for (const go of this.#waiting.splice(0)) go();
+    };
+  }
+
+  /** Waits until every record has ended that began before. */
+  ended(): Promise<void> | undefined {
+    if (this.#count === 0) return undefined;
+    return new Promise((resolve) => {
+      this.#waiting.push(resolve);
+    });
+  }
+}
+
 /** What all calls of a session share. */
 export class SessionState {
   turn: string | undefined;
   /** When this process last recorded a loss, as a `performance.now()` time. */
   lostAt: number = Number.NEGATIVE_INFINITY;
-  /** Records that are under way. */
-  readonly recording: Set<Promise<void>> = new Set();
+  readonly recording: Underway = new Underway();
   readonly room: Room;
 
   constructor(room: Room) {

@@ -74,8 +74,7 @@ async function endOf(change: () => Promise<Outcome<object>> | undefined): Promis
   try {
     const outcome = await change();
     if (outcome === undefined) return 'nothing';
-    if (!outcome.ok) return outcome.refusal.code;
-    return JSON.stringify(outcome).includes('not-recorded') ? 'not recorded' : 'done';
+    return outcome.ok ? 'done' : outcome.refusal.code;
   } catch (error) {
     return error instanceof Fault ? error.code : String(error);
   }

@@ -11,7 +11,7 @@ import { invalidArgument, type Outcome, passOn, type Refusal, refused } from '..
 import { announce, newChangeId } from '../announce.ts';
 import { approvalRefusal, approvalsOf } from '../approval.ts';
 import { type ClaimNotice, withClaimNotices } from '../claims.ts';
-import { keysOf, lockForHost, lockToSettle } from '../keys.ts';
+import { keysOf, lockKeys, lockToSettle } from '../keys.ts';
 import { keepBytesOf } from '../old-bytes.ts';
 import type { Denied } from '../prepared.ts';
 import type { Refusals } from '../refusals.ts';
@@ -59,8 +59,6 @@ interface OpenChange {
   readonly credits: readonly Sighting[];
   readonly untold: readonly Sighting[];
   readonly times: ClientCall | undefined;
-  /** False if the journal could not be written and the policy allows changes without it. */
-  readonly announced: boolean;
   release(): void;
 }
 
@@ -84,7 +82,7 @@ export class Announcements {
     const intents = joinedChanges(given);
     const isSame = (pending: PendingChange): boolean => isRepeated(pending, intents);
     const known = options.call === undefined ? undefined : await this.#announcedAs(options.call, isSame);
-    // If its files have changed since, the call is judged again. `lockForHost` settles the earlier
+    // If its files have changed since, the call is judged again. `lockKeys` settles the earlier
     // announcement then.
     if (known !== undefined && (await isAsAnnounced(this.#scene.world, known))) return this.#again(known);
     const keys = keysOf(this.#scene.world, intents.map(lockableIntent));
@@ -92,7 +90,7 @@ export class Announcements {
     let locked = keys.keys;
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const { world, knowledge } = this.#scene;
-      const release = await lockForHost(world, locked, knowledge.session);
+      const release = await lockKeys(world, locked, { session: knowledge.session });
       if (release === undefined) break;
       const outcome = await this.#announceLocked(intents, options, { locked, release });
       if (!('needs' in outcome)) return outcome;
@@ -210,9 +208,7 @@ export class Announcements {
       const { change, host } = open.pending;
       isHeld = host?.hold === 'lock';
       if (isHeld) this.#open.set(change, { ...open, release });
-      const unrecorded: readonly Notice[] = open.announced ? [] : [{ kind: 'not-recorded' }];
-      const now = host?.untold === undefined ? notices : [];
-      return { ok: true, change, notices: [...now, ...unrecorded] };
+      return { ok: true, change, notices: host?.untold === undefined ? notices : [] };
     } finally {
       if (!isHeld) release();
     }
@@ -345,7 +341,7 @@ export class Announcements {
     const { change, host } = pending;
     const { credits, untold } = to.judged;
     const shown = { credits, untold, times: to.options.times };
-    const announced = await announce(world, pending, entries);
+    await announce(world, pending, entries);
     try {
       await keepBefore(world, pending.entry.effects ?? []);
       for (const { key, expected } of to.judged.writes) {
@@ -357,7 +353,7 @@ export class Announcements {
       // Without a lock, the caller shows the notices now, so record their lines as seen. With a
       // lock, the caller shows the notices after the change.
       if (host?.hold === 'none' && credits.length > 0) await knowledge.record(credits);
-      return { pending, ...shown, announced };
+      return { pending, ...shown };
     } catch (error) {
       // Remove the planned change from the store, because it is not made. If this fails, the next
       // start of Lookfirst removes it.
@@ -375,7 +371,7 @@ export class Announcements {
       return refused(
         invalidArgument('settle', change, 'the process that announced it still runs and must settle it'),
       );
-    const ended = { ending, announced: true, credits: [] };
+    const ended = { ending, credits: [] };
     const settled = await this.#locked(pending, () => settleHost(this.#scene, pending, ended));
     return settled === undefined
       ? refused({ code: 'BUSY', action: 'settle', path: pending.entry.path ?? '', next: 'retry_later' })

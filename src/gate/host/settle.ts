@@ -13,7 +13,7 @@ import { isWithin } from '../../model/path.ts';
 import type { Notice } from '../../model/results.ts';
 import type { ChangeEnding } from '../../model/session.ts';
 import type { Sighting } from '../../model/sighting.ts';
-import { newChangeId, settle } from '../announce.ts';
+import { newChangeId } from '../announce.ts';
 import { foundAt, readableAt } from '../found.ts';
 import { type CommandChange, findLosses, type Losses, recordLosses } from '../losses.ts';
 import { imagesToSettle } from '../old-bytes.ts';
@@ -35,8 +35,6 @@ import { reshapedFiles } from './reshaped-files.ts';
 
 export interface Ended {
   readonly ending: ChangeEnding;
-  /** False if the change could not be stored before it was made, but the policy let it go on. */
-  readonly announced: boolean;
   /** The lines that notices showed before the change was made. They count as seen. */
   readonly credits: readonly Sighting[];
   /** The lines that count as seen until the notices are sent, of the same files. */
@@ -101,7 +99,7 @@ export async function settleByBytes(
   const isDone = turnouts.every(({ effect, now }) => sameContent(effect.after, now.side));
   const ending = isUntouched ? 'failed' : isDone ? 'done' : 'unknown';
   const recovered = { ...pending, entry: { ...pending.entry, recovered: true } };
-  await settleAs(scene, { pending: recovered, turnouts }, { ending, announced: true, credits: [] });
+  await settleAs(scene, { pending: recovered, turnouts }, { ending, credits: [] });
 }
 
 /**
@@ -160,7 +158,7 @@ async function turnoutsOf(scene: ShownScene, pending: PendingChange): Promise<re
 async function settleAs(
   scene: ShownScene,
   { pending, turnouts }: { readonly pending: PendingChange; readonly turnouts: readonly Turnout[] },
-  { ending, announced, credits, untold, times }: Ended,
+  { ending, credits, untold, times }: Ended,
 ): Promise<readonly Notice[]> {
   const { world } = scene;
   const knowledge = scene.knowledge.during(times);
@@ -183,18 +181,17 @@ async function settleAs(
     ending === 'done'
       ? await knownUntilAnswer({ ...scene, knowledge }, turnouts, { writes, credits, untold })
       : NOTHING_KNOWN;
-  await settle(world, knowledge, {
-    change,
-    announced,
-    images: host?.command === undefined ? undefined : await imagesToSettle(world, effects),
-    entries: [
-      ...(effects.length === 0 ? [] : [settledEntry(world, pending, own)]),
-      ...(host?.bypasses ?? []),
-      ...(ending === 'done' && host?.command?.layer === 'expected' ? [withoutLayer(world, entry)] : []),
-    ],
-    sightings: ending === 'done' ? [...credits, ...known.sightings] : [],
-    tombstones: known.tombstones,
-  });
+  const images = host?.command === undefined ? undefined : await imagesToSettle(world, effects);
+  const entries = [
+    ...(effects.length === 0 ? [] : [settledEntry(world, pending, own)]),
+    ...(host?.bypasses ?? []),
+    ...(ending === 'done' && host?.command?.layer === 'expected' ? [withoutLayer(world, entry)] : []),
+  ];
+  await knowledge.record(
+    ending === 'done' ? [...credits, ...known.sightings] : [],
+    { entries, settle: [change], ...(images === undefined ? {} : { images }) },
+    { keys: known.tombstones, atMs: world.now() },
+  );
   dropSnapshots(pending);
   world.settledCalls.note(pending);
   return [

@@ -72,7 +72,7 @@ async function undoPlanned(world: World, knowledge: Knowledge, given: Planned): 
   for (;;) {
     if (!planned.ok) return planned;
     const keys = keysOf(world, planned);
-    const release = await lockKeys(world, keys, knowledge);
+    const release = await lockKeys(world, keys, { knowledge });
     if (release === undefined)
       return unblocked({ code: 'BUSY', action: 'undo', path: '', next: 'retry_later' });
     try {

@@ -7,6 +7,7 @@ import { NEVER_SEEN, type Seen } from '../../model/view.ts';
 import { column, entryFrom, matchesPending, pendingFrom, sessionFrom } from '../entry-columns.ts';
 import type {
   AnnouncedImages,
+  AtLocked,
   EntryFilter,
   Notes,
   PendingFilter,
@@ -96,6 +97,12 @@ export class PostgresStore implements Store {
   async recallMany(session: string, keys: readonly string[]): Promise<ReadonlyMap<string, Seen>> {
     if (this.#closed) throw closedFault();
     return keys.length === 0 ? new Map() : this.#seen.fresh(session, keys);
+  }
+
+  async atLocked(keys: readonly string[], session?: string): Promise<AtLocked> {
+    const seen = session === undefined ? new Map<string, Seen>() : this.recallMany(session, keys);
+    const [left, known] = await Promise.all([this.pending({ keys, here: true }), seen]);
+    return { left, seen: known };
   }
 
   async sightings(session: string): Promise<readonly Sighting[]> {

@@ -6,6 +6,7 @@ import type { Sighting } from '../../model/sighting.ts';
 import type { Seen } from '../../model/view.ts';
 import { column, entryFrom, fromColumn, matchesPending, pendingFrom, sessionFrom } from '../entry-columns.ts';
 import {
+  type AtLocked,
   type ChainLink,
   type EntryFilter,
   lastChangesOf,
@@ -142,9 +143,18 @@ class SqliteStore implements Store {
     return this.#db.attempt(() => this.#seen.recall(session, key));
   }
 
-  recallMany(session: string, keys: readonly string[]): ReadonlyMap<string, Seen> {
+  async recallMany(session: string, keys: readonly string[]): Promise<ReadonlyMap<string, Seen>> {
+    return this.#recalled(session, keys);
+  }
+
+  #recalled(session: string, keys: readonly string[]): ReadonlyMap<string, Seen> {
     this.#flushPeers();
     return this.#db.attempt(() => this.#seen.recallMany(session, keys));
+  }
+
+  async atLocked(keys: readonly string[], session?: string): Promise<AtLocked> {
+    const left = this.#pendingAt({ keys, here: true });
+    return { left, seen: session === undefined ? NOTHING_SEEN : this.#recalled(session, keys) };
   }
 
   async sightings(session: string): Promise<readonly Sighting[]> {
@@ -301,11 +311,15 @@ class SqliteStore implements Store {
     return lastChangesOf(this, keys);
   }
 
+  async pending(filter: PendingFilter = {}): Promise<readonly PendingChange[]> {
+    return this.#pendingAt(filter);
+  }
+
   /**
    * Returns the pending changes that match the filter. Filters here, not in SQL: few changes are
    * pending at a time, and an index would cost two more rows per change.
    */
-  async pending(filter: PendingFilter = {}): Promise<readonly PendingChange[]> {
+  #pendingAt(filter: PendingFilter): readonly PendingChange[] {
     return this.#db.attempt(() => {
       // Read the version before the rows. If another process announces a change in between, the
       // next call sees a new version.
@@ -407,6 +421,8 @@ class SqliteStore implements Store {
     return this.#db.sql('select 1 from pending where change = ?').get(column(change)) !== undefined;
   }
 }
+
+const NOTHING_SEEN: ReadonlyMap<string, Seen> = new Map();
 
 /** True for a record that only announces a change: one row needs no explicit transaction. */
 function isOneStatement(writes: Writes): boolean {

@@ -104,7 +104,9 @@ it.skipIf(!canTrace)('a replacement whose name cannot be synced is taken back', 
   const remote = new Remote('s', child);
   await child.message();
   await ok(remote.call('read', 'a.txt'));
-  await expect(remote.call('write', 'a.txt', 'two\n')).rejects.toThrow(/^IO_FAILED: [^;]*\(EIO\); nothing was changed$/);
+  await expect(remote.call('write', 'a.txt', 'two\n')).rejects.toThrow(
+    /^IO_FAILED: [^;]*\(EIO\); nothing was changed$/,
+  );
   expect(readFileSync(join(root, 'a.txt'), 'utf8')).toBe('one\n');
   expect(readdirSync(root)).toEqual(['a.txt']);
   await remote.close();

@@ -10,7 +10,11 @@ it.each([
 ])('the shared root %s: a change of %s needs a lease: %s', async (root, key, isLeased) => {
   const held: unknown[] = [];
   const locks = new LeasedLocks({
-    local: { acquire: async () => () => undefined, tryAcquire: () => () => undefined, close: () => undefined },
+    local: {
+      acquire: async () => () => undefined,
+      tryAcquire: () => () => undefined,
+      close: () => undefined,
+    },
     // The casts are safe: the locks use only these members.
     db: { schema: 's', query: async () => [{ fence: 1 }] } as unknown as PostgresConnection,
     heart: { hold: (lease: unknown) => held.push(lease), drop: () => undefined } as unknown as Heart,

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { describe, expect, it } from 'vitest';
-import { KNOWN_SERVERS } from '../dialect/calls/servers/known-servers.ts';
+import { ALL_SERVERS } from '../../test/support/server-tables.ts';
 import { completeTable, type UserTable } from '../dialect/calls/user-table.ts';
 import { readProxyCall } from './call.ts';
 import { Catalogue } from './catalogue.ts';
@@ -17,7 +17,7 @@ function server(
   upstream: UpstreamLocation['upstream'] | string,
   tables: readonly UserTable[] = [],
 ) {
-  const catalogue = new Catalogue(KNOWN_SERVERS, tables.map(completeTable));
+  const catalogue = new Catalogue(ALL_SERVERS, tables.map(completeTable));
   catalogue.sawServer({ serverInfo: { name } });
   const [command = '', ...args] = typeof upstream === 'string' ? upstream.split(' ') : [];
   const reached = typeof upstream === 'string' ? { command, args } : upstream;

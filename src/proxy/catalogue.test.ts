@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { OFFICIAL_FILESYSTEM } from '../dialect/calls/servers/filesystem-servers.ts';
-import { KNOWN_SERVERS } from '../dialect/calls/servers/known-servers.ts';
+import { ALL_SERVERS } from '../../test/support/server-tables.ts';
+import { OFFICIAL_FILESYSTEM } from '../dialect/calls/servers/known-servers.ts';
 import { Catalogue } from './catalogue.ts';
 import { understand } from './understand.ts';
 
@@ -9,21 +9,21 @@ const official = { serverInfo: { name: 'secure-filesystem-server' } };
 
 describe('Catalogue', () => {
   it('recognises a server by its name before its tools were listed', () => {
-    const catalogue = new Catalogue(KNOWN_SERVERS);
+    const catalogue = new Catalogue(ALL_SERVERS);
     expect(catalogue.table).toBeUndefined();
     catalogue.sawServer(official);
     expect(catalogue.table?.id).toBe('filesystem');
   });
 
   it('recognises a server by the name that newer servers put into every result', () => {
-    const catalogue = new Catalogue(KNOWN_SERVERS);
+    const catalogue = new Catalogue(ALL_SERVERS);
     const _meta = { 'io.modelcontextprotocol/serverInfo': { name: 'desktop-commander' } };
     catalogue.sawTools({ tools: [tool('edit_block')], _meta });
     expect(catalogue.table?.id).toBe('desktop-commander');
   });
 
   it('distinguishes servers with the same name by their tools, over several pages', () => {
-    const catalogue = new Catalogue(KNOWN_SERVERS);
+    const catalogue = new Catalogue(ALL_SERVERS);
     catalogue.sawServer(official);
     catalogue.sawTools({ tools: [tool('copy_file'), tool('tree')], nextCursor: 'x' });
     catalogue.sawTools({ tools: [tool('list_allowed_directories'), tool('modify_file')] });
@@ -33,7 +33,7 @@ describe('Catalogue', () => {
 
   it('tries the user’s own tables first', () => {
     const own = { ...OFFICIAL_FILESYSTEM, id: 'mine', signature: [] };
-    const catalogue = new Catalogue(KNOWN_SERVERS, [own]);
+    const catalogue = new Catalogue(ALL_SERVERS, [own]);
     catalogue.sawServer(official);
     expect(catalogue.table?.id).toBe('mine');
   });
@@ -41,7 +41,7 @@ describe('Catalogue', () => {
   it("uses the user's rules for a tool, even if our own table matches better", () => {
     const rules = [{ does: 'unknown' }] as const;
     const own = { ...OFFICIAL_FILESYSTEM, signature: [], tools: { write_file: rules } };
-    const catalogue = new Catalogue(KNOWN_SERVERS, [own]);
+    const catalogue = new Catalogue(ALL_SERVERS, [own]);
     catalogue.sawServer(official);
     catalogue.sawTools({ tools: OFFICIAL_FILESYSTEM.signature.map((name) => tool(name)) });
     expect(catalogue.rulesOf('write_file')).toBe(rules);
@@ -49,13 +49,13 @@ describe('Catalogue', () => {
   });
 
   it('has no rules for a name that every object has, such as constructor', () => {
-    const catalogue = new Catalogue(KNOWN_SERVERS);
+    const catalogue = new Catalogue(ALL_SERVERS);
     catalogue.sawServer(official);
     expect(catalogue.rulesOf('constructor')).toBeUndefined();
   });
 
   it('ignores answers of another shape', () => {
-    const catalogue = new Catalogue(KNOWN_SERVERS);
+    const catalogue = new Catalogue(ALL_SERVERS);
     for (const odd of [undefined, null, 5, { tools: 'x' }, { tools: [1, null, {}] }, { serverInfo: 3 }]) {
       catalogue.sawServer(odd);
       catalogue.sawTools(odd);
@@ -67,7 +67,7 @@ describe('Catalogue', () => {
 
 describe('understand', () => {
   const seen = (name: string, tools: object[] = []) => {
-    const catalogue = new Catalogue(KNOWN_SERVERS);
+    const catalogue = new Catalogue(ALL_SERVERS);
     catalogue.sawServer({ serverInfo: { name } });
     if (tools.length > 0) catalogue.sawTools({ tools });
     return catalogue;

@@ -1,7 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { FAST_FILESYSTEM, OFFICIAL_FILESYSTEM } from '../dialect/calls/servers/filesystem-servers.ts';
-import { SERENA } from '../dialect/calls/servers/known-servers.ts';
+import { OFFICIAL_FILESYSTEM, SERENA } from '../dialect/calls/servers/known-servers.ts';
+import { completeTable } from '../dialect/calls/user-table.ts';
 import { folderOf, keepsFolder } from './upstream-paths.ts';
+
+const ANOTHER = completeTable({
+  id: 'fast',
+  serverNames: ['fast-filesystem-mcp'],
+  relativeTo: 'cwd',
+  tools: {},
+});
 
 const launch = (line: string) => {
   const [command = '', ...args] = line.split(' ');
@@ -35,7 +42,7 @@ describe('the folder is unknown', () => {
   });
 
   it('for a server whose command line does not name it', () => {
-    expect(folderOf(launch('npx fast-filesystem-mcp /r'), FAST_FILESYSTEM)).toBeUndefined();
+    expect(folderOf(launch('npx fast-filesystem-mcp /r'), ANOTHER)).toBeUndefined();
   });
 });
 
@@ -59,5 +66,5 @@ it.each([
   ['uvx --directory /x fast-filesystem-mcp', false],
   ['./start.sh', false],
 ])('works where it is started: %s %s', (line, keeps) => {
-  expect(keepsFolder(launch(line), FAST_FILESYSTEM)).toBe(keeps);
+  expect(keepsFolder(launch(line), ANOTHER)).toBe(keeps);
 });

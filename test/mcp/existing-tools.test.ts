@@ -1,19 +1,19 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { KNOWN_SERVERS } from '../../src/dialect/calls/servers/known-servers.ts';
 import { DIALECT_NAMES, type DialectName } from '../../src/dialect/tool.ts';
 import { loadDialect } from '../../src/mcp/serve.ts';
 import { PRESET_NAMES } from '../../src/model/policy.ts';
 import { explain } from '../../src/report/explain.ts';
 import type { ToolNames } from '../../src/report/tool-names.ts';
 import { desk, ok } from '../support/desk.ts';
+import { ALL_SERVERS } from '../support/server-tables.ts';
 
 /** The names of all tools that Lookfirst offers or that known servers have. */
 async function allNames(): Promise<Set<string>> {
   const dialects = await Promise.all(DIALECT_NAMES.map((name) => loadDialect(name)));
   const own = dialects.flatMap(({ tools }) => tools.map(({ name }) => name));
-  return new Set([...own, ...KNOWN_SERVERS.flatMap(({ tools }) => Object.keys(tools))]);
+  return new Set([...own, ...ALL_SERVERS.flatMap(({ tools }) => Object.keys(tools))]);
 }
 
 /** The tool names in a text. Only names with an underscore count: others may be ordinary words. */
@@ -55,7 +55,7 @@ describe.each(PRESET_NAMES)('refusals under %s name tools that exist', (preset) 
     await check(preset, words, new Set(tools.map((tool) => tool.name)));
   });
 
-  it.each(KNOWN_SERVERS.map((server) => [server.id, server] as const))(
+  it.each(ALL_SERVERS.map((server) => [server.id, server] as const))(
     'behind a proxy in front of %s',
     async (_id, server) => check(preset, server.words, new Set(Object.keys(server.tools))),
   );

@@ -2,7 +2,7 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFi
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { describe, expect, it, vi } from 'vitest';
-import { OFFICIAL_FILESYSTEM } from '../../src/dialect/calls/servers/filesystem-servers.ts';
+import { OFFICIAL_FILESYSTEM } from '../../src/dialect/calls/servers/known-servers.ts';
 import type { ProxyOptions } from '../../src/proxy/open-proxy.ts';
 import { OFFICIAL, scratch, startProxy } from './harness.ts';
 

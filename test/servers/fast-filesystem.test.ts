@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { TestGate } from '../proxy/gate.ts';
 import { scratch, startProxy } from '../proxy/harness.ts';
+import { EXAMPLE_SERVERS } from '../support/server-tables.ts';
 import { toolIn } from '../support/tools.mjs';
 import { ON_DISK } from '../support/tree.ts';
 
@@ -19,7 +20,11 @@ async function open() {
   const root = scratch(ON_DISK);
   const path = join(root, 'a.txt');
   writeFileSync(path, 'one\ntwo\nthree\n');
-  const running = await startProxy(root, { command: process.execPath, args: [SERVER, root] });
+  const running = await startProxy(root, {
+    command: process.execPath,
+    args: [SERVER, root],
+    tables: EXAMPLE_SERVERS,
+  });
   await running.client.initialize();
   return { ...running, root, path };
 }

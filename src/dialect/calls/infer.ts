@@ -1,6 +1,6 @@
 import { isRecord, type JsonRecord } from '../../model/record.ts';
 import { fromJsonText, itemsOf, plainName } from './rule-scope.ts';
-import { SECTIONS } from './servers/filesystem-servers.ts';
+import { SECTIONS } from './servers/known-servers.ts';
 import type { EditArguments, Rule } from './table.ts';
 import { tendencyOf } from './tool-words.ts';
 

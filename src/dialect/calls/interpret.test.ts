@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
+import { ALL_SERVERS } from '../../../test/support/server-tables.ts';
 import { HOSTS, interpretFor } from './hosts/hosts.ts';
 import { interpret, touchesOf } from './interpret.ts';
-import { KNOWN_SERVERS } from './servers/known-servers.ts';
 import { shownLines } from './shown/shown.ts';
 import type { Rule } from './table.ts';
 
 /** A short description of what a call to a tool of a known server does. */
 function does(server: string, tool: string, args: object): unknown[] {
-  const table = KNOWN_SERVERS.find((candidate) => candidate.id === server);
+  const table = ALL_SERVERS.find((candidate) => candidate.id === server);
   const rules = table?.tools[tool];
   if (rules === undefined) throw new Error(`${server} has no ${tool}`);
   return touchesOf(rules, { ...args }).map((step) => {
@@ -381,7 +381,7 @@ it('a changing tool without a path is unexplained, unless its own rule says that
 });
 
 it('every known server has names for the tools that read, write and edit, and rules for them', () => {
-  for (const { id, words, tools, signature } of KNOWN_SERVERS) {
+  for (const { id, words, tools, signature } of ALL_SERVERS) {
     for (const name of [words.read, words.write, words.edit])
       expect(tools, `${id}: ${name}`).toHaveProperty([name]);
     for (const name of signature) expect(tools, `${id}: ${name}`).toHaveProperty([name]);

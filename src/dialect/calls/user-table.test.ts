@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
+import { ALL_SERVERS } from '../../../test/support/server-tables.ts';
 import { checkShape, listOf, mismatchText, objectOf } from '../../model/shape.ts';
-import { KNOWN_SERVERS } from './servers/known-servers.ts';
 import { USER_TABLE } from './table.ts';
 import { completeTable, type UserTable } from './user-table.ts';
 
 describe('a user’s tables', () => {
   it('may have every field of our own tables, and can be written as JSON', () => {
-    const file: UserTable[] = JSON.parse(JSON.stringify(KNOWN_SERVERS));
+    const file: UserTable[] = JSON.parse(JSON.stringify(ALL_SERVERS));
     expect(checkShape(listOf(USER_TABLE), file)).toEqual([]);
-    expect(file.map(completeTable)).toEqual(KNOWN_SERVERS);
+    expect(file.map(completeTable)).toEqual(ALL_SERVERS);
   });
 
   it('need only a name and tools; the other fields get defaults', () => {

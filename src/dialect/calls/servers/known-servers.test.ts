@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest';
-import { KNOWN_SERVERS, recognise } from './known-servers.ts';
+import { ALL_SERVERS } from '../../../../test/support/server-tables.ts';
+import { recognise } from './known-servers.ts';
 
 const ids = (traits: { name?: string; tools?: string[] }) =>
-  recognise(traits, KNOWN_SERVERS).map(({ id }) => id);
+  recognise(traits, ALL_SERVERS).map(({ id }) => id);
 
 it.each([
   ['by name alone', { name: 'Desktop-Commander' }, ['desktop-commander']],

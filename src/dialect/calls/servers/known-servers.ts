@@ -1,11 +1,74 @@
-import type { LineArguments, Rule, ServerTable } from '../table.ts';
-import {
-  FAST_FILESYSTEM,
-  J0HANZ_FILESYSTEM,
-  MARK3LABS_FILESYSTEM,
-  OFFICIAL_FILESYSTEM,
-  RUST_FILESYSTEM,
-} from './filesystem-servers.ts';
+import type { Rule, ServerTable, ShownForm } from '../table.ts';
+
+const READ: readonly Rule[] = [
+  { does: 'read', path: 'path', lines: { head: 'head', tail: 'tail' }, shown: { as: 'verbatim' } },
+];
+/**
+ * The form of an answer with several files in one text. The section of each file begins with
+ * `PATH:`, or with `PATH: Error - reason` if the file could not be read.
+ */
+export const SECTIONS: ShownForm = {
+  as: 'sections',
+  open: 'PATH:\n',
+  failed: 'PATH: Error - ',
+  close: '\n',
+  between: '\n---\n',
+};
+const LOOK_AT: readonly Rule[] = [{ does: 'look', path: 'path' }];
+
+/** The official server, `@modelcontextprotocol/server-filesystem`. */
+export const OFFICIAL_FILESYSTEM: ServerTable = {
+  id: 'filesystem',
+  serverNames: ['secure-filesystem-server'],
+  signature: ['read_text_file', 'list_directory_with_sizes', 'directory_tree', 'list_allowed_directories'],
+  relativeTo: 'root',
+  folder: { after: 'server-filesystem' },
+  followsRoots: true,
+  equalNames: true,
+  expandsHome: true,
+  words: {
+    read: 'read_text_file',
+    write: 'write_file',
+    edit: 'edit_file',
+    list: 'list_directory',
+    arguments: { path: 'path' },
+  },
+  sentences: {
+    OUTSIDE_WORKSPACE: 'Access denied - path outside allowed directories: PATH not in ROOT',
+    NO_MATCH: 'Could not find exact match for edit:\nTEXT',
+  },
+  tools: {
+    read_file: READ,
+    read_text_file: READ,
+    read_media_file: [{ does: 'read', path: 'path', shown: { as: 'described' } }],
+    read_multiple_files: [{ does: 'read', each: 'paths', path: '.', shown: SECTIONS }],
+    write_file: [{ does: 'write', path: 'path', content: 'content' }],
+    edit_file: [
+      { does: 'read', path: 'path', shown: { as: 'diff' }, when: { argument: 'dryRun', is: [true] } },
+      {
+        does: 'edit',
+        path: 'path',
+        edit: { each: 'edits', old: 'oldText', new: 'newText' },
+        unless: { argument: 'dryRun', is: [true] },
+      },
+    ],
+    create_directory: [{ does: 'mkdir', path: 'path' }],
+    list_directory: [{ does: 'list', path: 'path' }],
+    list_directory_with_sizes: [{ does: 'list', path: 'path' }],
+    directory_tree: LOOK_AT,
+    move_file: [
+      {
+        does: 'move',
+        source: 'source',
+        destination: 'destination',
+        taken: 'Destination already exists: PATH',
+      },
+    ],
+    search_files: LOOK_AT,
+    get_file_info: LOOK_AT,
+    list_allowed_directories: [{ does: 'nothing' }],
+  },
+};
 
 const NOTHING: readonly Rule[] = [{ does: 'nothing' }];
 const UNKNOWN: readonly Rule[] = [{ does: 'unknown' }];
@@ -204,65 +267,8 @@ export const SERENA: ServerTable = {
   },
 };
 
-const RANGES: LineArguments = { each: 'ranges', from: 'start', to: 'end' };
-const PATCHES: LineArguments = { each: 'patches', from: 'start', to: 'end' };
-const PATCH: readonly Rule[] = [
-  { does: 'touch', each: 'files', path: 'path', lines: PATCHES },
-  { does: 'touch', path: 'file_path', lines: PATCHES },
-];
-
-/** The server `tumf/mcp-text-editor`. It edits ranges of lines and accepts paths in any folder. */
-const TEXT_EDITOR_SERVER: ServerTable = {
-  id: 'mcp-text-editor',
-  serverNames: ['mcp-text-editor'],
-  signature: ['get_text_file_contents'],
-  relativeTo: 'cwd',
-  expandsHome: false,
-  words: {
-    read: 'get_text_file_contents',
-    write: 'create_text_file',
-    edit: 'patch_text_file_contents',
-    arguments: { path: 'file_path' },
-  },
-  tools: {
-    get_text_file_contents: [
-      { does: 'read', each: 'files', path: 'file_path', lines: RANGES, shown: { as: 'described' } },
-    ],
-    edit_text_file_contents: PATCH,
-    patch_text_file_contents: PATCH,
-    create_text_file: [{ does: 'write', path: 'file_path', content: 'contents' }],
-    append_text_file_contents: [{ does: 'insert', path: 'file_path', content: 'contents' }],
-    insert_text_file_contents: [
-      {
-        does: 'insert',
-        path: 'file_path',
-        content: 'contents',
-        after: { argument: 'before', plus: -1 },
-        when: { argument: 'before' },
-      },
-      {
-        does: 'insert',
-        path: 'file_path',
-        content: 'contents',
-        after: { argument: 'after', plus: 0 },
-        unless: { argument: 'before' },
-      },
-    ],
-    delete_text_file_contents: [{ does: 'touch', path: 'file_path', lines: RANGES }],
-  },
-};
-
-/** Servers whose tools are known. */
-export const KNOWN_SERVERS: readonly ServerTable[] = [
-  OFFICIAL_FILESYSTEM,
-  DESKTOP_COMMANDER,
-  RUST_FILESYSTEM,
-  FAST_FILESYSTEM,
-  J0HANZ_FILESYSTEM,
-  SERENA,
-  MARK3LABS_FILESYSTEM,
-  TEXT_EDITOR_SERVER,
-];
+/** Servers whose tools are known. `examples/servers/` has tables for others. */
+export const KNOWN_SERVERS: readonly ServerTable[] = [OFFICIAL_FILESYSTEM, DESKTOP_COMMANDER, SERENA];
 
 /** The facts known about a server so far. */
 interface ServerTraits {

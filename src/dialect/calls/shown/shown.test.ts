@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { ALL_SERVERS } from '../../../../test/support/server-tables.ts';
 import { mcpAnswer } from '../answer.ts';
 import { touchesOf } from '../interpret.ts';
-import { KNOWN_SERVERS } from '../servers/known-servers.ts';
 import type { ShownForm } from '../table.ts';
 import type { AskedLines, ReadTouch } from '../touch.ts';
 import { shownLines } from './shown.ts';
@@ -16,7 +16,7 @@ const text = (...texts: string[]) => texts.map((value) => ({ type: 'text', text:
 
 /** The lines that the result of a call to a known server shows. */
 function shownBy(server: string, tool: string, args: object, content: unknown) {
-  const rules = KNOWN_SERVERS.find((table) => table.id === server)?.tools[tool] ?? [];
+  const rules = ALL_SERVERS.find((table) => table.id === server)?.tools[tool] ?? [];
   const reads = touchesOf(rules, { ...args }).filter((step) => step.does === 'read');
   return shownLines(reads, mcpAnswer(content));
 }

@@ -8,7 +8,7 @@ const ABOUT_DISKS = ['src/**/*.test.ts', 'test/{containment,race,shared,store}/*
 /** Tests that install hundreds of megabytes of packages. Only `npm run test:matrix` runs them. */
 const WITH_LARGE_TOOLS = [
   'test/{adapters,conformance,servers,tokens}/*.test.ts',
-  'test/package/install.test.ts',
+  'test/package/{examples,install}.test.ts',
 ];
 const INSTALLED = ['**/node_modules/**'];
 

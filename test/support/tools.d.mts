@@ -4,7 +4,7 @@
  * installed when first used.
  */
 export function toolIn(
-  folder: 'adapters' | 'clients' | 'conformance' | 'servers' | 'tokens',
+  folder: 'adapters' | 'clients' | 'conformance' | 'nodes' | 'servers' | 'tokens',
   file: string,
 ): Promise<string>;
 

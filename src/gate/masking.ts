@@ -9,6 +9,7 @@ import { decodeText, decodeUtf16, encodeText, type Utf16Encoding } from '../text
 import {
   isPlainAround,
   isSecretPath,
+  type KnownSecrets,
   MASK,
   type MaskedText,
   maskText,
@@ -22,22 +23,28 @@ import type { World } from './world.ts';
 /** A quoted line of the new text is cut to this length. */
 const MAX_QUOTED = 120;
 
+/** What masking follows. */
+export interface Masking {
+  readonly policy: Pick<Policy, 'secrets'>;
+  readonly secretValues: KnownSecrets;
+}
+
 /**
  * Returns the function that masks secrets in a part of the file at `path`. Under the policy
  * `secrets: show`, that function returns the text unchanged.
  */
-export function maskFor(policy: Pick<Policy, 'secrets'>, path: string): (text: string) => string {
-  const mask = maskTextFor(policy, path);
+export function maskFor(world: Masking, path: string): (text: string) => string {
+  const mask = maskTextFor(world, path);
   return (text) => mask(text).text;
 }
 
 /** Like `maskFor`, for callers that also need offsets in the masked text. */
 export function maskTextFor(
-  { secrets }: Pick<Policy, 'secrets'>,
+  { policy, secretValues: known }: Masking,
   path: string,
 ): (text: string) => MaskedText {
-  if (secrets === 'show') return unmasked;
-  const options = { secretFile: isSecretPath(path), isPart: true };
+  if (policy.secrets === 'show') return unmasked;
+  const options = { secretFile: isSecretPath(path), isPart: true, known };
   return (text) => maskText(text, options);
 }
 
@@ -48,7 +55,7 @@ export function maskTextFor(
  * bytes of a part do not always show that.
  */
 export function maskedBytes(
-  policy: Pick<Policy, 'secrets'>,
+  world: Masking,
   path: string,
   bytes: Uint8Array,
   utf16?: Utf16Encoding,
@@ -59,7 +66,7 @@ export function maskedBytes(
       : { text: decodeUtf16(bytes, utf16), encoding: utf16, bom: false };
   if (decoded === undefined) return { bytes, encoding: 'binary' };
   const { text, encoding } = decoded;
-  const shown = maskFor(policy, path)(text);
+  const shown = maskFor(world, path)(text);
   return { bytes: (shown === text ? undefined : encodeText(shown, decoded)) ?? bytes, encoding };
 }
 
@@ -69,7 +76,7 @@ export function maskedBytes(
  * session knows every value, because it wrote the file or its own client showed it.
  */
 export function touchesMasked(
-  { policy, baselines }: World,
+  { policy, baselines, secretValues: known }: World,
   intent: Intent,
   view: Pick<LookedFile, 'snapshot' | 'path' | 'sighting' | 'facts'>,
 ): boolean {
@@ -80,10 +87,12 @@ export function touchesMasked(
   const { bytes, fingerprint } = snapshot;
   const isPlain = (oldString: string): boolean =>
     !oldString.includes(MASK) && isPlainAround(bytes, oldString);
-  if (!secretFile && intent.edits.every(({ oldString }) => isPlain(oldString))) return false;
-  if (!secretFile && isUtf8(bytes) && !baselines.mayHoldSecret(fingerprint, bytes)) return false;
+  const holdsKnown = known.mayBeIn(bytes);
+  if (!secretFile && !holdsKnown && intent.edits.every(({ oldString }) => isPlain(oldString))) return false;
+  if (!secretFile && !holdsKnown && isUtf8(bytes) && !baselines.mayHoldSecret(fingerprint, bytes))
+    return false;
   const text = decodeText(bytes)?.text ?? '';
-  const spans = secretSpans(text, { secretFile });
+  const spans = secretSpans(text, { secretFile, known });
   const isMasked = (oldString: string): boolean =>
     (oldString.includes(MASK) && !text.includes(MASK)) || touchesSecret(text, spans, oldString);
   return spans.length > 0 && intent.edits.some(({ oldString }) => isMasked(oldString));
@@ -94,7 +103,7 @@ export function touchesMasked(
  * session was shown masked. Undefined for a file that holds the word `[masked]` itself.
  */
 export function maskIn(
-  { policy }: World,
+  { policy, secretValues: known }: World,
   view: Pick<LookedFile, 'snapshot' | 'path' | 'sighting' | 'facts'>,
   text: string | undefined,
 ): string | undefined {
@@ -104,7 +113,7 @@ export function maskIn(
   const isMasked =
     policy.secrets === 'mask' &&
     !isKnownUnmasked(view) &&
-    secretSpans(there, { secretFile: isSecretPath(path.relative) }).length > 0;
+    secretSpans(there, { secretFile: isSecretPath(path.relative), known }).length > 0;
   if (there.includes(MASK) || !(isMasked || sighting?.flags.redacted === true)) return undefined;
   const lines = text.split('\n');
   const at = lines.findIndex((line) => line.includes(MASK));

@@ -184,7 +184,7 @@ function plan(
   if (intent.kind === 'edit') {
     const { matching } = world.policy;
     const loosest = change || matching === 'exact' ? 'line-endings' : 'punctuation';
-    const mask = maskTextFor(world.policy, view.path.relative);
+    const mask = maskTextFor(world, view.path.relative);
     return planEdits(bytes, intent.edits, { ...style, loosest, matching, mask });
   }
   const { content, afterLine } = intent;
@@ -380,12 +380,16 @@ function pagesOf(bytes: Uint8Array, coverage: Coverage): SeenPage[] {
   }));
 }
 
-function diffOf({ policy }: World, { snapshot, path }: LookedFile, planned: PlannedText): string {
+function diffOf(
+  { policy, secretValues: known }: World,
+  { snapshot, path }: LookedFile,
+  planned: PlannedText,
+): string {
   const before: Uint8Array = snapshot?.bytes ?? Buffer.alloc(0);
   const { secrets } = policy;
   const { maxDiffLines: maxLines } = LIMITS;
-  return maskedDiff(before, planned.bytes, { maxLines, context: DIFF_CONTEXT, secrets, path: path.relative })
-    .text;
+  const options = { maxLines, context: DIFF_CONTEXT, secrets, known, path: path.relative };
+  return maskedDiff(before, planned.bytes, options).text;
 }
 
 function changeNotices(view: LookedFile, planned: PlannedText, change: OutsideChange | undefined): Notice[] {

@@ -26,6 +26,7 @@ import {
   unreadableLink,
   unverifiable,
 } from './prepared.ts';
+import { learnSecretAt } from './secret-values.ts';
 import type { World } from './world.ts';
 
 type MoveIntent = Extract<FileIntent, { kind: 'move' }>;
@@ -103,6 +104,8 @@ async function judged(
   const { place, stats } = source.located;
   if (stats.isSymbolicLink() && linkTarget(place) === undefined)
     return notPrepared(unreadableLink('move', intent.source));
+  // The values stay masked under the new name.
+  await learnSecretAt(world, source.path.key);
   const found = await sideOfSource(world, source.located);
   if ('problem' in found) return notPrepared(unknownFile({ action: 'move', path: intent.source }, found));
   const plan = movePlan({

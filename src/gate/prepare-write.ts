@@ -252,9 +252,9 @@ function sightingAfter(
   };
 }
 
-function diffOf({ policy }: World, { before, bytes, located }: NewBytes): string {
+function diffOf({ policy, secretValues: known }: World, { before, bytes, located }: NewBytes): string {
   const { secrets } = policy;
   const { maxDiffLines: maxLines } = LIMITS;
-  const options = { maxLines, secrets, path: located.place.path.relative };
+  const options = { maxLines, secrets, known, path: located.place.path.relative };
   return maskedDiff<Uint8Array>(before?.bytes ?? new Uint8Array(), bytes, options).text;
 }

@@ -215,7 +215,8 @@ export async function outsideChange(
   const { hunks } = diffLines(before, now);
   const { secrets } = world.policy;
   const { maxDiffLines: maxLines, maxLineChars } = LIMITS;
-  const bounds = { maxLines, maxLineChars, context: CONTEXT_LINES, secrets, path: sighting.key };
+  const known = world.secretValues;
+  const bounds = { maxLines, maxLineChars, context: CONTEXT_LINES, secrets, known, path: sighting.key };
   const shown = boundedDiff(before, now, bounds);
   const totalLines = lineCount(now);
   const stillSeen = seenAfter(sighting, hunks, lineCount(before));

@@ -5,26 +5,27 @@ import { errnoOf } from '../model/fault.ts';
 import type { AnswerContent } from '../model/host-session.ts';
 import type { Place } from '../model/path.ts';
 import { decodeText } from '../text/decode.ts';
-import { isSecretPath, MASK, masked, secretSpans, withoutSecrets } from '../text/secrets.ts';
+import { isSecretPath, masked, withoutSecrets } from '../text/secrets.ts';
+import { type SecretText, secretTexts } from './known-secrets.ts';
 import type { World } from './world.ts';
 
 /** Maximum size of a secret file whose values are masked in command output. Larger ones are skipped. */
 const MAX_SECRET_BYTES = 64 << 10;
 /** Maximum number of secret files per folder whose values are masked in command output. More are skipped. */
 const MAX_SECRET_FILES = 20;
-/**
- * Minimum length of a secret value that is masked even where it occurs without its name. A shorter
- * value may be an ordinary word, so it is masked only together with its name.
- */
-const MIN_TELLING_CHARS = 12;
-
 /** Folders of a root that are searched for secret files, because such files are usual there. */
 const SECRET_FOLDERS = ['.', '.aws', '.docker', '.kube', 'config'];
 
-/** A text with a secret value, and the same text masked. */
-interface SecretText {
-  readonly text: string;
-  readonly shown: string;
+/** Remembers the values of the secret files that a command may read: the usual ones, and those that its line names. */
+export async function learnSecrets(world: World, names: Iterable<string>): Promise<void> {
+  if (world.policy.secrets === 'show') return;
+  await usualSecrets(world);
+  for (const name of names) await learnSecretAt(world, name);
+}
+
+/** Remembers the values of a file if it is secret. */
+export async function learnSecretAt(world: World, path: string): Promise<void> {
+  if (world.policy.secrets !== 'show' && isSecret(world, path)) await secretsAt(world, path);
 }
 
 /**
@@ -90,16 +91,18 @@ async function secretsAt(world: World, path: string): Promise<readonly SecretTex
   if (!outcome.ok) return [];
   const { exists, place } = outcome.located;
   try {
-    return exists ? await secretsOfFile(place) : [];
+    return exists ? await secretsOfFile(world, place) : [];
   } finally {
     place.dir.close();
   }
 }
 
-async function secretsOfFile(place: Place): Promise<readonly SecretText[]> {
+async function secretsOfFile({ secretValues }: World, place: Place): Promise<readonly SecretText[]> {
   const snapshot = await readSnapshot(place, { clock: undefined, maxBytes: MAX_SECRET_BYTES });
   const text = 'problem' in snapshot ? undefined : decodeText(snapshot.bytes)?.text;
-  return text === undefined ? [] : secretTexts(text);
+  if (text === undefined) return [];
+  secretValues.learn(text);
+  return secretTexts(text);
 }
 
 async function secretsIn(world: World, folder: string): Promise<readonly SecretText[]> {
@@ -138,20 +141,6 @@ async function secretsOf(
   );
   const found: SecretText[] = [];
   for (const { name } of names.slice(0, MAX_SECRET_FILES))
-    found.push(...(await secretsOfFile({ path: world.workspace.child(parent, name), dir, name })));
+    found.push(...(await secretsOfFile(world, { path: world.workspace.child(parent, name), dir, name })));
   return found;
-}
-
-/**
- * The texts to mask in a command's output: each value of a secret file together with its name. A
- * long value with letters and digits is also masked alone.
- */
-function secretTexts(text: string): SecretText[] {
-  return secretSpans(text, { secretFile: true }).flatMap(({ start, end }) => {
-    const name = text.slice(text.lastIndexOf('\n', start - 1) + 1, start).trimStart();
-    const value = text.slice(start, end);
-    const line = name === '' ? [] : [{ text: name + value, shown: `${name}${MASK}` }];
-    const isTelling = value.length >= MIN_TELLING_CHARS && /\d/.test(value) && /[A-Za-z]/.test(value);
-    return isTelling ? [...line, { text: value, shown: MASK }] : line;
-  });
 }

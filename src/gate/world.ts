@@ -13,6 +13,7 @@ import type { Baselines } from './baselines.ts';
 import type { Claims } from './claims.ts';
 import type { KeptFiles } from './host/kept-files.ts';
 import type { SettledCalls } from './host/settled-calls.ts';
+import type { SecretValues } from './known-secrets.ts';
 
 /** Policy settings that one call may change for itself. */
 export type CallSettings = Partial<Pick<Policy, 'seen' | 'staleness'>>;
@@ -44,6 +45,7 @@ export interface World {
   readonly settledCalls: SettledCalls;
   readonly processes: Processes;
   readonly keptFiles: KeptFiles;
+  readonly secretValues: SecretValues;
   readonly revisionOf: RevisionOf;
   /** Identifies this process among all that share the store. */
   readonly owner: string;

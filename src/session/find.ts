@@ -16,6 +16,7 @@ import type { Policy } from '../model/policy.ts';
 import type { FindResult } from '../model/results.ts';
 import type { FindOptions } from '../model/session.ts';
 import { invalidArgument, type Outcome, type Refusal, refused } from '../model/verdict.ts';
+import type { KnownSecrets } from '../text/secrets.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 
 const DEFAULT_LIMIT = 100;
@@ -130,6 +131,7 @@ export interface SearchWorld {
    * Settings for masking secrets in hits. Without a policy, secrets are masked.
    */
   readonly policy?: Pick<Policy, 'secrets'>;
+  readonly secretValues?: KnownSecrets;
   /** The ripgrep binary and its limits, for tests and unusual installations. */
   readonly ripgrep?: RipgrepSource & { readonly limits?: RunLimits };
 }

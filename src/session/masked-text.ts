@@ -47,22 +47,24 @@ interface Showable {
  * page holds a secret.
  */
 export function visibleText(
-  { policy, baselines }: World,
+  { policy, baselines, secretValues: known }: World,
   { file, path, fingerprint, page }: Showable,
 ): VisibleText {
   const plain = { text: file, isMasked: () => false };
   if (policy.secrets === 'show') return plain;
-  const options = { secretFile: isSecretPath(path) };
+  const options = { secretFile: isSecretPath(path), known };
   // Return early if the bytes hold no secret. Only UTF-8 can be scanned without decoding.
   if (
     !options.secretFile &&
     file.body !== undefined &&
+    !known.mayBeIn(file.body) &&
     !baselines.mayHoldSecret(fingerprint, file.body, endOf(file.body, page))
   )
     return plain;
   const text = file.slice(EVERYTHING);
   const spans = secretSpans(text, options);
   if (spans.length === 0) return plain;
+  if (options.secretFile) known.learn(text);
   const shown = pageText(Buffer.from(masked(text, options), 'utf8'));
   if (shown === undefined) return plain;
   const lines = spans.map(({ start, end }) => ({ from: lineAt(text, start), to: lineAt(text, end - 1) }));

@@ -7,6 +7,7 @@ import { Baselines } from '../gate/baselines.ts';
 import { Claims } from '../gate/claims.ts';
 import { KeptFiles } from '../gate/host/kept-files.ts';
 import { SettledCalls } from '../gate/host/settled-calls.ts';
+import { SecretValues } from '../gate/known-secrets.ts';
 import { clearOldShelf, noteOwnLateWrites, watchLateWrites } from '../gate/late-writes.ts';
 import { recoverWorld } from '../gate/recover.ts';
 import type { World } from '../gate/world.ts';
@@ -153,6 +154,7 @@ async function assemble(
     claims: new Claims({ store, baselines, policy, workspace, now }),
     processes,
     keptFiles: new KeptFiles(),
+    secretValues: new SecretValues(),
     revisionOf,
     owner: owner.id,
     isAlive: owner.isAlive,

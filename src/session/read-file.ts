@@ -328,7 +328,7 @@ function describe(reading: OpenRead, snapshot: Snapshot, media: string | undefin
   const mimeType = media ?? 'application/octet-stream';
   const small = media !== undefined && snapshot.bytes.byteLength <= MAX_MEDIA_BYTES;
   const raw = reading.options.raw === true;
-  const show = maskFor(reading.world.policy, reading.located.place.path.relative);
+  const show = maskFor(reading.world, reading.located.place.path.relative);
   const text = lazily(() => (raw ? show(snapshot.bytes.toString('utf8')) : ''));
   return {
     result: {

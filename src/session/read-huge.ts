@@ -178,8 +178,12 @@ type PageLines = Pick<ReadResult, 'text' | 'clamped' | 'encoding'> & { readonly 
 function maskOf({ world, located }: OpenRead, bytes: Buffer): ((text: string) => string) | undefined {
   const { relative } = located.place.path;
   if (world.policy.secrets === 'show') return undefined;
-  const mayHold = isSecretPath(relative) || mayHoldSecret(bytes) || mayHoldEncodedLine(bytes);
-  return mayHold ? maskFor(world.policy, relative) : undefined;
+  const mayHold =
+    world.secretValues.mayBeIn(bytes) ||
+    isSecretPath(relative) ||
+    mayHoldSecret(bytes) ||
+    mayHoldEncodedLine(bytes);
+  return mayHold ? maskFor(world, relative) : undefined;
 }
 
 /**
@@ -267,5 +271,5 @@ function rawBytes(
   { bytes, lines }: { readonly bytes: Buffer; readonly lines: PageLines },
 ): Required<Pick<ReadResult, 'bytes' | 'encoding'>> {
   if (!lines.redacted && utf16 === undefined && isUtf8(bytes)) return { bytes, encoding: 'utf-8' };
-  return maskedBytes(world.policy, located.place.path.relative, bytes, utf16);
+  return maskedBytes(world, located.place.path.relative, bytes, utf16);
 }

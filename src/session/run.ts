@@ -1,9 +1,10 @@
+import { shellLine } from '../dialect/calls/shell/shell-line.ts';
 import { listUnsorted, subfolderTest } from '../disk/list.ts';
 import { newChangeId } from '../gate/announce.ts';
 import { type CommittedCommand, commitCommand, type LayerCommit } from '../gate/command/commit-command.ts';
 import { keepWorktrees, type WorktreesBefore } from '../gate/host/command.ts';
 import { worktreeTurnouts } from '../gate/host/command-turnouts.ts';
-import { outputMask } from '../gate/secret-values.ts';
+import { learnSecrets, outputMask } from '../gate/secret-values.ts';
 import { validateCommand, validateOptions } from '../gate/validate.ts';
 import type { World } from '../gate/world.ts';
 import type { ClientCall } from '../model/call.ts';
@@ -63,6 +64,7 @@ export async function runCommand(
   const id = newChangeId();
   const line = typeof command === 'string' ? command : command.join(' ');
   const worktrees = await keepWorktrees(world, id, line);
+  await learnSecrets(world, shellLine(line).names());
   const run = await world.processes.run(
     {
       id,

@@ -9,7 +9,7 @@ import type { SearchResult } from '../model/results.ts';
 import type { SearchOptions } from '../model/session.ts';
 import { invalidArgument, type Outcome, type Refused, refused } from '../model/verdict.ts';
 import { mayHoldSecret } from '../text/secret-scan.ts';
-import { isSecretPath, type MaskedText, maskText, unmasked } from '../text/secrets.ts';
+import { isSecretPath, type KnownSecrets, type MaskedText, maskText, unmasked } from '../text/secrets.ts';
 import {
   completeness,
   openBase,
@@ -193,14 +193,22 @@ async function listCandidates(search: Search, folder: Folder): Promise<RipgrepEn
   });
 }
 
+const NO_VALUES: KnownSecrets = {
+  isSecretText: () => false,
+  spansIn: () => [],
+  mayBeIn: () => false,
+};
+
 /** Opens a file to be searched as reads show it, so that no pattern matches inside a masked value. */
 function openFile({ world }: Search, files: OpenedFiles, place: Place): Unreadable | undefined {
-  const { policy = { secrets: 'mask' }, workspace } = world;
+  const { policy = { secrets: 'mask' }, secretValues = NO_VALUES, workspace } = world;
   const { relative } = place.path;
+  const mayHold = (bytes: Buffer): boolean =>
+    isSecretPath(relative) || mayHoldSecret(bytes) || secretValues.mayBeIn(bytes);
   const visible = (bytes: Buffer): Uint8Array =>
-    policy.secrets === 'show' || !(isSecretPath(relative) || mayHoldSecret(bytes))
+    policy.secrets === 'show' || !mayHold(bytes)
       ? bytes
-      : maskedBytes(policy, relative, bytes).bytes;
+      : maskedBytes({ policy, secretValues }, relative, bytes).bytes;
   return files.open(place, workspace.shown(place.path), visible);
 }
 

@@ -89,15 +89,29 @@ export interface SecretOptions {
   readonly secretFile: boolean;
   /** True if the text is a part of a file: the first line of a private key may be missing. */
   readonly isPart?: boolean;
+  readonly known?: KnownSecrets | undefined;
+}
+
+/** What is known to be secret whatever file it is in. */
+export interface KnownSecrets {
+  /** True if this is the whole text of a secret file, which may have another name now. */
+  isSecretText(text: string): boolean;
+  /** The places of known values. */
+  spansIn(text: string): readonly Span[];
+  /** False if these bytes are no secret text and hold no known value. */
+  mayBeIn(bytes: Uint8Array): boolean;
 }
 
 /** Finds the secrets in a text, in order and without overlaps. */
-export function secretSpans(text: string, { secretFile, isPart }: SecretOptions): readonly Span[] {
+export function secretSpans(text: string, options: SecretOptions): readonly Span[] {
+  const { isPart, known } = options;
+  const secretFile = options.secretFile || known?.isSecretText(text) === true;
   // Lists of lists, because a spread argument (`push(...spans)`) overflows the stack for large files.
   const found: Span[][] = isPart === true ? [valueSpans(text, ENCODED_LINE)] : [];
-  // The prefilter does not recognise an encoded line, so `found` is returned as it is.
+  if (known !== undefined) found.push([...known.spansIn(text)]);
+  // The prefilter does not recognise an encoded line or a known value, so `found` is returned as it is.
   if (!secretFile && text.length > PREFILTER_CHARS && !mayHoldSecret(new TextEncoder().encode(text)))
-    return found.flat();
+    return merged(found.flat());
   found.push(
     [...text.matchAll(TOKEN)].map(({ 0: token, index }) => ({ start: index, end: index + token.length })),
   );

@@ -13,7 +13,7 @@ import {
 } from './diff.ts';
 import { clampLine, countNewlines, endingOf, type Span, splitLines, viewOf, withoutEnding } from './lines.ts';
 import { mayHoldSecret } from './secret-scan.ts';
-import { isSecretPath, masked, secretSpans } from './secrets.ts';
+import { isSecretPath, type KnownSecrets, masked, secretSpans } from './secrets.ts';
 
 interface UnifiedOptions {
   /** Maximum rows, including `@@` rows. One more row says how many are missing. */
@@ -221,6 +221,7 @@ function isBroken(content: string, decoded: string): boolean {
 
 export interface MaskedDiffOptions extends UnifiedOptions {
   readonly secrets: Policy['secrets'];
+  readonly known?: KnownSecrets | undefined;
   /** Path of the file. It determines whether all values in the file are secret. */
   readonly path: string;
 }
@@ -252,17 +253,18 @@ function utf16Texts(before: TextOrBytes, after: TextOrBytes): [string, string] |
 }
 
 function maskedLines<T extends TextOrBytes>(before: T, after: T, options: MaskedDiffOptions): UnifiedDiff {
+  const { known } = options;
   const secretFile = isSecretPath(options.path);
   const plain = unifiedDiff(before, after, options);
   if (options.secrets === 'show' || plain.text === '') return plain;
-  if (!secretFile && !mayHold(before) && !mayHold(after)) return plain;
+  if (!secretFile && !mayHold(before, known) && !mayHold(after, known)) return plain;
   const [was, is] = [textOf(before), textOf(after)];
-  const [then, now] = [masked(was, { secretFile }), masked(is, { secretFile })];
+  const [then, now] = [masked(was, { secretFile, known }), masked(is, { secretFile, known })];
   if (then === was && now === is) return plain;
   const shown = unifiedDiff(then, now, options);
   if (shown.text === '') return { ...plain, text: ONLY_MASKED, shownAfter: [] };
   const shownAfter = without(
-    without(shown.shownAfter, linesOfSpans(is, secretSpans(is, { secretFile }))),
+    without(shown.shownAfter, linesOfSpans(is, secretSpans(is, { secretFile, known }))),
     brokenLines(after),
   );
   return { ...shown, shownAfter, diff: plain.diff };
@@ -282,8 +284,8 @@ function linesOfSpans(text: string, spans: readonly Span[]): readonly LineRange[
 
 const ONLY_MASKED = '(only masked values differ)';
 
-function mayHold(content: TextOrBytes): boolean {
-  return typeof content === 'string' || mayHoldSecret(content);
+function mayHold(content: TextOrBytes, known: KnownSecrets | undefined): boolean {
+  return typeof content === 'string' || mayHoldSecret(content) || known?.mayBeIn(content) === true;
 }
 
 function textOf(content: TextOrBytes): string {

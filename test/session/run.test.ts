@@ -274,6 +274,17 @@ describe.skipIf(here === undefined)('a command', () => {
     expect(await refusedRun('true', { cwd: '..' })).toMatchObject({ code: 'OUTSIDE_WORKSPACE' });
   });
 
+  it('that copies a secret file shows none of its values, then or later', async () => {
+    put('deploy/prod.env', 'API=k3y-0f-the-kingdom-77\n');
+    put('.env', 'TOKEN=t0ken-0f-the-kingdom\n');
+    const copies = await ran('cp deploy/prod.env a.txt; cat .env > b.txt; { echo one; cat .env; } > c.txt');
+    expect(copies.files).toHaveLength(3);
+    const reads = await Promise.all(['a.txt', 'b.txt', 'c.txt'].map((path) => session.read(path)));
+    const found = await session.search('kingdom');
+    expect(JSON.stringify([copies, reads, found])).not.toContain('kingdom');
+    expect(await session.write('c.txt', 'x\n')).toMatchObject({ refusal: { code: 'REDACTED_READ' } });
+  });
+
   it.each(['config', '.aws'])('runs although %s is a file, not a folder with secret files', async (name) => {
     put(name, 'text\n');
     expect(await ran('echo done')).toMatchObject({ exitCode: 0, output: { head: 'done\n' } });

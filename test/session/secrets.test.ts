@@ -340,6 +340,38 @@ it.each(['admin', 'ACCESS_KEY'])('the places of %s in a long line are masked', a
   for (const secret of secrets) expect(JSON.stringify(refused)).not.toContain(secret);
 });
 
+describe('the values of a secret file that is moved', () => {
+  const VALUE = 'k3y-0f-the-kingdom-77';
+
+  beforeEach(async () => {
+    writeFileSync(join(root, '.env'), `${ENV}API=${VALUE}\nURL=http://localhost:3000\n`);
+    expect(await session.move('.env', 'plain.txt')).toMatchObject({ ok: true });
+  });
+
+  it('stay masked in reads, searches, diffs and refusals', async () => {
+    const read = await session.read('plain.txt');
+    expect(read).toMatchObject({ text: expect.stringContaining('API=[masked]') });
+    expect(JSON.stringify(read)).not.toMatch(/very-private|also private|k3y/);
+    expect(await session.search('k3y', { path: 'plain.txt' })).toMatchObject({ hits: [] });
+    const codes = [];
+    for (const changed of [
+      await session.write('plain.txt', 'x\n'),
+      await session.edit('plain.txt', [{ oldString: 'API=k3y', newString: 'API=x' }]),
+      await session.edit('plain.txt', [{ oldString: '# settings', newString: '# mine' }]),
+    ])
+      codes.push(changed.ok ? 'ok' : changed.refusal.code);
+    expect(codes).toEqual(['REDACTED_READ', 'REDACTED_READ', 'ok']);
+    expect(JSON.stringify(await session.read('plain.txt'))).not.toContain('k3y');
+  });
+
+  it('are masked wherever they occur, but an address or a short value is not', async () => {
+    const text = `# ${VALUE}\nhttp://localhost:3000\nTOKEN=very-private\n`;
+    writeFileSync(join(root, 'notes.md'), text);
+    const read = await session.read('notes.md');
+    expect(read).toMatchObject({ text: text.replace(VALUE, '[masked]').trimEnd() });
+  });
+});
+
 describe('a search for a guess of a masked value', () => {
   const token = `ghp_${'abcdefghijklmnopqrstuvwxyz0123456789'}`;
 

@@ -109,11 +109,12 @@ async function lastOwnChange(
 
 /** The diff of another writer's change, with secrets masked. */
 export function lostDiff(
-  { policy }: World,
+  { policy, secretValues: known }: World,
   path: string,
   [before, after]: readonly [string, string],
 ): string {
-  return maskedDiff(before, after, { maxLines: LIMITS.maxDiffLines, secrets: policy.secrets, path }).text;
+  return maskedDiff(before, after, { maxLines: LIMITS.maxDiffLines, secrets: policy.secrets, known, path })
+    .text;
 }
 
 /** Larger files are neither merged nor shown as a diff. */

@@ -42,13 +42,19 @@ export async function showWrites(
   const files: CommandFile[] = [];
   const sightings = new Map<string, Sighting>();
   const { secrets } = world.policy;
+  const known = world.secretValues;
   let room = { lines: LIMITS.maxDiffLines, chars: MAX_QUOTED_CHARS };
   for (const each of named.slice(0, MAX_NAMED)) {
     const file = { ...fileOf(each), path: shownNameOf(world, each.path) };
     const texts = await textsOf(world, each);
     const diff =
       texts &&
-      maskedDiff(texts.before, texts.after, { maxLines: room.lines, secrets, path: each.path.relative });
+      maskedDiff(texts.before, texts.after, {
+        maxLines: room.lines,
+        secrets,
+        known,
+        path: each.path.relative,
+      });
     if (texts === undefined || diff === undefined) {
       files.push(file);
       continue;

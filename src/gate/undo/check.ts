@@ -223,7 +223,12 @@ async function changedSince(
   if (left === undefined || now === undefined) return { ...base, code: 'STALE', next, detail };
   const { secrets } = world.policy;
   const { maxDiffLines: maxLines } = LIMITS;
-  const { text } = maskedDiff<Uint8Array>(left, now, { maxLines, secrets, path: step.relative });
+  const { text } = maskedDiff<Uint8Array>(left, now, {
+    maxLines,
+    secrets,
+    known: world.secretValues,
+    path: step.relative,
+  });
   return { ...base, code: 'STALE', next, detail: { ...detail, diff: text } };
 }
 

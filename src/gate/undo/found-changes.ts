@@ -205,7 +205,12 @@ async function diffOf(
     return [`${name}\n(binary, ${byteSize(Math.max(now.byteLength, then.byteLength))})`];
   const { secrets } = world.policy;
   const { maxDiffLines: maxLines } = LIMITS;
-  const { text } = maskedDiff<Uint8Array>(now, then, { maxLines, secrets, path: step.relative });
+  const { text } = maskedDiff<Uint8Array>(now, then, {
+    maxLines,
+    secrets,
+    known: world.secretValues,
+    path: step.relative,
+  });
   return text === '' ? [] : [`${name}\n${text}`];
 }
 

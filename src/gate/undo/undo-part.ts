@@ -154,6 +154,6 @@ function changedSince(
   return { code: 'STALE', action: 'undo', path, next: 'ask_human', detail };
 }
 
-function diffOptions({ policy }: World, path: string): MaskedDiffOptions {
-  return { maxLines: LIMITS.maxDiffLines, secrets: policy.secrets, path };
+function diffOptions({ policy, secretValues: known }: World, path: string): MaskedDiffOptions {
+  return { maxLines: LIMITS.maxDiffLines, secrets: policy.secrets, known, path };
 }

@@ -9,7 +9,6 @@ import type { Knowledge } from '../views/knowledge.ts';
 import { readableAt } from './found.ts';
 import { ChangedGit } from './git-losses.ts';
 import { isOutput } from './outputs.ts';
-import { isOutside } from './outside.ts';
 import type { World } from './world.ts';
 
 /** A notice names at most this many lost things and counts the rest. */
@@ -302,7 +301,7 @@ function namesOf({ workspace }: World, files: readonly LostFile[]): readonly str
     const outcome = workspace.locate(effect.key, 'undo', 'parents');
     if (outcome.ok) outcome.located.place.dir.close();
     const missing = outcome.ok && !outcome.located.exists ? outcome.located.missing.length : 1;
-    const shown = isOutside(effect, workspace.roots) ? effect.key : workspace.shownAt(effect);
+    const shown = workspace.shownAt(effect);
     const name =
       missing < 2
         ? shown

@@ -89,3 +89,17 @@ export function isOutputPath(path: unknown): path is string {
  * from that command.
  */
 export const HIDDEN_STATE_VARIABLE = 'LOOKFIRST_HIDDEN_STATE';
+
+/** The folder at the top of the file system in which a path is; undefined for a path at the top. */
+export function topOf(path: string): string | undefined {
+  return /^(\/[^/]+)\/./.exec(path)?.[1];
+}
+
+/** True if a recorded path is outside the workspace: it is recorded relative to the folder at the top. */
+export function isOutside(
+  { key, relative }: { readonly key: string; readonly relative: string },
+  roots: readonly string[],
+): boolean {
+  const top = topOf(key);
+  return top !== undefined && key === `${top}/${relative}` && !roots.includes(top);
+}

@@ -210,7 +210,7 @@ export interface CommandOptions extends Pick<AnnounceOptions, 'call'> {
 export interface OutsidePaths {
   /** Those that it certainly deletes or overwrites. `whole`: a folder with everything in it. */
   readonly destroyed: readonly { readonly path: string; readonly whole: boolean }[];
-  /** Those that code in the line names, which may only read them. */
+  /** Those that the line moves, or that code in it names, which may only read them. */
   readonly named: readonly string[];
   /** Every path that the line may change, and how. */
   readonly changed: readonly { readonly path: string; readonly action: Action }[];

@@ -151,6 +151,12 @@ export class Processes {
     return this.#probe;
   }
 
+  /** The folder that `~` means in a command. */
+  get userHome(): string | undefined {
+    const { env, homeFolder } = this.#options;
+    return env['HOME'] ?? homeFolder;
+  }
+
   async run(request: CommandRequest, { tools }: Extract<Probe, { ok: true }>): Promise<CommandRun> {
     const { home, env, owner, homeFolder } = this.#options;
     const confined = request.profile.kind === 'confine';

@@ -1,10 +1,10 @@
-import { isOutside } from '../gate/outside.ts';
 import type { UndoRequest } from '../gate/undo/plan.ts';
 import { undo } from '../gate/undo/undo.ts';
 import { type PartRequest, undoPart } from '../gate/undo/undo-part.ts';
 import type { World } from '../gate/world.ts';
 import { newestSelected } from '../journal/undo-history.ts';
 import { COMMAND_LINE, type Entry } from '../model/entry.ts';
+import { isOutside } from '../model/path.ts';
 import { defined } from '../model/record.ts';
 import type { UndoResult } from '../model/results.ts';
 import type { Outcome, Refusal } from '../model/verdict.ts';

@@ -3,7 +3,7 @@ import { kindOf, modeOf, readSnapshot } from '../disk/read.ts';
 import { GatedHost } from '../gate/host/gated-host.ts';
 import { changesOfLine, type LinePlace, type ShellChange } from '../gate/host/line-changes.ts';
 import { moveCommand } from '../gate/host/move-command.ts';
-import { outsidePaths } from '../gate/host/outside.ts';
+import { outsidePaths } from '../gate/host/outside-paths.ts';
 import { untoldLosses } from '../gate/losses.ts';
 import { undo } from '../gate/undo/undo.ts';
 import { validateOptions, validateUndo } from '../gate/validate.ts';

@@ -1,9 +1,10 @@
+import { resolve } from 'node:path';
 import { shellLine } from '../dialect/calls/shell/shell-line.ts';
 import { listUnsorted, subfolderTest } from '../disk/list.ts';
 import { newChangeId } from '../gate/announce.ts';
 import { type CommittedCommand, commitCommand, type LayerCommit } from '../gate/command/commit-command.ts';
-import { keepWorktrees, type WorktreesBefore } from '../gate/host/command.ts';
-import { worktreeTurnouts } from '../gate/host/command-turnouts.ts';
+import { type BeyondLayer, keepBeyondLayer } from '../gate/host/command.ts';
+import { turnoutsBeyondLayer } from '../gate/host/command-turnouts.ts';
 import { learnSecrets, outputMask } from '../gate/secret-values.ts';
 import { validateCommand, validateOptions } from '../gate/validate.ts';
 import type { World } from '../gate/world.ts';
@@ -63,8 +64,13 @@ export async function runCommand(
   const { profile, timeoutMs } = howToRun(world, options);
   const id = newChangeId();
   const line = typeof command === 'string' ? command : command.join(' ');
-  const worktrees = await keepWorktrees(world, id, line);
-  await learnSecrets(world, shellLine(line).names());
+  const parsed = shellLine(lineOf(command), { home: world.processes.userHome });
+  const beyond = await keepBeyondLayer(world, id, {
+    line: parsed,
+    place: { cwd: cwd.path, at: (path) => resolve(cwd.path, path) },
+    reaches: profile.kind === 'undo' ? 'outside' : 'workspace',
+  });
+  await learnSecrets(world, parsed.names());
   const run = await world.processes.run(
     {
       id,
@@ -84,8 +90,17 @@ export async function runCommand(
     },
     probe,
   );
-  const outcome = await endOf(world, knowledge, { run, probe, line, options, times, worktrees });
+  const outcome = await endOf(world, knowledge, { run, probe, line, options, times, beyond });
   return outcome.ok ? { ...outcome, scratch: scratch.map(({ relative }) => relative) } : outcome;
+}
+
+/** The end of Claude Code's shell lines: the shell reports its folder to the client. */
+const REPORTS_FOLDER = / && pwd -P >\| \S+$/;
+
+/** A command as a shell line. */
+function lineOf(command: string | readonly string[]): string {
+  if (typeof command === 'string') return command;
+  return command.map((word) => `'${word.replace(REPORTS_FOLDER, '').replaceAll("'", "'\\''")}'`).join(' ');
 }
 
 /**
@@ -124,7 +139,7 @@ interface Ended {
   readonly line: string;
   readonly options: RunOptions;
   readonly times: ClientCall;
-  readonly worktrees: WorktreesBefore;
+  readonly beyond: BeyondLayer;
 }
 
 async function endOf(world: World, knowledge: Knowledge, ended: Ended): Promise<Outcome<RunResult>> {
@@ -146,7 +161,7 @@ async function endOf(world: World, knowledge: Knowledge, ended: Ended): Promise<
   const record = { session: knowledge.session, command: text };
   let committed: Outcome<CommittedCommand>;
   try {
-    const turnouts = await worktreeTurnouts(world, ended.worktrees);
+    const turnouts = await turnoutsBeyondLayer(world, ended.beyond);
     const made = turnouts.map(({ effect, now }) => ({ ...effect, after: now.side }));
     const commit = { layer, attributes, command: text, writes, meanwhile: 'merge', answer, made } as const;
     committed = await commitCommand(world, knowledge, { ...commit, times: ended.times });

@@ -1,6 +1,6 @@
 import { type BigIntStats, lstatSync, mkdirSync, rmdirSync } from 'node:fs';
 import { Fault, unlessErrno } from '../model/fault.ts';
-import type { PinnedDirectory, Place, ResolvedPath } from '../model/path.ts';
+import { isOutside, type PinnedDirectory, type Place, type ResolvedPath } from '../model/path.ts';
 import { type Action, type Outcome, type RefusalOf, refused } from '../model/verdict.ts';
 import { foldPath, type NameComparison, platformFolding } from './lexical.ts';
 import { atLeast, type Guarantee, RecentFolders, SharedDirectory, strongestGuarantee } from './pinned.ts';
@@ -271,6 +271,7 @@ export class Workspace {
 
   /** Like `shown`, for a path that a journal entry names by its key and relative path. */
   shownAt({ key, relative }: { readonly key: string; readonly relative: string }): string {
+    if (isOutside({ key, relative }, this.roots)) return key;
     return this.roots.length === 1 ? relative : this.shown(this.named(key, relative));
   }
 

@@ -4,7 +4,10 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { lookfirst } from '../support/command-line.ts';
 import { type Answer, Hooked } from '../support/hooked.ts';
+import { sandboxHere } from '../support/sandbox.ts';
 import { HAS_MEMORY, IN_MEMORY, type Scratch, scratch } from '../support/tree.ts';
+
+const here = await sandboxHere();
 
 let places: Scratch;
 let agent: Hooked;
@@ -170,3 +173,24 @@ it.each(['destroy', 'refuse'])('`mode: observe` records one refusal with `outsid
   expect(existsSync(path)).toBe(false);
   expect(await refusals()).toMatchObject([{ observed: true }]);
 });
+
+it.skipIf(here === undefined)(
+  'a command on a layer keeps files outside, and the user can undo it',
+  async () => {
+    const path = write('photos/p.jpg', 'one\n');
+    const ran = await lookfirst(places, [
+      'run',
+      '--root',
+      places.root,
+      '--',
+      'sh',
+      '-c',
+      `rm -rf ${places.outside}/photos`,
+    ]);
+    expect(ran.stderr).toContain('photos');
+    expect(existsSync(path)).toBe(false);
+    expect((await lookfirst(places, ['log'])).stdout).toContain(`${places.outside}/photos`);
+    expect((await lookfirst(places, ['undo', '--yes'])).stdout).toContain('outside/photos/p.jpg');
+    expect(readFileSync(path, 'utf8')).toBe('one\n');
+  },
+);

@@ -9,17 +9,17 @@ import {
   type TreeSnapshot,
 } from '../../model/entry.ts';
 import { sameFingerprint, sameStamp } from '../../model/fingerprint.ts';
-import { isWithin } from '../../model/path.ts';
+import { isOutside, isWithin } from '../../model/path.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import { bytesAtSnapshot } from '../../process/git-blobs.ts';
 import { isGitIndex, stagedContent } from '../../process/git-position.ts';
 import { type Candidate, dropSnapshot } from '../../process/git-snapshot.ts';
 import { type FoundState, fileState, readableAt } from '../found.ts';
 import { keepBytesOf } from '../old-bytes.ts';
-import { isOutside, reachOutside } from '../outside.ts';
+import { reachOutside } from '../outside.ts';
 import type { ShownScene } from '../shown.ts';
 import type { World } from '../world.ts';
-import { SNAPSHOT_MS, type WorktreesBefore } from './command.ts';
+import { type BeyondLayer, SNAPSHOT_MS } from './command.ts';
 import { addedTo, isSince, UNKNOWN_BYTES } from './keep.ts';
 import type { Turnout } from './known-after.ts';
 
@@ -48,10 +48,10 @@ export async function commandTurnouts(
   return [...replaced.values(), ...turnouts.filter(({ effect: { key } }) => !replaced.has(key))];
 }
 
-/** What a command has changed in other worktrees, which its layer did not cover. */
-export async function worktreeTurnouts(
+/** The changes of a command that its layer did not cover. */
+export async function turnoutsBeyondLayer(
   world: World,
-  { snapshots, effects }: WorktreesBefore,
+  { snapshots, effects }: BeyondLayer,
 ): Promise<readonly Turnout[]> {
   const gone = goneWorktrees(world, snapshots);
   reachAll(world, effects);

@@ -1,5 +1,5 @@
 import { basename, relative } from 'node:path';
-import { shellLine } from '../../dialect/calls/shell/shell-line.ts';
+import type { ShellLine } from '../../dialect/calls/shell/shell-line.ts';
 import { modeOf, stampOf } from '../../disk/read.ts';
 import {
   type AnnouncedCommand,
@@ -24,6 +24,8 @@ import type { ShownScene } from '../shown.ts';
 import type { World } from '../world.ts';
 import { keepOutside, keepOwnFiles } from './keep.ts';
 import type { Turnout } from './known-after.ts';
+import { changesOfLine, type LinePlace } from './line-changes.ts';
+import { outsidePaths } from './outside-paths.ts';
 import { keepBefore } from './shown.ts';
 
 /**
@@ -168,18 +170,37 @@ async function coveredBy(
   return 'unavailable' in covered ? covered : taken;
 }
 
-/** The other worktrees, as they are before a command that may remove files in them. */
-export interface WorktreesBefore extends Pick<AnnouncedCommand, 'snapshots'> {
+/** What a layer does not cover, as it is before a command that may change it. */
+export interface BeyondLayer extends Pick<AnnouncedCommand, 'snapshots'> {
   readonly effects: readonly Effect[];
 }
 
-/** Keeps what a command on a layer may destroy in other worktrees, which the layer does not cover. */
-export async function keepWorktrees(world: World, change: string, text: string): Promise<WorktreesBefore> {
-  const harm = shellLine(text).harm();
-  const worktrees = harm === 'nothing' ? [] : threatenedWorktrees(world, { text, roots: [] });
-  if (worktrees.length === 0) return { snapshots: [], effects: [] };
+/** A command that is about to run on a layer. */
+interface CommandOnLayer {
+  readonly line: ShellLine;
+  readonly place: LinePlace;
+  /** `outside`: the command may change files outside the workspace. */
+  readonly reaches: 'outside' | 'workspace';
+}
+
+/** Keeps what a command on a layer may destroy in other worktrees and outside the workspace. */
+export async function keepBeyondLayer(
+  world: World,
+  change: string,
+  { line, place, reaches }: CommandOnLayer,
+): Promise<BeyondLayer> {
+  const harm = line.harm();
+  if (harm === 'nothing') return { snapshots: [], effects: [] };
   const effects = new Map<string, Effect>();
-  const { snapshots } = await takeSnapshots(world, { change, harm, roots: [], worktrees, effects });
+  if (reaches === 'outside' && world.policy.hooks.outside === 'destroy') {
+    const paths = outsidePaths(world, line, { changes: await changesOfLine(world, line, place), place });
+    for (const effect of await keepOutside(world, paths)) effects.set(effect.key, effect);
+  }
+  const worktrees = threatenedWorktrees(world, { text: line.text, roots: [] });
+  const { snapshots } =
+    worktrees.length === 0
+      ? { snapshots: [] }
+      : await takeSnapshots(world, { change, harm, roots: [], worktrees, effects });
   return { snapshots, effects: [...effects.values()] };
 }
 

@@ -3,11 +3,10 @@ import { entriesForUndo, newestSelected, type UndoTarget } from '../../journal/u
 import { planUndo, type UndoPlans } from '../../journal/undo-plan.ts';
 import type { ClientCall } from '../../model/call.ts';
 import { Fault } from '../../model/fault.ts';
-import type { ResolvedPath } from '../../model/path.ts';
+import { isOutside, type ResolvedPath } from '../../model/path.ts';
 import type { UndoSelection } from '../../model/session.ts';
 import { type Outcome, passOn, type Refusal, type Refused, reasonOf, refused } from '../../model/verdict.ts';
 import type { Knowledge } from '../../views/knowledge.ts';
-import { isOutside } from '../outside.ts';
 import type { World } from '../world.ts';
 import { mergedCall } from './check.ts';
 

@@ -73,8 +73,6 @@ export function describedFile(result: ReadResult): string {
   return `${pathText(result.path)} is not text: ${mimeType}, ${byteSize(result.sizeBytes)}`;
 }
 
-const NEWLINE = 10;
-
 /**
  * The way in which a dialect (a set of tools) shows a file. `lines` and `foot` are separate, so
  * that the server can copy the bytes of the lines without decoding them.
@@ -100,7 +98,7 @@ export function styledText(result: ReadResult, style: ReadStyle, context: Render
   if (style.lines === 'raw') return rawText(result) + foot;
   if (result.to === 0) return result.text + foot;
   const width = style.lines === 'padded' ? String(result.to).length : 0;
-  return numberLines(plainBytes(result) ?? result.text, result.from, { width, foot });
+  return numberLines(result.text, result.from, { width, foot });
 }
 
 /**
@@ -109,15 +107,4 @@ export function styledText(result: ReadResult, style: ReadStyle, context: Render
  */
 function rawText({ bytes, encoding, text }: ReadResult): string {
   return bytes === undefined || encoding !== 'utf-8' ? text : viewOf(bytes).toString('utf8');
-}
-
-/**
- * The bytes of the shown lines, without the final newline. Undefined if they differ from the shown
- * text: the file has CRLF, or its encoding is not UTF-8.
- */
-function plainBytes({ bytes, encoding }: ReadResult): Uint8Array | undefined {
-  if (bytes === undefined || encoding !== 'utf-8') return undefined;
-  const lines = viewOf(bytes);
-  if (lines.includes('\r\n')) return undefined;
-  return lines.at(-1) === NEWLINE ? lines.subarray(0, -1) : lines;
 }

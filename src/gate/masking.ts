@@ -23,7 +23,7 @@ import type { World } from './world.ts';
 /** A quoted line of the new text is cut to this length. */
 const MAX_QUOTED = 120;
 
-/** What masking follows. */
+/** The parts of a world that decide what is masked. */
 export interface Masking {
   readonly policy: Pick<Policy, 'secrets'>;
   readonly secretValues: KnownSecrets;

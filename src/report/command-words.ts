@@ -12,7 +12,20 @@ export const MAX_PATHS_IN_TEXT = 20;
 
 /** The text for the agent about a command that ran: how it ended, its output, its changes. */
 export function commandText(result: RunResult, tools: ToolNames): string {
-  return [endWords(result), ...outputWords(result, tools), ...changeWords(result)].join('\n');
+  return [
+    endWords(result),
+    ...outputWords(result, tools),
+    ...renameWords(result),
+    ...changeWords(result),
+  ].join('\n');
+}
+
+/** Explains EXDEV, which the kernel answers when a program renames a folder that the layer has not created. */
+function renameWords({ exitCode, output: { head, tail = '' } }: RunResult): string[] {
+  if (exitCode === 0 || !/\bEXDEV\b|cross-device link/i.test(`${head}\n${tail}`)) return [];
+  return [
+    'Commands work on a copy-on-write view, in which the kernel refuses to rename an existing folder (EXDEV). `mv` moves it all the same, by copying.',
+  ];
 }
 
 function endWords({ ended, exitCode }: RunResult): string {

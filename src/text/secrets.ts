@@ -92,7 +92,7 @@ export interface SecretOptions {
   readonly known?: KnownSecrets | undefined;
 }
 
-/** What is known to be secret whatever file it is in. */
+/** Texts and values that are known to be secret in every file. */
 export interface KnownSecrets {
   /** True if this is the whole text of a secret file, which may have another name now. */
   isSecretText(text: string): boolean;

@@ -13,7 +13,9 @@ import {
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { LOOKFIRST } from '../../src/dialect/lookfirst/dialect.ts';
 import { removeLayer } from '../../src/process/layer.ts';
+import { commandText } from '../../src/report/command-words.ts';
 import {
   base,
   here,
@@ -272,6 +274,16 @@ describe.skipIf(here === undefined)('a command', () => {
     await ran('echo x > a', { cwd: 'd' });
     expect(text('d/a')).toBe('x\n');
     expect(await refusedRun('true', { cwd: '..' })).toMatchObject({ code: 'OUTSIDE_WORKSPACE' });
+  });
+
+  it('that cannot rename a folder says why, and mv moves it', async () => {
+    put('d/a.txt', 'one\n');
+    const result = await ran(`${process.execPath} -e "fs.renameSync('d', 'e')"`);
+    expect(result.exitCode).toBe(1);
+    expect(commandText(result, LOOKFIRST.names)).toContain('refuses to rename an existing folder (EXDEV)');
+    const moved = await ran('mv d e; echo cross-device link');
+    expect(commandText(moved, LOOKFIRST.names)).not.toContain('(EXDEV)');
+    expect(text('e/a.txt')).toBe('one\n');
   });
 
   it('that copies a secret file shows none of its values, then or later', async () => {

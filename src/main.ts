@@ -99,8 +99,8 @@ async function hook(args: readonly string[]): Promise<number> {
  */
 async function isCommand(name: string): Promise<boolean> {
   if (ABOUT_ITSELF.includes(name)) return true;
-  const { COMMANDS } = await import('./cli/command-list.ts');
-  if (COMMANDS.some((command) => command.name === name)) return true;
+  const { COMMANDS, OLD_SPELLINGS } = await import('./cli/command-list.ts');
+  if (COMMANDS.some((command) => command.name === name) || Object.hasOwn(OLD_SPELLINGS, name)) return true;
   if (!/^\w[\w-]*$/.test(name)) return false;
   const { canonicalPath } = await import('./records/scope.ts');
   return canonicalPath(process.cwd(), name).kind === 'missing';

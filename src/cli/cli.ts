@@ -75,8 +75,12 @@ export function defineCommand<const A extends Flags, const F extends Flags>(
   return command;
 }
 
+/** The groups of the general help, in their order. */
+export const COMMAND_GROUPS = ['set up', 'look', 'undo', 'serve', 'settings'] as const;
+
 /** The line of a command in the list of commands. */
 export interface CommandEntry {
+  readonly group: (typeof COMMAND_GROUPS)[number];
   readonly name: string;
   /** The command with its arguments, for the list of commands. */
   readonly usage: string;

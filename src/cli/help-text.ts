@@ -1,5 +1,5 @@
 import { type Flag, type Flags, flagName } from '../config/flags.ts';
-import type { CliCommand, CommandEntry } from './cli.ts';
+import { type CliCommand, COMMAND_GROUPS, type CommandEntry } from './cli.ts';
 import { GLOBAL_FLAGS, OUTPUT_FLAGS } from './flags.ts';
 
 /** The width of help that goes to a file or another program. */
@@ -25,9 +25,13 @@ export function generalHelp(entries: readonly CommandEntry[], width: number = WI
     'A gate between AI agents and files: an agent cannot overwrite, edit or delete a file that it has',
     'not read, or a change that it has not seen. Its changes can be undone.',
     '',
-    'Commands:',
-    ...entries.map(({ usage, summary }) => `  ${usage.padEnd(widest)}  ${summary}`),
-    '',
+    ...COMMAND_GROUPS.flatMap((group) => [
+      `${group.charAt(0).toUpperCase()}${group.slice(1)}:`,
+      ...entries
+        .filter((entry) => entry.group === group)
+        .map(({ usage, summary }) => `  ${usage.padEnd(widest)}  ${summary}`),
+      '',
+    ]),
     'Global options:',
     ...globalOptions(width),
     '',

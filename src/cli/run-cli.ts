@@ -11,7 +11,7 @@ import {
   type RunViewer,
   version,
 } from './cli.ts';
-import { COMMANDS } from './command-list.ts';
+import { COMMANDS, OLD_SPELLINGS } from './command-list.ts';
 import type { Given } from './flags.ts';
 import { generalHelp, helpText } from './help-text.ts';
 import { parseCommand } from './parse-command.ts';
@@ -34,8 +34,8 @@ interface CliOptions {
 
 /** Runs one command to its end and returns the exit code. Throws nothing: errors are printed on stderr. */
 export async function runCli(options: CliOptions): Promise<number> {
-  const { args, streams } = options;
-  const [word = '', ...rest] = args;
+  const { streams } = options;
+  const [word = '', ...rest] = renewed(options.args, streams);
   const entry = COMMANDS.find(({ name }) => name === word);
   if (entry?.ownsStdout !== true) endQuietlyWithReader(streams);
   let cli = cliOf(options, {});
@@ -54,6 +54,16 @@ export async function runCli(options: CliOptions): Promise<number> {
     // Wait until all output is written, because the caller ends the process next.
     await cli.terminal.flushed();
   }
+}
+
+/** Replaces an old spelling of a command, and tells the user the present one. */
+function renewed([word = '', ...rest]: readonly string[], { stderr }: TerminalStreams): readonly string[] {
+  const present = Object.hasOwn(OLD_SPELLINGS, word) ? OLD_SPELLINGS[word] : undefined;
+  if (present === undefined) return [word, ...rest];
+  stderr.write(
+    `lookfirst: ${word} is now ${present.join(' ')}; the old spelling goes with the next version\n`,
+  );
+  return [...present, ...rest];
 }
 
 /** The context of a command. `given`: the form of the answer that the user wants. */

@@ -14,6 +14,11 @@ describe('exit codes', () => {
 });
 
 describe('help', () => {
+  it('has at most 24 commands, in five groups', () => {
+    expect(COMMANDS.length).toBeLessThanOrEqual(24);
+    expect(new Set(COMMANDS.map(({ group }) => group)).size).toBe(5);
+  });
+
   it('has the same form for every command', async () => {
     const places = scratch();
     const pages: string[] = [];
@@ -46,6 +51,20 @@ describe('help', () => {
       const ran = await lookfirst(scratch(), args);
       expect({ args, ...ran }).toEqual({ args, code: 0, stdout: `${version}\n`, stderr: '' });
     }
+  });
+});
+
+describe('an old spelling', () => {
+  it('works, and says on stderr what to type now', async () => {
+    const places = scratch();
+    const [old, present] = [
+      await lookfirst(places, ['report']),
+      await lookfirst(places, ['audit', '--observed']),
+    ];
+    expect(old).toEqual({
+      ...present,
+      stderr: 'lookfirst: report is now audit --observed; the old spelling goes with the next version\n',
+    });
   });
 });
 
@@ -157,10 +176,10 @@ describe('settings', () => {
       'doctor',
       'rewind',
       'claims',
-      'report',
+      'audit --observed',
     ];
     for (const command of looking) {
-      const { code, stderr } = await lookfirst(places, [command, ...common.split(' ')]);
+      const { code, stderr } = await lookfirst(places, [...command.split(' '), ...common.split(' ')]);
       expect(code, `${command}: ${stderr}`).not.toBe(EXIT.usage);
     }
   });
@@ -227,23 +246,14 @@ describe('settings', () => {
     expect(ran.stderr).toMatch(/\[CONFIG_INVALID\]\n$/);
   });
 
-  it.each([
-    'gc',
-    'log',
-    'status',
-    'sessions',
-    'diff',
-    'undo',
-    'rewind',
-    'claims',
-    'report',
-    'config',
-    'doctor',
-  ])('end %s with an error if they name a missing policy file', async (command) => {
-    const ran = await lookfirst(scratch(), [command, '--policy', 'none.json']);
-    expect(ran).toMatchObject({ code: 1, stdout: '' });
-    expect(ran.stderr).toMatch(/^lookfirst: there is no policy file .*none\.json \[CONFIG_INVALID\]\n$/);
-  });
+  it.each(['gc', 'log', 'status', 'sessions', 'diff', 'undo', 'rewind', 'claims', 'config', 'doctor'])(
+    'end %s with an error if they name a missing policy file',
+    async (command) => {
+      const ran = await lookfirst(scratch(), [command, '--policy', 'none.json']);
+      expect(ran).toMatchObject({ code: 1, stdout: '' });
+      expect(ran.stderr).toMatch(/^lookfirst: there is no policy file .*none\.json \[CONFIG_INVALID\]\n$/);
+    },
+  );
 
   it('that are invalid in a policy file do not prevent reading the journal', async () => {
     const places = scratch();

@@ -209,7 +209,9 @@ describe.skipIf(here === undefined || !isRoot)('a command whose state folder has
     ].join('\n');
     const { code, stderr } = withMounts(script, [...PROGRAM, 'run', '--', 'true']);
     expect(stderr).not.toContain('unexpected failure');
-    expect(stderr).toContain('no space left on the disk of the state folder (ENOSPC); nothing was changed [IO_FAILED]');
+    expect(stderr).toContain(
+      'no space left on the disk of the state folder (ENOSPC); nothing was changed [IO_FAILED]',
+    );
     expect(stderr).toContain('cannot be written (ENOSPC); free some space there [NO_SANDBOX]');
     expect([code, readdirSync(places.root).length]).toEqual([2, 152]);
   });

@@ -225,7 +225,7 @@ async function useCommandLine(places: Scratch, files: readonly Planted[], output
     'log --limit 0',
     'log --json --limit 0',
     'diff',
-    'report',
+    'audit --observed',
     'status',
     'sessions',
     'claims',

@@ -226,7 +226,7 @@ describe('an agent that tries to switch the gate off', () => {
     const key = join(places.home, 'lookfirst.key');
     expect((await announced('write', { path: key, content: 'x' }, 'b')).verdict).toBe('pass');
     expect((await announced('run', { command: 'lookfirst allow a.txt' }, 'c')).verdict).toBe('pass');
-    const reported = objects(await lookfirst(places, ['report', '--json']));
+    const reported = objects(await lookfirst(places, ['audit', '--observed', '--json']));
     expect(reported.map(({ path, code }) => `${path} ${code}`)).toEqual([`${SETTINGS} PROTECTED`]);
     const notices = objects(await lookfirst(places, ['log', '--kind', 'notice', '--json']));
     expect(notices.map(({ text }) => text)).toEqual(

@@ -119,11 +119,11 @@ describe('observe', () => {
     await agent.change('write', { path: 'a.txt', content: 'two\n' }, put('a.txt', 'two\n'));
     await agent.change('write', { path: 'b.txt', content: 'keep\nmore\n' }, put('b.txt', 'keep\nmore\n'));
     await agent.send({ event: 'before', action: 'delete', input: { path: 'lookfirst-none' }, call: 'x' });
-    const rows = objects(await lookfirst(places, ['report', '--json']));
+    const rows = objects(await lookfirst(places, ['audit', '--observed', '--json']));
     const verdicts = rows.map(({ path, code, verdict }) => `${path} ${code} ${verdict}`);
     expect(verdicts).toContain('a.txt NOT_READ right');
     expect(verdicts).toContain('b.txt NOT_READ wrong');
-    const { stdout } = await lookfirst(places, ['report']);
+    const { stdout } = await lookfirst(places, ['audit', '--observed']);
     expect(stdout).toMatch(/would have been refused: 1 right, 1 wrong/);
   });
 

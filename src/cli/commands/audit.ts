@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { text } from '../../config/flags.ts';
+import { text, toggle } from '../../config/flags.ts';
 import { requiredHome } from '../../config/home.ts';
 import { canonicalPath } from '../../records/scope.ts';
 import {
@@ -12,32 +12,55 @@ import { pathText } from '../../report/bounded.ts';
 import type { Column } from '../../report/human.ts';
 import { type Cli, type CliCommand, defineCommand, EXIT } from '../cli.ts';
 import { typeable } from '../entry-row.ts';
+import { limit, SCOPE_FLAGS, STATE_FLAGS } from '../flags.ts';
 import { Progress } from '../progress.ts';
+import { showObserved } from './observed.ts';
+
+const FLAGS = {
+  ...STATE_FLAGS,
+  ...SCOPE_FLAGS,
+  observed: toggle(
+    'instead show what hooks would have refused while the policy only observed (mode: observe)',
+  ),
+  session: text('ID', 'with --observed: only calls of this session'),
+  limit: limit(20),
+} as const;
 
 /** `lookfirst audit`: reports what went wrong in the stored conversations of this user's clients. */
 export const AUDIT: CliCommand = defineCommand({
   about:
-    'Counts blind overwrites, edits from outdated views and shell writes in the transcripts of Claude Code, Codex and Gemini CLI.',
+    'Counts blind overwrites, edits from outdated views and shell writes in the transcripts of Claude Code, Codex and Gemini CLI. With --observed: what hooks would have refused, and whether that would have been right.',
   args: { dir: text('DIR', 'only files in this folder (default: the current one)') },
-  flags: {},
+  flags: FLAGS,
   notes: `
 Nothing needs to be installed, and nothing is changed. Only what a transcript proves is counted:
   blind overwrite   a whole file was replaced, but some of its lines had not been shown
   outdated edit     the file had changed since the model was last shown it
   shell write       a command wrote the file; the client's own rewind cannot restore it
 
+The verdicts of --observed:
+  right     the call destroyed something that its session had not seen
+  wrong     it destroyed nothing, so the refusal would have been a false alarm
+  unknown   no change followed, or its bytes are gone
+
 Examples:
   lookfirst audit
-  lookfirst audit ~/project --json`,
-  run: async (cli, { dir, json }) => {
-    const root = resolve(cli.cwd, dir ?? '.');
-    if (canonicalPath(cli.cwd, root).kind !== 'folder')
-      cli.terminal.tell(`there is no folder ${pathText(root)} now; its transcripts may still exist`);
-    const audited = await new Progress(cli.terminal).during('reading transcripts', auditAll(cli, root));
-    await (json === true ? printJson(cli, audited) : printTable(cli, audited, root));
+  lookfirst audit ~/project --json
+  lookfirst audit --observed --json | jq 'select(.verdict == "wrong")'`,
+  run: async (cli, { dir, ...flags }) => {
+    const root = dir === undefined ? flags.root : [dir, ...(flags.root ?? [])];
+    if (flags.observed === true) return showObserved(cli, root === undefined ? flags : { ...flags, root });
+    for (const each of root ?? ['.']) await auditFolder(cli, resolve(cli.cwd, each), flags.json);
     return EXIT.done;
   },
 });
+
+async function auditFolder(cli: Cli, root: string, json: boolean | undefined): Promise<void> {
+  if (canonicalPath(cli.cwd, root).kind !== 'folder')
+    cli.terminal.tell(`there is no folder ${pathText(root)} now; its transcripts may still exist`);
+  const audited = await new Progress(cli.terminal).during('reading transcripts', auditAll(cli, root));
+  await (json === true ? printJson(cli, audited) : printTable(cli, audited, root));
+}
 
 function auditAll(cli: Cli, root: string): Promise<readonly AuditedTranscript[]> {
   const places = { home: requiredHome(cli.homeFolder), env: cli.env };

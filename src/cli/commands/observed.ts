@@ -1,40 +1,13 @@
-import { text } from '../../config/flags.ts';
 import { type ObservedRefusal, observedRefusals } from '../../records/judged-refusals.ts';
 import { Records } from '../../records/records.ts';
 import { Scope } from '../../records/scope.ts';
 import { countOf } from '../../report/amounts.ts';
 import { pathText } from '../../report/bounded.ts';
 import type { Column } from '../../report/human.ts';
-import { recordsPlaceOf } from '../../session/configured.ts';
-import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
+import { recordsPlaceOf, type StateFlags } from '../../session/configured.ts';
+import { type Cli, EXIT, type ExitCode } from '../cli.ts';
 import { entryPath, SESSION_COLUMN } from '../entry-row.ts';
-import { type Given, limit, SCOPE_FLAGS, STATE_FLAGS } from '../flags.ts';
 import { opening } from '../progress.ts';
-
-const FLAGS = {
-  ...STATE_FLAGS,
-  ...SCOPE_FLAGS,
-  session: text('ID', 'only calls of this session'),
-  limit: limit(20),
-} as const;
-
-/**
- * `lookfirst report`: lists what hooks would have refused while the policy only observed (`mode:
- * observe`).
- */
-export const REPORT: CliCommand = defineCommand({
-  about:
-    'Shows what hooks would have refused while the policy only observed (mode: observe), and whether the refusal would have been right.',
-  flags: FLAGS,
-  notes: `
-right: the call destroyed something that its session had not seen. wrong: it destroyed nothing, so
-the refusal would have been a false alarm. unknown: no change followed, or its bytes are gone.
-
-Examples:
-  lookfirst report                 what would have been refused here
-  lookfirst report --json | jq 'select(.verdict == "wrong")'`,
-  run: report,
-});
 
 const COLUMNS: readonly Column[] = [
   { title: 'CODE' },
@@ -44,7 +17,22 @@ const COLUMNS: readonly Column[] = [
   { title: 'VERDICT' },
 ];
 
-async function report(cli: Cli, { json, session, limit, ...flags }: Given<typeof FLAGS>): Promise<ExitCode> {
+interface ObservedFlags extends StateFlags {
+  readonly root?: readonly string[];
+  readonly all?: boolean;
+  readonly session?: string;
+  readonly limit: number;
+  readonly json?: boolean;
+}
+
+/**
+ * Lists what hooks would have refused while the policy only observed (`mode: observe`), and whether
+ * each refusal would have been right.
+ */
+export async function showObserved(
+  cli: Cli,
+  { json, session, limit, ...flags }: ObservedFlags,
+): Promise<ExitCode> {
   const records = await opening(cli, Records.open(recordsPlaceOf(cli, flags)));
   const scope = new Scope({ cwd: cli.cwd, root: flags.root, all: flags.all });
   try {

@@ -15,7 +15,7 @@ import { describe, expect, it } from 'vitest';
 import { CLIENT_NAMES } from '../src/cli/clients/client.ts';
 import { CLIENTS } from '../src/cli/clients/clients.ts';
 import { HOOK_SETTINGS } from '../src/cli/clients/hook-settings.ts';
-import { COMMANDS } from '../src/cli/command-list.ts';
+import { COMMANDS, OLD_SPELLINGS } from '../src/cli/command-list.ts';
 import { OUTPUT_FLAGS } from '../src/cli/flags.ts';
 import { flagName } from '../src/config/flags.ts';
 import { stateFolder } from '../src/config/home.ts';
@@ -199,6 +199,7 @@ describe('every document', () => {
       const keys = Object.keys({ ...OUTPUT_FLAGS, ...command.flags });
       flags.set(name, [...keys.map(flagName), '--help', '--version']);
     }
+    for (const [old, [name = '']] of Object.entries(OLD_SPELLINGS)) flags.set(old, flags.get(name) ?? []);
     const wrong: string[] = [];
     let count = 0;
     for (const document of [...DOCUMENTS, 'CHANGELOG.md', 'examples/README.md']) {

@@ -95,7 +95,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     group: 'look',
     name: 'audit',
     usage: 'audit [DIR]',
-    summary: 'counts blind overwrites in your transcripts, or refusals in observe mode',
+    summary: 'counts blind overwrites in your transcripts',
     isPaged: true,
     load: async () => (await import('./commands/audit.ts')).AUDIT,
   },

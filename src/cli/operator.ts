@@ -32,11 +32,7 @@ export async function refuseAgent(
 ): Promise<ExitCode | undefined> {
   const variable = startedByAgent(cli);
   if (variable === undefined) return undefined;
-  return refuse(
-    cli,
-    `lookfirst ${command} is for the user, and an agent started it (${variable} is set)`,
-    flags,
-  );
+  return refuse(cli, `${command} is for the user, and an agent started it (${variable} is set)`, flags);
 }
 
 /**

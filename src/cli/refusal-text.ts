@@ -18,7 +18,7 @@ export async function tellRefusal(
   else
     cli.terminal.tell(
       [
-        sentence(refusal),
+        `lookfirst: ${sentence(refusal)}`,
         ...quoted(refusal).map(harmless),
         ...refusedFiles(refusal),
         ...(flags.hint === undefined ? [] : [flags.hint]),

@@ -1,4 +1,4 @@
-import { UsageError, unknownWord } from '../config/flags.ts';
+import { UsageError, unknownWord, usageText } from '../config/flags.ts';
 import { Fault } from '../model/fault.ts';
 import { harmless, phrase } from '../report/bounded.ts';
 import type { RunProxy } from '../tools/proxy-plan.ts';
@@ -140,7 +140,7 @@ function tellFailure(terminal: Terminal, error: unknown, entry: CommandEntry | u
       entry === undefined
         ? 'lookfirst --help lists the commands'
         : `lookfirst ${entry.name} --help lists the options`;
-    terminal.tell(harmless(`error: ${error.message}\n(${help})`));
+    terminal.tell(harmless(`${usageText(error)}\n(${help})`));
     return EXIT.usage;
   }
   if (error instanceof Fault) terminal.tellFault(harmless(`lookfirst: ${error.message} [${error.code}]`));

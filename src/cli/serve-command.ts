@@ -2,7 +2,7 @@ import type { EventEmitter } from 'node:events';
 import type { RequestListener } from 'node:http';
 import { resolve } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
-import { UsageError } from '../config/flags.ts';
+import { UsageError, usageText } from '../config/flags.ts';
 import { expandHome } from '../config/home.ts';
 import type { DialectName } from '../dialect/tool.ts';
 import { Fault } from '../model/fault.ts';
@@ -97,7 +97,7 @@ export async function runServe(server: ServeProcess): Promise<number> {
     return EXIT.done;
   }
   if (request instanceof UsageError) {
-    process.stderr.write(`error: ${harmless(request.message)}\n(lookfirst serve --help lists the options)\n`);
+    process.stderr.write(`${harmless(usageText(request))}\n(lookfirst serve --help lists the options)\n`);
     return EXIT.usage;
   }
   const log = (line: string): void => void process.stderr.write(`lookfirst: ${harmless(line)}\n`);

@@ -53,6 +53,11 @@ export type FlagsOf<V> = {
 /** A command line that does not fit the table of its command. */
 export class UsageError extends Error {}
 
+/** The first line that users see of a wrong command line. */
+export function usageText({ message }: UsageError): string {
+  return `lookfirst: ${message} [INVALID_ARGUMENT]`;
+}
+
 export function toggle(about: string): Flag<true> {
   return { about, takes: 'nothing', read: () => true };
 }

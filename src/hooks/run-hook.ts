@@ -121,7 +121,7 @@ function settingsOf({ env, cwd }: ConfigSources, values: HookValues, host: Host)
 
 /** The denial for a wrong command line. A misconfigured hook must not let changes pass. */
 function misused(reason: string): HookAnswer {
-  return deniedOnStderr(`lookfirst hook: ${reason} (lookfirst hook --help shows the usage)`);
+  return deniedOnStderr(`lookfirst: ${reason} (lookfirst hook --help shows the usage) [INVALID_ARGUMENT]`);
 }
 
 async function end(process: HookProcess, answer: HookAnswer): Promise<number> {

@@ -132,7 +132,10 @@ describe('blame', () => {
     const t = await desk();
     await t.put('large.txt', 'x'.repeat((8 << 20) + 1));
     const { code, stderr } = await lookfirst(t, ['blame', 'large.txt']);
-    expect([code, stderr]).toEqual([2, 'refusing to read large.txt: it is too large (8.0 MB) [TOO_LARGE]\n']);
+    expect([code, stderr]).toEqual([
+      2,
+      'lookfirst: refusing to read large.txt: it is too large (8.0 MB) [TOO_LARGE]\n',
+    ]);
   });
 
   it.each<[string, (home: string) => Promise<unknown>]>([

@@ -27,7 +27,7 @@ describe('a command that an agent starts', () => {
       const t = await twoSessions();
       const tried = await lookfirst(t, ['gc', ...args], AGENT);
       expect(tried).toMatchObject({ code: 2, stdout: '' });
-      expect(tried.stderr).toMatch(/^lookfirst gc .* is for the user.*\[PROTECTED\]/);
+      expect(tried.stderr).toMatch(/^lookfirst: gc .* is for the user.*\[PROTECTED\]/);
       expect((await lookfirst(t, ['log', '--kind', 'notice'])).stdout).toContain('an agent started it');
       expect((await lookfirst(t, ['gc', '--dry-run', ...args], AGENT)).code).toBe(0);
       expect((await lookfirst(t, ['gc', ...args])).code).toBe(0);
@@ -38,7 +38,7 @@ describe('a command that an agent starts', () => {
     const t = await twoSessions();
     const tried = await lookfirst(t, ['run', '--apply', 'c0a1b2c3d4e'], AGENT);
     expect(tried).toMatchObject({ code: 2, stdout: '' });
-    expect(tried.stderr).toMatch(/^lookfirst run --apply is for the user.*\[PROTECTED\]/);
+    expect(tried.stderr).toMatch(/^lookfirst: run --apply is for the user.*\[PROTECTED\]/);
     expect((await lookfirst(t, ['log', '--kind', 'notice'])).stdout).toContain('an agent started it');
   });
 

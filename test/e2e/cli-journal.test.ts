@@ -64,7 +64,7 @@ describe('lookfirst diff', () => {
     }
     expect(await lookfirst(work, ['diff', change, '--path', 'other.txt'])).toMatchObject({
       code: 2,
-      stderr: `the change ${change} did not touch other.txt [NOT_FOUND]\n`,
+      stderr: `lookfirst: the change ${change} did not touch other.txt [NOT_FOUND]\n`,
     });
   });
 
@@ -104,7 +104,8 @@ describe('lookfirst diff', () => {
     );
     expect(await lookfirst(work, ['diff', 'c0000000000'])).toMatchObject({
       code: 2,
-      stderr: 'there is no change c0000000000 [NOT_FOUND]\nlookfirst log --kind change lists the changes.\n',
+      stderr:
+        'lookfirst: there is no change c0000000000 [NOT_FOUND]\nlookfirst log --kind change lists the changes.\n',
     });
   });
 });
@@ -273,10 +274,10 @@ describe('lookfirst sessions', () => {
   });
 
   it.each([
-    [['sessions', 'compacted'], 64, 'error: ID is missing'],
+    [['sessions', 'compacted'], 64, 'lookfirst: ID is missing [INVALID_ARGUMENT]'],
     [['sessions', 'compacted', 'nobody'], 2, 'there is no session "nobody" [NOT_FOUND]'],
     [['sessions', 'forget', 'nobody'], 2, 'there is no session "nobody" [NOT_FOUND]'],
-    [['sessions', 'forget'], 64, 'error: ID is missing'],
+    [['sessions', 'forget'], 64, 'lookfirst: ID is missing [INVALID_ARGUMENT]'],
     [['sessions', 'list', 'agent-7'], 64, "unexpected argument 'agent-7'"],
     [['sessions', 'destroy'], 64, 'Choose from list, forget, compacted'],
   ])('rejects %j', async (args, code, words) => {

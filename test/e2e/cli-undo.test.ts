@@ -120,7 +120,7 @@ describe('lookfirst undo', () => {
     const refused = await lookfirst(work, ['undo', change]);
     expect(refused).toMatchObject({ code: 2, stdout: '' });
     expect(refused.stderr).toMatch(
-      /^refusing to undo changes to a\.txt: it was changed since that change \[STALE\]\n/,
+      /^lookfirst: refusing to undo changes to a\.txt: it was changed since that change \[STALE\]\n/,
     );
     expect(refused.stderr).toContain('-7\n+seven');
     expect(refused.stderr).toContain('--merge');

@@ -50,12 +50,12 @@ Examples:
   run: async (cli, { dir, ...flags }) => {
     const root = dir === undefined ? flags.root : [dir, ...(flags.root ?? [])];
     if (flags.observed === true) return showObserved(cli, root === undefined ? flags : { ...flags, root });
-    for (const each of root ?? ['.']) await auditFolder(cli, resolve(cli.cwd, each), flags.json);
+    for (const each of root ?? ['.']) await auditFolder(cli, resolve(cli.cwd, each), flags);
     return EXIT.done;
   },
 });
 
-async function auditFolder(cli: Cli, root: string, json: boolean | undefined): Promise<void> {
+async function auditFolder(cli: Cli, root: string, { json }: { readonly json?: boolean }): Promise<void> {
   if (canonicalPath(cli.cwd, root).kind !== 'folder')
     cli.terminal.tell(`there is no folder ${pathText(root)} now; its transcripts may still exist`);
   const audited = await new Progress(cli.terminal).during('reading transcripts', auditAll(cli, root));

@@ -79,10 +79,10 @@ export function describedFile(result: ReadResult): string {
  */
 export interface ReadStyle {
   /**
-   * `numbered`: `N<TAB>line`; `padded`: like `numbered`, with right-aligned numbers; `raw`: exactly as in the file;
-   * `joined`: like `raw`, without a newline after the last line.
+   * `numbered`: `N<TAB>line`; `raw`: exactly as in the file; `joined`: like `raw`, without a newline
+   * after the last line.
    */
-  readonly lines: 'numbered' | 'padded' | 'raw' | 'joined';
+  readonly lines: 'numbered' | 'raw' | 'joined';
   /** The text after the lines, including a newline before it if needed. */
   foot(result: ReadResult, context: RenderContext): string;
   /** Set if the tool shows only text, and refuses other files. */
@@ -97,8 +97,7 @@ export function styledText(result: ReadResult, style: ReadStyle, context: Render
   if (style.lines === 'joined') return result.text.replace(/\n$/, '') + foot;
   if (style.lines === 'raw') return rawText(result) + foot;
   if (result.to === 0) return result.text + foot;
-  const width = style.lines === 'padded' ? String(result.to).length : 0;
-  return numberLines(result.text, result.from, { width, foot });
+  return numberLines(result.text, result.from, foot);
 }
 
 /**

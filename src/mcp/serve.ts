@@ -339,7 +339,7 @@ export async function loadDialect(name: DialectName): Promise<Dialect> {
     case 'sandbox':
       return (await import('../dialect/sandbox.ts')).SANDBOX;
     case 'lace':
-      return (await import('../dialect/lace/dialect.ts')).LACE;
+      return (await import('../dialect/lace.ts')).LACE;
     case 'filesystem':
       return (await import('../dialect/filesystem/dialect.ts')).FILESYSTEM;
     case 'apply-patch':

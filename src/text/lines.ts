@@ -161,31 +161,20 @@ interface ClampedLines {
   readonly clamped: readonly number[];
 }
 
-interface NumberingOptions {
-  /** Right-aligns the numbers to this width. */
-  readonly width?: number;
-  /** A text to put after the last line. */
-  readonly foot?: string;
-}
-
 /**
  * Numbers the lines of a text as `N<TAB>line`, starting at `first`. A text that ends with a newline
- * gets a last, empty line.
+ * gets a last, empty line. `foot`: a text to put after the last line.
  */
-export function numberLines(
-  text: string,
-  first: number,
-  { width = 0, foot = '' }: NumberingOptions = {},
-): string {
+export function numberLines(text: string, first: number, foot = ''): string {
   let numbered = '';
   let number = first;
   let start = 0;
   for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', start)) {
-    numbered += `${String(number).padStart(width)}\t${text.slice(start, end + 1)}`;
+    numbered += `${number}\t${text.slice(start, end + 1)}`;
     number += 1;
     start = end + 1;
   }
-  return `${numbered}${String(number).padStart(width)}\t${text.slice(start)}${foot}`;
+  return `${numbered}${number}\t${text.slice(start)}${foot}`;
 }
 
 /** Cuts lines longer than `maxLineChars` and marks them. The first line has the number `first`. */

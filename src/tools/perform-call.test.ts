@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { RENDER_CONTEXT } from '../../test/support/render-context.ts';
 import { written } from '../../test/support/written.ts';
 import { RAW_STYLE } from '../dialect/filesystem/shapes.ts';
-import { READ_STYLE } from '../dialect/lace/dialect.ts';
 import { RECEIPT_STYLE } from '../dialect/lookfirst/looking-tools.ts';
 import { type ReadStyle, styledText } from '../dialect/render.ts';
 import { ClientCall } from '../model/call.ts';
@@ -137,7 +136,6 @@ describe('showRead', () => {
     ['an empty file as it is', '', RAW_STYLE, 'bytes'],
     ['lines that end in returns', 'one\r\ntwo\r\n', RECEIPT_STYLE, 'text'],
     ['an empty file', '', RECEIPT_STYLE, 'text'],
-    ['padded numbers', 'one\n', READ_STYLE, 'text'],
   ] as const)('uses the bytes for %s', (_what, content, style, how) => {
     expect(shown(readOf(content, style.lines === 'raw'), style).how).toBe(how);
   });

@@ -347,7 +347,7 @@ export function showRead(
   context: RenderContext,
 ): Rendered | EscapedText {
   const { bytes, encoding, media } = result;
-  if (media !== undefined || bytes === undefined || encoding !== 'utf-8' || style.lines === 'padded')
+  if (media !== undefined || bytes === undefined || encoding !== 'utf-8')
     return showText(result, style, context);
   const lines = viewOf(bytes);
   if (style.lines !== 'numbered')

@@ -1,7 +1,7 @@
 import { ANTHROPIC } from '../dialect/anthropic.ts';
 import { APPLY_PATCH } from '../dialect/apply-patch.ts';
 import { FILESYSTEM } from '../dialect/filesystem/dialect.ts';
-import { LACE } from '../dialect/lace/dialect.ts';
+import { LACE } from '../dialect/lace.ts';
 import { LOOKFIRST } from '../dialect/lookfirst/dialect.ts';
 import type { ContentBlock, RenderContext } from '../dialect/render.ts';
 import { SANDBOX } from '../dialect/sandbox.ts';

@@ -54,14 +54,6 @@ export function nameMatcher(pattern: string, letters: 'exact case' | 'any case')
   };
 }
 
-/**
- * Returns a function that matches one name against a pattern of `*` and `?`, case-insensitively.
- * Other characters match themselves.
- */
-export function wildcardMatcher(pattern: string): (name: string) => boolean {
-  return nameMatcher(pattern.replaceAll(/[^*?\p{L}\p{N}]/gu, '\\$&'), 'any case');
-}
-
 function quickMatcher(
   nodes: readonly GlobNode[],
   letters: 'exact case' | 'any case',

@@ -1,45 +1,24 @@
-import type { Edit } from '../../model/intent.ts';
-import { defined } from '../../model/record.ts';
-import type { Notice, ReadResult } from '../../model/results.ts';
-import { objectOf } from '../../model/shape.ts';
-import { countOf } from '../../report/amounts.ts';
-import { pathText } from '../../report/bounded.ts';
-import { noticeTexts } from '../../report/describe-notice.ts';
-import type { ReadStyle, RenderContext } from '../render.ts';
-import { ADDS, DESTROYS, type Dialect, READS, tool } from '../tool.ts';
-import { laceFindText, laceSearchText, sizeText, treeText } from './texts.ts';
+import type { Edit } from '../model/intent.ts';
+import { defined } from '../model/record.ts';
+import { objectOf } from '../model/shape.ts';
+import { applyText } from './lookfirst/dialect.ts';
+import { findAnswer, listAnswer, searchAnswer } from './lookfirst/looking-text.ts';
+import { plainEdit, plainInsert, plainWrite } from './render.ts';
+import { VIEW_STYLE } from './text-editor.ts';
+import { ADDS, DESTROYS, type Dialect, problem, READS, tool } from './tool.ts';
 
 const FILE = { type: 'string', description: 'Path of the file.' } as const;
-const HIDDEN = {
-  type: 'boolean',
-  default: false,
-  description: 'Include names that begin with a dot.',
-} as const;
+const FOLDER = { type: 'string', description: 'Folder to look in (default: the workspace).' } as const;
 const MAX_RESULTS = {
   type: 'integer',
   minimum: 1,
   maximum: 1000,
   description: 'How many results to show (default 50).',
 } as const;
+const DEFAULT_RESULTS = 50;
+const DEFAULT_DEPTH = 3;
 const MAX_WHOLE_BYTES = 64 * 1024;
 const MAX_RANGE_LINES = 2000;
-/**
- * file_list and file_find filter at most this many entries. If there are more, their answers say
- * that entries are missing.
- */
-const MAX_ENTRIES = 200_000;
-
-/** Shows lines like `cat -n`, with right-aligned numbers, and says if the file has more lines. */
-export const READ_STYLE: ReadStyle = {
-  lines: 'padded',
-  foot: (result) => {
-    const { from, to, totalLines } = result;
-    if (to === 0 || (from === 1 && to === totalLines)) return '';
-    return `\n\n[lines ${from}-${to}${totalLines === undefined ? '' : ` of ${totalLines}`}; use startLine and endLine for others]`;
-  },
-  other: (result: ReadResult) =>
-    `${pathText(result.path)} is not text: ${result.media?.mimeType ?? 'application/octet-stream'}, ${sizeText(result.sizeBytes)}`,
-};
 
 const fileRead = tool({
   name: 'file_read',
@@ -60,13 +39,12 @@ const fileRead = tool({
       return {
         kind: 'read',
         operation: { path, limit: MAX_WHOLE_BYTES, maxBytes: MAX_WHOLE_BYTES },
-        style: READ_STYLE,
+        style: VIEW_STYLE,
       };
     const offset = startLine ?? 1;
-    if (endLine !== undefined && endLine < offset)
-      return { kind: 'problem', reason: 'endLine must be >= startLine' };
+    if (endLine !== undefined && endLine < offset) return problem('endLine must be >= startLine');
     const limit = Math.min(MAX_RANGE_LINES, (endLine ?? Number.MAX_SAFE_INTEGER) - offset + 1);
-    return { kind: 'read', operation: { path, offset, limit }, style: READ_STYLE };
+    return { kind: 'read', operation: { path, offset, limit }, style: VIEW_STYLE };
   },
 });
 
@@ -87,8 +65,7 @@ const fileWrite = tool({
   call: ({ path, content, createDirs = true }) => ({
     kind: 'write',
     operation: { path, content, makeParents: createDirs },
-    render: ({ sizeBytes, notices }, context) =>
-      told(`Successfully wrote ${sizeText(sizeBytes)} to ${pathText(path)}`, { notices, context, path }),
+    render: plainWrite(path),
   }),
 });
 
@@ -108,24 +85,16 @@ const fileInsert = tool({
   call: ({ path, content, line }) => ({
     kind: 'insert',
     operation: { path, content, ...defined({ afterLine: line }) },
-    render: ({ inserted, notices }, context) => {
-      const added = inserted === undefined ? 0 : inserted.to - inserted.from + 1;
-      const where = line === undefined ? 'Appended to end of file' : `Inserted after line ${line}`;
-      const done = `${where} in ${pathText(path)} (+${countOf(added, 'line')})`;
-      return told(done, { notices, context, path });
-    },
+    render: plainInsert(path),
   }),
 });
 
 const fileList = tool({
   name: 'file_list',
   title: 'List files',
-  description:
-    'List a folder as a tree, optionally filtered by name. Very large and generated folders are only counted.',
+  description: 'List a folder, with kinds and sizes.',
   inputSchema: objectOf({
-    path: { type: 'string', description: 'Folder to list (default: the workspace).' },
-    pattern: { type: 'string', description: 'Show only names that match; * and ? as in globs.' },
-    includeHidden: HIDDEN,
+    path: FOLDER,
     recursive: { type: 'boolean', default: false, description: 'List folders below too.' },
     maxDepth: {
       type: 'integer',
@@ -133,36 +102,16 @@ const fileList = tool({
       maximum: 10,
       description: 'How deep, with recursive (default 3).',
     },
-    summaryThreshold: {
-      type: 'integer',
-      minimum: 1,
-      maximum: 200,
-      description: 'Folders with more entries are only counted (default 50).',
-    },
-    maxResults: {
-      type: 'integer',
-      minimum: 1,
-      maximum: 1000,
-      description: 'How many entries to show (default 50).',
-    },
+    after: { type: 'string', description: 'Continue after this name; not with recursive.' },
+    maxResults: MAX_RESULTS,
   }),
   annotations: READS,
-  call: ({ path = '.', pattern, includeHidden = false, recursive = false, ...bounds }) => {
-    const { maxDepth = 3, summaryThreshold = 50, maxResults = 50 } = bounds;
-    const tree = {
-      name: path.replace(/\/+$/, '').split('/').at(-1) || path,
-      includeHidden,
-      depth: recursive ? maxDepth + 1 : 1,
-      summaryThreshold,
-      maxResults,
-      ...defined({ pattern }),
-    };
+  call: ({ recursive = false, maxDepth = DEFAULT_DEPTH, maxResults = DEFAULT_RESULTS, ...list }) => {
+    const depth = recursive ? maxDepth + 1 : 1;
     return {
       kind: 'list',
-      // If `recursive`, also list levels that are not shown, because the label of a summarised
-      // folder counts everything below it.
-      operation: { path, as: 'entries', limit: MAX_ENTRIES, depth: recursive ? 32 : 1 },
-      render: ({ entries, cut }) => treeText(entries, { ...tree, isCut: cut !== 0 }),
+      operation: { ...list, depth, limit: maxResults },
+      render: (result, context) => listAnswer(result, context, depth),
     };
   },
 });
@@ -170,23 +119,20 @@ const fileList = tool({
 const fileFind = tool({
   name: 'file_find',
   title: 'Find files by name',
-  description:
-    'Find files and folders by name (* and ? as in globs), upper and lower case alike, newest first.',
+  description: 'Find files by a glob on their name or path, newest first. Leaves out what .gitignore names.',
   inputSchema: objectOf(
     {
       pattern: { type: 'string', description: 'Name to look for, such as "*.ts".' },
-      path: { type: 'string', description: 'Folder to search in (default: the workspace).' },
-      maxDepth: { type: 'integer', minimum: 1, maximum: 20, description: 'How deep to search (default 10).' },
-      includeHidden: HIDDEN,
+      path: FOLDER,
       maxResults: MAX_RESULTS,
     },
     ['pattern'],
   ),
   annotations: READS,
-  call: ({ pattern, path = '.', maxDepth = 10, includeHidden = false, maxResults = 50 }) => ({
-    kind: 'list',
-    operation: { path, as: 'entries', limit: MAX_ENTRIES, depth: maxDepth + 1 },
-    render: (result, context) => laceFindText({ pattern, path, includeHidden, maxResults }, result, context),
+  call: ({ maxResults: limit = DEFAULT_RESULTS, ...find }) => ({
+    kind: 'find',
+    operation: { ...find, limit },
+    render: (result) => findAnswer(find.pattern, result),
   }),
 });
 
@@ -225,7 +171,7 @@ const ripgrepSearch = tool({
       literal,
       wholeWord,
       ignoreCase: !caseSensitive,
-      limit: more.maxResults ?? 50,
+      limit: more.maxResults ?? DEFAULT_RESULTS,
       ...defined({
         path,
         glob: more.includePattern,
@@ -233,7 +179,7 @@ const ripgrepSearch = tool({
         context: more.contextLines,
       }),
     },
-    render: (result) => laceSearchText(pattern, result),
+    render: (result) => searchAnswer(pattern, result),
   }),
 });
 
@@ -274,41 +220,15 @@ const fileEdit = tool({
       const edit = { oldString: old_text, newString: new_text };
       return occurrences === 1 ? edit : { ...edit, replaceAll: true, occurrences };
     });
-    const count = countOf(edits.length, 'edit');
-    if (dryRun)
-      return {
-        kind: 'apply',
-        operation: { changes: [{ kind: 'edit', path, edits }], dryRun },
-        render: ({ results }, context) =>
-          told(`Dry run completed. Would apply ${count} to ${pathText(path)}`, {
-            diff: results[0]?.diff,
-            notices: results[0]?.notices ?? [],
-            context,
-            path,
-          }),
-      };
+    if (!dryRun) return { kind: 'edit', operation: { path, edits }, render: plainEdit(path) };
+    const changes = [{ kind: 'edit', path, edits }] as const;
     return {
-      kind: 'edit',
-      operation: { path, edits },
-      render: ({ notices }, context) => told(`Successfully applied ${count}`, { notices, context, path }),
+      kind: 'apply',
+      operation: { changes, dryRun },
+      render: (result, context) => applyText(changes, result, context),
     };
   },
 });
-
-interface More {
-  readonly diff?: string | undefined;
-  readonly notices: readonly Notice[];
-  readonly context: RenderContext;
-  readonly path: string;
-}
-
-function told(done: string, { diff, notices, context, path }: More): string {
-  return [
-    done,
-    ...(diff === undefined || diff === '' ? [] : [diff]),
-    ...noticeTexts(notices, path, context),
-  ].join('\n');
-}
 
 /** The file tools of the system that the preset `thread-history` copies. */
 export const LACE: Dialect = {

@@ -192,16 +192,17 @@ function whyNot(error: unknown): Unreadable {
  * meanwhile. The bytes are one state of the file, unless a writer outpaced every retry; then `racy`
  * is true.
  */
-export function readSnapshot(place: Place, limits: ReadLimits): Snapshot | Promise<Snapshot | Unreadable> {
-  const { seen } = limits;
-  return (seen && readUnchanged(place, seen, limits)) ?? readSettled(place, limits);
+export async function readSnapshot(place: Place, limits: ReadLimits): Promise<Snapshot | Unreadable> {
+  return readNow(place, limits) ?? readSettled(place, limits);
 }
 
 /**
- * Reads a small file. Returns undefined if the file is not small or cannot be read, or if its stats
- * after the read differ from `seen`. The caller then uses `readSettled`.
+ * Reads a small file without waiting. Undefined if the file is not small or cannot be read, or if its
+ * stats after the read differ from `seen`. The caller then uses `readSnapshot`.
  */
-function readUnchanged(place: Place, seen: BigIntStats, limits: ReadLimits): Snapshot | undefined {
+export function readNow(place: Place, limits: ReadLimits): Snapshot | undefined {
+  const { seen } = limits;
+  if (seen === undefined) return undefined;
   const size = Number(seen.size);
   if (!seen.isFile() || size > SYNC_BYTES || size > (limits.maxBytes ?? SYNC_BYTES)) return undefined;
   let fd: number | undefined;

@@ -186,7 +186,7 @@ export function unreadable(problem: Unreadable): Conflict {
 }
 
 /**
- * What `exchange` did. `exchanged`: the old file has the temporary name. `unsupported`: the file
+ * The outcome of `exchange`. `exchanged`: the old file has the temporary name. `unsupported`: the file
  * system cannot exchange names. `conflict`: the old file was not the expected one.
  */
 type Exchanged =

@@ -304,7 +304,8 @@ export async function applyTold(
       ? NO_APPROVALS
       : await approvalsOf(world, knowledge, { steps: work.plans.map(approvable), approved });
   if ('missing' in approvals) return approvals;
-  const claims = world.claims.areOff ? [] : await claimsOn(world, knowledge, work.plans);
+  const concerned = world.claims.concern(knowledge, work.plans.flatMap(effectsOfPlan));
+  const claims = concerned ? await claimsOn(world, knowledge, work.plans) : [];
   if ('refusal' in claims) return { busy: claims.refusal };
   const notices = claims.flat();
   const entries = [...approvals.entries, ...notices.map(({ entry }) => entry)];

@@ -137,6 +137,17 @@ export class Claims {
     return [claimNotice.notice];
   }
 
+  /** True if other sessions have changed one of these files lately. Never waits. */
+  concern(knowledge: Knowledge, effects: readonly Effect[]): boolean {
+    return (
+      !this.areOff && this.#concerned(knowledge, effects).some((file) => this.#isShared(knowledge, file))
+    );
+  }
+
+  #isShared(knowledge: Knowledge, file: Pick<ClaimedFile, 'key'>): boolean {
+    return this.#byOthers(knowledge, this.#keysOf(file)).length > 0;
+  }
+
   /**
    * Notices about other sessions' work on the files that a step changes, or a refusal if the policy
    * demands one.

@@ -2,7 +2,7 @@ import { inspect, linkTarget } from '../disk/list.ts';
 import { fingerprintIfStill } from '../disk/page.ts';
 import { modeOf, readSnapshot, type Snapshot, stampOf, type Unreadable } from '../disk/read.ts';
 import { type Conflict, conflict } from '../disk/replace.ts';
-import { type Awaitable, andThen, MAX_TIMER_MS } from '../model/awaitable.ts';
+import { MAX_TIMER_MS } from '../model/awaitable.ts';
 import { ABSENT } from '../model/delta.ts';
 import type { State } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
@@ -75,16 +75,15 @@ export function isBelowNoFolder({ workspace }: World, key: string): boolean {
  * The state of a located path, with the bytes of a file of up to `maxBytes` (default: the most that can be loaded).
  * Larger files are hashed in bounded memory.
  */
-export function stateOfLocated(world: World, located: Located, maxBytes?: number): Awaitable<FoundState> {
+export async function stateOfLocated(world: World, located: Located, maxBytes?: number): Promise<FoundState> {
   if (!located.exists) return { side: ABSENT };
   const { stats, place } = located;
   if (stats.isDirectory()) return { side: { kind: 'directory', mode: Number(stats.mode & 0o777n) } };
   if (stats.isSymbolicLink()) return { side: { kind: 'link', target: linkTarget(place) ?? '' } };
-  return andThen(fileAt(world, place, { maxBytes, seen: stats }), (file) => {
-    if (!('problem' in file)) return file;
-    const reason = file.problem === 'slow' ? slowReason() : file.problem;
-    throw new Fault('IO_FAILED', `cannot read ${place.path.given}: ${reason}`, { path: place.path.given });
-  });
+  const file = await fileAt(world, place, { maxBytes, seen: stats });
+  if (!('problem' in file)) return file;
+  const reason = file.problem === 'slow' ? slowReason() : file.problem;
+  throw new Fault('IO_FAILED', `cannot read ${place.path.given}: ${reason}`, { path: place.path.given });
 }
 
 /** `slow`: the file could not be hashed within `maxReadMs`. `changing`: other programs write it. */
@@ -94,19 +93,17 @@ export type UnknownFile = Unreadable | { readonly problem: 'slow' | 'changing' }
  * Like `stateOfLocated`, for a regular file. Returns the reason if its state cannot be determined.
  * `seen`: the caller's lstat result.
  */
-export function fileAt(
+export async function fileAt(
   world: World,
   place: Place,
   { maxBytes, seen }: { readonly maxBytes?: number | undefined; readonly seen?: Found['stats'] } = {},
-): Awaitable<FoundState | UnknownFile> {
+): Promise<FoundState | UnknownFile> {
   const limits = { ...(maxBytes === undefined ? {} : { maxBytes }), ...(seen === undefined ? {} : { seen }) };
-  const reading = readSnapshot(place, { clock: world.disk.clock, ...limits });
-  return andThen<Snapshot | Unreadable, FoundState | UnknownFile>(reading, (snapshot) => {
-    if ('problem' in snapshot) return snapshot.problem === 'too-large' ? largeFileAt(world, place) : snapshot;
-    const { racy, stamp } = snapshot;
-    const side = sideOf(snapshot);
-    return racy ? { side, snapshot } : { side, snapshot, stamp };
-  });
+  const snapshot = await readSnapshot(place, { clock: world.disk.clock, ...limits });
+  if ('problem' in snapshot) return snapshot.problem === 'too-large' ? largeFileAt(world, place) : snapshot;
+  const { racy, stamp } = snapshot;
+  const side = sideOf(snapshot);
+  return racy ? { side, snapshot } : { side, snapshot, stamp };
 }
 
 async function largeFileAt(world: World, place: Place): Promise<FoundState | UnknownFile> {

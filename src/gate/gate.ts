@@ -116,9 +116,12 @@ export class Gate {
     let locked = keys.keys;
     const met: Refusal[] = [];
     const approved: Approved = new Map();
+    const knowledge = this.#knowledge.during(times);
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-      const outcome = await this.#attempt(intent, changes, { locked, signal, settings, approved, times });
-      if (outcome === undefined) break;
+      const release = await lockKeys(this.#world, locked, { knowledge });
+      if (release === undefined) break;
+      const attempt = { intent, changes, locked, signal, settings, approved, release };
+      const outcome = await this.#performLocked(knowledge, attempt);
       if ('ok' in outcome) return met.length === 0 ? outcome : this.#withMet(outcome, met);
       if ('needs' in outcome) locked = [...locked, ...outcome.needs];
       // Count only tries that lacked locks. This one met a conflict or a missing approval.
@@ -144,17 +147,6 @@ export class Gate {
     }
     await this.#noteMet(attempt.conflict, met);
     return isFinal(met) ? this.#withMet(refused(attempt.conflict), met) : undefined;
-  }
-
-  /** One try under the locks. Undefined if the locks were not free in time. */
-  async #attempt(
-    intent: Intent,
-    changes: readonly FileIntent[],
-    attempt: AttemptInput,
-  ): Promise<Attempt | undefined> {
-    const knowledge = this.#knowledge.during(attempt.times);
-    const release = await lockKeys(this.#world, attempt.locked, { knowledge });
-    return release && this.#performLocked(knowledge, { intent, changes, ...attempt }).finally(release);
   }
 
   /** Adds to the answer where to find the versions that other programs saved during the write. */
@@ -243,14 +235,16 @@ export class Gate {
     return refused((await this.refusals.record({ refusal, ...evidence })).refusal);
   }
 
+  /** One try under the locks, which it releases. */
   async #performLocked(
     knowledge: Knowledge,
-    { intent, changes, locked, signal, settings, approved }: AttemptedChanges,
+    { intent, changes, locked, signal, settings, approved, release }: AttemptedChanges,
   ): Promise<Attempt> {
-    const world = await worldFor(withSettings(this.#world, settings), changes.length);
-    const prepared: Prepared[] = [];
+    let prepared: readonly Prepared[] = [];
     try {
-      prepared.push(...(await prepareAll(world, knowledge, changes)));
+      const given = withSettings(this.#world, settings);
+      const world = changes.length === 1 ? given : await worldFor(given, changes.length);
+      prepared = await prepareAll(world, knowledge, changes);
       const refusals: Refusal[] = [];
       for (const item of prepared)
         if (!item.ok) refusals.push((await this.refusals.record({ ...item, knowledge })).refusal);
@@ -270,6 +264,7 @@ export class Gate {
       return outcome;
     } finally {
       for (const item of prepared) if (item.ok) closePlan(item.plan);
+      release();
     }
   }
 }
@@ -304,6 +299,7 @@ interface AttemptInput {
 interface AttemptedChanges extends AttemptInput {
   readonly intent: Intent;
   readonly changes: readonly FileIntent[];
+  release(): void;
 }
 
 /** The result of one try: an answer, missing locks, a missing approval, or a conflict with another program. */

@@ -55,7 +55,7 @@ export function trafficOf(world: World, changes: readonly FileIntent[]): Traffic
  * True if a change must be done as a relocation: write the bytes at the new path and remove the old
  * file. A move that is independent of the batch's other changes is a plain rename.
  */
-export function isRelocation(world: World, change: FileIntent, traffic: Traffic): change is Relocation {
+export function isRelocation(world: World, change: FileIntent, traffic: Traffic): boolean {
   if (change.kind === 'insert') return change.moveTo !== undefined;
   if (change.kind === 'edit') return change.moveTo !== undefined || change.executable !== undefined;
   if (change.kind !== 'move' || traffic.left.size < 2) return false;

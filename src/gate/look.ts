@@ -4,6 +4,7 @@ import {
   isReadOnly,
   kindOf,
   type ReadLimits,
+  readNow,
   readSnapshot,
   type Snapshot,
   type Unreadable,
@@ -113,29 +114,32 @@ interface LookTarget<Where extends Located> {
 
 async function viewOf(world: World, asking: Asking, looking: LookTarget<Located>): Promise<LookedFile> {
   const { request, located, sighting } = looking;
+  const { path } = located.place;
   const facts = glanceFacts(world, looking, asking);
-  const view = { path: located.place.path, located, sighting, snapshot: undefined, facts };
-  const protectedBy =
-    facts.bypassedBy === undefined ? startUpGuard(world, located.place.path.relative) : undefined;
+  const view = { path, located, sighting, snapshot: undefined, facts };
+  const protectedBy = facts.bypassedBy === undefined ? startUpGuard(world, path.relative) : undefined;
   if (protectedBy !== undefined) return { ...view, facts: { ...facts, protectedBy } };
   if (!located.exists || !located.stats.isFile()) return view;
   if (request.depth === 'glance' && facts.freshness === 'same' && request.expectedRevision === undefined)
     return view;
   const known = countingSighting(sighting);
   // Leave the freshness unknown: before a change, an equal stamp does not prove equal bytes.
-  if (!mayRead(world, facts, known)) return { ...view, facts: { ...facts, freshness: undefined } };
-  const read = await readBytes(world, asking.session, { located, known, request });
-  // `isUnseen`: the file that the session saw was deleted. A new file has bytes it has not seen.
-  if (read.isUnseen && !mayRead(world, facts, undefined))
-    return { ...view, facts: { ...facts, freshness: undefined } };
-  const seen: Facts = Object.assign(facts, { freshness: undefined }, read.facts);
-  return {
-    path: located.place.path,
-    located,
-    sighting: seen.sighting,
-    snapshot: read.snapshot,
-    facts: seen,
-  };
+  const unread = { ...view, facts: { ...facts, freshness: undefined } };
+  if (!mayRead(world, facts, known)) return unread;
+  const looked = { located, known, request };
+  const snapshot = snapshotNow(world, looked) ?? (await readSnapshot(located.place, limitsOf(world, looked)));
+  if ('problem' in snapshot)
+    return { ...view, facts: { ...facts, freshness: 'unknown', errno: whyUnread(snapshot) } };
+  const read = readFacts(world, looked, snapshot);
+  // The file that the session saw was deleted. A new file has bytes that it has not seen.
+  if (read === 'unseen' && !mayRead(world, facts, undefined)) return unread;
+  const own = read === 'unseen' ? currentFacts(world, looked, snapshot) : read;
+  const seen: Facts = Object.assign(facts, { freshness: undefined }, own);
+  if (isWriterWanted(seen, request)) {
+    const file = { key: path.key, now: snapshot.fingerprint };
+    Object.assign(seen, { writer: await writerOf(world, asking.session, { seen, file }) });
+  }
+  return { path, located, sighting: seen.sighting, snapshot, facts: seen };
 }
 
 /** The facts that need no further disk access. One object literal, because it is built fastest. */
@@ -205,38 +209,66 @@ function mayRead(world: World, facts: Facts, known: Sighting | undefined): boole
   );
 }
 
-async function readBytes(
+/** True if a refusal may name the session or command that wrote the present bytes. */
+function isWriterWanted({ freshness, sighting }: Facts, { writer }: LookRequest): boolean {
+  if (freshness === 'changed') return writer !== 'skip';
+  return freshness === 'same' && sighting?.coverage.kind === 'none' && sighting.lost === undefined;
+}
+
+function writerOf(
   world: World,
   session: string,
-  { located, known, request }: { located: Found; known: Sighting | undefined; request: LookRequest },
-): Promise<{ snapshot: Snapshot | undefined; facts: Partial<Facts>; isUnseen?: true }> {
+  {
+    seen,
+    file,
+  }: { readonly seen: Facts; readonly file: { readonly key: string; readonly now: Fingerprint } },
+): Promise<Writer | undefined> {
+  return seen.freshness === 'changed'
+    ? siblingOf(world, session, file)
+    : ownCommandOf(world, session, file.key);
+}
+
+interface ReadTarget {
+  readonly located: Found;
+  readonly known: Sighting | undefined;
+  readonly request: LookRequest;
+}
+
+/** The file from this process's cache, or read at once because it is small. */
+function snapshotNow(world: World, looked: ReadTarget): Snapshot | undefined {
+  const limits = limitsOf(world, looked);
+  return rememberedSnapshot(world, looked.located, limits.known) ?? readNow(looked.located.place, limits);
+}
+
+function limitsOf(world: World, { located, known, request: { action } }: ReadTarget): ReadLimits {
   // An edit keeps all bytes that it does not replace. So a trusted stamp that is unchanged can
   // replace hashing, and also reading if the bytes are cached. Other changes check every byte.
-  const { action } = request;
   const sparing = action === 'edit' || action === 'insert' ? trusted(known) : undefined;
   const likely = likelyBytes(world, known?.fingerprint);
-  const limits = { clock: undefined, seen: located.stats, known: sparing, likely };
-  const snapshot = rememberedSnapshot(world, located, sparing) ?? (await readSnapshot(located.place, limits));
-  if ('problem' in snapshot) {
-    return { snapshot: undefined, facts: { freshness: 'unknown', errno: whyUnread(snapshot) } };
-  }
-  const current = {
-    currentHash: snapshot.fingerprint.sha256,
-    currentRevision: needsRevision(request, known) ? world.revisionOf(snapshot.fingerprint) : undefined,
-  };
-  if (known === undefined) return { snapshot, facts: current };
+  return { clock: undefined, seen: located.stats, known: sparing, likely };
+}
+
+function currentFacts(
+  world: World,
+  { known, request }: ReadTarget,
+  { fingerprint }: Snapshot,
+): Pick<Facts, 'currentHash' | 'currentRevision'> {
+  const currentRevision = needsRevision(request, known) ? world.revisionOf(fingerprint) : undefined;
+  return { currentHash: fingerprint.sha256, currentRevision };
+}
+
+/** What the bytes of a file add to the facts. `unseen`: the session saw another file at this path. */
+function readFacts(world: World, looked: ReadTarget, snapshot: Snapshot): Partial<Facts> | 'unseen' {
+  const { known } = looked;
+  const current = currentFacts(world, looked, snapshot);
+  if (known === undefined) return current;
   const still = stillSeen(known, snapshot);
-  if (still !== undefined) {
-    const cameBack =
-      known.tombstone === true ||
-      !sameFingerprint(still.fingerprint ?? snapshot.fingerprint, known.fingerprint ?? snapshot.fingerprint);
-    const writer = await ownCommandOf(world, session, still);
-    return { snapshot, facts: { sighting: still, cameBack, freshness: 'same', writer, ...current } };
-  }
-  if (known.tombstone === true) return { snapshot, facts: current, isUnseen: true };
-  if (request.writer === 'skip') return { snapshot, facts: { ...current, freshness: 'changed' } };
-  const writer = await siblingOf(world, session, { key: located.place.path.key, now: snapshot.fingerprint });
-  return { snapshot, facts: { ...current, freshness: 'changed', writer } };
+  if (still === undefined) return known.tombstone === true ? 'unseen' : { ...current, freshness: 'changed' };
+  const { fingerprint } = snapshot;
+  const cameBack =
+    known.tombstone === true ||
+    !sameFingerprint(still.fingerprint ?? fingerprint, known.fingerprint ?? fingerprint);
+  return { sighting: still, cameBack, freshness: 'same', ...current };
 }
 
 /** The bytes that the session saw last, if this process still has them. */
@@ -333,12 +365,7 @@ export async function siblingOf(
 }
 
 /** The session's own command that changed a file the session had seen, if no line of the result was shown. */
-async function ownCommandOf(
-  world: World,
-  session: string,
-  { key, coverage, lost }: Sighting,
-): Promise<Writer | undefined> {
-  if (coverage.kind !== 'none' || lost !== undefined) return undefined;
+async function ownCommandOf(world: World, session: string, key: string): Promise<Writer | undefined> {
   const entry = await world.store.lastChange(key);
   if (entry?.session !== session || entry.action !== 'run' || entry.text === undefined) return undefined;
   return { session, atMs: entry.atMs, command: entry.text };

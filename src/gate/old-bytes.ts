@@ -51,7 +51,7 @@ export async function keepOldBytes(world: World, effects: readonly Effect[]): Pr
       here.set(fingerprint.sha256, fingerprint);
       continue;
     }
-    const bytes = await presentBytes(world, effect, fingerprint);
+    const bytes = world.baselines.peek(fingerprint) ?? (await presentBytes(world, effect, fingerprint));
     // The file has changed since it was judged. The change will meet a conflict there.
     if (bytes === undefined) continue;
     total += bytes.byteLength;
@@ -158,8 +158,6 @@ async function presentBytes(
   effect: Effect,
   fingerprint: Fingerprint,
 ): Promise<Uint8Array | undefined> {
-  const known = world.baselines.peek(fingerprint);
-  if (known !== undefined) return known;
   return atFile(world, effect, async (place) => {
     const snapshot = await readSnapshot(place, { clock: undefined });
     if ('problem' in snapshot) return mustBeGone(effect, snapshot);

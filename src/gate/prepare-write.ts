@@ -21,7 +21,7 @@ import { type LookedFile, look, placeholderIn } from './look.ts';
 import { maskIn } from './masking.ts';
 import { folderEffects } from './parents.ts';
 import type { ChangePlan, PlannedDelta } from './plan.ts';
-import { closedUnlessOk, cure, notPrepared, type Prepared, unverifiable } from './prepared.ts';
+import { closedUnlessOk, cure, judgedNow, notPrepared, type Prepared, unverifiable } from './prepared.ts';
 import type { World } from './world.ts';
 
 type WriteIntent = Extract<FileIntent, { kind: 'write' }>;
@@ -43,8 +43,13 @@ export async function prepareWrite(
   if (!outcome.ok) return outcome;
   const { view } = outcome;
   const formed = inForm(world, authored, view);
-  return closedUnlessOk({ view, intent: { ...intent, content: formed.bytes } }, () =>
-    judged(world, { intent, view, authored: formed }),
+  const prepared = judgedNow(view, () => judged(world, { intent, view, authored: formed }));
+  if (prepared.ok) return prepared;
+  const { refusal } = prepared;
+  return closedUnlessOk({ view, intent: { ...intent, content: formed.bytes } }, async () =>
+    refusal.code === 'STALE'
+      ? cure(world, view, { refusal, contentHash: fingerprintOf(formed.bytes).sha256 })
+      : prepared,
   );
 }
 
@@ -75,10 +80,10 @@ function author(world: World, intent: Pick<WriteIntent, 'path' | 'content'>): Au
   return { bytes: Buffer.from(text, 'utf8'), text, notices };
 }
 
-async function judged(
+function judged(
   world: World,
   { intent, view, authored }: { intent: WriteIntent; view: LookedFile; authored: Authored },
-): Promise<Prepared> {
+): Prepared {
   const { snapshot, located } = view;
   const creation = { action: 'create', path: intent.path, next: 'other_path' } as const;
   if (intent.makeParents === false && !located.exists && located.missing.length > 1) {
@@ -102,10 +107,7 @@ async function judged(
     ...seen,
   };
   const verdict = judge(facts, world.policy);
-  if (verdict.outcome === 'refuse') {
-    const { refusal } = verdict;
-    return refusal.code === 'STALE' ? cure(world, view, { refusal, contentHash }) : notPrepared(refusal);
-  }
+  if (verdict.outcome === 'refuse') return notPrepared(verdict.refusal);
   if (located.exists && snapshot === undefined) return notPrepared(unverifiable('overwrite', intent.path));
   // A lone surrogate has no UTF-8 form: Node would write a replacement character instead.
   if (authored.text?.isWellFormed() === false) return notPrepared(malformed(view));

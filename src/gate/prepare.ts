@@ -38,23 +38,51 @@ const STEP_MS = 10;
  */
 const FOR_LACK: ReadonlySet<RefusalCode> = new Set<RefusalCode>(['NOT_READ', 'PARTIALLY_READ']);
 
-interface BatchJudge<Change> {
-  readonly changes: readonly Change[];
-  judge(change: Change): Promise<Prepared>;
+/** A change, and the paths that the moves of its batch leave and fill. */
+interface InBatch {
+  readonly change: FileIntent;
+  readonly traffic: Traffic;
 }
 
 /**
  * Judges changes and returns a plan or a refusal for each, in the same order. The caller must hold
- * the locks of their files.
+ * the locks of their files. If another process has the same session open, that process may be about
+ * to record a read. Then changes that were refused as unread are judged again for a short time.
  */
-export function prepareAll(
+export async function prepareAll(
   world: World,
   knowledge: Knowledge,
   changes: readonly FileIntent[],
+  traffic: Traffic = trafficOf(world, changes),
 ): Promise<Prepared[]> {
-  const traffic = trafficOf(world, changes);
-  const judge = (change: FileIntent): Promise<Prepared> => prepareOnce(world, knowledge, { change, traffic });
-  return prepareWithSiblings(world, knowledge, { changes, judge });
+  const prepared: Prepared[] = [];
+  try {
+    for (const change of changes) prepared.push(await prepareOne(world, knowledge, { change, traffic }));
+    if (prepared.some(lacksSighting) && (await hasSibling(world, knowledge.session)))
+      await prepareAgain(world, knowledge, { changes, traffic, prepared });
+    return prepared;
+  } catch (error) {
+    for (const each of prepared) if (each.ok) closePlan(each.plan);
+    throw error;
+  }
+}
+
+async function prepareAgain(
+  world: World,
+  knowledge: Knowledge,
+  {
+    changes,
+    traffic,
+    prepared,
+  }: Pick<InBatch, 'traffic'> & { readonly changes: readonly FileIntent[]; readonly prepared: Prepared[] },
+): Promise<void> {
+  for (let waitedMs = 0; waitedMs < PATIENCE_MS && prepared.some(lacksSighting); waitedMs += STEP_MS) {
+    await setTimeout(STEP_MS);
+    knowledge.lookAgain();
+    for (const [index, change] of changes.entries())
+      if (lacksSighting(prepared[index]))
+        prepared[index] = await prepareOne(world, knowledge, { change, traffic });
+  }
 }
 
 /**
@@ -68,10 +96,8 @@ export async function prepare(
   batch: readonly FileIntent[] = [change],
 ): Promise<Prepared> {
   const traffic = trafficOf(world, batch);
-  const judge = (one: FileIntent): Promise<Prepared> =>
-    prepareOnce(world, knowledge, { change: one, traffic });
-  const [prepared] = await prepareWithSiblings(world, knowledge, { changes: [change], judge });
-  return prepared ?? judge(change);
+  const [prepared] = await prepareAll(world, knowledge, [change], traffic);
+  return prepared ?? prepareOne(world, knowledge, { change, traffic });
 }
 
 /**
@@ -79,26 +105,24 @@ export async function prepare(
  * permission, refuses the change with UNVERIFIABLE. It throws no Fault, because nothing was
  * changed.
  */
-async function prepareOnce(
+async function prepareOne(
   world: World,
   knowledge: Knowledge,
-  { change, traffic }: { readonly change: FileIntent; readonly traffic: Traffic },
+  { change, traffic }: InBatch,
 ): Promise<Prepared> {
   if (world.policy.readOnly)
     return notPrepared({
       code: 'READ_ONLY',
       ...triedOf(change),
       next: 'ask_human',
-      detail: { cause: 'session' },
+      detail: { reason: 'session' },
     });
   try {
-    const prepared = await judgeGranted(world, knowledge, {
-      change,
-      judge: (under) =>
-        isRelocation(under, change, traffic)
-          ? prepareRelocation(under, knowledge, { change, traffic })
-          : prepareAs(under, knowledge, change),
-    });
+    const first = await prepareAs(world, knowledge, { change, traffic });
+    const judge = (under: World): Promise<Prepared> => prepareAs(under, knowledge, { change, traffic });
+    const prepared = first.ok
+      ? first
+      : await reconsidered(world, knowledge, { change, judge, denied: first });
     const judging = prepared.ok ? guardPlan(world, knowledge, prepared.plan) : undefined;
     // Most changes concern no settings file. For them, this must not create a promise.
     const guarded = judging && (await judging);
@@ -116,55 +140,25 @@ function triedOf(change: FileIntent): Pick<Refusal, 'action' | 'path'> {
   return { action: change.kind === 'write' ? 'overwrite' : change.kind, path: pathsOf(change)[0] ?? '' };
 }
 
-function prepareAs(world: World, knowledge: Knowledge, change: FileIntent): Promise<Prepared> {
+function prepareAs(world: World, knowledge: Knowledge, { change, traffic }: InBatch): Promise<Prepared> {
   switch (change.kind) {
     case 'write':
       return prepareWrite(world, knowledge, change);
     case 'edit':
     case 'insert':
-      return prepareText(world, knowledge, change);
+      return isRelocation(world, change, traffic)
+        ? prepareRelocation(world, knowledge, { change, traffic })
+        : prepareText(world, knowledge, change);
     case 'delete':
       return prepareDelete(world, knowledge, change);
     case 'move':
-      return prepareMove(world, knowledge, change);
+      return isRelocation(world, change, traffic)
+        ? prepareRelocation(world, knowledge, { change, traffic })
+        : prepareMove(world, knowledge, change);
     case 'mkdir':
       return prepareMkdir(world, knowledge, change);
     default:
       return change satisfies never;
-  }
-}
-
-/**
- * Judges changes. If another process has the same session open, that process may be about to record
- * a read. Then changes that were refused as unread are judged again for a short time.
- */
-async function prepareWithSiblings<Change>(
-  world: World,
-  knowledge: Knowledge,
-  judging: BatchJudge<Change>,
-): Promise<Prepared[]> {
-  const prepared: Prepared[] = [];
-  try {
-    for (const change of judging.changes) prepared.push(await judging.judge(change));
-    if (prepared.some(lacksSighting) && (await hasSibling(world, knowledge.session)))
-      await judgeAgain(knowledge, judging, prepared);
-    return prepared;
-  } catch (error) {
-    for (const each of prepared) if (each.ok) closePlan(each.plan);
-    throw error;
-  }
-}
-
-async function judgeAgain<Change>(
-  knowledge: Knowledge,
-  { changes, judge }: BatchJudge<Change>,
-  prepared: Prepared[],
-): Promise<void> {
-  for (let waitedMs = 0; waitedMs < PATIENCE_MS && prepared.some(lacksSighting); waitedMs += STEP_MS) {
-    await setTimeout(STEP_MS);
-    knowledge.lookAgain();
-    for (const [index, change] of changes.entries())
-      if (lacksSighting(prepared[index])) prepared[index] = await judge(change);
   }
 }
 
@@ -203,41 +197,44 @@ export async function judgeGranted<T extends { readonly ok: true }>(
   knowledge: Knowledge,
   judging: SingleJudge<T>,
 ): Promise<T | Denied> {
-  const judged = await judgeConfirmed(world, knowledge, judging);
+  const judged = await judging.judge(world);
+  return judged.ok ? judged : reconsidered(world, knowledge, { ...judging, denied: judged });
+}
+
+/** Judges a refused change again, if the session has confirmed it or the operator has allowed it. */
+async function reconsidered<T extends { readonly ok: true }>(
+  world: World,
+  knowledge: Knowledge,
+  refused: SingleJudge<T> & { readonly denied: Denied },
+): Promise<T | Denied> {
+  const judged = await unlessConfirmed(world, knowledge, refused);
   if (judged.ok || !EXEMPTED.has(judged.refusal.code)) return judged;
-  const { change } = judging;
+  const { change } = refused;
   const paths = change.kind === 'touch' ? [change.path] : pathsOf(change);
   const keys = paths.flatMap((path) => {
     const resolved = world.workspace.resolve(path, 'status');
     return resolved.ok ? [resolved.path.key] : [];
   });
   const granted = await grantsFor(world.store, keys, knowledge.session);
-  return granted.length === 0 ? judged : judgeConfirmed({ ...world, granted }, knowledge, judging);
+  if (granted.length === 0) return judged;
+  const under = { ...world, granted };
+  const again = await refused.judge(under);
+  return again.ok ? again : unlessConfirmed(under, knowledge, { ...refused, denied: again });
 }
 
 /**
- * Judges a change. Under `staleness: confirm`, the first try of a stale change is refused with a
- * warning. The same change passes when repeated, unless the file has changed again.
+ * Under `staleness: confirm`, the first try of a stale change is refused with a warning. The same
+ * change passes when repeated, unless the file has changed again.
  */
-function judgeConfirmed<T extends { readonly ok: true }>(
+async function unlessConfirmed<T extends { readonly ok: true }>(
   world: World,
   knowledge: Knowledge,
-  judging: SingleJudge<T>,
+  { change, judge, denied }: SingleJudge<T> & { readonly denied: Denied },
 ): Promise<T | Denied> {
-  return world.policy.staleness === 'confirm' ? judgeTwice(world, knowledge, judging) : judging.judge(world);
-}
-
-async function judgeTwice<T extends { readonly ok: true }>(
-  world: World,
-  knowledge: Knowledge,
-  { change, judge }: SingleJudge<T>,
-): Promise<T | Denied> {
-  const judged = await judge(world);
-  if (judged.ok) return judged;
-  const { refusal } = judged;
-  if (refusal.code !== 'STALE') return judged;
+  const { refusal } = denied;
+  if (world.policy.staleness !== 'confirm' || refusal.code !== 'STALE') return denied;
   const held = await holdBack(world, knowledge, { change, refusal });
-  if (held !== 'confirmed') return held === undefined ? judged : { ...judged, ...held };
+  if (held !== 'confirmed') return held === undefined ? denied : { ...denied, ...held };
   return judge({ ...world, policy: { ...world.policy, staleness: 'warn' } });
 }
 

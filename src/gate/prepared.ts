@@ -76,6 +76,19 @@ export async function closedUnlessOk(
   }
 }
 
+/** Makes a plan without waiting. Closes the located path, unless the plan keeps it open or the refusal needs it. */
+export function judgedNow(view: LookedFile, judge: () => Prepared): Prepared {
+  const { dir } = view.located.place;
+  try {
+    const prepared = judge();
+    if (prepared.ok && !prepared.plan.deltas.some(({ located }) => located === view.located)) dir.close();
+    return prepared;
+  } catch (error) {
+    dir.close();
+    throw error;
+  }
+}
+
 /** Hashes of the present bytes, of the bytes the session saw, and of the content it wanted to write. */
 export async function evidenceOf(view: LookedFile, intent?: FileIntent): Promise<Evidence> {
   const live = view.snapshot?.fingerprint ?? (await hashUnread(view));

@@ -4,7 +4,6 @@ import type { Committed } from '../disk/publication.ts';
 import type { Conflict } from '../disk/replace.ts';
 import { dropBuilt } from '../disk/take-folder.ts';
 import type { Staged } from '../disk/temp-file.ts';
-import type { Awaitable } from '../model/awaitable.ts';
 import { addEffects } from '../model/delta.ts';
 import type { Effect } from '../model/entry.ts';
 import { errnoOf, Fault } from '../model/fault.ts';
@@ -26,17 +25,16 @@ import type { World } from './world.ts';
  * Returns the `World` (store, disk, policy) for a change of `files` files. Many files are synced
  * together, except with `in order`: then each is complete before the next is written.
  */
-export function worldFor(
+export async function worldFor(
   world: World,
   files: number,
   how: 'together' | 'in order' = 'together',
-): Awaitable<World> {
+): Promise<World> {
   const { disk } = world;
   if (files < 2 || disk.batch !== undefined) return world;
   if (how === 'in order' || files < BATCH_FILES) return world;
-  return disk.sync
-    .works(disk.retained)
-    .then((isBatch) => ({ ...world, disk: isBatch ? batchContext(disk) : disk }));
+  const isBatch = await disk.sync.works(disk.retained);
+  return { ...world, disk: isBatch ? batchContext(disk) : disk };
 }
 
 /** What a change has done, to be recorded. */

@@ -250,38 +250,32 @@ export class LookingSession extends SessionLife {
   }
 
   /** Runs an operation unless its signal has fired, and converts the paths in its result to the caller's form. */
-  protected called<T>(
+  protected async called<T>(
     options: CallOptions,
-    work: (names: PathNames | undefined, world: World, times: ClientCall) => Awaitable<Outcome<T>>,
+    work: (names: PathNames | undefined, world: World, times: ClientCall) => Outcome<T> | Promise<Outcome<T>>,
   ): Promise<Outcome<T>> {
     const given = this.#times;
     const times = given ?? newCall();
-    const answer = this.during((world) => {
+    const world = this.beginWork();
+    try {
       // Untyped callers may pass null.
       const { signal, cwd } = options ?? {};
       // Validate only if `signal` or `cwd` is given: most calls have neither, and the check would
       // take longer than the fastest operations.
-      if (signal !== undefined || cwd !== undefined) {
-        const wrong = validateOptions({ signal, cwd }, { of: 'call' });
-        if (wrong !== undefined) return this.noted(refused(wrong));
-        signal?.throwIfAborted();
-      }
-      const names = this.#names({ cwd });
-      const outcome = work(names, world, times);
-      const shown = names === undefined ? outcome : andThen(outcome, (done) => withShownPaths(done, names));
+      const isChecked = signal === undefined && cwd === undefined;
+      const wrong = isChecked ? undefined : validateOptions({ signal, cwd }, { of: 'call' });
+      if (wrong === undefined) signal?.throwIfAborted();
+      const names = wrong === undefined ? this.#names({ cwd }) : undefined;
+      const outcome = await (wrong === undefined ? work(names, world, times) : this.noted<T>(refused(wrong)));
+      const shown = names === undefined ? outcome : withShownPaths(outcome, names);
       const { wording } = world.policy;
-      return wording === 'default' ? shown : andThen(shown, (done) => worded(done, wording));
-    });
-    // Note the time of the answer here, so that it is set before the caller's own `then` runs. A
-    // failed operation has no answer, so no time is noted for it.
-    if (given === undefined)
-      answer.then(
-        () => {
-          times.answered();
-        },
-        () => {},
-      );
-    return answer;
+      // Note the time of the answer here, so that it is set before the caller's own `then` runs. A
+      // failed operation has no answer, so no time is noted for it.
+      if (given === undefined) times.answered();
+      return wording === 'default' ? shown : worded(shown, wording);
+    } finally {
+      this.endWork();
+    }
   }
 
   /**

@@ -1,4 +1,4 @@
-import { kindOf, readSnapshot, type Snapshot, type Unreadable } from '../disk/read.ts';
+import { kindOf, readNow, readSnapshot, type Snapshot, type Unreadable } from '../disk/read.ts';
 import { rememberedSnapshot, trusted } from '../gate/look.ts';
 import { maskFor, secretRefusal } from '../gate/masking.ts';
 import type { World } from '../gate/world.ts';
@@ -148,11 +148,12 @@ function show(reading: OpenRead, sizeBytes: number): Awaitable<Shown | Refusal> 
   return andThen(snapshotOf(reading), (snapshot) => showWhole(reading, snapshot));
 }
 
-function snapshotOf(reading: OpenRead): ReturnType<typeof readSnapshot> {
+function snapshotOf(reading: OpenRead): Awaitable<Snapshot | Unreadable> {
   const { world, located, earlier } = reading;
   const known = trusted(earlier);
   const remembered = reading.from === 'memory' ? rememberedSnapshot(world, located, known) : undefined;
-  return remembered ?? readSnapshot(located.place, { clock: world.disk.clock, seen: located.stats, known });
+  const limits = { clock: world.disk.clock, seen: located.stats, known };
+  return remembered ?? readNow(located.place, limits) ?? readSnapshot(located.place, limits);
 }
 
 function showWhole(reading: OpenRead, snapshot: Snapshot | Unreadable): Shown | Refusal {

@@ -1,7 +1,6 @@
 import { Gate } from '../gate/gate.ts';
 import type { Counterpart } from '../gate/worktrees.ts';
 import type { World } from '../gate/world.ts';
-import type { Awaitable } from '../model/awaitable.ts';
 import type { Claim } from '../model/claim.ts';
 import { Fault } from '../model/fault.ts';
 import type { Notice } from '../model/results.ts';
@@ -231,22 +230,32 @@ export class SessionLife {
     return this.host.world;
   }
 
-  #unlessAborted<T>({ signal }: SignalOption, work: (world: World) => Awaitable<T>): Promise<T> {
+  #unlessAborted<T>({ signal }: SignalOption, work: (world: World) => T | Promise<T>): Promise<T> {
     return this.during((world) => {
       signal?.throwIfAborted();
       return work(world);
     });
   }
 
-  protected async during<T>(work: (world: World) => Awaitable<T>): Promise<T> {
-    const world = this.world();
-    this.#under += 1;
+  protected async during<T>(work: (world: World) => T | Promise<T>): Promise<T> {
+    const world = this.beginWork();
     try {
       return await work(world);
     } finally {
-      this.#under -= 1;
-      if (this.#under === 0) this.#whenIdle?.();
+      this.endWork();
     }
+  }
+
+  /** Call this at the beginning of each operation, and `endWork` at its end: `close` waits for it. */
+  protected beginWork(): World {
+    const world = this.world();
+    this.#under += 1;
+    return world;
+  }
+
+  protected endWork(): void {
+    this.#under -= 1;
+    if (this.#under === 0) this.#whenIdle?.();
   }
 
   /**

@@ -22,10 +22,10 @@ it('a change that fails because of the store releases its locks', async () => {
   release?.();
 
   const { store } = broken.world;
-  const pending = store.pending.bind(store);
-  Object.assign(store, { pending: () => Promise.reject(new Error('the disk is gone')) });
+  const atLocked = store.atLocked.bind(store);
+  Object.assign(store, { atLocked: () => Promise.reject(new Error('the disk is gone')) });
   await expect(ann.write('a.txt', 'two\n')).rejects.toThrow('the disk is gone');
   await ok(bob.write('a.txt', 'three\n'));
-  Object.assign(store, { pending });
+  Object.assign(store, { atLocked });
   await broken.close();
 });

@@ -22,11 +22,8 @@ import { isRecord } from '../model/record.ts';
  * A command's writes that were kept after a conflict can be applied to the workspace for this long.
  */
 export const KEPT_MS: number = 7 * 24 * 60 * 60 * 1000;
-/**
- * Age at which the layer of a process that died is removed. For layers that are kept for the user,
- * `KEPT_MS` applies instead.
- */
-const ABANDONED_MS = 24 * 60 * 60 * 1000;
+/** Age at which a layer is removed that names no owner, because its process died while it made the layer. */
+const OWNERLESS_MS = 24 * 60 * 60 * 1000;
 
 /** Facts stored beside a command's kept writes, so that another process can apply them. */
 export interface LayerRecord {
@@ -256,15 +253,16 @@ function removeFolder(folder: string): void {
 }
 
 /**
- * The ids of layers whose process died while it ran their command. Removes the owner links of these
- * layers, so that each id is returned only once.
+ * The ids of layers whose process died while it ran their command, or after. Removes the owner links of kept
+ * layers, so that each of these is returned only once.
  */
 export function abandonedLayers(home: string, isAlive: (owner: string) => boolean): readonly string[] {
   return namesIn(join(home, 'layers')).filter((id) => {
-    const link = join(home, 'layers', id, OWNER);
+    const folder = join(home, 'layers', id);
+    const link = join(folder, OWNER);
     try {
       if (isAlive(readlinkSync(link))) return false;
-      unlinkSync(link);
+      if (namesIn(folder).includes('layer.json')) unlinkSync(link);
       return true;
     } catch (error) {
       if (errnoOf(error) === undefined) throw error;
@@ -274,8 +272,8 @@ export function abandonedLayers(home: string, isAlive: (owner: string) => boolea
 }
 
 /**
- * Layers that were kept for longer than `KEPT_MS`, and abandoned ones older than `ABANDONED_MS`. The
- * layer of a running command is never abandoned: a server may run on it for days.
+ * Layers that were kept for longer than `KEPT_MS`, and those of processes that died. The layer of a running command
+ * never expires: a server may run on it for days.
  */
 export function expiredLayers(
   home: string,
@@ -286,10 +284,10 @@ export function expiredLayers(
   for (const name of namesIn(join(home, 'layers'))) {
     const folder = join(home, 'layers', name);
     const isKept = namesIn(folder).includes('layer.json');
-    const limitMs = isKept ? KEPT_MS : ABANDONED_MS;
+    const owner = isKept ? undefined : unlessErrno(() => readlinkSync(join(folder, OWNER)));
+    if (owner !== undefined && isAlive(owner)) continue;
+    const limitMs = isKept ? KEPT_MS : owner === undefined ? OWNERLESS_MS : 0;
     if (nowMs - (lstatSync(folder, { throwIfNoEntry: false })?.mtimeMs ?? nowMs) < limitMs) continue;
-    const owner = unlessErrno(() => readlinkSync(join(folder, OWNER)));
-    if (!isKept && owner !== undefined && isAlive(owner)) continue;
     expired.push({ folder, spent: join(home, SPENT, name) });
   }
   return expired;

@@ -63,7 +63,7 @@ describe('a command whose sandbox is still starting', () => {
   });
 
   it.skipIf(process.platform !== 'linux')(
-    'is ended by the next command if its process was killed',
+    'is ended by the next command if its process was killed, and its layer removed',
     async () => {
       const [dead, alive] = [0, 1].map(() => `r${randomUUID().replaceAll('-', '')}`);
       const waiting = [dead, alive].map((id) => {
@@ -77,6 +77,8 @@ describe('a command whose sandbox is still starting', () => {
         dryRun: false,
       });
       expect(await ended).toEqual([null, 'SIGKILL']);
+      expect(readdirSync(join(at.home, 'layers'))).toEqual([alive]);
+      expect(readdirSync(join(at.home, 'spent-layers'))).toEqual([]);
       expect(processesOf(alive ?? '')).toEqual([String(waiting[1]?.pid)]);
       waiting[1]?.kill();
     },
@@ -127,7 +129,7 @@ it.skipIf(here === undefined)('the remains of layers are removed on closing', as
   expect(existsSync(layer.spent)).toBe(false);
 });
 
-it('kept layers and outputs expire after 7 days, abandoned layers after one day', () => {
+it('kept layers and outputs expire after 7 days, layers without an owner after one day', () => {
   const old = (days: number): Date => new Date(Date.now() - days * 24 * 60 * 60 * 1000);
   const place = (path: string, days: number): void => utimesSync(join(at.home, path), old(days), old(days));
   const processes = new Processes({ home: at.home, env: {}, attributes: undefined });

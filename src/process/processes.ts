@@ -339,11 +339,12 @@ export class Processes {
     const layers = expiredLayers(home, nowMs, owner?.isTagAlive ?? (() => false));
     const outputs = expiredOutputs(home, nowMs);
     if (!dryRun) {
+      // Before their layers are removed, end the commands of processes that died.
+      this.#removeLeftovers();
       for (const layer of layers) removeLayer(layer);
       if (layers.length > 0) removeSpentLayers(home);
       for (const path of outputs) rmSync(path, { force: true });
       for (const index of expiredSnapshots(home, nowMs)) dropSnapshot({ index });
-      this.#removeLeftovers();
     }
     return { layers: layers.length, outputs: outputs.filter((path) => !path.endsWith('.json')).length };
   }

@@ -26,12 +26,18 @@ export async function namesOfFiles(files: NamedFiles, start: string): Promise<re
     ];
   }
   if ('program' in files) {
+    if (!isFolder(resolve(start, files.base))) return [];
     const names = await listed(files, resolve(start, files.folder));
-    return names.flatMap((name) => inFolder(files.base, name) ?? []);
+    const { before = '' } = files;
+    return names.flatMap((name) => inFolder(files.base, withoutStart(name, before)) ?? []);
   }
   const patterns = expandBraces(files.glob.pattern, MAX_NAMES) ?? [];
   const names = patterns.flatMap((pattern) => expanded(pattern, resolve(start, files.folder)));
   return names.flatMap((name) => inFolder(files.folder, name) ?? []);
+}
+
+function withoutStart(text: string, start: string): string {
+  return text.startsWith(start) ? text.slice(start.length) : text;
 }
 
 function isFolder(path: string): boolean {

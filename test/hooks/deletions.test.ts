@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -169,6 +169,23 @@ it('a clean file that a command removes is kept and can be undone', async () => 
   await lookfirst(places, ['undo', '--session', 's']);
   expect(readFileSync(join(places.root, 'clean.txt'), 'utf8')).toBe('committed\n');
   expect(readFileSync(join(places.root, 'src/clean.js'), 'utf8')).toBe('committed\n');
+});
+
+describe.skipIf(spawnSync('rsync', ['--version']).error !== undefined)('rsync', () => {
+  it.each([
+    ['rsync -a --delete dist/ src/', 'NOT_READ'],
+    ['rsync -avP --delete ./dist/ src', 'NOT_READ'],
+    ['rsync -r clean.txt edited.txt', 'NOT_READ'],
+    ['rsync -a dist/new.txt .', 'NOT_READ'],
+    ['rsync -a src/ copy/', 'pass'],
+    ['rsync -an --delete dist/ src/', 'pass'],
+    ['rsync -a --delete --exclude="*.js" dist/ src/', 'pass'],
+    ['rsync -a src/ host.invalid:src/', 'pass'],
+    ['rsync -a --backup --delete dist/ src/', 'pass'],
+  ])('%s: %s', async (command, verdict) => {
+    write('dist/new.txt', 'another text\n');
+    expect(await verdictOf(command)).toBe(verdict);
+  });
 });
 
 it('the check runs no program of the agent to learn which files xargs gets', async () => {

@@ -33,6 +33,8 @@ export interface Listing {
   readonly base: string;
   /** What ends a name. */
   readonly ends: 'NUL' | 'line' | 'space';
+  /** A text that the program may print before a name. */
+  readonly before?: string;
 }
 
 type Values = readonly Value[];
@@ -43,7 +45,7 @@ type Rule = (args: Values, command: Located) => Found;
 /**
  * The files that a command removes or replaces: by `rm`, `unlink`, `shred`, `git rm -f`, `find
  * -delete`, `truncate`, `dd`, `ln -f`, `install`, `sort -o`, `curl -o`, `wget -O`, `tar -x`, `unzip
- * -o`, by `sed -i` and `perl -pi` with a glob, and by these after `find -exec` or `xargs`. Leaves out
+ * -o`, `rsync`, by `sed -i` and `perl -pi` with a glob, and by these after `find -exec` or `xargs`. Leaves out
  * writes that `writesOf` lists.
  */
 export function destroyedBy(command: ShellCommand): readonly Destroyed[] {
@@ -85,6 +87,7 @@ const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ['xargs', fedFiles],
   ['tar', extracted],
   ['unzip', unzipped],
+  ['rsync', synchronised],
 ]);
 
 /** Stands for the names that `find -exec` and `xargs` put into a command. */
@@ -280,4 +283,37 @@ function archived(
   if (typeof file !== 'string' || /^-|:/.test(file) || base === undefined || names.length < only.length)
     return [];
   return [{ how: 'replace', files: { program: [...program, file, ...names], folder, base, ends: 'line' } }];
+}
+
+const RSYNC_VALUES =
+  /^(?:-[a-zA-Z]*[efBTM@]|--(?:rsh|filter|exclude|include|exclude-from|include-from|files-from|temp-dir|compare-dest|copy-dest|link-dest|suffix|backup-dir|max-size|min-size|max-delete|partial-dir|chmod|chown|bwlimit|log-file|port|password-file))$/;
+/** Options with which `rsync` keeps what it replaces, or writes other files even in a dry run. */
+const RSYNC_OTHERWISE =
+  /^(?:-[a-zA-Z]*[nb]|--(?:dry-run|backup|ignore-existing|log-file|(?:only-)?write-batch|read-batch))/;
+/** Options of `rsync` that change only what it prints. */
+const RSYNC_PRINTS =
+  /^--(?:progress|stats|verbose|quiet|itemize-changes|human-readable|info=.*|out-format=.*)$/;
+
+/** The files that `rsync` deletes or replaces on this machine. It lists them itself. */
+function synchronised(args: Values, { folder }: Located): Found {
+  const words = args.flatMap((arg) => textOfValue(arg) ?? []);
+  const { options, operands } = split(words, RSYNC_VALUES);
+  const destination = operands.at(-1);
+  const isElsewhere = operands.some((operand) => /^[^/]*:/.test(operand ?? ''));
+  if (words.length < args.length || operands.length < 2 || destination === undefined || isElsewhere)
+    return [];
+  if (options.some((option) => RSYNC_OTHERWISE.test(option))) return [];
+  const base = inFolder(folder, destination);
+  if (base === undefined) return [];
+  const kept = words
+    .filter((word) => !RSYNC_PRINTS.test(word))
+    .map((word) => (/^-[a-zA-Z]+$/.test(word) ? word.replace(/[vqPih]/g, '') : word))
+    .filter((word) => word !== '-');
+  const program = ['rsync', '--dry-run', '--out-format=%n', ...kept];
+  const files = { program, folder, base, ends: 'line', before: 'deleting ' } as const;
+  return [
+    { how: 'remove', files },
+    // A single file may be put in the place of another.
+    { how: 'replace', files: { path: base } },
+  ];
 }

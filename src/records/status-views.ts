@@ -195,8 +195,11 @@ export interface UnjudgedCalls {
   readonly newest: Entry | undefined;
 }
 
-/** Period for which unjudged calls are counted. Older calls do not show whether the hooks work now. */
-const UNJUDGED_MS = 7 * 24 * 60 * 60_000;
+/**
+ * Period for which unjudged calls and destructions are counted. Older calls do not show whether the
+ * hooks work now.
+ */
+const LATELY_MS = 7 * 24 * 60 * 60_000;
 const MAX_COUNTED = 1000;
 
 /** The unjudged calls of the last seven days, in a scope or everywhere. */
@@ -207,8 +210,28 @@ export async function unjudgedCalls(
   const entries = await store.entries({
     ...(scope?.filter ?? {}),
     kinds: ['unjudged'],
-    sinceMs: nowMs - UNJUDGED_MS,
+    sinceMs: nowMs - LATELY_MS,
     limit: MAX_COUNTED,
   });
   return { count: entries.length, newest: entries[0] };
+}
+
+/** Commands that removed what nothing else held, and that nobody has undone. */
+export interface Destructions {
+  readonly count: number;
+  readonly newest: Entry | undefined;
+}
+
+/** The destructions of the last seven days in a scope. */
+export async function destructions(
+  { store }: Pick<Records, 'store'>,
+  { nowMs, scope }: { readonly nowMs: number; readonly scope: Scope },
+): Promise<Destructions> {
+  const lately = { ...scope.filter, sinceMs: nowMs - LATELY_MS, limit: MAX_COUNTED };
+  const notices = await store.entries({ ...lately, kinds: ['notice'] });
+  const caused = notices.filter(({ loss }) => loss === 'caused');
+  const changes = caused.length === 0 ? [] : await store.entries({ ...lately, kinds: ['change'] });
+  const undone = new Set(changes.flatMap((entry) => [entry.undoes, ...(entry.undone?.changes ?? [])]));
+  const standing = caused.filter(({ change }) => !undone.has(change));
+  return { count: standing.length, newest: standing[0] };
 }

@@ -86,7 +86,7 @@ function perform(call: Call, performing: PerformOptions): Awaitable<Performed> {
   if (call.kind !== 'read') {
     const { session, watch, tool } = performing;
     watch.times.tool = tool;
-    return session.inCall(watch.times, () => performLater(call, performing));
+    return session.inCall(watch.times, async () => withLosses(await performLater(call, performing), session));
   }
   return andThen(read(call.operation, performing), (given) => {
     const { context, form, names } = performing;
@@ -99,6 +99,12 @@ function perform(call: Call, performing: PerformOptions): Awaitable<Performed> {
     const notices = noticeTexts(outcome.notices, outcome.path, context);
     return notices.length === 0 ? performed : withText(performed, notices.join('\n'));
   });
+}
+
+/** Adds what commands of other sessions have removed of this session's work since it last heard of that. */
+async function withLosses(performed: Performed, session: GatedSession): Promise<Performed> {
+  const losses = await session.untoldLosses();
+  return losses.length === 0 ? performed : withText(performed, losses.join('\n'));
 }
 
 /** The refusal of a read by a tool that shows only text. */

@@ -17,6 +17,7 @@ import { isGitIndex, stagedContent } from '../../src/process/git-position.ts';
 import { environment, lookfirst, objects, PROGRAM } from '../support/command-line.ts';
 import { Hooked } from '../support/hooked.ts';
 import { sandboxHere } from '../support/sandbox.ts';
+import { setUp } from '../support/tool-calls.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
 
 const here = await sandboxHere();
@@ -297,4 +298,42 @@ it('the other session whose work a command removed is told once, at its next eve
     /Session A's command ".*" removed your uncommitted change of src\/b\.txt\. lookfirst undo c[0-9a-f]+ restores it\./,
   );
   expect((await victim.prompt('again')).context ?? '').not.toContain('removed your uncommitted');
+});
+
+it('an MCP session whose work a command removed is told once, by the answer to its next call', async () => {
+  const store = `sqlite:${join(places.home, 'lookfirst.db')}`;
+  const victim = await setUp({ workspace: { roots: [places.root], home: places.home, store } });
+  await victim.call('read_file', { path: 'src/b.txt' });
+  await victim.call('edit_file', { path: 'src/b.txt', old_string: 'code', new_string: 'work' });
+  const other = new Hooked(places, { session: 'A' });
+  await other.shell('git $(echo reset) -q --hard');
+  const { text } = await victim.call('list_directory', { path: '.' });
+  expect(text).toMatch(
+    /Session A's command ".*" removed your uncommitted change of src\/b\.txt\. lookfirst undo c/,
+  );
+  expect((await victim.call('list_directory', { path: '.' })).text).not.toContain('removed your');
+});
+
+it('status shows what was destroyed and kept, until it is undone', async () => {
+  user('echo mine > new.txt');
+  await images("node -e \"require('fs').rmSync('new.txt')\"");
+  const { stdout } = await lookfirst(places, ['status']);
+  expect(stdout).toMatch(
+    /^destroyed +1 command removed what nothing else holds, .*; kept: lookfirst undo c\w+$/m,
+  );
+  await lookfirst(places, ['undo', '--yes', '--session', 's']);
+  expect((await lookfirst(places, ['status'])).stdout).not.toContain('destroyed');
+});
+
+it('an undo of the index does not begin while git is at work', async () => {
+  user('echo staged > a.txt; git add a.txt; printf "one\\ntwo\\n" > a.txt');
+  const before = everything();
+  await images('git $(echo reset) -q --hard');
+  writeFileSync(join(places.root, '.git/index.lock'), '');
+  const refused = await lookfirst(places, ['undo', '--session', 's']);
+  expect(refused.code).toBe(2);
+  expect(refused.stderr).toMatch(/\.git\/index\.lock.*\[BUSY\]/);
+  user('rm .git/index.lock');
+  expect((await lookfirst(places, ['undo', '--session', 's'])).code).toBe(0);
+  expect(everything()).toEqual(before);
 });

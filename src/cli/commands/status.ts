@@ -9,6 +9,8 @@ import { canonicalPath, isInScope, Scope } from '../../records/scope.ts';
 import type { PlacedSession } from '../../records/session-views.ts';
 import {
   clientOf,
+  type Destructions,
+  destructions,
   type FileView,
   filesSeenBy,
   fileView,
@@ -257,15 +259,16 @@ export async function overview(cli: Cli, open: Sessions, question: OverviewReque
   const { records, scope, home, json } = question;
   const shown = records.slice(0, MAX_SESSIONS);
   // Send the queries together, so that a store on another machine needs only one round trip.
-  const [last, size, unjudged, ...fresh] = await Promise.all([
+  const [last, size, unjudged, destroyed, ...fresh] = await Promise.all([
     newestChange(open, scope),
     stateSize(open.world),
     unjudgedCalls(open.world, { nowMs: cli.nowMs, scope }),
+    destructions(open.world, { nowMs: cli.nowMs, scope }),
     ...shown.map((record) => sessionFreshness(open, record)),
   ]);
   const author = records.find(({ id }) => id === last?.session);
   const client = author === undefined ? await clientOf(open, last) : author.client;
-  const state = { home, size, last, client, unjudged };
+  const state = { home, size, last, client, unjudged, destroyed };
   await cli.terminal.print(json ? stateJson(open, state) : stateText(cli, open, state));
   const table = sessionTable(shown, cli.cwd);
   const rows: string[][] = [];
@@ -290,6 +293,7 @@ interface State {
   /** The program that made the last change. */
   readonly client: string | undefined;
   readonly unjudged: UnjudgedCalls;
+  readonly destroyed: Destructions;
 }
 
 function lastChangeJson(
@@ -299,7 +303,7 @@ function lastChangeJson(
   return { change, session, client, turn, atMs, action };
 }
 
-function stateJson({ world }: Sessions, { home, size, last, client, unjudged }: State): string {
+function stateJson({ world }: Sessions, { home, size, last, client, unjudged, destroyed }: State): string {
   const lastChange = last && { ...lastChangeJson(last, client), root: last.root, path: last.path };
   const { roots, guarantee } = world.workspace;
   return jsonText({
@@ -311,10 +315,12 @@ function stateJson({ world }: Sessions, { home, size, last, client, unjudged }: 
     ...size,
     lastChange,
     unjudged: unjudged.count,
+    destroyed: destroyed.count,
   });
 }
 
-function stateText(cli: Cli, { world }: Sessions, { home, size, last, client, unjudged }: State): string {
+function stateText(cli: Cli, { world }: Sessions, state: State): string {
+  const { home, size, last, client, unjudged, destroyed } = state;
   const { entries, storeBytes, images } = size;
   const change =
     last === undefined
@@ -324,8 +330,17 @@ function stateText(cli: Cli, { world }: Sessions, { home, size, last, client, un
     `workspace    ${world.workspace.roots.map(pathText).join(', ')}`,
     `last change  ${change}`,
     `state        ${pathText(home)}: ${countOf(entries, 'entry')} (${byteSize(storeBytes)}), ${countOf(images.count, 'kept image')} (${byteSize(images.bytes)})`,
+    ...destroyedText(cli, destroyed),
     ...unjudgedText(cli, unjudged),
   ].join('\n');
+}
+
+function destroyedText({ times }: Cli, { count, newest }: Destructions): readonly string[] {
+  if (newest?.change === undefined) return [];
+  const commands = `${countOf(count, 'command')} removed what nothing else holds`;
+  return [
+    `destroyed    ${commands}, the last ${times.age(newest.atMs)}; kept: lookfirst undo ${newest.change}`,
+  ];
 }
 
 function unjudgedText({ times }: Cli, { count: calls, newest }: UnjudgedCalls): readonly string[] {

@@ -8,6 +8,7 @@ import type { LeftFile, UndoneFile, UndoResult } from '../../model/results.ts';
 import type { UndoSelection } from '../../model/session.ts';
 import { NO_FLAGS, type Sighting } from '../../model/sighting.ts';
 import { type Outcome, passOn, type Refusal, reasonOf, refused } from '../../model/verdict.ts';
+import { isGitIndex } from '../../process/git-position.ts';
 import type { Knowledge } from '../../views/knowledge.ts';
 import { movedSightings } from '../../views/sightings.ts';
 import { apply } from '../apply.ts';
@@ -131,7 +132,9 @@ interface LockedUndo {
 }
 
 async function undoLocked(world: World, knowledge: Knowledge, given: LockedUndo): Promise<Undoing> {
-  const { selection, left, locked } = given;
+  const { plans, selection, left, locked } = given;
+  const busy = gitAtWork(world, plans);
+  if (busy !== undefined) return unblocked(busy);
   const unseen = await whyNotTheirs(world, knowledge, given);
   if (unseen !== undefined) return unblocked(unseen);
   const checked = await checkedPlan(world, knowledge, given);
@@ -167,6 +170,24 @@ async function undoLocked(world: World, knowledge: Knowledge, given: LockedUndo)
     return unblocked(inUse(folder === undefined ? '' : world.workspace.shownAt(folder.step)));
   }
   return { ok: true, ...(change === undefined ? {} : { change }), ...told, files: filesWith(kept) };
+}
+
+/** The refusal of an undo that would replace an index on which git is at work; undefined if there is none. */
+function gitAtWork(world: World, { plan }: UndoPlans): Refusal | undefined {
+  const lock = plan.steps
+    .filter(({ key }) => isGitIndex(key))
+    .map(({ key, relative }) => ({ key: `${key}.lock`, relative: `${relative}.lock` }))
+    .find(({ key }) => isThere(world, key));
+  if (lock === undefined) return undefined;
+  const path = world.workspace.shownAt(lock);
+  const reason = 'git is at work there, or has left its lock';
+  return { code: 'BUSY', action: 'undo', path, next: 'retry_later', detail: { reason } };
+}
+
+function isThere({ workspace }: World, key: string): boolean {
+  const outcome = workspace.locate(key, 'undo', 'parents');
+  if (outcome.ok) outcome.located.place.dir.close();
+  return outcome.ok && outcome.located.exists;
 }
 
 function leftFile(refusal: Refusal): LeftFile {

@@ -1,11 +1,11 @@
 import { type Effect, type NewEntry, type State, sameContent } from '../model/entry.ts';
-import { unlessStoreFails } from '../model/fault.ts';
 import type { Notice } from '../model/results.ts';
-import { blobOf, blobsIn, checkedOut } from '../process/git-reach.ts';
+import { blobsIn } from '../process/git-reach.ts';
 import { clip, phrase } from '../report/bounded.ts';
 import { describeNotice } from '../report/describe-notice.ts';
 import { hasNoLines } from '../text/decode.ts';
 import type { Knowledge } from '../views/knowledge.ts';
+import { authorOf, Committed, keptBytes, linesOf } from './authors.ts';
 import { readableAt } from './found.ts';
 import { ChangedGit } from './git-losses.ts';
 import { isOutput } from './outputs.ts';
@@ -148,7 +148,7 @@ async function lostFiles(
       !isOutput(world, relative),
   );
   if (candidates.length === 0) return [];
-  const committed = new Committed(world, await committedBlobs(world, gits, signal));
+  const committed = await Committed.now(world, signal, await blobsOfChanged(gits, signal));
   const lost: LostFile[] = [];
   for (const effect of candidates) {
     if (!(await isDropped(world, effect, committed))) continue;
@@ -160,49 +160,20 @@ async function lostFiles(
   return lost;
 }
 
-function hashOf(side: State): readonly string[] {
-  if (side.kind === 'link') return [`link ${side.target}`];
-  return side.kind === 'file' ? [side.fingerprint.sha256] : [];
-}
-
-/** The session that started a session's sub-agents, or the session itself. */
-function rootOf(session: string): string {
-  return session.split('/', 1)[0] ?? session;
-}
-
-/** The hashes of files that commits have: those checked out now, and before a command that changed git's files. */
-async function committedBlobs(
-  { workspace }: World,
+/** The hashes of files that commits had before a command, or have now, if it changed git's files. */
+async function blobsOfChanged(
   gits: readonly ChangedGit[],
   signal: AbortSignal,
 ): Promise<ReadonlySet<string>> {
   const found = new Set<string>();
   for (const each of gits)
     for (const blob of await blobsIn(each.folder, await each.commits(), signal)) found.add(blob);
-  for (const root of workspace.roots)
-    for (const blob of await blobsIn(root, await checkedOut(root, signal), signal)) found.add(blob);
   return found;
 }
 
-/** Knows which files commits have. */
-class Committed {
-  readonly #world: World;
-  readonly #blobs: ReadonlySet<string>;
-
-  constructor(world: World, blobs: ReadonlySet<string>) {
-    this.#world = world;
-    this.#blobs = blobs;
-  }
-
-  has(bytes: Uint8Array): boolean {
-    const [like] = this.#blobs;
-    return like !== undefined && storedForms(bytes).some((form) => this.#blobs.has(blobOf(form, like)));
-  }
-
-  async hasKept(side: State): Promise<boolean> {
-    const bytes = await keptBytes(this.#world, side);
-    return bytes !== undefined && this.has(bytes);
-  }
+function hashOf(side: State): readonly string[] {
+  if (side.kind === 'link') return [`link ${side.target}`];
+  return side.kind === 'file' ? [side.fingerprint.sha256] : [];
 }
 
 /**
@@ -231,62 +202,6 @@ function dropsMostLines(before: Uint8Array, after: Uint8Array): boolean {
   // In a shorter file, an ordinary edit replaces most lines.
   return was.length >= MIN_LINES && was.filter((line) => is.has(line)).length * 2 < was.length;
 }
-
-async function keptBytes({ images }: World, side: State): Promise<Uint8Array | undefined> {
-  if (side.kind !== 'file' || !side.kept) return undefined;
-  return unlessStoreFails<Uint8Array | undefined>(
-    () => images.read(side.fingerprint),
-    () => undefined,
-  );
-}
-
-/** The forms in which git may store a file: with its own line endings, or with LF. */
-function storedForms(bytes: Uint8Array): readonly Uint8Array[] {
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (!buffer.includes('\r\n')) return [bytes];
-  return [bytes, Buffer.from(buffer.toString('latin1').replaceAll('\r\n', '\n'), 'latin1')];
-}
-
-/**
- * The session whose uncommitted work a file held before a change: another one than that of the
- * command, or else the command's own. Undefined if the file held text that no recorded change wrote.
- */
-async function authorOf(
-  world: World,
-  { key, before }: Effect,
-  {
-    change,
-    own,
-    committed,
-  }: { readonly change: string; readonly own: string; readonly committed: Committed },
-): Promise<string | undefined> {
-  const entries = await world.store.entries({ key, kinds: ['change'], limit: MAX_CHANGES });
-  let version = before;
-  for (const { session, effects } of entries.filter((entry) => entry.change !== change)) {
-    const effect = effects?.findLast((each) => each.key === key);
-    if (effect === undefined || !sameContent(effect.after, version)) break;
-    if (rootOf(session) !== rootOf(own)) return session;
-    version = effect.before;
-    if (version.kind === 'absent' || (await committed.hasKept(version))) return own;
-  }
-  // The session has changed a text that it did not write. If a line of that text was left, it is lost now.
-  if (version === before) return undefined;
-  const [older, newer] = [await keptBytes(world, version), await keptBytes(world, before)];
-  return older === undefined || newer === undefined || sharesLines(older, newer) ? undefined : own;
-}
-
-function sharesLines(one: Uint8Array, other: Uint8Array): boolean {
-  const lines = new Set(linesOf(one));
-  return linesOf(other).some((line) => lines.has(line));
-}
-
-function linesOf(bytes: Uint8Array): readonly string[] {
-  const text = Buffer.from(bytes).toString('latin1');
-  return text.split('\n').flatMap((line) => line.trim() || []);
-}
-
-/** Number of changes of a file to follow back in time. */
-const MAX_CHANGES = 50;
 
 /** The names of lost files. Files in a folder that is gone, too, are named together by the folder. */
 function namesOf({ workspace }: World, files: readonly LostFile[]): readonly string[] {

@@ -1,10 +1,11 @@
-import { type Effect, type State, sameContent } from '../model/entry.ts';
+import { type Effect, type Entry, type NewEntry, type State, sameContent } from '../model/entry.ts';
 import { unlessStoreFails } from '../model/fault.ts';
 import { blobOf, blobsIn, checkedOut } from '../process/git-reach.ts';
+import type { Store } from '../store/store.ts';
 import type { World } from './world.ts';
 
 /** Knows which files commits have. */
-export class Committed {
+export class CommittedFiles {
   readonly #world: World;
   readonly #blobs: ReadonlySet<string>;
 
@@ -14,11 +15,11 @@ export class Committed {
   }
 
   /** The files of the commits that are checked out now, and `more`: git's hashes of further files. */
-  static async now(world: World, signal: AbortSignal, more?: ReadonlySet<string>): Promise<Committed> {
+  static async now(world: World, signal: AbortSignal, more?: ReadonlySet<string>): Promise<CommittedFiles> {
     const found = new Set(more);
     for (const root of world.workspace.roots)
       for (const blob of await blobsIn(root, await checkedOut(root, signal), signal)) found.add(blob);
-    return new Committed(world, found);
+    return new CommittedFiles(world, found);
   }
 
   has(bytes: Uint8Array): boolean {
@@ -41,38 +42,100 @@ function storedForms(bytes: Uint8Array): readonly Uint8Array[] {
 
 /** Number of changes of a file to follow back in time. */
 const MAX_CHANGES = 50;
+/** Maximum number of moves, or of parents of a session, to follow. */
+const MAX_FOLLOWED = 10;
+
+/** Content of a file whose author is wanted. */
+interface Content extends Pick<Effect, 'key' | 'before'> {
+  /** The bytes, if they may not be kept. */
+  readonly bytes?: Uint8Array | undefined;
+  /** The change before which the file had this content. */
+  readonly change?: string | undefined;
+  readonly beforeSeq?: number | undefined;
+}
+
+interface AuthorContext {
+  /** The session that asks. Sessions of its family count as this one. */
+  readonly own: string;
+  readonly committed: CommittedFiles;
+  readonly moves?: number;
+}
+
+/** Matches a command that puts a stash into the files: their text is older than the command. */
+const UNSTASHES = /\bstash\s+(?:pop|apply|branch)\b/;
 
 /**
- * The session whose uncommitted work a file held before a change: another one than that of the
- * command, or else the command's own. Undefined if the file held text that no recorded change wrote.
+ * The session whose uncommitted work is content of a file: one of another family, or else the one
+ * that asks. Undefined for text that no recorded change wrote.
  */
 export async function authorOf(
   world: World,
-  { key, before }: Pick<Effect, 'key' | 'before'>,
-  {
-    change,
-    own,
-    committed,
-  }: { readonly change: string; readonly own: string; readonly committed: Committed },
+  { key, before, bytes, change, beforeSeq }: Content,
+  context: AuthorContext,
 ): Promise<string | undefined> {
-  const entries = await world.store.entries({ key, kinds: ['change'], limit: MAX_CHANGES });
+  const { own, committed } = context;
+  const family = await familyOf(world.store, own);
   let version = before;
-  for (const { session, effects } of entries.filter((entry) => entry.change !== change)) {
-    const effect = effects?.findLast((each) => each.key === key);
-    if (effect === undefined || !sameContent(effect.after, version)) break;
-    if (rootOf(session) !== rootOf(own)) return session;
+  for (const [entry, effect] of await changesOf(world, { key, before, change, beforeSeq })) {
+    // A newer change of other content has been taken back since.
+    if (!sameContent(effect.after, version)) continue;
+    if ((await familyOf(world.store, entry.session)) !== family) return entry.session;
+    const source = movedFrom(entry, effect);
+    if (source !== undefined) return authorOfMoved(world, { ...source, beforeSeq: entry.seq }, context);
     version = effect.before;
     if (version.kind === 'absent' || (await committed.hasKept(version))) return own;
   }
   // The session has changed a text that it did not write. If a line of that text was left, it is lost now.
   if (version === before) return undefined;
-  const [older, newer] = [await keptBytes(world, version), await keptBytes(world, before)];
+  const [older, newer] = [await keptBytes(world, version), bytes ?? (await keptBytes(world, before))];
   return older === undefined || newer === undefined || sharesLines(older, newer) ? undefined : own;
 }
 
-/** The session that started a session's sub-agents, or the session itself. */
-function rootOf(session: string): string {
-  return session.split('/', 1)[0] ?? session;
+/** The changes of a file, newest first. Leaves out those that only put a stash back. */
+async function changesOf(
+  { store }: World,
+  { key, change, beforeSeq }: Content,
+): Promise<readonly (readonly [Entry, Effect])[]> {
+  const entries = await store.entries({ key, beforeSeq, kinds: ['change'], limit: MAX_CHANGES });
+  return entries.flatMap((entry): [Entry, Effect][] => {
+    const effect = entry.effects?.findLast((each) => each.key === key);
+    const isOther = entry.change !== change && !UNSTASHES.test(entry.text ?? '');
+    return effect !== undefined && isOther ? [[entry, effect]] : [];
+  });
+}
+
+async function authorOfMoved(
+  world: World,
+  source: Content,
+  context: AuthorContext,
+): Promise<string | undefined> {
+  const { moves = 0, committed, own } = context;
+  if (await committed.hasKept(source.before)) return own;
+  return moves < MAX_FOLLOWED ? authorOf(world, source, { ...context, moves: moves + 1 }) : undefined;
+}
+
+/** The file that a change moved to a path where nothing was. */
+function movedFrom({ effects = [] }: NewEntry, { key, before, after }: Effect): Effect | undefined {
+  if (before.kind !== 'absent' || after.kind !== 'file' || after.fingerprint.size === 0) return undefined;
+  return effects.find(
+    (other) =>
+      other.key !== key && sameContent(other.before, after) && !sameContent(other.after, other.before),
+  );
+}
+
+/**
+ * The conversation to which a session belongs, with its sub-agents, its copies and what it was
+ * copied from.
+ */
+export async function familyOf(store: Pick<Store, 'session'>, session: string): Promise<string> {
+  let root = session;
+  for (let step = 0; step < MAX_FOLLOWED; step += 1) {
+    root = root.split('/', 1)[0] ?? root;
+    const parent = (await store.session(root))?.parent;
+    if (parent === undefined) break;
+    root = parent;
+  }
+  return root;
 }
 
 /** The bytes of an earlier state; undefined if they are not kept. */
@@ -85,12 +148,12 @@ export async function keptBytes({ images }: World, side: State): Promise<Uint8Ar
 }
 
 function sharesLines(one: Uint8Array, other: Uint8Array): boolean {
-  const lines = new Set(linesOf(one));
-  return linesOf(other).some((line) => lines.has(line));
+  const lines = new Set(filledLines(one));
+  return filledLines(other).some((line) => lines.has(line));
 }
 
 /** The lines of a text that are not empty. */
-export function linesOf(bytes: Uint8Array): readonly string[] {
+export function filledLines(bytes: Uint8Array): readonly string[] {
   const text = Buffer.from(bytes).toString('latin1');
   return text.split('\n').flatMap((line) => line.trim() || []);
 }

@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import { type Effect, sameContent } from '../model/entry.ts';
 import { isBelow } from '../model/path.ts';
 import { readIndexBytes } from '../process/git-index.ts';
@@ -10,6 +11,7 @@ import {
   loggedRefs,
   packedRefs,
 } from '../process/git-reach.ts';
+import { onlyIn, statusOf } from '../process/git-risks.ts';
 import { clip, phrase } from '../report/bounded.ts';
 import { readableAt } from './found.ts';
 import type { World } from './world.ts';
@@ -113,16 +115,26 @@ export class ChangedGit {
     return found?.snapshot !== undefined && blobOf(found.snapshot.bytes, blob) === blob;
   }
 
-  /** The stashes that are gone. `git stash pop` removes a stash only after it has put its changes back. */
+  /** The stashes that are gone. */
   async #lostStashes(command: string): Promise<readonly LoggedRef[]> {
     const log = 'logs/refs/stash';
-    if (!this.#effects.has(log) || /\bstash\s+(pop|branch)\b/.test(command)) return [];
+    if (!this.#effects.has(log)) return [];
     const kept = new Set(loggedRefs((await this.#text(log, 'now')) ?? '').map(({ hash }) => hash));
     const lost: LoggedRef[] = [];
     for (const each of loggedRefs((await this.#text(log, 'before')) ?? '').slice(-MAX_CHECKED))
       if (!kept.has(each.hash) && (await isUnreachable(this.folder, each.hash, this.#signal)))
-        lost.push(each);
+        if (!(await this.#isPutBack(each, command))) lost.push(each);
     return lost;
+  }
+
+  /** True if `git stash pop` has put the changes of a stash into the files, and nothing took them from there. */
+  async #isPutBack({ hash }: LoggedRef, command: string): Promise<boolean> {
+    if (!/\bstash\s+(pop|branch)\b/.test(command)) return false;
+    const signal = this.#signal;
+    const only = await onlyIn(this.folder, { commits: [hash], keep: [], without: [] }, signal);
+    const listed = { paths: [], others: 'untracked', signal } as const;
+    const changed = new Set((await statusOf(dirname(this.folder), listed)).map(({ path }) => path));
+    return only.every(({ path }) => changed.has(path));
   }
 
   /** Branches, tags and other references of the user that point to another commit now, or to none. */

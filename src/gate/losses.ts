@@ -5,7 +5,7 @@ import { clip, phrase } from '../report/bounded.ts';
 import { describeNotice } from '../report/describe-notice.ts';
 import { hasNoLines } from '../text/decode.ts';
 import type { Knowledge } from '../views/knowledge.ts';
-import { authorOf, Committed, keptBytes, linesOf } from './authors.ts';
+import { authorOf, CommittedFiles, filledLines, keptBytes } from './authors.ts';
 import { readableAt } from './found.ts';
 import { ChangedGit } from './git-losses.ts';
 import { isOutput } from './outputs.ts';
@@ -148,12 +148,14 @@ async function lostFiles(
       !isOutput(world, relative),
   );
   if (candidates.length === 0) return [];
-  const committed = await Committed.now(world, signal, await blobsOfChanged(gits, signal));
+  const committed = await CommittedFiles.now(world, signal, await blobsOfChanged(gits, signal));
   const lost: LostFile[] = [];
   for (const effect of candidates) {
     if (!(await isDropped(world, effect, committed))) continue;
     const author =
-      lost.length < MAX_AUTHORS ? await authorOf(world, effect, { change, own, committed }) : undefined;
+      lost.length < MAX_AUTHORS
+        ? await authorOf(world, { ...effect, change }, { own, committed })
+        : undefined;
     if (author === undefined) lost.push({ effect });
     else if (author !== own) lost.push({ effect, victim: author });
   }
@@ -183,7 +185,7 @@ function hashOf(side: State): readonly string[] {
 async function isDropped(
   world: World,
   { key, before, after }: Effect,
-  committed: Committed,
+  committed: CommittedFiles,
 ): Promise<boolean> {
   if (before.kind === 'link') return after.kind === 'absent';
   const bytes = await keptBytes(world, before);
@@ -198,7 +200,7 @@ async function isDropped(
 const MIN_LINES = 4;
 
 function dropsMostLines(before: Uint8Array, after: Uint8Array): boolean {
-  const [was, is] = [linesOf(before), new Set(linesOf(after))];
+  const [was, is] = [filledLines(before), new Set(filledLines(after))];
   // In a shorter file, an ordinary edit replaces most lines.
   return was.length >= MIN_LINES && was.filter((line) => is.has(line)).length * 2 < was.length;
 }

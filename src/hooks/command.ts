@@ -37,7 +37,8 @@ export async function beforeCommand(scene: Scene, event: CommandEvent, run: RunT
   const place = { cwd: scene.cwd, at: (path: string) => shellPathOf(scene, path) };
   const changes = await scene.session.changesOf(line, place);
   const outside = await scene.session.outsideOf(line, { changes, place });
-  const denial = (await denialOf(scene, changes)) ?? (await outsideDenial(scene, line, outside));
+  const coming = { line, cwd: scene.cwd, call: callId(event), arrivedMs: scene.arrivedMs };
+  const denial = (await denialOf(scene, changes, coming)) ?? (await outsideDenial(scene, coming, outside));
   if (denial !== undefined) return denial;
   // If the call is recorded as unjudged, this event arrived after the command had ended. If the
   // gate registered the command now, it would record later changes by other programs as the
@@ -65,24 +66,29 @@ function lineOf({ userHome }: Scene, { command, folder }: RunTouch): ShellLine {
 }
 
 type LineChanges = Awaited<ReturnType<Scene['session']['changesOf']>>;
+type ComingLine = Parameters<Scene['session']['vetCommand']>[1];
 
 function pathOfChange({ intent }: LineChanges[number]): string {
   return intent.kind === 'move' ? intent.destination : intent.path;
 }
 
-async function denialOf(scene: Scene, changes: LineChanges): Promise<HookReply | undefined> {
+async function denialOf(
+  scene: Scene,
+  changes: LineChanges,
+  coming: ComingLine,
+): Promise<HookReply | undefined> {
   for (const { intent } of changes) {
     const ours = await guardRefusal(scene, [intent]);
     if (ours !== undefined) return deniedByUser(scene, ours);
   }
-  const vetted = await scene.session.vetCommand(changes);
+  const vetted = await scene.session.vetCommand(changes, coming);
   return vetted.ok ? undefined : denied(scene, vetted.refusal);
 }
 
 /** The denial of a line because of what it does outside the workspace. */
 async function outsideDenial(
   scene: Scene,
-  line: ShellLine,
+  coming: ComingLine,
   outside: OutsidePaths,
 ): Promise<HookReply | undefined> {
   const { session, policy } = scene;
@@ -90,7 +96,7 @@ async function outsideDenial(
     case 'pass':
       return undefined;
     case 'destroy': {
-      const vetted = await session.vetOutside(outside, line.text);
+      const vetted = await session.vetOutside(outside, coming);
       return vetted.ok ? undefined : denied(scene, vetted.refusal);
     }
     case 'refuse': {

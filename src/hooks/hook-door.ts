@@ -56,6 +56,14 @@ interface OpenWorkspace {
   isRetired: boolean;
 }
 
+/** An event with the folders that it concerns. */
+interface ArrivedEvent {
+  readonly settings: HookSettings;
+  readonly event: HookEvent;
+  readonly roots: readonly string[];
+  readonly arrivedMs: number;
+}
+
 /** Answers events. Keeps open the workspaces that the events concern. */
 export class HookDoor {
   readonly #around: ConfigSources;
@@ -80,22 +88,19 @@ export class HookDoor {
 
   async respond(settings: HookSettings, event: HookEvent): Promise<HookReply> {
     if (event.kind === 'other') return { verdict: 'pass' };
+    const arrivedMs = Date.now();
     const roots = rootsOf(settings, event);
     try {
-      return await this.#respondOnce({ settings, event, roots });
+      return await this.#respondOnce({ settings, event, roots, arrivedMs });
     } catch (error) {
       if (!isLost(error)) throw error;
       // The database was deleted or replaced. Answer again with a new database, in which no file
       // counts as seen.
-      return this.#respondOnce({ settings, event, roots });
+      return this.#respondOnce({ settings, event, roots, arrivedMs });
     }
   }
 
-  async #respondOnce(call: {
-    readonly settings: HookSettings;
-    readonly event: HookEvent;
-    readonly roots: readonly string[];
-  }): Promise<HookReply> {
+  async #respondOnce(call: ArrivedEvent): Promise<HookReply> {
     const workspace = this.#workspace(call.roots);
     workspace.calls += 1;
     try {
@@ -111,7 +116,7 @@ export class HookDoor {
 
   async #respondIn(
     { sessions, leftOut }: UsableRoots,
-    { settings, event, roots }: { settings: HookSettings; event: HookEvent; roots: readonly string[] },
+    { settings, event, roots, arrivedMs }: ArrivedEvent,
   ): Promise<HookReply> {
     const notice = hasContext(event) ? leftOutText(leftOut) : undefined;
     if (sessions === undefined)
@@ -132,6 +137,7 @@ export class HookDoor {
       userHome: this.#around.env['HOME'],
       shell,
       turns: this.#turns,
+      arrivedMs,
     } as const;
     const reply = withNotice(await respond(scene, event), notice);
     return withNotice(reply, await this.#lostNotice(scene, event));

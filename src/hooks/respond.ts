@@ -276,7 +276,9 @@ export function hooksInProcess(
     const { policy, roots, home } = session;
     const cwd = resolve(roots[0] ?? '/', event.cwd ?? '.');
     const userHome = process.env['HOME'];
-    return respond({ host, session, policy, roots, cwd, home, userHome, shell: 'plain', turns }, event);
+    const arrivedMs = Date.now();
+    const scene = { host, session, policy, roots, cwd, home, userHome, turns, arrivedMs };
+    return respond({ ...scene, shell: 'plain' }, event);
   };
 }
 

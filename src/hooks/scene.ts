@@ -34,6 +34,8 @@ export interface Scene {
    */
   readonly shell: 'layered' | 'plain';
   readonly turns: TurnNotes;
+  /** When the event arrived. */
+  readonly arrivedMs: number;
 }
 
 /**

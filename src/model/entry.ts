@@ -117,7 +117,10 @@ export interface NewEntry extends Partial<TurnMark> {
   readonly sizeBytes?: number;
   /** On a refusal: how much of the file the session had seen; absent if nothing. */
   readonly seen?: SeenFile;
-  /** On a refusal: hash of the refused content (a write), or of the refused edits as JSON. */
+  /**
+   * On a refusal: hash of the refused content (a write), of the refused edits as JSON, or of a command
+   * line with what it would destroy.
+   */
   readonly content?: string;
   /**
    * Present on a refusal that was only recorded: the policy observes and enforces nothing, so the
@@ -154,7 +157,7 @@ export interface NewEntry extends Partial<TurnMark> {
   readonly loss?: 'caused' | 'suffered' | 'told';
   /** On an entry of kind `turn`: the git branch, commit and index when the turn began. */
   readonly git?: GitPosition;
-  /** The host's own id of the call that made the change. */
+  /** The host's own id of the call that made the change or was refused. */
   readonly call?: string;
   /** On the change of a shell command: why it may have changed files that this entry does not name. */
   readonly uncovered?: string;

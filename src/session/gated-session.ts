@@ -4,6 +4,7 @@ import { GatedHost } from '../gate/host/gated-host.ts';
 import { changesOfLine, type LinePlace, type ShellChange } from '../gate/host/line-changes.ts';
 import { moveCommand } from '../gate/host/move-command.ts';
 import { outsidePaths } from '../gate/host/outside-paths.ts';
+import type { ComingLine } from '../gate/host/would-destroy.ts';
 import { untoldLosses } from '../gate/losses.ts';
 import { undo } from '../gate/undo/undo.ts';
 import { validateOptions, validateUndo } from '../gate/validate.ts';
@@ -248,8 +249,8 @@ export class GatedSession extends LookingSession implements Session {
   }
 
   /** Judges whether a shell command may make its changes. Paths outside the workspace are not judged. */
-  vetCommand(changes: readonly ShellChange[]): Promise<Outcome<object>> {
-    return this.during(() => this.gate.announcements.vetCommand(changes));
+  vetCommand(changes: readonly ShellChange[], coming: ComingLine): Promise<Outcome<object>> {
+    return this.during(() => this.gate.announcements.vetCommand(changes, coming));
   }
 
   /** The paths outside the workspace that a shell line deletes, overwrites, or names in code. */
@@ -261,8 +262,8 @@ export class GatedSession extends LookingSession implements Session {
   }
 
   /** Judges what a shell line would destroy outside the workspace. */
-  vetOutside(paths: OutsidePaths, text: string): Promise<Outcome<object>> {
-    return this.during(() => this.gate.announcements.vetOutside(paths, text));
+  vetOutside(paths: OutsidePaths, coming: ComingLine): Promise<Outcome<object>> {
+    return this.during(() => this.gate.announcements.vetOutside(paths, coming));
   }
 
   /** Records the refusal of a host's call that concerns no file of the workspace. */

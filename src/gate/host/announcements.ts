@@ -7,7 +7,14 @@ import type { HostIntent } from '../../model/intent.ts';
 import type { Notice } from '../../model/results.ts';
 import type { AnnounceOptions, ChangeEnding, CommandOptions, OutsidePaths } from '../../model/session.ts';
 import type { Sighting } from '../../model/sighting.ts';
-import { invalidArgument, type Outcome, passOn, type Refusal, refused } from '../../model/verdict.ts';
+import {
+  invalidArgument,
+  type Outcome,
+  passOn,
+  type Refusal,
+  type RefusalOf,
+  refused,
+} from '../../model/verdict.ts';
 import { announce, newChangeId } from '../announce.ts';
 import { approvalRefusal, approvalsOf } from '../approval.ts';
 import { type ClaimNotice, withClaimNotices } from '../claims.ts';
@@ -19,7 +26,7 @@ import type { ShownScene } from '../shown.ts';
 import { keepBytesBefore } from './command.ts';
 import { type AllowedChanges, changesElsewhere, joinedChanges, judgeAll } from './judge-all.ts';
 import type { ShellChange } from './line-changes.ts';
-import { outsideAtRisk, repeatKey } from './outside.ts';
+import { outsideAtRisk } from './outside.ts';
 import {
   type AllowedAnnouncement,
   busyRefusal,
@@ -33,6 +40,7 @@ import {
 import { keysToSettle, ranWithoutLayer, settleByBytes, settleHost } from './settle.ts';
 import { keepBefore } from './shown.ts';
 import { deniedChanges } from './vet-command.ts';
+import { type ComingLine, destructionOf, isRepeatedLine, lineEvidence } from './would-destroy.ts';
 
 /**
  * Maximum number of tries to announce a change. Links and folders may change before they are
@@ -157,28 +165,33 @@ export class Announcements {
     await announce(world, { change, entry, owner: world.owner, host });
   }
 
-  /** Judges whether a shell command may make its changes. Paths outside the workspace are not judged. */
-  async vetCommand(changes: readonly ShellChange[]): Promise<Outcome<object>> {
+  /**
+   * Judges whether a shell command may make its changes, and what else it would destroy. Paths
+   * outside the workspace are not judged.
+   */
+  async vetCommand(changes: readonly ShellChange[], coming: ComingLine): Promise<Outcome<object>> {
     const denied = await deniedChanges(this.#scene, changes, (judged) => this.#othersOn(judged));
-    return denied.length === 0 ? { ok: true } : this.#refuse(denied, { hold: 'none' });
+    if (denied.length > 0) return this.#refuse(denied, { hold: 'none' });
+    return this.#refuseOnce(await destructionOf(this.#scene, coming), coming);
   }
 
   /**
    * Judges what a line would destroy outside the workspace. The same line may run if the session
    * repeats it in this turn, after the refusal, and the same files are at risk.
    */
-  async vetOutside(paths: OutsidePaths, text: string): Promise<Outcome<object>> {
-    const { world, knowledge } = this.#scene;
-    const arrivedMs = world.now();
-    const refusal = await outsideAtRisk(this.#scene, paths);
+  async vetOutside(paths: OutsidePaths, coming: ComingLine): Promise<Outcome<object>> {
+    return this.#refuseOnce(await outsideAtRisk(this.#scene, paths), coming);
+  }
+
+  /** Refuses a line, unless it repeats a line that was refused once. */
+  async #refuseOnce(
+    refusal: RefusalOf<'WOULD_DESTROY'> | undefined,
+    coming: ComingLine,
+  ): Promise<Outcome<object>> {
     if (refusal === undefined) return { ok: true };
-    const content = repeatKey(text, refusal);
-    const filter = { session: knowledge.session, kinds: ['refusal'], limit: MAX_SEARCHED } as const;
-    const isRepeated = (await world.store.entries(filter)).some(
-      (entry) => entry.content === content && entry.turn === knowledge.turn && entry.atMs < arrivedMs,
-    );
-    if (isRepeated && refusal.next === 'repeat') return { ok: true };
-    return this.#refuse([{ refusal, evidence: { content } }], { hold: 'none' });
+    const evidence = lineEvidence(coming, refusal);
+    const mayRun = refusal.next === 'repeat' && (await isRepeatedLine(this.#scene, coming, evidence));
+    return mayRun ? { ok: true } : this.#refuse([{ refusal, evidence }], { hold: 'none' });
   }
 
   /** Records the refusal of a call that concerns no file of the workspace. */

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { dirname } from 'node:path';
 import type { OutsidePaths } from '../../model/session.ts';
 import type { AtRisk, RefusalOf } from '../../model/verdict.ts';
@@ -99,11 +98,4 @@ function itemsOf(files: readonly LostFile[]): readonly AtRisk[] {
 
 function folderItem(what: string, count: string): AtRisk {
   return { what, kind: 'folder', reason: `${count} outside the workspace` };
-}
-
-/** Identifies a line and what it would destroy, to recognise that it is repeated. */
-export function repeatKey(line: string, { detail }: RefusalOf<'WOULD_DESTROY'>): string {
-  return createHash('sha256')
-    .update(JSON.stringify([line, detail?.atRisk]))
-    .digest('hex');
 }

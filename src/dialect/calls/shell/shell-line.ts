@@ -8,6 +8,7 @@ import { namesOf, scriptNames, searchFolders } from './names.ts';
 import { readOf } from './printed-lines.ts';
 import { changingPart } from './readers.ts';
 import type { ShellCommand } from './shell-command.ts';
+import { type Sweep, sweepsOf } from './sweeps.ts';
 import { NO_COMMANDS, type WalkedLine, walkLine } from './walk.ts';
 
 /** The folder of a line, and the known facts about its shell. */
@@ -69,6 +70,11 @@ export class ShellLine {
   /** The files that the line removes or replaces, apart from those in `writes`. */
   destroys(): readonly Destroyed[] {
     return this.commands.flatMap(destroyedBy);
+  }
+
+  /** What the line does to bytes that it does not name one by one, in its order. */
+  sweeps(): readonly Sweep[] {
+    return this.commands.flatMap(sweepsOf);
   }
 
   /** Tells whether the line may destroy files, git objects, or nothing. */

@@ -1,0 +1,383 @@
+import { basename, dirname, relative, resolve } from 'node:path';
+import type { Sweep } from '../../dialect/calls/shell/sweeps.ts';
+import type { OnlyCopy, ThingAtRisk } from '../../judge/destruction.ts';
+import { isWithin } from '../../model/path.ts';
+import { commonGitFolder, ignoredByGit, isMainWorktree, repositoryAround } from '../../process/git.ts';
+import type { LoggedRef } from '../../process/git-reach.ts';
+import {
+  cleanedBy,
+  commitOf,
+  commonFolder,
+  type Dropped,
+  detachedOnly,
+  entryAt,
+  filesIn,
+  type GitContent,
+  type GitStatus,
+  hasHistory,
+  onlyIn,
+  pathsBelow,
+  realFolder,
+  stashesIn,
+  statusOf,
+} from '../../process/git-risks.ts';
+import { namesOfFiles } from '../../process/named-files.ts';
+import { entriesOf } from '../../process/own-files.ts';
+import { isOutput } from '../outputs.ts';
+import type { World } from '../world.ts';
+
+/** Something that a line would destroy, before it is known who made it. */
+export interface Threat extends Omit<ThingAtRisk, 'writer'> {
+  /** The path of the file, of the reference's own file, or of the git folder. */
+  readonly path: string;
+  readonly bytes: number;
+  /** The content that only git has: in the index, in a stash, in commits. Paths start at `top`. */
+  readonly contents?: { readonly top: string; readonly blobs: readonly GitContent[] };
+  /** True if the line names this very file. */
+  readonly isNamed?: boolean;
+}
+
+/** What commands of the line have saved in a repository before the present one. */
+interface Saved {
+  added?: 'all' | 'tracked';
+  /** Content that a commit or a stash of the line holds. */
+  held?: 'staged' | 'tracked' | 'all';
+  /** The stash that the line has made. */
+  pushed?: Extract<Sweep, { kind: 'push' }>;
+  /** True if the line has brought back a stash that it did not make. */
+  isPopped?: boolean;
+}
+
+type Tracked = Extract<Sweep, { kind: 'tracked' }>;
+
+/** Finds out what the sweeps of a line would destroy in the workspace and its worktrees. Changes nothing. */
+export class Threats {
+  readonly #world: World;
+  readonly #cwd: string;
+  readonly #signal: AbortSignal;
+  readonly #found = new Map<string, Threat>();
+  readonly #saved = new Map<string, Saved>();
+
+  constructor(world: World, { cwd, signal }: { readonly cwd: string; readonly signal: AbortSignal }) {
+    this.#world = world;
+    this.#cwd = cwd;
+    this.#signal = signal;
+  }
+
+  async of(sweeps: readonly Sweep[]): Promise<readonly Threat[]> {
+    for (const sweep of sweeps) {
+      const folder = realFolder(resolve(this.#cwd, sweep.folder));
+      if (sweep.kind === 'removal' || this.#isInReach(folder)) await this.#sweep({ ...sweep, folder });
+    }
+    for (const { pushed } of this.#saved.values())
+      if (pushed !== undefined) await this.#stashedAway(pushed, 'moved');
+    return [...this.#found.values()];
+  }
+
+  async #sweep(sweep: Sweep): Promise<void> {
+    const { folder } = sweep;
+    switch (sweep.kind) {
+      case 'tracked':
+        return this.#tracked(sweep);
+      case 'clean':
+        return this.#clean(folder, sweep.args);
+      case 'removal':
+        for (const name of await namesOfFiles(sweep.files, this.#cwd))
+          await this.#removed(resolve(this.#cwd, name), sweep.of);
+        return;
+      case 'worktree':
+        return this.#removed(resolve(this.#cwd, sweep.path), 'trees');
+      case 'stash':
+        return this.#stash(folder, sweep.entry);
+      case 'refs':
+        return this.#refs(sweep);
+      case 'history':
+        if (await hasHistory(folder, sweep.how, this.#signal)) this.#history(folder);
+        return;
+      case 'add':
+      case 'commit':
+      case 'push':
+      case 'pop':
+        return this.#save(sweep);
+      default:
+        return sweep satisfies never;
+    }
+  }
+
+  #savedIn(folder: string): Saved {
+    const top = topOf(folder);
+    const saved = this.#saved.get(top) ?? {};
+    this.#saved.set(top, saved);
+    return saved;
+  }
+
+  #save(sweep: Extract<Sweep, { kind: 'add' | 'commit' | 'push' | 'pop' }>): void {
+    const saved = this.#savedIn(sweep.folder);
+    if (sweep.kind === 'add') saved.added = sweep.files;
+    if (sweep.kind === 'commit') saved.held = saved.added ?? sweep.files;
+    if (sweep.kind === 'push') {
+      saved.pushed = sweep;
+      if (sweep.paths.length === 0) saved.held = sweep.untracked || saved.added === 'all' ? 'all' : 'tracked';
+    }
+    if (sweep.kind !== 'pop') return;
+    if (saved.pushed === undefined) saved.isPopped = true;
+    else delete saved.held;
+    delete saved.pushed;
+  }
+
+  async #tracked(sweep: Tracked): Promise<void> {
+    const { folder, takes, paths, tree } = sweep;
+    const saved = this.#savedIn(folder);
+    if (saved.held === 'tracked' || saved.held === 'all') return;
+    if (saved.isPopped && takes !== 'staged') await this.#stash(folder, 0);
+    if (tree === undefined) return this.#differences(sweep, saved);
+    const target = await filesIn(folder, tree, this.#signal);
+    if (target === undefined) return;
+    await this.#differences(sweep, saved, target);
+    if (paths.length === 0) await this.#ignoredIn(target, topOf(folder));
+  }
+
+  async #differences(sweep: Tracked, saved: Saved, target?: ReadonlySet<string>): Promise<void> {
+    const { folder, takes, paths } = sweep;
+    const isWhole = paths.length === 0;
+    const isAdded = isWhole && takes === 'both' && saved.added === 'all';
+    const others = target !== undefined || isAdded ? 'untracked' : 'no';
+    for (const entry of await statusOf(folder, { paths, others, signal: this.#signal })) {
+      const isTaken = entry.index === '?' ? isAdded : target === undefined || isWhole;
+      if (isTaken || target?.has(entry.path) === true) this.#differing(sweep, entry, saved);
+    }
+  }
+
+  #differing({ folder, takes, paths }: Tracked, entry: GitStatus, saved: Saved): void {
+    const path = resolve(topOf(folder), entry.path);
+    const isNamed = paths.some((name) => resolve(folder, name) === path);
+    if (losesFile(entry, takes, saved)) this.#file(path, reasonFor(entry), { isNamed });
+    if (losesStaged(entry, takes, saved))
+      this.#add({ kind: 'index', path, why: 'staged', ...onlyGitHas(topOf(folder), [entry]), isNamed });
+  }
+
+  /** The ignored files that the files of another commit replace. */
+  async #ignoredIn(target: ReadonlySet<string>, top: string): Promise<void> {
+    const present = await filesIn(top, 'HEAD', this.#signal);
+    const added = [...target].filter((name) => name !== '' && present?.has(name) !== true);
+    const there = added.filter((name) => entryAt(resolve(top, name))?.kind === 'file');
+    for (const name of await ignoredByGit(top, there)) this.#file(resolve(top, name), 'ignored');
+  }
+
+  async #clean(folder: string, args: readonly string[]): Promise<void> {
+    const { added, held } = this.#savedIn(folder);
+    const takesIgnored = args.some((arg) => /^-[a-zA-Z]*[xX]/.test(arg));
+    if (!takesIgnored && (added === 'all' || held === 'all')) return;
+    const names = await cleanedBy(folder, args, this.#signal);
+    const ignored = takesIgnored ? await ignoredByGit(folder, names) : new Set<string>();
+    for (const name of names) {
+      const path = resolve(folder, name);
+      const reason = ignored.has(name) ? 'ignored' : 'untracked';
+      if (name.endsWith('/')) await this.#folder(path, reason);
+      else this.#file(path, reason);
+    }
+  }
+
+  async #removed(path: string, of: 'files' | 'trees'): Promise<void> {
+    const inGit = /^(.*?)\/\.git(?:\/(.*))?$/.exec(path);
+    const entry = entryAt(path);
+    if (entry === undefined) return;
+    if (inGit !== null) return this.#gitFile(realFolder(inGit[1] ?? ''), inGit[2] ?? '');
+    // Files that a line names are judged one by one.
+    if (entry.kind === 'file' || of === 'files') return;
+    const folder = realFolder(path);
+    const { roots } = this.#world.workspace;
+    for (const root of roots) if (isWithin(root, folder)) await this.#repositoryFolder(root);
+    if (this.#isInReach(folder)) await this.#repositoryFolder(folder);
+  }
+
+  /** A folder of which everything goes. */
+  async #repositoryFolder(folder: string): Promise<void> {
+    const top = repositoryAround(folder);
+    if (top === undefined) return this.#folder(folder, 'no-repository');
+    if (top === folder) await this.#top(folder);
+    const listed = { paths: ['.'], others: 'ignored', signal: this.#signal } as const;
+    for (const entry of await statusOf(folder, listed)) {
+      const path = resolve(top, entry.path);
+      if (entry.path.endsWith('/')) await this.#folder(path, entry.index === '!' ? 'ignored' : 'untracked');
+      else this.#file(path, reasonFor(entry));
+    }
+  }
+
+  /** The repository or worktree that begins at a folder and goes with it. */
+  async #top(folder: string): Promise<void> {
+    if (commonGitFolder(folder) !== undefined) {
+      if (await detachedOnly(folder, this.#signal))
+        this.#add({ kind: 'worktree', path: `${folder}/.git`, why: 'unreachable', bytes: 0 });
+      return;
+    }
+    if (isMainWorktree(folder)) await this.#gitFolder(folder, { takesFiles: true });
+  }
+
+  /** A folder without tracked files. */
+  async #folder(folder: string, reason: 'untracked' | 'ignored' | 'no-repository'): Promise<void> {
+    if (this.#isMade(folder)) return;
+    if (repositoryAround(folder) === folder) return this.#repositoryFolder(folder);
+    for (const path of pathsBelow(folder, (each) => this.#isMade(each)))
+      if (entryAt(path)?.kind === 'folder') await this.#repositoryFolder(path);
+      else this.#file(path, reason);
+  }
+
+  /** A file in the git folder of a repository, or the whole git folder. */
+  async #gitFile(top: string, name: string): Promise<void> {
+    if (!this.#isInReach(top) || !isMainWorktree(top)) return;
+    const ref = /^refs\/(?:heads|tags)\/./.test(name) ? name : undefined;
+    if (name === 'index') return this.#tracked({ kind: 'tracked', folder: top, takes: 'staged', paths: [] });
+    if (/^(?:logs\/)?refs\/stash$/.test(name)) return this.#stash(top, 'all');
+    if (ref !== undefined) return this.#refs({ folder: top, refs: [ref] });
+    if (name !== '' && !/^(?:objects|refs|packed-refs$|HEAD$|logs$)/.test(name)) return;
+    return this.#gitFolder(top, {});
+  }
+
+  async #gitFolder(top: string, takes: Pick<Dropped, 'takesFiles'>): Promise<void> {
+    const isOurs = this.#tops().some((root) => repositoryAround(root) === top);
+    if (isOurs) return this.#history(top);
+    const dropped = { commits: ['--all'], keep: ['--remotes'], ...takes };
+    if ((await this.#onlyIn(top, dropped)).length === 0) return;
+    const path = `${top}/.git`;
+    const bytes = entriesOf({ folder: path, entries: 'all' }) === undefined ? Number.POSITIVE_INFINITY : 0;
+    this.#add({ kind: 'repository', path, why: 'nested', bytes });
+  }
+
+  #history(folder: string): void {
+    const path = commonFolder(folder) ?? `${folder}/.git`;
+    this.#add({ kind: 'repository', path, why: 'history', bytes: 0 });
+  }
+
+  async #stash(folder: string, which: number | 'all'): Promise<void> {
+    const saved = this.#savedIn(folder);
+    const { pushed } = saved;
+    if (pushed !== undefined && (which === 'all' || which === 0)) {
+      delete saved.pushed;
+      delete saved.held;
+      await this.#stashedAway(pushed);
+      if (which === 0) return;
+    }
+    const all = stashesIn(folder);
+    const dropped = all.flatMap((stash, at): [number, LoggedRef][] =>
+      which === 'all' || which === at ? [[at, stash]] : [],
+    );
+    for (const [at, { hash }] of dropped) {
+      const keep = all.flatMap((each, other) => (which === 'all' || other === at ? [] : each.hash));
+      const lost = await this.#onlyIn(folder, { commits: [hash], keep, without: ['refs/stash'] });
+      if (lost.length === 0) continue;
+      const path = `${commonFolder(folder)}/refs/stash`;
+      const what = `stash@{${at}}`;
+      this.#add({ kind: 'stash', path, what, why: 'stashed', ...onlyGitHas(topOf(folder), lost) });
+    }
+  }
+
+  /** What a stash of this line takes out of the files. */
+  async #stashedAway(
+    { folder, paths, untracked }: Extract<Sweep, { kind: 'push' }>,
+    reason?: 'moved',
+  ): Promise<void> {
+    const others = untracked ? 'untracked' : 'no';
+    for (const entry of await statusOf(folder, { paths, others, signal: this.#signal })) {
+      const why = reason ?? reasonFor(entry);
+      if (entry.index !== 'D' && entry.file !== 'D') this.#file(resolve(topOf(folder), entry.path), why);
+    }
+  }
+
+  async #refs({
+    folder,
+    refs,
+    onto,
+  }: Pick<Extract<Sweep, { kind: 'refs' }>, 'folder' | 'refs' | 'onto'>): Promise<void> {
+    const next = onto === undefined ? undefined : await commitOf(folder, onto, this.#signal);
+    for (const ref of refs) {
+      const hash = await commitOf(folder, ref, this.#signal);
+      if (hash === undefined) continue;
+      const dropped = { commits: [hash], without: refs, keep: next === undefined ? [] : [next] };
+      const lost = await this.#onlyIn(folder, dropped);
+      if (lost.length === 0) continue;
+      const what = ref.replace(/^refs\/(?:heads|tags)\//, '');
+      const path = `${commonFolder(folder)}/${ref}`;
+      this.#add({ kind: 'ref', path, what, why: 'unreachable', ...onlyGitHas(topOf(folder), lost) });
+    }
+  }
+
+  #onlyIn(folder: string, dropped: Dropped): Promise<readonly GitContent[]> {
+    return onlyIn(folder, dropped, this.#signal);
+  }
+
+  #file(path: string, why: OnlyCopy, by: Pick<Threat, 'isNamed'> = {}): void {
+    const entry = entryAt(path);
+    if (entry?.kind !== 'file' || entry.size === 0) return;
+    const isUntracked = why === 'untracked' || why === 'ignored' || why === 'no-repository';
+    if (isUntracked && this.#isMade(path)) return;
+    this.#add({ kind: 'file', path, why, bytes: entry.size, ...by });
+  }
+
+  #add(threat: Omit<Threat, 'what'> & { readonly what?: string }): void {
+    const { path, kind, what = '' } = threat;
+    if (!this.#isInReach(dirname(path))) return;
+    const id = `${kind} ${path} ${what}`;
+    if (!this.#found.has(id)) this.#found.set(id, { what: this.#nameOf(path), ...threat });
+  }
+
+  /** The path as the session is shown it. A worktree outside the workspace is named from the first root. */
+  #nameOf(path: string): string {
+    const { workspace } = this.#world;
+    const [first = ''] = workspace.roots;
+    const named = workspace.roots.some((root) => isWithin(path, root)) ? workspace.pathOf(path) : undefined;
+    return named === undefined ? relative(first, path) : workspace.shownAt(named);
+  }
+
+  /** True for what builds make again. */
+  #isMade(path: string): boolean {
+    const top = this.#tops().find((each) => isWithin(path, each)) ?? dirname(path);
+    return isWithin(path, this.#world.home) || isOutput(this.#world, relative(top, path) || basename(path));
+  }
+
+  #tops(): readonly string[] {
+    return [...this.#world.workspace.roots, ...this.#world.claims.worktrees.tops()];
+  }
+
+  #isInReach(path: string): boolean {
+    return this.#tops().some((top) => isWithin(path, top));
+  }
+}
+
+/** The part of a threat that only git has. Its objects are kept by keeping what leads to them. */
+function onlyGitHas(top: string, blobs: readonly GitContent[]): Pick<Threat, 'bytes' | 'contents'> {
+  return { bytes: 0, contents: { top, blobs: blobs.map(({ path, blob }) => ({ path, blob })) } };
+}
+
+/** The top of the repository around a folder. */
+function topOf(folder: string): string {
+  return repositoryAround(folder) ?? folder;
+}
+
+function reasonFor({ index, file }: GitStatus): 'untracked' | 'ignored' | 'uncommitted' | 'staged' {
+  if (index === '?') return 'untracked';
+  if (index === '!') return 'ignored';
+  return file === '.' ? 'staged' : 'uncommitted';
+}
+
+/** True if a sweep takes the content of a tracked file itself. */
+function losesFile(
+  { index, file }: GitStatus,
+  takes: Tracked['takes'],
+  { added, held }: Pick<Saved, 'added' | 'held'>,
+): boolean {
+  if (takes === 'staged' || file === 'D' || (index === 'D' && file === '.')) return false;
+  // After `git add`, the index has the content of the file.
+  const differs = file !== '.' && added === undefined;
+  return takes === 'both' ? held === undefined || differs : differs;
+}
+
+/** True if a sweep takes content that only the index has. */
+function losesStaged(
+  { index, file, blob }: GitStatus,
+  takes: Tracked['takes'],
+  { added, held }: Pick<Saved, 'added' | 'held'>,
+): boolean {
+  const isOnlyStaged = index !== '.' && index !== '?' && index !== 'D' && file !== '.' && blob !== '';
+  return takes !== 'files' && isOnlyStaged && added === undefined && held === undefined;
+}

@@ -1,0 +1,211 @@
+import { createHash } from 'node:crypto';
+import { resolve } from 'node:path';
+import type { ShellLine } from '../../dialect/calls/shell/shell-line.ts';
+import { CLAIM_MS } from '../../journal/claims.ts';
+import { type ActiveGrant, grantCovers, grantsFor } from '../../journal/grants.ts';
+import { judgeDestruction, type ThingAtRisk } from '../../judge/destruction.ts';
+import type { NewEntry, State } from '../../model/entry.ts';
+import { isWithin } from '../../model/path.ts';
+import type { RefusalCode, RefusalOf, Writer } from '../../model/verdict.ts';
+import { blobBytes, type GitContent } from '../../process/git-risks.ts';
+import { authorOf, CommittedFiles } from '../authors.ts';
+import { readableAt } from '../found.ts';
+import type { ShownScene } from '../shown.ts';
+import type { World } from '../world.ts';
+import { type Threat, Threats } from './at-risk.ts';
+import { judgeAll } from './judge-all.ts';
+import { MAX_FILE_BYTES } from './keep.ts';
+
+/** A command line that is about to run. */
+export interface ComingLine {
+  readonly line: ShellLine;
+  /** The absolute folder where relative paths of the line start. */
+  readonly cwd: string;
+  /** The host's id of the call. */
+  readonly call?: string | undefined;
+  /** When the call arrived. A refusal that was answered later is none that the session knew. */
+  readonly arrivedMs: number;
+}
+
+/** Time limit for all questions to git. */
+const GIT_MS = 5_000;
+/** Of at most this many files the journal is asked who wrote them. The rest counts as the user's. */
+const MAX_AUTHORS = 200;
+/** Of at most this many contents of one stash or branch, too. */
+const MAX_BLOBS = 50;
+/** Maximum number of a session's newest refusals to search for the same one. */
+const MAX_REFUSALS = 20;
+
+/** The refusal of a line that would destroy what exists nowhere else. Undefined if there is nothing. */
+export async function destructionOf(
+  scene: ShownScene,
+  { line, cwd }: ComingLine,
+): Promise<RefusalOf<'WOULD_DESTROY'> | undefined> {
+  const sweeps = line.sweeps();
+  if (sweeps.length === 0) return undefined;
+  const { world } = scene;
+  const signal = AbortSignal.timeout(GIT_MS);
+  const threats = await new Threats(world, { cwd, signal }).of(sweeps);
+  if (threats.length === 0) return undefined;
+  const owners = new Owners(scene, await CommittedFiles.now(world, signal), signal);
+  const found: OwnedThreat[] = [];
+  for (const [at, threat] of threats.entries()) {
+    const owner = at < MAX_AUTHORS ? await owners.of(threat) : 'user';
+    if (typeof owner === 'object') found.push({ ...threat, writer: owner });
+    else if (owner === 'user' && threat.why !== 'moved') found.push(threat);
+  }
+  const { left, used } = await withoutAllowed(scene, found);
+  if (used.length > 0) await world.store.record({ entries: used });
+  return judgeDestruction({ things: left, canBeKept: canBeKept(world, left) });
+}
+
+type OwnedThreat = Threat & Pick<ThingAtRisk, 'writer'>;
+
+/** Identifies a refused line and what it would destroy, to recognise that it is repeated. */
+export function lineEvidence(
+  { line, cwd, call }: ComingLine,
+  { detail }: RefusalOf<'WOULD_DESTROY'>,
+): Repeated {
+  const text = JSON.stringify([line.text, resolve(cwd, line.folder), detail?.atRisk]);
+  const content = createHash('sha256').update(text).digest('hex');
+  return call === undefined ? { content } : { content, call };
+}
+
+type Repeated = Pick<NewEntry, 'content' | 'call'>;
+
+/**
+ * True if the same line was refused for the same things in this turn, by an answer that the session
+ * had before it made this call.
+ */
+export async function isRepeatedLine(
+  { world, knowledge }: ShownScene,
+  { arrivedMs }: ComingLine,
+  { content, call }: Repeated,
+): Promise<boolean> {
+  const { session, turn } = knowledge;
+  const refusals = await world.store.entries({ session, kinds: ['refusal'], limit: MAX_REFUSALS });
+  return refusals.some(
+    (entry) =>
+      entry.content === content &&
+      entry.turn === turn &&
+      entry.atMs <= arrivedMs &&
+      (call === undefined || entry.call !== call),
+  );
+}
+
+/** Who made what a line would destroy: `nobody` if it counts for nothing, for example the session itself. */
+type Owner = Writer | 'user' | 'nobody';
+
+/** Refusal codes for a file of which the session has seen the present bytes, or a part of them. */
+const SEEN: ReadonlySet<RefusalCode> = new Set(['PARTIALLY_READ', 'READ_EXPIRED', 'NOT_TEXT']);
+
+class Owners {
+  readonly #scene: ShownScene;
+  readonly #committed: CommittedFiles;
+  readonly #signal: AbortSignal;
+
+  constructor(scene: ShownScene, committed: CommittedFiles, signal: AbortSignal) {
+    this.#scene = scene;
+    this.#committed = committed;
+    this.#signal = signal;
+  }
+
+  async of(threat: Threat): Promise<Owner> {
+    const { contents } = threat;
+    if (contents === undefined) return this.#ofFile(threat);
+    let owner: Owner = contents.blobs.length > MAX_BLOBS ? 'user' : 'nobody';
+    for (const each of contents.blobs.slice(0, MAX_BLOBS)) {
+      const next = await this.#ofBlob(contents.top, each);
+      if (typeof next === 'object') return next;
+      if (next === 'user') owner = next;
+    }
+    return owner;
+  }
+
+  async #ofFile({ kind, path, bytes, isNamed }: Threat): Promise<Owner> {
+    const key = kind === 'file' && bytes <= MAX_FILE_BYTES ? this.#keyOf(path) : undefined;
+    const found = key === undefined ? undefined : await readableAt(this.#scene.world, key);
+    if (key === undefined || found === undefined) return 'user';
+    const owner = await this.#ofContent({ key, before: found.side, bytes: found.snapshot?.bytes });
+    return owner === 'user' && isNamed === true && (await this.#hasSeen(path)) ? 'nobody' : owner;
+  }
+
+  async #ofBlob(top: string, { path, blob }: GitContent): Promise<Owner> {
+    const key = this.#keyOf(`${top}/${path}`);
+    const bytes = await blobBytes(top, blob, this.#signal);
+    if (key === undefined || bytes === undefined) return 'user';
+    const sha256 = createHash('sha256').update(bytes).digest('hex');
+    const fingerprint = { sha256, size: bytes.byteLength };
+    return this.#ofContent({ key, before: { kind: 'file', fingerprint, mode: 0o644, kept: false }, bytes });
+  }
+
+  async #ofContent(content: {
+    readonly key: string;
+    readonly before: State;
+    readonly bytes: Uint8Array | undefined;
+  }): Promise<Owner> {
+    if (content.bytes !== undefined && this.#committed.has(content.bytes)) return 'nobody';
+    const { world, knowledge } = this.#scene;
+    const own = knowledge.session;
+    const author = await authorOf(world, content, { own, committed: this.#committed });
+    if (author === own) return 'nobody';
+    return author === undefined ? 'user' : activeWriter(world, author);
+  }
+
+  /** The key of a path in the workspace or another worktree of its repository. */
+  #keyOf(path: string): string | undefined {
+    const { workspace, claims } = this.#scene.world;
+    const top = claims.worktrees.around(path);
+    if (top !== undefined) workspace.adopt(top);
+    return workspace.pathOf(path)?.key;
+  }
+
+  async #hasSeen(path: string): Promise<boolean> {
+    const judged = await judgeAll(this.#scene, [{ kind: 'delete', path }]);
+    return judged.ok || judged.denied.every(({ refusal }) => SEEN.has(refusal.code));
+  }
+}
+
+/** A session of another conversation. Its work counts as the user's if it was not active in the last minutes. */
+async function activeWriter({ store, now }: World, session: string): Promise<Owner> {
+  const [newest] = await store.entries({ session, limit: 1 });
+  if (newest === undefined || newest.atMs < now() - CLAIM_MS) return 'user';
+  const client = (await store.session(session))?.client;
+  return { session, atMs: newest.atMs, ...(client === undefined ? {} : { client }) };
+}
+
+/** Leaves out what the user has allowed by name. `used`: the journal entries of the permissions used. */
+async function withoutAllowed(
+  { world, knowledge }: ShownScene,
+  found: readonly OwnedThreat[],
+): Promise<{ readonly left: readonly OwnedThreat[]; readonly used: readonly NewEntry[] }> {
+  const keys = found.map(({ path }) => path);
+  const grants = keys.length === 0 ? [] : await grantsFor(world.store, keys, knowledge.session);
+  const used = new Map<string, NewEntry>();
+  const left = found.filter(({ path }) => {
+    const grant = grants.find((each) => grantCovers(each, path));
+    if (grant !== undefined) used.set(grant.id, useOf({ world, knowledge }, grant, path));
+    return grant === undefined;
+  });
+  // A permission for one use stays, if the line is refused for something else.
+  return { left, used: left.length === 0 ? [...used.values()] : [] };
+}
+
+function useOf(
+  { world, knowledge }: Pick<ShownScene, 'world' | 'knowledge'>,
+  { id }: ActiveGrant,
+  key: string,
+): NewEntry {
+  const root = world.workspace.roots.find((each) => isWithin(key, each)) ?? world.workspace.roots[0] ?? '';
+  const text = `allowed by the user (${id})`;
+  const entry = { kind: 'bypass', atMs: world.now(), ...knowledge.author, root, action: 'run' } as const;
+  return { ...entry, path: key.slice(root.length + 1), key, text, grant: { id } };
+}
+
+/** True if everything fits into the limits for what is kept before a command. */
+function canBeKept({ policy }: World, threats: readonly Threat[]): boolean {
+  const sum = threats.reduce((bytes, threat) => bytes + threat.bytes, 0);
+  const isLoose = ({ why }: Threat): boolean => why === 'ignored' || why === 'nested';
+  const fits = threats.every((threat) => !isLoose(threat) || threat.bytes <= MAX_FILE_BYTES);
+  return fits && sum <= policy.hooks.keepBytes;
+}

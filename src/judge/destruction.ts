@@ -1,0 +1,84 @@
+import type { AtRisk, RefusalOf, Writer } from '../model/verdict.ts';
+
+/** A refusal names at most this many things. */
+const MAX_NAMED = 50;
+
+/** Why nothing else has the bytes of a thing. `moved`: the line would stash them away. */
+export type OnlyCopy =
+  | 'uncommitted'
+  | 'untracked'
+  | 'ignored'
+  | 'no-repository'
+  | 'staged'
+  | 'stashed'
+  | 'unreachable'
+  | 'nested'
+  | 'history'
+  | 'moved';
+
+const WORDS: Readonly<Record<OnlyCopy, string>> = {
+  uncommitted: 'an uncommitted edit',
+  untracked: 'untracked',
+  ignored: 'ignored by git',
+  'no-repository': 'in no repository',
+  staged: 'staged, not committed',
+  stashed: 'no commit has it',
+  unreachable: 'has commits that nothing else leads to',
+  nested: 'has commits that no remote has',
+  history: 'has commits that would be gone for good',
+  moved: 'git stash would take it away',
+};
+
+/** Something that a line would destroy and that its session did not make. */
+export interface ThingAtRisk extends Pick<AtRisk, 'what' | 'kind'> {
+  readonly why: OnlyCopy;
+  /** Another session, active in the last minutes, whose recorded work it is. */
+  readonly writer?: Writer;
+}
+
+/** What the rules about destroying command lines may know. */
+export interface DestructionFacts {
+  /** Without what the user has allowed by name. */
+  readonly things: readonly ThingAtRisk[];
+  /** False if the things are too large to be kept before the command. */
+  readonly canBeKept: boolean;
+}
+
+/**
+ * Refuses a command line that would destroy things. `next` says for how long: what is another
+ * session's present work, the history of a repository, or too large to be kept is refused for good,
+ * everything else only once.
+ */
+export function judgeDestruction({
+  things,
+  canBeKept,
+}: DestructionFacts): RefusalOf<'WOULD_DESTROY'> | undefined {
+  if (things.length === 0) return undefined;
+  const others = things.filter(({ writer }) => writer !== undefined);
+  if (others.length > 0)
+    return refusal(others, 'ask_human', "it would destroy another session's uncommitted work");
+  const history = things.filter(({ why }) => why === 'history');
+  if (history.length > 0)
+    return refusal(history, 'ask_human', 'it would destroy history that only this repository has');
+  const all = `it would destroy ${counted(things.length)} nowhere else and that this session did not make`;
+  return canBeKept
+    ? refusal(things, 'repeat', all)
+    : refusal(things, 'ask_human', `${all}, and that are too large to be kept`);
+}
+
+function counted(count: number): string {
+  return count === 1 ? '1 thing that exists' : `${count} things that exist`;
+}
+
+function refusal(
+  things: readonly ThingAtRisk[],
+  next: 'repeat' | 'ask_human',
+  reason: string,
+): RefusalOf<'WOULD_DESTROY'> {
+  const atRisk = things
+    .slice(0, MAX_NAMED)
+    .map(({ what, kind, why }) => ({ what, kind, reason: WORDS[why] }));
+  const writer = things[0]?.writer;
+  const detail = { reason, atRisk, ...(writer === undefined ? {} : { writer }) };
+  return { code: 'WOULD_DESTROY', action: 'run', path: '', next, detail };
+}

@@ -1,0 +1,228 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { environment, lookfirst } from '../support/command-line.ts';
+import { Hooked, outputOf } from '../support/hooked.ts';
+import { type Scratch, scratch } from '../support/tree.ts';
+
+let places: Scratch;
+let agent: Hooked;
+
+/** Runs a shell text in the workspace, as the user. */
+function user(text: string): string {
+  const env = { ...environment(places), GIT_CONFIG_NOSYSTEM: '1' };
+  return execFileSync('sh', ['-ec', text], { cwd: places.root, env, encoding: 'utf8' });
+}
+
+const COMMITTED = `git init -q -b main && git config user.name a && git config user.email a@b
+printf 'one\\ntwo\\n' > a.txt; mkdir src; echo code > src/b.txt; printf '.env\\ndist/\\nnode_modules/\\n' > .gitignore
+git add . && git commit -qm first`;
+
+beforeEach(() => {
+  places = scratch();
+  user(COMMITTED);
+  agent = new Hooked(places);
+});
+
+async function write(by: Hooked, path: string, text: string): Promise<void> {
+  const at = join(places.root, path);
+  if (existsSync(at)) await by.read(path, readFileSync(at, 'utf8'));
+  const made = await by.change('write', { path, content: text }, () => {
+    mkdirSync(dirname(at), { recursive: true });
+    writeFileSync(at, text);
+  });
+  expect(made.verdict).toBe('pass');
+}
+
+const BRANCH = 'git checkout -qb feature; echo f > f.txt; git add .; git commit -qm f; git checkout -q main';
+
+describe('a sweep is refused once, with what it would destroy', () => {
+  it.each<readonly [string, string, readonly string[]]>([
+    ['git checkout .', 'echo x >> a.txt; echo y >> src/b.txt', ['a.txt', 'src/b.txt']],
+    ['git checkout -- src', 'echo x >> a.txt; echo y >> src/b.txt', ['src/b.txt']],
+    ['cd src && git checkout .', 'echo x >> a.txt; echo y >> src/b.txt', ['src/b.txt']],
+    ['git -C src restore .', 'echo y >> src/b.txt', ['src/b.txt']],
+    ['git reset -q --hard', 'echo x >> a.txt', ['a.txt']],
+    ['git add -A && git reset -q --hard', 'echo n > new.txt', ['new.txt']],
+    ['git reset -q', 'echo staged > a.txt; git add a.txt; echo later > a.txt', ['a.txt']],
+    ['git clean -fdx', 'echo K=1 > .env; mkdir n; echo n > n/n.txt', ['.env', 'n/n.txt']],
+    ['git stash drop', 'echo x >> a.txt; git stash -q', ['stash@{0}']],
+    ['git stash -q && git stash drop', 'echo x >> a.txt', ['a.txt']],
+    ['git stash pop -q && git reset -q --hard', 'echo x >> a.txt; git stash -q', ['stash@{0}']],
+    ['git branch -D feature', BRANCH, ['feature']],
+    ['git update-ref -d refs/heads/feature', BRANCH, ['feature']],
+    ['rm -rf src', 'echo n > src/new.txt; echo y >> src/b.txt', ['src/b.txt', 'src/new.txt']],
+    ['find . -maxdepth 1 -name src -exec rm -rf {} +', 'echo n > src/new.txt', ['src/new.txt']],
+    ['git checkout -qf other', 'git branch other; echo x >> a.txt', ['a.txt']],
+    [
+      'git merge --abort',
+      'git checkout -qb o; echo o > a.txt; git commit -qam o; git checkout -q main; echo m > a.txt; git commit -qam m; git merge o || echo mine > a.txt',
+      ['a.txt'],
+    ],
+    ["bash -c 'git checkout .'", 'echo x >> a.txt', ['a.txt']],
+    ['if test -d .git; then git checkout .; fi', 'echo x >> a.txt', ['a.txt']],
+  ])('%s', async (command, before, names) => {
+    user(before);
+    const status = user('git status --porcelain --ignored; git stash list; git branch');
+    const first = await agent.shell(command);
+    expect(first).toMatchObject({ verdict: 'deny', reason: expect.stringContaining('[WOULD_DESTROY]') });
+    const named = [...(first.reason ?? '').matchAll(/^- (\S+?)(?: \(\w+\))?: /gm)].map(([, name]) => name);
+    expect(named).toEqual(names);
+    expect(user('git status --porcelain --ignored; git stash list; git branch')).toBe(status);
+    // The same line again runs, and everything comes back.
+    const again = await agent.shell(command);
+    expect(again).toMatchObject({ verdict: 'pass' });
+    const [, change = ''] = /lookfirst undo (c[0-9a-f]+)/.exec(again.context ?? '') ?? [];
+    expect(await lookfirst(places, ['undo', change])).toMatchObject({ code: 0 });
+    expect(user('git status --porcelain --ignored; git stash list; git branch')).toBe(status);
+  });
+});
+
+describe('passes at once, because nothing would be lost', () => {
+  it.each([
+    ['git checkout .', 'echo n > new.txt'],
+    ['git checkout -- a.txt', 'echo y >> src/b.txt'],
+    ['git checkout -q other', 'git branch other; echo x >> a.txt'],
+    ['git commit -qam x && git reset -q --hard', 'echo x >> a.txt'],
+    ['git add -A && git commit -qm x && git clean -fdq', 'echo n > new.txt'],
+    ['git stash -q && git stash pop -q', 'echo x >> a.txt'],
+    ['git stash -q', 'echo x >> a.txt'],
+    ['git clean -nd', 'echo n > new.txt'],
+    ['git clean -fdXq', 'mkdir dist node_modules; echo o > dist/o.js; echo m > node_modules/m.js'],
+    ['git stash drop -q', 'echo x >> a.txt; git stash -q; git stash apply -q'],
+    ['git branch -D merged', 'git branch merged'],
+    ['git branch -D feature', `${BRANCH}; git merge -q --squash feature; git commit -qm f`],
+    ['rm -rf src dist', 'mkdir dist; echo o > dist/o.js'],
+    ['git reset -q', 'echo x >> a.txt; git add a.txt'],
+    ['git gc -q --prune=now', 'true'],
+    ['git rm -rqf src', 'echo n > src/new.txt'],
+  ])('%s after %s', async (command, before) => {
+    user(before);
+    expect(await agent.shell(command)).toMatchObject({ verdict: 'pass' });
+  });
+
+  it("the session's own work, also that of its sub-agents", async () => {
+    await write(agent, 'a.txt', 'mine\n');
+    await write(agent.other('s/helper'), 'src/new.txt', 'of the helper\n');
+    expect(await agent.shell('git checkout -q . && git clean -fdq')).toMatchObject({ verdict: 'pass' });
+    expect(existsSync(join(places.root, 'src/new.txt'))).toBe(false);
+  });
+
+  it('a stash and a branch that the session made', async () => {
+    await write(agent, 'a.txt', 'mine\n');
+    await agent.shell('git stash -q');
+    await agent.shell(
+      'git checkout -qb try && git commit -q --allow-empty -m x && echo t > t && git add t && git commit -qm t',
+    );
+    await agent.shell('git checkout -q main');
+    expect(await agent.shell('git stash drop -q')).toMatchObject({ verdict: 'pass' });
+    expect(await agent.shell('git branch -D try')).toMatchObject({ verdict: 'pass' });
+  });
+
+  it('a named file of which the session has seen the present bytes', async () => {
+    user('echo x >> a.txt');
+    await agent.read('a.txt', 'one\ntwo\nx\n');
+    expect(await agent.shell('git checkout -q -- a.txt')).toMatchObject({ verdict: 'pass' });
+  });
+
+  it("but not another session's edit under the own one, or a popped stash of the user", async () => {
+    user('echo of the user >> a.txt; git stash -q');
+    await agent.shell('git stash pop -q');
+    const reason = expect.stringMatching(/\[WOULD_DESTROY\][\s\S]*a\.txt/);
+    expect(await agent.shell('git checkout -q .')).toMatchObject({ verdict: 'deny', reason });
+  });
+});
+
+describe('is refused, however often it is repeated', () => {
+  it.each([
+    ['git reset -q --hard', 'hard reset'],
+    ['git stash -q', 'stash'],
+    ['rm -rf src', 'removal'],
+    ['git checkout -- src/b.txt', 'a named file that was read'],
+  ])("%s over another session's present work (%s)", async (command) => {
+    await write(agent.other('B'), 'src/b.txt', 'work of B\n');
+    await agent.read('src/b.txt', 'work of B\n');
+    for (const _ of [1, 2]) {
+      const { verdict, reason } = await agent.shell(command);
+      expect(verdict).toBe('deny');
+      expect(reason).toMatch(
+        /another session's uncommitted work \[WOULD_DESTROY\].*repeating does not help[\s\S]*src\/b\.txt[\s\S]*Session B/,
+      );
+    }
+    expect(readFileSync(join(places.root, 'src/b.txt'), 'utf8')).toBe('work of B\n');
+  });
+
+  it.each([
+    ['rm -rf .git/refs .git/objects', 'true'],
+    ['cd .. && rm -rf root', 'true'],
+    ['git reflog expire --expire=now --all', 'git commit -q --allow-empty -m x; git reset -q --hard HEAD~1'],
+    ['git gc -q --prune=now', 'echo x >> a.txt; git stash -q; git stash drop -q'],
+    ['git filter-branch -f --msg-filter cat', 'true'],
+  ])('%s after %s: only the user may', async (command, before) => {
+    user(before);
+    for (const _ of [1, 2])
+      expect(await agent.shell(command)).toMatchObject({
+        verdict: 'deny',
+        reason: expect.stringMatching(
+          /history that only this .*\[WOULD_DESTROY\] .*ask the user to run it; repeating does not help/,
+        ),
+      });
+  });
+
+  it('what is too large to be kept', async () => {
+    user('head -c 9000000 /dev/zero > .env');
+    for (const _ of [1, 2])
+      expect(await agent.shell('git clean -fdx')).toMatchObject({
+        verdict: 'deny',
+        reason: expect.stringContaining('too large to be kept'),
+      });
+  });
+});
+
+describe('a repeated line runs only', () => {
+  const refused = { verdict: 'deny', reason: expect.stringContaining('[WOULD_DESTROY]') };
+  const ask = (call: string, command = 'git checkout .', more: object = {}) =>
+    agent.send({ event: 'before', action: 'run', input: { command }, call, turn: 't1', ...more });
+
+  beforeEach(() => void user('echo x >> a.txt'));
+
+  it('as another call', async () => {
+    expect(await ask('1')).toMatchObject(refused);
+    expect(await ask('1')).toMatchObject(refused);
+    expect(await ask('2')).toMatchObject({ verdict: 'pass' });
+  });
+
+  it('if it arrived after the answer', async () => {
+    const both = await Promise.all([ask('1'), ask('2')]);
+    expect(both).toMatchObject([refused, refused]);
+  });
+
+  it('in the same turn', async () => {
+    expect(await ask('1')).toMatchObject(refused);
+    expect(await ask('2', 'git checkout .', { turn: 't2' })).toMatchObject(refused);
+  });
+
+  it('as the same line, with the same things at risk', async () => {
+    expect(await ask('1')).toMatchObject(refused);
+    expect(await ask('2', 'git checkout -f')).toMatchObject(refused);
+    user('echo y >> src/b.txt');
+    expect(await ask('3')).toMatchObject(refused);
+    expect(await ask('4')).toMatchObject({ verdict: 'pass' });
+  });
+
+  it('in the same session', async () => {
+    expect(await ask('1')).toMatchObject(refused);
+    expect(await ask('2', 'git checkout .', { session: 'B' })).toMatchObject(refused);
+  });
+});
+
+it('`lookfirst allow` lets a path pass', async () => {
+  user('echo x >> a.txt; echo y >> src/b.txt');
+  expect(await lookfirst(places, ['allow', 'a.txt', '--once'])).toMatchObject({ code: 0 });
+  const { reason } = await agent.shell('git checkout .');
+  expect(reason).toContain('src/b.txt');
+  expect(reason).not.toContain('a.txt');
+  expect(await agent.shell('git checkout -- a.txt')).toMatchObject({ verdict: 'pass' });
+  expect(await outputOf('cat a.txt', places.root)).toBe('one\ntwo\n');
+});

@@ -1,5 +1,5 @@
 import { fileIn, perlFiles, sedFiles } from './effects.ts';
-import { onlyPrints } from './readers.ts';
+import { onlyPrints } from './reading.ts';
 import type { ShellCommand } from './shell-command.ts';
 import { type Glob, textOfValue, type Value } from './values.ts';
 import { inFolder, programOf, split } from './words.ts';

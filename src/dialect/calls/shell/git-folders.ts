@@ -1,4 +1,4 @@
-import { gitOnlyReads } from './harm.ts';
+import { gitOnlyReads } from './reading.ts';
 import type { ShellCommand } from './shell-command.ts';
 import { inFolder, programOf } from './words.ts';
 

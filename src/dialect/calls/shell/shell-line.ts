@@ -1,12 +1,12 @@
 import type { Harm } from '../../../model/session.ts';
 import type { ReadTouch } from '../touch.ts';
+import { changingPart } from './changing-part.ts';
 import { type Destroyed, destroyedBy } from './destroyed.ts';
 import { moveOperands, type ShellWrite, writesOf } from './effects.ts';
 import { gitFolders } from './git-folders.ts';
 import { harmOf } from './harm.ts';
 import { namesOf, scriptNames, searchFolders } from './names.ts';
 import { readOf } from './printed-lines.ts';
-import { changingPart } from './readers.ts';
 import type { ShellCommand } from './shell-command.ts';
 import { type Sweep, sweepsOf } from './sweeps.ts';
 import { NO_COMMANDS, type WalkedLine, walkLine } from './walk.ts';

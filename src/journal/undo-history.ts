@@ -41,15 +41,9 @@ export class UndoHistory {
     return (entry.effects ?? []).some(({ key }) => this.undoerOf(entry, key) !== undefined);
   }
 
-  /**
-   * The effects of a change that are still in place. Leaves out effects that were undone, and those
-   * that left their path in the same state as before.
-   */
+  /** The effects of a change that are still in place: no undo in effect has reverted them. */
   standing(entry: Entry): Effect[] {
-    const idle = idleKeys(entry);
-    return (entry.effects ?? []).filter(
-      ({ key }) => !idle.has(key) && this.undoerOf(entry, key) === undefined,
-    );
+    return effective(entry).filter(({ key }) => this.undoerOf(entry, key) === undefined);
   }
 }
 
@@ -75,40 +69,40 @@ export function movedTo(entry: Entry, effect: Effect): string | undefined {
 }
 
 /**
- * Keys of the paths that a change left in the same state as before, so that there is nothing to
- * undo. Empty if the change moved a folder: an undo must then reverse each of its effects.
+ * The effects of a change, without those at paths that it left in the same state as before. All
+ * effects if the change moved a folder: an undo must then reverse each of them.
  */
-export function idleKeys(entry: Entry): ReadonlySet<string> {
+export function effective(entry: Entry): readonly Effect[] {
+  const { effects = [] } = entry;
   const first = new Map<string, State>();
   const idle = new Set<string>();
-  for (const effect of entry.effects ?? []) {
-    if (effect.before.kind === 'directory' && movedTo(entry, effect) !== undefined) return new Set();
+  for (const effect of effects) {
+    if (effect.before.kind === 'directory' && movedTo(entry, effect) !== undefined) return effects;
     const before = first.get(effect.key) ?? effect.before;
     first.set(effect.key, before);
     if (sameState(before, effect.after)) idle.add(effect.key);
     else idle.delete(effect.key);
   }
-  return idle;
+  return idle.size === 0 ? effects : effects.filter(({ key }) => !idle.has(key));
 }
 
 /**
- * Selects the changes to undo in one workspace (`root`). With `key`, only that file's part of each
- * change is undone. The kinds are:
+ * Selects the changes to undo in these workspaces. With `key`, only that file's part of each change
+ * is undone. The kinds are:
  * - `change`: the change with this id. If it is an undo, the changes that it undid are redone.
  * - `last`: the newest change still in effect, of one session if given. Undos are skipped, except
  * rewinds, so that a second undo reverts the next older change.
  * - `all`: every change still in effect, of one session and since a time if given.
- * - `since`: everything that the given sessions did in `roots` after an entry. That includes undos,
- * so that files return to their state at that time.
+ * - `since`: everything that the given sessions did after an entry. That includes undos, so that
+ * files return to their state at that time.
  */
-export type UndoTarget = { readonly root: string; readonly key?: string } & (
+export type UndoTarget = { readonly roots: readonly string[]; readonly key?: string } & (
   | { readonly kind: 'change'; readonly change: string }
   | { readonly kind: 'last'; readonly session?: string }
   | { readonly kind: 'all'; readonly session?: string; readonly sinceMs?: number }
   | {
       readonly kind: 'since';
       readonly afterSeq: number;
-      readonly roots: readonly string[];
       /** The sessions whose changes are undone; absent: all sessions. */
       readonly sessions?: readonly string[];
     }
@@ -148,10 +142,9 @@ function isRemainder(history: UndoHistory, entry: Entry, effects: readonly Effec
  * True if the selection leaves out an effect of its change. This also counts an effect that another
  * undo has already reverted, because that undo may itself be undone later.
  */
-export function isPartial({ entry, effects }: Selected): boolean {
+function isPartial({ entry, effects }: Selected): boolean {
   const selected = new Set(effects.map(({ key }) => key));
-  const idle = idleKeys(entry);
-  return (entry.effects ?? []).some(({ key }) => !idle.has(key) && !selected.has(key));
+  return effective(entry).some(({ key }) => !selected.has(key));
 }
 
 /**
@@ -163,10 +156,9 @@ function selectSince(history: UndoHistory, target: Since): Selected[] {
   const taken = new Map<Entry, ReadonlySet<string>>();
   for (const entry of history.changes.toReversed()) {
     if (!isSince(entry, target)) continue;
-    const idle = idleKeys(entry);
-    const effects = (entry.effects ?? []).filter(({ key }) => {
+    const effects = effective(entry).filter(({ key }) => {
       const undoer = history.undoerOf(entry, key);
-      return !idle.has(key) && (undoer === undefined || taken.get(undoer)?.has(key) === true);
+      return undoer === undefined || taken.get(undoer)?.has(key) === true;
     });
     taken.set(entry, new Set(effects.map(({ key }) => key)));
     if (effects.length > 0) selected.push({ entry, effects });
@@ -181,7 +173,7 @@ function isSince({ seq, root, session }: Entry, { afterSeq, roots, sessions }: S
 }
 
 function isWanted(entry: Entry, target: Exclude<UndoTarget, Since>): boolean {
-  if (entry.root !== target.root) return false;
+  if (!target.roots.includes(entry.root)) return false;
   if (target.kind === 'change') return entry.change === target.change;
   // For `last`, treat a rewind like any change, although it is an undo. The next undo then reverts
   // the rewind.
@@ -212,9 +204,83 @@ function ofKey(entry: Entry, standing: readonly Effect[], key: string | undefine
   return standing.filter((effect) => own.has(effect.key) || removedAround(effect));
 }
 
+/** Leaves out effects on the given paths. Of a move, both ends are left out if one is. */
+export function withoutPaths(
+  selection: readonly Selected[],
+  paths: ReadonlySet<string>,
+): readonly Selected[] {
+  if (paths.size === 0) return selection;
+  return selection.flatMap(({ entry, effects }) => {
+    const left = new Set(paths);
+    for (const effect of entry.effects ?? []) {
+      const ends = [effect.key, movedTo(entry, effect) ?? effect.key];
+      if (ends.some((end) => paths.has(end))) for (const end of ends) left.add(end);
+    }
+    const rest = effects.filter(({ key }) => !left.has(key));
+    return rest.length === 0 ? [] : [{ entry, effects: rest }];
+  });
+}
+
+/** The selected changes, for the journal entry of their undo. */
+export function undoneBy(selection: readonly Selected[]): Undone {
+  const changes = selection.map(({ entry }) => entry.change ?? '');
+  return selection.some(isPartial) ? { changes, keys: keysTouched(selection) } : { changes };
+}
+
+/** The keys of all paths that the selected changes touched. */
+export function keysTouched(selection: readonly Selected[]): readonly string[] {
+  return [...new Set(selection.flatMap(({ effects }) => effects.map(({ key }) => key)))];
+}
+
+/**
+ * Everything in a workspace since the oldest change that the selection concerns, undos included,
+ * newest first. Taking all of it back leads each folder through its earlier states. Undefined if
+ * there is no undo among it, or if something must stay: a change in effect that is not selected.
+ */
+export function wholeCourse(
+  history: UndoHistory,
+  selection: readonly Selected[],
+  root: string,
+): readonly Selected[] | undefined {
+  const start = courseStart(history, selection);
+  const since = history.changes.filter(({ seq }) => start !== undefined && seq >= start);
+  if (!since.some(isUndo)) return undefined;
+  const selected = new Set(selection.flatMap(({ effects }) => effects));
+  const keys = new Set(keysTouched(selection));
+  const course: Selected[] = [];
+  for (const entry of since.toReversed()) {
+    const effects = effective(entry).filter(({ key }) => isWithin(key, root) || keys.has(key));
+    const goes = (effect: Effect): boolean =>
+      selected.has(effect) || isUndo(entry) || history.undoerOf(entry, effect.key) !== undefined;
+    if (!effects.every(goes)) return undefined;
+    course.push({ entry, effects });
+  }
+  return course;
+}
+
+/**
+ * The number of the oldest selected change, or of an even older one that a later undo reverted.
+ * Undefined if that older change is not in the history.
+ */
+function courseStart(history: UndoHistory, selection: readonly Selected[]): number | undefined {
+  const seqOf = new Map(history.changes.map(({ change, seq }) => [change, seq]));
+  let start = selection.reduce((oldest, { entry }) => Math.min(oldest, entry.seq), Number.POSITIVE_INFINITY);
+  // Go from new to old: an undo comes after the changes it reversed, so one pass finds undos of
+  // undos too.
+  for (const entry of history.changes.toReversed()) {
+    if (entry.seq < start) break;
+    for (const change of takenBackBy(entry).changes) {
+      const seq = seqOf.get(change);
+      if (seq === undefined) return undefined;
+      start = Math.min(start, seq);
+    }
+  }
+  return start;
+}
+
 const FIRST_PAGE = 100;
 
-/** The entries for planUndo(): the changes of all sessions, from the oldest that the target may select. */
+/** The changes of all sessions, from the oldest that the target may select. */
 export async function entriesForUndo(store: Store, target: UndoTarget): Promise<readonly Entry[]> {
   if (target.kind === 'since') return store.entries({ kinds: ['change'], afterSeq: target.afterSeq });
   if (target.kind === 'last') {
@@ -240,11 +306,12 @@ export async function newestSelected(store: Store, target: UndoTarget): Promise<
 }
 
 function firstOf(target: Exclude<UndoTarget, { readonly kind: 'since' }>): EntryFilter {
-  const { kind, root, key } = target;
-  const changes = { kinds: ['change'], root, order: 'oldest', limit: 1 } as const;
+  const { kind, roots, key } = target;
+  const changes = { kinds: ['change'], order: 'oldest', limit: 1 } as const;
   if (kind === 'change') return { ...changes, change: target.change };
   return {
     ...changes,
+    ...(roots.length === 1 ? { root: roots[0] } : {}),
     ...defined({ session: target.session, key }),
     ...(kind === 'all' && target.sinceMs !== undefined ? { sinceMs: target.sinceMs } : {}),
   };

@@ -34,7 +34,7 @@ export async function rewindJob(
     ...new Set([...changes.map(({ root }) => root), ...netEffects(changes).map(({ root }) => root)]),
   ];
   const sessions = of === 'everyone' ? undefined : [...new Set(changes.map(({ session }) => session))];
-  const target = { kind: 'since', root: turn.root, roots, afterSeq: turn.seq } as const;
+  const target = { kind: 'since', roots, afterSeq: turn.seq } as const;
   const selected = selectChanges(
     new UndoHistory(since),
     sessions === undefined ? target : { ...target, sessions },

@@ -1,4 +1,4 @@
-import type { UndoRequest } from '../gate/undo/plan.ts';
+import type { UndoRequest } from '../gate/undo/choice.ts';
 import { undo } from '../gate/undo/undo.ts';
 import { type PartRequest, undoPart } from '../gate/undo/undo-part.ts';
 import type { World } from '../gate/world.ts';
@@ -86,7 +86,7 @@ async function jobsPerRoot(
   const wanted = { kind: 'all', ...limits, ...defined({ key: path?.key }) } as const;
   const open: UndoJob[] = [];
   for (const job of jobs) {
-    const newest = await newestSelected(store, { ...wanted, root: job.roots[0] ?? '' });
+    const newest = await newestSelected(store, { ...wanted, roots: job.roots.slice(0, 1) });
     if (newest !== undefined) open.push(job);
   }
   return open.length === 0 ? [first] : open;
@@ -110,7 +110,7 @@ async function newestStanding(
     tried.add(root);
     const found = await newestSelected(store, {
       kind: 'last',
-      root,
+      roots: [root],
       ...defined({ session, key }),
     });
     if (found !== undefined && found.seq > (best?.seq ?? 0)) best = found;

@@ -1,6 +1,5 @@
 // Tests that `npm test` runs with fewer rounds or cases, here at full length.
 import '../../src/cli/clients/edit-config.test.ts';
-import '../../src/journal/undo-plan.property.test.ts';
 import '../../src/session/search.race.test.ts';
 import '../../src/store/sqlite/sqlite-store.test.ts';
 import '../../src/text/glob/glob.test.ts';
@@ -15,4 +14,5 @@ import '../mcp/clients.test.ts';
 import '../proxy/large.test.ts';
 import '../race/all-or-none.test.ts';
 import '../shared/faults.test.ts';
+import '../shared/undo-programs.test.ts';
 import '../viewer/browser.test.ts';

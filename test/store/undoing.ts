@@ -1,6 +1,12 @@
-import type { UndoTarget } from '../../src/journal/undo-history.ts';
-import { planUndo, type UndoOptions, type UndoPlan } from '../../src/journal/undo-plan.ts';
-import type { Effect, Entry, NewEntry, State } from '../../src/model/entry.ts';
+import { inversesOf } from '../../src/journal/inverses.ts';
+import {
+  type Selected,
+  selectChanges,
+  UndoHistory,
+  type UndoTarget,
+  undoneBy,
+} from '../../src/journal/undo-history.ts';
+import type { Effect, Entry, NewEntry, State, Undone } from '../../src/model/entry.ts';
 import { changeEntry, file, ROOT } from './samples.ts';
 
 export const LINK: State = { kind: 'link', target: '../x' };
@@ -16,25 +22,34 @@ export function history(...changes: readonly (readonly Effect[] | Partial<NewEnt
 }
 
 /** The changes that an undo concerns, without their root, which is always the same here. */
-export type Wanted = UndoTarget extends infer T ? (T extends UndoTarget ? Omit<T, 'root'> : never) : never;
+export type Wanted = UndoTarget extends infer T ? (T extends UndoTarget ? Omit<T, 'roots'> : never) : never;
 
-/** The undo plan for a target. A refusal fails the test. */
-export function plan(entries: readonly Entry[], target: Wanted, options?: UndoOptions): UndoPlan {
-  const outcome = planUndo(entries, { root: ROOT, ...target }, options);
-  if (!outcome.ok) throw new Error(JSON.stringify(outcome.refusal));
-  return outcome.plan;
+/** The changes that a target selects, as the undo would record them. */
+export function undone(entries: readonly Entry[], target: Wanted): Undone {
+  return undoneBy(selected(entries, target).selection);
 }
 
-/** `path: expected state -> restored state`, one line per step. */
-export function steps({ steps: all }: UndoPlan): string[] {
-  const say = (side: State): string => {
-    if (side.kind === 'file') return `${side.fingerprint.sha256[0]} ${side.mode.toString(8)}`;
-    return side.kind === 'link' ? `=> ${side.target}` : side.kind;
+/** The deltas that take back what a target selects, one line each: `path: present state -> restored state`. */
+export function inverses(entries: readonly Entry[], target: Wanted): string[] {
+  const { known, selection } = selected(entries, target);
+  return lines(known, selection);
+}
+
+function selected(
+  entries: readonly Entry[],
+  target: Wanted,
+): { readonly known: UndoHistory; readonly selection: readonly Selected[] } {
+  const known = new UndoHistory(entries);
+  return { known, selection: selectChanges(known, { roots: [ROOT], ...target }) };
+}
+
+export function lines(known: UndoHistory, selection: readonly Selected[]): string[] {
+  const say = (state: State): string => {
+    if (state.kind === 'file') return `${state.fingerprint.sha256[0]} ${state.mode.toString(8)}`;
+    return state.kind === 'link' ? `=> ${state.target}` : state.kind;
   };
-  return all.map((step) => {
-    const from = step.movedFrom === undefined ? '' : ` from ${step.movedFrom.relative}`;
-    const look =
-      step.lookAt === step.key ? '' : ` (look ${step.lookAt?.slice(ROOT.length + 1) ?? 'nowhere'})`;
-    return `${step.relative}: ${say(step.before)} -> ${say(step.after)}${from}${look}`;
+  return inversesOf(known, selection).map(({ relative, before, after, movedFrom }) => {
+    const from = movedFrom === undefined ? '' : ` from ${movedFrom.relative}`;
+    return `${relative}: ${say(before)} -> ${say(after)}${from}`;
   });
 }

@@ -1,20 +1,15 @@
 import { listNames } from '../../disk/list.ts';
-import type { UndoPlans } from '../../journal/undo-plan.ts';
-import type { UndoDelta } from '../../journal/undo-steps.ts';
-import type { UndoSelection } from '../../model/session.ts';
+import type { Inverse } from '../../journal/inverses.ts';
 import type { Refusal } from '../../model/verdict.ts';
 import type { Knowledge } from '../../views/knowledge.ts';
 import { sideAt } from '../found.ts';
 import { listingFingerprint } from '../tree.ts';
 import type { World } from '../world.ts';
+import type { ChosenChanges, UndoRequest } from './choice.ts';
+import { type FolderMove, type PathOf, placeBefore } from './picture.ts';
 
 /** A refusal names at most this many files. The files after them are not checked, only counted. */
 const MAX_NAMED = 20;
-
-/** The selected change, and who undoes it. */
-interface Undoer extends Pick<UndoSelection, 'change'> {
-  readonly by?: 'session';
-}
 
 /**
  * The action that the session must take before it may undo: read the file, or list a folder.
@@ -32,12 +27,27 @@ interface MissingView {
 export async function whyNotTheirs(
   world: World,
   knowledge: Knowledge,
-  { plans, selection }: { readonly plans: UndoPlans; readonly selection: Undoer },
+  { chosen, selection }: { readonly chosen: ChosenChanges; readonly selection: UndoRequest },
 ): Promise<Refusal | undefined> {
-  const { change, by } = selection;
-  if (by !== 'session' || change === undefined) return undefined;
-  const [entry] = await world.store.entries({ change, kinds: ['change'], limit: 1 });
-  return entry?.session === knowledge.session ? undefined : whyUnseen(world, knowledge, plans.plan.steps);
+  const [first] = chosen.selection;
+  if (selection.by !== 'session' || selection.change === undefined) return undefined;
+  if (first === undefined || first.entry.session === knowledge.session) return undefined;
+  return whyUnseen(world, knowledge, placesNow(chosen.inverses));
+}
+
+/** The present places of the entries that an undo concerns, each with the path that messages name. */
+function placesNow(inverses: readonly Inverse[]): ReadonlyMap<string, PathOf> {
+  const places = new Map<string, PathOf>();
+  const moves: FolderMove[] = [];
+  for (const inverse of inverses) {
+    const { key: to, after, movedFrom } = inverse;
+    for (const path of movedFrom === undefined ? [inverse] : [inverse, movedFrom]) {
+      const place = placeBefore(moves, path.key);
+      if (!places.has(place)) places.set(place, path);
+    }
+    if (movedFrom !== undefined && after.kind === 'directory') moves.unshift({ from: movedFrom.key, to });
+  }
+  return new Map([...places].reverse());
 }
 
 /**
@@ -48,19 +58,18 @@ export async function whyNotTheirs(
 async function whyUnseen(
   world: World,
   knowledge: Knowledge,
-  steps: readonly UndoDelta[],
+  places: ReadonlyMap<string, PathOf>,
 ): Promise<Refusal | undefined> {
   const refusals: Refusal[] = [];
-  let unchecked = steps.length;
-  for (const step of steps) {
+  let unchecked = places.size;
+  for (const [key, path] of places) {
     unchecked -= 1;
-    const { lookAt } = step;
-    const view = lookAt === undefined ? undefined : await missingView(world, knowledge, lookAt);
+    const view = await missingView(world, knowledge, key);
     if (view !== undefined)
       refusals.push({
         code: 'NOT_READ',
         action: 'undo',
-        path: view.folder ?? world.workspace.shownAt(step),
+        path: view.folder ?? world.workspace.shownAt(path),
         next: view.next,
       });
     if (refusals.length === MAX_NAMED) break;

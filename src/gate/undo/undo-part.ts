@@ -15,9 +15,9 @@ import { apply } from '../apply.ts';
 import { foundAt } from '../found.ts';
 import { lockKeys } from '../keys.ts';
 import { keepBytesOf } from '../old-bytes.ts';
+import type { PlannedDelta } from '../plan.ts';
 import type { World } from '../world.ts';
-import type { FoundChange } from './found-changes.ts';
-import { planOf } from './undo.ts';
+import { changePlanOf } from './seen.ts';
 
 /** Selects one hunk of a change to one file. */
 export interface PartRequest {
@@ -57,15 +57,11 @@ export async function undoPart(
   try {
     const planned = await plan(world, effect, request);
     if (!planned.ok) return planned;
-    const { found, lines, diff } = planned;
+    const { delta, bytes, lines, diff } = planned;
     const told = { undid: [change], diff, files: [{ path: effect.relative, did: 'restored' as const }] };
     if (request.preview === true) return { ok: true, ...told };
-    const { merged, step } = found;
-    if (merged !== undefined && step.after.kind === 'file') {
-      const { fingerprint } = step.after;
-      await keepBytesOf(world, step.relative, { bytes: merged, fingerprint });
-    }
-    const plans = [await planOf(world, knowledge, [found])];
+    await keepBytesOf(world, delta.relative, { bytes, fingerprint: fingerprintOf(bytes) });
+    const plans = [await changePlanOf(world, knowledge, [delta])];
     const outcome = await apply(world, knowledge, { plans, locked, undoesPart: { change, lines } });
     if (!outcome.ok) return outcome;
     return { ok: true, ...(outcome.change === undefined ? {} : { change: outcome.change }), ...told };
@@ -75,7 +71,9 @@ export async function undoPart(
 }
 
 interface Planned {
-  readonly found: FoundChange;
+  readonly delta: PlannedDelta;
+  /** The bytes of the file without the hunk. */
+  readonly bytes: Uint8Array;
   readonly lines: LineRange;
   readonly diff: string;
 }
@@ -111,15 +109,12 @@ async function plan(
   if (merged.text === now.text) return refused(missing(relative, 'this part was taken back already'));
   const bytes = Buffer.from(`${now.bom ? '\ufeff' : ''}${merged.text}`, 'utf8');
   const partly: State = { ...side, fingerprint: fingerprintOf(bytes), kept: true };
+  const path = world.workspace.named(key, relative);
   const { text: diff } = maskedDiff(now.text, merged.text, diffOptions(world, relative));
   return {
     ok: true,
-    found: {
-      step: { key, relative, before: side, after: partly, lookAt: key },
-      snapshot,
-      stamp,
-      merged: bytes,
-    },
+    delta: { key, relative, before: side, after: partly, path, stamp, bytes: () => bytes, mode: 'asBefore' },
+    bytes,
     lines: { from: hunk.afterStart + 1, to: hunk.afterEnd },
     diff: `${relative}\n${diff}`,
   };

@@ -1,28 +1,31 @@
-import { type Blocked, type BlockedPath, blockedBy, type UndoOutcome } from '../../journal/undo-blocked.ts';
-import type { UndoPlan, UndoPlans } from '../../journal/undo-plan.ts';
-import type { UndoDelta } from '../../journal/undo-steps.ts';
+import type { Blocked, BlockedPath, UndoOutcome } from '../../journal/undo-blocked.ts';
 import { notLocked, outermostKeys } from '../../lock/locks.ts';
-import { NOTHING } from '../../model/coverage.ts';
-import { microseconds, sameState } from '../../model/entry.ts';
+import { sameState } from '../../model/entry.ts';
 import type { LeftFile, UndoneFile, UndoResult } from '../../model/results.ts';
-import type { UndoSelection } from '../../model/session.ts';
-import { NO_FLAGS, type Sighting } from '../../model/sighting.ts';
 import { type Outcome, passOn, type Refusal, reasonOf, refused } from '../../model/verdict.ts';
 import { isGitIndex } from '../../process/git-position.ts';
 import type { Knowledge } from '../../views/knowledge.ts';
-import { movedSightings } from '../../views/sightings.ts';
 import { apply } from '../apply.ts';
 import { areIndependent } from '../apply-folder.ts';
 import { lockKeys, missingFolder } from '../keys.ts';
 import { keepBytesOf } from '../old-bytes.ts';
-import type { ChangePlan, PlannedDelta } from '../plan.ts';
+import type { PlannedDelta } from '../plan.ts';
 import { worldFor } from '../running-change.ts';
 import type { World } from '../world.ts';
-import { checkSteps, SeenBefore } from './check.ts';
-import { type FoundChange, foldersInUse, presentBytes, previewDiff } from './found-changes.ts';
+import {
+  blockedPaths,
+  type ChosenChanges,
+  choose,
+  type LeftPaths,
+  leaveBlocked,
+  type UndoRequest,
+  withAll,
+} from './choice.ts';
 import { whyNotTheirs } from './others-change.ts';
-import { blockedPaths, type LeftPaths, leaveBlocked, plan, type UndoRequest, withAll } from './plan.ts';
-import { reachWorktrees } from './reach.ts';
+import { planUndo, type UndoPlan } from './plan.ts';
+import { previewDiff } from './preview.ts';
+import { folderInUse } from './refusals.ts';
+import { changePlanOf } from './seen.ts';
 
 /**
  * Undoes recorded changes, through the same steps, locks and journal as any change. If a file
@@ -49,47 +52,52 @@ type Undoing = UndoOutcome<UndoResult & { readonly blocked: readonly BlockedPath
 async function undoAll(world: World, session: Knowledge, selection: UndoRequest): Promise<Undoing> {
   const knowledge = session.during(selection.times);
   const left: LeftPaths = new Map();
-  const journal = await journalEnd(world);
-  const planned = await plan(world, knowledge, { selection, left });
-  const made = planned.ok ? reachWorktrees(world, planned.plan.steps) : [];
-  try {
-    return await undoPlanned(world, knowledge, { selection, left, journal, planned });
-  } finally {
-    // A folder stays if the undo has put files into it.
-    for (const folder of made) world.workspace.abandon(folder);
-  }
-}
-
-interface Planned {
-  readonly selection: UndoRequest;
-  readonly left: LeftPaths;
-  readonly journal: number | undefined;
-  readonly planned: UndoOutcome<UndoPlans>;
-}
-
-async function undoPlanned(world: World, knowledge: Knowledge, given: Planned): Promise<Undoing> {
-  const { selection, left } = given;
-  let { journal, planned } = given;
   for (;;) {
-    if (!planned.ok) return planned;
-    const keys = keysOf(world, planned);
-    const release = await lockKeys(world, keys, { knowledge });
-    if (release === undefined)
-      return unblocked({ code: 'BUSY', action: 'undo', path: '', next: 'retry_later' });
+    const first = await choose(world, knowledge, { selection, left });
+    if (!first.ok) return first;
+    const made = reachWorktrees(world, first.chosen);
     try {
-      // Plan again under the locks if the journal has grown: another process may have undone the same change.
-      const end = await journalEnd(world);
-      const isCurrent = end !== undefined && end === journal;
-      const again = isCurrent ? planned : await plan(world, knowledge, { selection, left });
-      if (!again.ok) return again;
-      if (notLocked(keysOf(world, again), keys).length === 0)
-        return await undoLocked(world, knowledge, { plans: again, selection, left, locked: keys });
-      planned = again;
-      journal = end;
+      const locked = keysOf(world, first.chosen);
+      const release = await lockKeys(world, locked, { knowledge });
+      if (release === undefined)
+        return unblocked({ code: 'BUSY', action: 'undo', path: '', next: 'retry_later' });
+      try {
+        // Choose again under the locks if the journal has grown: another process may have undone the same change.
+        const again = (await hasGrown(world, first.chosen))
+          ? await choose(world, knowledge, { selection, left })
+          : first;
+        if (!again.ok) return again;
+        const { chosen } = again;
+        if (notLocked(keysOf(world, chosen), locked).length === 0)
+          return await undoLocked(world, knowledge, { chosen, selection, left, locked });
+      } finally {
+        release();
+      }
     } finally {
-      release();
+      // A folder stays if the undo has put files into it.
+      for (const folder of made) world.workspace.abandon(folder);
     }
   }
+}
+
+/**
+ * Lets an undo reach the other worktrees in which a command has changed or removed files. Makes the
+ * folder of a worktree that is gone, and returns the folders made.
+ */
+function reachWorktrees({ workspace }: World, { inverses }: ChosenChanges): readonly string[] {
+  const tops = inverses.flatMap(({ key, relative }) => {
+    const { root } = workspace.pathOf(key) ?? {};
+    const isInside = root !== undefined && workspace.roots.includes(root);
+    return isInside || !key.endsWith(`/${relative}`) ? [] : [key.slice(0, -relative.length - 1)];
+  });
+  return [...new Set(tops)].filter((top) => workspace.adopt(top, 'make') === 'made');
+}
+
+/** True if a change was recorded since. In a store whose entries can appear out of order, that is never certain. */
+async function hasGrown({ store }: World, { history }: ChosenChanges): Promise<boolean> {
+  if (store.snapshot !== undefined) return true;
+  const afterSeq = history.changes.at(-1)?.seq ?? 0;
+  return (await store.entries({ kinds: ['change'], afterSeq, limit: 1 })).length > 0;
 }
 
 /** A refusal that concerns the whole undo, not some of its paths. */
@@ -97,84 +105,71 @@ function unblocked(refusal: Refusal): Blocked {
   return { ...refused(refusal), blocked: [] };
 }
 
-/**
- * The number of the journal's last entry. As long as this number stays the same, a plan made from
- * the journal is valid. Undefined for stores whose entries can appear out of order.
- */
-async function journalEnd({ store }: World): Promise<number | undefined> {
-  return store.snapshot === undefined ? (await store.state()).head.seq : undefined;
-}
-
-/** The keys that the steps touch, and the missing folders that they need. */
-function keysOf(world: World, { plan, instead }: UndoPlans): readonly string[] {
-  const steps = [...plan.steps, ...(instead?.steps ?? [])];
-  const touched = new Set(steps.map(({ key }) => key));
-  const keys = steps.flatMap(({ key, movedFrom }) => {
-    // Skip a key whose parent folder has its own step: the lock of the folder covers the key.
-    if (movedFrom === undefined && touched.has(key.slice(0, key.lastIndexOf('/')))) return [];
-    const outcome = world.workspace.locate(key, 'undo', 'parents');
+/** The keys that the undo may touch, and the missing folders that it needs. */
+function keysOf({ workspace }: World, { inverses, course }: ChosenChanges): readonly string[] {
+  const touched = new Set(
+    [...inverses, ...(course?.inverses ?? [])].flatMap(({ key, oldKey, movedFrom }) =>
+      movedFrom === undefined ? [key, oldKey] : [key, oldKey, movedFrom.key],
+    ),
+  );
+  const keys = [...touched].flatMap((key) => {
+    // Skip a key whose parent folder is locked too: the lock of the folder covers the key.
+    if (touched.has(key.slice(0, key.lastIndexOf('/')))) return [];
+    const outcome = workspace.locate(key, 'undo', 'parents');
     if (outcome.ok) outcome.located.place.dir.close();
     const folder = outcome.ok ? missingFolder(outcome.located) : undefined;
-    return [
-      key,
-      ...(movedFrom === undefined ? [] : [movedFrom.key]),
-      ...(folder === undefined ? [] : [folder]),
-    ];
+    return folder === undefined ? [key] : [key, folder];
   });
   return outermostKeys(keys);
 }
 
 interface LockedUndo {
-  readonly plans: UndoPlans;
+  readonly chosen: ChosenChanges;
   readonly selection: UndoRequest;
   readonly left: LeftPaths;
   readonly locked: readonly string[];
 }
 
 async function undoLocked(world: World, knowledge: Knowledge, given: LockedUndo): Promise<Undoing> {
-  const { plans, selection, left, locked } = given;
-  const busy = gitAtWork(world, plans);
+  const { chosen, selection, left, locked } = given;
+  const busy = gitAtWork(world, chosen);
   if (busy !== undefined) return unblocked(busy);
   const unseen = await whyNotTheirs(world, knowledge, given);
   if (unseen !== undefined) return unblocked(unseen);
-  const checked = await checkedPlan(world, knowledge, given);
-  if (!checked.ok) return checked;
-  const { plan, found } = checked;
-  const diff = await previewDiff(world, found);
+  const planned = await fittingPlan(world, knowledge, given);
+  if (!planned.ok) return planned;
+  const { plan } = planned;
+  const { deltas, stay } = plan;
+  const diff = await previewDiff(world, plan);
   const told = {
     undid: plan.undone.changes,
     ...(diff === '' ? {} : { diff }),
     ...(left.size === 0 ? {} : { left: [...left.values()].map(leftFile) }),
     blocked: blockedPaths(left),
   };
-  const filesWith = (kept: ReadonlySet<string>): UndoneFile[] =>
-    found.map((each) => fileOf(world, each, kept));
-  if (selection.preview === true)
-    return { ok: true, ...told, files: filesWith(foldersInUse(world, plan.steps)) };
-  await keepNeeded(world, found);
-  const several = await worldFor(
-    world,
-    found.length,
-    areIndependent(found.map(({ step }) => step)) ? 'together' : 'in order',
-  );
+  const filesWith = (stayed: ReadonlySet<string>): UndoneFile[] => [
+    ...deltas.map((each) => fileOf(world, each, stayed)),
+    ...stay.map((each) => ({ path: world.workspace.shownAt(each), did: 'kept' as const })),
+  ];
+  if (selection.preview === true) return { ok: true, ...told, files: filesWith(new Set()) };
+  await keepNeeded(world, plan);
+  const several = await worldFor(world, deltas.length, areIndependent(deltas) ? 'together' : 'in order');
   selection.signal?.throwIfAborted();
   const outcome = await apply(several, knowledge, {
-    plans: found.length === 0 ? [] : [await planOf(several, knowledge, found)],
+    plans: deltas.length === 0 ? [] : [await changePlanOf(several, knowledge, deltas)],
     locked,
     undo: selection.rewind === undefined ? plan : { ...plan, rewindTo: selection.rewind.turn },
   });
   if (!outcome.ok) return { ...outcome, blocked: [] };
-  const { change, stayed: kept } = outcome;
-  if (change === undefined && kept.size > 0) {
-    const folder = found.find(({ step }) => kept.has(step.key));
-    return unblocked(inUse(folder === undefined ? '' : world.workspace.shownAt(folder.step)));
-  }
-  return { ok: true, ...(change === undefined ? {} : { change }), ...told, files: filesWith(kept) };
+  const { change, stayed } = outcome;
+  const inUse = deltas.find(({ key }) => stayed.has(key)) ?? stay[0];
+  if (change === undefined && inUse !== undefined) return unblocked(folderInUse(world, inUse));
+  return { ok: true, ...(change === undefined ? {} : { change }), ...told, files: filesWith(stayed) };
 }
 
 /** The refusal of an undo that would replace an index on which git is at work; undefined if there is none. */
-function gitAtWork(world: World, { plan }: UndoPlans): Refusal | undefined {
-  const lock = plan.steps
+function gitAtWork(world: World, { inverses }: ChosenChanges): Refusal | undefined {
+  const lock = inverses
     .filter(({ key }) => isGitIndex(key))
     .map(({ key, relative }) => ({ key: `${key}.lock`, relative: `${relative}.lock` }))
     .find(({ key }) => isThere(world, key));
@@ -195,141 +190,43 @@ function leftFile(refusal: Refusal): LeftFile {
   return { path, code, reason: reasonOf(refusal) ?? code };
 }
 
-interface CheckedPlan {
-  readonly plan: UndoPlan;
-  readonly found: readonly FoundChange[];
-}
-
 /**
  * The plan that fits the present files. A partial undo leaves out the paths that do not fit, until
  * the rest does.
  */
-async function checkedPlan(
+async function fittingPlan(
   world: World,
   knowledge: Knowledge,
-  { plans, selection, left }: LockedUndo,
-): Promise<UndoOutcome<CheckedPlan>> {
-  let planned: UndoOutcome<UndoPlans> = { ok: true, ...plans };
-  for (;;) {
-    if (!planned.ok) return planned;
-    const checked = await checkPlans(world, planned, selection);
-    const blocked = checked.ok ? blockedBy(takenFolders(world, checked, selection)) : checked;
-    if (blocked === undefined || leaveBlocked(blocked, { selection, left }) === 'same')
-      return blocked ?? checked;
-    planned = await plan(world, knowledge, { selection, left });
+  { chosen: first, selection, left }: LockedUndo,
+): Promise<UndoOutcome<{ readonly plan: UndoPlan }>> {
+  for (let chosen = first; ; ) {
+    const planned = await planUndo(world, chosen, { ...selection, undoer: knowledge.session });
+    if (planned.ok || leaveBlocked(planned, { selection, left }) === 'same') return planned;
+    const rest = await choose(world, knowledge, { selection, left });
+    if (!rest.ok) return rest;
+    chosen = rest.chosen;
   }
 }
 
-/** The paths where the undo would put a file or link in the place of a folder in which other entries stay. */
-function takenFolders(
-  world: World,
-  { plan, found }: CheckedPlan,
-  { preview, partial }: UndoSelection,
-): readonly BlockedPath[] {
-  // Without one of these options, the step itself finds the entries.
-  if (preview !== true && partial !== true) return [];
-  const kept = foldersInUse(world, plan.steps);
-  const taken = found.filter(({ step }) => kept.has(step.key) && step.after.kind !== 'absent');
-  return taken.map(({ step }) => ({ key: step.key, refusal: inUse(world.workspace.shownAt(step)) }));
-}
-
 /**
- * The first plan that fits the present files. Only the last plan may merge: `plan`, or `instead` if
- * there are two.
+ * Stores present bytes that a delta restores at another path, because an earlier delta may remove
+ * the file that holds them.
  */
-async function checkPlans(
-  world: World,
-  { plan, instead }: UndoPlans,
-  selection: UndoSelection,
-): Promise<UndoOutcome<CheckedPlan>> {
-  if (instead !== undefined) {
-    const checked = await checkSteps(world, plan.steps, { ...selection, merge: false, partial: false });
-    if (checked.ok) return { ...checked, plan };
-  }
-  const last = instead ?? plan;
-  const checked = await checkSteps(world, last.steps, selection);
-  return checked.ok ? { ...checked, plan: last } : checked;
-}
-
-/**
- * Stores present bytes that a step restores at another path, because an earlier step may remove the
- * file that holds them.
- */
-async function keepNeeded(world: World, found: readonly FoundChange[]): Promise<void> {
-  const present = presentBytes(found);
-  for (const { step } of found) {
-    if (step.after.kind !== 'file' || sameState(step.before, step.after)) continue;
-    const { fingerprint } = step.after;
+async function keepNeeded(world: World, { deltas, bytes: present }: UndoPlan): Promise<void> {
+  for (const { relative, before, after } of deltas) {
+    if (after.kind !== 'file' || sameState(before, after)) continue;
+    const { fingerprint } = after;
     const bytes = present.get(fingerprint.sha256);
-    if (bytes !== undefined) await keepBytesOf(world, step.relative, { bytes, fingerprint });
+    if (bytes !== undefined) await keepBytesOf(world, relative, { bytes, fingerprint });
   }
 }
 
-/** The plan of an undo. */
-export async function planOf(
-  world: World,
-  knowledge: Knowledge,
-  found: readonly FoundChange[],
-): Promise<ChangePlan> {
-  const seen = new SeenBefore(
-    knowledge,
-    found.map(({ step }) => step),
-  );
-  const deltas = found.map((each) => deltaOf(world, each));
-  const sightings: Sighting[] = [];
-  const tombstones: string[] = [];
-  for (const { step } of found) {
-    const before = seen.of(step);
-    const { known, moving = [] } = before instanceof Promise ? await before : before;
-    sightings.push(...sightingsAfter(world, step, { known, moving }));
-    if (step.after.kind === 'absent') tombstones.push(step.key);
-    else for (const { key } of moving) tombstones.push(key);
-  }
-  const path = deltas[0]?.path ?? world.workspace.named('', '');
-  const result = { path: path.given, changed: true, created: false, sizeBytes: 0, notices: [] };
-  return { action: 'undo', path, deltas, result, sightings, tombstones };
-}
-
-function deltaOf(world: World, { step, stamp, mode: presentMode }: FoundChange): PlannedDelta {
-  const path = { ...world.workspace.named(step.key, step.relative), given: world.workspace.shownAt(step) };
-  const sinceUs = stamp && microseconds(stamp.ctimeNs);
-  return { ...step, path, stamp, presentMode, sinceUs, mode: 'asBefore' };
-}
-
-/**
- * The sightings after a step. If the session has not seen the restored bytes, it only knows that the
- * file exists: it may edit the file, but not overwrite it.
- */
-function sightingsAfter(
-  world: World,
-  { key, after, movedFrom: from }: UndoDelta,
-  { known, moving }: { readonly known: Sighting | undefined; readonly moving: readonly Sighting[] },
-): readonly Sighting[] {
-  if (from !== undefined) return movedSightings(moving, { from: from.key, to: key });
-  if (known !== undefined) return [{ ...known, stamp: undefined, racy: true }];
-  if (after.kind !== 'file') return [];
-  const unseen = {
-    coverage: NOTHING,
-    totalLines: undefined,
-    flags: NO_FLAGS,
-    how: 'write',
-    lost: 'forgotten',
-  } as const;
-  return [
-    { key, fingerprint: after.fingerprint, stamp: undefined, racy: true, ...unseen, atMs: world.now() },
-  ];
-}
-
-function inUse(path: string): Refusal {
-  const detail = { reason: 'another program or session has put something into it since that change' };
-  return { code: 'STALE', action: 'undo', path, next: 'list', detail };
-}
-
-function fileOf(world: World, { step, merged }: FoundChange, kept: ReadonlySet<string>): UndoneFile {
-  const path = world.workspace.shownAt(step);
-  if (kept.has(step.key)) return { path, did: 'kept' };
-  if (merged !== undefined) return { path, did: 'merged' };
-  if (step.movedFrom !== undefined) return { path, did: 'moved-back' };
-  if (step.after.kind === 'absent') return { path, did: 'removed' };
-  return { path, did: step.before.kind === 'absent' ? 'recreated' : 'restored' };
+function fileOf(world: World, delta: PlannedDelta, stayed: ReadonlySet<string>): UndoneFile {
+  const { key, before, after, movedFrom, bytes } = delta;
+  const path = world.workspace.shownAt(delta);
+  if (stayed.has(key)) return { path, did: 'kept' };
+  if (bytes !== undefined) return { path, did: 'merged' };
+  if (movedFrom !== undefined) return { path, did: 'moved-back' };
+  if (after.kind === 'absent') return { path, did: 'removed' };
+  return { path, did: before.kind === 'absent' ? 'recreated' : 'restored' };
 }

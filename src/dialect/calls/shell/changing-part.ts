@@ -11,10 +11,13 @@ const EXTERNAL = new Set(
 );
 
 /** Programs after which later commands of the line may mean something else. */
-const CHANGES_SHELL = new Set(['export', 'printf', 'read']);
+const CHANGES_SHELL = new Set([':', 'export', 'printf', 'read']);
+
+/** Commands that change no file, but may change what later commands mean. */
+const SETS = new Set([':', 'export']);
 
 function keepsNames(command: ShellCommand): boolean {
-  return onlyReads(command, 'reads');
+  return !SETS.has(nameOf(command.words)) && onlyReads(command, 'reads');
 }
 
 function nameOf([program = '']: Words): string {

@@ -3,7 +3,7 @@ import type { ShellCommand, ShellRedirect } from './shell-command.ts';
 import { programOf, type Words } from './words.ts';
 
 /**
- * What an unknown word of a command counts as. `may write`: an option with which the program writes.
+ * The meaning of an unknown word of a command. `may write`: an option with which the program writes.
  * `reads`: the name of a file.
  */
 type Doubt = 'may write' | 'reads';

@@ -258,7 +258,7 @@ export class GatedSession extends LookingSession implements Session {
     line: ShellLine,
     found: { readonly changes: readonly ShellChange[]; readonly place: LinePlace },
   ): Promise<OutsidePaths> {
-    return this.during((world) => Promise.resolve(outsidePaths(world, line, found)));
+    return this.during((world) => outsidePaths(world, line, found));
   }
 
   /** Judges what a shell line would destroy outside the workspace. */

@@ -3,7 +3,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { lookfirst } from '../support/command-line.ts';
-import { type Answer, Hooked } from '../support/hooked.ts';
+import { type Answer, Hooked, outputOf } from '../support/hooked.ts';
 import { sandboxHere } from '../support/sandbox.ts';
 import { HAS_MEMORY, IN_MEMORY, type Scratch, scratch } from '../support/tree.ts';
 
@@ -71,6 +71,26 @@ describe('by default, a line that destroys existing files outside the workspace'
     for (const [name, text] of Object.entries(files))
       expect([name, readFileSync(join(places.outside, name), 'utf8')]).toEqual([name, text]);
   });
+
+  it.each(['git -C OUTSIDE reset -q --hard', 'git -C OUTSIDE clean -fdxq', 'cd OUTSIDE && git checkout .'])(
+    'is refused once, then runs, and the user can undo it: %s',
+    async (line) => {
+      const path = write('notes.txt', 'committed\n');
+      const git = `git -C ${places.outside} -c user.name=a -c user.email=a@b`;
+      await outputOf(`${git} init -q; ${git} add .; ${git} commit -qm one`, places.root);
+      const command = line.replaceAll('OUTSIDE', places.outside);
+      expect((await vetted(line)).verdict).toBe('pass');
+      write('notes.txt', 'the user\n');
+      const fresh = write('new/file.txt', 'the user\n');
+      expect((await agent.shell(command)).reason).toMatch(/(notes|file)\.txt.*outside the workspace/);
+      expect((await agent.shell(command)).verdict).toBe('pass');
+      expect(
+        [path, fresh].some((each) => !existsSync(each) || readFileSync(each, 'utf8') !== 'the user\n'),
+      ).toBe(true);
+      await lookfirst(places, ['undo', '--yes']);
+      for (const each of [path, fresh]) expect(readFileSync(each, 'utf8')).toBe('the user\n');
+    },
+  );
 
   it('is refused again in another turn, and if other files are at risk', async () => {
     write('photos/p.jpg', 'one\n');

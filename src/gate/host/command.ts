@@ -193,7 +193,10 @@ export async function keepBeyondLayer(
   if (harm === 'nothing') return { snapshots: [], effects: [] };
   const effects = new Map<string, Effect>();
   if (reaches === 'outside' && world.policy.hooks.outside === 'destroy') {
-    const paths = outsidePaths(world, line, { changes: await changesOfLine(world, line, place), place });
+    const paths = await outsidePaths(world, line, {
+      changes: await changesOfLine(world, line, place),
+      place,
+    });
     for (const effect of await keepOutside(world, paths)) effects.set(effect.key, effect);
   }
   const worktrees = threatenedWorktrees(world, { text: line.text, roots: [] });

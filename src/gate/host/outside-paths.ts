@@ -7,13 +7,14 @@ import type { Action } from '../../model/verdict.ts';
 import { isThere, withRealFolder } from '../../process/outside-files.ts';
 import type { World } from '../world.ts';
 import type { LinePlace, ShellChange } from './line-changes.ts';
+import { sweptByGit } from './outside-git.ts';
 
 /** Finds the paths outside the workspace that a line changes, or names in code. */
-export function outsidePaths(
+export async function outsidePaths(
   world: World,
   line: ShellLine,
   { changes, place }: { readonly changes: readonly ShellChange[]; readonly place: LinePlace },
-): OutsidePaths {
+): Promise<OutsidePaths> {
   const at = (path: string): readonly string[] => absoluteOutside(world, place, path);
   const own = changes.map(({ intent, whole }) => ({
     paths: intent.kind === 'move' ? [...at(intent.source), ...at(intent.destination)] : at(intent.path),
@@ -23,12 +24,17 @@ export function outsidePaths(
   const named = [...line.scriptNames(), ...line.moves()].flatMap((name) => at(place.at(name)));
   const git = line.gitFolders().flatMap((folder) => at(place.at(folder === '' ? '.' : folder)));
   const others = [...named, ...git].filter(isThere);
+  // What a line destroys in other worktrees of the repository is judged with the workspace.
+  const isOutside = (path: string): boolean =>
+    at(path).length > 0 && world.claims.worktrees.around(path) === undefined;
+  const swept = await sweptByGit(line.sweeps(), { cwd: place.cwd, isOutside });
+  // An append destroys nothing.
+  const taken = own.flatMap(({ paths, kind, whole }) =>
+    kind === 'insert' ? [] : paths.map((path) => ({ path, whole })),
+  );
   return {
-    // An append destroys nothing.
-    destroyed: own.flatMap(({ paths, kind, whole }) =>
-      kind === 'insert' ? [] : paths.map((path) => ({ path, whole })),
-    ),
-    named: named.filter(isThere),
+    destroyed: [...taken, ...swept].filter(({ path }) => isOutside(path)),
+    named: named.filter((path) => isThere(path) && isOutside(path)),
     changed: [
       ...own.flatMap(({ paths, kind }) => paths.map((path) => ({ path, action: actionOf(kind) }))),
       ...others.map((path) => ({ path, action: 'edit' }) as const),

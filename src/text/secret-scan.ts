@@ -21,6 +21,10 @@ interface Phrase {
   readonly around: (buffer: Buffer, at: number) => Buffer | undefined;
 }
 
+/** The credentials of documentation: `Aladdin:open sesame`, `username:password`, `user:pass…`, and words for them. */
+const BASIC_EXAMPLES =
+  'QWxhZGRpbjpvcGVuIHNlc2FtZQ|dXNlcm5hbWU6cGFzc3dvcmQ|dXNlcjpwYXNz|[Yy]our|YOUR|[Bb]ase64|BASE64|[Xx]{3}';
+
 /**
  * Values that are secret because of the text before them, in any file. The published example keys
  * of AWS and of Azure's emulator are excluded.
@@ -43,6 +47,14 @@ export const PHRASES: readonly Phrase[] = [
     around: aroundHint,
   },
   {
+    hints: ['Basic '],
+    pattern: new RegExp(
+      `(\\b(?:[Aa]uthorization|AUTHORIZATION)["']?[ \\t]{0,9}[:=,][ \\t]{0,9}["']?Basic )((?!${BASIC_EXAMPLES})(?=[A-Za-z+/]*[0-9])[A-Za-z0-9+/]{16,}={0,2})(?![A-Za-z0-9+/=])`,
+      'g',
+    ),
+    around: aroundHint,
+  },
+  {
     hints: ['@'],
     pattern:
       /(\b[a-z][a-z0-9+.-]{0,30}:\/\/[^\s:@/"'`<>(){}$]*:)((?=[^\s:@/"'`]*[0-9])(?=[^\s:@/"'`]*[A-Za-z])[^\s:@/"'`<>(){}$\\]{8,})(?=@)/gi,
@@ -59,18 +71,19 @@ for (const char of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01234567
  * The first four characters of tokens that begin with a run of letters, digits, `_` and `-`. `?` matches any
  * character.
  */
-const BEGINNINGS = 'gh?_ gith glpa AKIA ASIA sk-? sk_l rk_l xox? AIza npm_ pypi hf_? do?_ SK?? eyJ?'
-  .split(' ')
-  .map((four) => ({
-    mask: codeOf([...four].map((char) => (char === '?' ? 0 : 0xff))),
-    code: codeOf([...four].map((char) => (char === '?' ? 0 : char.charCodeAt(0)))),
-  }));
+const BEGINNINGS =
+  'gh?_ gith glpa glrt AKIA ASIA sk-? sk_l rk_l xox? xapp AIza npm_ pypi hf_? do?_ SK?? eyJ? dckr GOCS ATAT dapi whse shp? sbp_ gsk_ AGE-'
+    .split(' ')
+    .map((four) => ({
+      mask: codeOf([...four].map((char) => (char === '?' ? 0 : 0xff))),
+      code: codeOf([...four].map((char) => (char === '?' ? 0 : char.charCodeAt(0)))),
+    }));
 /**
- * Beginnings of tokens that contain a dot: `SG.` and `ya29.`. A run of letters, digits, `_` and `-`
- * follows.
+ * Beginnings of tokens that contain a dot: `SG.`, `ya29.`, `hvs.` and `hvb.`. A run of letters, digits, `_` and
+ * `-` follows.
  */
 const BEFORE_DOT = new Set(
-  ['SG.', '29.'].map((text) => codeOf([0, ...[...text].map((char) => char.charCodeAt(0))])),
+  ['SG.', '29.', 'vs.', 'vb.'].map((text) => codeOf([0, ...[...text].map((char) => char.charCodeAt(0))])),
 );
 const DASH = 0x2d;
 const DOT = 0x2e;

@@ -69,6 +69,18 @@ const TOKENS = {
   'Hugging Face token': `hf_${A.slice(0, 34)}`,
   'DigitalOcean token': `dop_v1_${A}${A.slice(0, 24)}`,
   'Twilio key': `SK${'0a1b2c3d'.repeat(4)}`,
+  'Slack app token': `xapp-1-A0123456789-1234567890123-${'0a1b2c3d'.repeat(8)}`,
+  'Vault token': `hvs.CAESI${A}B7`,
+  'Docker token': `dckr_pat_${A.slice(0, 27)}`,
+  'Google client secret': `GOCSPX-${A.slice(0, 28)}`,
+  'Atlassian token': `ATATT3xFfGF0${A}${A}=1A2B3C4D`,
+  'Databricks token': `dapi${'0a1b2c3d'.repeat(4)}`,
+  'GitLab runner token': `glrt-${A.slice(0, 20)}`,
+  'Stripe webhook secret': `whsec_${A.slice(0, 32)}`,
+  'Shopify token': `shpat_${'0a1b2c3d'.repeat(4)}`,
+  'Supabase token': `sbp_${A}`,
+  'Groq key': `gsk_${A}${A.slice(0, 12)}`,
+  'age key': `AGE-SECRET-KEY-1${'QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L'.repeat(2).slice(0, 58)}`,
   JWT: `eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0abc.${A}`,
 };
 
@@ -108,6 +120,8 @@ const PHRASES: Readonly<Record<string, readonly [around: string, value: string]>
   'AWS secret key in JSON': ['"SecretAccessKey": "X",', `${A.slice(0, 38)}/+`],
   'Azure connection': ['c=https;AccountKey=X;EndpointSuffix=core', `${A}${A}${A.slice(0, 6)}==`],
   'bearer token': ["{ Authorization: 'Bearer X' }", `Ab3${A}`],
+  'basic authorization': ['Authorization: Basic X', 'am9lOmszeUZvclRoaXNIb3N0'],
+  'basic authorization in code': ["{ 'authorization': 'Basic X' }", 'am9lOmszeUZvclRoaXNIb3N0Cg=='],
   'PostgreSQL address': ['postgres://app:X@db.example.com:5432/x', 'k3yForThisBase'],
   'password with a letter that has the byte of a space': ['ftp://me:X@host', 'pass1à2word'],
   'address without a user': ['redis://:X@cache:6379', 'k3yForThisCache'],
@@ -166,6 +180,9 @@ describe('values that the text before them makes secret', () => {
     'aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY',
     'Authorization: Bearer your-token-goes-here-and-is-quite-long-too',
     "'-----BEGIN PRIVATE KEY-----\\n' + body",
+    'Authorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==',
+    'Authorization: Basic dXNlcm5hbWU6cGFzc3dvcmQ=',
+    'Authorization: Basic yourBase64EncodedCredentials',
   ])('nothing is masked in %s', (text) => {
     expect(masked(text, { secretFile: false })).toBe(text);
   });
@@ -184,6 +201,10 @@ describe('tokens in any file', () => {
     'AKIAIOSFODNN7EXAMPLE',
     'sk-a-class-name-of-many-words-in-a-row-42',
     'eyJ.not.jwt',
+    'canvas.getElementByIdentifierAndName1',
+    'hvs.aVeryLongNameOfAPropertyOfIt',
+    'dapiAVeryLongNameOfAFunctionThatSomebodyWrote',
+    'whsec_test_secret',
     'task-ant-hill',
   ])('does not mask: %s', (text) => expect(masked(text, { secretFile: false })).toBe(text));
 

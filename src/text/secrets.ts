@@ -63,6 +63,18 @@ export const TOKENS: readonly string[] = [
   'hf_[A-Za-z0-9]{34,}',
   'do[por]_v1_[a-f0-9]{64}',
   'SK[0-9a-f]{32}',
+  'xapp-[0-9]-[A-Z0-9]{8,20}-[0-9]{8,20}-[a-f0-9]{32,}',
+  `hv[bs]\\.${MIXED}[A-Za-z0-9_-]{24,}`,
+  'dckr_(?:pat|oat)_[A-Za-z0-9_-]{20,}',
+  'GOCSPX-[A-Za-z0-9_-]{28}',
+  'ATATT3x[A-Za-z0-9_-]{60,}=[0-9A-F]{8}',
+  'dapi[a-f0-9]{32}(?:-[0-9])?',
+  'glrt-[A-Za-z0-9_-]{20,}',
+  'whsec_[A-Za-z0-9]{32,}',
+  'shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}',
+  'sbp_[a-f0-9]{40}',
+  'gsk_[A-Za-z0-9]{48,}',
+  'AGE-SECRET-KEY-1[0-9A-Z]{58}',
   'eyJ[A-Za-z0-9_-]{17,600}\\.(?!eyJzdWIiOiIxMjM0NTY3ODkw)eyJ[A-Za-z0-9_-]{10,}\\.[A-Za-z0-9_-]{10,}',
 ];
 const TOKEN = new RegExp(`(?<![A-Za-z0-9_])(?:${TOKENS.join('|')})(?![A-Za-z0-9_-])`, 'g');

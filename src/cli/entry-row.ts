@@ -18,6 +18,8 @@ interface Viewpoint {
   readonly nowMs?: number;
   /** The client program of each session, by session id. Sessions with an unknown program are absent. */
   readonly clients?: ReadonlyMap<string, string>;
+  /** For changes, the beginnings of their ids that name them alone. */
+  readonly ids?: ReadonlyMap<string, string>;
   /** The number of lines that a change added and removed, as text. */
   readonly lines?: string;
 }
@@ -33,8 +35,8 @@ export function entryColumns(colours: Colours, { fleet }: Pick<Records, 'fleet'>
     { title: 'PATH', cut: 'front' },
     { title: '+/-', isOptional: true },
     SESSION_COLUMN,
-    { title: 'CLIENT', cut: 'end', isOptional: true },
     { title: 'CHANGE', paint: colours.yellow },
+    { title: 'CLIENT', cut: 'end', isOptional: true },
   ];
   return fleet === undefined
     ? columns
@@ -49,8 +51,8 @@ export function entryRow(entry: FleetEntry, from: Viewpoint): string[] {
     movedPaths(entry, from.cwd) ?? pathCell(entry, from.cwd),
     from.lines ?? '',
     entry.session,
+    from.ids?.get(entry.change ?? '') ?? entry.change ?? '',
     from.clients?.get(entry.session) ?? '',
-    entry.change ?? '',
   ];
   return entry.workspace === undefined ? row : [...row, entry.machine ?? '', entry.workspace];
 }

@@ -1,4 +1,7 @@
+import { UsageError } from '../config/flags.ts';
+import type { Entry } from '../model/entry.ts';
 import type { Refusal } from '../model/verdict.ts';
+import type { Records } from '../records/records.ts';
 import { harmless, phrase } from '../report/bounded.ts';
 import { quoted } from '../report/evidence.ts';
 import { refusalOutcome } from '../report/json.ts';
@@ -35,6 +38,20 @@ function refusedFiles({ detail }: Refusal): string[] {
   const more = others.length - lines.length;
   return more > 0 ? [...lines, `and ${more} more`] : lines;
 }
+
+/**
+ * The change whose id begins with `typed`; undefined if there is none. Ends with a usage error if
+ * several changes fit.
+ */
+export async function namedChange(records: Records, typed: string): Promise<Entry | undefined> {
+  const [found, ...others] = typed.length < SHORTEST_TYPED ? [] : await records.changesNamed(typed);
+  if (others.length === 0) return found;
+  const ids = [found, ...others].flatMap((entry) => entry?.change ?? []);
+  throw new UsageError(`${typed} fits several changes: ${ids.join(', ')}`);
+}
+
+/** A shorter beginning of an id is more likely a mistake. */
+const SHORTEST_TYPED = 4;
 
 /** Reports that something the user named does not exist. */
 export async function tellMissing(

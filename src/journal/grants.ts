@@ -10,11 +10,13 @@ export interface ActiveGrant {
   /** Restricts the grant to this session. */
   readonly session?: string;
   readonly once?: true;
+  readonly untilMs?: number;
   readonly entry: Entry;
 }
 
 /**
- * The active grants, newest first: not revoked and, if a grant is valid for one use only, not used.
+ * The active grants, newest first: not revoked, not expired and, if a grant is valid for one use
+ * only, not used.
  */
 export async function activeGrants(store: Store, filter: EntryFilter): Promise<ActiveGrant[]> {
   const active: ActiveGrant[] = [];
@@ -23,7 +25,9 @@ export async function activeGrants(store: Store, filter: EntryFilter): Promise<A
     const { grant, key } = entry;
     if (grant === undefined || key === undefined) continue;
     if (grant.revoked === true) revoked.add(grant.id);
-    const isOver = revoked.has(grant.id) || (grant.once === true && (await isUsed(store, entry)));
+    const { untilMs = Infinity } = grant;
+    const isOver =
+      revoked.has(grant.id) || untilMs <= Date.now() || (grant.once === true && (await isUsed(store, entry)));
     const { revoked: _, ...given } = grant;
     if (!isOver) active.push({ ...given, key, entry });
   }

@@ -183,6 +183,8 @@ export interface Grant {
   /** Limits the permission to this session. */
   readonly session?: string;
   readonly once?: true;
+  /** The permission ends at this time. */
+  readonly untilMs?: number;
   readonly revoked?: true;
 }
 

@@ -40,7 +40,7 @@ export function whatOf(entry: Entry): string {
     case 'session':
       return `session ${entry.text ?? ''}`;
     case 'grant':
-      return `${entry.grant?.revoked === true ? 'revoked' : 'allowed'}${entry.grant?.once === true ? ' once' : ''}`;
+      return `${entry.grant?.revoked === true ? 'revoked' : 'allowed'}${entry.grant?.once === true ? ' once' : ''}${entry.grant?.untilMs === undefined ? '' : ' for a time'}`;
     case 'turn':
       return `turn: ${entry.label ?? entry.prompt ?? entry.turn ?? ''}`;
     default:

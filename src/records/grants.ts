@@ -14,6 +14,8 @@ export interface GrantView {
   readonly path: string;
   readonly session?: string;
   readonly once?: true;
+  /** The permission ends at this time. */
+  readonly untilMs?: number;
   readonly atMs: number;
 }
 
@@ -23,6 +25,7 @@ interface GrantRequest {
   readonly scope: Scope;
   readonly session?: string | undefined;
   readonly once?: boolean | undefined;
+  readonly untilMs?: number | undefined;
   readonly nowMs: number;
 }
 
@@ -31,7 +34,7 @@ interface GrantRequest {
  * running servers without a restart.
  */
 export async function giveGrant(records: Records, request: GrantRequest): Promise<GrantView> {
-  const { session, once, nowMs } = request;
+  const { session, once, untilMs, nowMs } = request;
   const { key } = canonicalPath(request.cwd, request.path);
   const { roots } = await surroundings(records, request.scope);
   const root = roots.find((each) => isInScope(key, each)) ?? canonicalPath(request.cwd, '.').key;
@@ -39,6 +42,7 @@ export async function giveGrant(records: Records, request: GrantRequest): Promis
     id: `g${randomBytes(4).toString('hex')}`,
     ...(session === undefined ? {} : { session }),
     ...(once === true ? { once } : {}),
+    ...defined({ untilMs }),
   };
   const path = isInScope(key, root) ? relative(root, key) : key;
   await records.store.record({
@@ -60,7 +64,7 @@ export async function grantViews({ store }: Records, scope: Scope): Promise<Gran
  */
 export async function revokeGrants(
   { store }: Records,
-  request: Omit<GrantRequest, 'once'>,
+  request: Omit<GrantRequest, 'once' | 'untilMs'>,
 ): Promise<GrantView[]> {
   const { key } = canonicalPath(request.cwd, request.path);
   const isMeant = (grant: ActiveGrant): boolean =>

@@ -31,6 +31,10 @@ export interface FleetEntry extends Entry {
 /** The interval at which a followed journal is queried for new entries. */
 const FOLLOW_MS = 300;
 
+/** Changes with the same beginning of their ids are searched up to this number. */
+const MAX_NAMESAKES = 20;
+const SHORTEST_ID = 8;
+
 /**
  * Lookfirst's records: the store and the images. All commands and views for users read the records
  * through this class.
@@ -145,6 +149,28 @@ export class Records {
   async change(id: string): Promise<Entry | undefined> {
     const [entry] = await this.store.entries({ change: id, kinds: ['change'], limit: 1 });
     return entry;
+  }
+
+  /** The changes whose ids begin with this text, at most a few. */
+  async changesNamed(prefix: string): Promise<readonly Entry[]> {
+    const found = await this.store.entries({ changePrefix: prefix, kinds: ['change'], limit: MAX_NAMESAKES });
+    const exact = found.filter(({ change }) => change === prefix);
+    return exact.length > 0 ? exact : [...new Map(found.map((entry) => [entry.change, entry])).values()];
+  }
+
+  /**
+   * For each change, the shortest beginning of its id that names it alone, of at least
+   * `SHORTEST_ID` characters.
+   */
+  async shortIds(changes: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const shorten = async (change: string): Promise<readonly [string, string]> => {
+      for (let length = SHORTEST_ID; length < change.length; length += 1) {
+        const short = change.slice(0, length);
+        if ((await this.changesNamed(short)).length === 1) return [change, short];
+      }
+      return [change, change];
+    };
+    return new Map(await Promise.all([...new Set(changes)].map(shorten)));
   }
 
   /**

@@ -188,6 +188,46 @@ async function inSteps<T, R>(items: readonly T[], work: (item: T) => Promise<R>)
   return results;
 }
 
+/** What the gate did in a week. */
+export interface PreventedHarm {
+  /** Refused changes that would have destroyed bytes the session had not seen. */
+  readonly overwritesStopped: number;
+  /** Edits of files that had changed since the session saw them, applied with both changes kept. */
+  readonly editsMerged: number;
+  readonly commandsUndoable: number;
+}
+
+const WEEK_MS = 7 * 24 * 60 * 60_000;
+/** The newest refusals and changes of the week are counted, up to this number. */
+const MAX_WEEK = 10_000;
+const STOPPED: ReadonlySet<string | undefined> = new Set([
+  'NOT_READ',
+  'PARTIALLY_READ',
+  'READ_EXPIRED',
+  'STALE',
+  'REVISION_MISMATCH',
+  'WOULD_DESTROY',
+]);
+
+/** What was prevented in the last seven days, in a scope. */
+export async function preventedHarm(
+  { store }: Pick<Records, 'store'>,
+  { nowMs, scope }: { readonly nowMs: number; readonly scope: Scope },
+): Promise<PreventedHarm> {
+  const entries = await store.entries({
+    ...scope.filter,
+    kinds: ['refusal', 'change'],
+    sinceMs: nowMs - WEEK_MS,
+    limit: MAX_WEEK,
+  });
+  const count = (fits: (entry: Entry) => boolean): number => entries.filter(fits).length;
+  return {
+    overwritesStopped: count(({ code, observed }) => observed !== true && STOPPED.has(code)),
+    editsMerged: count(({ kind, diffBytes }) => kind === 'change' && diffBytes !== undefined),
+    commandsUndoable: count(({ kind, action }) => kind === 'change' && action === 'run'),
+  };
+}
+
 /** Calls in agent programs such as Claude Code that the hooks let pass without a judgement. */
 export interface UnjudgedCalls {
   /** The number of unjudged calls, at most `MAX_COUNTED`. */

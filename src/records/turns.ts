@@ -27,7 +27,7 @@ export interface TurnView extends TurnMark {
 interface TurnRequest {
   readonly scope: Scope;
   readonly session?: string | undefined;
-  /** Show only turns with this id or label. */
+  /** Show only turns with this id or label, or else those whose ids begin with it. */
   readonly name?: string | undefined;
   /** The maximum number of turns; 0 or absent means all. */
   readonly limit?: number | undefined;
@@ -97,9 +97,10 @@ async function marksFor({ store }: Records, request: TurnRequest, families: Fami
   const limit = limitOf(request);
   if (name === undefined && limit < Infinity) return newestMarks(store, filter, { limit, families });
   const marks: Entry[] = [];
-  for await (const entry of walkEntries(store, filter))
-    if (name === undefined || entry.turn === name || entry.label === name) marks.push(entry);
-  return marks;
+  for await (const entry of walkEntries(store, filter)) marks.push(entry);
+  if (name === undefined) return marks;
+  const exact = marks.filter(({ turn, label }) => turn === name || label === name);
+  return exact.length > 0 ? exact : marks.filter(({ turn }) => turn?.startsWith(name) === true);
 }
 
 /** The first query asks for this many entries per turn. If turns have more, a larger query follows. */

@@ -25,11 +25,11 @@ describe('table', () => {
     );
   });
 
-  it('cuts paths at the front and words at the end to fit', () => {
+  it('cuts words at the end first, and paths at the front only if that is not enough', () => {
     expect(table({ ...base, width: 60 })).toBe(
       [
-        'when            size  path                note',
-        '3 minutes ago  12 KB  …path/to/a/file.ts  changed by anothe…',
+        'when            size  path                          note',
+        '3 minutes ago  12 KB  …very/long/path/to/a/file.ts  changed…',
         'just now         5 B  b.ts',
       ].join('\n'),
     );

@@ -87,7 +87,7 @@ function naturalWidths(columns: readonly Column[], rows: readonly (readonly stri
 
 /**
  * The widths of the columns. Leaves out columns on the right until the rest can be cut to fit. Then
- * shortens the widest column by one character, again and again, until all fit.
+ * shortens one column by one character, again and again, until all fit.
  */
 function fitWidths(columns: readonly Column[], natural: readonly number[], width: number): number[] {
   const least = natural.map((own, i) => (columns[i]?.cut === undefined ? own : Math.min(own, MIN_CUT_WIDTH)));
@@ -103,11 +103,20 @@ function fitWidths(columns: readonly Column[], natural: readonly number[], width
   return widths;
 }
 
+/** The column to shorten next: the widest one, but a path only if no other column can be shorter. */
 function indexOfWidest(columns: readonly Column[], widths: readonly number[]): number | undefined {
+  return widestOf('end', columns, widths) ?? widestOf('front', columns, widths);
+}
+
+function widestOf(
+  cut: Column['cut'],
+  columns: readonly Column[],
+  widths: readonly number[],
+): number | undefined {
   let found: number | undefined;
   for (const [i, column] of columns.entries()) {
     const current = widths[i] ?? 0;
-    if (column.cut === undefined || current <= MIN_CUT_WIDTH) continue;
+    if (column.cut !== cut || current <= MIN_CUT_WIDTH) continue;
     if (found === undefined || current > (widths[found] ?? 0)) found = i;
   }
   return found;

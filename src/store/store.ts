@@ -227,6 +227,8 @@ export interface EntryFilter {
   /** Entries that the field `key` would select for any of these keys. */
   readonly keys?: readonly string[] | undefined;
   readonly change?: string | undefined;
+  /** Entries of changes whose ids begin with this text. */
+  readonly changePrefix?: string | undefined;
   readonly kinds?: readonly EntryKind[] | undefined;
   /** Time range, both ends included. */
   readonly sinceMs?: number | undefined;

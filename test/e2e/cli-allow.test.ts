@@ -9,7 +9,7 @@ describe('lookfirst allow', () => {
     const t = await desk({ session: 'agent-7' });
     await t.put('a.txt', 'one\n');
     await refusal(t.session.write('a.txt', 'two\n'), 'NOT_READ');
-    const allowed = await lookfirst(t, ['allow', 'a.txt']);
+    const allowed = await lookfirst(t, ['allow', 'a.txt', '--always']);
     expect(allowed).toMatchObject({ code: 0, stderr: '' });
     expect(allowed.stdout).toMatch(/^every session may change a\.txt without having read it\n/);
     const { notices } = await ok(t.session.write('a.txt', 'two\n'));
@@ -27,16 +27,29 @@ describe('lookfirst allow', () => {
     expect(kinds).toEqual(['grant', 'bypass', 'grant']);
   });
 
-  it('allows one change with --once, and is not listed afterwards', async () => {
+  it('allows one change of a file by default, and is not listed afterwards', async () => {
     const t = await desk({ session: 'agent-7' });
     await t.put('dir/a.txt', 'one\n');
-    await lookfirst(t, ['allow', 'dir/a.txt', '--once']);
+    await lookfirst(t, ['allow', 'dir/a.txt']);
     expect((await lookfirst(t, ['allow', '--list'])).stdout).toMatch(
       / dir\/a\.txt +every session +one +g[0-9a-f]{8}/,
     );
     const others = [t.session, await t.open({ session: 'other' }), await t.open({ session: 'third' })];
     const tries = await Promise.all(others.map((session) => session.write('dir/a.txt', `${session.id}\n`)));
     expect(tries.filter(({ ok: done }) => done)).toHaveLength(1);
+    expect((await lookfirst(t, ['allow', '--list'])).stdout).toBe('');
+  });
+
+  it('ends after the time of --for', async () => {
+    const t = await desk({ session: 'agent-7' });
+    await t.put('a.txt', 'one\n');
+    const { stdout } = await lookfirst(t, ['allow', 'a.txt', '--for', '1h']);
+    expect(stdout).toMatch(/^every session may change a\.txt until \S+Z without having read it\n/);
+    await ok(t.session.write('a.txt', 'two\n'));
+    await lookfirst(t, ['allow', 'a.txt', '--revoke']);
+    await lookfirst(t, ['allow', 'a.txt', '--for', '0s']);
+    await t.put('a.txt', 'by hand\n');
+    await refusal(t.session.write('a.txt', 'three\n'), 'STALE');
     expect((await lookfirst(t, ['allow', '--list'])).stdout).toBe('');
   });
 
@@ -84,7 +97,8 @@ describe('lookfirst allow', () => {
     mkdirSync(home);
     symlinkSync(home, join(t.root, 'link'));
     const path = given.replace('HOME', home);
-    const run = (...args: string[]) => lookfirst(t, ['allow', path, ...args], { env: { HOME: home } });
+    const run = (...args: string[]) =>
+      lookfirst(t, ['allow', path, '--always', ...args], { env: { HOME: home } });
     const tried = await run();
     expect(tried).toMatchObject({ code: 2, stdout: '' });
     expect(tried.stderr).toContain('--yes');
@@ -99,13 +113,17 @@ describe('lookfirst allow', () => {
 
   it('allows a folder inside the home folder without a question', async () => {
     const t = await desk();
-    expect((await lookfirst(t, ['allow', '.'], { env: { HOME: t.base } })).code).toBe(0);
+    expect((await lookfirst(t, ['allow', '.', '--always'], { env: { HOME: t.base } })).code).toBe(0);
   });
 
-  it.each([[[]], [['a.txt', '--list']], [['--list', '--revoke']], [['.', '--once']]])(
-    'rejects the arguments %j',
-    async (args) => {
-      expect((await lookfirst(await desk(), ['allow', ...args])).code).toBe(64);
-    },
-  );
+  it.each([
+    [[]],
+    [['a.txt', '--list']],
+    [['--list', '--revoke']],
+    [['.', '--once']],
+    [['.']],
+    [['a.txt', '--once', '--always']],
+  ])('rejects the arguments %j', async (args) => {
+    expect((await lookfirst(await desk(), ['allow', ...args])).code).toBe(64);
+  });
 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openStore } from '../../src/store/open-state.ts';
 import { lookfirst, objects, timeless } from '../support/command-line.ts';
-import { type Desk, desk, ok } from '../support/desk.ts';
+import { type Desk, desk, ok, refusal } from '../support/desk.ts';
 import { loseBytes } from '../support/kept.ts';
 import { scratch } from '../support/tree.ts';
 
@@ -111,6 +111,21 @@ describe('lookfirst diff', () => {
 });
 
 describe('lookfirst status', () => {
+  it('begins with what was prevented in the last seven days', async () => {
+    const work = await desk({ session: 'agent-7' });
+    await work.put('a.txt', 'one\ntwo\n\n\nthree\n');
+    await refusal(work.session.write('a.txt', 'x\n'), 'NOT_READ');
+    await ok(work.session.read('a.txt'));
+    await work.put('a.txt', 'ONE\ntwo\n\n\nthree\n');
+    await ok(work.session.edit('a.txt', [{ oldString: 'three', newString: '3' }]));
+    const { stdout } = await lookfirst(work, ['status']);
+    expect(stdout.split('\n')[0]).toBe(
+      'this week: 1 overwrite stopped, 1 stale edit merged, 0 commands undoable',
+    );
+    const [state] = objects(await lookfirst(work, ['status', '--json']));
+    expect(state?.['week']).toEqual({ overwritesStopped: 1, editsMerged: 1, commandsUndoable: 0 });
+  });
+
   it('shows which sessions have seen a file and whether the file is unchanged since', async () => {
     const work = await changedDesk();
     const other = await work.open({ session: 'agent-8' });
@@ -142,7 +157,7 @@ describe('lookfirst status', () => {
     await work.put('a.txt', 'by hand\n');
     const { stdout } = await lookfirst(work, ['status']);
     expect(stdout).toMatch(
-      new RegExp(`^workspace {4}${work.root}\nlast change {2}create b\\.txt by agent-7, `),
+      new RegExp(`^this week: .*\\nworkspace {4}${work.root}\nlast change {2}create b\\.txt by agent-7, `),
     );
     expect(timeless(stdout)).toMatch(/\nagent-7\|\.\|just now\|2\|1\n$/);
     const [state, session] = objects(await lookfirst(work, ['status', '--json']));

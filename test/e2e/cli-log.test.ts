@@ -93,20 +93,31 @@ describe('lookfirst log', () => {
     expect(stdout).toMatch(/^\d{4}-\d\d-\d\dT[\d:.]+Z +move +a\.txt -> moved\.txt +agent-7/m);
   });
 
-  it('groups entries by turn and names the client', async () => {
+  it('names the client, and groups entries by turn with --by-turn', async () => {
     const work = await desk({ session: 'agent-7', client: 'claude-code' });
     await ok(work.session.write('a.txt', 'one\n'));
     await work.session.beginTurn({ turn: 'prompt-2', prompt: 'add a line' });
     await ok(work.session.append('a.txt', 'two\n'));
-    const { stdout } = await lookfirst(work, ['log', '--kind', 'change,turn']);
+    const { stdout } = await lookfirst(work, ['log', '--kind', 'change,turn', '--by-turn']);
     expect(stdout.trimEnd().split('\n').map(timeless)).toEqual([
-      'WHEN|WHAT|PATH|+/-|SESSION|CLIENT|CHANGE',
+      'WHEN|WHAT|PATH|+/-|SESSION|CHANGE|CLIENT',
       'turn prompt-2 of agent-7: add a line',
-      'just now|insert|a.txt|+1 -0|agent-7|claude-code|ID',
+      'just now|insert|a.txt|+1 -0|agent-7|ID|claude-code',
       'just now|turn: add a line|agent-7|claude-code',
       'outside of turns',
-      'just now|create|a.txt|+1 -0|agent-7|claude-code|ID',
+      'just now|create|a.txt|+1 -0|agent-7|ID|claude-code',
     ]);
+    const plain = await lookfirst(work, ['log', '--kind', 'change,turn']);
+    expect(plain.stdout).not.toContain('turn prompt-2');
+  });
+
+  it('says so if there is no such session', async () => {
+    const work = await busyDesk();
+    expect(await lookfirst(work, ['log', '--session', 'nosuch'])).toMatchObject({
+      code: 2,
+      stdout: '',
+      stderr: 'lookfirst: there is no session "nosuch" [NOT_FOUND]\n',
+    });
   });
 
   it('filters by kind, path, session and time', async () => {
@@ -117,7 +128,6 @@ describe('lookfirst log', () => {
       '--limit 2': ['change', 'change'],
       '--path a.txt': ['change', 'read', 'refusal'],
       '--path src': ['change'],
-      '--session agent-8': [],
       '--session agent-7 --kind session': ['session'],
       '--since 1h --limit 1': ['change'],
       '--until 1h': [],
@@ -174,7 +184,7 @@ describe('lookfirst log', () => {
     const ran = await lookfirst(places, ['log'], { env: { LOOKFIRST_HOME: join(places.base, 'none') } });
     expect(ran).toMatchObject({ code: 0, stdout: '' });
     expect(ran.stderr).toContain('nothing recorded here yet');
-    for (const filter of ['--session=none', '--since=1h', '--path=a.txt', '--kind=read'])
+    for (const filter of ['--since=1h', '--path=a.txt', '--kind=read'])
       expect((await lookfirst(places, ['log', filter])).stderr).toBe(
         'no entry here matches (--all searches every workspace)\n',
       );

@@ -48,7 +48,7 @@ export interface RunOptions {
 /** The text for users, without ids, elapsed time and column widths, which differ between runs. */
 export function timeless(text: string): string {
   return text
-    .replace(/\bc[0-9a-f]{10}\b/g, 'ID')
+    .replace(/\bc[0-9a-f]{7,10}\b/g, 'ID')
     .replace(/\d+( seconds| minutes?|s|m) ago/g, 'just now')
     .replace(/(?<=\S) {2,}(?=\S)/g, '|');
 }

@@ -7,7 +7,7 @@ import { pathText, phrase } from '../../report/bounded.ts';
 import { recordsPlaceOf } from '../../session/configured.ts';
 import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
 import { SESSION_COLUMN, typeable } from '../entry-row.ts';
-import { type Given, SCOPE_FLAGS, STATE_FLAGS } from '../flags.ts';
+import { duration, type Given, parseDuration, SCOPE_FLAGS, STATE_FLAGS } from '../flags.ts';
 import { refuseAgent } from '../operator.ts';
 import { opening } from '../progress.ts';
 import { refuseReadOnly, tellMissing, tellRefusal } from '../refusal-text.ts';
@@ -16,7 +16,9 @@ const FLAGS = {
   ...STATE_FLAGS,
   ...SCOPE_FLAGS,
   session: text('ID', 'only for this session'),
-  once: toggle('only for the next change; PATH must be a file'),
+  once: toggle('only for the next change of the file (default for a file)'),
+  for: duration('for this long, as in 1h'),
+  always: toggle('until it is revoked'),
   list: toggle('show what is allowed'),
   revoke: toggle('end the permission'),
   yes: toggle('do not ask for confirmation, even for the home folder'),
@@ -33,8 +35,9 @@ export const ALLOW: CliCommand = defineCommand({
   flags: FLAGS,
   notes: `
 Examples:
-  lookfirst allow src/generated          everything in that folder
-  lookfirst allow a.txt --once           the next change of that file
+  lookfirst allow a.txt                  the next change of that file
+  lookfirst allow a.txt --for 1h
+  lookfirst allow src/generated --always everything in that folder
   lookfirst allow a.txt --session agent-7
   lookfirst allow --list
   lookfirst allow a.txt --revoke`,
@@ -44,8 +47,8 @@ Examples:
     if (!isList && path === undefined) throw new UsageError('PATH is missing');
     if (isList && [path, session, once, revoke].some((each) => each !== undefined))
       throw new UsageError('--list cannot be combined with a path or another option');
-    if (once === true && path !== undefined && canonicalPath(cli.cwd, path).kind === 'folder')
-      throw new UsageError('--once is for a file, not for a folder');
+    if ([once, flags.for, flags.always].filter((each) => each !== undefined).length > 1)
+      throw new UsageError('choose one of --once, --for and --always');
     const refused = isList
       ? undefined
       : ((await refuseReadOnly(cli, flags)) ?? (await refuseAgent(cli, 'allow', flags)));
@@ -56,17 +59,18 @@ Examples:
 async function allow(cli: Cli, path: string | undefined, flags: AllowFlags): Promise<ExitCode> {
   const places = recordsPlaceOf(cli, flags);
   const isChange = path !== undefined && flags.revoke !== true;
+  const term = isChange ? await termOf(cli, path, flags) : {};
   const stopped = isChange ? await stopUnlessMeant(cli, path, flags) : undefined;
   if (stopped !== undefined) return stopped;
   const records = await opening(cli, isChange ? Records.openOrCreate(places) : Records.open(places));
   const scope = new Scope({ cwd: cli.cwd, root: flags.root, all: flags.all });
   try {
     if (path === undefined) return await list(cli, await grantViews(records, scope), flags);
-    const { session, once } = flags;
+    const { session } = flags;
     const request = { cwd: cli.cwd, path, scope, session, nowMs: cli.nowMs };
     if (flags.revoke === true)
       return await revoked(cli, await revokeGrants(records, request), { path, flags });
-    const grant = await giveGrant(records, { ...request, once });
+    const grant = await giveGrant(records, { ...request, ...term });
     await print(cli, [grant], { flags, text: allowedText(cli, grant) });
     if (canonicalPath(cli.cwd, path).kind === 'missing')
       cli.terminal.tell(`there is nothing at ${pathText(path)} yet`);
@@ -74,6 +78,32 @@ async function allow(cli: Cli, path: string | undefined, flags: AllowFlags): Pro
   } finally {
     await records.close();
   }
+}
+
+/** How long a permission lasts: for one change, until a time, or until it is revoked. */
+interface Term {
+  readonly once?: true;
+  readonly untilMs?: number;
+}
+
+/**
+ * How long the permission shall last. On a terminal, asks the user who has not said it. Without an
+ * answer, a file may be changed once; a folder has no such default.
+ */
+async function termOf(cli: Cli, path: string, flags: AllowFlags): Promise<Term> {
+  const isFolder = canonicalPath(cli.cwd, path).kind === 'folder';
+  if (flags.once === true && isFolder) throw new UsageError('--once is for a file, not for a folder');
+  if (flags.always === true) return {};
+  if (flags.for !== undefined) return { untilMs: cli.nowMs + flags.for };
+  const isAsked = flags.once !== true && cli.terminal.isInteractive && flags.json !== true;
+  const question = `How long? ${isFolder ? '' : 'Enter: the next change only; '}1h or another time; always:`;
+  const answer = isAsked ? await cli.terminal.ask(question) : '';
+  if (answer === 'always') return {};
+  const ms = parseDuration(answer);
+  if (ms !== undefined) return { untilMs: cli.nowMs + ms };
+  if (answer !== '') throw new UsageError(`'${answer}' is not a time such as 1h`);
+  if (isFolder) throw new UsageError('a folder needs --for TIME or --always');
+  return { once: true };
 }
 
 /**
@@ -111,11 +141,11 @@ async function list(cli: Cli, grants: readonly GrantView[], flags: AllowFlags): 
         { title: 'USES' },
         { title: 'GRANT', paint: cli.terminal.colours.yellow },
       ],
-      grants.map(({ id, path, session, once, atMs }) => [
+      grants.map(({ id, path, session, once, untilMs, atMs }) => [
         cli.times.shortAge(atMs),
         pathText(typeable(path, cli.cwd)),
         session ?? 'every session',
-        once === true ? 'one' : 'any',
+        once === true ? 'one' : usesUntil(untilMs),
         id,
       ]),
     );
@@ -147,8 +177,13 @@ async function print(
     await cli.terminal.printJson({ ...grant, at: new Date(atMs).toISOString() });
 }
 
-function allowedText(cli: Cli, { id, path, session, once }: GrantView): string {
+function usesUntil(untilMs: number | undefined): string {
+  return untilMs === undefined ? 'any' : `until ${new Date(untilMs).toISOString()}`;
+}
+
+function allowedText(cli: Cli, { id, path, session, once, untilMs }: GrantView): string {
   const who = session === undefined ? 'every session' : `session ${phrase(session)}`;
-  const often = once === true ? ' once' : '';
+  const until = untilMs === undefined ? '' : ` until ${new Date(untilMs).toISOString()}`;
+  const often = once === true ? ' once' : until;
   return `${who} may change ${pathText(typeable(path, cli.cwd))}${often} without having read it\nlookfirst allow ${id} --revoke takes this back`;
 }

@@ -10,7 +10,7 @@ import { policyOf, recordsPlaceOf } from '../../session/configured.ts';
 import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
 import { checkPeriod, entryRequest, FILTER_FLAGS, type Given, maxLines, STATE_FLAGS } from '../flags.ts';
 import { opening } from '../progress.ts';
-import { LISTS_CHANGES, tellMissing } from '../refusal-text.ts';
+import { LISTS_CHANGES, namedChange, tellMissing } from '../refusal-text.ts';
 
 const FLAGS = { ...STATE_FLAGS, ...FILTER_FLAGS, maxLines: maxLines(1000) } as const;
 
@@ -56,7 +56,7 @@ async function chosen(
   { change, flags }: { readonly change: string | undefined; readonly flags: DiffFlags },
 ): Promise<readonly Entry[]> {
   if (change !== undefined) {
-    const entry = await records.change(change);
+    const entry = await namedChange(records, change);
     return entry === undefined ? [] : [entry];
   }
   const many = flags.session !== undefined || flags.since !== undefined || flags.until !== undefined;

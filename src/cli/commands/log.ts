@@ -10,6 +10,7 @@ import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '.
 import { entryColumns, entryRow } from '../entry-row.ts';
 import { checkPeriod, entryRequest, FILTER_FLAGS, type Given, KIND, limit, STATE_FLAGS } from '../flags.ts';
 import { opening, Progress } from '../progress.ts';
+import { tellMissing } from '../refusal-text.ts';
 
 const FLAGS = {
   ...STATE_FLAGS,
@@ -17,6 +18,7 @@ const FLAGS = {
   kind: KIND,
   limit: limit(50),
   verify: toggle('check that no entry of the journal was removed or altered; exits with 1 if one was'),
+  byTurn: toggle('group the entries under the turns they belong to'),
   follow: toggle('keep printing new entries until interrupted; the newest last'),
 } as const;
 
@@ -35,7 +37,7 @@ check. Processes that continue a session are shown only with --kind or --json.
 Examples:
   lookfirst log                              the last 50 entries here
   lookfirst log --kind change,refusal --since 2h
-  lookfirst log --path src --session agent-7
+  lookfirst log --by-turn --session agent-7
   lookfirst log --json --limit 0 | jq .      all of it, for programs
   lookfirst log --verify                     check that the journal was not altered`,
   run: async (cli, flags) => {
@@ -55,6 +57,8 @@ async function log(cli: Cli, flags: LogFlags): Promise<ExitCode> {
     const chosen = entryRequest(cli, flags);
     const isComplete = flags.json === true || chosen.kinds !== undefined;
     const request = { ...chosen, family: true, continued: isComplete ? undefined : 'hidden' } as const;
+    if (await isUnknown(records, flags.session))
+      return await tellMissing(cli, `there is no session ${JSON.stringify(flags.session)}`, flags);
     const newest = await records.newestSeq();
     const entries = records.entries(new EntryChoice(request), newest);
     const print = flags.json === true ? printJson : printTable;
@@ -71,6 +75,11 @@ async function log(cli: Cli, flags: LogFlags): Promise<ExitCode> {
   }
 }
 
+async function isUnknown({ store }: Records, session: string | undefined): Promise<boolean> {
+  if (session === undefined || (await store.session(session)) !== undefined) return false;
+  return (await store.entries({ session, limit: 1 })).length === 0;
+}
+
 async function* oldestFirst(newestFirst: AsyncIterable<Entry>): AsyncGenerator<Entry> {
   const entries: Entry[] = [];
   for await (const entry of newestFirst) entries.push(entry);
@@ -80,6 +89,9 @@ async function* oldestFirst(newestFirst: AsyncIterable<Entry>): AsyncGenerator<E
 async function printJson({ terminal }: Cli, entries: AsyncIterable<Entry>): Promise<void> {
   for await (const entry of entries) await terminal.printJson(entryData(entry));
 }
+
+/** The ids of further changes are shown in full: each shorter id takes a query. */
+const MAX_SHORTENED = 500;
 
 const NO_MATCH = 'no entry here matches (--all searches every workspace)';
 
@@ -98,11 +110,12 @@ async function printTable(
   if (shown.length === 0)
     return terminal.tell(isFiltered(flags) ? NO_MATCH : nothingHere(recordsPlaceOf(cli, flags)));
   const clients = await records.clientsOf(shown.map(({ session }) => session));
+  const ids = await records.shortIds(shown.slice(0, MAX_SHORTENED).flatMap(({ change }) => change ?? []));
   const rows: string[][] = [];
   for (const entry of shown)
-    rows.push(entryRow(entry, { ...cli, clients, lines: await changedLines(records, entry) }));
+    rows.push(entryRow(entry, { ...cli, clients, ids, lines: await changedLines(records, entry) }));
   await terminal.printTable(entryColumns(terminal.colours, records), rows, {
-    headings: turnHeadings(shown),
+    headings: flags.byTurn === true ? turnHeadings(shown) : [],
     details: shown.map(detailOf),
   });
 }

@@ -15,6 +15,8 @@ import {
   filesSeenBy,
   fileView,
   newestChange,
+  type PreventedHarm,
+  preventedHarm,
   type StatusPlaces,
   sessionFreshness,
   surroundings,
@@ -259,16 +261,17 @@ export async function overview(cli: Cli, open: Sessions, question: OverviewReque
   const { records, scope, home, json } = question;
   const shown = records.slice(0, MAX_SESSIONS);
   // Send the queries together, so that a store on another machine needs only one round trip.
-  const [last, size, unjudged, destroyed, ...fresh] = await Promise.all([
+  const [last, size, unjudged, destroyed, week, ...fresh] = await Promise.all([
     newestChange(open, scope),
     stateSize(open.world),
     unjudgedCalls(open.world, { nowMs: cli.nowMs, scope }),
     destructions(open.world, { nowMs: cli.nowMs, scope }),
+    preventedHarm(open.world, { nowMs: cli.nowMs, scope }),
     ...shown.map((record) => sessionFreshness(open, record)),
   ]);
   const author = records.find(({ id }) => id === last?.session);
   const client = author === undefined ? await clientOf(open, last) : author.client;
-  const state = { home, size, last, client, unjudged, destroyed };
+  const state = { home, size, last, client, unjudged, destroyed, week };
   await cli.terminal.print(json ? stateJson(open, state) : stateText(cli, open, state));
   const table = sessionTable(shown, cli.cwd);
   const rows: string[][] = [];
@@ -294,6 +297,7 @@ interface State {
   readonly client: string | undefined;
   readonly unjudged: UnjudgedCalls;
   readonly destroyed: Destructions;
+  readonly week: PreventedHarm;
 }
 
 function lastChangeJson(
@@ -303,11 +307,15 @@ function lastChangeJson(
   return { change, session, client, turn, atMs, action };
 }
 
-function stateJson({ world }: Sessions, { home, size, last, client, unjudged, destroyed }: State): string {
+function stateJson(
+  { world }: Sessions,
+  { home, size, last, client, unjudged, destroyed, week }: State,
+): string {
   const lastChange = last && { ...lastChangeJson(last, client), root: last.root, path: last.path };
   const { roots, guarantee } = world.workspace;
   return jsonText({
     type: 'state',
+    week,
     home,
     store: world.store.url,
     roots,
@@ -320,13 +328,14 @@ function stateJson({ world }: Sessions, { home, size, last, client, unjudged, de
 }
 
 function stateText(cli: Cli, { world }: Sessions, state: State): string {
-  const { home, size, last, client, unjudged, destroyed } = state;
+  const { home, size, last, client, unjudged, destroyed, week } = state;
   const { entries, storeBytes, images } = size;
   const change =
     last === undefined
       ? 'none'
       : `${changeOfPath(last, pathText(entryPath(last, cli.cwd)))} by ${writerWords(last, client)}, ${cli.times.age(last.atMs)} (${last.change})`;
   return [
+    weekText(week),
     `workspace    ${world.workspace.roots.map(pathText).join(', ')}`,
     `last change  ${change}`,
     `state        ${pathText(home)}: ${countOf(entries, 'entry')} (${byteSize(storeBytes)}), ${countOf(images.count, 'kept image')} (${byteSize(images.bytes)})`,
@@ -341,6 +350,15 @@ function destroyedText({ times }: Cli, { count, newest }: Destructions): readonl
   return [
     `destroyed    ${commands}, the last ${times.age(newest.atMs)}; kept: lookfirst undo ${newest.change}`,
   ];
+}
+
+function weekText({ overwritesStopped, editsMerged, commandsUndoable }: PreventedHarm): string {
+  const counts = [
+    `${countOf(overwritesStopped, 'overwrite')} stopped`,
+    `${countOf(editsMerged, 'stale edit')} merged`,
+    `${countOf(commandsUndoable, 'command')} undoable`,
+  ];
+  return `this week: ${counts.join(', ')}`;
 }
 
 function unjudgedText({ times }: Cli, { count: calls, newest }: UnjudgedCalls): readonly string[] {

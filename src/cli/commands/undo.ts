@@ -11,6 +11,7 @@ import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '.
 import { entryRequest, type Given, SCOPE_FLAGS, SINCE, STATE_FLAGS } from '../flags.ts';
 import { type Reach, reachOf, refuseBeyond } from '../operator.ts';
 import { opening } from '../progress.ts';
+import { namedChange } from '../refusal-text.ts';
 import { refuseUndo, runUndoJob, UNDO_FLAGS, undoneText, withinReach } from '../undo-job.ts';
 
 const FLAGS = {
@@ -96,9 +97,10 @@ async function jobsFor(
   const session = flags.session ?? (flags.since === undefined ? undefined : reach.session);
   const records = await opening(cli, Records.open(recordsPlaceOf(cli, flags)));
   try {
-    const named = change === undefined ? undefined : await records.change(change);
+    const named = change === undefined ? undefined : await namedChange(records, change);
+    if (change !== undefined && named === undefined) return [];
     if (!reach.includes(named?.session ?? session ?? newestOf ?? '')) return 'beyond';
-    return await undoJobs(records, { ...entryRequest(cli, flags), session, change, newestOf });
+    return await undoJobs(records, { ...entryRequest(cli, flags), session, change: named?.change, newestOf });
   } finally {
     await records.close();
   }

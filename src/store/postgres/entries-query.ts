@@ -33,7 +33,7 @@ export function postgresEntriesQuery(
 }
 
 function equalities(names: Names, filter: EntryFilter, bind: Bind): readonly string[] {
-  const { chain, session, root, change, kinds } = filter;
+  const { chain, session, root, change, changePrefix, kinds } = filter;
   const wanted: readonly (readonly [string, string | undefined])[] = [
     ['chain', chain],
     ['session', session === undefined ? undefined : column(session)],
@@ -43,6 +43,8 @@ function equalities(names: Names, filter: EntryFilter, bind: Bind): readonly str
   const clauses = wanted.flatMap(([name, value]) =>
     value === undefined ? [] : [`${name} = ${bind(value)}`],
   );
+  if (changePrefix !== undefined)
+    clauses.push(`change >= ${bind(column(changePrefix))} and change < ${bind(column(`${changePrefix}~`))}`);
   return kinds === undefined ? clauses : [...clauses, kindsClause(kinds, bind)];
 }
 

@@ -39,6 +39,8 @@ export function entriesQuery(
   if (filter.root !== undefined) add('root = ?', column(filter.root));
   if (filter.near !== undefined) addNear(add, filter.near);
   if (filter.change !== undefined) add('change = ?', column(filter.change));
+  if (filter.changePrefix !== undefined)
+    add('change >= ? and change < ?', column(filter.changePrefix), column(`${filter.changePrefix}~`));
   if (filter.kinds !== undefined) addKinds(add, filter.kinds, filter);
   if (filter.sinceMs !== undefined) add('at_ms >= ?', filter.sinceMs);
   if (filter.untilMs !== undefined) add('at_ms <= ?', filter.untilMs);
@@ -65,8 +67,9 @@ const OWN_INDEX: ReadonlySet<string> = new Set([
  * True if a field of the filter has an index that selects fewer entries than the index of the kind.
  * SQLite by itself would prefer the index of the kind.
  */
-function hasBetterIndex({ session, change, key, keys }: EntryFilter): boolean {
-  return session !== undefined || change !== undefined || key !== undefined || keys !== undefined;
+function hasBetterIndex({ session, change, changePrefix, key, keys }: EntryFilter): boolean {
+  const named = change ?? changePrefix;
+  return session !== undefined || named !== undefined || key !== undefined || keys !== undefined;
 }
 
 /**

@@ -1,12 +1,12 @@
-import { defined } from '../model/record.ts';
 import { objectOf } from '../model/shape.ts';
 import { pathText } from '../report/bounded.ts';
 import { commandText } from '../report/command-words.ts';
+import { editTool, writeTool } from './claude-tools.ts';
 import { commandTool } from './command-tool.ts';
 import { hitRows } from './lookfirst/looking-text.ts';
-import { plainEdit, plainWrite, rowsText } from './render.ts';
+import { rowsText } from './render.ts';
 import { linesIn, VIEW_RANGE, VIEW_STYLE } from './text-editor.ts';
-import { DESTROYS, type Dialect, problem, READS, type Tool, tool } from './tool.ts';
+import { type Dialect, problem, READS, type Tool, tool } from './tool.ts';
 
 const FILE = {
   type: 'string',
@@ -27,42 +27,22 @@ const FILE_TOOLS: readonly Tool[] = [
       return 'kind' in lines ? lines : { kind: 'read', operation: { path, ...lines }, style: VIEW_STYLE };
     },
   }),
-  tool({
+  writeTool({
     name: 'write',
     title: 'Write a file',
     description:
       'Create a file or replace all of it. An existing file must have been shown in full by `read`. Creates missing folders.',
-    inputSchema: objectOf(
-      { file_path: FILE, content: { type: 'string', description: 'The whole content.' } },
-      ['file_path', 'content'],
-    ),
-    annotations: DESTROYS,
-    call: ({ file_path: path, content }) => ({
-      kind: 'write',
-      operation: { path, content },
-      render: plainWrite(path),
-    }),
+    path: FILE.description,
+    content: 'The whole content.',
   }),
-  tool({
+  editTool({
     name: 'edit',
     title: 'Edit a file',
     description:
       'Replace a text in a file that `read` has shown. It must be there exactly once, or set replace_all.',
-    inputSchema: objectOf(
-      {
-        file_path: FILE,
-        old_string: { type: 'string', description: 'Text to replace, exactly as in the file.' },
-        new_string: { type: 'string', description: 'Text to put there; empty deletes.' },
-        replace_all: { type: 'boolean', description: 'Replace every occurrence.' },
-      },
-      ['file_path', 'old_string', 'new_string'],
-    ),
-    annotations: { ...DESTROYS, idempotentHint: false },
-    call: ({ file_path: path, old_string: oldString, new_string: newString, replace_all: replaceAll }) => ({
-      kind: 'edit',
-      operation: { path, edits: [{ oldString, newString, ...defined({ replaceAll }) }] },
-      render: plainEdit(path),
-    }),
+    path: FILE.description,
+    old: 'Text to replace, exactly as in the file.',
+    all: 'Replace every occurrence.',
   }),
   tool({
     name: 'glob',

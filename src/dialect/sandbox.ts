@@ -1,10 +1,11 @@
 import { defined } from '../model/record.ts';
 import { objectOf } from '../model/shape.ts';
 import { pathText } from '../report/bounded.ts';
+import { editTool, writeTool } from './claude-tools.ts';
 import { commandTool } from './command-tool.ts';
 import { hitRows } from './lookfirst/looking-text.ts';
-import { describedFile, plainEdit, plainWrite, type ReadStyle, rowsText } from './render.ts';
-import { DESTROYS, type Dialect, READS, type Tool, tool } from './tool.ts';
+import { describedFile, type ReadStyle, rowsText } from './render.ts';
+import { type Dialect, problem, READS, type Tool, tool } from './tool.ts';
 
 const FILE = { type: 'string', description: 'Absolute or workspace-relative path.' } as const;
 const DEFAULT_GLOB_LIMIT = 100;
@@ -18,6 +19,16 @@ const READ_STYLE: ReadStyle = {
   foot: (result) => (result.to === 0 ? '' : '\n'),
   other: describedFile,
 };
+
+const EDIT = editTool({
+  name: 'Edit',
+  title: 'Edit',
+  description:
+    'Replace an exact string in a file that has been read. It must be there once, or set replace_all.',
+  path: FILE.description,
+  old: 'Text to replace; must not be empty.',
+  all: 'Replace every occurrence (default false).',
+});
 
 const SANDBOX_TOOLS: readonly Tool[] = [
   tool({
@@ -43,49 +54,18 @@ const SANDBOX_TOOLS: readonly Tool[] = [
       style: READ_STYLE,
     }),
   }),
-  tool({
+  writeTool({
     name: 'Write',
     title: 'Write',
     description:
       'Create a file or replace all of it. An existing file must have been read. Creates missing folders.',
-    inputSchema: objectOf(
-      {
-        file_path: FILE,
-        content: { type: 'string', description: 'The whole content; may be empty.' },
-      },
-      ['file_path', 'content'],
-    ),
-    annotations: DESTROYS,
-    call: ({ file_path: path, content }) => ({
-      kind: 'write',
-      operation: { path, content },
-      render: plainWrite(path),
-    }),
+    path: FILE.description,
+    content: 'The whole content; may be empty.',
   }),
-  tool({
-    name: 'Edit',
-    title: 'Edit',
-    description:
-      'Replace an exact string in a file that has been read. It must be there once, or set replace_all.',
-    inputSchema: objectOf(
-      {
-        file_path: FILE,
-        old_string: { type: 'string', description: 'Text to replace; must not be empty.' },
-        new_string: { type: 'string', description: 'Text to put there; empty deletes.' },
-        replace_all: { type: 'boolean', description: 'Replace every occurrence (default false).' },
-      },
-      ['file_path', 'old_string', 'new_string'],
-    ),
-    annotations: { ...DESTROYS, idempotentHint: false },
-    call: ({ file_path: path, old_string: oldString, new_string: newString, replace_all: replaceAll }) => {
-      if (oldString === '') return { kind: 'problem', reason: 'old_string must be non-empty' };
-      return {
-        kind: 'edit',
-        operation: { path, edits: [{ oldString, newString, ...defined({ replaceAll }) }] },
-        render: plainEdit(path),
-      };
-    },
-  }),
+  {
+    ...EDIT,
+    call: (args) => (args['old_string'] === '' ? problem('old_string must be non-empty') : EDIT.call(args)),
+  },
   tool({
     name: 'Glob',
     title: 'Glob',

@@ -8,7 +8,7 @@ import {
 } from './settings-value.ts';
 
 /** The contents of a settings file before and after a change. Undefined: there is no file. */
-export interface SettingsChange {
+interface SettingsChange {
   readonly before: Uint8Array | undefined;
   readonly after: Uint8Array | undefined;
 }

@@ -30,7 +30,7 @@ export type Sweep = { readonly folder: string } & (
 );
 
 /** Git puts other content into tracked files, into the index, or both. */
-export interface TrackedSweep {
+interface TrackedSweep {
   readonly kind: 'tracked';
   readonly takes: 'files' | 'staged' | 'both';
   /** Limits the sweep; empty means everything. */

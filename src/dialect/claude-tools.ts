@@ -1,0 +1,59 @@
+import { defined } from '../model/record.ts';
+import { objectOf } from '../model/shape.ts';
+import { plainEdit, plainWrite } from './render.ts';
+import { DESTROYS, type Tool, tool } from './tool.ts';
+
+/** The words of one dialect for a tool whose arguments and answers are those of Claude Code. */
+interface ToolWords {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  /** The description of the argument `file_path`. */
+  readonly path: string;
+}
+
+/** The tool that writes a file. */
+export function writeTool({ path: where, content: whole, ...words }: ToolWords & { content: string }): Tool {
+  return tool({
+    ...words,
+    inputSchema: objectOf(
+      {
+        file_path: { type: 'string', description: where },
+        content: { type: 'string', description: whole },
+      },
+      ['file_path', 'content'],
+    ),
+    annotations: DESTROYS,
+    call: ({ file_path: path, content }) => ({
+      kind: 'write',
+      operation: { path, content },
+      render: plainWrite(path),
+    }),
+  });
+}
+
+/** The tool that replaces a text in a file. */
+export function editTool({
+  path: where,
+  old,
+  all,
+  ...words
+}: ToolWords & { old: string; all: string }): Tool {
+  return tool({
+    ...words,
+    inputSchema: objectOf(
+      {
+        file_path: { type: 'string', description: where },
+        old_string: { type: 'string', description: old },
+        new_string: { type: 'string', description: 'Text to put there; empty deletes.' },
+        replace_all: { type: 'boolean', description: all },
+      },
+      ['file_path', 'old_string', 'new_string'],
+    ),
+    annotations: { ...DESTROYS, idempotentHint: false },
+    call: ({ file_path: path, old_string: oldString, new_string: newString, replace_all: replaceAll }) => {
+      const edits = [{ oldString, newString, ...defined({ replaceAll }) }];
+      return { kind: 'edit', operation: { path, edits }, render: plainEdit(path) };
+    },
+  });
+}

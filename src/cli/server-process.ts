@@ -7,7 +7,7 @@ import { isRecord, type JsonRecord, parseJson } from '../model/record.ts';
 import { OUTCOME_KEY } from '../report/json.ts';
 import type { Stage } from './stage.ts';
 
-export interface ServerTool {
+interface ServerTool {
   readonly name: string;
   readonly args: readonly string[];
 }

@@ -97,7 +97,7 @@ export type PolicyOverrides = Partial<Omit<Policy, 'preset' | 'journal' | 'comma
 };
 
 /** The content of a policy file. */
-export interface PolicyFile {
+interface PolicyFile {
   readonly preset?: PresetName;
   readonly overrides: PolicyOverrides;
   readonly proxy?: ProxySettings;

@@ -37,7 +37,7 @@ export interface AppliedDelta {
   readonly taken?: { readonly kept: string; readonly displaced: readonly Displaced[] };
 }
 
-export interface ApplyHow {
+interface ApplyHow {
   /**
    * Set if this process has just written the present content. That content may then be discarded if
    * there is no space to keep it.

@@ -198,7 +198,7 @@ function namesIn(dir: PinnedDirectory, prefix: string, known: ReadonlyMap<string
   return names;
 }
 
-export interface TakenFolder {
+interface TakenFolder {
   readonly ok: true;
   /** The folder's present path, outside the workspace. */
   readonly kept: string;

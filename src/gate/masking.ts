@@ -24,7 +24,7 @@ import type { World } from './world.ts';
 const MAX_QUOTED = 120;
 
 /** The parts of a world that decide what is masked. */
-export interface Masking {
+interface Masking {
   readonly policy: Pick<Policy, 'secrets'>;
   readonly secretValues: KnownSecrets;
 }

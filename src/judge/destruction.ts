@@ -37,7 +37,7 @@ export interface ThingAtRisk extends Pick<AtRisk, 'what' | 'kind'> {
 }
 
 /** What the rules about destroying command lines may know. */
-export interface DestructionFacts {
+interface DestructionFacts {
   /** Without what the user has allowed by name. */
   readonly things: readonly ThingAtRisk[];
   /** False if the things are too large to be kept before the command. */

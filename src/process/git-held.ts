@@ -6,7 +6,7 @@ import { git } from './run-git.ts';
  * Where git has the present bytes of a file: in the last commit, in the index, or nowhere. `ignored`:
  * nowhere, because git ignores the file. `no-repository`: the file is in no repository.
  */
-export type HeldByGit = 'commit' | 'index' | 'ignored' | 'nowhere' | 'no-repository';
+type HeldByGit = 'commit' | 'index' | 'ignored' | 'nowhere' | 'no-repository';
 
 /** Git is asked about so many files at once, because the length of its command line is limited. */
 const MAX_BATCH = 500;

@@ -6,7 +6,7 @@ export interface Unavailable {
 }
 
 /** The output of git, or the first line of its error. */
-export type GitResult =
+type GitResult =
   | { readonly ok: true; readonly stdout: Buffer }
   | { readonly ok: false; readonly reason: string };
 

@@ -5,7 +5,7 @@ import { defined } from '../model/record.ts';
 import { LineReader, LineWriter } from './lines.ts';
 import type { Upstream, UpstreamChoice, UpstreamEnd, UpstreamEvents } from './upstream.ts';
 
-export interface StdioUpstreamOptions {
+interface StdioUpstreamOptions {
   readonly command: string;
   readonly args: readonly string[];
   readonly cwd?: string;

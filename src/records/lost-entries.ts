@@ -8,7 +8,7 @@ import { isRecord, parseJson } from '../model/record.ts';
 import { NamedDirectory } from '../workspace/pinned.ts';
 
 /** A client's settings file in which `lookfirst init` wrote entries that are no longer there. */
-export interface LostEntries {
+interface LostEntries {
   readonly client: string;
   /** The full path of the file, which may be gone too. */
   readonly path: string;

@@ -97,7 +97,7 @@ const ENCODED_LINE = /^([ \t]*)((?=\S*[0-9])(?=\S*[A-Z])(?=\S*[a-z])[A-Za-z0-9+/
 const PREFILTER_CHARS = 4096;
 
 /** Facts about the source of a text, which decide what counts as a secret. */
-export interface SecretOptions {
+interface SecretOptions {
   readonly secretFile: boolean;
   /** True if the text is a part of a file: the first line of a private key may be missing. */
   readonly isPart?: boolean;

@@ -25,7 +25,7 @@ const MAX_IGNORED = 2_000;
 export const UNKNOWN_BYTES: Fingerprint = { sha256: '0'.repeat(64), size: 0 };
 
 /** The files that no commit has and that a command may destroy, as they are before the command. */
-export interface KeptBefore {
+interface KeptBefore {
   readonly effects: readonly Effect[];
   readonly trees: readonly WholeTree[];
   /** The reason why not everything is covered. */

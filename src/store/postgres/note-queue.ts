@@ -14,7 +14,7 @@ const AT_MOST = 128;
 const PATIENCE_MS = 60_000;
 
 /** Notes of reads, in their order. */
-export interface Batch {
+interface Batch {
   readonly views: readonly OwnView[];
   readonly entries: readonly NewEntry[];
 }

@@ -9,7 +9,7 @@ import type { Users } from './users.ts';
  */
 const PARTS = ['-wal', '-shm', '.head', ''] as const;
 
-export interface OpenedDatabase {
+interface OpenedDatabase {
   readonly db: SqliteDatabase;
   /** The new name of the damaged database that this one replaced. */
   readonly aside?: string;

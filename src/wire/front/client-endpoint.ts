@@ -8,7 +8,7 @@ import { notAcceptable, type Posted, readPosted } from './posted.ts';
 import type { Endpoint, FrontRequest } from './serve-front.ts';
 import { SessionClients, type SessionLimits, sessionIdOf } from './session-clients.ts';
 
-export interface ClientEndpointOptions {
+interface ClientEndpointOptions {
   readonly maxBytes: number;
   readonly limits?: Partial<SessionLimits> | undefined;
   /** The `_meta` key for the NAME in a request's path. A message that has this key already keeps its value. */

@@ -22,7 +22,7 @@ export interface FrontRequest {
   readonly arrivedAt: number;
 }
 
-export interface FrontOptions {
+interface FrontOptions {
   readonly endpoint: Endpoint;
   /** The token that clients must send as `Authorization: Bearer`; undefined admits every client on this machine. */
   readonly token: string | undefined;

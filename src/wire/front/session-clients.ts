@@ -26,7 +26,7 @@ export interface SessionLimits {
   readonly now: () => number;
 }
 
-export interface SessionClientsOptions {
+interface SessionClientsOptions {
   readonly limits?: Partial<SessionLimits> | undefined;
   /** Opens the link of a new session. */
   open(id: string, toClient: ToClient): Link;

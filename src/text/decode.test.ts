@@ -76,6 +76,8 @@ describe('decodeText', () => {
     ['a NUL among letters', Buffer.from('a\0b\n')],
     ['names parted by NULs', Buffer.from('a.txt\0b.txt\0')],
     ['UTF-16 of odd length', Buffer.from([0xff, 0xfe, 0x41])],
+    ['two bytes that could be UTF-16', Buffer.from('a', 'utf16le')],
+    ['six bytes that could be', Buffer.from('a\n1', 'utf16le').swap16()],
     ['UTF-16 with a lone surrogate', Buffer.from([0xff, 0xfe, 0x00, 0xd8, 0x41, 0x00])],
     ['UTF-32LE', Buffer.from([0xff, 0xfe, 0, 0, 0x41, 0, 0, 0])],
     ['a UTF-8 mark before broken UTF-8', Buffer.from([0xef, 0xbb, 0xbf, 0xff, 0x41])],

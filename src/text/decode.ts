@@ -241,6 +241,8 @@ const SNIFFED_BYTES = 8192;
  * has a zero byte.
  */
 const MIN_ZERO_SHARE = 0.1;
+/** Without a byte order mark, fewer 16-bit units are no proof of UTF-16. */
+const MIN_UNITS = 4;
 const BOMS = [
   { encoding: 'utf-8', mark: [0xef, 0xbb, 0xbf] },
   { encoding: 'utf-16le', mark: [0xff, 0xfe] },
@@ -395,6 +397,7 @@ function guessUtf16(bytes: Uint8Array): Utf16Encoding | undefined {
     if (sample[at + 1] === 0) odd += 1;
   }
   const units = Math.floor(sample.length / 2);
+  if (units < MIN_UNITS) return undefined;
   // ASCII text in UTF-16 has a zero byte in every unit of two bytes. ASCII text with fewer zeros is
   // not UTF-16: there, the zeros are separators, as in the output of `find -print0`.
   const ascii = /^[\0\t-\r -~]*$/.test(viewOf(sample).toString('latin1'));

@@ -1,12 +1,13 @@
 import { answerFor, outputIn } from '../dialect/calls/hosts/answers.ts';
 import { hasReadTool } from '../dialect/calls/hosts/hosts.ts';
-import { type ShellLine, shellLine } from '../dialect/calls/shell/shell-line.ts';
+import { parsedLine, type ShellLine, shellLine, TOO_DEEP_REASON } from '../dialect/calls/shell/shell-line.ts';
 import { inFolder } from '../dialect/calls/shell/words.ts';
 import { diffedLines, foundLines, titlesIn } from '../dialect/calls/shown/output-lines.ts';
 import type { RunTouch } from '../dialect/calls/touch.ts';
 import type { LayerExpectation } from '../model/entry.ts';
 import type { Notice } from '../model/results.ts';
 import type { OutsidePaths } from '../model/session.ts';
+import { invalidArgument } from '../model/verdict.ts';
 import type { HookEvent, HookReply } from './event.ts';
 import { guardRefusal, operatorRefusal, tamperRefusal } from './operator.ts';
 import {
@@ -29,7 +30,9 @@ type CommandEvent = Extract<HookEvent, { kind: 'before' | 'after' | 'failed' }>;
  * are saved before it runs.
  */
 export async function beforeCommand(scene: Scene, event: CommandEvent, run: RunTouch): Promise<HookReply> {
-  const line = lineOf(scene, run);
+  const line = parsedLine(run.command, { folder: run.folder, home: scene.userHome });
+  if (line === 'too deep')
+    return denied(scene, invalidArgument('run', event.tool, TOO_DEEP_REASON)) ?? { verdict: 'pass' };
   const layer = layerExpectation(scene, run, line);
   const forbidden = operatorRefusal(line) ?? (await tamperRefusal(scene, line, layer));
   const refused = forbidden === undefined ? undefined : await deniedByUser(scene, forbidden);

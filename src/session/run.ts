@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { shellLine } from '../dialect/calls/shell/shell-line.ts';
+import { parsedLine, TOO_DEEP_REASON } from '../dialect/calls/shell/shell-line.ts';
 import { listUnsorted, subfolderTest } from '../disk/list.ts';
 import { newChangeId } from '../gate/announce.ts';
 import { type CommittedCommand, commitCommand, type LayerCommit } from '../gate/command/commit-command.ts';
@@ -64,7 +64,8 @@ export async function runCommand(
   const { profile, timeoutMs } = howToRun(world, options);
   const id = newChangeId();
   const line = typeof command === 'string' ? command : command.join(' ');
-  const parsed = shellLine(lineOf(command), { home: world.processes.userHome });
+  const parsed = parsedLine(lineOf(command), { home: world.processes.userHome });
+  if (parsed === 'too deep') return refused(invalidArgument('run', '', TOO_DEEP_REASON));
   const beyond = await keepBeyondLayer(world, id, {
     line: parsed,
     place: { cwd: cwd.path, at: (path) => resolve(cwd.path, path) },

@@ -24,17 +24,27 @@ export function shellLine(text: string, { folder = '', home }: ShellStart = {}):
   return new ShellLine(text, folder, walkLine(text, folder, home));
 }
 
-/**
- * Parses a line of a transcript. A line too deep to parse, for which `shellLine` throws, has no
- * commands, so that the rest of the transcript can be read.
- */
-export function recordedLine(text: string): ShellLine {
+/** The reason for refusing a line that `parsedLine` calls too deep. */
+export const TOO_DEEP_REASON =
+  'the command is nested too deeply to be checked: split it into several commands';
+
+/** Like `shellLine`, for a line that may be nested too deeply to parse, for which `shellLine` throws. */
+export function parsedLine(text: string, start?: ShellStart): ShellLine | 'too deep' {
   try {
-    return shellLine(text);
+    return shellLine(text, start);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    return new ShellLine(text, '', NO_COMMANDS);
+    return 'too deep';
   }
+}
+
+/**
+ * Parses a line of a transcript. A line too deep to parse has no commands, so that the rest of the
+ * transcript can be read.
+ */
+export function recordedLine(text: string): ShellLine {
+  const line = parsedLine(text);
+  return line === 'too deep' ? new ShellLine(text, '', NO_COMMANDS) : line;
 }
 
 /**

@@ -29,6 +29,8 @@ interface TurnRequest {
   readonly session?: string | undefined;
   /** Show only turns with this id or label, or else those whose ids begin with it. */
   readonly name?: string | undefined;
+  /** Show only turns that began before the entry with this number. */
+  readonly before?: number | undefined;
   /** The maximum number of turns; 0 or absent means all. */
   readonly limit?: number | undefined;
 }
@@ -92,8 +94,8 @@ function unlessInherited(entries: readonly Entry[], families: Families): (entry:
  * one turn.
  */
 async function marksFor({ store }: Records, request: TurnRequest, families: Families): Promise<Entry[]> {
-  const { scope, session, name } = request;
-  const filter = { ...scope.filter, kinds: ['turn'], ...(session === undefined ? {} : { session }) } as const;
+  const { scope, session, name, before } = request;
+  const filter = { ...scope.filter, kinds: ['turn'], ...defined({ session, beforeSeq: before }) } as const;
   const limit = limitOf(request);
   if (name === undefined && limit < Infinity) return newestMarks(store, filter, { limit, families });
   const marks: Entry[] = [];

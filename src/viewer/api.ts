@@ -87,14 +87,14 @@ export class Api {
 
   /** The answer to a GET; undefined if the name is unknown. */
   get(name: string, query: Query): Promise<ApiAnswer | undefined> {
-    return LISTS.has(name) ? this.#list(name) : this.#foreground.run(() => this.#view(name, query));
+    return LISTS.has(name) ? this.#list(name, query) : this.#foreground.run(() => this.#view(name, query));
   }
 
-  async #list(name: string): Promise<ApiAnswer | undefined> {
+  async #list(name: string, query: Query): Promise<ApiAnswer | undefined> {
     const sources = { ...this.#sources, records: this.#foreground.behind(this.#sources.records) };
     switch (name) {
       case 'turns':
-        return ok(await turnRows(sources));
+        return ok(await turnRows(sources, numberOf(query, 'before')));
       case 'files':
         return ok(await recentFiles(sources));
       case 'numbers':

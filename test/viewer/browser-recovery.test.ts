@@ -54,7 +54,7 @@ describe.skipIf(!hasBrowser)('the page', () => {
       const t = await desk({ session: 'coder' });
       await t.put('a.txt', 'one\n');
       const page = await open((await viewed(t)).url, /ERR_FAILED/);
-      await page.click('nav >> text=Numbers');
+      await page.click('nav >> text=Saves');
       await page.waitForSelector('.numbers .big:text-is("0")');
       if (when === 'are opened') await page.click('nav >> text=Activity');
       const failed = page.waitForEvent('requestfailed');
@@ -62,7 +62,7 @@ describe.skipIf(!hasBrowser)('the page', () => {
       await refusal(t.session.write('a.txt', 'two\n'), 'NOT_READ');
       if (when === 'are opened') {
         await page.waitForSelector('.row.refusal');
-        await page.click('nav >> text=Numbers');
+        await page.click('nav >> text=Saves');
       }
       await failed;
       await page.unroute('**/api/numbers');
@@ -193,7 +193,7 @@ describe.skipIf(!hasBrowser)('the page', () => {
 
   it('says that the chain could not be verified, and can try again', async () => {
     const page = await open((await viewed(await desk())).url, /ERR_FAILED/);
-    await page.click('nav >> text=Numbers');
+    await page.click('nav >> text=Saves');
     await page.route('**/api/verify', (route) => route.abort());
     await page.click('text=Verify the chain');
     await page.waitForSelector('.numbers .bad');

@@ -104,6 +104,88 @@ describe.skipIf(!hasBrowser)('the page', () => {
     expect(await page.textContent('.known')).toContain('it had read the whole file as it was');
   });
 
+  it('shows edits of one file as a run that opens, and refusals in words', async () => {
+    const t = await desk({ session: 'coder' });
+    await t.put('a.txt', 'one\n');
+    await ok(t.session.read('a.txt'));
+    for (const next of ['two', 'three', 'four']) await ok(t.session.write('a.txt', `${next}\n`));
+    await t.put('b.txt', 'unread\n');
+    await refusal(t.session.write('b.txt', 'x\n'), 'NOT_READ');
+    const page = await open((await viewed(t)).url);
+    await page.waitForSelector('.row.refusal');
+    expect(await page.textContent('.row.refusal .what')).toBe('not read');
+    expect(await page.textContent('.row.run .what')).toBe('3 × overwrite');
+    expect(await page.locator('.row.change').count()).toBe(1);
+    await page.click('.row.run');
+    expect(await page.locator('a.row.change').count()).toBe(3);
+    await page.click('.row.run');
+    expect(await page.locator('a.row.change').count()).toBe(0);
+  });
+
+  it('is worked by keys from the first moment', async () => {
+    const { viewer } = await scene();
+    const page = await open(viewer.url);
+    await page.waitForSelector('.row.change');
+    await page.keyboard.press('?');
+    await page.waitForSelector('.keys');
+    await page.keyboard.press('Escape');
+    await page.waitForSelector('.keys', { state: 'detached' });
+    await page.keyboard.press('j');
+    for (let presses = 0; presses < 20; presses += 1) {
+      if (await page.evaluate<boolean>(`document.activeElement?.matches('.row.change')`)) break;
+      await page.keyboard.press('j');
+    }
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('.detail .diff');
+    await page.keyboard.press('u');
+    await page.waitForSelector('dialog .removed');
+    await page.keyboard.press('Escape');
+    await page.waitForSelector('dialog', { state: 'detached' });
+    await page.keyboard.press('Escape');
+    await page.waitForSelector('.welcome');
+    await page.keyboard.press('/');
+    expect(await page.evaluate('document.activeElement?.id')).toBe('search');
+  });
+
+  it('reaches every turn, filters turns and files, and closes the detail of another tab', async () => {
+    const t = await desk({ session: 'coder' });
+    for (let i = 1; i <= 45; i += 1) await t.session.beginTurn({ turn: `p${i}`, prompt: `Prompt ${i}.` });
+    for (const name of ['a.txt', 'b.txt']) await ok(t.session.write(name, 'x\n'));
+    const page = await open((await viewed(t)).url);
+    await page.click('nav >> text=Turns');
+    await page.waitForSelector('.card');
+    for (const shown of [40, 45]) {
+      await page.click('text=Show older turns');
+      await expect.poll(() => page.locator('.card').count()).toBe(shown);
+    }
+    expect(await page.locator('text=Show older turns').count()).toBe(0);
+    await page.fill('#search', 'prompt 7.');
+    expect(await page.locator('.card').count()).toBe(1);
+    await page.click('.card');
+    await page.waitForSelector('.detail .prompt');
+    await page.fill('#search', '');
+    await page.click('nav >> text=Files');
+    await page.waitForSelector('.welcome');
+    await page.fill('#search', 'b.t');
+    expect(await page.locator('.card').count()).toBe(1);
+  });
+
+  it('says how much a partly read file would have lost, and what was prevented', async () => {
+    const t = await desk({ session: 'coder' });
+    await t.put('src/a.ts', text());
+    await ok(t.session.read('src/a.ts', { offset: 1, limit: 10 }));
+    await refusal(t.session.write('src/a.ts', 'mine\n'), 'PARTIALLY_READ');
+    const page = await open((await viewed(t)).url);
+    await page.click('.row.refusal');
+    await page.waitForSelector('.verdict');
+    expect(await page.textContent('.verdict')).toBe(
+      'Refusing was right. It would have replaced 30 lines that the session had never seen.',
+    );
+    await page.click('nav >> text=Saves');
+    await page.waitForSelector('.numbers');
+    expect(await page.textContent('.numbers .wide')).toContain('overwrites of unread text: 1');
+  });
+
   it('undoes a change by click, after a preview', async () => {
     const t = await scene();
     const page = await open(t.viewer.url);
@@ -299,7 +381,7 @@ describe.skipIf(!hasBrowser)('the page', () => {
     await page.click('.row.read');
     await page.waitForSelector('.detail .head');
     await check('read');
-    await page.click('nav >> text=Numbers');
+    await page.click('nav >> text=Saves');
     await page.waitForSelector('.numbers');
     await check('numbers');
     const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
@@ -327,7 +409,7 @@ describe.skipIf(!hasBrowser)('the page', () => {
     for (const [view, item, opened] of [
       ['Turns', '.card', '.detail .prompt'],
       ['Files', '.card', '.detail .picture'],
-      ['Numbers', undefined, '.numbers'],
+      ['Saves', undefined, '.numbers'],
       ['Activity', '.feed .row', '.detail .head'],
     ] as const) {
       await page.locator(`nav >> text=${view}`).focus();

@@ -1,4 +1,5 @@
 import { isUndo, UndoHistory } from '../../journal/undo-history.ts';
+import { mergeRanges } from '../../model/coverage.ts';
 import type { Effect, Entry, State } from '../../model/entry.ts';
 import type { Fingerprint } from '../../model/fingerprint.ts';
 import type { Policy } from '../../model/policy.ts';
@@ -6,6 +7,7 @@ import { byteSize } from '../../report/amounts.ts';
 import { entryKeys } from '../../store/entry-columns.ts';
 import { walkEntries } from '../../store/store.ts';
 import { decodeText } from '../../text/decode.ts';
+import { lineCount } from '../../text/lines.ts';
 import { isSecretPath, masked } from '../../text/secrets.ts';
 import { absolutePathOf, detailOf, readWords, whatOf } from '../entry-words.ts';
 import { falseAlarm, numbersOf } from '../judged-refusals.ts';
@@ -16,6 +18,7 @@ import { type TurnView, turnViews } from '../turns.ts';
 import { feedRow, fileRows } from './feed.ts';
 import { diffGroups } from './hunks.ts';
 import { durationWords } from './lanes.ts';
+import { parseLines } from './parse-lines.ts';
 import type {
   ChangeView,
   EntryView,
@@ -237,7 +240,7 @@ async function refusalView(sources: ViewSources, entry: Entry): Promise<RefusalV
     why: WHY[code],
     ...(entry.text === undefined ? {} : { reason: entry.text }),
     seen: seenBefore(entry),
-    ...verdictOf(entry, after, writers),
+    ...((await partlyRead(sources, entry, key)) ?? verdictOf(entry, after, writers)),
     ...(since === undefined ? {} : { since }),
     writers: writers.map(feedRow),
     ...(after === undefined ? {} : { after: { row: feedRow(after), words: tryWords(entry, after) } }),
@@ -282,6 +285,25 @@ function tryWords(refusal: Entry, after: Entry): string {
   if (after.kind === 'refusal' && after.observed !== true)
     return `${later} it was refused again (${after.code ?? ''})`;
   return `${later} its ${after.action ?? 'change'} went through`;
+}
+
+/** The verdict on the refusal of a whole write to a file of which the session had seen some lines. */
+async function partlyRead(
+  { records }: ViewSources,
+  { code, seen, sha256, sizeBytes, root }: Entry,
+  key: string,
+): Promise<Pick<RefusalView, 'verdict' | 'because'> | undefined> {
+  const isCurrent = sha256 !== undefined && seen?.fingerprint?.sha256 === sha256;
+  if (code !== 'PARTIALLY_READ' || !isCurrent || sizeBytes === undefined) return undefined;
+  const found = await findBytes(records.images, { sha256, size: sizeBytes }, { root, key });
+  const text = 'missing' in found ? undefined : decodeText(found.bytes)?.text;
+  if (text === undefined) return { verdict: 'right', because: 'It had seen only a part of the file.' };
+  const total = lineCount(text);
+  const shown = parseLines(seen?.lines ?? '', total);
+  const known = mergeRanges(shown).reduce((sum, { from, to }) => sum + to - from + 1, 0);
+  const unseen = Math.max(1, total - known);
+  const lines = unseen === 1 ? 'a line' : `${unseen} lines`;
+  return { verdict: 'right', because: `It would have replaced ${lines} that the session had never seen.` };
 }
 
 function verdictOf(
@@ -355,9 +377,9 @@ async function recent(
   return entries;
 }
 
-/** The newest turns. */
-export async function turnRows({ records, scope }: ViewSources): Promise<TurnRow[]> {
-  return (await turnViews(records, { scope, limit: MAX_TURNS })).map(turnRow);
+/** The newest turns, or the newest of those that began before the entry with this number. */
+export async function turnRows({ records, scope }: ViewSources, before?: number): Promise<TurnRow[]> {
+  return (await turnViews(records, { scope, before, limit: MAX_TURNS })).map(turnRow);
 }
 
 function turnRow({ seq, turn, session, atMs, label, prompt, files, changes, stands }: TurnView): TurnRow {

@@ -13,6 +13,7 @@ import { readLive } from '../net-effects.ts';
 import type { Records } from '../records.ts';
 import { findTitle, type ViewSources, viewText } from './entry-views.ts';
 import { feedRow } from './feed.ts';
+import { clippedTo, parseLines } from './parse-lines.ts';
 import type { FilePicture, Strip } from './view-data.ts';
 
 /** The maximum number of changes in a file's history. Lines from older changes have no author. */
@@ -260,18 +261,4 @@ export function carriedPicture(
   }));
   const still = carryRanges(seen, hunks);
   return { seen: clippedTo(still, total), stale: mergeRanges(stale) };
-}
-
-/** Parses ranges such as `1-20,40-60`. `whole` means every line, any other text none. */
-export function parseLines(lines: string, total: number): LineRange[] {
-  if (lines === 'whole') return total === 0 ? [] : [{ from: 1, to: total }];
-  const ranges = lines.split(',').flatMap((part) => {
-    const [, from, to] = /^(\d+)(?:-(\d+))?$/.exec(part) ?? [];
-    return from === undefined ? [] : [{ from: Number(from), to: Number(to ?? from) }];
-  });
-  return clippedTo(mergeRanges(ranges), total);
-}
-
-function clippedTo(ranges: readonly LineRange[], total: number): LineRange[] {
-  return ranges.flatMap(({ from, to }) => (from > total ? [] : [{ from, to: Math.min(to, total) }]));
 }

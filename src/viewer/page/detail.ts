@@ -7,6 +7,7 @@ import type {
   FeedRow,
   FileDiff,
   FilePicture,
+  Numbers,
   PlainView,
   RefusalView,
   Strip,
@@ -93,7 +94,7 @@ function Change({ view }: { readonly view: ChangeView }): VNode {
   const canUndo = start.value?.canUndo === true && standing !== 'taken back' && row.change !== undefined;
   const undo = (title: string, more: object): void =>
     void offerUndo(title, 'undo', { change: row.change, ...more });
-  return html`<${Head} row=${row}>${canUndo ? html`<button type="button" class="primary" onClick=${() => undo(`Take back this change of ${row.session}?`, {})}>${row.undo === true ? 'Redo' : 'Undo this change'}</button>` : null}<//>
+  return html`<${Head} row=${row}>${canUndo ? html`<button type="button" class="undo-this" onClick=${() => undo(`Take back this change of ${row.session}?`, {})}>${row.undo === true ? 'Redo' : 'Undo this change'}</button>` : null}<//>
     ${start.value?.readOnly === undefined ? null : html`<p class="hint">Read-only: ${safe(start.value.readOnly)}.</p>`}
     ${standing === 'stands' ? null : html`<div class="banner"><p>${STANDING[standing]}</p>${view.undoneBy.map((each) => html`<${RowLink} row=${each} />`)}</div>`}
     ${view.undoes === undefined ? null : html`<div class="banner"><p>This change undid:</p><${RowLink} row=${view.undoes} /></div>`}
@@ -167,7 +168,7 @@ function Turn({ view }: { readonly view: TurnDetail }): VNode {
     tab.value = 'activity';
     void narrowTo({ turn: row.turn });
   }}>everything in this turn</button></p></div>
-    <div class="actions">${canUndo ? html`<button type="button" class="primary" onClick=${() => rewind({}, `Return to before "${row.words}"?`)}>Rewind to before this</button><button type="button" onClick=${() => rewind({ everyone: true }, `Return to before "${row.words}", for every session?`)}>For all sessions</button>` : null}</div></header>
+    <div class="actions">${canUndo ? html`<button type="button" class="undo-this" onClick=${() => rewind({}, `Return to before "${row.words}"?`)}>Rewind to before this</button><button type="button" onClick=${() => rewind({ everyone: true }, `Return to before "${row.words}", for every session?`)}>For all sessions</button>` : null}</div></header>
     <p class="lead">${files.length === 0 ? 'This turn changed no file.' : `What this turn changed: ${files.length} ${files.length === 1 ? 'file' : 'files'}${row.stands ? '' : ' (taken back since)'}.`}</p>
     ${files.map((file: FileDiff) => html`<section class="file"><h3><a href=${pageAddress({ kind: 'file', root: file.root, path: file.path })}><${Path} path=${file.path} /></a> <${Counts} file=${file} /></h3><${Diff} file=${file} /></section>`)}
     ${view.more === 0 ? null : html`<p class="hint">${view.more} more files are not shown.</p>`}`;
@@ -283,6 +284,7 @@ export function NumbersPane(): VNode {
   const { numbers, state } = all;
   const saved = Math.max(0, numbers.saved.rereadBytes - numbers.saved.diffBytes);
   return html`<div class="numbers">
+    <section class="wide"><h2>What was prevented</h2><p class="big">${prevented(numbers.byCode)}</p></section>
     <section><h2>Refusals</h2><p class="big">${numbers.refusals}</p><p class="meta">the newest, at most 20,000</p>
       <table class="bars"><tbody>${numbers.byCode.map(
         ([code, times]) =>
@@ -297,6 +299,24 @@ export function NumbersPane(): VNode {
     <section><h2>State</h2><p class="big">${byteSize(state.storeBytes + state.images.bytes)}</p><p class="meta">${state.entries.toLocaleString()} entries (${byteSize(state.storeBytes)}) and ${state.images.count.toLocaleString()} kept files (${byteSize(state.images.bytes)})</p></section>
     <section><h2>Journal</h2><${ChainWords} /><button type="button" disabled=${chain.value === 'checking'} onClick=${() => void verify()}>Verify the chain</button></section>
   </div>`;
+}
+
+/** Refusals as a user would say them. The codes of one line are counted together. */
+const PREVENTED: readonly (readonly [words: string, codes: readonly string[]])[] = [
+  ['overwrites of unread text', ['NOT_READ', 'PARTIALLY_READ', 'REDACTED_READ']],
+  ['outdated edits', ['STALE', 'DELETED', 'REVISION_MISMATCH']],
+  ['commands that would have destroyed work', ['WOULD_DESTROY']],
+  ['steps out of the workspace', ['OUTSIDE_WORKSPACE']],
+  ['changes of protected files', ['PROTECTED', 'READ_ONLY']],
+];
+
+function prevented(byCode: Numbers['byCode']): string {
+  const counts = new Map(byCode);
+  const parts = PREVENTED.flatMap(([words, codes]) => {
+    const sum = codes.reduce((all, code) => all + (counts.get(code) ?? 0), 0);
+    return sum === 0 ? [] : [`${words}: ${sum}`];
+  });
+  return parts.length === 0 ? 'Nothing had to be prevented yet.' : parts.join(' · ');
 }
 
 function ChainWords(): VNode {

@@ -22,21 +22,40 @@ export function Who({ id }: { readonly id: string }): VNode {
   return html`<span class="who" style=${tint(id)}>${safe(id)}</span>`;
 }
 
-export function clock(ms: number): string {
-  const date = new Date(ms);
-  const time = date.toLocaleTimeString([], {
+/** A time of day. */
+export function timeOf(ms: number): string {
+  return new Date(ms).toLocaleTimeString([], {
     hour: '2-digit',
     minute: '2-digit',
     second: '2-digit',
     // Not `hour12: false`, with which American English writes midnight as 24:00.
     hourCycle: 'h23',
   });
-  if (Date.now() - ms < 12 * 3_600_000) return time;
-  return `${date.toLocaleDateString([], { month: 'short', day: 'numeric' })}, ${time}`;
+}
+
+/** The day of a time, as `Nov 19`, `today` or `yesterday`. */
+export function dayWord(ms: number): string {
+  const day = (at: number): string => new Date(at).toLocaleDateString([], { month: 'short', day: 'numeric' });
+  if (day(ms) === day(Date.now())) return 'today';
+  return day(ms) === day(Date.now() - DAY_MS) ? 'yesterday' : day(ms);
+}
+
+const DAY_MS = 24 * 3_600_000;
+
+export function clock(ms: number): string {
+  return Date.now() - ms < DAY_MS / 2 ? timeOf(ms) : `${dayWord(ms)}, ${timeOf(ms)}`;
+}
+
+/** How long ago something was, for people: `just now`, `5 min ago`, `3 h ago`, then the day. */
+function ago(ms: number): string {
+  const minutes = Math.floor((Date.now() - ms) / 60_000);
+  if (minutes < 1) return 'just now';
+  if (minutes < 60) return `${minutes} min ago`;
+  return minutes < 24 * 60 ? `${Math.floor(minutes / 60)} h ago` : dayWord(ms);
 }
 
 export function Time({ ms }: { readonly ms: number }): VNode {
-  return html`<time datetime=${new Date(ms).toISOString()} title=${new Date(ms).toLocaleString()}>${clock(ms)}</time>`;
+  return html`<time datetime=${new Date(ms).toISOString()} title=${new Date(ms).toLocaleString()}>${ago(ms)}</time>`;
 }
 
 /** A path with its folder dimmed. */

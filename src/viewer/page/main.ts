@@ -1,6 +1,6 @@
 import { render, type VNode } from 'preact';
 import { DetailPane, NumbersPane } from './detail.ts';
-import { Feed, Files, keys, SessionList, TurnList } from './feed.ts';
+import { Feed, Files, KeyHelp, keys, SessionList, TurnList } from './feed.ts';
 import { html, safe } from './html.ts';
 import { Lanes } from './lanes.ts';
 import {
@@ -9,6 +9,7 @@ import {
   fetchLists,
   files,
   followAddress,
+  hasOlderTurns,
   live,
   problemText,
   selected,
@@ -24,7 +25,7 @@ const TABS: readonly (readonly [Tab, string])[] = [
   ['activity', 'Activity'],
   ['turns', 'Turns'],
   ['files', 'Files'],
-  ['numbers', 'Numbers'],
+  ['numbers', 'Saves'],
 ];
 
 function App(): VNode {
@@ -43,23 +44,29 @@ function App(): VNode {
     ${
       now === 'numbers'
         ? html`<main class="wide"><${NumbersPane} /></main>`
-        : html`<div class="strip-bar"><${SessionList} /><${Lanes} /></div>
+        : html`<div class="strip-bar" role="region" aria-label="Sessions"><${SessionList} /><${Lanes} /></div>
     <main class=${selected.value === undefined ? '' : 'has-detail'}><section class="list" aria-label=${now}>${now === 'activity' ? html`<${Feed} />` : now === 'turns' ? html`<${TurnList} />` : html`<${Files} />`}</section><${DetailPane} /></main>`
     }
-    <${UndoDialog} />
+    <${KeyHelp} /><${UndoDialog} />
     <div class="told" role="status">${toldText.value === undefined ? null : html`<p>${safe(toldText.value)}</p>`}</div>`;
 }
 
 function showTab(name: Tab): void {
+  // The detail belongs to the list that is left. A narrow page shows only one of the two.
+  if (selected.value !== undefined && (name !== tab.value || isNarrow())) closeDetail();
   tab.value = name;
-  // A narrow page shows either the list or the detail, so the detail is closed to show the list.
-  if (matchMedia('(max-width: 900px)').matches && selected.value !== undefined) closeDetail();
   void fetchLists();
+}
+
+function isNarrow(): boolean {
+  return matchMedia('(max-width: 900px)').matches;
 }
 
 function badge(name: Tab): VNode | null {
   const size = name === 'turns' ? turns.value.length : name === 'files' ? files.value.length : 0;
-  return size === 0 ? null : html`<span class="badge">${size}</span>`;
+  return size === 0
+    ? null
+    : html`<span class="badge">${size}${name === 'turns' && hasOlderTurns.value ? '+' : ''}</span>`;
 }
 
 function Problem(): VNode {

@@ -55,6 +55,8 @@ export const hasLoadFailed: Signal<boolean> = signal(false);
 export const filter: Signal<FeedFilter> = signal({});
 export const sessions: Signal<readonly SessionRow[]> = signal([]);
 export const turns: Signal<readonly TurnRow[]> = signal([]);
+/** True if the server may have turns that are older than those in `turns`. */
+export const hasOlderTurns: Signal<boolean> = signal(false);
 export const files: Signal<readonly FileRow[]> = signal([]);
 export const selected: Signal<ViewerSelection | undefined> = signal(undefined);
 export const detail: Signal<Detail | undefined> = signal(undefined);
@@ -133,13 +135,31 @@ let lists: Promise<void> | undefined;
 /** Fetches turns and files once; `update` keeps them up to date. */
 export function fetchLists(): Promise<void> {
   const fetchBoth = async (): Promise<void> => {
-    turns.value = await ask('turns');
+    await fetchTurns();
     files.value = await ask('files');
   };
   lists ??= fetchBoth().catch(() => {
     lists = undefined;
   });
   return lists;
+}
+
+/** The server sends at most this many turns at once. */
+const TURNS_AT_ONCE = 20;
+
+/** Fetches the newest turns, and keeps the older ones that are shown. */
+async function fetchTurns(): Promise<void> {
+  const newest = await ask<readonly TurnRow[]>('turns');
+  const last = newest.at(-1)?.seq ?? 0;
+  const kept = newest.length < TURNS_AT_ONCE ? [] : turns.value.filter(({ seq }) => seq < last);
+  if (kept.length === 0) hasOlderTurns.value = newest.length === TURNS_AT_ONCE;
+  turns.value = [...newest, ...kept];
+}
+
+export async function loadOlderTurns(): Promise<void> {
+  const came = await ask<readonly TurnRow[]>(`turns?before=${turns.value.at(-1)?.seq ?? 0}`);
+  hasOlderTurns.value = came.length === TURNS_AT_ONCE;
+  turns.value = [...turns.value, ...came];
 }
 
 async function follow(cursor: string): Promise<void> {
@@ -217,7 +237,7 @@ function unlessUnanswered(error: unknown): void {
 
 async function fetchPart(part: Part): Promise<void> {
   if (part === 'sessions') sessions.value = await ask('sessions');
-  else if (part === 'turns') turns.value = await ask('turns');
+  else if (part === 'turns') await fetchTurns();
   else if (part === 'files') files.value = await ask('files');
   else if (part === 'detail') await showAgain();
   else if (tab.value === 'numbers') await countAgain();

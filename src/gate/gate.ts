@@ -1,5 +1,4 @@
 import { notLocked } from '../lock/locks.ts';
-import { type Awaitable, andThen } from '../model/awaitable.ts';
 import type { ClientCall } from '../model/call.ts';
 import type { ReadReceipt } from '../model/host-session.ts';
 import type { FileIntent, HostIntent, Intent } from '../model/intent.ts';
@@ -67,16 +66,13 @@ export class Gate {
    * Judges whether this change is allowed, without making it. A refusal is counted and journalled, but the lines it
    * shows do not count as seen.
    */
-  vet(intent: Intent, times?: ClientCall): Awaitable<Outcome<{ notices: readonly Notice[] }>> {
+  async vet(intent: Intent, times?: ClientCall): Promise<Outcome<{ notices: readonly Notice[] }>> {
     const wrong = validateIntent(intent);
     if (wrong !== undefined) return this.#refuse(wrong);
     const knowledge = this.#knowledge.during(times);
     if (intent.kind === 'apply') return this.#vetAll(knowledge, intent);
-    return andThen(
-      vetOne(this.#world, knowledge, intent),
-      (outcome): Awaitable<Outcome<{ notices: readonly Notice[] }>> =>
-        outcome.ok ? outcome : this.#refuse(outcome.refusal, evidenceIn(outcome)),
-    );
+    const outcome = await vetOne(this.#world, knowledge, intent);
+    return outcome.ok ? outcome : this.#refuse(outcome.refusal, evidenceIn(outcome));
   }
 
   async #vetAll(

@@ -3,7 +3,6 @@ import { setTimeout } from 'node:timers/promises';
 import { grantsFor } from '../journal/grants.ts';
 import { isStartUpFile } from '../judge/guarded-configuration.ts';
 import { judge } from '../judge/judge.ts';
-import { type Awaitable, andThen } from '../model/awaitable.ts';
 import { errnoOf } from '../model/fault.ts';
 import type { FileIntent, HostIntent } from '../model/intent.ts';
 import type { Notice } from '../model/results.ts';
@@ -281,7 +280,7 @@ type Vetted = { readonly ok: true; readonly notices: readonly Notice[] } | Denie
  * Judges one change as `perform` would. A plain write of a file unchanged since it was seen needs one stat. Any other
  * change is prepared in full and then discarded.
  */
-export function vetOne(world: World, knowledge: Knowledge, change: FileIntent): Awaitable<Vetted> {
+export async function vetOne(world: World, knowledge: Knowledge, change: FileIntent): Promise<Vetted> {
   if (world.policy.readOnly || change.kind !== 'write' || !isPlain(change))
     return vetInFull(world, knowledge, change);
   const request: LookRequest = { path: change.path, action: 'overwrite', depth: 'glance' };
@@ -289,17 +288,16 @@ export function vetOne(world: World, knowledge: Knowledge, change: FileIntent): 
   if (!outcome.ok) return outcome;
   const { located } = outcome;
   located.place.dir.close();
-  return andThen(knowledge.recall(located.place.path.key), (sighting) => {
-    const facts = glanceFacts(world, { request, located, sighting }, knowledge);
-    const { path } = located.place;
-    const isGuarded = isStartUpFile(path.relative) || isSettingsFile(path);
-    const enough = !isGuarded && (facts.freshness === 'same' || !located.exists);
-    // If content for this file was refused earlier, vet in full. Only a full vet hashes the new
-    // content and finds that it is the refused one.
-    const verdict = enough && sighting?.refusedContent === undefined ? judge(facts, world.policy) : undefined;
-    if (verdict?.outcome === 'allow') return { ok: true, notices: verdict.notices };
-    return vetInFull(world, knowledge, change);
-  });
+  const { path } = located.place;
+  const sighting = await knowledge.recall(path.key);
+  const facts = glanceFacts(world, { request, located, sighting }, knowledge);
+  const isGuarded = isStartUpFile(path.relative) || isSettingsFile(path);
+  const enough = !isGuarded && (facts.freshness === 'same' || !located.exists);
+  // If content for this file was refused earlier, vet in full. Only a full vet hashes the new
+  // content and finds that it is the refused one.
+  const verdict = enough && sighting?.refusedContent === undefined ? judge(facts, world.policy) : undefined;
+  if (verdict?.outcome === 'allow') return { ok: true, notices: verdict.notices };
+  return vetInFull(world, knowledge, change);
 }
 
 /** True if neither the text nor the options of the write could cause a refusal. */

@@ -2,7 +2,6 @@ import type { DiskContext } from '../disk/context.ts';
 import type { LateWatch } from '../disk/shelf.ts';
 import type { ActiveGrant } from '../journal/grants.ts';
 import type { Locks } from '../lock/locks.ts';
-import type { Awaitable } from '../model/awaitable.ts';
 import type { Policy } from '../model/policy.ts';
 import type { Processes } from '../process/processes.ts';
 import type { Images } from '../store/images.ts';
@@ -49,6 +48,6 @@ export interface World {
   readonly revisionOf: RevisionOf;
   /** Identifies this process among all that share the store. */
   readonly owner: string;
-  isAlive(owner: string): Awaitable<boolean>;
+  isAlive(owner: string): Promise<boolean>;
   now(): number;
 }

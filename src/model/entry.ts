@@ -105,6 +105,8 @@ export interface NewEntry extends Partial<TurnMark> {
    * was shown.
    */
   readonly text?: string;
+  /** On a notice: a command was expected to run on a private view of the workspace (layer), and did not. */
+  readonly layer?: 'missed';
   /** Lines shown by a read, as `1-20,40-60`, or `whole`. */
   readonly lines?: string;
   /** On a read: set if lines were cut, secrets were masked, or the file was only described. */

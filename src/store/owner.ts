@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { Awaitable } from '../model/awaitable.ts';
 import { errnoOf, isMissing } from '../model/fault.ts';
 
 /** Identifies this process among all that share a state. */
@@ -13,7 +12,7 @@ export interface Owner {
    */
   readonly tag: string;
   /** True while the process with this id runs. */
-  isAlive(id: string): Awaitable<boolean>;
+  isAlive(id: string): Promise<boolean>;
   /** Like `isAlive`, for a tag. Only processes of the same machine see tags. */
   isTagAlive(tag: string): boolean;
 }
@@ -25,7 +24,7 @@ export function localOwner(): Owner {
     id,
     // Replace the colon: some systems do not allow colons in file names.
     tag: `${id.replace(':', '+')}+${randomBytes(3).toString('hex')}`,
-    isAlive,
+    isAlive: async (owner) => isAlive(owner),
     isTagAlive: (tag) => isAlive(tag.split('+').slice(0, 2).join(':')),
   };
 }

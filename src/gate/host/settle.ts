@@ -276,17 +276,13 @@ function settledEntry(world: World, pending: PendingChange, { effects, older }: 
   return { ...entry, ...named, ...uncoveredBy(pending, older), ...notices, atMs: world.now(), effects };
 }
 
-/**
- * Text of the notice about a command that was expected to run on a private view (layer), but did
- * not.
- */
-const WITHOUT_LAYER = 'a shell command ran directly in the workspace, not on its layer';
 /** Number of a session's newest notices that `ranWithoutLayer` searches. */
 const MAX_SEARCHED = 50;
 
 function withoutLayer({ now }: World, { session, turn, root }: NewEntry): NewEntry {
   const mark = turn === undefined ? {} : { turn };
-  return { kind: 'notice', atMs: now(), session, ...mark, root, text: WITHOUT_LAYER };
+  const text = 'a shell command ran directly in the workspace, not on its layer';
+  return { kind: 'notice', atMs: now(), session, ...mark, root, text, layer: 'missed' };
 }
 
 /**
@@ -296,7 +292,7 @@ function withoutLayer({ now }: World, { session, turn, root }: NewEntry): NewEnt
 export async function ranWithoutLayer({ world, knowledge }: ShownScene): Promise<boolean> {
   const { session } = knowledge;
   const notices = await world.store.entries({ session, kinds: ['notice'], limit: MAX_SEARCHED });
-  return notices.some(({ text }) => text === WITHOUT_LAYER);
+  return notices.some(({ layer }) => layer === 'missed');
 }
 
 /**

@@ -139,7 +139,8 @@ export class HookDoor {
       turns: this.#turns,
       arrivedMs,
     } as const;
-    const reply = withNotice(await respond(scene, event), notice);
+    const warned = event.kind === 'start' ? warningText(sessions.warnings) : undefined;
+    const reply = withNotice(withNotice(await respond(scene, event), notice), warned);
     return withNotice(reply, await this.#lostNotice(scene, event));
   }
 
@@ -254,6 +255,11 @@ function leftOutText(leftOut: readonly Fault[]): string | undefined {
   if (leftOut.length === 0) return undefined;
   const reasons = leftOut.map(({ message, code }) => `${message} [${code}]`);
   return `Lookfirst does not guard a folder of this workspace: ${reasons.join('; ')}. Tell the user.`;
+}
+
+/** The warnings from opening the workspace, such as settings that no longer exist. */
+function warningText(warnings: readonly string[]): string | undefined {
+  return warnings.length === 0 ? undefined : `Lookfirst: ${warnings.join('\n')}. Tell the user.`;
 }
 
 function withNotice(reply: HookReply, notice: string | undefined): HookReply {

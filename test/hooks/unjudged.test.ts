@@ -248,3 +248,13 @@ describe('a state that cannot be opened', () => {
     await expect(agent.send(blind)).rejects.toThrow('hard link');
   });
 });
+
+describe('a policy file with a setting that no longer exists', () => {
+  it('is named at the start of a session, and by doctor', async () => {
+    writeFileSync(join(places.home, 'lookfirst.json'), '{"hugeBytes":5}');
+    const { context } = await agent.send({ event: 'start' });
+    expect(context).toContain('"hugeBytes" no longer exists and is ignored');
+    const { stdout } = await lookfirst(places, ['doctor']);
+    expect(stdout).toMatch(/^warn +policy .*"hugeBytes" no longer exists/m);
+  });
+});

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { resolvePolicy } from '../../config/resolve-policy.ts';
 import { errorText, HOME_CURE } from '../../model/fault.ts';
 import {
   exchangeFiles,
@@ -12,7 +13,7 @@ import {
 } from '../../records/health.ts';
 import { canonicalPath, isInScope } from '../../records/scope.ts';
 import { byteSize, countOf } from '../../report/amounts.ts';
-import { placesOf, policyOf, type StateFlags } from '../../session/configured.ts';
+import { placesOf, policySourcesOf, type StateFlags } from '../../session/configured.ts';
 import type { Cli } from '../cli.ts';
 import type { Stage } from '../stage.ts';
 
@@ -159,10 +160,13 @@ function writingCheck(writing: FleetReport['writing']): DoctorCheck {
 
 export function checkPolicy(cli: Cli, flags: StateFlags): DoctorCheck {
   try {
-    const policy = policyOf(cli, flags);
+    const sources = policySourcesOf(cli, flags);
+    const policy = resolvePolicy(sources);
+    const { warnings = [] } = sources.file ?? {};
     const rules = policy.bypass.map((rule) => (typeof rule === 'string' ? rule : JSON.stringify(rule)));
     const open = rules.length === 0 ? '' : `; changes that need no read: ${rules.join(', ')}`;
     const said = `preset ${policy.preset}, staleness ${policy.staleness}${open}`;
+    if (warnings.length > 0) return warn('policy', `${said}; ${warnings.join('; ')}`);
     return open === '' ? ok('policy', said) : warn('policy', said);
   } catch (error) {
     return fail('policy', errorText(error));

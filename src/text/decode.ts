@@ -274,14 +274,11 @@ function decodeUnicode(bytes: Uint8Array): DecodedText | undefined {
 function encodeUnicode(text: string, form: TextForm): Uint8Array | undefined {
   const marked = form.bom ? `\ufeff${text}` : text;
   if (form.encoding !== 'utf-8') {
-    if (!isWellFormed(marked)) return undefined;
+    if (!marked.isWellFormed()) return undefined;
     const units = Buffer.from(marked, 'utf16le');
     return form.encoding === 'utf-16be' ? units.swap16() : units;
   }
-  const bytes = Buffer.from(marked, 'utf8');
-  // Encoding turns a lone surrogate into U+FFFD. If the bytes contain no U+FFFD, the text has no
-  // lone surrogate and need not be checked.
-  return bytes.includes('\ufffd') && !isWellFormed(marked) ? undefined : bytes;
+  return marked.isWellFormed() ? Buffer.from(marked, 'utf8') : undefined;
 }
 
 function isUnicode(encoding: string): boolean {
@@ -342,10 +339,6 @@ function isPlainText(text: string): boolean {
 
 function markOf(bytes: Uint8Array): (typeof BOMS)[number] | undefined {
   return BOMS.find(({ mark }) => mark.every((byte, at) => bytes[at] === byte));
-}
-
-function isWellFormed(text: string): boolean {
-  return !/\p{Surrogate}/u.test(text);
 }
 
 const STRICT = { fatal: true, ignoreBOM: true } as const;

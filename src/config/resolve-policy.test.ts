@@ -38,6 +38,8 @@ describe('resolvePolicy', () => {
     [{ protected: ['a', 'C:/me/a.txt'] }, '"C:/me/a.txt" must be relative to the workspace folder'],
     [{ approve: ['~/a.txt'] }, 'approve: "~/a.txt" must be relative'],
     [{ approve: ['a/../b'] }, 'approve: "a/../b" must be relative'],
+    [{ approve: ['+(a|aa)'] }, 'the glob "+(a|aa)" cannot be used: a group that repeats must have plain'],
+    [{ bypass: [{ paths: ['*(a*)'] }] }, 'the glob "*(a*)" cannot be used'],
     [{ preset: 'strict' }, 'unknown key "preset"'],
     [null, 'policy: the settings must be an object, not null'],
     ['strict', 'policy: the settings must be an object'],

@@ -4,6 +4,7 @@ import { nearestName } from '../model/nearest-name.ts';
 import { type Policy, PRESET_NAMES, type PresetName } from '../model/policy.ts';
 import { defined, isRecord, type JsonRecord } from '../model/record.ts';
 import { checkShape, mismatchText, type ObjectShape } from '../model/shape.ts';
+import { globProblem } from '../text/glob/glob.ts';
 import { parseSettings, settingPlace } from './json-text.ts';
 import { POLICY, POLICY_FILE } from './policy-shape.ts';
 import { PRESETS } from './presets.ts';
@@ -44,6 +45,7 @@ function override(policy: Policy, overrides: PolicyOverrides | undefined): Polic
   const { journal, commands, hooks, protected: globs, ...fields } = overrides;
   mustBeRelative('protected', globs);
   mustBeRelative('approve', fields.approve);
+  mustBeUsable([globs, fields.approve, fields.bypass, commands?.scratch, commands?.trust, commands?.hide]);
   return {
     ...policy,
     ...fields,
@@ -64,6 +66,18 @@ function mustBeRelative(setting: string, globs: readonly string[] = []): void {
   if (wrong === undefined) return;
   const reason = `${setting}: "${wrong}" must be relative to the workspace folder, such as "src/a.ts" or "**/*.pem"`;
   throw new Fault('CONFIG_INVALID', reason);
+}
+
+/** Throws a Fault for a glob that no matcher can be made of. */
+function mustBeUsable(lists: readonly (Policy['bypass'] | undefined)[]): void {
+  for (const glob of lists.flatMap((list) => list ?? [])) {
+    const globs = typeof glob === 'string' ? [glob] : Object.values(glob).flat();
+    for (const one of globs) {
+      const problem = globProblem(one);
+      if (problem !== undefined)
+        throw new Fault('CONFIG_INVALID', `the glob "${one}" cannot be used: ${problem}`);
+    }
+  }
 }
 
 /** The list of a setting with entries added, or removed by `!ENTRY`. */

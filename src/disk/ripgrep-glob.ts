@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { ResolvedPath } from '../model/path.ts';
 import { expandBraces, type GlobPart, matchParts, type PathMatch, readParts } from '../text/glob/glob.ts';
+import { nameProblem } from '../text/glob/segment.ts';
 
 const MAX_GLOB_CHARS = 4000;
 const MAX_ALTERNATIVES = 256;
@@ -68,6 +69,8 @@ function readPattern(glob: string): Pattern | string {
   if (names[0] === '' || names.includes('..'))
     return 'the glob is matched below the searched folder: it cannot begin with / or climb with ..';
   if (names.at(-1) === '') return 'the glob ends in /, but only files are found: write ** after it';
+  const problem = names.map(nameProblem).find((each) => each !== undefined);
+  if (problem !== undefined) return problem;
   const path = names.filter((name) => name !== '' && name !== '.').join('/');
   const parts = readParts(path.includes('/') ? path : `**/${path}`, 'exact case');
   const anywhere = parts.length === 2 && parts[0]?.matches === 'any depth';

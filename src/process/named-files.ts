@@ -5,7 +5,7 @@ import type { Listing, NamedFiles } from '../dialect/calls/shell/destroyed.ts';
 import { inFolder } from '../dialect/calls/shell/words.ts';
 import { unlessErrno } from '../model/fault.ts';
 import { expandBraces } from '../text/glob/glob.ts';
-import { nameMatcher } from '../text/glob/segment.ts';
+import { nameMatcher, nameProblem } from '../text/glob/segment.ts';
 
 /** Maximum number of names that are looked up for one part of a command. */
 const MAX_NAMES = 10_000;
@@ -61,6 +61,7 @@ function expanded(pattern: string, folder: string): readonly string[] {
 
 function matchesOf(segment: string, folder: string): readonly string[] {
   if (!/[*?[]/.test(segment.replace(/\\./g, ''))) return [segment.replace(/\\(.)/g, '$1')];
+  if (nameProblem(segment) !== undefined) return [];
   const matches = nameMatcher(segment, 'exact case');
   const names = unlessErrno(() => readdirSync(folder)) ?? [];
   return names.filter((name) => (!name.startsWith('.') || segment.startsWith('.')) && matches(name));

@@ -1,4 +1,4 @@
-import { nameMatcher } from './segment.ts';
+import { nameMatcher, nameProblem } from './segment.ts';
 
 /** True if a glob matches a path whose names are separated by `/`. */
 export type PathMatch = (path: string) => boolean;
@@ -9,29 +9,17 @@ export interface GlobPart {
   readonly matches: ((name: string) => boolean) | 'any depth';
 }
 
-const MAX_CHARS = 65_536;
+const MAX_CHARS = 4000;
 const MAX_PATTERNS = 10_000;
-const MAX_NESTING = 10;
 
-/** The reason this glob is too large to use, or undefined. */
+/** The reason why this glob cannot be used, or undefined. */
 export function globProblem(glob: string): string | undefined {
   if (glob.length > MAX_CHARS) return `a pattern must not be longer than ${MAX_CHARS} characters`;
-  if (nesting(glob) > MAX_NESTING)
-    return `groups must not be nested more than ${MAX_NESTING} deep in a pattern`;
-  return expandBraces(glob, MAX_PATTERNS) === undefined
-    ? `the braces of a pattern must not expand to more than ${MAX_PATTERNS} patterns`
-    : undefined;
-}
-
-function nesting(glob: string): number {
-  let depth = 0;
-  let most = 0;
-  for (const char of glob) {
-    if (char === '(') depth += 1;
-    if (char === ')') depth = Math.max(depth - 1, 0);
-    most = Math.max(most, depth);
-  }
-  return most;
+  const patterns = expandBraces(glob, MAX_PATTERNS);
+  if (patterns === undefined)
+    return `the braces of a pattern must not expand to more than ${MAX_PATTERNS} patterns`;
+  const names = patterns.flatMap((pattern) => pattern.split('/'));
+  return names.map(nameProblem).find((problem) => problem !== undefined);
 }
 
 /**

@@ -257,7 +257,7 @@ function currentFacts(
   return { currentHash: fingerprint.sha256, currentRevision };
 }
 
-/** What the bytes of a file add to the facts. `unseen`: the session saw another file at this path. */
+/** The facts that follow from the bytes of a file. `unseen`: the session saw another file at this path. */
 function readFacts(world: World, looked: ReadTarget, snapshot: Snapshot): Partial<Facts> | 'unseen' {
   const { known } = looked;
   const current = currentFacts(world, looked, snapshot);

@@ -27,7 +27,7 @@ export interface Store {
    * are judged by it. Files that the session has not seen are absent.
    */
   recallMany(session: string, keys: readonly string[]): Promise<ReadonlyMap<string, Seen>>;
-  /** What a change of locked files begins with, in one round trip. Without a session, nothing was seen. */
+  /** Looks up everything with which a change of locked files begins, in one round trip. Without a session, nothing was seen. */
   atLocked(keys: readonly string[], session?: string): Promise<AtLocked>;
   /** What the session knows of every file that it has seen, including losses. */
   sightings(session: string): Promise<readonly Sighting[]>;
@@ -94,7 +94,7 @@ export const RECENT_ENTRIES = 5000;
 export interface AtLocked {
   /** Changes of the files that are announced and not finished, as far as this process can reach them. */
   readonly left: readonly PendingChange[];
-  /** What the session was shown of the files, never from memory alone. Files that it has not seen are absent. */
+  /** The views of the session on the files, never from memory alone. Files that it has not seen are absent. */
   readonly seen: ReadonlyMap<string, Seen>;
 }
 

@@ -275,7 +275,7 @@ export class Knowledge {
     }
   }
 
-  /** What the session knows of these files, if all of them are locked. */
+  /** The session's knowledge of these files, if all of them are locked. */
   #heldAmong(keys: readonly string[]): Map<string, Sighting> | undefined {
     const known = new Map<string, Sighting>();
     for (const key of keys) {

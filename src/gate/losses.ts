@@ -133,16 +133,15 @@ async function lostFiles(
 ): Promise<readonly LostFile[]> {
   const { effects = [], change } = command;
   const own = knowledge.session;
-  const moved = new Set(
-    effects.flatMap(({ before, after }) => (before.kind === 'absent' ? hashOf(after) : [])),
-  );
-  const candidates = effects.filter(
+  const changed = effects.filter(({ before, after }) => !sameContent(before, after));
+  const arrived = new Set(changed.flatMap(({ after }) => hashOf(after)));
+  const left = new Set(changed.flatMap(({ before }) => hashOf(before)));
+  const candidates = changed.filter(
     ({ key, relative, before, after, movedTo }) =>
       movedTo === undefined &&
       (before.kind === 'file' ? before.fingerprint.size > 0 : before.kind === 'link') &&
       after.kind !== 'directory' &&
-      !sameContent(before, after) &&
-      !hashOf(before).some((hash) => moved.has(hash)) &&
+      !hashOf(before).some((hash) => arrived.has(hash)) &&
       !gits.some(({ folder }) => key.startsWith(`${folder}/`)) &&
       !/(^|\/)\.git$/.test(relative) &&
       !isOutput(world, relative),
@@ -151,7 +150,7 @@ async function lostFiles(
   const committed = await CommittedFiles.now(world, signal, await blobsOfChanged(gits, signal));
   const lost: LostFile[] = [];
   for (const effect of candidates) {
-    if (!(await isDropped(world, effect, committed))) continue;
+    if (!(await isDropped(world, effect, { committed, left }))) continue;
     const author =
       lost.length < MAX_AUTHORS
         ? await authorOf(world, { ...effect, change }, { own, committed })
@@ -180,17 +179,19 @@ function hashOf(side: State): readonly string[] {
 
 /**
  * True if a command has removed a file's bytes: it deleted the file, emptied it, put committed
- * content in its place or dropped most of its lines. Bytes that a commit has are not removed.
+ * content or another file in its place, or dropped most of its lines. Bytes that a commit has are not
+ * removed. `left`: the hashes of contents that the command took from their paths.
  */
 async function isDropped(
   world: World,
   { key, before, after }: Effect,
-  committed: CommittedFiles,
+  { committed, left }: { readonly committed: CommittedFiles; readonly left: ReadonlySet<string> },
 ): Promise<boolean> {
   if (before.kind === 'link') return after.kind === 'absent';
   const bytes = await keptBytes(world, before);
   if (bytes !== undefined && committed.has(bytes)) return false;
   if (after.kind !== 'file' || after.fingerprint.size === 0 || bytes === undefined) return true;
+  if (hashOf(after).some((hash) => left.has(hash))) return true;
   const now = (await readableAt(world, key))?.snapshot?.bytes;
   if (now === undefined) return false;
   if (committed.has(now)) return true;

@@ -344,3 +344,9 @@ it('an undo of the index does not begin while git is at work', async () => {
   expect((await lookfirst(places, ['undo', '--session', 's'])).code).toBe(0);
   expect(everything()).toEqual(before);
 });
+
+it('a file that a script moves onto another is not named as lost, the other is', async () => {
+  user('echo one > one.md; echo two > two.md');
+  const told = await images(`node -e "require('fs').renameSync('one.md', 'two.md')"`);
+  expect(told).toMatch(/removed what nothing else holds: two\.md\./);
+});

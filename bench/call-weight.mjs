@@ -47,8 +47,9 @@ async function measure(client, root, kind) {
   const next = (await calls.next()).value;
   const { files, functions, names } = await entered(() => done(client, next));
   const promises = await promisesOf(client, (await calls.next()).value);
+  const last = (await calls.next()).value;
   statements = 0;
-  await done(client, (await calls.next()).value);
+  await done(client, last);
   return { files, functions, promises, statements, names };
 }
 

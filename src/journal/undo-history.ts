@@ -283,16 +283,7 @@ const FIRST_PAGE = 100;
 /** The changes of all sessions, from the oldest that the target may select. */
 export async function entriesForUndo(store: Store, target: UndoTarget): Promise<readonly Entry[]> {
   if (target.kind === 'since') return store.entries({ kinds: ['change'], afterSeq: target.afterSeq });
-  if (target.kind === 'last') {
-    // Check that the target has a change, and fetch the first page in the same round trip: that
-    // page nearly always contains the change to undo. The check uses the newest change, because the
-    // oldest may be slow to find.
-    const [[any], page] = await Promise.all([
-      store.entries({ ...firstOf(target), order: 'newest' }),
-      store.entries({ kinds: ['change'], limit: FIRST_PAGE }),
-    ]);
-    return any === undefined ? [] : pagesBackTo(store, target, page);
-  }
+  if (target.kind === 'last') return pagesBackTo(store, target);
   const [oldest] = await store.entries(firstOf(target));
   if (oldest === undefined) return [];
   // Fetch only the entries after `oldest`, not `oldest` again: an entry of a command may take
@@ -321,18 +312,15 @@ function firstOf(target: Exclude<UndoTarget, { readonly kind: 'since' }>): Entry
  * Fetches growing pages, newest first, until they contain a change that the target selects. The
  * first page usually does.
  */
-async function pagesBackTo(
-  store: Store,
-  target: UndoTarget,
-  firstPage: readonly Entry[],
-): Promise<readonly Entry[]> {
-  const entries: Entry[] = [...firstPage];
-  for (let [page, limit] = [firstPage, FIRST_PAGE]; ; ) {
-    const last = entries.at(-1);
-    const isEnough = page.length < limit || selectChanges(new UndoHistory(entries), target).length > 0;
-    if (isEnough || last === undefined) return entries;
-    limit *= 2;
-    page = await store.entries({ kinds: ['change'], limit, beforeSeq: last.seq });
+async function pagesBackTo(store: Store, target: Exclude<UndoTarget, Since>): Promise<readonly Entry[]> {
+  const entries: Entry[] = [];
+  for (let limit = FIRST_PAGE; ; limit *= 2) {
+    const page = await store.entries({ kinds: ['change'], limit, beforeSeq: entries.at(-1)?.seq });
     for (const entry of page) entries.push(entry);
+    const isEnough = page.length < limit || selectChanges(new UndoHistory(entries), target).length > 0;
+    if (isEnough) return entries;
+    // Look for any change of the target before reading on. The newest one is found fast.
+    const isFirst = entries.length === FIRST_PAGE;
+    if (isFirst && (await store.entries({ ...firstOf(target), order: 'newest' })).length === 0) return [];
   }
 }

@@ -1,5 +1,4 @@
 import { type Inverse, inversesOf } from '../../journal/inverses.ts';
-import { type Blocked, type BlockedPath, blockedBy, type UndoOutcome } from '../../journal/undo-blocked.ts';
 import {
   entriesForUndo,
   newestSelected,
@@ -18,7 +17,14 @@ import type { UndoSelection } from '../../model/session.ts';
 import { type Outcome, passOn, type Refusal, refused, type UndoCall } from '../../model/verdict.ts';
 import type { Knowledge } from '../../views/knowledge.ts';
 import type { World } from '../world.ts';
-import { forTheUser, inReadOnlyRoot } from './refusals.ts';
+import {
+  type Blocked,
+  type BlockedPath,
+  blockedBy,
+  forTheUser,
+  inReadOnlyRoot,
+  type UndoOutcome,
+} from './refusals.ts';
 
 /**
  * Selects the changes to undo, and says who undoes them. If a session undoes another session's

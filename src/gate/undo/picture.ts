@@ -241,13 +241,7 @@ export class Picture {
     const folderMode = await this.#makeFolders(delta);
     const { key: to, after } = delta;
     const isNew = this.#states.get(from)?.isNew === true;
-    const inside = [...this.#states].filter(([key]) => isBelow(key, from));
-    for (const key of [...this.#states.keys()])
-      if (isBelow(key, from) || isBelow(key, to)) {
-        this.#set(key, NOTHING);
-        this.#states.delete(key);
-      }
-    for (const [key, each] of inside) this.#set(to + key.slice(from.length), each);
+    if (after.kind === 'directory') this.#carry(from, to);
     this.#set(from, { ...NOTHING, isPlanned: true });
     this.#set(to, { state: after, isPlanned: true, isNew });
     if (after.kind === 'directory' && !isNew) this.#moves.unshift({ from, to });
@@ -256,6 +250,17 @@ export class Picture {
     // A move there and back is no change.
     if (last?.movedFrom?.key === to && last.key === from) this.#ended.pop();
     else this.#ended.push({ ...delta, folderMode });
+  }
+
+  /** What the picture has below a moved folder moves along. */
+  #carry(from: string, to: string): void {
+    const inside = [...this.#states].filter(([key]) => isBelow(key, from));
+    for (const key of [...this.#states.keys()])
+      if (isBelow(key, from) || isBelow(key, to)) {
+        this.#set(key, NOTHING);
+        this.#states.delete(key);
+      }
+    for (const [key, each] of inside) this.#set(to + key.slice(from.length), each);
   }
 
   /**

@@ -1,6 +1,5 @@
 import { fingerprintOf } from '../../disk/read.ts';
 import { changeBetween, type Inverse, othersInside } from '../../journal/inverses.ts';
-import { type BlockedPath, blockedBy, type UndoOutcome } from '../../journal/undo-blocked.ts';
 import { keysTouched, undoneBy } from '../../journal/undo-history.ts';
 import { type Entry, microseconds, type State, sameContent, type Undone } from '../../model/entry.ts';
 import { isWithin } from '../../model/path.ts';
@@ -12,7 +11,17 @@ import type { PlannedDelta } from '../plan.ts';
 import type { World } from '../world.ts';
 import type { ChosenChanges } from './choice.ts';
 import { Picture, type Pictured } from './picture.ts';
-import { changedSince, folderInUse, inTheWay, notKept, type PlanRequest, readOnly } from './refusals.ts';
+import {
+  type BlockedPath,
+  blockedBy,
+  changedSince,
+  folderInUse,
+  inTheWay,
+  notKept,
+  type PlanRequest,
+  readOnly,
+  type UndoOutcome,
+} from './refusals.ts';
 
 /** An undo that fits the present files. */
 export interface UndoPlan {

@@ -2,12 +2,32 @@ import type { Inverse } from '../../journal/inverses.ts';
 import type { Entry, State } from '../../model/entry.ts';
 import { LIMITS } from '../../model/limits.ts';
 import type { UndoSelection } from '../../model/session.ts';
-import type { Refusal, UndoCall } from '../../model/verdict.ts';
+import { type Refusal, type Refused, refused, type UndoCall } from '../../model/verdict.ts';
 import { maskedDiff } from '../../text/unified.ts';
 import type { World } from '../world.ts';
 
 /** What was asked for, and the session that undoes. */
 export type PlanRequest = UndoSelection & { readonly undoer: string };
+
+/** A path that an undo cannot restore, and why. */
+export interface BlockedPath {
+  readonly key: string;
+  readonly refusal: Refusal;
+}
+
+/** The refusal of an undo, and the paths that cause it. A partial undo leaves them out. */
+export interface Blocked extends Refused {
+  readonly blocked: readonly BlockedPath[];
+}
+
+/** The outcome of planning or checking an undo. */
+export type UndoOutcome<T> = ({ readonly ok: true } & T) | Blocked;
+
+/** The refusal of an undo for the first of the paths that cause it. Undefined without such a path. */
+export function blockedBy(blocked: readonly BlockedPath[]): Blocked | undefined {
+  const [first] = blocked;
+  return first === undefined ? undefined : { ...refused(first.refusal), blocked };
+}
 
 /** The call that repeats this undo with a merge; undefined if it merges already or a tool call cannot express it. */
 function mergedCall(selection: UndoSelection): UndoCall | undefined {

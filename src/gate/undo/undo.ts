@@ -1,4 +1,3 @@
-import type { Blocked, BlockedPath, UndoOutcome } from '../../journal/undo-blocked.ts';
 import { notLocked, outermostKeys } from '../../lock/locks.ts';
 import { sameState } from '../../model/entry.ts';
 import type { LeftFile, UndoneFile, UndoResult } from '../../model/results.ts';
@@ -24,7 +23,7 @@ import {
 import { whyNotTheirs } from './others-change.ts';
 import { planUndo, type UndoPlan } from './plan.ts';
 import { previewDiff } from './preview.ts';
-import { folderInUse } from './refusals.ts';
+import { type Blocked, type BlockedPath, folderInUse, type UndoOutcome } from './refusals.ts';
 import { changePlanOf } from './seen.ts';
 
 /**
@@ -153,7 +152,7 @@ async function undoLocked(world: World, knowledge: Knowledge, given: LockedUndo)
   ];
   if (selection.preview === true) return { ok: true, ...told, files: filesWith(new Set()) };
   await keepNeeded(world, plan);
-  const several = await worldFor(world, deltas.length, areIndependent(deltas) ? 'together' : 'in order');
+  const several = await worldFor(world, deltas.length, mayBeTogether(deltas) ? 'together' : 'in order');
   selection.signal?.throwIfAborted();
   const outcome = await apply(several, knowledge, {
     plans: deltas.length === 0 ? [] : [await changePlanOf(several, knowledge, deltas)],
@@ -219,6 +218,16 @@ async function keepNeeded(world: World, { deltas, bytes: present }: UndoPlan): P
     const bytes = present.get(fingerprint.sha256);
     if (bytes !== undefined) await keepBytesOf(world, relative, { bytes, fingerprint });
   }
+}
+
+/** True if no delta needs an earlier one: no folder moves, and each path has one delta. */
+function mayBeTogether(deltas: readonly PlannedDelta[]): boolean {
+  const ends = deltas.flatMap(({ key, after, movedFrom }) =>
+    movedFrom === undefined || after.kind === 'directory'
+      ? [{ key, movedFrom }]
+      : [{ key }, { key: movedFrom.key }],
+  );
+  return areIndependent(ends);
 }
 
 function fileOf(world: World, delta: PlannedDelta, stayed: ReadonlySet<string>): UndoneFile {

@@ -98,16 +98,14 @@ export interface Results {
   readonly roots: { readonly roots: readonly string[] };
 }
 
-export interface ManyRead {
+interface ManyRead {
   readonly path: string;
   readonly outcome: Outcome<ReadResult>;
 }
 
-export interface MediaResult {
+interface MediaResult {
   readonly path: string;
   /** The `file:` URL of the canonical path. */
   readonly uri: string;
   readonly base64: string;
 }
-
-export type OperationKind = keyof Operations;

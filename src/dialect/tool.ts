@@ -3,7 +3,7 @@ import { isRecord, type JsonRecord, parseJson, repairedJson } from '../model/rec
 import { checkShape, mismatchText, type ObjectShape, type Shape } from '../model/shape.ts';
 import type { Refusal } from '../model/verdict.ts';
 import type { ToolNames } from '../report/tool-names.ts';
-import type { OperationKind, Operations, Results } from './operation.ts';
+import type { Operations, Results } from './operation.ts';
 import type { ReadStyle, RenderContext, Rendered } from './render.ts';
 
 /** Hints for clients. Every tool sets all four, because clients assume the worst for a missing hint. */
@@ -28,7 +28,7 @@ export const DESTROYS: Annotations = { ...READS, readOnlyHint: false, destructiv
 /** Hints of a tool that only adds content; repeating the call adds it again. */
 export const ADDS: Annotations = { ...READS, readOnlyHint: false, idempotentHint: false };
 
-interface CallBase<K extends OperationKind> {
+interface CallBase<K extends keyof Operations> {
   readonly kind: K;
   readonly operation: Operations[K];
   /** What the answer says about the arguments, if they had to be repaired. */
@@ -37,14 +37,14 @@ interface CallBase<K extends OperationKind> {
   readonly foreword?: (refusal: Refusal, context: RenderContext) => string | undefined;
 }
 
-type CallOf<K extends OperationKind> = CallBase<K> &
+type CallOf<K extends keyof Operations> = CallBase<K> &
   (K extends 'read' | 'view' ? { readonly style: ReadStyle } : unknown) &
   (K extends 'read'
     ? unknown
     : { readonly render: (result: Results[K], context: RenderContext) => Rendered });
 
 /** A translated tool call: the operation, and how to render its result. */
-export type Call = { [K in OperationKind]: CallOf<K> }[OperationKind];
+export type Call = { [K in keyof Operations]: CallOf<K> }[keyof Operations];
 
 /** Says that the arguments match the schema, but do not fit together, such as `head` with `tail`. */
 export interface Problem {

@@ -1,5 +1,5 @@
 import { pathToFileURL } from 'node:url';
-import type { ManyRead, Operations, Results } from '../dialect/operation.ts';
+import type { Operations, Results } from '../dialect/operation.ts';
 import { type ReadStyle, type RenderContext, type Rendered, styledText } from '../dialect/render.ts';
 import type { Call } from '../dialect/tool.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
@@ -232,7 +232,7 @@ async function readMany(
   { paths, each, together = Number.POSITIVE_INFINITY }: Operations['read-many'],
   performing: PerformOptions,
 ): Promise<Outcome<Results['read-many']>> {
-  const files: ManyRead[] = [];
+  const files: Results['read-many']['files'][number][] = [];
   let left = together;
   const { signal, progress } = performing.watch;
   const note = paced(progress);

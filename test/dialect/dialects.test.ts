@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { OperationKind } from '../../src/dialect/operation.ts';
+import type { Operations } from '../../src/dialect/operation.ts';
 import { checkArguments, DIALECT_NAMES, type Tool } from '../../src/dialect/tool.ts';
 import { loadDialect } from '../../src/mcp/serve.ts';
 import type { ObjectShape, Shape } from '../../src/model/shape.ts';
@@ -8,7 +8,7 @@ const DIALECTS = await Promise.all(DIALECT_NAMES.map(loadDialect));
 const TOOLS = DIALECTS.flatMap((dialect) =>
   dialect.tools.map((tool): [string, Tool] => [`${dialect.name} ${tool.name}`, tool]),
 );
-const CHANGES: ReadonlySet<OperationKind> = new Set([
+const CHANGES: ReadonlySet<keyof Operations> = new Set([
   'patch',
   'run',
   'write',
@@ -126,7 +126,7 @@ describe.each(TOOLS)('%s', (_name, tool) => {
       expect(annotations[hint]).toBeTypeOf('boolean');
     const call = tool.call(meaningful(tool));
     expect(call.kind).not.toBe('problem');
-    expect(annotations.readOnlyHint).toBe(!CHANGES.has(call.kind as OperationKind));
+    expect(annotations.readOnlyHint).toBe(!CHANGES.has(call.kind as keyof Operations));
     if (annotations.readOnlyHint) expect(annotations.destructiveHint).toBe(false);
   });
 

@@ -1,5 +1,5 @@
 import { fieldOf, isRecord, type JsonRecord, parseJson } from '../../model/record.ts';
-import type { ArgumentIs, ArgumentName, Rule } from './table.ts';
+import type { ArgumentName, Rule } from './table.ts';
 
 /** The arguments of a tool call. */
 export type Arguments = JsonRecord;
@@ -145,7 +145,11 @@ export function plainName(name: string): string {
  * True if a condition holds. The condition tests an argument of the call or, with `inItem`, a field
  * of the array item.
  */
-export function conditionHolds(condition: ArgumentIs, args: Arguments, item: Arguments): boolean {
+export function conditionHolds(
+  condition: NonNullable<Rule['when']>,
+  args: Arguments,
+  item: Arguments,
+): boolean {
   const value = argumentIn(condition.inItem === true ? item : args, condition.argument);
   if (condition.is === undefined) return value !== undefined;
   return condition.is.some((wanted) => wanted === value);

@@ -137,7 +137,7 @@ interface RuleScope {
   readonly unless?: ArgumentIs | readonly ArgumentIs[];
 }
 
-export interface ArgumentIs {
+interface ArgumentIs {
   readonly argument: ArgumentName;
   /** True if the condition tests a field of the array item (see `each`), not an argument of the whole call. */
   readonly inItem?: true;
@@ -229,14 +229,14 @@ export type ShownForm =
   | { readonly as: 'receipts' };
 
 /** Text that a server adds around the lines. */
-export interface Decoration {
+interface Decoration {
   /** A first line with this beginning, and the empty line after it, are not part of the file. */
   readonly header?: string;
   /** Last lines with one of these beginnings, and the empty line before them, are not part of the file. */
   readonly footers?: readonly string[];
 }
 
-export interface SectionMarks {
+interface SectionMarks {
   readonly open: string;
   readonly failed: string;
   readonly close: string;
@@ -246,7 +246,7 @@ export interface SectionMarks {
 }
 
 /** Field names in a JSON result; dots select nested fields. */
-export interface JsonShape {
+interface JsonShape {
   readonly content: string;
   /** An array of files, each with its `path` and `content`. */
   readonly items?: string;

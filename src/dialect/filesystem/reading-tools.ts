@@ -1,6 +1,6 @@
 import { objectOf } from '../../model/shape.ts';
 import { explain } from '../../report/explain.ts';
-import type { MediaResult } from '../operation.ts';
+import type { Results } from '../operation.ts';
 import type { ContentBlock } from '../render.ts';
 import { READS, type Tool, tool } from '../tool.ts';
 import { forewordFor, HEAD_STYLE, RAW_STYLE, TEXT_OUTPUT } from './shapes.ts';
@@ -163,7 +163,7 @@ export const READING_TOOLS: readonly Tool[] = [
 ];
 
 /** A file as an image, as audio, or as an embedded resource. */
-export function mediaBlock({ uri, base64 }: MediaResult): ContentBlock {
+export function mediaBlock({ uri, base64 }: Results['media']): ContentBlock {
   const extension = /\.([^./\\]+)$/.exec(uri)?.[1]?.toLowerCase() ?? '';
   const known = Object.hasOwn(MIME_TYPES, extension) ? MIME_TYPES[extension] : undefined;
   const mimeType = known ?? 'application/octet-stream';

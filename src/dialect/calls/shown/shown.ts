@@ -2,10 +2,12 @@ import type { LineRange } from '../../../model/coverage.ts';
 import { fieldOf, parseJson } from '../../../model/record.ts';
 import { shownBefore } from '../../../text/shown-before.ts';
 import type { Answer } from '../answer.ts';
-import type { Decoration, JsonShape, SectionMarks, ShownForm } from '../table.ts';
+import type { ShownForm } from '../table.ts';
 import type { AskedLines, ReadTouch, Touch } from '../touch.ts';
 import { delivered, type ShownLines } from './delivered.ts';
 import { readText } from './read-text.ts';
+
+type Sections = Extract<ShownForm, { as: 'sections' }>;
 
 /**
  * The lines of files that an answer showed. Skips a file if its lines are uncertain, for example
@@ -68,7 +70,7 @@ function rangeOf(asked: AskedLines): LineRange {
 }
 
 /** The lines of one file in a JSON result. */
-function jsonShown(shape: JsonShape, path: string, text: string): ShownLines[] {
+function jsonShown(shape: Extract<ShownForm, { as: 'json' }>, path: string, text: string): ShownLines[] {
   const parsed = parseJson(text);
   const entry = shape.items === undefined ? parsed : itemOf(shape, path, parsed);
   const content = fieldOf(entry, shape.content);
@@ -86,7 +88,7 @@ function jsonShown(shape: JsonShape, path: string, text: string): ShownLines[] {
   return delivered(path, [{ from: 1, to: undefined }], content.slice(0, content.lastIndexOf('\n') + 1));
 }
 
-function itemOf(shape: JsonShape, path: string, parsed: unknown): unknown {
+function itemOf(shape: Extract<ShownForm, { as: 'json' }>, path: string, parsed: unknown): unknown {
   const items = fieldOf(parsed, shape.items ?? '');
   if (!Array.isArray(items)) return undefined;
   return items.find((item: unknown) => fieldOf(item, shape.path ?? 'path') === path);
@@ -98,11 +100,7 @@ function itemOf(shape: JsonShape, path: string, parsed: unknown): unknown {
  * call requests the file. If this is not true of the next file, the current file and all later ones
  * are skipped.
  */
-function sectionsShown(
-  marks: SectionMarks & Decoration,
-  reads: readonly ReadTouch[],
-  text: string,
-): ShownLines[] {
+function sectionsShown(marks: Sections, reads: readonly ReadTouch[], text: string): ShownLines[] {
   const [alone, ...more] = reads;
   if (marks.aloneVerbatim === true && alone !== undefined && more.length === 0)
     return delivered(alone.path, alone.asked, undecorated(text, marks));
@@ -122,7 +120,7 @@ function sectionsShown(
 
 /** The end of a section, where the mark of the next path begins; undefined if a mark may be forged. */
 function endOf(
-  marks: SectionMarks,
+  marks: Sections,
   text: string,
   place: { readonly at: number; readonly next: string | undefined; readonly times: number },
 ): number | undefined {
@@ -138,13 +136,13 @@ function endOf(
  * The common beginning of two marks: `open` (before a readable file) and `failed` (before a file
  * that could not be read).
  */
-function opening(marks: SectionMarks): string {
+function opening(marks: Sections): string {
   let length = 0;
   while (length < marks.open.length && marks.open[length] === marks.failed[length]) length++;
   return marks.open.slice(0, length);
 }
 
-function bodyOf(marks: SectionMarks, path: string, section: string): string | undefined {
+function bodyOf(marks: Sections, path: string, section: string): string | undefined {
   const open = marks.open.replace('PATH', () => path);
   const failed = marks.failed.replace('PATH', () => path);
   if (section.startsWith(failed) || !section.startsWith(open)) return undefined;
@@ -153,7 +151,7 @@ function bodyOf(marks: SectionMarks, path: string, section: string): string | un
 }
 
 /** The text without the header and the footers that the server added. */
-function undecorated(text: string, decoration: Decoration): string {
+function undecorated(text: string, decoration: Pick<Sections, 'header' | 'footers'>): string {
   return withoutFooters(withoutHeader(text, decoration.header), decoration.footers ?? []);
 }
 

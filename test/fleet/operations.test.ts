@@ -91,7 +91,7 @@ await describePostgres('the command line on a fleet', (server) => {
     expect(await printedOn(at, 'diff', ...named)).toContain('-two\n+zwei');
     expect(await printedOn(at, 'undo', '--session', 'agent', ...named)).toContain('took back 1 change');
     expect(readFileSync(join(two.root, 'a.txt'), 'utf8')).toBe('one\ntwo\n');
-    expect(await printedOn(at, 'log', '--kind', 'change')).toContain(change);
+    expect(await printedOn(at, 'log', '--kind', 'change')).toContain(change.slice(0, 8));
   });
 
   it('undo says why it cannot take back a change of a workspace that this machine does not have', async () => {

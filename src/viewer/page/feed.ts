@@ -295,7 +295,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ['u', 'undo what is shown'],
   ['?', 'show these keys'],
 ];
-export const isHelpShown: Signal<boolean> = signal(false);
+const isHelpShown: Signal<boolean> = signal(false);
 
 export function KeyHelp(): VNode | null {
   if (!isHelpShown.value) return null;
@@ -315,7 +315,7 @@ export function keys(event: KeyboardEvent): void {
   } else if (!isTyping && pressed(event.key)) event.preventDefault();
 }
 
-/** Does what a key stands for outside of fields and rows. False for other keys. */
+/** Handles a key that was pressed outside of fields and rows. False for other keys. */
 function pressed(key: string): boolean {
   if (key === '/') document.querySelector<HTMLInputElement>('#search')?.focus();
   else if (key === 'j' || key === 'k')

@@ -29,7 +29,7 @@ export interface FolderMove {
   readonly to: string;
 }
 
-/** Where an entry at a key is before the given moves, newest first. */
+/** Returns the place of an entry before the given moves, newest first. */
 export function placeBefore(moves: readonly FolderMove[], key: string): string {
   let place = key;
   for (const { from, to } of moves) if (isWithin(place, to)) place = from + place.slice(to.length);
@@ -247,12 +247,12 @@ export class Picture {
     if (after.kind === 'directory' && !isNew) this.#moves.unshift({ from, to });
     this.#endStretch();
     const last = this.#ended.at(-1);
-    // A move there and back is no change.
+    // A move there and back changes nothing.
     if (last?.movedFrom?.key === to && last.key === from) this.#ended.pop();
     else this.#ended.push({ ...delta, folderMode });
   }
 
-  /** What the picture has below a moved folder moves along. */
+  /** Takes along what the picture has below a moved folder. */
   #carry(from: string, to: string): void {
     const inside = [...this.#states].filter(([key]) => isBelow(key, from));
     for (const key of [...this.#states.keys()])
@@ -294,7 +294,7 @@ export class Picture {
   }
 
   #endStretch(): void {
-    // Of independent deltas, the paths of the oldest change come first.
+    // The paths of the oldest change come first among independent deltas.
     for (const delta of [...this.#open.values()].reverse().sort(inOrder)) this.#ended.push(delta);
     this.#open = new Map();
   }

@@ -256,7 +256,7 @@ class Plan {
 
 const DONE = { ok: true } as const;
 
-/** What is known of the present file, to find it unchanged when the delta is applied. */
+/** The facts of the present file by which the delta finds it unchanged. */
 function presentOf({ state, stamp, isPlanned }: Pictured): Partial<PlannedDelta> {
   const presentMode = state.kind === 'file' && isPlanned !== true ? state.mode : undefined;
   return { stamp, presentMode, sinceUs: stamp && microseconds(stamp.ctimeNs) };

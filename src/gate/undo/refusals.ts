@@ -6,7 +6,7 @@ import { type Refusal, type Refused, refused, type UndoCall } from '../../model/
 import { maskedDiff } from '../../text/unified.ts';
 import type { World } from '../world.ts';
 
-/** What was asked for, and the session that undoes. */
+/** The request of an undo, and the session that undoes. */
 export type PlanRequest = UndoSelection & { readonly undoer: string };
 
 /** A path that an undo cannot restore, and why. */

@@ -87,7 +87,7 @@ class SeenBefore {
     return broughtBack(await this.#knowledge.recall(key), fingerprint);
   }
 
-  /** What was seen of an entry that moves back and of the files in it, under their present paths. */
+  /** Returns the views of an entry that moves back and of the files in it, under their present paths. */
   async moving(from: string, to: string): Promise<readonly Sighting[]> {
     const present = new Map((await this.#knowledge.below(from)).map((seen) => [seen.key, seen]));
     for (const [key, seen] of this.#brought) if (isWithin(key, from)) present.set(key, seen);

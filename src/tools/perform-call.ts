@@ -4,7 +4,7 @@ import { type ReadStyle, type RenderContext, type Rendered, styledText } from '.
 import type { Call } from '../dialect/tool.ts';
 import { type Awaitable, andThen } from '../model/awaitable.ts';
 import type { ClientCall } from '../model/call.ts';
-import { nothingChanged } from '../model/fault.ts';
+import { Fault, nothingChanged } from '../model/fault.ts';
 import type { FileStatus, ReadResult, RunResult } from '../model/results.ts';
 import type { FindOptions } from '../model/session.ts';
 import { type Outcome, type Refusal, refused } from '../model/verdict.ts';
@@ -103,8 +103,17 @@ function perform(call: Call, performing: PerformOptions): Awaitable<Performed> {
 
 /** Adds what commands of other sessions have removed of this session's work since it last heard of that. */
 async function withLosses(performed: Performed, session: GatedSession): Promise<Performed> {
-  const losses = await session.untoldLosses();
+  const losses = await session.untoldLosses().catch(noneAfterFault);
   return losses.length === 0 ? performed : withText(performed, losses.join('\n'));
+}
+
+/**
+ * The call has been made, so a fault in the search for losses, such as a session that was closed
+ * meanwhile, must not make it look failed. The next call names the losses.
+ */
+function noneAfterFault(error: unknown): readonly string[] {
+  if (error instanceof Fault) return [];
+  throw error;
 }
 
 /** The refusal of a read by a tool that shows only text. */

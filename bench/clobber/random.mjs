@@ -19,7 +19,7 @@ function numbers(seed) {
 
 const TRACKED = ['a.txt', 'README.md', 'src/a.js', 'src/b.js', 'src/c.js', 'docs/guide.md', 'docs/faq.md'];
 const UNTRACKED = ['notes.txt', 'todo.md', 'src/new.js', 'ideas/one.md', 'ideas/two.md', 'src/deep/er/x.js'];
-const IGNORED = ['.env', 'local.db', 'uploads/one.png', 'uploads/two.png', 'secret/key.pem', 'debug.log'];
+const IGNORED = ['.env', 'local.db', 'uploads/one.png', 'uploads/two.png', 'secret/key.pem'];
 const OUTPUT = ['dist/a.js', 'node_modules/x/index.js'];
 
 /** What may be in a repository: a shell text that makes it. */

@@ -1,5 +1,6 @@
-import { dirname, relative } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { repositoryAround } from './git.ts';
+import { hasContent } from './git-risks.ts';
 import { git } from './run-git.ts';
 
 /**
@@ -54,14 +55,20 @@ async function statesOf(
   if (!result.ok) return undefined;
   const states = new Map<string, HeldByGit>();
   for (const entry of result.stdout.toString('utf8').split('\0')) {
-    const [kind, changes = ''] = entry.split(' ', 2);
+    const [kind] = entry.split(' ', 1);
     if (kind === '!' || kind === '?') states.set(entry.slice(2), kind === '!' ? 'ignored' : 'nowhere');
-    // The second letter says whether the file differs from the index.
-    if (kind === '1')
-      states.set(entry.split(' ').slice(8).join(' '), changes[1] === '.' ? 'index' : 'nowhere');
+    if (kind === '1') states.set(entry.split(' ').slice(8).join(' '), stateOfTracked(top, entry));
     if (kind === 'u') states.set(entry.split(' ').slice(10).join(' '), 'nowhere');
   }
   return states;
+}
+
+/** The state of a tracked file that differs from the last commit, or whose index does. */
+function stateOfTracked(top: string, entry: string): HeldByGit {
+  const [, changes = '', , , , , committed = '', , ...names] = entry.split(' ');
+  // The second letter says whether the file differs from the index.
+  if (changes[1] === '.') return 'index';
+  return changes[0] !== '.' && hasContent(join(top, names.join(' ')), committed) ? 'commit' : 'nowhere';
 }
 
 function stateOf(

@@ -148,7 +148,8 @@ export async function onlyIn(
   });
 }
 
-function hasContent(path: string, hash: string): boolean {
+/** True if a file has the content to which git gives this name. */
+export function hasContent(path: string, hash: string): boolean {
   const bytes = unlessErrno(() => readFileSync(path));
   return bytes !== undefined && blobOf(bytes, hash) === hash;
 }

@@ -157,6 +157,11 @@ describe('a command that destroys nothing of value', () => {
     expect(await verdictOf(command)).toBe('pass');
   });
 
+  it('passes for a file like the last commit, whose staged content differs', async () => {
+    write('staged.txt', 'committed\n');
+    expect(await verdictOf('rm staged.txt')).toBe('pass');
+  });
+
   it('passes for a file that the session has made', async () => {
     expect((await agent.shell('seq 3 > made.txt; mkdir -p t && seq 9 > t/x.txt')).verdict).toBe('pass');
     expect((await agent.shell('rm made.txt t/*.txt')).verdict).toBe('pass');

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { resolve } from 'node:path';
+import { shellLine } from '../dialect/calls/shell/shell-line.ts';
 import { Fault } from '../model/fault.ts';
 import type { FileKind } from '../model/path.ts';
 import type { ReadResult, RunResult } from '../model/results.ts';
@@ -208,17 +210,23 @@ async function bytesOf(stream: ReadableStream<Uint8Array>): Promise<Uint8Array> 
 }
 
 /**
- * Wraps the commands of another sandbox. Before a command runs, saves the bytes that the command
- * may destroy. Afterwards, records the changes that it made.
+ * Wraps the commands of another sandbox. Before a command runs, judges what its line would destroy,
+ * and saves the bytes that the command may destroy. Afterwards, records the changes that it made.
  */
 function watchedCommands(current: () => GatedSession, inner: SandboxCommands): SandboxCommands {
-  const announced = async (command: string): Promise<() => Promise<void>> => {
+  const announced = async ({
+    command,
+    workingDirectory = '.',
+  }: ProcessOptions): Promise<() => Promise<void>> => {
     const session = current();
+    const cwd = resolve(session.roots[0] ?? '/', workingDirectory);
+    const coming = { line: shellLine(command), cwd, arrivedMs: Date.now() };
+    accepted(await session.vetCommand([], coming));
     const change = await session.announceCommand(command, { call: randomUUID() });
     return async () => void (await session.settle(change, 'done'));
   };
   const spawn = async (options: ProcessOptions & { stdin?: boolean }): Promise<WritableSandboxProcess> => {
-    const settle = await announced(options.command);
+    const settle = await announced(options);
     // The cast is safe: `inner` returns a process with `stdin` if the caller requested it.
     const start = inner.spawn as (options: ProcessOptions) => PromiseLike<WritableSandboxProcess>;
     const started = await settledUnlessStarted(settle, () => start(options));
@@ -232,7 +240,7 @@ function watchedCommands(current: () => GatedSession, inner: SandboxCommands): S
   return {
     spawn,
     run: async (options) => {
-      const settle = await announced(options.command);
+      const settle = await announced(options);
       try {
         return await inner.run(options);
       } finally {

@@ -195,7 +195,8 @@ async function runOnLayer(
   try {
     if (announced === undefined)
       await session.forHost().note('a shell command ran on a layer without being judged before');
-    const outcome = await session.run([shellOf(cli), '-c', line], {
+    const by = announced === undefined ? 'agent' : 'hook';
+    const outcome = await session.runBy(by, [shellOf(cli), '-c', line], {
       profile: 'undo',
       output: 'inherit',
       answer: 'silent',

@@ -3,7 +3,10 @@ import type { AtRisk, RefusalOf, Writer } from '../model/verdict.ts';
 /** A refusal names at most this many things. */
 const MAX_NAMED = 50;
 
-/** Why nothing else has the bytes of a thing. `moved`: the line would stash them away. */
+/**
+ * Why nothing else has the bytes of a thing. `at-work`: it counts only if it is another session's
+ * present work.
+ */
 export type OnlyCopy =
   | 'uncommitted'
   | 'untracked'
@@ -14,7 +17,7 @@ export type OnlyCopy =
   | 'unreachable'
   | 'nested'
   | 'history'
-  | 'moved';
+  | 'at-work';
 
 const WORDS: Readonly<Record<OnlyCopy, string>> = {
   uncommitted: 'an uncommitted edit',
@@ -26,7 +29,7 @@ const WORDS: Readonly<Record<OnlyCopy, string>> = {
   unreachable: 'has commits that nothing else leads to',
   nested: 'has commits that no remote has',
   history: 'has commits that would be gone for good',
-  moved: 'git stash would take it away',
+  'at-work': 'not committed',
 };
 
 /** Something that a line would destroy and that its session did not make. */

@@ -26,6 +26,7 @@ export function quoted(refusal: Refusal): string[] {
   const { output, endedProcesses = [] } = refusal.detail ?? {};
   return [
     ...changedSince(refusal),
+    ...(refusal.code === 'WOULD_DESTROY' ? atRiskWords(refusal.detail?.atRisk) : []),
     ...(output === undefined || output === '' ? [] : [`The command printed:\n${quotation(output)}`]),
     ...endedWords({ endedProcesses }),
     ...(refusal.code === 'NO_MATCH' ? nearest(refusal) : []),
@@ -105,10 +106,7 @@ const TELLS: { readonly [C in RefusalCode]?: (refusal: RefusalOf<C>, time: Time)
   PLACEHOLDER_CONTENT: ({ detail }) =>
     detail?.reason === undefined ? [] : [`It contains ${phrase(detail.reason)}.`],
   UNVERIFIABLE: (refusal, time) => (refusal.action === 'commit' ? [] : otherwise(refusal, time)),
-  WOULD_DESTROY: ({ detail }, { nowMs }) => [
-    ...atRiskWords(detail?.atRisk),
-    ...writer(detail?.writer, nowMs),
-  ],
+  WOULD_DESTROY: ({ detail }, { nowMs }) => writer(detail?.writer, nowMs),
   COMMAND_CONFLICT: ({ detail }, { when }) => [...seen(when), ...keptLayer(detail?.layer)],
   // For the codes from here on, the first sentence already contains the reason.
   OUTSIDE_WORKSPACE: nothing,

@@ -172,16 +172,28 @@ export class GatedSession extends LookingSession implements Session {
   }
 
   run(command: Command, options: RunOptions = {}): Promise<Outcome<RunResult>> {
+    return this.runBy('agent', command, options);
+  }
+
+  /**
+   * Runs a command for the user, or one that a hook has judged. `agent`: judges its line by what it
+   * would destroy.
+   */
+  runBy(by: 'agent' | 'user' | 'hook', command: Command, options: RunOptions): Promise<Outcome<RunResult>> {
     return this.called(options, async (names, world, times) => {
       // Check the options before reading their `cwd`: an untyped caller may pass a value that is not an object.
       const wrong = validateOptions(options, { of: 'run' });
       if (wrong !== undefined) return this.noted(refused(wrong));
-      const asked = {
-        command,
-        options: names === undefined ? options : { ...options, cwd: names.real('.') },
-        times,
+      const here = names === undefined ? options : { ...options, cwd: names.real('.') };
+      let judged: Outcome<object> = { ok: true };
+      const judge = async (line: ShellLine, cwd: string): Promise<Outcome<object>> => {
+        const arrivedMs = Math.ceil(world.now() - (performance.now() - times.arrivedAt));
+        judged = await this.gate.announcements.vetCommand([], { line, cwd, arrivedMs });
+        return judged;
       };
-      return this.noted(await runCommand(world, this.knowledge, asked));
+      const asked = { command, options: here, times, judge: by === 'agent' ? judge : undefined };
+      const outcome = await runCommand(world, this.knowledge, asked);
+      return judged.ok ? this.noted(outcome) : judged;
     });
   }
 

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { parsedLine, TOO_DEEP_REASON } from '../dialect/calls/shell/shell-line.ts';
+import { parsedLine, type ShellLine, TOO_DEEP_REASON } from '../dialect/calls/shell/shell-line.ts';
 import { listUnsorted, subfolderTest } from '../disk/list.ts';
 import { newChangeId } from '../gate/announce.ts';
 import { type CommittedCommand, commitCommand, type LayerCommit } from '../gate/command/commit-command.ts';
@@ -47,7 +47,14 @@ export async function runCommand(
     command,
     options,
     times,
-  }: { readonly command: Command; readonly options: RunOptions; readonly times: ClientCall },
+    judge,
+  }: {
+    readonly command: Command;
+    readonly options: RunOptions;
+    readonly times: ClientCall;
+    /** Judges the line by what it would destroy. Absent if the caller has done so. */
+    readonly judge?: ((line: ShellLine, cwd: string) => Promise<Outcome<object>>) | undefined;
+  },
 ): Promise<Outcome<RunResult>> {
   const wrong = validateOptions(options, { of: 'run' }) ?? validateCommand(command);
   if (wrong !== undefined) return refused(wrong);
@@ -66,6 +73,8 @@ export async function runCommand(
   const line = typeof command === 'string' ? command : command.join(' ');
   const parsed = parsedLine(lineOf(command), { home: world.processes.userHome });
   if (parsed === 'too deep') return refused(invalidArgument('run', '', TOO_DEEP_REASON));
+  const judged = options.writes === 'discard' ? undefined : await judge?.(parsed, cwd.path);
+  if (judged?.ok === false) return judged;
   const beyond = await keepBeyondLayer(world, id, {
     line: parsed,
     place: { cwd: cwd.path, at: (path) => resolve(cwd.path, path) },

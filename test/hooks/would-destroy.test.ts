@@ -1,10 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { environment, lookfirst } from '../support/command-line.ts';
 import { Hooked, outputOf } from '../support/hooked.ts';
-import { type Scratch, scratch } from '../support/tree.ts';
+import { sandboxHere } from '../support/sandbox.ts';
+import { HAS_MEMORY, IN_MEMORY, type Scratch, scratch } from '../support/tree.ts';
+
+const here = await sandboxHere();
 
 let places: Scratch;
 let agent: Hooked;
@@ -20,7 +24,8 @@ printf 'one\\ntwo\\n' > a.txt; mkdir src; echo code > src/b.txt; printf '.env\\n
 git add . && git commit -qm first`;
 
 beforeEach(() => {
-  places = scratch();
+  // Temporary folders outside the workspace may be emptied by any command.
+  places = scratch(HAS_MEMORY ? IN_MEMORY : homedir());
   user(COMMITTED);
   agent = new Hooked(places);
 });
@@ -140,6 +145,8 @@ describe('is refused, however often it is repeated', () => {
     ['git stash -q', 'stash'],
     ['rm -rf src', 'removal'],
     ['git checkout -- src/b.txt', 'a named file that was read'],
+    ['rm src/b.txt', 'a removal of a file that was read'],
+    ['echo x > src/b.txt', 'a redirection to a file that was read'],
   ])("%s over another session's present work (%s)", async (command) => {
     await write(agent.other('B'), 'src/b.txt', 'work of B\n');
     await agent.read('src/b.txt', 'work of B\n');
@@ -147,10 +154,17 @@ describe('is refused, however often it is repeated', () => {
       const { verdict, reason } = await agent.shell(command);
       expect(verdict).toBe('deny');
       expect(reason).toMatch(
-        /another session's uncommitted work \[WOULD_DESTROY\].*repeating does not help[\s\S]*src\/b\.txt[\s\S]*Session B/,
+        /another session's uncommitted work \[WOULD_DESTROY\].*repeating does not help[\s\S]*Session B[\s\S]*src\/b\.txt/,
       );
     }
     expect(readFileSync(join(places.root, 'src/b.txt'), 'utf8')).toBe('work of B\n');
+  });
+
+  it('but not if its work is committed', async () => {
+    await write(agent.other('B'), 'src/b.txt', 'work of B\n');
+    await agent.read('src/b.txt', 'work of B\n');
+    user('git commit -qam b');
+    expect(await agent.shell('rm src/b.txt')).toMatchObject({ verdict: 'pass' });
   });
 
   it.each([
@@ -225,4 +239,37 @@ it('`lookfirst allow` lets a path pass', async () => {
   expect(reason).not.toContain('a.txt');
   expect(await agent.shell('git checkout -- a.txt')).toMatchObject({ verdict: 'pass' });
   expect(await outputOf('cat a.txt', places.root)).toBe('one\ntwo\n');
+});
+
+describe.skipIf(here === undefined)('`lookfirst run`', () => {
+  const run = (session: readonly string[], line: string) =>
+    lookfirst(places, ['run', ...session, '--', 'sh', '-c', line]);
+
+  it('of an agent is judged by the same rules', async () => {
+    user('echo x >> a.txt');
+    const first = await run(['--session', 's'], 'git checkout -q .');
+    expect(first).toMatchObject({ code: 2, stderr: expect.stringMatching(/WOULD_DESTROY\][\s\S]*a\.txt/) });
+    expect(await run(['--session', 's'], 'git checkout -q .')).toMatchObject({ code: 0 });
+    expect(readFileSync(join(places.root, 'a.txt'), 'utf8')).toBe('one\ntwo\n');
+  });
+
+  it('of the user is not', async () => {
+    user('echo x >> a.txt');
+    expect(await run([], 'git checkout -q .')).toMatchObject({ code: 0 });
+  });
+});
+
+it('a git command in a repository outside the workspace is refused once, too', async () => {
+  const outside = join(places.outside, 'project');
+  user(`git init -q ${outside} && cd ${outside} && git config user.name a && git config user.email a@b
+echo i > i.txt && git add . && git commit -qm i && echo j >> i.txt`);
+  const line = `git -C ${outside} reset -q --hard`;
+  const first = await agent.shell(line);
+  expect(first).toMatchObject({
+    verdict: 'deny',
+    reason: expect.stringMatching(/WOULD_DESTROY[\s\S]*i\.txt/),
+  });
+  expect(await agent.shell(line)).toMatchObject({ verdict: 'pass' });
+  expect(await lookfirst(places, ['undo', '--yes'])).toMatchObject({ code: 0 });
+  expect(readFileSync(join(outside, 'i.txt'), 'utf8')).toBe('i\nj\n');
 });

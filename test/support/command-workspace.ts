@@ -52,14 +52,20 @@ export function put(path: string, text: string): void {
 
 export const text = (path: string): string => readFileSync(join(root, path), 'utf8');
 
+/** Runs a command, again if it is refused once for what it would destroy. */
+async function insisting(command: string, options?: RunOptions): ReturnType<GatedSession['run']> {
+  const first = await session.run(command, options);
+  return !first.ok && first.refusal.code === 'WOULD_DESTROY' ? session.run(command, options) : first;
+}
+
 export async function ran(command: string, options?: RunOptions): Promise<RunResult> {
-  const outcome = await session.run(command, options);
+  const outcome = await insisting(command, options);
   if (!outcome.ok) throw new Error(JSON.stringify(outcome.refusal));
   return outcome;
 }
 
 export async function refusedRun(command: string, options?: RunOptions): Promise<Refusal> {
-  const outcome = await session.run(command, options);
+  const outcome = await insisting(command, options);
   if (outcome.ok) throw new Error(`not refused: ${JSON.stringify(outcome)}`);
   return outcome.refusal;
 }
@@ -72,7 +78,7 @@ export async function refusedRun(command: string, options?: RunOptions): Promise
  */
 export function runBeside(command: string, write: () => unknown): ReturnType<GatedSession['run']> {
   const go = join(base, 'go');
-  return session.run(`${command}; echo ready; while ! [ -e '${go}' ]; do sleep 0.01; done`, {
+  return insisting(`${command}; echo ready; while ! [ -e '${go}' ]; do sleep 0.01; done`, {
     profile: 'undo',
     onProgress: () => {
       void setTimeout(20)

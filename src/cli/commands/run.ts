@@ -3,7 +3,7 @@ import { several, text, toggle, UsageError, words } from '../../config/flags.ts'
 import { COMMAND_LINE } from '../../model/entry.ts';
 import type { RunResult } from '../../model/results.ts';
 import type { RunOptions, Command as SandboxedCommand } from '../../model/session.ts';
-import type { RefusalCode } from '../../model/verdict.ts';
+import type { Refusal, RefusalCode } from '../../model/verdict.ts';
 import { harmless } from '../../report/bounded.ts';
 import { changeWords, endedWords } from '../../report/command-words.ts';
 import { commandRoot } from '../../session/command-places.ts';
@@ -78,16 +78,14 @@ async function runOnLayer(cli: Cli, words: readonly string[], flags: Flags): Pro
   try {
     const session = await sessions.session(id);
     const command: SandboxedCommand = flags.apply === undefined ? words : { kept: flags.apply };
-    const outcome = await session.run(command, {
+    const by = id === COMMAND_LINE && startedByAgent(cli) === undefined ? 'user' : 'agent';
+    const outcome = await session.runBy(by, command, {
       ...optionsOf(flags),
       cwd: flags.root === undefined ? cli.cwd : undefined,
       signal: ending.signal,
     });
     if (outcome.ok) return await show(cli, outcome, flags);
-    const { layer } = outcome.refusal.detail ?? {};
-    const isForUser = startedByAgent(cli) === undefined;
-    const hint = layer === undefined || !isForUser ? undefined : applyHint(layer, outcome.refusal.code);
-    await tellRefusal(cli, outcome.refusal, { json: flags.json, hint });
+    await tellRefusal(cli, outcome.refusal, { json: flags.json, hint: hintFor(cli, outcome.refusal) });
     return EXIT.refused;
   } finally {
     process.off('SIGINT', end).off('SIGTERM', end);
@@ -105,6 +103,12 @@ const OVERRULED: ReadonlySet<RefusalCode> = new Set([
   'PARTIALLY_READ',
   'STALE',
 ]);
+
+function hintFor(cli: Cli, { code, next, detail }: Refusal): string | undefined {
+  if (next === 'repeat') return 'If you repeat the same command, it runs, and these are kept first.';
+  const layer = startedByAgent(cli) === undefined ? detail?.layer : undefined;
+  return layer === undefined ? undefined : applyHint(layer, code);
+}
 
 function applyHint(layer: string, code: RefusalCode): string {
   return `lookfirst run --apply ${layer} commits its writes ${OVERRULED.has(code) ? 'anyway' : 'after the cause is removed'}.`;

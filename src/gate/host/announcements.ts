@@ -172,7 +172,7 @@ export class Announcements {
   async vetCommand(changes: readonly ShellChange[], coming: ComingLine): Promise<Outcome<object>> {
     const denied = await deniedChanges(this.#scene, changes, (judged) => this.#othersOn(judged));
     if (denied.length > 0) return this.#refuse(denied, { hold: 'none' });
-    return this.#refuseOnce(await destructionOf(this.#scene, coming), coming);
+    return this.#refuseOnce(await destructionOf(this.#scene, coming, changes), coming);
   }
 
   /**

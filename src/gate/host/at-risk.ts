@@ -50,7 +50,7 @@ interface Saved {
 
 type Tracked = Extract<Sweep, { kind: 'tracked' }>;
 
-/** Finds out what the sweeps of a line would destroy in the workspace and its worktrees. Changes nothing. */
+/** Finds out what a line would destroy in the workspace and its worktrees. Changes nothing. */
 export class Threats {
   readonly #world: World;
   readonly #cwd: string;
@@ -64,13 +64,15 @@ export class Threats {
     this.#signal = signal;
   }
 
-  async of(sweeps: readonly Sweep[]): Promise<readonly Threat[]> {
+  /** `named`: absolute paths of files that the line itself says it would destroy. */
+  async of(sweeps: readonly Sweep[], named: readonly string[] = []): Promise<readonly Threat[]> {
+    for (const path of named) this.#file(path, 'at-work');
     for (const sweep of sweeps) {
       const folder = realFolder(resolve(this.#cwd, sweep.folder));
       if (sweep.kind === 'removal' || this.#isInReach(folder)) await this.#sweep({ ...sweep, folder });
     }
     for (const { pushed } of this.#saved.values())
-      if (pushed !== undefined) await this.#stashedAway(pushed, 'moved');
+      if (pushed !== undefined) await this.#stashedAway(pushed, 'at-work');
     return [...this.#found.values()];
   }
 
@@ -275,7 +277,7 @@ export class Threats {
   /** What a stash of this line takes out of the files. */
   async #stashedAway(
     { folder, paths, untracked }: Extract<Sweep, { kind: 'push' }>,
-    reason?: 'moved',
+    reason?: 'at-work',
   ): Promise<void> {
     const others = untracked ? 'untracked' : 'no';
     for (const entry of await statusOf(folder, { paths, others, signal: this.#signal })) {

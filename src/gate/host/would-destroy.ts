@@ -15,6 +15,7 @@ import type { World } from '../world.ts';
 import { type Threat, Threats } from './at-risk.ts';
 import { judgeAll } from './judge-all.ts';
 import { MAX_FILE_BYTES } from './keep.ts';
+import type { ShellChange } from './line-changes.ts';
 
 /** A command line that is about to run. */
 export interface ComingLine {
@@ -40,23 +41,45 @@ const MAX_REFUSALS = 20;
 export async function destructionOf(
   scene: ShownScene,
   { line, cwd }: ComingLine,
+  changes: readonly ShellChange[],
 ): Promise<RefusalOf<'WOULD_DESTROY'> | undefined> {
-  const sweeps = line.sweeps();
-  if (sweeps.length === 0) return undefined;
   const { world } = scene;
+  const sweeps = line.sweeps();
+  const named = await changedByOthers(scene, changes);
+  if (sweeps.length === 0 && named.length === 0) return undefined;
   const signal = AbortSignal.timeout(GIT_MS);
-  const threats = await new Threats(world, { cwd, signal }).of(sweeps);
+  const threats = await new Threats(world, { cwd, signal }).of(sweeps, named);
   if (threats.length === 0) return undefined;
   const owners = new Owners(scene, await CommittedFiles.now(world, signal), signal);
   const found: OwnedThreat[] = [];
   for (const [at, threat] of threats.entries()) {
     const owner = at < MAX_AUTHORS ? await owners.of(threat) : 'user';
     if (typeof owner === 'object') found.push({ ...threat, writer: owner });
-    else if (owner === 'user' && threat.why !== 'moved') found.push(threat);
+    else if (owner === 'user' && threat.why !== 'at-work') found.push(threat);
   }
   const { left, used } = await withoutAllowed(scene, found);
   if (used.length > 0) await world.store.record({ entries: used });
   return judgeDestruction({ things: left, canBeKept: canBeKept(world, left) });
+}
+
+/** The absolute paths of files that a line destroys or replaces and that other sessions have changed. */
+async function changedByOthers(
+  { world, knowledge }: ShownScene,
+  changes: readonly ShellChange[],
+): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (const { intent, how } of changes.slice(0, MAX_AUTHORS)) {
+    if (how === 'edit') continue;
+    const resolved = world.workspace.resolve(
+      intent.kind === 'move' ? intent.destination : intent.path,
+      'status',
+    );
+    if (!resolved.ok) continue;
+    const { key, absolute } = resolved.path;
+    const changed = await world.store.entries({ key, kinds: ['change'], limit: MAX_REFUSALS });
+    if (changed.some(({ session }) => session !== knowledge.session)) found.push(absolute);
+  }
+  return found;
 }
 
 type OwnedThreat = Threat & Pick<ThingAtRisk, 'writer'>;

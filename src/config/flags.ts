@@ -93,7 +93,7 @@ export function choice<const C extends string>(
   return { about, value, takes: 'one', choices, read: (word) => choices.find((each) => each === word) };
 }
 
-/** The same flag with a value for command lines without it. */
+/** Adds a value for command lines without the flag. */
 export function withDefault<T>(flag: Flag<T>, fallback: T): Flag<T> & { readonly fallback: T } {
   return { ...flag, fallback };
 }

@@ -188,7 +188,7 @@ async function inSteps<T, R>(items: readonly T[], work: (item: T) => Promise<R>)
   return results;
 }
 
-/** What the gate did in a week. */
+/** Numbers of the harm that the gate kept away in a week. */
 export interface PreventedHarm {
   /** Refused changes that would have destroyed bytes the session had not seen. */
   readonly overwritesStopped: number;
@@ -209,7 +209,7 @@ const STOPPED: ReadonlySet<string | undefined> = new Set([
   'WOULD_DESTROY',
 ]);
 
-/** What was prevented in the last seven days, in a scope. */
+/** Counts the harm that was prevented in the last seven days, in a scope. */
 export async function preventedHarm(
   { store }: Pick<Records, 'store'>,
   { nowMs, scope }: { readonly nowMs: number; readonly scope: Scope },

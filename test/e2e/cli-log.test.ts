@@ -239,8 +239,8 @@ describe('lookfirst log --follow', () => {
     for (const name of ['new-1', 'new-2\u001b[31m', 'new-3']) await ok(work.session.write(name, 'x\n'));
     await isShown('new-3');
     const { stdout } = await lookfirst(work, ['log', '--json', '--limit', '0', '--kind', 'change']);
-    const ids = [...stdout.matchAll(/"change":"(\w+)"/g)].map(([, id]) => id).reverse();
-    expect([...shown.matchAll(/ (c[0-9a-f]{10})$/gm)].map(([, id]) => id)).toEqual(ids);
+    const ids = [...stdout.matchAll(/"change":"(\w{8})/g)].map(([, id]) => id).reverse();
+    expect([...shown.matchAll(/ (c[0-9a-f]{7})$/gm)].map(([, id]) => id)).toEqual(ids);
     expect(shown).not.toContain('\u001b');
   });
 });

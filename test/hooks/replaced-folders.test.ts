@@ -63,7 +63,7 @@ it.each(CASES)(
   async (known, _how, command) => {
     const agent = await agentKnowing(known);
     const before = tree();
-    await agent.shell(`if true; then ${command}; fi`);
+    await agent.insist(`if true; then ${command}; fi`);
     const after = tree();
     expect(after).not.toEqual(before);
     const undone = await undo();

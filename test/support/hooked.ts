@@ -74,6 +74,12 @@ export class Hooked {
     return { ...before, ...after };
   }
 
+  /** Like `shell`, but runs the command again if it is refused once for what it would destroy. */
+  async insist(command: string): Promise<Answer> {
+    const first = await this.shell(command);
+    return first.reason?.includes('[WOULD_DESTROY]') === true ? this.shell(command) : first;
+  }
+
   #next(): string {
     this.#calls += 1;
     return `${this.session}-${this.#calls}`;

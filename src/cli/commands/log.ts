@@ -68,7 +68,7 @@ async function log(cli: Cli, flags: LogFlags): Promise<ExitCode> {
     // Follow new entries without the limit: `--limit` counts only the entries that existed at the
     // start.
     const choice = new EntryChoice({ ...request, limit: 0 });
-    for await (const entry of records.follow(choice, newest)) await printNew(cli, entry, flags);
+    for await (const entry of records.follow(choice, newest)) await printNew(cli, entry, { records, flags });
     return EXIT.done;
   } finally {
     await records.close();
@@ -143,9 +143,14 @@ function turnHeadings(entries: readonly Entry[]): (string | undefined)[] {
   });
 }
 
-async function printNew(cli: Cli, entry: Entry, flags: LogFlags): Promise<void> {
+async function printNew(
+  cli: Cli,
+  entry: Entry,
+  { records, flags }: { readonly records: Records; readonly flags: LogFlags },
+): Promise<void> {
   if (flags.json === true) return cli.terminal.printJson(entryData(entry));
-  const row = [...entryRow(entry, { ...cli, nowMs: Date.now() }), detailOf(entry) ?? ''];
+  const ids = await records.shortIds(entry.change === undefined ? [] : [entry.change]);
+  const row = [...entryRow(entry, { ...cli, ids, nowMs: Date.now() }), detailOf(entry) ?? ''];
   return cli.terminal.print(row.map(phrase).join('  ').trimEnd());
 }
 

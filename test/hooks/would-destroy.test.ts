@@ -58,6 +58,11 @@ describe('a sweep is refused once, with what it would destroy', () => {
     ['git branch -D feature', BRANCH, ['feature']],
     ['git update-ref -d refs/heads/feature', BRANCH, ['feature']],
     ['rm -rf src', 'echo n > src/new.txt; echo y >> src/b.txt', ['src/b.txt', 'src/new.txt']],
+    [
+      'rm -rf src vendor',
+      'echo n > src/new.txt; git init -q vendor; echo v > vendor/v.txt',
+      ['src/new.txt', 'vendor/v.txt'],
+    ],
     ['find . -maxdepth 1 -name src -exec rm -rf {} +', 'echo n > src/new.txt', ['src/new.txt']],
     ['git checkout -qf other', 'git branch other; echo x >> a.txt', ['a.txt']],
     [

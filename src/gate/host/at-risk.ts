@@ -84,11 +84,9 @@ export class Threats {
       case 'clean':
         return this.#clean(folder, sweep.args);
       case 'removal':
-        for (const name of await namesOfFiles(sweep.files, this.#cwd))
-          await this.#removed(resolve(this.#cwd, name), sweep.of);
-        return;
+        return this.#removed(await namesOfFiles(sweep.files, this.#cwd), sweep.of);
       case 'worktree':
-        return this.#removed(resolve(this.#cwd, sweep.path), 'trees');
+        return this.#removed([sweep.path], 'trees');
       case 'stash':
         return this.#stash(folder, sweep.entry);
       case 'refs':
@@ -180,26 +178,39 @@ export class Threats {
     }
   }
 
-  async #removed(path: string, of: 'files' | 'trees'): Promise<void> {
-    const inGit = /^(.*?)\/\.git(?:\/(.*))?$/.exec(path);
-    const entry = entryAt(path);
-    if (entry === undefined) return;
-    if (inGit !== null) return this.#gitFile(realFolder(inGit[1] ?? ''), inGit[2] ?? '');
-    // Files that a line names are judged one by one.
-    if (entry.kind === 'file' || of === 'files') return;
-    const folder = realFolder(path);
+  async #removed(names: readonly string[], of: 'files' | 'trees'): Promise<void> {
+    const folders: string[] = [];
+    for (const name of names) {
+      const path = resolve(this.#cwd, name);
+      const inGit = /^(.*?)\/\.git(?:\/(.*))?$/.exec(path);
+      const entry = entryAt(path);
+      if (entry !== undefined && inGit !== null)
+        await this.#gitFile(realFolder(inGit[1] ?? ''), inGit[2] ?? '');
+      // Files that a line names are judged one by one.
+      else if (entry?.kind === 'folder' && of === 'trees') folders.push(realFolder(path));
+    }
     const { roots } = this.#world.workspace;
-    for (const root of roots) if (isWithin(root, folder)) await this.#repositoryFolder(root);
-    if (this.#isInReach(folder)) await this.#repositoryFolder(folder);
+    const within = (folder: string) => roots.filter((root) => isWithin(root, folder));
+    const inReach = folders.filter((folder) => this.#isInReach(folder));
+    await this.#goneFolders(new Set([...folders.flatMap(within), ...inReach]));
   }
 
-  /** A folder of which everything goes. */
-  async #repositoryFolder(folder: string): Promise<void> {
-    const top = repositoryAround(folder);
-    if (top === undefined) return this.#folder(folder, 'no-repository');
-    if (top === folder) await this.#top(folder);
-    const listed = { paths: ['.'], others: 'ignored', signal: this.#signal } as const;
-    for (const entry of await statusOf(folder, listed)) {
+  /** Folders of which everything goes. Git is asked once for all that are in one repository. */
+  async #goneFolders(folders: Iterable<string>): Promise<void> {
+    const byTop = new Map<string, string[]>();
+    for (const folder of folders) {
+      const top = repositoryAround(folder);
+      if (top === undefined) await this.#folder(folder, 'no-repository');
+      else byTop.set(top, [...(byTop.get(top) ?? []), folder]);
+      if (top === folder) await this.#top(folder);
+    }
+    for (const [top, inTop] of byTop) await this.#goneIn(top, inTop);
+  }
+
+  async #goneIn(top: string, folders: readonly string[]): Promise<void> {
+    // Without a path after it, the magic matches everything.
+    const paths = folders.map((folder) => `:(top,literal)${relative(top, folder)}`);
+    for (const entry of await statusOf(top, { paths, others: 'ignored', signal: this.#signal })) {
       const path = resolve(top, entry.path);
       if (entry.path.endsWith('/')) await this.#folder(path, entry.index === '!' ? 'ignored' : 'untracked');
       else this.#file(path, reasonFor(entry));
@@ -219,9 +230,9 @@ export class Threats {
   /** A folder without tracked files. */
   async #folder(folder: string, reason: 'untracked' | 'ignored' | 'no-repository'): Promise<void> {
     if (this.#isMade(folder)) return;
-    if (repositoryAround(folder) === folder) return this.#repositoryFolder(folder);
+    if (repositoryAround(folder) === folder) return this.#goneFolders([folder]);
     for (const path of pathsBelow(folder, (each) => this.#isMade(each)))
-      if (entryAt(path)?.kind === 'folder') await this.#repositoryFolder(path);
+      if (entryAt(path)?.kind === 'folder') await this.#goneFolders([path]);
       else this.#file(path, reason);
   }
 

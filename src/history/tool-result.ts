@@ -13,6 +13,11 @@ export interface RecordedResult {
    * successful only if its text proves it.
    */
   readonly flagged: boolean;
+  /**
+   * True if the call is a command that ended with success, whatever it printed. Without it, `ok` says
+   * so, which for commands also means that the output is known to be complete.
+   */
+  readonly ended?: boolean | undefined;
   /** The text that the model was shown; undefined if the record does not keep it. */
   readonly text?: string | undefined;
   /** True if the host numbers the empty line after a final newline. */

@@ -144,13 +144,14 @@ class ClaudeReader implements Reader {
   #result(block: JsonRecord, record: JsonRecord, place: BlockPlace): void {
     const result = resultOf(block, place);
     if (result === undefined) return;
-    const { failed, page, edited, before, views } = claudeDetail(record['toolUseResult'], result.text);
+    const { failed, ended, page, edited, before, views } = claudeDetail(record['toolUseResult'], result.text);
     const { id, text, flagged, atMs, message } = result;
     const ok = result.ok && !failed;
     this.#fold.result({
       id,
       ok,
       flagged,
+      ended: ended === undefined ? undefined : result.ok && ended,
       text,
       countsEmptyEnd: true,
       page,
@@ -210,7 +211,7 @@ function preservedIn(metadata: JsonRecord): ReadonlySet<string> {
 }
 
 /** The details that Claude Code records of a result, in addition to its text. */
-type ClaudeDetail = Pick<RecordedResult, 'page' | 'edited' | 'before' | 'views'> & {
+type ClaudeDetail = Pick<RecordedResult, 'ended' | 'page' | 'edited' | 'before' | 'views'> & {
   readonly failed: boolean;
 };
 
@@ -222,7 +223,10 @@ function claudeDetail(detail: unknown, text: string | undefined): ClaudeDetail {
   if (!isRecord(detail)) return { failed: false };
   const page = detail['type'] === 'text' ? pageIn(detail, text) : undefined;
   if (page !== undefined) return { failed: false, page };
-  if (typeof detail['stdout'] === 'string') return { failed: !isQuiet(detail) };
+  if (typeof detail['stdout'] === 'string') {
+    const ended = hasEnded(detail);
+    return { failed: !ended || (detail['stderr'] ?? '') !== '', ended };
+  }
   const edited = editedIn(detail);
   if (edited !== undefined) return { failed: false, edited };
   return { failed: false, before: beforeIn(detail), views: rewrittenIn(detail) };
@@ -238,11 +242,9 @@ function pageIn(detail: JsonRecord, text: string | undefined): RecordedPage | un
   return file !== undefined && (empty || /^ *\d+[\t→]/.test(text ?? '')) ? claudePage(file) : undefined;
 }
 
-/**
- * True if a command wrote nothing to standard error, was not interrupted and is not still running.
- */
-function isQuiet(detail: JsonRecord): boolean {
-  return (detail['stderr'] ?? '') === '' && detail['interrupted'] !== true && !('backgroundTaskId' in detail);
+/** True if a command was not interrupted and is not still running. */
+function hasEnded(detail: JsonRecord): boolean {
+  return detail['interrupted'] !== true && !('backgroundTaskId' in detail);
 }
 
 /** The file's text before a write; null if the write created the file, undefined if it is not recorded. */

@@ -88,7 +88,8 @@ class GeminiReader implements Reader {
     const output = outputIn(call, id);
     const { failed, ...detail } = detailOf(call, output);
     const ok = status === 'success' && output !== undefined && !failed;
-    this.#fold.result({ id, ok, flagged: true, ...detail, atMs, message: messageId });
+    const ended = detail.ended === undefined ? undefined : status === 'success' && detail.ended;
+    this.#fold.result({ id, ok, flagged: true, ...detail, ended, atMs, message: messageId });
   }
 }
 
@@ -108,7 +109,7 @@ function outputIn(call: JsonRecord, id: string): string | undefined {
   return response === undefined ? undefined : stringIn(response, 'output');
 }
 
-type Detail = Pick<RecordedResult, 'text' | 'page' | 'stdout' | 'edited' | 'before'> & {
+type Detail = Pick<RecordedResult, 'text' | 'ended' | 'page' | 'stdout' | 'edited' | 'before'> & {
   readonly failed: boolean;
 };
 
@@ -117,7 +118,8 @@ function detailOf(call: JsonRecord, output: string | undefined): Detail {
   const page = geminiPage(output);
   if (page !== undefined) return { failed: false, text: output, page };
   const command = geminiOutput(output);
-  if (command !== undefined) return { failed: !command.ok, text: output, stdout: command.stdout };
+  if (command !== undefined)
+    return { failed: !command.ok, ended: command.ended, text: output, stdout: command.stdout };
   return { failed: false, text: output, edited: editedIn(call), before: beforeIn(call) };
 }
 

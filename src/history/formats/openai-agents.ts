@@ -1,4 +1,4 @@
-import { codexOutput } from '../../dialect/calls/hosts/answers.ts';
+import { codexOutput, type HostCommandOutput } from '../../dialect/calls/hosts/answers.ts';
 import {
   isRecord,
   type JsonRecord,
@@ -205,7 +205,8 @@ function readResult(fold: Fold, item: JsonRecord, { id, place }: Identified): vo
   const text = textOf(item['output']);
   const command = shellOutput(item) ?? (text === undefined ? undefined : codexOutput(text));
   const flagged = command !== undefined;
-  fold.result({ id, ok: command?.ok ?? true, flagged, text, stdout: command?.stdout, atMs });
+  const { ok = true, ended, stdout } = command ?? {};
+  fold.result({ id, ok, flagged, ended, text, stdout, atMs });
 }
 
 const WALL_TIME = /^Wall time: [^\n]*\nOutput:\s*$/;
@@ -223,15 +224,17 @@ function remoteText(output: unknown): string | undefined {
  * The output of a shell call, and whether the call succeeded; undefined for any other item. The
  * item contains `output: [{stdout, stderr, outcome: {type: 'exit', exit_code}}]`.
  */
-function shellOutput(item: JsonRecord): { ok: boolean; stdout: string } | undefined {
+function shellOutput(item: JsonRecord): HostCommandOutput | undefined {
   if (item['type'] !== 'shell_call_output') return undefined;
   const outputs = objectsIn(item, 'output');
   const [output] = outputs;
   const stdout = output === undefined ? undefined : stringIn(output, 'stdout');
-  if (output === undefined || stdout === undefined || outputs.length > 1) return { ok: false, stdout: '' };
+  if (output === undefined || stdout === undefined || outputs.length > 1)
+    return { ok: false, ended: false, stdout: '' };
   const outcome = objectIn(output, 'outcome') ?? {};
   const exit = outcome['exit_code'] ?? outcome['exitCode'];
-  return { ok: exit === 0 && (stringIn(output, 'stderr') ?? '') === '', stdout };
+  const ended = exit === 0;
+  return { ok: ended && (stringIn(output, 'stderr') ?? '') === '', ended, stdout };
 }
 
 /** Reads an item that contains both a call to a remote server and its result. */

@@ -131,8 +131,10 @@ function plainAnswer(response: JsonRecord): Answer {
 }
 
 /** The output of a command; `ok` is true only if the command is known to have succeeded. */
-interface HostCommandOutput {
+export interface HostCommandOutput {
   readonly ok: boolean;
+  /** True if the command is known to have ended with success, even if its output is cut or missing. */
+  readonly ended: boolean;
   readonly stdout: string;
 }
 
@@ -154,14 +156,16 @@ export function codexOutput(text: string): HostCommandOutput | undefined {
   const header = HEADER.exec(text.slice(0, MAX_HEADER))?.[0];
   if (header === undefined) return fromJson(text);
   const stdout = text.slice(header.length);
-  return { ok: EXIT.exec(header)?.[1] === '0' && !TRUNCATED.test(stdout.slice(0, MAX_HEADER)), stdout };
+  const ended = EXIT.exec(header)?.[1] === '0';
+  return { ok: ended && !TRUNCATED.test(stdout.slice(0, MAX_HEADER)), ended, stdout };
 }
 
 function fromJson(text: string): HostCommandOutput | undefined {
   const parsed = text.startsWith('{') ? parseJson(text) : undefined;
   const stdout = isRecord(parsed) ? stringIn(parsed, 'output') : undefined;
   if (!isRecord(parsed) || stdout === undefined) return undefined;
-  return { ok: objectIn(parsed, 'metadata')?.['exit_code'] === 0, stdout };
+  const ended = objectIn(parsed, 'metadata')?.['exit_code'] === 0;
+  return { ok: ended, ended, stdout };
 }
 
 const FRAME = /^(?:<untrusted_context>\n)?Output: /;
@@ -177,7 +181,7 @@ export function geminiOutput(text: string): HostCommandOutput | undefined {
   if (frame === undefined) return undefined;
   const stdout = text.slice(frame.length).replace(GROUP, '');
   const failed = /\n(?:Error|Exit Code|Signal|Background PIDs): [^\n]*$/m.test(stdout.slice(-MAX_HEADER));
-  return { ok: !failed && stdout !== '(empty)', stdout };
+  return { ok: !failed && stdout !== '(empty)', ended: !failed, stdout };
 }
 
 /**

@@ -27,9 +27,10 @@ const GIVEN_UP = 1000;
 /** Maximum number of earlier views of a file whose lines still count as seen after an edit. */
 const MAX_CARRIED = 8;
 
-/** Notified of each call, and of each successful change before the fold adds the change's view. */
+/** Notified of each call and result, and of each successful change before the fold adds the change's view. */
 export interface FoldObserver {
   called(call: RecordedCall): void;
+  answered(result: RecordedResult): void;
   changed(change: ObservedChange): void;
 }
 
@@ -101,6 +102,7 @@ export class Fold {
   }
 
   result(result: RecordedResult): void {
+    this.#observer?.answered(result);
     const call = this.#waiting.get(result.id);
     if (call === undefined) {
       this.#blankLater(result);

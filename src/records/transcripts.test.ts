@@ -46,7 +46,8 @@ const edit = (originalFile: string) =>
     { file_path: PATH, old_string: 'two', new_string: 'TWO' },
     { filePath: PATH, oldString: 'two', newString: 'TWO', originalFile, structuredPatch: [] },
   ] as const;
-const bash = (command: string) => ['Bash', { command }, { stdout: '', stderr: '' }] as const;
+const bash = (command: string, detail: object = {}) =>
+  ['Bash', { command }, { stdout: '', stderr: '', ...detail }] as const;
 
 it.each([
   ['a write over a file that was not read', [write('x\n', FILE)], ['blind-overwrite /repo/a.txt']],
@@ -83,6 +84,61 @@ it.each([
   const { findings } = auditTranscript(conversation(...calls), { root: '/repo', cwd: '/repo' });
   expect(findings.map(({ kind, path }) => `${kind} ${path}`).sort()).toEqual([...expected].sort());
 });
+
+it.each([
+  ['git checkout .', ['git checkout . (uncommitted work) /repo']],
+  [
+    'git checkout -- a.txt && git restore src',
+    ['git checkout -- (uncommitted work) /repo', 'git restore (uncommitted work) /repo'],
+  ],
+  ['cd src && git reset --hard HEAD~1', ['git reset --hard (uncommitted work) /repo/src']],
+  ['git clean -fdx', ['git clean -fdx (untracked files) /repo']],
+  [
+    'git stash drop; git branch -D one',
+    ['git stash drop (stashes) /repo', 'git branch -D (branches or tags) /repo'],
+  ],
+  [
+    'git reflog expire --expire=now --all && git gc --prune=now',
+    ['git reflog expire (old commits) /repo', 'git gc --prune (old commits) /repo'],
+  ],
+  ['rm -rf src node_modules dist/a build/*', ['rm -rf (folders) /repo/src']],
+  ['git worktree remove --force /repo/other', ['git worktree remove (worktrees) /repo/other']],
+  ['git -C /elsewhere reset --hard; rm -rf /tmp/x', []],
+  ['git checkout main', []],
+  ['git checkout -b topic; git branch -M main; git branch -d old', []],
+  ['git reset --soft HEAD~1; git restore --staged .; git clean -n', []],
+  ['git stash && git checkout .', []],
+  ['git add -A && git commit -m x && git reset --hard', []],
+  ['test -d src || rm -rf src', []],
+  ['git commit -m "git reset --hard"', []],
+])('counts the destroying commands of %s', (command, expected) => {
+  expect(destroying(conversation(bash(command)))).toEqual(expected);
+});
+
+it('counts a destroying command only if it ran, also if git wrote to standard error', () => {
+  const line = 'git checkout a.txt';
+  const updated = (count: number) => ({ stderr: `Updated ${count} paths from the index` });
+  const counted = (text: string) => destroying(text).length;
+  expect(counted(conversation(bash('git checkout .', updated(2))))).toBe(1);
+  expect(counted(conversation(bash('git clean -fd', { interrupted: true })))).toBe(0);
+  expect(counted(conversation(bash('git clean -fd', { backgroundTaskId: 'b1' })))).toBe(0);
+  const failed = conversation(bash('git clean -fd')).replace(
+    '"content":"done"',
+    '"content":"x","is_error":true',
+  );
+  expect(counted(failed)).toBe(0);
+  const shown = (text: string) => conversation(bash(line)).replace('"content":"done"', `"content":"${text}"`);
+  expect(counted(shown('Updated 1 path from the index'))).toBe(1);
+  expect(counted(shown('Updated 0 paths from the index'))).toBe(0);
+  expect(counted(shown("Switched to branch 'a.txt'"))).toBe(0);
+});
+
+/** The destroying commands in a transcript: each with its work and path. */
+function destroying(text: string): readonly string[] {
+  return auditTranscript(text, { root: '/repo', cwd: '/repo' }).findings.flatMap((finding) =>
+    finding.kind === 'destroying-command' ? [`${finding.command} (${finding.work}) ${finding.path}`] : [],
+  );
+}
 
 it('counts changes and commands', () => {
   const text = conversation(read(), write('x\n', FILE), bash('ls'), bash('make'));

@@ -1,8 +1,10 @@
-import { resolve } from 'node:path';
+import { relative, resolve } from 'node:path';
+import { PRESETS } from '../config/presets.ts';
 import { usualRules } from '../dialect/calls/hosts/usual.ts';
 import { touchesOf } from '../dialect/calls/interpret.ts';
-import { recordedLine } from '../dialect/calls/shell/shell-line.ts';
+import { recordedLine, type ShellLine } from '../dialect/calls/shell/shell-line.ts';
 import type { RunTouch } from '../dialect/calls/touch.ts';
+import { isOutput } from '../gate/outputs.ts';
 import type { RecordedCall } from '../history/accesses-of.ts';
 import { type DerivedHistory, deriveSightingsFrom } from '../history/derive.ts';
 import { detectFormat, formatNamed } from '../history/detect.ts';
@@ -10,6 +12,7 @@ import type { SeenEntry } from '../history/entry.ts';
 import { Fold, type FoldObserver, type ObservedChange } from '../history/fold.ts';
 import type { HistoryOptions } from '../history/history-sighting.ts';
 import { enterDirectory, isInside, locate } from '../history/paths.ts';
+import type { RecordedResult } from '../history/tool-result.ts';
 import { ComparedText } from '../history/verify.ts';
 import { Fault } from '../model/fault.ts';
 import { isRecord, type JsonRecord, parseJson } from '../model/record.ts';
@@ -20,6 +23,7 @@ import {
   openTranscript,
   type TranscriptFile,
 } from '../store/transcript-file.ts';
+import { type DestroyingCommand, destroyingCommands } from './destroying-commands.ts';
 
 /** The lines that the model of a conversation has been shown, from its transcript. */
 export type TranscriptSightings = DerivedHistory;
@@ -106,17 +110,22 @@ async function auditFile(path: string, root: string): Promise<Audit> {
  * An event in a conversation that Lookfirst would have refused, or that the conversation's client
  * cannot undo.
  */
-interface AuditFinding {
-  /**
-   * `blind-overwrite`: a whole file was replaced although some of its lines were not shown. `outdated-edit`: the file
-   * no longer matched what the model had last been shown. `shell-write`: a command wrote the file, so the client has no
-   * copy of it.
-   */
-  readonly kind: 'blind-overwrite' | 'outdated-edit' | 'shell-write';
+type AuditFinding = {
   readonly path: string;
   readonly callId: string;
   readonly atMs?: number;
-}
+} & (
+  | {
+      /**
+       * `blind-overwrite`: a whole file was replaced although some of its lines were not shown. `outdated-edit`: the file
+       * no longer matched what the model had last been shown. `shell-write`: a command wrote the file, so the client has no
+       * copy of it.
+       */
+      readonly kind: 'blind-overwrite' | 'outdated-edit' | 'shell-write';
+    }
+  /** A command that can destroy work has run. `path`: the first path that it removes, or the folder where git works. */
+  | ({ readonly kind: 'destroying-command' } & Omit<DestroyingCommand, 'paths'>)
+);
 
 interface Audit {
   /** Undefined if the file has no records. */
@@ -147,9 +156,24 @@ export function auditTranscript(text: string, options: HistoryOptions): Audit {
   return { format, ...auditor.counted() };
 }
 
+/** A command whose result has not been read yet. */
+interface RanCommand {
+  readonly line: ShellLine;
+  readonly folder: string | undefined;
+  readonly atMs: number | undefined;
+}
+
+type Found = AuditFinding extends infer Each
+  ? Each extends AuditFinding
+    ? Omit<Each, 'path' | 'callId' | 'atMs'>
+    : never
+  : never;
+
 class Auditor implements FoldObserver {
   readonly #options: HistoryOptions;
   readonly #findings: AuditFinding[] = [];
+  /** Commands without a result yet, and `answered` for those that have one: some clients record a call again. */
+  readonly #ran = new Map<string, RanCommand | 'answered'>();
   #changes = 0;
   #commands = 0;
 
@@ -164,7 +188,22 @@ class Auditor implements FoldObserver {
   called(call: RecordedCall): void {
     const args = typeof call.args === 'string' ? parseJson(call.args) : call.args;
     for (const touch of touchesOf(usualRules(call.name) ?? [], isRecord(args) ? args : {}))
-      if (touch.does === 'run') this.#ran(touch, call);
+      if (touch.does === 'run') this.#run(touch, call);
+  }
+
+  answered(result: RecordedResult): void {
+    const { id, ok, flagged, ended = ok && flagged, text } = result;
+    const ran = this.#ran.get(id);
+    if (ran === undefined || ran === 'answered') return;
+    this.#ran.set(id, 'answered');
+    if (!ended) return;
+    for (const { paths, ...found } of destroyingCommands(ran.line, text)) {
+      const path = paths
+        .flatMap((given) => locate(given === '' ? '.' : given, ran.folder, this.#options) ?? [])
+        .find((each) => this.#isOurs(each) && !(found.work === 'folders' && this.#isMade(each)));
+      if (path !== undefined)
+        this.#find({ kind: 'destroying-command', ...found }, path, { id, atMs: ran.atMs });
+    }
   }
 
   changed({ access, result, latest }: ObservedChange): void {
@@ -181,23 +220,30 @@ class Auditor implements FoldObserver {
       return;
     const kind = access.kind === 'write' ? 'blind-overwrite' : 'outdated-edit';
     const isWrong = access.kind === 'write' ? !showAll(latest, compared) : isOutdated(latest, compared);
-    if (isWrong) this.#find(kind, access.path, result.id, result.atMs);
+    if (isWrong) this.#find({ kind }, access.path, result);
   }
 
-  #ran(run: RunTouch, { id, atMs, cwd }: RecordedCall): void {
+  #run(run: RunTouch, { id, atMs, cwd }: RecordedCall): void {
     this.#commands += 1;
     const folder = enterDirectory(cwd ?? this.#options.cwd, run.folder);
-    const writes = recordedLine(run.command).writes();
+    const line = recordedLine(run.command);
+    if (!this.#ran.has(id)) this.#ran.set(id, { line, folder, atMs });
+    const writes = line.writes();
     const paths = writes.flatMap((write) => (write.certain && write.how !== 'patch' ? [write.path] : []));
     for (const given of new Set(paths)) {
       const path = locate(given, folder, this.#options);
-      if (path !== undefined) this.#find('shell-write', path, id, atMs);
+      if (path !== undefined) this.#find({ kind: 'shell-write' }, path, { id, atMs });
     }
   }
 
-  #find(kind: AuditFinding['kind'], path: string, callId: string, atMs: number | undefined): void {
+  #find(found: Found, path: string, { id: callId, atMs }: Pick<RecordedResult, 'id' | 'atMs'>): void {
     if (!this.#isOurs(path)) return;
-    this.#findings.push(atMs === undefined ? { kind, path, callId } : { kind, path, callId, atMs });
+    this.#findings.push({ ...found, path, callId, ...(atMs === undefined ? {} : { atMs }) });
+  }
+
+  /** True for a folder that tools make again, such as `node_modules` and `dist`. */
+  #isMade(path: string): boolean {
+    return isOutput({ policy: PRESETS.default }, relative(this.#options.root ?? '/', path));
   }
 
   #isOurs(path: string): boolean {

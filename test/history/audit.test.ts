@@ -9,7 +9,7 @@ import { type Scratch, scratch } from '../support/tree.ts';
  * A home folder with a session log of Codex (a rollout), in which a command writes a file of the
  * workspace.
  */
-function withRollout(places: Scratch): string {
+function withRollout(places: Scratch, more: readonly object[] = []): string {
   const home = join(dirname(places.root), 'home');
   const file = join(home, '.codex/sessions/2026/11/15/rollout-1.jsonl');
   mkdirSync(dirname(file), { recursive: true });
@@ -17,12 +17,47 @@ function withRollout(places: Scratch): string {
   const records = [
     { type: 'session_meta', payload: { cwd: places.root } },
     { type: 'response_item', payload: { ...call, arguments: JSON.stringify({ cmd: 'echo x > a.txt' }) } },
+    ...more,
   ];
   writeFileSync(file, records.map((record) => `${JSON.stringify(record)}\n`).join(''));
   return home;
 }
 
+/** Records of Codex for a command and its exit code. */
+function ran(id: string, cmd: string, exit: number): readonly object[] {
+  const output = `Chunk ID: 1\nWall time: 0.1 seconds\nProcess exited with code ${exit}\nOutput:\n`;
+  return [
+    { type: 'function_call', name: 'exec_command', call_id: id, arguments: JSON.stringify({ cmd }) },
+    { type: 'function_call_output', call_id: id, output },
+  ].map((payload) => ({ type: 'response_item', payload }));
+}
+
 describe('lookfirst audit', () => {
+  it('counts the commands of Codex that destroy work', async () => {
+    const places = scratch();
+    const more = [
+      ...['1', '2', '3'].flatMap((id) => ran(id, 'git checkout .', 0)),
+      ...ran('4', 'rm -rf src', 0),
+      ...ran('5', 'git reset --hard', 128),
+    ];
+    const env = { HOME: withRollout(places, [...more, ...ran('4', 'rm -rf src', 0)]) };
+    const { stdout } = await lookfirst(places, ['audit'], { env });
+    expect(stdout).toMatch(/codex +1 +0 +7 +0 +0 +1 +4/);
+    expect(stdout).toContain('  3 × git checkout . (uncommitted work)\n  1 × rm -rf (folders)\n');
+    expect(stdout).not.toContain('reset');
+    const [transcript, ...findings] = objects(await lookfirst(places, ['audit', '--json'], { env }));
+    expect(transcript).toMatchObject({ destroyingCommands: 4, shellWrites: 1 });
+    expect(findings).toContainEqual(
+      expect.objectContaining({
+        kind: 'destroying-command',
+        command: 'rm -rf',
+        work: 'folders',
+        path: join(places.root, 'src'),
+        callId: '4',
+      }),
+    );
+  });
+
   it('finds the transcripts of this user and counts what went wrong', async () => {
     const places = scratch();
     const env = { HOME: withRollout(places) };

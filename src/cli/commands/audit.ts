@@ -29,7 +29,7 @@ const FLAGS = {
 /** `lookfirst audit`: reports what went wrong in the stored conversations of this user's clients. */
 export const AUDIT: CliCommand = defineCommand({
   about:
-    'Counts blind overwrites, edits from outdated views and shell writes in the transcripts of Claude Code, Codex and Gemini CLI. With --observed: what hooks would have refused, and whether that would have been right.',
+    'Counts blind overwrites, edits from outdated views, shell writes and destroying commands in the transcripts of Claude Code, Codex and Gemini CLI. With --observed: what hooks would have refused, and whether that would have been right.',
   args: { dir: text('DIR', 'only files in this folder (default: the current one)') },
   flags: FLAGS,
   notes: `
@@ -37,6 +37,8 @@ Nothing needs to be installed, and nothing is changed. Only what a transcript pr
   blind overwrite   a whole file was replaced, but some of its lines had not been shown
   outdated edit     the file had changed since the model was last shown it
   shell write       a command wrote the file; the client's own rewind cannot restore it
+  destroying        a command ran that destroys work if there is some, such as git reset --hard
+                    or rm -rf; whether something was lost, no transcript proves
 
 The verdicts of --observed:
   right     the call destroyed something that its session had not seen
@@ -87,6 +89,7 @@ const COLUMNS: readonly Column[] = [
   { title: 'BLIND OVERWRITES' },
   { title: 'OUTDATED EDITS' },
   { title: 'SHELL WRITES' },
+  { title: 'DESTROYING COMMANDS' },
 ];
 const FINDING_COLUMNS: readonly Column[] = [
   { title: 'WHAT' },
@@ -102,37 +105,62 @@ async function printTable(cli: Cli, audited: readonly AuditedTranscript[], root:
   const clients = [...new Set(audited.map(({ client }) => client))];
   const rows = clients.map((client) => {
     const own = audited.filter((one) => one.client === client).map(({ audit }) => audit);
-    const { blindOverwrites, outdatedEdits, shellWrites } = tally(own.flatMap(({ findings }) => findings));
+    const found = tally(own.flatMap(({ findings }) => findings));
     const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
     const changes = sum(own.map((audit) => audit.changes));
     const commands = sum(own.map((audit) => audit.commands));
-    return [
-      client,
-      ...[own.length, changes, commands, blindOverwrites, outdatedEdits, shellWrites].map(String),
-    ];
+    return [client, ...[own.length, changes, commands, ...Object.values(found)].map(String)];
   });
   await cli.terminal.printTable(COLUMNS, rows);
   const findings = audited.flatMap(({ client, audit }) =>
     audit.findings.map((finding) => ({ client, finding })),
   );
   if (findings.length === 0) return;
+  await printDestroying(
+    cli,
+    findings.map(({ finding }) => finding),
+  );
   const newest = findings.sort((a, b) => (a.finding.atMs ?? 0) - (b.finding.atMs ?? 0)).slice(-MAX_FINDINGS);
   await cli.terminal.print(`\nthe latest ${newest.length} of ${findings.length} (--json shows all)`);
   await cli.terminal.printTable(
     FINDING_COLUMNS,
-    newest.map(({ client, finding: { kind, path, atMs } }) => [
-      kind.replace('-', ' '),
-      pathText(typeable(path, cli.cwd)),
-      atMs === undefined ? '' : cli.times.age(atMs),
+    newest.map(({ client, finding }) => [
+      finding.kind === 'destroying-command' ? finding.command : finding.kind.replace('-', ' '),
+      pathText(typeable(finding.path, cli.cwd)),
+      finding.atMs === undefined ? '' : cli.times.age(finding.atMs),
       client,
     ]),
   );
+}
+
+const MAX_DESTROYING = 10;
+
+/** Prints how often each destroying command ran, the most frequent ones first. */
+async function printDestroying(cli: Cli, findings: readonly TranscriptFinding[]): Promise<void> {
+  const groups = new Map<string, { readonly words: string; count: number }>();
+  for (const finding of findings) {
+    if (finding.kind !== 'destroying-command') continue;
+    const words = `${pathText(finding.command)} (${finding.work})`;
+    const group = groups.get(words) ?? { words, count: 0 };
+    group.count += 1;
+    groups.set(words, group);
+  }
+  if (groups.size === 0) return;
+  const sorted = [...groups.values()].sort((a, b) => b.count - a.count);
+  await cli.terminal.print(
+    '\ncommands that destroy work if there is some; transcripts do not show whether there was',
+  );
+  for (const { count, words } of sorted.slice(0, MAX_DESTROYING))
+    await cli.terminal.print(`  ${count} × ${words}`);
+  if (sorted.length > MAX_DESTROYING)
+    await cli.terminal.print(`  and ${countOf(sorted.length - MAX_DESTROYING, 'other command')}`);
 }
 
 function tally(findings: readonly TranscriptFinding[]): {
   readonly blindOverwrites: number;
   readonly outdatedEdits: number;
   readonly shellWrites: number;
+  readonly destroyingCommands: number;
 } {
   const counted = (kind: TranscriptFinding['kind']) =>
     findings.filter((finding) => finding.kind === kind).length;
@@ -140,5 +168,6 @@ function tally(findings: readonly TranscriptFinding[]): {
     blindOverwrites: counted('blind-overwrite'),
     outdatedEdits: counted('outdated-edit'),
     shellWrites: counted('shell-write'),
+    destroyingCommands: counted('destroying-command'),
   };
 }

@@ -62,7 +62,7 @@ function removals(folder: string, command: ShellCommand): readonly Sweep[] {
 }
 
 /** A call of git whose words are all known. */
-interface GitCall {
+export interface GitCall {
   readonly verb: string;
   readonly folder: string;
   readonly args: readonly string[];
@@ -87,7 +87,7 @@ const VALUED: ReadonlyMap<string, RegExp> = new Map([
 ]);
 
 /** Splits a call of git into its parts. Undefined if a word is unknown. */
-function gitCall(start: string, { values }: ShellCommand): GitCall | undefined {
+export function gitCall(start: string, { values }: ShellCommand): GitCall | undefined {
   const words = values.slice(1).map(wordOf);
   let folder: string | undefined = start;
   let at = 0;

@@ -91,6 +91,7 @@ describe('fast-filesystem-mcp behind the gate', () => {
       command: process.execPath,
       args: [SERVER, root],
       session: gate.session,
+      tables: EXAMPLE_SERVERS,
     });
     await client.initialize();
     const sync = { source_dir: join(root, 'd'), target_dir: root, delete_extra: true };
@@ -134,7 +135,7 @@ describe('fast-filesystem-mcp behind the gate', () => {
       writeFileSync(join(folder, 'a.txt'), `in ${folder}\n`);
     }
     const args = ['-c', `cd ${other} && exec ${process.execPath} ${SERVER} ${other} ${root}`];
-    const { client } = await startProxy(root, { command: 'sh', args });
+    const { client } = await startProxy(root, { command: 'sh', args, tables: EXAMPLE_SERVERS });
     await client.initialize();
     expect((await client.call('fast_read_file', { path: 'a.txt' })).text).toContain(`in ${root}`);
     expect((await client.call('fast_write_file', { path: 'a.txt', content: 'mine\n' })).ok).toBe(true);

@@ -42,6 +42,10 @@ async function write(by: Hooked, path: string, text: string): Promise<void> {
 
 const BRANCH = 'git checkout -qb feature; echo f > f.txt; git add .; git commit -qm f; git checkout -q main';
 
+/** The index of the second commit has work of which the file has nothing. */
+const ONLY_STAGED =
+  'git commit -q --allow-empty -m second; echo y >> src/b.txt; echo staged > a.txt; git add a.txt; git show HEAD:a.txt > a.txt';
+
 describe('a sweep is refused once, with what it would destroy', () => {
   it.each<readonly [string, string, readonly string[]]>([
     ['git checkout .', 'echo x >> a.txt; echo y >> src/b.txt', ['a.txt', 'src/b.txt']],
@@ -50,6 +54,9 @@ describe('a sweep is refused once, with what it would destroy', () => {
     ['git -C src restore .', 'echo y >> src/b.txt', ['src/b.txt']],
     ['git reset -q --hard', 'echo x >> a.txt', ['a.txt']],
     ['git add -A && git reset -q --hard', 'echo n > new.txt', ['new.txt']],
+    ['git add -A && git reset -q --hard', ONLY_STAGED, ['a.txt', 'src/b.txt']],
+    ['git commit -qam x && git reset -q --hard HEAD~1', ONLY_STAGED, ['a.txt']],
+    ['git stash -q && git stash drop -q', ONLY_STAGED, ['a.txt', 'src/b.txt']],
     ['git reset -q', 'echo staged > a.txt; git add a.txt; echo later > a.txt', ['a.txt']],
     ['git clean -fdx', 'echo K=1 > .env; mkdir n; echo n > n/n.txt', ['.env', 'n/n.txt']],
     ['git stash drop', 'echo x >> a.txt; git stash -q', ['stash@{0}']],
@@ -105,6 +112,7 @@ describe('passes at once, because nothing would be lost', () => {
     ['git branch -D feature', `${BRANCH}; git merge -q --squash feature; git commit -qm f`],
     ['rm -rf src dist', 'mkdir dist; echo o > dist/o.js'],
     ['git reset -q', 'echo x >> a.txt; git add a.txt'],
+    ['rm -rf src', 'echo n > src/new.txt; git add src'],
     ['git gc -q --prune=now', 'true'],
     ['git rm -rqf src', 'echo n > src/new.txt'],
   ])('%s after %s', async (command, before) => {

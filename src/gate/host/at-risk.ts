@@ -40,6 +40,8 @@ export interface Threat extends Omit<ThingAtRisk, 'writer'> {
 /** What commands of the line have saved in a repository before the present one. */
 interface Saved {
   added?: 'all' | 'tracked';
+  /** True if the line has put other content into the index while nothing held the present one. */
+  isRestaged?: boolean;
   /** Content that a commit or a stash of the line holds. */
   held?: 'staged' | 'tracked' | 'all';
   /** The stash that the line has made. */
@@ -113,23 +115,35 @@ export class Threats {
 
   #save(sweep: Extract<Sweep, { kind: 'add' | 'commit' | 'push' | 'pop' }>): void {
     const saved = this.#savedIn(sweep.folder);
-    if (sweep.kind === 'add') saved.added = sweep.files;
-    if (sweep.kind === 'commit') saved.held = saved.added ?? sweep.files;
-    if (sweep.kind === 'push') {
-      saved.pushed = sweep;
-      if (sweep.paths.length === 0) saved.held = sweep.untracked || saved.added === 'all' ? 'all' : 'tracked';
+    switch (sweep.kind) {
+      case 'add':
+        restage(saved, sweep.files);
+        return;
+      case 'commit':
+        if (sweep.files === 'tracked') restage(saved, saved.added ?? 'tracked');
+        saved.held = saved.added ?? 'staged';
+        return;
+      case 'push':
+        saved.pushed = sweep;
+        if (sweep.paths.length === 0)
+          saved.held = sweep.untracked || saved.added === 'all' ? 'all' : 'tracked';
+        return;
+      case 'pop':
+        if (saved.pushed === undefined) saved.isPopped = true;
+        else delete saved.held;
+        delete saved.pushed;
+        return;
+      default:
+        sweep satisfies never;
     }
-    if (sweep.kind !== 'pop') return;
-    if (saved.pushed === undefined) saved.isPopped = true;
-    else delete saved.held;
-    delete saved.pushed;
   }
 
   async #tracked(sweep: Tracked): Promise<void> {
     const { folder, takes, paths, tree } = sweep;
     const saved = this.#savedIn(folder);
-    if (saved.held === 'tracked' || saved.held === 'all') return;
-    if (saved.isPopped && takes !== 'staged') await this.#stash(folder, 0);
+    const isHeld = saved.held === 'tracked' || saved.held === 'all';
+    if (isHeld && saved.isRestaged !== true) return;
+    if (saved.isPopped && takes !== 'staged' && !isHeld) await this.#stash(folder, 0);
     if (tree === undefined) return this.#differences(sweep, saved);
     const target = await filesIn(folder, tree, this.#signal);
     if (target === undefined) return;
@@ -152,8 +166,12 @@ export class Threats {
     const path = resolve(topOf(folder), entry.path);
     const isNamed = paths.some((name) => resolve(folder, name) === path);
     if (losesFile(entry, takes, saved)) this.#file(path, reasonFor(entry), { isNamed });
-    if (losesStaged(entry, takes, saved))
-      this.#add({ kind: 'index', path, why: 'staged', ...onlyGitHas(topOf(folder), [entry]), isNamed });
+    if (takes !== 'files' && losesStaged(entry, saved)) this.#staged(path, entry, { isNamed });
+  }
+
+  #staged(path: string, entry: GitStatus, by: Pick<Threat, 'isNamed'> = {}): void {
+    const contents = onlyGitHas(topOf(dirname(path)), [entry]);
+    this.#add({ kind: 'index', path, why: 'staged', ...contents, ...by });
   }
 
   /** The ignored files that the files of another commit replace. */
@@ -208,12 +226,13 @@ export class Threats {
   }
 
   async #goneIn(top: string, folders: readonly string[]): Promise<void> {
+    const takesIndex = folders.includes(top);
     // Without a path after it, the magic matches everything.
     const paths = folders.map((folder) => `:(top,literal)${relative(top, folder)}`);
     for (const entry of await statusOf(top, { paths, others: 'ignored', signal: this.#signal })) {
       const path = resolve(top, entry.path);
       if (entry.path.endsWith('/')) await this.#folder(path, entry.index === '!' ? 'ignored' : 'untracked');
-      else this.#file(path, reasonFor(entry));
+      else if (takesIndex || reasonFor(entry) !== 'staged') this.#file(path, reasonFor(entry));
     }
   }
 
@@ -293,7 +312,9 @@ export class Threats {
     const others = untracked ? 'untracked' : 'no';
     for (const entry of await statusOf(folder, { paths, others, signal: this.#signal })) {
       const why = reason ?? reasonFor(entry);
-      if (entry.index !== 'D' && entry.file !== 'D') this.#file(resolve(topOf(folder), entry.path), why);
+      const path = resolve(topOf(folder), entry.path);
+      if (entry.index !== 'D' && entry.file !== 'D') this.#file(path, why);
+      if (reason === undefined && isOnlyStaged(entry)) this.#staged(path, entry);
     }
   }
 
@@ -357,6 +378,11 @@ export class Threats {
   }
 }
 
+function restage(saved: Saved, files: 'all' | 'tracked'): void {
+  if (saved.held === undefined) saved.isRestaged = true;
+  saved.added = files;
+}
+
 /** The part of a threat that only git has. Its objects are kept by keeping what leads to them. */
 function onlyGitHas(top: string, blobs: readonly GitContent[]): Pick<Threat, 'bytes' | 'contents'> {
   return { bytes: 0, contents: { top, blobs: blobs.map(({ path, blob }) => ({ path, blob })) } };
@@ -385,12 +411,12 @@ function losesFile(
   return takes === 'both' ? held === undefined || differs : differs;
 }
 
-/** True if a sweep takes content that only the index has. */
-function losesStaged(
-  { index, file, blob }: GitStatus,
-  takes: Tracked['takes'],
-  { added, held }: Pick<Saved, 'added' | 'held'>,
-): boolean {
-  const isOnlyStaged = index !== '.' && index !== '?' && index !== 'D' && file !== '.' && blob !== '';
-  return takes !== 'files' && isOnlyStaged && added === undefined && held === undefined;
+/** True if content is in the index, and neither in the file nor in the last commit. */
+function isOnlyStaged({ index, file, blob }: GitStatus): boolean {
+  return index !== '.' && index !== '?' && index !== 'D' && file !== '.' && blob !== '';
+}
+
+/** True if a sweep of the index, or the line before it, takes content that only the index has. */
+function losesStaged(entry: GitStatus, { isRestaged, held }: Pick<Saved, 'isRestaged' | 'held'>): boolean {
+  return isOnlyStaged(entry) && (isRestaged === true || held === undefined);
 }

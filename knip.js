@@ -22,6 +22,7 @@ export default ({ production = false }) => ({
     'src/viewer/page/main.ts!',
     'scripts/*.mjs',
     'bench/*.mjs',
+    'bench/clobber/random.mjs',
     'bench/clobber/guards/*.mjs',
     'test/**/*.test.ts',
     'test/adapters/entry-points.ts',

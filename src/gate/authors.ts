@@ -127,7 +127,7 @@ function movedFrom({ effects = [] }: NewEntry, { key, before, after }: Effect): 
  * The conversation to which a session belongs, with its sub-agents, its copies and what it was
  * copied from.
  */
-export async function familyOf(store: Pick<Store, 'session'>, session: string): Promise<string> {
+async function familyOf(store: Pick<Store, 'session'>, session: string): Promise<string> {
   let root = session;
   for (let step = 0; step < MAX_FOLLOWED; step += 1) {
     root = root.split('/', 1)[0] ?? root;

@@ -1,7 +1,7 @@
 // Random repositories and command lines: compares what a guard names before a line runs with what
 // dies when it runs.
 //   node bench/clobber/random.mjs [--guard lookfirst-hooks] [--cases 1000] [--seed 7] [--details]
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { blobName, census, makeWorld, missing } from './world.mjs';
@@ -96,7 +96,7 @@ function caseOf(random) {
 /** Things that a text names before a line runs: one in each line of its list, or the one in its first line. */
 function named(text) {
   const items = [...text.matchAll(/^- (?!and \d)(?:refusing to [a-z]+ )?(.+?)(?: \((\w+)\))?: /gm)];
-  const alone = items.length > 0 ? [] : [...text.matchAll(/^refusing to \w+ (?!the command)(\S+): /gm)];
+  const alone = [...text.matchAll(/^refusing to \w+ (?!the command)(\S+): (?!it is protected)/gm)];
   return [...items, ...alone].map(([, what, kind = 'file']) => ({
     what: what.replace(/^\.\//, '').replace(/\/$/, ''),
     kind,
@@ -118,6 +118,20 @@ function prepared(made) {
 function write(path, text) {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, text);
+}
+
+/**
+ * Runs a line as an agent that obeys: if files have to be read first, it reads them and repeats the
+ * line once. Returns all that it was told before the line ran.
+ */
+async function obeyed(watch, { root, run, sh }) {
+  const call = { session: 'agent', command: run, sh };
+  const first = await watch.run(call);
+  if (!first.refused || !/\[NOT_READ\]/.test(first.text) || watch.read === undefined) return first;
+  for (const { what } of named(first.text))
+    if (existsSync(join(root, what))) await watch.read({ session: 'agent', path: what });
+  const second = await watch.run(call);
+  return { refused: true, text: second.refused ? `${first.text}\n${second.text}` : first.text };
 }
 
 /** Plays a case. Returns the files that died, those of them that were not named, and names without need. */
@@ -143,7 +157,7 @@ async function play(guard, { made, own, run }) {
         hasRun = true;
         return world.sh(command);
       };
-      const { refused, text = '' } = await watch.run({ session: 'agent', command: run, sh });
+      const { refused, text = '' } = await obeyed(watch, { root: world.root, run, sh });
       const things = refused ? named(text) : [];
       if (!hasRun) await world.sh(run);
       const died = missing(before, census(world), contents).map(({ paths }) => paths);

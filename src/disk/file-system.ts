@@ -102,7 +102,7 @@ const MARGIN_NS = 2_100_000_000n;
  * Magic numbers of file systems whose times come from another machine or from user code: nfs, smb,
  * cifs, smb2, fuse, 9p, ceph, afs.
  */
-const FOREIGN_CLOCK = new Set([
+const REMOTE_CLOCK = new Set([
   0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x65735546, 0x01021997, 0x00c36400, 0x5346414f,
 ]);
 
@@ -114,7 +114,7 @@ const FOREIGN_CLOCK = new Set([
  */
 export class FileSystemClock {
   readonly #probe: { readonly fd: number; readonly dev: bigint } | undefined;
-  readonly #foreign = new Map<bigint, boolean>();
+  readonly #remote = new Map<bigint, boolean>();
   /**
    * The latest time of the file system's clock that a probe has read, and the system's time at that
    * moment.
@@ -137,7 +137,7 @@ export class FileSystemClock {
    * read. `path`: any path on the same file system.
    */
   isRacy(stats: BigIntStats, path: string): boolean {
-    if (this.isForeign(stats.dev, path)) return true;
+    if (this.isRemote(stats.dev, path)) return true;
     const nowMs = Date.now();
     if (isBefore(stats, BigInt(nowMs) * 1_000_000n - MARGIN_NS)) return false;
     if (this.#probe?.dev !== stats.dev) return true;
@@ -166,13 +166,13 @@ export class FileSystemClock {
    * True if the times of files on a device do not come from the clock of this machine. `path`: any
    * path on the device.
    */
-  isForeign(dev: bigint, path: string): boolean {
-    let foreign = this.#foreign.get(dev);
-    if (foreign === undefined) {
-      foreign = FOREIGN_CLOCK.has(statfsSync(path).type);
-      this.#foreign.set(dev, foreign);
+  isRemote(dev: bigint, path: string): boolean {
+    let isRemote = this.#remote.get(dev);
+    if (isRemote === undefined) {
+      isRemote = REMOTE_CLOCK.has(statfsSync(path).type);
+      this.#remote.set(dev, isRemote);
     }
-    return foreign;
+    return isRemote;
   }
 }
 

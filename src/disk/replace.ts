@@ -306,15 +306,15 @@ function giveBack(context: DiskContext, publication: Publication): string[] {
   const kept: string[] = [];
   let placed = temp.stats.ino;
   for (let swaps = 0; swaps < MAX_SWAPS; swaps += 1) {
-    const stranger = inodeAt(temp.path);
-    if (stranger === undefined) break;
-    const returned = returnStranger(context, native, publication);
+    const newcomer = inodeAt(temp.path);
+    if (newcomer === undefined) break;
+    const returned = returnOther(context, native, publication);
     kept.push(...returned.kept);
     if (returned.how === 'retry') continue;
     // Stop if the last exchange gave the temporary name to the file that we had put under the
     // target's name: then no other process interfered.
     if (returned.how === 'free' || inodeAt(temp.path) === placed) break;
-    placed = stranger;
+    placed = newcomer;
   }
   kept.push(...keepOurs(context, publication));
   if (inodeAt(temp.path) !== undefined) kept.push(retain(context, temp.path));
@@ -325,21 +325,21 @@ function giveBack(context: DiskContext, publication: Publication): string[] {
  * Gives another process's file its name back. Keeps a copy of its bytes, because a program that has
  * just read our file under that name could overwrite the returned file.
  */
-function returnStranger(context: DiskContext, native: NativeFiles, publication: Publication): Returned {
+function returnOther(context: DiskContext, native: NativeFiles, publication: Publication): Returned {
   const { place, temp } = publication;
-  const stranger = openRegular({ ...place, name: temp.name });
-  if ('problem' in stranger) return { how: swapOrMove(native, temp.path, at(place)), kept: [] };
+  const newcomer = openRegular({ ...place, name: temp.name });
+  if ('problem' in newcomer) return { how: swapOrMove(native, temp.path, at(place)), kept: [] };
   try {
-    const before = settledBytes(stranger.fd);
+    const before = settledBytes(newcomer.fd);
     const how = swapOrMove(native, temp.path, at(place));
-    const after = bytesOf(stranger.fd);
+    const after = bytesOf(newcomer.fd);
     if (before === undefined || after === undefined) return { how, kept: [] };
     const copy = retainBytes(context, before);
     // If the bytes differ, a program wrote into the file during the exchange. Keep the bytes from
     // before and after, because that program may not have finished.
     return { how, kept: before.equals(after) ? [copy] : [copy, retainBytes(context, after)] };
   } finally {
-    closeSync(stranger.fd);
+    closeSync(newcomer.fd);
   }
 }
 

@@ -142,11 +142,13 @@ function entryOf(
   }: { work: PlannedChange; first: ChangePlan; change: string; effects: readonly Effect[] },
 ): ChangeEntry {
   const { undo, undoesPart, command } = work;
-  // Prefer the root and path of a delta outside annexes: an annex, such as the git folder that
+  // Prefer the root and path of a delta outside the extra roots: one of these, such as the git folder that
   // worktrees share, is no workspace.
-  const { annexes } = world.workspace;
+  const { extraRoots } = world.workspace;
   const outside =
-    annexes.length === 0 ? undefined : first.deltas.find(({ path: { root } }) => !annexes.includes(root));
+    extraRoots.length === 0
+      ? undefined
+      : first.deltas.find(({ path: { root } }) => !extraRoots.includes(root));
   const { path } = outside ?? first;
   const entry: { -readonly [K in keyof ChangeEntry]: ChangeEntry[K] } = {
     action: undo === undefined ? first.action : 'undo',

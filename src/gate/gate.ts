@@ -19,7 +19,7 @@ import type { Knowledge } from '../views/knowledge.ts';
 import { applyTold } from './apply.ts';
 import { type Approved, approvalRefusal, askUser, type MissingApproval } from './approval.ts';
 import { Announcements } from './host/announcements.ts';
-import { isRelocation, keysOf, lockKeys, pathsOf, trafficOf } from './keys.ts';
+import { batchMoves, isRelocation, keysOf, lockKeys, pathsOf } from './keys.ts';
 import { type ChangePlan, closePlan, effectsOfPlan } from './plan.ts';
 import { prepareAll, vetInFull, vetOne } from './prepare.ts';
 import type { Denied, Prepared } from './prepared.ts';
@@ -83,9 +83,9 @@ export class Gate {
     if (!keys.ok) return this.#refuse(keys.refusal);
     const notices: Notice[] = [];
     const refusals: Refusal[] = [];
-    const traffic = trafficOf(this.#world, intent.changes);
+    const moves = batchMoves(this.#world, intent.changes);
     for (const change of intent.changes) {
-      const outcome = isRelocation(this.#world, change, traffic)
+      const outcome = isRelocation(this.#world, change, moves)
         ? await vetInFull(this.#world, knowledge, change, intent.changes)
         : await vetOne(this.#world, knowledge, change);
       if (outcome.ok) notices.push(...outcome.notices);

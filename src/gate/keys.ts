@@ -24,7 +24,7 @@ export type Relocation = Extract<FileIntent, { kind: 'edit' | 'insert' | 'move' 
  * Keys of the paths that the moves of a batch leave free (`left`) and of those that they fill
  * (`filled`).
  */
-export interface Traffic {
+export interface BatchMoves {
   readonly left: ReadonlySet<string>;
   readonly filled: ReadonlySet<string>;
 }
@@ -37,7 +37,7 @@ export function routeOf(change: FileIntent): { readonly from: string; readonly t
 }
 
 /** Collects the paths from which and to which a batch moves files. */
-export function trafficOf(world: World, changes: readonly FileIntent[]): Traffic {
+export function batchMoves(world: World, changes: readonly FileIntent[]): BatchMoves {
   const routes = changes.flatMap((change) => routeOf(change) ?? []);
   const keyOf = (path: string): string[] => {
     const outcome = world.workspace.locate(path, 'status', 'parents');
@@ -55,14 +55,14 @@ export function trafficOf(world: World, changes: readonly FileIntent[]): Traffic
  * True if a change must be done as a relocation: write the bytes at the new path and remove the old
  * file. A move that is independent of the batch's other changes is a plain rename.
  */
-export function isRelocation(world: World, change: FileIntent, traffic: Traffic): boolean {
+export function isRelocation(world: World, change: FileIntent, moves: BatchMoves): boolean {
   if (change.kind === 'insert') return change.moveTo !== undefined;
   if (change.kind === 'edit') return change.moveTo !== undefined || change.executable !== undefined;
-  if (change.kind !== 'move' || traffic.left.size < 2) return false;
-  const own = trafficOf(world, [change]);
+  if (change.kind !== 'move' || moves.left.size < 2) return false;
+  const own = batchMoves(world, [change]);
   const meets = (keys: ReadonlySet<string>, others: ReadonlySet<string>): boolean =>
     [...keys].some((key) => others.has(key));
-  return meets(own.left, traffic.filled) || meets(own.filled, traffic.left);
+  return meets(own.left, moves.filled) || meets(own.filled, moves.left);
 }
 
 /**

@@ -11,7 +11,7 @@ import { invalidArgument, type Refusal } from '../model/verdict.ts';
 import type { Knowledge } from '../views/knowledge.ts';
 import { movedSightings } from '../views/sightings.ts';
 import { fileState, sideOf } from './found.ts';
-import { type Relocation, routeOf, type Traffic } from './keys.ts';
+import { type BatchMoves, type Relocation, routeOf } from './keys.ts';
 import { type LookedFile, look } from './look.ts';
 import { type ChangePlan, closePlan, type PlannedDelta } from './plan.ts';
 import { prepareText } from './prepare-edit.ts';
@@ -27,15 +27,15 @@ type TextIntent = Extract<FileIntent, { kind: 'edit' | 'insert' }>;
 export async function prepareRelocation(
   world: World,
   knowledge: Knowledge,
-  { change, traffic }: { readonly change: Relocation; readonly traffic: Traffic },
+  { change, moves }: { readonly change: Relocation; readonly moves: BatchMoves },
 ): Promise<Prepared> {
   const content = await contentOf(world, knowledge, change);
   if (!content.ok) return content;
   const route = routeOf(change);
   if (route === undefined) return { ok: true, plan: planOf(world, { change, content, arrival: undefined }) };
-  const arrival = await arrivalOf(world, knowledge, { change, content, to: route.to, traffic });
+  const arrival = await arrivalOf(world, knowledge, { change, content, to: route.to, moves });
   if ('ok' in arrival) return arrival;
-  const stays = traffic.filled.has(content.path.key);
+  const stays = moves.filled.has(content.path.key);
   return { ok: true, plan: planOf(world, { change, content, arrival: { ...arrival, stays } }) };
 }
 
@@ -113,7 +113,7 @@ interface Arrival {
 async function arrivalOf(
   world: World,
   knowledge: Knowledge,
-  { change, content, to, traffic }: { change: Relocation; content: Content; to: string; traffic: Traffic },
+  { change, content, to, moves }: { change: Relocation; content: Content; to: string; moves: BatchMoves },
 ): Promise<Arrival | Prepared> {
   const destination = await look(world, knowledge, {
     path: to,
@@ -129,7 +129,7 @@ async function arrivalOf(
     const { path, located } = view;
     if (!located.exists) return { path, overwrites: undefined, notices: [] };
     const facts = { ...view.facts, ...(change.kind === 'move' ? { contentKind: 'file' as const } : {}) };
-    const verdict = traffic.left.has(path.key) ? undefined : judge(facts, world.policy);
+    const verdict = moves.left.has(path.key) ? undefined : judge(facts, world.policy);
     if (verdict?.outcome === 'refuse')
       return verdict.refusal.code === 'STALE'
         ? cure(world, view, { refusal: verdict.refusal })

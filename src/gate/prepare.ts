@@ -13,7 +13,7 @@ import { hasCurlyQuotes } from '../text/quotes/quotes.ts';
 import type { Knowledge } from '../views/knowledge.ts';
 import { foundAt } from './found.ts';
 import { guardPlan, isSettingsFile } from './guarded-files.ts';
-import { isRelocation, pathsOf, type Traffic, trafficOf } from './keys.ts';
+import { type BatchMoves, batchMoves, isRelocation, pathsOf } from './keys.ts';
 import { glanceFacts, type LookRequest } from './look.ts';
 import { closePlan } from './plan.ts';
 import { prepareDelete } from './prepare-delete.ts';
@@ -40,7 +40,7 @@ const FOR_LACK: ReadonlySet<RefusalCode> = new Set<RefusalCode>(['NOT_READ', 'PA
 /** A change, and the paths that the moves of its batch leave and fill. */
 interface InBatch {
   readonly change: FileIntent;
-  readonly traffic: Traffic;
+  readonly moves: BatchMoves;
 }
 
 /**
@@ -52,13 +52,13 @@ export async function prepareAll(
   world: World,
   knowledge: Knowledge,
   changes: readonly FileIntent[],
-  traffic: Traffic = trafficOf(world, changes),
+  moves: BatchMoves = batchMoves(world, changes),
 ): Promise<Prepared[]> {
   const prepared: Prepared[] = [];
   try {
-    for (const change of changes) prepared.push(await prepareOne(world, knowledge, { change, traffic }));
+    for (const change of changes) prepared.push(await prepareOne(world, knowledge, { change, moves }));
     if (prepared.some(lacksSighting) && (await hasSibling(world, knowledge.session)))
-      await prepareAgain(world, knowledge, { changes, traffic, prepared });
+      await prepareAgain(world, knowledge, { changes, moves, prepared });
     return prepared;
   } catch (error) {
     for (const each of prepared) if (each.ok) closePlan(each.plan);
@@ -71,16 +71,16 @@ async function prepareAgain(
   knowledge: Knowledge,
   {
     changes,
-    traffic,
+    moves,
     prepared,
-  }: Pick<InBatch, 'traffic'> & { readonly changes: readonly FileIntent[]; readonly prepared: Prepared[] },
+  }: Pick<InBatch, 'moves'> & { readonly changes: readonly FileIntent[]; readonly prepared: Prepared[] },
 ): Promise<void> {
   for (let waitedMs = 0; waitedMs < PATIENCE_MS && prepared.some(lacksSighting); waitedMs += STEP_MS) {
     await setTimeout(STEP_MS);
     knowledge.lookAgain();
     for (const [index, change] of changes.entries())
       if (lacksSighting(prepared[index]))
-        prepared[index] = await prepareOne(world, knowledge, { change, traffic });
+        prepared[index] = await prepareOne(world, knowledge, { change, moves });
   }
 }
 
@@ -94,9 +94,9 @@ export async function prepare(
   change: FileIntent,
   batch: readonly FileIntent[] = [change],
 ): Promise<Prepared> {
-  const traffic = trafficOf(world, batch);
-  const [prepared] = await prepareAll(world, knowledge, [change], traffic);
-  return prepared ?? prepareOne(world, knowledge, { change, traffic });
+  const moves = batchMoves(world, batch);
+  const [prepared] = await prepareAll(world, knowledge, [change], moves);
+  return prepared ?? prepareOne(world, knowledge, { change, moves });
 }
 
 /**
@@ -104,11 +104,7 @@ export async function prepare(
  * permission, refuses the change with UNVERIFIABLE. It throws no Fault, because nothing was
  * changed.
  */
-async function prepareOne(
-  world: World,
-  knowledge: Knowledge,
-  { change, traffic }: InBatch,
-): Promise<Prepared> {
+async function prepareOne(world: World, knowledge: Knowledge, { change, moves }: InBatch): Promise<Prepared> {
   if (world.policy.readOnly)
     return notPrepared({
       code: 'READ_ONLY',
@@ -117,8 +113,8 @@ async function prepareOne(
       detail: { reason: 'session' },
     });
   try {
-    const first = await prepareAs(world, knowledge, { change, traffic });
-    const judge = (under: World): Promise<Prepared> => prepareAs(under, knowledge, { change, traffic });
+    const first = await prepareAs(world, knowledge, { change, moves });
+    const judge = (under: World): Promise<Prepared> => prepareAs(under, knowledge, { change, moves });
     const prepared = first.ok
       ? first
       : await reconsidered(world, knowledge, { change, judge, denied: first });
@@ -139,20 +135,20 @@ function triedOf(change: FileIntent): Pick<Refusal, 'action' | 'path'> {
   return { action: change.kind === 'write' ? 'overwrite' : change.kind, path: pathsOf(change)[0] ?? '' };
 }
 
-function prepareAs(world: World, knowledge: Knowledge, { change, traffic }: InBatch): Promise<Prepared> {
+function prepareAs(world: World, knowledge: Knowledge, { change, moves }: InBatch): Promise<Prepared> {
   switch (change.kind) {
     case 'write':
       return prepareWrite(world, knowledge, change);
     case 'edit':
     case 'insert':
-      return isRelocation(world, change, traffic)
-        ? prepareRelocation(world, knowledge, { change, traffic })
+      return isRelocation(world, change, moves)
+        ? prepareRelocation(world, knowledge, { change, moves })
         : prepareText(world, knowledge, change);
     case 'delete':
       return prepareDelete(world, knowledge, change);
     case 'move':
-      return isRelocation(world, change, traffic)
-        ? prepareRelocation(world, knowledge, { change, traffic })
+      return isRelocation(world, change, moves)
+        ? prepareRelocation(world, knowledge, { change, moves })
         : prepareMove(world, knowledge, change);
     case 'mkdir':
       return prepareMkdir(world, knowledge, change);

@@ -94,10 +94,10 @@ export class Fold {
     const { place } = this;
     const waiting =
       message === undefined ? { id, accesses, ordinal, place } : { id, accesses, ordinal, place, message };
-    const twin = this.#waiting.get(id);
+    const earlier = this.#waiting.get(id);
     this.#waiting.set(
       id,
-      twin !== undefined && differs(twin, waiting) ? { ...waiting, ambiguous: true } : waiting,
+      earlier !== undefined && differs(earlier, waiting) ? { ...waiting, ambiguous: true } : waiting,
     );
   }
 
@@ -268,8 +268,8 @@ export class Fold {
 }
 
 /** True if one record has two different calls with the same id: a result could belong to either. */
-function differs(twin: WaitingCall, call: WaitingCall): boolean {
-  return twin.place === call.place && JSON.stringify(twin.accesses) !== JSON.stringify(call.accesses);
+function differs(earlier: WaitingCall, call: WaitingCall): boolean {
+  return earlier.place === call.place && JSON.stringify(earlier.accesses) !== JSON.stringify(call.accesses);
 }
 
 /** Entries in order of arrival, indexed by path, call and message. */

@@ -83,7 +83,7 @@ export async function openWorld(options: WorldOptions): Promise<OpenWorld> {
  * The git folders that roots share with other worktrees of the same repository. Leaves out git
  * folders inside a root.
  */
-function annexesOf(roots: readonly string[]): readonly string[] {
+function extraRootsOf(roots: readonly string[]): readonly string[] {
   if (!Array.isArray(roots)) return [];
   // Skip roots that are not strings, which callers of the library may pass.
   const named = roots.filter((root) => typeof root === 'string');
@@ -104,7 +104,7 @@ async function assemble(
     protect: policy.protected,
     protectFolders: [home],
     ...(options.readOnlyRoots === undefined ? {} : { readOnlyRoots: options.readOnlyRoots }),
-    annexes: annexesOf(options.roots),
+    extraRoots: extraRootsOf(options.roots),
     opensOwn: policy.verificationErrors === 'allow',
     releaseForCommands: [...GIT_FOLDERS, ...policy.commands.trust],
     ...(options.require === undefined ? {} : { require: options.require }),

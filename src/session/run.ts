@@ -4,7 +4,7 @@ import { listUnsorted, subfolderTest } from '../disk/list.ts';
 import { newChangeId } from '../gate/announce.ts';
 import { type CommittedCommand, commitCommand, type LayerCommit } from '../gate/command/commit-command.ts';
 import { type BeyondLayer, keepBeyondLayer } from '../gate/host/command.ts';
-import { turnoutsBeyondLayer } from '../gate/host/command-turnouts.ts';
+import { endStatesBeyondLayer } from '../gate/host/command-end-states.ts';
 import { learnSecrets, outputMask } from '../gate/secret-values.ts';
 import { validateCommand, validateOptions } from '../gate/validate.ts';
 import type { World } from '../gate/world.ts';
@@ -171,8 +171,8 @@ async function endOf(world: World, knowledge: Knowledge, ended: Ended): Promise<
   const record = { session: knowledge.session, command: text };
   let committed: Outcome<CommittedCommand>;
   try {
-    const turnouts = await turnoutsBeyondLayer(world, ended.beyond);
-    const made = turnouts.map(({ effect, now }) => ({ ...effect, after: now.side }));
+    const endStates = await endStatesBeyondLayer(world, ended.beyond);
+    const made = endStates.map(({ effect, now }) => ({ ...effect, after: now.side }));
     const commit = { layer, attributes, command: text, writes, meanwhile: 'merge', answer, made } as const;
     committed = await commitCommand(world, knowledge, { ...commit, times: ended.times });
   } catch (error) {

@@ -109,8 +109,8 @@ function isSpace(character: string | undefined): boolean {
  * by typed ones too.
  */
 function ownStyle({ anchor, region }: Place, tier: FoldTier): (text: string) => string {
-  const foreign = tier === 'punctuation' && asTyped(region, anchor) === region;
-  return (text) => (foreign ? asTyped(text, anchor) : text);
+  const isRetyped = tier === 'punctuation' && asTyped(region, anchor) === region;
+  return (text) => (isRetyped ? asTyped(text, anchor) : text);
 }
 
 /** Moves an offset from `\n` to the `\r` before it, so that a kept line ending stays whole. */

@@ -74,7 +74,7 @@ export interface ViewerOptions extends ApiOptions {
 /**
  * Answers the requests of the viewer's page. The page's own files need no token; a one-time code
  * can be exchanged for the token; every other request needs the token. Requests that name another
- * host or come from another site get 403, so that a foreign page cannot reach the viewer.
+ * host or come from another site get 403, so that a page of another site cannot reach the viewer.
  */
 function viewerListener(options: ViewerOptions): RequestListener {
   const api = new Api(options);

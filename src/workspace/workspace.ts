@@ -18,7 +18,7 @@ export interface WorkspaceSettings {
    * Folders outside the roots that only commands and their undo may reach, such as a worktree's
    * common git folder.
    */
-  readonly annexes?: readonly string[];
+  readonly extraRoots?: readonly string[];
   /** Globs of protected paths, such as `.git`, that commands and their undo may change, but no other action. */
   readonly releaseForCommands?: readonly string[];
   /** Absolute folders that may be read but not changed. A folder that is in no root becomes another root. */
@@ -63,7 +63,7 @@ export type Located = Found | Absent;
  */
 export class Workspace {
   readonly guarantee: Guarantee;
-  readonly #annexes: string[];
+  readonly #extraRoots: string[];
   readonly #gitFolders: readonly string[];
   readonly #roots: Root[];
   readonly #protection: Protection;
@@ -79,8 +79,8 @@ export class Workspace {
   private constructor({ roots, readOnly }: OpenedRoots, guarantee: Guarantee, options: WorkspaceSettings) {
     this.#roots = [...roots];
     this.guarantee = guarantee;
-    this.#gitFolders = options.annexes ?? [];
-    this.#annexes = [...this.#gitFolders];
+    this.#gitFolders = options.extraRoots ?? [];
+    this.#extraRoots = [...this.#gitFolders];
     this.#opensOwn = options.opensOwn === true;
     this.#folding = platformFolding(process.platform);
     const folders = (options.protectFolders ?? []).map((folder) => foldPath(folder, this.#folding));
@@ -105,7 +105,7 @@ export class Workspace {
       throw new Fault('CONFIG_INVALID', message, { reason: 'guarantee' });
     }
     return new Workspace(
-      openRoots([...paths, ...(options.annexes ?? [])], options.readOnlyRoots ?? [], guarantee),
+      openRoots([...paths, ...(options.extraRoots ?? [])], options.readOnlyRoots ?? [], guarantee),
       guarantee,
       options,
     );
@@ -113,12 +113,12 @@ export class Workspace {
 
   /** Canonical paths of the roots, in the order given. Relative paths refer to the first. */
   get roots(): readonly string[] {
-    return this.#roots.map((root) => root.canonical).filter((root) => !this.annexes.includes(root));
+    return this.#roots.map((root) => root.canonical).filter((root) => !this.extraRoots.includes(root));
   }
 
   /** Canonical folders outside the roots that only commands and undo may reach. */
-  get annexes(): readonly string[] {
-    return this.#annexes;
+  get extraRoots(): readonly string[] {
+    return this.#extraRoots;
   }
 
   /** The git folders that the roots share with other worktrees, if they are outside the roots. */
@@ -132,20 +132,20 @@ export class Workspace {
    * such folder.
    */
   adopt(folder: string, make?: 'make'): 'there' | 'made' | 'missing' {
-    if (this.#annexes.includes(folder) && !this.stands(folder)) this.#release(folder);
+    if (this.#extraRoots.includes(folder) && !this.stands(folder)) this.#release(folder);
     if (this.pathOf(folder) !== undefined) return 'there';
     const isMade = make === 'make' && unlessErrno(() => mkdirSync(folder) ?? true) === true;
     if (unlessErrno(() => lstatSync(folder))?.isDirectory() !== true) return 'missing';
     const { roots } = openRoots([folder], [], this.guarantee);
     this.#roots.push(...roots);
-    this.#annexes.push(...roots.map(({ canonical }) => canonical));
+    this.#extraRoots.push(...roots.map(({ canonical }) => canonical));
     return isMade ? 'made' : 'there';
   }
 
   #release(folder: string): void {
     const at = this.#roots.findIndex(({ canonical }) => canonical === folder);
     for (const root of this.#roots.splice(at, 1)) root.dir.close();
-    this.#annexes.splice(this.#annexes.indexOf(folder), 1);
+    this.#extraRoots.splice(this.#extraRoots.indexOf(folder), 1);
     this.#paths.forget();
   }
 
@@ -179,7 +179,7 @@ export class Workspace {
       walked.dir.close();
       return refused(refusalOf({ kind: 'failed', errno: 'ESTALE' }, { path: input, action }));
     }
-    if (this.annexes.includes(walked.root.canonical) && action !== 'run' && action !== 'undo') {
+    if (this.extraRoots.includes(walked.root.canonical) && action !== 'run' && action !== 'undo') {
       walked.dir.close();
       return refused(refusalOf({ kind: 'escapes' }, { path: input, action }));
     }

@@ -137,7 +137,7 @@ describe.skipIf(here === undefined)('a git worktree', () => {
     mkdirSync(outside);
     writeFileSync(join(root, '.git'), `gitdir: ${outside}\n`);
     await open();
-    expect(sessions.world.workspace.annexes).toEqual([]);
+    expect(sessions.world.workspace.extraRoots).toEqual([]);
   });
 });
 

@@ -69,8 +69,8 @@ export class Plan {
     const nothing = { ok: true, file: path, did: 'nothing', diff: '', next } as const;
     const file = readConfig(path);
     if ('reason' in file) {
-      const isForeign = broken === 'skip' && former.of(path) === undefined;
-      return isForeign ? nothing : { ok: false, file: path, reason: file.reason };
+      const isNotOurs = broken === 'skip' && former.of(path) === undefined;
+      return isNotOurs ? nothing : { ok: false, file: path, reason: file.reason };
     }
     const planned = this.#files.get(file.path);
     const text = planned === undefined ? file.text : planned.text;

@@ -88,7 +88,7 @@ const LONGEST_NAME = 'claude-code hooks'.length;
 function lineOf(cli: Cli, { name, status, message }: DoctorCheck): string {
   const { colours } = cli.terminal;
   const paint = { ok: colours.green, warn: colours.yellow, fail: colours.red }[status];
-  // Escape control characters: a message may quote the configuration of a foreign project.
+  // Escape control characters: a message may quote the configuration of a project of other people.
   return `${paint(status.padEnd(4))}  ${name.padEnd(LONGEST_NAME)}  ${harmless(message)}`;
 }
 

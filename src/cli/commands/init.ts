@@ -226,7 +226,7 @@ async function print(
 ): Promise<void> {
   const text = reportText(report, request).trimEnd();
   if (json === true) await terminal.printJson({ dryRun: request.dryRun, ...report });
-  // The file may come from a foreign project, so control characters in its lines must be made visible.
+  // The file may come from a project of other people, so control characters in its lines must be made visible.
   else if (report.ok) await terminal.print(terminal.shown(text));
   else terminal.tell(harmless(text));
 }

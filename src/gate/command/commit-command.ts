@@ -142,7 +142,7 @@ async function recordMade(
  */
 function namedInRoots({ workspace }: World, { folders, ...rest }: LayerContent): LayerContent {
   const named = folders.map((folder) => {
-    if ([...workspace.roots, ...workspace.annexes].includes(folder.root)) return folder;
+    if ([...workspace.roots, ...workspace.extraRoots].includes(folder.root)) return folder;
     const { root, relative } = workspace.pathOf(folder.root) ?? {};
     if (root === undefined || relative === undefined) return folder;
     const entries = folder.entries.map((entry) => ({ ...entry, relative: `${relative}/${entry.relative}` }));

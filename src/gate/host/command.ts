@@ -23,7 +23,7 @@ import { fileState, readableAt } from '../found.ts';
 import type { ShownScene } from '../shown.ts';
 import type { World } from '../world.ts';
 import { keepOutside, keepOwnFiles } from './keep.ts';
-import type { Turnout } from './known-after.ts';
+import type { EndState } from './known-after.ts';
 import { changesOfLine, type LinePlace } from './line-changes.ts';
 import { outsidePaths } from './outside-paths.ts';
 import { keepBefore } from './shown.ts';
@@ -380,10 +380,10 @@ export function dropSnapshots({ host }: PendingChange): void {
 export async function lostChangeNotices(
   { world, knowledge }: ShownScene,
   change: string,
-  turnouts: readonly Turnout[],
+  endStates: readonly EndState[],
 ): Promise<readonly Notice[]> {
   const notices: Notice[] = [];
-  for (const { effect, now } of turnouts) {
+  for (const { effect, now } of endStates) {
     if (sameState(effect.before, now.side)) continue;
     const { before, key, relative } = effect;
     const lost = await lostUpdate(world, knowledge, {

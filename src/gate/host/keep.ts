@@ -14,7 +14,7 @@ import { keepBytesOf } from '../old-bytes.ts';
 import { isOutput } from '../outputs.ts';
 import { reachOutside } from '../outside.ts';
 import type { World } from '../world.ts';
-import type { Turnout } from './known-after.ts';
+import type { EndState } from './known-after.ts';
 
 /** Larger files are not kept before a command. */
 export const MAX_FILE_BYTES: number = 8 << 20;
@@ -221,8 +221,8 @@ export async function addedTo(
   world: World,
   trees: readonly WholeTree[],
   known: ReadonlySet<string>,
-): Promise<readonly Turnout[]> {
-  const added: Turnout[] = [];
+): Promise<readonly EndState[]> {
+  const added: EndState[] = [];
   for (const path of trees.flatMap((tree) => entriesOf(tree) ?? [])) {
     const named = world.workspace.pathOf(path);
     if (named === undefined || known.has(named.key)) continue;

@@ -17,7 +17,7 @@ import type { World } from '../world.ts';
  * A planned effect of another program's change, and the state of its path after the program has
  * finished.
  */
-export interface Turnout {
+export interface EndState {
   readonly effect: Effect;
   readonly now: FoundState;
 }
@@ -38,23 +38,23 @@ export interface KnownAfter {
  */
 export async function knownAfter(
   scene: ShownScene,
-  turnouts: readonly Turnout[],
+  endStates: readonly EndState[],
   { writes, credits }: { readonly writes: readonly HostWrite[]; readonly credits: readonly Sighting[] },
 ): Promise<KnownAfter> {
   const sightings: Sighting[] = [];
   const tombstones: string[] = [];
   const own = new Set(writes.map(({ key }) => key));
-  const created = turnouts.flatMap(({ effect: { key, before }, now: { side } }) =>
+  const created = endStates.flatMap(({ effect: { key, before }, now: { side } }) =>
     !own.has(key) && before.kind === 'absent' && side.kind === 'file' ? [{ key, ...side }] : [],
   );
   sightings.push(...(await scene.knowledge.seenElsewhere(created, scene.world.now())));
-  for (const { effect, now } of turnouts) {
+  for (const { effect, now } of endStates) {
     const write = writes.find(({ key }) => key === effect.key);
     if (write !== undefined && now.snapshot !== undefined) {
       const credit = credits.find(({ key }) => key === effect.key);
       sightings.push(await seenAfter(scene, { effect, write, credit, snapshot: now.snapshot }));
     } else if (now.side.kind === 'absent' && effect.before.kind !== 'absent') {
-      const gone = await goneFrom(scene, effect, turnouts);
+      const gone = await goneFrom(scene, effect, endStates);
       sightings.push(...gone.sightings);
       tombstones.push(...gone.tombstones);
     }
@@ -178,11 +178,11 @@ function fileOf(side: Effect['after']): Fingerprint | undefined {
 async function goneFrom(
   { knowledge }: ShownScene,
   effect: Effect,
-  turnouts: readonly Turnout[],
+  endStates: readonly EndState[],
 ): Promise<KnownAfter> {
   const from = effect.key;
   const { movedTo } = effect;
-  const arrived = turnouts.some((one) => one.effect.key === movedTo && one.now.side.kind !== 'absent');
+  const arrived = endStates.some((one) => one.effect.key === movedTo && one.now.side.kind !== 'absent');
   if (movedTo === undefined || !arrived) {
     const seen = await knowledge.recall(from);
     return { sightings: [], tombstones: seen === undefined ? [] : [from] };

@@ -13,7 +13,7 @@ import type { Sighting } from '../../model/sighting.ts';
 import type { Knowledge } from '../../views/knowledge.ts';
 import type { Found } from '../../workspace/workspace.ts';
 import type { World } from '../world.ts';
-import type { Turnout } from './known-after.ts';
+import type { EndState } from './known-after.ts';
 
 type Stats = Found['stats'];
 
@@ -41,17 +41,17 @@ export interface OwnEffects {
 export function withoutOlderFiles(
   world: World,
   { entry, host }: PendingChange,
-  { effects, turnouts }: { readonly effects: readonly Effect[]; readonly turnouts: readonly Turnout[] },
+  { effects, endStates }: { readonly effects: readonly Effect[]; readonly endStates: readonly EndState[] },
 ): OwnEffects {
   if (host?.command === undefined) return { effects, older: [] };
   const beganNs = BigInt(entry.atMs - CLOCK_MARGIN_MS) * 1_000_000n;
-  const isRestored = restoredBy(turnouts, host.command.movable ?? []);
+  const isRestored = restoredBy(endStates, host.command.movable ?? []);
   const older = effects.filter(({ key, before, after }) => {
     if (before.kind !== 'absent' || (after.kind !== 'file' && after.kind !== 'link')) return false;
     const stats = statsOfOlder(world, key, beganNs);
     return stats !== undefined && !isRestored(after, stats);
   });
-  const moved = movedFolders(world, host.command.folders ?? [], { effects, older, turnouts });
+  const moved = movedFolders(world, host.command.folders ?? [], { effects, older, endStates });
   const isMoved = ({ key }: Effect): boolean => moved.some((folder) => isWithin(key, folder.key));
   const stay = older.filter((effect) => !isMoved(effect));
   const left = new Set(stay.map(({ key }) => key));
@@ -73,11 +73,11 @@ function movedFolders(
   {
     effects,
     older,
-    turnouts,
+    endStates,
   }: {
     readonly effects: readonly Effect[];
     readonly older: readonly Effect[];
-    readonly turnouts: readonly Turnout[];
+    readonly endStates: readonly EndState[];
   },
 ): readonly Effect[] {
   const isOlder = new Set(older);
@@ -88,7 +88,7 @@ function movedFolders(
     );
     if (target === undefined || inodeAt(world, source.key) !== undefined) return [];
     const isInside = ({ key }: Effect): boolean => isBelow(key, source.key) || isBelow(key, target.key);
-    const isRecorded = turnouts.some(({ effect }) => effect.before.kind !== 'absent' && isInside(effect));
+    const isRecorded = endStates.some(({ effect }) => effect.before.kind !== 'absent' && isInside(effect));
     const isNew = effects.some(
       (effect) => isInside(effect) && effect.after.kind !== 'directory' && !isOlder.has(effect),
     );
@@ -111,13 +111,13 @@ function inodeAt({ workspace }: World, key: string): string | undefined {
  * was stored before the command, or that has the content of a recorded file that is gone.
  */
 function restoredBy(
-  turnouts: readonly Turnout[],
+  endStates: readonly EndState[],
   movable: readonly string[],
 ): (side: State, stats: Stats) => boolean {
   const stored = new Set(movable);
-  const recorded = new Set(turnouts.map(({ effect }) => contentOf(effect.before)));
+  const recorded = new Set(endStates.map(({ effect }) => contentOf(effect.before)));
   const gone = new Set(
-    turnouts.flatMap(({ effect: { before }, now }) =>
+    endStates.flatMap(({ effect: { before }, now }) =>
       sameContent(before, now.side) ? [] : [contentOf(before)],
     ),
   );
@@ -142,7 +142,7 @@ function statsOfOlder(world: World, key: string, beganNs: bigint): Stats | undef
     const { birthtimeNs, dev } = located.stats;
     // File systems that do not store the time of creation report 0.
     if (birthtimeNs === 0n || birthtimeNs >= beganNs) return undefined;
-    return world.disk.clock.isForeign(dev, at(located.place)) ? undefined : located.stats;
+    return world.disk.clock.isRemote(dev, at(located.place)) ? undefined : located.stats;
   } finally {
     located.place.dir.close();
   }

@@ -3,7 +3,7 @@ import { type Effect, type PendingChange, sameContent, sameState } from '../../m
 import { readableAt } from '../found.ts';
 import { HOST_POLL_MS, HOST_WRITES_MS, isHostWriting } from '../host-writes.ts';
 import type { World } from '../world.ts';
-import type { Turnout } from './known-after.ts';
+import type { EndState } from './known-after.ts';
 
 /** An announced write of a file that a command seems to have changed. */
 interface AnnouncedWrite {
@@ -21,14 +21,14 @@ type WritesByKey = ReadonlyMap<string, readonly AnnouncedWrite[]>;
 export async function withoutOtherWrites(
   world: World,
   command: PendingChange,
-  turnouts: readonly Turnout[],
-): Promise<readonly Turnout[]> {
+  endStates: readonly EndState[],
+): Promise<readonly EndState[]> {
   const giveUpMs = world.now() + HOST_WRITES_MS;
-  for (let found = turnouts; ; ) {
+  for (let found = endStates; ; ) {
     const writes = await writesAt(world, command, found);
-    const unclear = found.filter((turnout) => isUnclear(world, command, { turnout, writes }));
+    const unclear = found.filter((endState) => isUnclear(world, command, { endState, writes }));
     if (unclear.length === 0 || world.now() >= giveUpMs)
-      return found.flatMap((turnout) => beforeWrites(turnout, writes));
+      return found.flatMap((endState) => beforeWrites(endState, writes));
     await setTimeout(HOST_POLL_MS);
     found = await readAgain(world, found, unclear);
   }
@@ -38,10 +38,11 @@ export async function withoutOtherWrites(
 async function writesAt(
   { store }: World,
   command: PendingChange,
-  turnouts: readonly Turnout[],
+  endStates: readonly EndState[],
 ): Promise<WritesByKey> {
   const writes = new Map<string, AnnouncedWrite[]>();
-  for (const { effect, now } of turnouts) if (!sameState(effect.before, now.side)) writes.set(effect.key, []);
+  for (const { effect, now } of endStates)
+    if (!sameState(effect.before, now.side)) writes.set(effect.key, []);
   if (writes.size === 0) return writes;
   for (const pending of await store.pending({ here: true })) {
     if (pending.change === command.change || pending.host?.command !== undefined) continue;
@@ -58,38 +59,38 @@ async function writesAt(
 function isUnclear(
   world: World,
   { entry }: PendingChange,
-  { turnout, writes }: { readonly turnout: Turnout; readonly writes: WritesByKey },
+  { endState, writes }: { readonly endState: EndState; readonly writes: WritesByKey },
 ): boolean {
-  const { effect, now } = turnout;
+  const { effect, now } = endState;
   const others = writes.get(effect.key) ?? [];
   if (others.length === 0 || entry.effects?.some(({ key }) => key === effect.key)) return false;
-  if (others.some((write) => sameContent(write.effect.before, now.side) || isMade(write, turnout)))
+  if (others.some((write) => sameContent(write.effect.before, now.side) || isMade(write, endState)))
     return false;
   return others.some(({ pending }) => isHostWriting(world, pending, entry.session));
 }
 
 /** True if the file has the bytes that the write was announced to leave. */
-function isMade({ effect: { before, after } }: AnnouncedWrite, { now }: Turnout): boolean {
+function isMade({ effect: { before, after } }: AnnouncedWrite, { now }: EndState): boolean {
   return !sameContent(before, after) && sameContent(after, now.side);
 }
 
 /** The command's result for one file: the state before another call's write, if that write was made. */
-function beforeWrites(turnout: Turnout, writes: WritesByKey): readonly Turnout[] {
-  const made = writes.get(turnout.effect.key)?.find((write) => isMade(write, turnout));
-  if (made === undefined) return [turnout];
+function beforeWrites(endState: EndState, writes: WritesByKey): readonly EndState[] {
+  const made = writes.get(endState.effect.key)?.find((write) => isMade(write, endState));
+  if (made === undefined) return [endState];
   const { before } = made.effect;
-  return sameContent(turnout.effect.before, before) ? [] : [{ ...turnout, now: { side: before } }];
+  return sameContent(endState.effect.before, before) ? [] : [{ ...endState, now: { side: before } }];
 }
 
 async function readAgain(
   world: World,
-  turnouts: readonly Turnout[],
-  unclear: readonly Turnout[],
-): Promise<readonly Turnout[]> {
-  const read: Turnout[] = [];
-  for (const turnout of turnouts) {
-    const now = unclear.includes(turnout) ? await readableAt(world, turnout.effect.key) : turnout.now;
-    if (now !== undefined) read.push({ ...turnout, now });
+  endStates: readonly EndState[],
+  unclear: readonly EndState[],
+): Promise<readonly EndState[]> {
+  const read: EndState[] = [];
+  for (const endState of endStates) {
+    const now = unclear.includes(endState) ? await readableAt(world, endState.effect.key) : endState.now;
+    if (now !== undefined) read.push({ ...endState, now });
   }
   return read;
 }

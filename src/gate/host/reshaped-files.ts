@@ -1,14 +1,17 @@
 import type { Notice } from '../../model/results.ts';
 import { endingUsed } from '../../text/lines.ts';
 import type { World } from '../world.ts';
-import type { Turnout } from './known-after.ts';
+import type { EndState } from './known-after.ts';
 
 const BOM = Buffer.from([0xef, 0xbb, 0xbf]);
 
 /** Notices about files whose line endings another program changed or whose byte order mark it dropped. */
-export async function reshapedFiles(world: World, turnouts: readonly Turnout[]): Promise<readonly Notice[]> {
+export async function reshapedFiles(
+  world: World,
+  endStates: readonly EndState[],
+): Promise<readonly Notice[]> {
   const notices: Notice[] = [];
-  for (const { effect, now } of turnouts) {
+  for (const { effect, now } of endStates) {
     if (effect.before.kind !== 'file' || now.snapshot === undefined) continue;
     const { fingerprint } = effect.before;
     if (!(await world.images.has(fingerprint.sha256))) continue;

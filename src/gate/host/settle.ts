@@ -20,9 +20,9 @@ import { imagesToSettle } from '../old-bytes.ts';
 import type { ShownScene } from '../shown.ts';
 import type { World } from '../world.ts';
 import { dropSnapshots, lostChangeNotices } from './command.ts';
-import { commandTurnouts } from './command-turnouts.ts';
+import { commandEndStates } from './command-end-states.ts';
 import { effectsBelow } from './effects-below.ts';
-import { type KnownAfter, knownAfter, type Turnout } from './known-after.ts';
+import { type EndState, type KnownAfter, knownAfter } from './known-after.ts';
 import {
   changedSeenNotices,
   notKeptNotices,
@@ -66,10 +66,10 @@ export async function settleHost(
   ended: Ended,
 ): Promise<readonly Notice[]> {
   if (isOnLayer(pending)) return settleOnLayer(scene, pending);
-  const turnouts = await turnoutsOf(scene, pending);
-  const notices = await settleAs(scene, { pending, turnouts }, ended);
+  const endStates = await endStatesOf(scene, pending);
+  const notices = await settleAs(scene, { pending, endStates }, ended);
   if (ended.ending === 'unknown')
-    for (const { effect, now } of turnouts)
+    for (const { effect, now } of endStates)
       if (sameState(effect.before, now.side)) await scene.knowledge.forget(effect.key);
   return notices;
 }
@@ -88,18 +88,18 @@ export async function settleByBytes(
     if (untouched === 'settle') await settleOnLayer(scene, pending);
     return;
   }
-  let turnouts: readonly Turnout[];
+  let endStates: readonly EndState[];
   try {
-    turnouts = await turnoutsOf(scene, pending);
+    endStates = await endStatesOf(scene, pending);
   } catch {
     return;
   }
-  const isUntouched = turnouts.every(({ effect, now }) => sameState(effect.before, now.side));
+  const isUntouched = endStates.every(({ effect, now }) => sameState(effect.before, now.side));
   if (isUntouched && untouched === 'leave') return;
-  const isDone = turnouts.every(({ effect, now }) => sameContent(effect.after, now.side));
+  const isDone = endStates.every(({ effect, now }) => sameContent(effect.after, now.side));
   const ending = isUntouched ? 'failed' : isDone ? 'done' : 'unknown';
   const recovered = { ...pending, entry: { ...pending.entry, recovered: true } };
-  await settleAs(scene, { pending: recovered, turnouts }, { ending, credits: [] });
+  await settleAs(scene, { pending: recovered, endStates }, { ending, credits: [] });
 }
 
 /**
@@ -113,14 +113,14 @@ export async function settlePart(
   keys: readonly string[],
 ): Promise<void> {
   if (isOnLayer(pending)) return;
-  const turnouts: Turnout[] = [];
+  const endStates: EndState[] = [];
   for (const effect of pending.entry.effects ?? []) {
     if (!keys.some((key) => isWithin(key, effect.key) || isWithin(effect.key, key))) continue;
     const now = await readableAt(world, effect.key);
-    if (now !== undefined) turnouts.push({ effect, now });
+    if (now !== undefined) endStates.push({ effect, now });
   }
-  const changed = await effectsNow(world, turnouts, await overtakenAt(world, pending, turnouts));
-  const own = withoutOlderFiles(world, pending, { effects: changed, turnouts });
+  const changed = await effectsNow(world, endStates, await overtakenAt(world, pending, endStates));
+  const own = withoutOlderFiles(world, pending, { effects: changed, endStates });
   if (own.effects.length === 0) return;
   const images = await imagesToSettle(world, own.effects);
   const entry = { ...settledEntry(world, pending, own), change: newChangeId(), recovered: true };
@@ -146,40 +146,42 @@ async function settleOnLayer({ world }: ShownScene, pending: PendingChange): Pro
   return [];
 }
 
-async function turnoutsOf(scene: ShownScene, pending: PendingChange): Promise<readonly Turnout[]> {
+async function endStatesOf(scene: ShownScene, pending: PendingChange): Promise<readonly EndState[]> {
   if (pending.host?.command !== undefined)
-    return withoutOtherWrites(scene.world, pending, await commandTurnouts(scene, pending));
-  const turnouts: Turnout[] = [];
+    return withoutOtherWrites(scene.world, pending, await commandEndStates(scene, pending));
+  const endStates: EndState[] = [];
   for (const effect of pending.entry.effects ?? [])
-    turnouts.push({ effect, now: await foundAt(scene.world, effect.key) });
-  return turnouts;
+    endStates.push({ effect, now: await foundAt(scene.world, effect.key) });
+  return endStates;
 }
 
 async function settleAs(
   scene: ShownScene,
-  { pending, turnouts }: { readonly pending: PendingChange; readonly turnouts: readonly Turnout[] },
+  { pending, endStates }: { readonly pending: PendingChange; readonly endStates: readonly EndState[] },
   { ending, credits, untold, times }: Ended,
 ): Promise<readonly Notice[]> {
   const { world } = scene;
   const knowledge = scene.knowledge.during(times);
   const { change, entry, host } = pending;
   const overtaken =
-    host?.hold === 'none' ? await overtakenAt(world, pending, turnouts) : new Map<string, OvertakingChange>();
-  const changed = await effectsNow(world, turnouts, overtaken);
-  const older = withoutOlderFiles(world, pending, { effects: changed, turnouts });
+    host?.hold === 'none'
+      ? await overtakenAt(world, pending, endStates)
+      : new Map<string, OvertakingChange>();
+  const changed = await effectsNow(world, endStates, overtaken);
+  const older = withoutOlderFiles(world, pending, { effects: changed, endStates });
   const { own, losses } = await effectsToRecord(scene, pending, older);
   const { effects } = own;
   const writes = host?.writes ?? [];
-  const notOvertaken = turnouts.filter(({ effect }) => !overtaken.has(effect.key));
+  const notOvertaken = endStates.filter(({ effect }) => !overtaken.has(effect.key));
   const lost =
     host?.command === undefined
       ? []
       : await lostChangeNotices(scene, change, await unseenSince(scene, entry.atMs, notOvertaken));
   const reshaped =
-    ending === 'done' && host?.command === undefined ? await reshapedFiles(world, turnouts) : [];
+    ending === 'done' && host?.command === undefined ? await reshapedFiles(world, endStates) : [];
   const known =
     ending === 'done'
-      ? await knownUntilAnswer({ ...scene, knowledge }, turnouts, { writes, credits, untold })
+      ? await knownUntilAnswer({ ...scene, knowledge }, endStates, { writes, credits, untold })
       : NOTHING_KNOWN;
   const images = host?.command === undefined ? undefined : await imagesToSettle(world, effects);
   const entries = [
@@ -213,7 +215,7 @@ const NOTHING_KNOWN: KnownAfter = { sightings: [], tombstones: [] };
 /** What the session knows after a change. Lines that only the notices of the call show count when it is answered. */
 async function knownUntilAnswer(
   scene: ShownScene,
-  turnouts: readonly Turnout[],
+  endStates: readonly EndState[],
   {
     writes,
     credits,
@@ -221,10 +223,10 @@ async function knownUntilAnswer(
   }: Pick<Ended, 'credits' | 'untold'> & { readonly writes: readonly HostWrite[] },
 ): Promise<KnownAfter> {
   if (credits.length > 0 && scene.knowledge.call !== undefined) {
-    const before = await knownAfter(scene, turnouts, { writes, credits: untold });
+    const before = await knownAfter(scene, endStates, { writes, credits: untold });
     for (const each of before.sightings) scene.knowledge.tells(each.key, each);
   }
-  return knownAfter(scene, turnouts, { writes, credits });
+  return knownAfter(scene, endStates, { writes, credits });
 }
 
 /**
@@ -253,11 +255,11 @@ function commandOf({ change, entry: { text = '', root } }: PendingChange): Comma
 async function unseenSince(
   { knowledge }: ShownScene,
   beganMs: number,
-  turnouts: readonly Turnout[],
-): Promise<readonly Turnout[]> {
-  const unseen: Turnout[] = [];
-  for (const turnout of turnouts)
-    if (((await knowledge.recall(turnout.effect.key))?.atMs ?? 0) <= beganMs) unseen.push(turnout);
+  endStates: readonly EndState[],
+): Promise<readonly EndState[]> {
+  const unseen: EndState[] = [];
+  for (const endState of endStates)
+    if (((await knowledge.recall(endState.effect.key))?.atMs ?? 0) <= beganMs) unseen.push(endState);
   return unseen;
 }
 
@@ -318,11 +320,11 @@ interface OvertakingChange {
 async function overtakenAt(
   world: World,
   { change, entry }: PendingChange,
-  turnouts: readonly Turnout[],
+  endStates: readonly EndState[],
 ): Promise<ReadonlyMap<string, OvertakingChange>> {
   const found = new Map<string, OvertakingChange>();
   // The record of a command lists many files, of which the command changes few. Skip the others.
-  const concerned = turnouts.filter(
+  const concerned = endStates.filter(
     ({ effect, now }) => entry.action !== 'run' || !sameState(effect.before, now.side),
   );
   const changes = await world.store.lastChanges(concerned.map(({ effect }) => effect.key));
@@ -346,18 +348,18 @@ async function asKept({ images }: World, side: State): Promise<State> {
 
 async function effectsNow(
   world: World,
-  turnouts: readonly Turnout[],
+  endStates: readonly EndState[],
   overtaken: ReadonlyMap<string, OvertakingChange>,
 ): Promise<Effect[]> {
   const effects: Effect[] = [];
   // The contents of a moved folder need no effects of their own: an undo moves them back with the
   // folder.
-  const moved = new Set(turnouts.flatMap(({ effect }) => effect.movedTo ?? []));
-  const announced = new Set(turnouts.map(({ effect }) => effect.key));
+  const moved = new Set(endStates.flatMap(({ effect }) => effect.movedTo ?? []));
+  const announced = new Set(endStates.map(({ effect }) => effect.key));
   for (const {
     effect: { movedTo, ...effect },
     now: { side: after },
-  } of turnouts) {
+  } of endStates) {
     const left = overtaken.get(effect.key)?.left;
     const before = left ?? effect.before;
     if (sameState(before, after)) continue;

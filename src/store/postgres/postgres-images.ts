@@ -188,10 +188,10 @@ export class PostgresImages implements Images {
     const [clock] = await this.#db.query(`select ${SERVER_CLOCK} as now`);
     const untilMs = Date.now();
     const kept = await needed();
-    const doomed = hashes.filter((sha256) => !kept.has(sha256));
-    if (doomed.length === 0) return { count: 0, bytes: 0 };
-    const here = this.#local.remove(doomed, untilMs);
-    const gone = await this.#removeShared(doomed, Number(clock?.['now']));
+    const unused = hashes.filter((sha256) => !kept.has(sha256));
+    if (unused.length === 0) return { count: 0, bytes: 0 };
+    const here = this.#local.remove(unused, untilMs);
+    const gone = await this.#removeShared(unused, Number(clock?.['now']));
     const shared = gone.filter((row) => row['whole'] === true);
     return {
       count: Math.max(here.length, shared.length),
@@ -206,11 +206,11 @@ export class PostgresImages implements Images {
    * Removes contents from the database. Without the right to do so, removes nothing: the caller
    * then cleans up only its own machine.
    */
-  async #removeShared(doomed: readonly string[], untilMs: number): Promise<readonly Row[]> {
+  async #removeShared(unused: readonly string[], untilMs: number): Promise<readonly Row[]> {
     const text = `delete from ${this.#db.schema}.images where sha256 = any($1::text[]) and since_ms <= $2
       returning size, body is not null as whole`;
     try {
-      return await this.#db.maintain(text, [doomed, untilMs]);
+      return await this.#db.maintain(text, [unused, untilMs]);
     } catch (error) {
       if (error instanceof Fault && error.reason === 'read-only') return [];
       throw error;

@@ -37,7 +37,7 @@ async function attempt(path: string, body: object): Promise<{ preview: UndoView 
   }
 }
 
-async function carryOut(now: OpenUndo): Promise<void> {
+async function confirmUndo(now: OpenUndo): Promise<void> {
   const begun = { ...now, busy: true };
   undoing.value = begun;
   const done = await attempt(now.path, now.body);
@@ -102,5 +102,5 @@ function Actions({ now, close }: { readonly now: OpenUndo; readonly close: () =>
   const isReady = preview?.ok === true && preview.files.length > 0;
   return html`<button type="button" onClick=${close}>Cancel</button>
     ${canMerge ? html`<button type="button" class="primary" disabled=${now.busy} onClick=${() => void offerUndo(now.title, now.path, { ...now.body, merge: true })}>Keep both: merge</button>` : null}
-    ${isReady ? html`<button type="button" class="primary" disabled=${now.busy} onClick=${() => void carryOut(now)}>Take back</button>` : null}`;
+    ${isReady ? html`<button type="button" class="primary" disabled=${now.busy} onClick=${() => void confirmUndo(now)}>Take back</button>` : null}`;
 }

@@ -57,8 +57,8 @@ function receiptedShown(read: Read, text: string): ShownLines | undefined {
   if (receipt === undefined) {
     // The receipt names another file. If the text above the receipt is numbered, that text shows
     // the other file. Otherwise the receipt is a line of the requested file.
-    const isForeign = receipted.receipts.length > 0 && parseNumbered(receipted.body) !== undefined;
-    return isForeign ? undefined : bodyShown(read, text);
+    const isUnclear = receipted.receipts.length > 0 && parseNumbered(receipted.body) !== undefined;
+    return isUnclear ? undefined : bodyShown(read, text);
   }
   const shown = receiptShown(read.touch, receipt, receipted.body);
   return shown !== undefined && receipted.clamped ? { ...shown, clamped: true } : shown;

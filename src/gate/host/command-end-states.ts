@@ -21,51 +21,52 @@ import type { ShownScene } from '../shown.ts';
 import type { World } from '../world.ts';
 import { type BeyondLayer, SNAPSHOT_MS } from './command.ts';
 import { addedTo, isSince, UNKNOWN_BYTES } from './keep.ts';
-import type { Turnout } from './known-after.ts';
+import type { EndState } from './known-after.ts';
 
 /** Everything that a command may have changed, with its state before and now. */
-export async function commandTurnouts(
+export async function commandEndStates(
   { world, knowledge }: ShownScene,
   { entry, host }: PendingChange,
-): Promise<readonly Turnout[]> {
+): Promise<readonly EndState[]> {
   const effects = entry.effects ?? [];
   const snapshots = host?.command?.snapshots ?? [];
   const gone = goneWorktrees(world, snapshots);
   reachAll(world, effects);
-  const turnouts: Turnout[] = [];
+  const endStates: EndState[] = [];
   for (const effect of effects) {
     const sighting = await knowledge.recall(effect.key);
     if (sighting !== undefined && isUntouched(world, effect, sighting)) continue;
     if (isSince(world, effect)) continue;
     const now = await stateAt(world, effect.key, gone);
-    if (now !== undefined && !(await isRenewedIndex(world, effect, now))) turnouts.push({ effect, now });
+    if (now !== undefined && !(await isRenewedIndex(world, effect, now))) endStates.push({ effect, now });
   }
   const known = new Set(effects.map(({ key }) => key));
-  turnouts.push(...(await addedTo(world, host?.command?.trees ?? [], known)));
+  endStates.push(...(await addedTo(world, host?.command?.trees ?? [], known)));
   for (const snapshot of snapshots)
-    for (const turnout of await snapshotTurnouts(world, snapshot, { known, gone })) turnouts.push(turnout);
-  const replaced = await replacedFolders(world, turnouts);
-  return [...replaced.values(), ...turnouts.filter(({ effect: { key } }) => !replaced.has(key))];
+    for (const endState of await snapshotEndStates(world, snapshot, { known, gone }))
+      endStates.push(endState);
+  const replaced = await replacedFolders(world, endStates);
+  return [...replaced.values(), ...endStates.filter(({ effect: { key } }) => !replaced.has(key))];
 }
 
 /** The changes of a command that its layer did not cover. */
-export async function turnoutsBeyondLayer(
+export async function endStatesBeyondLayer(
   world: World,
   { snapshots, effects }: BeyondLayer,
-): Promise<readonly Turnout[]> {
+): Promise<readonly EndState[]> {
   const gone = goneWorktrees(world, snapshots);
   reachAll(world, effects);
   const known = new Set(effects.map(({ key }) => key));
-  const turnouts: Turnout[] = [];
+  const endStates: EndState[] = [];
   for (const effect of effects) {
     const now = isSince(world, effect) ? undefined : await stateAt(world, effect.key, gone);
-    if (now !== undefined) turnouts.push({ effect, now });
+    if (now !== undefined) endStates.push({ effect, now });
   }
   for (const snapshot of snapshots) {
-    turnouts.push(...(await snapshotTurnouts(world, snapshot, { known, gone })));
+    endStates.push(...(await snapshotEndStates(world, snapshot, { known, gone })));
     dropSnapshot(snapshot);
   }
-  return turnouts.filter(({ effect, now }) => !sameState(effect.before, now.side));
+  return endStates.filter(({ effect, now }) => !sameState(effect.before, now.side));
 }
 
 /** Lets the gate reach the paths outside the workspace that were kept before a command. */
@@ -106,12 +107,12 @@ async function isRenewedIndex(
  */
 async function replacedFolders(
   world: World,
-  turnouts: readonly Turnout[],
-): Promise<ReadonlyMap<string, Turnout>> {
-  const known = new Map(turnouts.map((turnout) => [turnout.effect.key, turnout]));
-  const replaced = new Map<string, Turnout>();
+  endStates: readonly EndState[],
+): Promise<ReadonlyMap<string, EndState>> {
+  const known = new Map(endStates.map((endState) => [endState.effect.key, endState]));
+  const replaced = new Map<string, EndState>();
   const checked = new Set<string>();
-  for (const { effect, now } of turnouts) {
+  for (const { effect, now } of endStates) {
     if (effect.before.kind === 'absent' || now.side.kind !== 'absent') continue;
     for (let at = parentOf(effect); at !== undefined && !checked.has(at.key); at = parentOf(at)) {
       checked.add(at.key);
@@ -149,11 +150,11 @@ function isUntouched(world: World, { key, before }: Effect, { stamp, racy, finge
   return located.exists && located.stats.isFile() && sameStamp(stamp, stampOf(located.stats));
 }
 
-async function snapshotTurnouts(
+async function snapshotEndStates(
   world: World,
   snapshot: TreeSnapshot,
   { known, gone }: { readonly known: ReadonlySet<string>; readonly gone: readonly string[] },
-): Promise<readonly Turnout[]> {
+): Promise<readonly EndState[]> {
   const signal = AbortSignal.timeout(SNAPSHOT_MS.after);
   const candidates = await world.processes.candidates(snapshot, signal);
   if ('unavailable' in candidates) return [];
@@ -171,14 +172,14 @@ async function snapshotTurnouts(
     if (now !== undefined) found.push({ ...candidate, key, relative, now });
   }
   const bytes = await bytesAtSnapshot(snapshot, found, signal);
-  const turnouts: Turnout[] = [];
+  const endStates: EndState[] = [];
   for (const { key, relative, now, ...candidate } of found) {
     const mode = modeBefore(candidate, now.side);
     const before = await sideBefore(world, { ...candidate, mode }, bytes.get(candidate.path));
-    turnouts.push({ effect: { key, relative, before, after: before }, now });
+    endStates.push({ effect: { key, relative, before, after: before }, now });
   }
   if (world.policy.durability !== 'none') await world.images.sync();
-  return turnouts;
+  return endStates;
 }
 
 /** The names of a path that commands may change. */

@@ -11,7 +11,7 @@ const LEAST_WIDTH = 40;
 type Row = readonly [term: string, meaning: string];
 
 /** The end of the general help, and of the manual page. */
-const GENERAL_NOTES = `Environment: LOOKFIRST_HOME (state folder), LOOKFIRST_SESSION, LOOKFIRST_STORE, LOOKFIRST_TOKEN,
+export const GENERAL_NOTES = `Environment: LOOKFIRST_HOME (state folder), LOOKFIRST_SESSION, LOOKFIRST_STORE, LOOKFIRST_TOKEN,
 LOOKFIRST_PAGER (otherwise PAGER or less; empty or cat: no pager).
 Flags win over the environment, the environment over the policy file.
 Exit codes: 0 done, 1 failure, 2 refused, 64 wrong usage.`;
@@ -63,7 +63,7 @@ export function helpText(entry: CommandEntry, command: CliCommand, width: number
 }
 
 /** The flags that only this command explains. */
-function ownOptions({ flags }: CliCommand): Row[] {
+export function ownOptions({ flags }: CliCommand): Row[] {
   const own = Object.entries(flags).filter(
     ([key, flag]) => GLOBAL_FLAGS[key] !== flag && flag.isHidden !== true,
   );
@@ -77,13 +77,13 @@ function globalOptions(width: number): string[] {
   return rows.flatMap((row) => wrappedRow(row, { term, width }));
 }
 
-function rowsOf(flags: Flags, termOf: (key: string, flag: Flag<unknown>) => string): Row[] {
+export function rowsOf(flags: Flags, termOf: (key: string, flag: Flag<unknown>) => string): Row[] {
   return Object.entries(flags).flatMap(([key, flag]): Row[] =>
     flag.about === '' ? [] : [[termOf(key, flag), meaningOf(flag)]],
   );
 }
 
-function optionTerm(key: string, { value, takes }: Flag<unknown>): string {
+export function optionTerm(key: string, { value, takes }: Flag<unknown>): string {
   const name = flagName(key);
   if (value === undefined) return name;
   return `${name} ${takes === 'one' ? value : `[${value}${takes === 'many' ? '...' : ''}]`}`;

@@ -5,7 +5,7 @@ import { type GitCall, gitCall, type Sweep, sweepsOf } from '../dialect/calls/sh
 import { inFolder, programOf } from '../dialect/calls/shell/words.ts';
 
 /** The kinds of work that a command can destroy. */
-export type Work =
+type Work =
   | 'uncommitted work'
   | 'untracked files'
   | 'folders'

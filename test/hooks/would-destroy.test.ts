@@ -61,6 +61,7 @@ describe('a sweep is refused once, with what it would destroy', () => {
     ['git clean -fdx', 'echo K=1 > .env; mkdir n; echo n > n/n.txt', ['.env', 'n/n.txt']],
     ['git stash drop', 'echo x >> a.txt; git stash -q', ['stash@{0}']],
     ['git stash -q && git stash drop', 'echo x >> a.txt', ['a.txt']],
+    ['git stash -q && git stash drop', 'echo x >> a.txt; git stash -q', ['stash@{0}']],
     ['git stash pop -q && git reset -q --hard', 'echo x >> a.txt; git stash -q', ['stash@{0}']],
     ['git branch -D feature', BRANCH, ['feature']],
     ['git update-ref -d refs/heads/feature', BRANCH, ['feature']],

@@ -287,8 +287,8 @@ export class Threats {
     if (pushed !== undefined && (which === 'all' || which === 0)) {
       delete saved.pushed;
       delete saved.held;
-      await this.#stashedAway(pushed);
-      if (which === 0) return;
+      const made = await this.#stashedAway(pushed);
+      if (which === 0 && made) return;
     }
     const all = stashesIn(folder);
     const dropped = all.flatMap((stash, at): [number, LoggedRef][] =>
@@ -304,18 +304,20 @@ export class Threats {
     }
   }
 
-  /** What a stash of this line takes out of the files. */
+  /** What a stash of this line takes out of the files. False if there is nothing to stash: git then makes no stash. */
   async #stashedAway(
     { folder, paths, untracked }: Extract<Sweep, { kind: 'push' }>,
     reason?: 'at-work',
-  ): Promise<void> {
+  ): Promise<boolean> {
     const others = untracked ? 'untracked' : 'no';
-    for (const entry of await statusOf(folder, { paths, others, signal: this.#signal })) {
+    const entries = await statusOf(folder, { paths, others, signal: this.#signal });
+    for (const entry of entries) {
       const why = reason ?? reasonFor(entry);
       const path = resolve(topOf(folder), entry.path);
       if (entry.index !== 'D' && entry.file !== 'D') this.#file(path, why);
       if (reason === undefined && isOnlyStaged(entry)) this.#staged(path, entry);
     }
+    return entries.length > 0;
   }
 
   async #refs({

@@ -39,7 +39,7 @@ export interface ThingAtRisk extends Pick<AtRisk, 'what' | 'kind'> {
   readonly writer?: Writer;
 }
 
-/** What the rules about destroying command lines may know. */
+/** The facts for the rules about destroying command lines. */
 interface DestructionFacts {
   /** Without what the user has allowed by name. */
   readonly things: readonly ThingAtRisk[];

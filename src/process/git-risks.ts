@@ -17,7 +17,7 @@ export interface GitStatus {
   readonly blob: string;
 }
 
-/** What `statusOf` lists besides tracked files: nothing, untracked files, or ignored ones too. */
+/** The files that `statusOf` lists besides tracked ones: none, untracked files, or ignored ones too. */
 type Others = 'no' | 'untracked' | 'ignored';
 
 /**
@@ -181,7 +181,7 @@ export async function detachedOnly(folder: string, signal: AbortSignal): Promise
   return result.ok && result.stdout.length > 0;
 }
 
-/** What is at a path itself, without following a link. Undefined for anything but files, links and folders. */
+/** The entry at a path, without following a link. Undefined for anything but files, links and folders. */
 export function entryAt(
   path: string,
 ): { readonly kind: 'file' | 'folder'; readonly size: number } | undefined {

@@ -201,7 +201,7 @@ const TWINS: readonly Omit<Scene, 'lost'>[] = [
   },
 ];
 
-/** Runs a command as an agent, again if it is refused once, and returns what the agent is told then. */
+/** Runs a command as an agent, again if it is refused once, and returns the last answer. */
 type Door = (command: string) => Promise<string>;
 
 const images: Door = async (command) => {
@@ -307,7 +307,7 @@ it('the other session whose work a command removed is told once, at its next eve
   expect((await victim.prompt('again')).context ?? '').not.toContain('removed your uncommitted');
 });
 
-it('an MCP session whose work a command removed is told once, by the answer to its next call', async () => {
+it('an MCP session whose work a command removed hears of it once, in the answer to its next call', async () => {
   const store = `sqlite:${join(places.home, 'lookfirst.db')}`;
   const victim = await setUp({ workspace: { roots: [places.root], home: places.home, store } });
   await victim.call('read_file', { path: 'src/b.txt' });

@@ -88,7 +88,7 @@ describe('a sweep is refused once, with what it would destroy', () => {
     const named = [...(first.reason ?? '').matchAll(/^- (\S+?)(?: \(\w+\))?: /gm)].map(([, name]) => name);
     expect(named).toEqual(names);
     expect(user('git status --porcelain --ignored; git stash list; git branch')).toBe(status);
-    // The same line again runs, and everything comes back.
+    // Repeated, the line runs, and everything comes back.
     const again = await agent.shell(command);
     expect(again).toMatchObject({ verdict: 'pass' });
     const [, change = ''] = /lookfirst undo (c[0-9a-f]+)/.exec(again.context ?? '') ?? [];

@@ -37,7 +37,7 @@ export interface Threat extends Omit<ThingAtRisk, 'writer'> {
   readonly isNamed?: boolean;
 }
 
-/** What commands of the line have saved in a repository before the present one. */
+/** The content that earlier commands of the line have saved in a repository. */
 interface Saved {
   added?: 'all' | 'tracked';
   /** True if the line has put other content into the index while nothing held the present one. */
@@ -213,7 +213,7 @@ export class Threats {
     await this.#goneFolders(new Set([...folders.flatMap(within), ...inReach]));
   }
 
-  /** Folders of which everything goes. Git is asked once for all that are in one repository. */
+  /** Folders that go with everything in them. One question to git covers all in one repository. */
   async #goneFolders(folders: Iterable<string>): Promise<void> {
     const byTop = new Map<string, string[]>();
     for (const folder of folders) {
@@ -304,7 +304,7 @@ export class Threats {
     }
   }
 
-  /** What a stash of this line takes out of the files. False if there is nothing to stash: git then makes no stash. */
+  /** Adds the files that a stash of this line takes. False if there is nothing to stash: git then makes no stash. */
   async #stashedAway(
     { folder, paths, untracked }: Extract<Sweep, { kind: 'push' }>,
     reason?: 'at-work',

@@ -170,7 +170,7 @@ async function coveredBy(
   return 'unavailable' in covered ? covered : taken;
 }
 
-/** What a layer does not cover, as it is before a command that may change it. */
+/** Paths beyond the layer, as they are before a command that may change them. */
 export interface BeyondLayer extends Pick<AnnouncedCommand, 'snapshots'> {
   readonly effects: readonly Effect[];
 }

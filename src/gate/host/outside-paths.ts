@@ -24,7 +24,7 @@ export async function outsidePaths(
   const named = [...line.scriptNames(), ...line.moves()].flatMap((name) => at(place.at(name)));
   const git = line.gitFolders().flatMap((folder) => at(place.at(folder === '' ? '.' : folder)));
   const others = [...named, ...git].filter(isThere);
-  // What a line destroys in other worktrees of the repository is judged with the workspace.
+  // Losses in other worktrees of the repository are judged with the workspace.
   const isOutside = (path: string): boolean =>
     at(path).length > 0 && world.claims.worktrees.around(path) === undefined;
   const swept = await sweptByGit(line.sweeps(), { cwd: place.cwd, isOutside });

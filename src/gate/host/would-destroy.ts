@@ -30,9 +30,9 @@ export interface ComingLine {
 
 /** Time limit for all questions to git. */
 const GIT_MS = 5_000;
-/** Of at most this many files the journal is asked who wrote them. The rest counts as the user's. */
+/** The journal is searched for the authors of at most this many files. The rest counts as the user's. */
 const MAX_AUTHORS = 200;
-/** Of at most this many contents of one stash or branch, too. */
+/** Likewise for the contents of one stash or branch. */
 const MAX_BLOBS = 50;
 /** Maximum number of a session's newest refusals to search for the same one. */
 const MAX_REFUSALS = 20;

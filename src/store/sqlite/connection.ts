@@ -69,7 +69,7 @@ export async function openConnection(file: string, { damaged }: OpenOptions): Pr
 
 /**
  * Opens a new database in memory, which only this connection can reach. `missing`: the database file
- * that it stands for. The journal was deleted if the file beside that one still names an entry.
+ * that it represents. The journal was deleted if the file beside that one still names an entry.
  */
 export async function openMemory(missing?: string): Promise<Connection> {
   const db = openInMemory(await loadSqlite());

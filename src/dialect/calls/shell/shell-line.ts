@@ -82,7 +82,7 @@ export class ShellLine {
     return this.commands.flatMap(destroyedBy);
   }
 
-  /** What the line does to bytes that it does not name one by one, in its order. */
+  /** The line's effects on bytes that it does not name one by one, in its order. */
   sweeps(): readonly Sweep[] {
     return this.commands.flatMap(sweepsOf);
   }

@@ -4,7 +4,7 @@ import { textOfValue, type Value } from './values.ts';
 import { inFolder, programOf, split } from './words.ts';
 
 /**
- * What a command does to bytes that it does not name one by one, in the order of the line. The bytes
+ * A command's effect on bytes that it does not name one by one, in the order of the line. The bytes
  * themselves depend on the disk. `folder`: where it runs, like the paths of other answers.
  */
 export type Sweep = { readonly folder: string } & (

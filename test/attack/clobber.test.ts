@@ -1,0 +1,1 @@
+import '../clobber.test.ts';

@@ -72,7 +72,7 @@ export class Fold {
    * views that are no longer part of the conversation. Searches only the last `MAX_CARRIED` views.
    */
   *lastShown(path: string): Iterable<SeenEntry> {
-    const entries = this.#seen.ofPath(path);
+    const entries = this.#seen.of(`path ${path}`);
     for (let at = entries.length - 1; at >= 0 && at >= entries.length - MAX_CARRIED; at -= 1) {
       const entry = entries[at];
       if (entry?.view.shown !== undefined && this.sees(entry)) yield this.#rooted(entry);
@@ -145,35 +145,35 @@ export class Fold {
   }
 
   forgetCalls(ids: Iterable<string>): void {
-    for (const id of ids) this.#seen.removeCall(id);
+    for (const id of ids) this.#seen.remove(`call ${id}`);
   }
 
   forgetMessage(message: string): void {
-    this.#seen.removeMessage(message);
+    this.#seen.remove(`message ${message}`);
     for (const [id, call] of this.#waiting) if (call.message === message) this.#waiting.delete(id);
   }
 
   /** Removes entries and waiting calls from this position on: the conversation was cut back to it. */
   forgetFrom(place: number): void {
-    this.#seen.retain((entry) => entry.place < place);
+    this.#retain((entry) => entry.place < place);
     for (const [id, call] of this.#waiting) if (call.place >= place) this.#waiting.delete(id);
   }
 
   /** Removes the entries of the oldest `count` calls, because the host has cleared their results. */
   forgetOldest(count: number): void {
-    this.#seen.retain((entry) => entry.ordinal >= count);
+    this.#retain((entry) => entry.ordinal >= count);
   }
 
   /** Entries of one file that are still part of the conversation, oldest first. */
   of(path: string): readonly SeenEntry[] {
-    return this.#seen.ofPath(path).filter(this.sees).map(this.#rooted);
+    return this.#seen.of(`path ${path}`).filter(this.sees).map(this.#rooted);
   }
 
   /**
    * True if `answer` is true for any entry of this file. Only entries that are still part of the conversation count.
    */
   some(path: string, answer: (entry: SeenEntry) => boolean): boolean {
-    return this.#seen.ofPath(path).some((entry) => answer(entry) && this.sees(entry));
+    return this.#seen.of(`path ${path}`).some((entry) => answer(entry) && this.sees(entry));
   }
 
   /** All entries that are still part of the conversation, oldest first. */
@@ -199,6 +199,10 @@ export class Fold {
     this.#calls = state.calls;
   }
 
+  #retain(keep: (entry: SeenEntry) => boolean): void {
+    this.#seen.replace(this.#seen.values().filter(keep));
+  }
+
   #giveUpOldest(): void {
     let left = GIVEN_UP;
     for (const id of this.#waiting.keys()) {
@@ -212,7 +216,7 @@ export class Fold {
   /** Removes the views of a call if the host has recorded its result a second time, emptied or shortened. */
   #blankLater(result: RecordedResult): void {
     const { id, text } = result;
-    if (text !== undefined && isBlanked(text)) this.#seen.removeCall(id);
+    if (text !== undefined && isBlanked(text)) this.#seen.remove(`call ${id}`);
   }
 
   #addAccess(access: Access, result: RecordedResult, call: WaitingCall): void {
@@ -232,7 +236,7 @@ export class Fold {
    */
   readonly #rooted = (entry: SeenEntry): SeenEntry => {
     const { roots, view } = entry;
-    if (roots === undefined || this.#seen.hasKept(roots)) return entry;
+    if (roots?.every((id) => this.#seen.of(`call ${id}`).length > 0) !== false) return entry;
     return { ...entry, view: bareView(view.path, { how: view.how }) };
   };
 
@@ -272,82 +276,52 @@ function differs(earlier: WaitingCall, call: WaitingCall): boolean {
   return earlier.place === call.place && JSON.stringify(earlier.accesses) !== JSON.stringify(call.accesses);
 }
 
-/** Entries in order of arrival, indexed by path, call and message. */
+type EntryName = `${'path' | 'call' | 'message'} ${string}`;
+
+/** Entries in order of arrival, and by the names of their path, calls and messages. */
 class SeenList {
   #all = new Set<SeenEntry>();
-  #byPath = new Index();
-  #byCall = new Index();
-  #byMessage = new Index();
-
-  add(entry: SeenEntry): void {
-    this.#all.add(entry);
-    this.#byPath.add(entry.view.path, entry);
-    this.#byCall.add(entry.callId, entry);
-    for (const message of [entry.message, entry.callMessage])
-      if (message !== undefined) this.#byMessage.add(message, entry);
-  }
+  #named = new Map<EntryName, SeenEntry[]>();
 
   values(): readonly SeenEntry[] {
     return [...this.#all];
   }
 
-  ofPath(path: string): readonly SeenEntry[] {
-    return this.#byPath.of(path);
+  of(name: EntryName): readonly SeenEntry[] {
+    return this.#named.get(name) ?? [];
   }
 
-  /** True if the list still has an entry of each of these calls. Each call must have had one at some time. */
-  hasKept(ids: readonly string[]): boolean {
-    return ids.every((id) => this.#byCall.of(id).length > 0);
+  add(entry: SeenEntry): void {
+    this.#all.add(entry);
+    for (const name of namesOf(entry)) {
+      const list = this.#named.get(name);
+      if (list === undefined) this.#named.set(name, [entry]);
+      else list.push(entry);
+    }
   }
 
-  removeCall(id: string): void {
-    for (const entry of this.#byCall.of(id)) this.#remove(entry);
+  /** Removes the entries with this name. */
+  remove(name: EntryName): void {
+    for (const entry of this.of(name)) {
+      this.#all.delete(entry);
+      for (const each of namesOf(entry)) {
+        const left = this.of(each).filter((other) => other !== entry);
+        if (left.length === 0) this.#named.delete(each);
+        else this.#named.set(each, left);
+      }
+    }
   }
 
-  /** Removes entries whose call or result is part of a message. */
-  removeMessage(name: string): void {
-    for (const entry of this.#byMessage.of(name)) this.#remove(entry);
-  }
-
-  retain(keep: (entry: SeenEntry) => boolean): void {
-    this.replace(this.values().filter(keep));
-  }
-
-  replace(entries: Iterable<SeenEntry>): void {
-    const kept = [...entries];
+  replace(kept: readonly SeenEntry[]): void {
     this.#all = new Set();
-    this.#byPath = new Index();
-    this.#byCall = new Index();
-    this.#byMessage = new Index();
+    this.#named = new Map();
     for (const entry of kept) this.add(entry);
-  }
-
-  #remove(entry: SeenEntry): void {
-    this.#all.delete(entry);
-    this.#byPath.remove(entry.view.path, entry);
-    this.#byCall.remove(entry.callId, entry);
-    for (const message of [entry.message, entry.callMessage])
-      if (message !== undefined) this.#byMessage.remove(message, entry);
   }
 }
 
-/** Entries by a name, in order of arrival. */
-class Index {
-  readonly #lists = new Map<string, SeenEntry[]>();
-
-  add(name: string, entry: SeenEntry): void {
-    const list = this.#lists.get(name);
-    if (list === undefined) this.#lists.set(name, [entry]);
-    else list.push(entry);
-  }
-
-  remove(name: string, entry: SeenEntry): void {
-    const left = this.of(name).filter((other) => other !== entry);
-    if (left.length === 0) this.#lists.delete(name);
-    else this.#lists.set(name, left);
-  }
-
-  of(name: string): readonly SeenEntry[] {
-    return this.#lists.get(name) ?? [];
-  }
+function namesOf({ view, callId, message, callMessage }: SeenEntry): ReadonlySet<EntryName> {
+  const messages = [message, callMessage].flatMap((id): EntryName[] =>
+    id === undefined ? [] : [`message ${id}`],
+  );
+  return new Set<EntryName>([`path ${view.path}`, `call ${callId}`, ...messages]);
 }

@@ -6,7 +6,7 @@ import { LineScanner } from '../wire/lines.ts';
 import { detectFormat, formatNamed, formatOfRecord } from './detect.ts';
 import { sightingOf } from './entry.ts';
 import { Fold, type FoldState } from './fold.ts';
-import type { Reader } from './format.ts';
+import { Reader } from './format.ts';
 import { checkHistoryOptions, type HistoryIndexOptions, type HistorySighting } from './history-sighting.ts';
 import { locate } from './paths.ts';
 
@@ -15,7 +15,7 @@ import { locate } from './paths.ts';
  * transcript.
  */
 interface HistorySnapshot {
-  readonly version: 3;
+  readonly version: 4;
   readonly format: FormatName | null;
   readonly offset: number;
   readonly records: number;
@@ -67,17 +67,17 @@ export class HistoryIndex {
    * version.
    */
   static restore(snapshot: HistorySnapshot, options: HistoryIndexOptions = {}): HistoryIndex {
-    if (snapshot.version !== 3)
+    if (snapshot.version !== 4)
       throw new Fault(
         'CONFIG_INVALID',
-        `the history snapshot has version ${String(snapshot.version)}, not 3: build the index again`,
+        `the history snapshot has version ${String(snapshot.version)}, not 4: build the index again`,
       );
     const { format } = snapshot;
-    const index = new HistoryIndex(format === null ? options : { ...options, format });
+    const index = new HistoryIndex(options);
     index.#base = snapshot.offset;
     index.#records = snapshot.records;
     index.#fold.restore(snapshot.fold);
-    if (format !== null) index.#reader?.restore(snapshot.reader);
+    if (format !== null) index.#open(format, fromPlain(snapshot.reader));
     return index;
   }
 
@@ -161,12 +161,12 @@ export class HistoryIndex {
   snapshot(): HistorySnapshot {
     const decided = this.#reader !== undefined;
     return {
-      version: 3,
+      version: 4,
       format: this.#format ?? null,
       offset: this.offset,
       records: decided ? this.#records : 0,
       fold: (decided ? this.#fold : new Fold({})).state(),
-      reader: this.#reader?.state() ?? null,
+      reader: toPlain(this.#reader?.state),
     };
   }
 
@@ -207,10 +207,10 @@ export class HistoryIndex {
       this.#open(detectFormat(this.#undecided));
   }
 
-  #open(name: FormatName): void {
+  #open(name: FormatName, state?: unknown): void {
     const format = formatNamed(name);
     this.#format = format.name;
-    this.#reader = format.open(this.#fold);
+    this.#reader = new Reader(format, this.#fold, state);
     const records = this.#undecided;
     this.#undecided = [];
     for (const record of records) this.#reader.read(record);
@@ -225,4 +225,21 @@ function isWhole(line: Buffer): boolean {
   const text = line.toString('utf8');
   const value = parseJson(text);
   return text.trim() === '' || (value !== undefined && typeof value !== 'number');
+}
+
+/** A copy of a reader's state as plain JSON. Maps and sets become objects that name their kind. */
+function toPlain(state: unknown): unknown {
+  const text = JSON.stringify(state ?? null, (_key, value: unknown) => {
+    if (value instanceof Map) return { map: [...value] };
+    return value instanceof Set ? { set: [...value] } : value;
+  });
+  return JSON.parse(text);
+}
+
+/** The state that `toPlain` has converted. */
+function fromPlain(plain: unknown): unknown {
+  return JSON.parse(JSON.stringify(plain), (_key, value: unknown) => {
+    if (isRecord(value) && Array.isArray(value['map'])) return new Map(value['map']);
+    return isRecord(value) && Array.isArray(value['set']) ? new Set(value['set']) : value;
+  });
 }

@@ -9,7 +9,7 @@ import {
   timeIn,
 } from '../../model/record.ts';
 import type { Fold } from '../fold.ts';
-import { type Format, type FormatClaim, type Reader, strongest } from '../format.ts';
+import { type Format, type FormatClaim, strongest } from '../format.ts';
 import type { RecordedResult } from '../tool-result.ts';
 
 const BLOCKS = new Set([
@@ -24,7 +24,7 @@ const BLOCKS = new Set([
 ]);
 
 /** Messages of the Anthropic API: single messages, whole requests, or responses. */
-export const ANTHROPIC_MESSAGES: Format = {
+export const ANTHROPIC_MESSAGES: Format<MessagesState> = {
   name: 'anthropic-messages',
   claim(record) {
     if (objectIn(record, 'context_management') !== undefined) return 'sure';
@@ -32,7 +32,8 @@ export const ANTHROPIC_MESSAGES: Format = {
     if (messages !== undefined) return strongest(messages.map(claimMessage));
     return claimMessage(record);
   },
-  open: (fold) => new MessagesReader(fold),
+  start: () => ({ cleared: 0 }),
+  read,
 };
 
 function claimMessage(message: JsonRecord): FormatClaim {
@@ -49,74 +50,48 @@ function messagesOf(record: JsonRecord): readonly JsonRecord[] | undefined {
   return Array.isArray(body['messages']) ? objectsIn(body, 'messages') : undefined;
 }
 
-class MessagesReader implements Reader {
-  readonly #fold: Fold;
-  #cleared = 0;
+interface MessagesState {
+  /** The number of oldest results that the server has cleared. */
+  cleared: number;
+}
 
-  constructor(fold: Fold) {
-    this.#fold = fold;
-  }
-
-  read(record: JsonRecord): void {
-    const messages = messagesOf(record);
-    if (messages !== undefined) this.#readRequest(messages);
-    else if ('role' in record) this.#readMessage(record);
-    const response = objectIn(record, 'response');
-    if (response !== undefined) this.#readMessage(response);
-    this.#readEdits(response ?? record);
-  }
-
-  state(): unknown {
-    return { cleared: this.#cleared };
-  }
-
-  restore(state: unknown): void {
-    this.#cleared = isRecord(state) ? (integerIn(state, 'cleared') ?? 0) : 0;
-  }
-
-  /**
-   * A request contains the whole conversation, so everything missing from it is gone from the
-   * context. Exception: a request that begins with results contains only new messages, and the
-   * server keeps the rest.
-   */
-  #readRequest(messages: readonly JsonRecord[]): void {
+function read(record: JsonRecord, fold: Fold, state: MessagesState): void {
+  const messages = messagesOf(record);
+  if (messages !== undefined) {
+    // A request contains the whole conversation, so everything missing from it is gone from the
+    // context. Exception: a request that begins with results contains only new messages, and the
+    // server keeps the rest.
     const [first] = messages;
-    const delta = first !== undefined && blocksOf(first).some(isResult);
-    if (!delta) {
-      this.#fold.reset();
-      this.#cleared = 0;
+    if (first === undefined || !blocksOf(first).some(isResult)) {
+      fold.reset();
+      state.cleared = 0;
     }
-    for (const message of messages) this.#readMessage(message);
+    for (const message of messages) readMessage(fold, message);
+  } else if ('role' in record) readMessage(fold, record);
+  const response = objectIn(record, 'response');
+  if (response !== undefined) readMessage(fold, response);
+  const management = objectIn(response ?? record, 'context_management') ?? {};
+  for (const edit of objectsIn(management, 'applied_edits')) {
+    // With every response, the server reports how many of the oldest results it has cleared in
+    // total, so only a higher count is new.
+    const count = integerIn(edit, 'cleared_tool_uses') ?? 0;
+    if (count <= state.cleared) continue;
+    state.cleared = count;
+    fold.forgetOldest(count);
   }
+}
 
-  #readMessage(message: JsonRecord): void {
-    const fold = this.#fold;
-    fold.place += 1;
-    const place = { cwd: stringIn(message, 'cwd'), atMs: timeIn(message, 'timestamp') };
-    for (const block of blocksOf(message)) {
-      if (isCall(block)) callBlock(fold, block, place);
-      else if (isResult(block)) {
-        const result = resultOf(block, place);
-        if (result !== undefined) fold.result(result);
-      }
-      // A failed compaction has no content and changes nothing.
-      else if (block['type'] === 'compaction' && typeof block['content'] === 'string') fold.compact();
+function readMessage(fold: Fold, message: JsonRecord): void {
+  fold.place += 1;
+  const place = { cwd: stringIn(message, 'cwd'), atMs: timeIn(message, 'timestamp') };
+  for (const block of blocksOf(message)) {
+    if (isCall(block)) callBlock(fold, block, place);
+    else if (isResult(block)) {
+      const result = resultOf(block, place);
+      if (result !== undefined) fold.result(result);
     }
-  }
-
-  /**
-   * Forgets the results that the server has cleared. With every response, the server reports how
-   * many of the oldest results it has cleared in total, so only a higher count is new.
-   */
-  #readEdits(response: JsonRecord): void {
-    const management = objectIn(response, 'context_management');
-    if (management === undefined) return;
-    for (const edit of objectsIn(management, 'applied_edits')) {
-      const count = integerIn(edit, 'cleared_tool_uses') ?? 0;
-      if (count <= this.#cleared) continue;
-      this.#cleared = count;
-      this.#fold.forgetOldest(count);
-    }
+    // A failed compaction has no content and changes nothing.
+    else if (block['type'] === 'compaction' && typeof block['content'] === 'string') fold.compact();
   }
 }
 

@@ -4,9 +4,8 @@ import { pageShown } from '../../dialect/calls/shown/delivered.ts';
 import { isRecord, type JsonRecord, objectIn, objectsIn, stringIn, timeIn } from '../../model/record.ts';
 import { lineCount } from '../../text/lines.ts';
 import { changeView } from '../edit-view.ts';
-import type { SeenEntry } from '../entry.ts';
 import type { Fold } from '../fold.ts';
-import type { Format, Reader } from '../format.ts';
+import type { Format } from '../format.ts';
 import { shownView } from '../history-sighting.ts';
 import {
   type Edited,
@@ -17,7 +16,15 @@ import {
   textAfter,
 } from '../tool-result.ts';
 import { type BlockPlace, blocksOf, callBlock, isCall, isResult, resultOf } from './anthropic-messages.ts';
-import { type LinkKind, RecordChain, type RecordChainState } from './record-chain.ts';
+import {
+  beginAnew,
+  emptyChain,
+  isInChain,
+  knows,
+  type LinkKind,
+  link,
+  type RecordChain,
+} from './record-chain.ts';
 
 /**
  * Types of records that have no uuid. A record with such a type and a `sessionId` shows that the
@@ -29,7 +36,7 @@ const OTHER_TYPES = new Set(['queue-operation', 'last-prompt', 'file-history-sna
  * Transcripts of Claude Code, of the main conversation or of one sub-agent. Records form a tree by `parentUuid`. The
  * conversation is the path from the last record back to the beginning or the last `compact_boundary`.
  */
-export const CLAUDE_CODE: Format = {
+export const CLAUDE_CODE: Format<ClaudeState> = {
   name: 'claude-code',
   claim(record) {
     if ('parentUuid' in record && typeof record['uuid'] === 'string') return 'sure';
@@ -39,162 +46,103 @@ export const CLAUDE_CODE: Format = {
       ? 'sure'
       : 'no';
   },
-  open: (fold) => new ClaudeReader(fold),
+  start: () => ({ chain: emptyChain() }),
+  read,
+  holds: (place, { chain }) => isInChain(chain, place),
 };
 
 interface ClaudeState {
-  readonly chain: RecordChainState;
-  readonly side: boolean | null;
-  readonly boundary: string | null;
+  readonly chain: RecordChain;
+  /** True for the transcript of a sub-agent. Undefined until the first record is read. */
+  side?: boolean;
+  /** Uuid of the last compaction record. */
+  boundary?: string;
 }
 
-class ClaudeReader implements Reader {
-  readonly #fold: Fold;
-  readonly #chain = new RecordChain();
-  /** True for the transcript of a sub-agent. Undefined until the first record is read. */
-  #side: boolean | undefined;
-  /** Uuid of the last compaction record. */
-  #boundary: string | undefined;
-
-  constructor(fold: Fold) {
-    this.#fold = fold;
-    fold.sees = (entry: SeenEntry): boolean => this.#chain.holds(entry.place);
+function read(record: JsonRecord, fold: Fold, state: ClaudeState): void {
+  if (record['type'] === 'content-replacement') {
+    // The host moved the results of these calls to files and left only notes in the conversation.
+    fold.forgetCalls(objectsIn(record, 'replacements').flatMap((one) => stringIn(one, 'toolUseId') ?? []));
+    return;
   }
-
-  read(record: JsonRecord): void {
-    if (record['type'] === 'content-replacement') {
-      this.#replaced(record);
-      return;
-    }
-    const uuid = stringIn(record, 'uuid');
-    // Skip records without a uuid, which are not part of any conversation. Also skip records of
-    // other conversations.
-    if (uuid === undefined || !this.#isOurs(record)) return;
-    if (record['type'] === 'progress') {
-      this.#progressed(record, uuid);
-      return;
-    }
-    if (record['subtype'] === 'compact_boundary') {
-      this.#compacted(record, uuid);
-      return;
-    }
-    if (this.#chain.knows(uuid)) return;
-    const message = objectIn(record, 'message') ?? {};
-    const blocks = blocksOf(message);
-    this.#link(record, uuid, kindOf(record, blocks));
-    const atMs = timeIn(record, 'timestamp');
-    const place = { atMs, message: uuid };
-    if (record['type'] === 'attachment') this.#attached(record, place);
-    for (const block of blocks) {
-      // Calls get no message id. Only results need one: a compaction names the messages that it
-      // keeps, and with them their results.
-      if (isCall(block)) callBlock(this.#fold, block, { atMs, cwd: stringIn(record, 'cwd') });
-      else if (isResult(block)) this.#result(block, record, place);
-    }
+  const uuid = stringIn(record, 'uuid');
+  if (uuid === undefined) return;
+  // The main transcript also contains records of sub-agents, which are read from the transcripts of
+  // the sub-agents instead.
+  state.side ??= record['isSidechain'] === true;
+  if (state.side !== (record['isSidechain'] === true)) return;
+  if (record['subtype'] === 'compact_boundary') {
+    compacted(record, uuid, { fold, state });
+    return;
   }
-
-  state(): unknown {
-    const state: ClaudeState = {
-      chain: this.#chain.state(),
-      side: this.#side ?? null,
-      boundary: this.#boundary ?? null,
-    };
-    return state;
+  if (knows(state.chain, uuid)) return;
+  // The model does not see the progress records of tools and sub-agents.
+  const blocks = record['type'] === 'progress' ? [] : blocksOf(objectIn(record, 'message') ?? {});
+  linkRecord(record, kindOf(record, blocks), { fold, state });
+  const atMs = timeIn(record, 'timestamp');
+  const place = { atMs, message: uuid };
+  if (record['type'] === 'attachment') attached(fold, record, place);
+  for (const block of blocks) {
+    // Calls get no message id. Only results need one: a compaction names the messages that it
+    // keeps, and with them their results.
+    if (isCall(block)) callBlock(fold, block, { atMs, cwd: stringIn(record, 'cwd') });
+    else if (isResult(block)) resultBlock(fold, block, { record, place });
   }
+}
 
-  restore(state: unknown): void {
-    // The cast is safe: the state is Lookfirst's own snapshot, whose version was checked on
-    // opening.
-    const { chain, side, boundary } = state as ClaudeState;
-    this.#chain.restore(chain);
-    this.#side = side ?? undefined;
-    this.#boundary = boundary ?? undefined;
-  }
+/** The fold and the state of the transcript that is read. */
+interface Reading {
+  readonly fold: Fold;
+  readonly state: ClaudeState;
+}
 
-  /**
-   * True if a record belongs to this conversation. The main transcript also contains records of
-   * sub-agents, which are read from the transcripts of the sub-agents instead.
-   */
-  #isOurs(record: JsonRecord): boolean {
-    const side = record['isSidechain'] === true;
-    this.#side ??= side;
-    return side === this.#side;
-  }
+function linkRecord(record: JsonRecord, kind: LinkKind, { fold, state }: Reading): void {
+  const { chain, boundary } = state;
+  const parent = stringIn(record, 'parentUuid');
+  // After an unknown parent, the records so far may belong to another conversation.
+  const isAdrift = kind !== 'aside' && parent !== undefined && !knows(chain, parent);
+  fold.place = link(chain, parent, kind, stringIn(record, 'uuid') ?? '');
+  // A summary without a `compact_boundary` record before it is a compaction, too.
+  if (isAdrift || (record['isCompactSummary'] === true && parent !== boundary)) fold.compact();
+}
 
-  /**
-   * Adds a progress record of a tool or sub-agent to the tree of records. The model does not see
-   * it.
-   */
-  #progressed(record: JsonRecord, uuid: string): void {
-    if (!this.#chain.knows(uuid)) this.#linkTo(stringIn(record, 'parentUuid'), 'aside', uuid);
-  }
+function compacted(record: JsonRecord, uuid: string, { fold, state }: Reading): void {
+  const preserved = preservedIn(objectIn(record, 'compactMetadata') ?? {});
+  state.boundary = uuid;
+  fold.place = beginAnew(state.chain, uuid, preserved);
+  fold.compact((entry) => entry.message !== undefined && preserved.has(entry.message));
+}
 
-  #link(record: JsonRecord, uuid: string, kind: LinkKind): void {
-    const parent = stringIn(record, 'parentUuid');
-    this.#linkTo(parent, kind, uuid);
-    // A summary without a `compact_boundary` record before it is a compaction, too.
-    if (record['isCompactSummary'] === true && parent !== this.#boundary) this.#fold.compact();
-  }
+function resultBlock(
+  fold: Fold,
+  block: JsonRecord,
+  { record, place }: { readonly record: JsonRecord; readonly place: BlockPlace },
+): void {
+  const result = resultOf(block, place);
+  if (result === undefined) return;
+  const { failed, ended, ...detail } = claudeDetail(record['toolUseResult'], result.text);
+  const ok = result.ok && !failed;
+  fold.result({
+    ...result,
+    ...detail,
+    ok,
+    ended: ended === undefined ? undefined : result.ok && ended,
+    countsEmptyEnd: true,
+  });
+}
 
-  #linkTo(parent: string | undefined, kind: LinkKind, uuid: string): void {
-    this.#fold.place = this.#chain.link(parent, kind, uuid);
-    if (this.#chain.isAdrift) this.#fold.compact();
-  }
-
-  #result(block: JsonRecord, record: JsonRecord, place: BlockPlace): void {
-    const result = resultOf(block, place);
-    if (result === undefined) return;
-    const { failed, ended, page, edited, before, views } = claudeDetail(record['toolUseResult'], result.text);
-    const { id, text, flagged, atMs, message } = result;
-    const ok = result.ok && !failed;
-    this.#fold.result({
-      id,
-      ok,
-      flagged,
-      ended: ended === undefined ? undefined : result.ok && ended,
-      text,
-      countsEmptyEnd: true,
-      page,
-      edited,
-      before,
-      views,
-      atMs,
-      message,
-    });
-  }
-
-  /**
-   * Adds files that the host itself showed to the model: files that the user named, and files shown
-   * again after a compaction.
-   */
-  #attached(record: JsonRecord, place: BlockPlace): void {
-    const attachment = objectIn(record, 'attachment');
-    const content = attachment?.['type'] === 'file' ? objectIn(attachment, 'content') : undefined;
-    const file = content === undefined ? undefined : objectIn(content, 'file');
-    const path = file === undefined ? undefined : stringIn(file, 'filePath');
-    const page = file === undefined || content?.['type'] !== 'text' ? undefined : claudePage(file);
-    const uuid = place.message;
-    if (path === undefined || page === undefined || uuid === undefined) return;
-    this.#fold.show(uuid, shownView(path, pageShown(path, page)), { atMs: place.atMs, message: uuid });
-  }
-
-  #compacted(record: JsonRecord, uuid: string): void {
-    const metadata = objectIn(record, 'compactMetadata') ?? {};
-    const preserved = preservedIn(metadata);
-    this.#boundary = uuid;
-    this.#chain.beginAnew(uuid, preserved);
-    this.#fold.place = this.#chain.tip;
-    this.#fold.compact((entry) => entry.message !== undefined && preserved.has(entry.message));
-  }
-
-  /**
-   * Removes the entries of some calls: the host moved the results of these calls to files and left
-   * only notes in the conversation.
-   */
-  #replaced(record: JsonRecord): void {
-    const ids = objectsIn(record, 'replacements').flatMap((one) => stringIn(one, 'toolUseId') ?? []);
-    this.#fold.forgetCalls(ids);
-  }
+/**
+ * Adds files that the host itself showed to the model: files that the user named, and files shown
+ * again after a compaction.
+ */
+function attached(fold: Fold, record: JsonRecord, { atMs, message = '' }: BlockPlace): void {
+  const attachment = objectIn(record, 'attachment');
+  const content = attachment?.['type'] === 'file' ? objectIn(attachment, 'content') : undefined;
+  const file = content === undefined ? undefined : objectIn(content, 'file');
+  const path = file === undefined ? undefined : stringIn(file, 'filePath');
+  const page = file === undefined || content?.['type'] !== 'text' ? undefined : claudePage(file);
+  if (path === undefined || page === undefined) return;
+  fold.show(message, shownView(path, pageShown(path, page)), { atMs, message });
 }
 
 function kindOf(record: JsonRecord, blocks: readonly JsonRecord[]): LinkKind {

@@ -1,96 +1,74 @@
 import { geminiOutput, geminiPage } from '../../dialect/calls/hosts/answers.ts';
 import { isRecord, type JsonRecord, objectIn, objectsIn, stringIn, timeIn } from '../../model/record.ts';
 import type { Fold } from '../fold.ts';
-import type { Format, Reader } from '../format.ts';
+import type { Format } from '../format.ts';
 import { type Edited, editedBetween, type RecordedResult } from '../tool-result.ts';
 
 /** Chats of Gemini CLI: a log of messages in which a later line with the same id replaces the earlier one. */
-export const GEMINI: Format = {
+export const GEMINI: Format<GeminiState> = {
   name: 'gemini',
   claim(record) {
     if ('$set' in record || '$rewindTo' in record) return 'sure';
     if (typeof record['sessionId'] === 'string' && typeof record['projectHash'] === 'string') return 'sure';
     return record['type'] === 'gemini' && typeof record['id'] === 'string' ? 'sure' : 'no';
   },
-  open: (fold) => new GeminiReader(fold),
+  start: () => ({ places: new Map(), next: 0 }),
+  read,
 };
 
-class GeminiReader implements Reader {
-  readonly #fold: Fold;
+interface GeminiState {
   /** Positions of messages by id, in order; a replaced message keeps its position. */
-  #places = new Map<string, number>();
-  #next = 0;
+  readonly places: Map<string, number>;
+  next: number;
+}
 
-  constructor(fold: Fold) {
-    this.#fold = fold;
+function read(record: JsonRecord, fold: Fold, state: GeminiState): void {
+  const { places } = state;
+  const rewindTo = stringIn(record, '$rewindTo');
+  if (rewindTo !== undefined) {
+    // Remove the message with this id and all later ones. An unknown id removes everything.
+    const place = places.get(rewindTo) ?? 0;
+    fold.forgetFrom(place);
+    for (const [other, at] of places) if (at >= place) places.delete(other);
+    return;
   }
+  if (typeof record['id'] === 'string') {
+    readMessage(record, fold, state);
+    return;
+  }
+  const update = objectIn(record, '$set') ?? record;
+  if (!Array.isArray(update['messages'])) return;
+  fold.reset();
+  places.clear();
+  for (const message of objectsIn(update, 'messages')) readMessage(message, fold, state);
+}
 
-  read(record: JsonRecord): void {
-    const rewindTo = stringIn(record, '$rewindTo');
-    if (rewindTo !== undefined) {
-      this.#rewind(rewindTo);
-      return;
-    }
-    if (typeof record['id'] === 'string') {
-      this.#message(record, record['id']);
-      return;
-    }
-    const update = objectIn(record, '$set') ?? record;
-    if (Array.isArray(update['messages'])) this.#replaceAll(objectsIn(update, 'messages'));
-  }
+function readMessage(message: JsonRecord, fold: Fold, state: GeminiState): void {
+  const id = stringIn(message, 'id');
+  if (id === undefined) return;
+  const known = state.places.get(id);
+  if (known === undefined) state.next += 1;
+  else fold.forgetMessage(id);
+  fold.place = known ?? state.next;
+  state.places.set(id, fold.place);
+  for (const call of objectsIn(message, 'toolCalls')) readCall(call, fold, message);
+}
 
-  state(): unknown {
-    return { places: [...this.#places], next: this.#next };
-  }
-
-  restore(state: unknown): void {
-    // The cast is safe: `state` is Lookfirst's own snapshot, whose version was checked on opening.
-    const { places, next } = state as { places: [string, number][]; next: number };
-    this.#places = new Map(places);
-    this.#next = next;
-  }
-
-  #replaceAll(messages: readonly JsonRecord[]): void {
-    this.#fold.reset();
-    this.#places.clear();
-    for (const message of messages) {
-      const id = stringIn(message, 'id');
-      if (id !== undefined) this.#message(message, id);
-    }
-  }
-
-  #message(message: JsonRecord, id: string): void {
-    const known = this.#places.get(id);
-    if (known === undefined) this.#next += 1;
-    else this.#fold.forgetMessage(id);
-    const place = known ?? this.#next;
-    this.#places.set(id, place);
-    this.#fold.place = place;
-    for (const call of objectsIn(message, 'toolCalls')) this.#toolCall(call, message, id);
-  }
-
-  /** Removes the message with this id and all later ones. An unknown id removes everything. */
-  #rewind(id: string): void {
-    const place = this.#places.get(id) ?? 0;
-    this.#fold.forgetFrom(place);
-    for (const [other, at] of this.#places) if (at >= place) this.#places.delete(other);
-  }
-
-  #toolCall(call: JsonRecord, message: JsonRecord, messageId: string): void {
-    const id = stringIn(call, 'id');
-    const name = stringIn(call, 'name');
-    const status = stringIn(call, 'status');
-    if (id === undefined || name === undefined) return;
-    const atMs = timeIn(call, 'timestamp') ?? timeIn(message, 'timestamp');
-    this.#fold.call({ id, name, args: call['args'], atMs, message: messageId });
-    // A call without a final status has no result yet; a later line contains it.
-    if (status === undefined || !['success', 'error', 'cancelled'].includes(status)) return;
-    const output = outputIn(call, id);
-    const { failed, ...detail } = detailOf(call, output);
-    const ok = status === 'success' && output !== undefined && !failed;
-    const ended = detail.ended === undefined ? undefined : status === 'success' && detail.ended;
-    this.#fold.result({ id, ok, flagged: true, ...detail, ended, atMs, message: messageId });
-  }
+function readCall(call: JsonRecord, fold: Fold, holder: JsonRecord): void {
+  const id = stringIn(call, 'id');
+  const name = stringIn(call, 'name');
+  const status = stringIn(call, 'status');
+  if (id === undefined || name === undefined) return;
+  const message = stringIn(holder, 'id');
+  const atMs = timeIn(call, 'timestamp') ?? timeIn(holder, 'timestamp');
+  fold.call({ id, name, args: call['args'], atMs, message });
+  // A call without a final status has no result yet; a later line contains it.
+  if (status === undefined || !['success', 'error', 'cancelled'].includes(status)) return;
+  const output = outputIn(call, id);
+  const { failed, ...detail } = detailOf(call, output);
+  const ok = status === 'success' && output !== undefined && !failed;
+  const ended = detail.ended === undefined ? undefined : status === 'success' && detail.ended;
+  fold.result({ id, ok, flagged: true, ...detail, ended, atMs, message });
 }
 
 /**

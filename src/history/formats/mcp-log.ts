@@ -1,17 +1,18 @@
-import { isRecord, type JsonRecord, objectIn, stringIn, textOf, timeIn } from '../../model/record.ts';
+import { type JsonRecord, objectIn, stringIn, textOf, timeIn } from '../../model/record.ts';
 import { idKey } from '../../wire/rpc.ts';
 import type { Fold } from '../fold.ts';
-import type { Format, Reader } from '../format.ts';
+import type { Format } from '../format.ts';
 import { outcomeIn } from '../tool-result.ts';
 
 /**
  * Messages between an MCP client and a file server, one per line, either bare or in the field `message` of a log
  * record.
  */
-export const MCP_LOG: Format = {
+export const MCP_LOG: Format<Asked> = {
   name: 'mcp-log',
   claim: (record) => (messageIn(record)['jsonrpc'] === '2.0' ? 'sure' : 'no'),
-  open: (fold) => new McpReader(fold),
+  start: () => new Set(),
+  read,
 };
 
 function messageIn(record: JsonRecord): JsonRecord {
@@ -22,74 +23,42 @@ function messageIn(record: JsonRecord): JsonRecord {
 const TO_CLIENT = new Set(['roots/list', 'sampling/createMessage', 'elicitation/create', 'ping']);
 
 /**
+ * Ids of the server's requests that wait for an answer. Client and server number their requests
+ * independently, so a tool call may have the same id.
+ */
+type Asked = Set<string>;
+
+/**
  * Reads the tool calls and results among the messages. Relative paths start at the server's first
  * root.
  */
-class McpReader implements Reader {
-  readonly #fold: Fold;
-  /**
-   * Ids of the server's requests that wait for an answer. Client and server number their requests
-   * independently, so a tool call may have the same id.
-   */
-  #asked = new Set<string>();
+function read(record: JsonRecord, fold: Fold, asked: Asked): void {
+  fold.place += 1;
+  const message = messageIn(record);
+  const params = objectIn(message, 'params') ?? {};
+  const cancelled = message['method'] === 'notifications/cancelled';
+  const id = idKey(cancelled ? params['requestId'] : message['id']);
+  if (id === undefined) return;
+  const atMs = timeIn(record, 'atMs') ?? timeIn(record, 'time') ?? timeIn(record, 'timestamp');
+  const name = stringIn(params, 'name');
+  const { cwd, root } = fold.options;
+  if (cancelled) fold.result({ id, ok: false, flagged: true });
+  else if (!('method' in message)) readResult(message, fold, { id, atMs, asked });
+  else if (TO_CLIENT.has(stringIn(message, 'method') ?? '')) asked.add(id);
+  else if (message['method'] === 'tools/call' && name !== undefined)
+    fold.call({ id, name, args: params['arguments'], cwd: root ?? cwd, atMs });
+}
 
-  constructor(fold: Fold) {
-    this.#fold = fold;
-  }
-
-  read(record: JsonRecord): void {
-    this.#fold.place += 1;
-    const message = messageIn(record);
-    const atMs = timeIn(record, 'atMs') ?? timeIn(record, 'time') ?? timeIn(record, 'timestamp');
-    const params = objectIn(message, 'params') ?? {};
-    if (message['method'] === 'tools/call') {
-      this.#call(message, params, atMs);
-      return;
-    }
-    if (message['method'] === 'notifications/cancelled') {
-      this.#failed(idKey(params['requestId']));
-      return;
-    }
-    const id = idKey(message['id']);
-    if ('method' in message) {
-      if (id !== undefined && TO_CLIENT.has(stringIn(message, 'method') ?? '')) this.#asked.add(id);
-      return;
-    }
-    const result = objectIn(message, 'result');
-    if (id !== undefined && !isToolResult(result) && this.#asked.delete(id)) return;
-    if (result === undefined) {
-      this.#failed(id);
-      return;
-    }
-    if (id !== undefined) this.#result(result, id, atMs);
-  }
-
-  state(): unknown {
-    return { asked: [...this.#asked] };
-  }
-
-  restore(state: unknown): void {
-    // The cast is safe: Lookfirst wrote this snapshot itself. Earlier versions stored null.
-    if (isRecord(state)) this.#asked = new Set(state['asked'] as string[]);
-  }
-
-  #call(message: JsonRecord, params: JsonRecord, atMs: number | undefined): void {
-    const id = idKey(message['id']);
-    const name = stringIn(params, 'name');
-    if (id === undefined || name === undefined) return;
-    const { cwd, root } = this.#fold.options;
-    this.#fold.call({ id, name, args: params['arguments'], cwd: root ?? cwd, atMs });
-  }
-
-  #result(result: JsonRecord, id: string, atMs: number | undefined): void {
-    const { refused, ...outcome } = outcomeIn(result);
-    const ok = result['isError'] !== true && refused !== true;
-    this.#fold.result({ id, ok, flagged: true, text: textOf(result['content']), ...outcome, atMs });
-  }
-
-  #failed(id: string | undefined): void {
-    if (id !== undefined) this.#fold.result({ id, ok: false, flagged: true });
-  }
+function readResult(
+  message: JsonRecord,
+  fold: Fold,
+  { id, atMs, asked }: { readonly id: string; readonly atMs: number | undefined; readonly asked: Asked },
+): void {
+  const result = objectIn(message, 'result');
+  if (!isToolResult(result) && asked.delete(id)) return;
+  const { refused, ...outcome } = outcomeIn(result ?? {});
+  const ok = result !== undefined && result['isError'] !== true && refused !== true;
+  fold.result({ id, ok, flagged: true, text: textOf(result?.['content']), ...outcome, atMs });
 }
 
 /**

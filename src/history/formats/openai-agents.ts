@@ -9,7 +9,7 @@ import {
   timeIn,
 } from '../../model/record.ts';
 import type { Fold } from '../fold.ts';
-import { type Format, type FormatClaim, type Reader, strongest } from '../format.ts';
+import { type Format, type FormatClaim, strongest } from '../format.ts';
 import { outcomeIn } from '../tool-result.ts';
 
 /**
@@ -22,7 +22,8 @@ export const OPENAI_AGENTS: Format = {
     const list = listOf(record);
     return list === undefined ? claimItem(record) : strongest(list.map(claimItem));
   },
-  open: (fold) => new ItemsReader(fold),
+  start: () => null,
+  read,
 };
 
 function claimItem(item: JsonRecord): FormatClaim {
@@ -52,54 +53,28 @@ function listOf(record: JsonRecord): readonly JsonRecord[] | undefined {
   return undefined;
 }
 
-class ItemsReader implements Reader {
-  readonly #fold: Fold;
+function read(record: JsonRecord, fold: Fold): void {
+  const list = listOf(record);
+  // A response contains only new items; every other list is the whole conversation.
+  if (list !== undefined && !Array.isArray(record['output'])) fold.reset();
+  for (const item of list ?? [record]) readItemOrMessage(fold, item);
+}
 
-  constructor(fold: Fold) {
-    this.#fold = fold;
-  }
-
-  read(record: JsonRecord): void {
-    const list = listOf(record);
-    if (list === undefined) {
-      this.#readItem(record);
-      return;
-    }
-    // A response contains only new items; every other list is the whole conversation.
-    if (!Array.isArray(record['output'])) this.#fold.reset();
-    for (const item of list) this.#readItem(item);
-  }
-
-  state(): unknown {
-    return null;
-  }
-
-  restore(): void {}
-
-  #readItem(item: JsonRecord): void {
-    this.#fold.place += 1;
-    const place = { cwd: stringIn(item, 'cwd'), atMs: timeIn(item, 'timestamp') };
-    for (const call of chatCalls(item)) this.#chatCall(call, place.atMs);
-    const answered = item['role'] === 'tool' ? stringIn(item, 'tool_call_id') : undefined;
-    // Chat messages have no flag for a failed tool, so the text must show whether the call
-    // succeeded.
-    if (answered !== undefined)
-      this.#fold.result({
-        id: answered,
-        ok: true,
-        flagged: false,
-        text: textOf(item['content']),
-        atMs: place.atMs,
-      });
-    readItem(this.#fold, item, place);
-  }
-
-  #chatCall(call: JsonRecord, atMs: number | undefined): void {
+function readItemOrMessage(fold: Fold, item: JsonRecord): void {
+  fold.place += 1;
+  const place = { cwd: stringIn(item, 'cwd'), atMs: timeIn(item, 'timestamp') };
+  const { atMs } = place;
+  for (const call of chatCalls(item)) {
     const id = stringIn(call, 'id');
     const made = objectIn(call, 'function') ?? {};
     const name = stringIn(made, 'name');
-    if (id !== undefined && name !== undefined) this.#fold.call({ id, name, args: made['arguments'], atMs });
+    if (id !== undefined && name !== undefined) fold.call({ id, name, args: made['arguments'], atMs });
   }
+  const answered = item['role'] === 'tool' ? stringIn(item, 'tool_call_id') : undefined;
+  // Chat messages have no flag for a failed tool, so the text must show whether the call succeeded.
+  if (answered !== undefined)
+    fold.result({ id: answered, ok: true, flagged: false, text: textOf(item['content']), atMs });
+  readItem(fold, item, place);
 }
 
 /** Working directory and time of items. */

@@ -5,247 +5,97 @@
  */
 export type LinkKind = 'message' | 'result' | 'aside';
 
-export interface RecordChainState {
-  readonly log: BranchState;
-  readonly places: readonly [Named, Named];
-  readonly runStart: number;
-}
-
-/** The tree of a transcript whose records name their parent. */
-export class RecordChain {
+/** The tree of a transcript whose records name their parent. Each record has a position, counted from 0. */
+export interface RecordChain {
   /**
-   * True if the last linked record names an unknown parent. Earlier records may then belong to
-   * another conversation.
+   * The runs of consecutive records, oldest first. A new run begins when a record follows an
+   * earlier record than the last one: the records in between leave the conversation.
    */
-  isAdrift = false;
-  readonly #log = new BranchLog();
-  readonly #places = new NameTable();
+  branches: Branch[];
+  /** The position of the next record. */
+  next: number;
   /**
    * Position of the last record that is not a tool result. The results of parallel calls follow it,
    * and the next message may name any of them as its parent. So a message whose parent is at this
    * position or later continues the conversation instead of going back.
    */
-  #runStart = 0;
-
-  get tip(): number {
-    return this.#log.tip;
-  }
-
-  holds(place: number): boolean {
-    return place < 0 || this.#log.holds(place);
-  }
-
-  knows(name: string): boolean {
-    return this.#places.get(name) !== undefined;
-  }
-
-  /**
-   * Links a record to its parent and returns its position. `parent` is undefined for the first
-   * record of a conversation. Sets `isAdrift` to true if a message or result names an unknown parent,
-   * otherwise to false.
-   */
-  link(parent: string | undefined, kind: LinkKind, name: string): number {
-    this.isAdrift = false;
-    const place = this.#link(parent, kind);
-    this.#places.set(name, place);
-    return place;
-  }
-
-  /**
-   * Begins a new conversation with the record `name` and forgets all earlier records. The `others`
-   * become other names of that record: records that name one of them as parent follow it.
-   */
-  beginAnew(name: string, others: Iterable<string>): void {
-    this.#places.clear();
-    const place = this.#log.appendAfter(-1);
-    this.#moved('message');
-    for (const other of others) this.#places.set(other, place);
-    this.#places.set(name, place);
-  }
-
-  state(): RecordChainState {
-    return { log: this.#log.state(), places: this.#places.state(), runStart: this.#runStart };
-  }
-
-  restore(state: RecordChainState): void {
-    this.#log.restore(state.log);
-    this.#places.restore(state.places);
-    this.#runStart = state.runStart;
-  }
-
-  #link(parent: string | undefined, kind: LinkKind): number {
-    if (parent === undefined) return this.#begin(kind);
-    const place = this.#places.get(parent);
-    if (place === this.#log.tip && place >= 0) return this.#follow(kind);
-    if (place === undefined) return kind === 'aside' ? this.#follow(kind) : this.#drift(kind);
-    // Append nothing for a record beside the conversation, such as a progress report. It gets the
-    // position of its parent.
-    if (kind === 'aside') return place;
-    if (kind === 'result') return this.#log.holds(place) ? this.#follow(kind) : place;
-    return place >= this.#runStart ? this.#follow(kind) : this.#goBack(place, kind);
-  }
-
-  #drift(kind: LinkKind): number {
-    this.isAdrift = true;
-    return this.#begin(kind);
-  }
-
-  #begin(kind: LinkKind): number {
-    const place = this.#log.tip < 0 ? this.#log.append() : this.#log.appendAfter(-1);
-    this.#moved(kind);
-    return place;
-  }
-
-  #follow(kind: LinkKind): number {
-    const place = this.#log.append();
-    this.#moved(kind);
-    return place;
-  }
-
-  #goBack(place: number, kind: LinkKind): number {
-    const next = this.#log.appendAfter(place);
-    this.#moved(kind);
-    return next;
-  }
-
-  #moved(kind: LinkKind): void {
-    if (kind !== 'result') this.#runStart = this.#log.tip;
-  }
+  runStart: number;
+  /** The positions of the last few thousand named records. When `newer` is full, it replaces `older`. */
+  newer: Map<string, number>;
+  older: Map<string, number>;
 }
 
-/**
- * A run of consecutive records of a transcript. A new branch begins when a record continues an
- * earlier record than the last one. Contains only JSON values, because it is part of a saved state.
- */
+/** A run of records. Its first record is at `start` and follows the record at `from`; -1 if it follows none. */
 interface Branch {
-  /** Position of the branch's first record. */
   readonly start: number;
-  /**
-   * The position that the first record of the branch follows. -1 if the branch begins a new
-   * conversation.
-   */
   readonly from: number;
 }
 
-interface BranchState {
-  readonly branches: readonly Branch[];
-  readonly next: number;
-}
-
-/**
- * Tracks which records are part of a conversation that may go back to an earlier record. If a new
- * record follows an earlier one, it begins a branch, and the records in between leave the
- * conversation.
- */
-class BranchLog {
-  #branches: Branch[] = [{ start: 0, from: -1 }];
-  #next = 0;
-  #ranges: readonly Branch[] | undefined;
-
-  /** The position of the last record; -1 if there is none. */
-  get tip(): number {
-    return this.#next - 1;
-  }
-
-  append(): number {
-    this.#next += 1;
-    return this.#next - 1;
-  }
-
-  /**
-   * Appends a record after the record at `place`. If `place` is -1, the record begins a new
-   * conversation.
-   */
-  appendAfter(place: number): number {
-    this.#branches.push({ start: this.#next, from: place });
-    this.#ranges = undefined;
-    return this.append();
-  }
-
-  /** True if the record at this position is part of the conversation as it is now. */
-  holds(place: number): boolean {
-    if (this.#branches.length === 1) return place < this.#next;
-    this.#ranges ??= this.#wayBack();
-    const ranges = this.#ranges;
-    // Binary search for the first range that ends at `place` or later.
-    let low = 0;
-    let high = ranges.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((ranges[middle]?.from ?? 0) < place) low = middle + 1;
-      else high = middle;
-    }
-    return (ranges[low]?.start ?? Number.POSITIVE_INFINITY) <= place;
-  }
-
-  state(): BranchState {
-    return { branches: [...this.#branches], next: this.#next };
-  }
-
-  restore(state: BranchState): void {
-    this.#branches = [...state.branches];
-    this.#next = state.next;
-    this.#ranges = undefined;
-  }
-
-  /**
-   * The ranges of positions that form the conversation, from its beginning to its end. Unlike in
-   * `#branches`, `from` is the last position of the range.
-   */
-  #wayBack(): readonly Branch[] {
-    const ranges: Branch[] = [];
-    let last = Number.POSITIVE_INFINITY;
-    for (let index = this.#branches.length - 1; index >= 0; index -= 1) {
-      const branch = this.#branches[index];
-      if (branch === undefined || branch.start > last) continue;
-      ranges.push({ start: branch.start, from: last });
-      if (branch.from < 0) break;
-      last = branch.from;
-    }
-    return ranges.reverse();
-  }
-}
-
-/**
- * Number of names in each of the two maps of `NameTable`. When the newer map is full, the older one
- * is dropped.
- */
+/** Maximum number of names in each of the two maps, so that memory does not grow with the transcript. */
 const GENERATION = 4096;
 
-/** Names and positions as plain JSON. */
-type Named = readonly (readonly [name: string, place: number])[];
+export function emptyChain(): RecordChain {
+  return { branches: [{ start: 0, from: -1 }], next: 0, runStart: 0, newer: new Map(), older: new Map() };
+}
+
+export function knows({ newer, older }: RecordChain, name: string): boolean {
+  return newer.has(name) || older.has(name);
+}
 
 /**
- * The positions of the last few thousand named records. Drops the oldest, so that memory does not
- * grow with the transcript.
+ * Links a record to its parent and returns its position. `parent` is undefined for the first record
+ * of a conversation. A message or result with an unknown parent begins a new conversation.
  */
-class NameTable {
-  #newer = new Map<string, number>();
-  #older = new Map<string, number>();
+export function link(chain: RecordChain, parent: string | undefined, kind: LinkKind, name: string): number {
+  const place = linked(chain, parent, kind);
+  setName(chain, name, place);
+  return place;
+}
 
-  get(name: string): number | undefined {
-    return this.#newer.get(name) ?? this.#older.get(name);
-  }
+/**
+ * Begins a new conversation with the record `name` and forgets all earlier records. The `others`
+ * become other names of that record: records that name one of them as parent follow it.
+ */
+export function beginAnew(chain: RecordChain, name: string, others: Iterable<string>): number {
+  chain.newer.clear();
+  chain.older.clear();
+  const place = linked(chain, undefined, 'message');
+  for (const other of [...others, name]) setName(chain, other, place);
+  return place;
+}
 
-  set(name: string, place: number): void {
-    if (this.#newer.size >= GENERATION) {
-      this.#older = this.#newer;
-      this.#newer = new Map();
-    }
-    this.#newer.set(name, place);
+/** True if the record at this position is part of the conversation as it is now. */
+export function isInChain({ branches }: RecordChain, place: number): boolean {
+  let last = Number.POSITIVE_INFINITY;
+  for (let at = branches.length - 1; at >= 0; at -= 1) {
+    const { start = 0, from = -1 } = branches[at] ?? {};
+    // A branch that begins after the point to which the conversation went back is not part of it.
+    if (start > last) continue;
+    if (place >= start) return place <= last;
+    last = from;
   }
+  return false;
+}
 
-  clear(): void {
-    this.#newer.clear();
-    this.#older.clear();
+function linked(chain: RecordChain, parent: string | undefined, kind: LinkKind): number {
+  const place = parent === undefined ? undefined : (chain.newer.get(parent) ?? chain.older.get(parent));
+  if (place === undefined && (parent === undefined || kind !== 'aside'))
+    chain.branches = [{ start: chain.next, from: -1 }];
+  else if (place !== undefined && place !== chain.next - 1) {
+    // Append nothing for a record beside the conversation, and for the result of a call that has
+    // left it. It gets the position of its parent.
+    if (kind === 'aside' || (kind === 'result' && !isInChain(chain, place))) return place;
+    if (kind === 'message' && place < chain.runStart) chain.branches.push({ start: chain.next, from: place });
   }
+  if (kind !== 'result') chain.runStart = chain.next;
+  chain.next += 1;
+  return chain.next - 1;
+}
 
-  state(): readonly [older: Named, newer: Named] {
-    return [[...this.#older], [...this.#newer]];
+function setName(chain: RecordChain, name: string, place: number): void {
+  if (chain.newer.size >= GENERATION) {
+    chain.older = chain.newer;
+    chain.newer = new Map();
   }
-
-  restore([older, newer]: readonly [Named, Named]): void {
-    this.#older = new Map(older);
-    this.#newer = new Map(newer);
-  }
+  chain.newer.set(name, place);
 }

@@ -2,13 +2,12 @@ import type { Writable } from 'node:stream';
 import { SESSION_KEY } from '../tools/session-choice.ts';
 import { ClientEndpoint } from '../wire/front/client-endpoint.ts';
 import type { Link, ToClient } from '../wire/front/link.ts';
-import { type Endpoint, type Front, serveFront } from '../wire/front/serve-front.ts';
-import { RelayEndpoint } from './front-relay.ts';
+import { type Front, serveFront } from '../wire/front/serve-front.ts';
 import { type GateOptions, type GateSettings, gateFor, HTTP_SESSION } from './gate-settings.ts';
 import { MAX_MESSAGE_BYTES } from './lines.ts';
 import { Pump } from './pump.ts';
 import type { Upstream, UpstreamChoice } from './upstream.ts';
-import { StdioUpstream, stdioOptions } from './upstream-stdio.ts';
+import { upstreamFor } from './upstream-for.ts';
 
 /** Options for a gate that clients reach by Streamable HTTP on this machine. */
 export interface ProxyFrontOptions extends GateOptions, UpstreamChoice {
@@ -24,38 +23,23 @@ export interface ProxyFrontOptions extends GateOptions, UpstreamChoice {
 }
 
 /**
- * Serves the gate on 127.0.0.1. If the server behind the gate is a command, each client with a
- * session gets its own process of that command, and all other clients share one. If it is a URL,
- * the gate relays the requests and reads only those that it must check.
+ * Serves the gate on 127.0.0.1. Each client with a session gets its own connection to the server
+ * behind the gate: a process of its command, or a session at its URL. All other clients share one.
  */
 export function serveProxy(options: ProxyFrontOptions): Promise<Front> {
   const log = (text: string): void => void options.stderr.write(`lookfirst: ${text}\n`);
-  const { token, port } = options;
-  return serveFront({
-    endpoint: endpointFor(options, log),
-    token,
-    port,
-    // No time limit: a tool may take any time, and a stream has no end.
-    requestMs: 0,
-    log,
-  });
-}
-
-function endpointFor(options: ProxyFrontOptions, log: (text: string) => void): Endpoint {
+  const { token, port, maxBytes = MAX_MESSAGE_BYTES } = options;
   const gate = gateFor(options, log);
-  const maxBytes = options.maxBytes ?? MAX_MESSAGE_BYTES;
-  const { url, headers = {}, token, stderr } = options;
-  if (url !== undefined)
-    return new RelayEndpoint({ url, headers, maxBytes, gate, ownsAuthorization: token !== undefined });
-  const process = stdioOptions(options, { stderr, maxLineBytes: maxBytes });
-  return new ClientEndpoint({
+  const endpoint = new ClientEndpoint({
     maxBytes,
     sessionKey: SESSION_KEY,
     connect: (toClient, session) => {
       const own = session === undefined ? gate : inHttpSession(gate, session);
-      return gatedLink(new StdioUpstream(process), own, toClient);
+      return gatedLink(upstreamFor(options, maxBytes), own, toClient);
     },
   });
+  // No time limit: a tool may take any time, and a stream has no end.
+  return serveFront({ endpoint, token, port, requestMs: 0, log });
 }
 
 /** The settings for the requests of one HTTP session. */
@@ -63,7 +47,7 @@ function inHttpSession(gate: GateSettings, id: string): GateSettings {
   return { ...gate, session: (meta) => gate.session({ ...meta, [HTTP_SESSION]: id }) };
 }
 
-/** A link to a server process, with the gate in between. */
+/** A link to the server behind the gate, with the gate in between. */
 function gatedLink(upstream: Upstream, gate: GateSettings, toClient: ToClient): Link {
   const pump = new Pump({ toUpstream: (line) => upstream.send(line), toClient }, gate);
   upstream.open({ onLine: (line) => pump.fromUpstream(line), log: gate.log });

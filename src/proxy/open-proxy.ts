@@ -14,8 +14,7 @@ import { type GateOptions, gateFor, HTTP_SESSION } from './gate-settings.ts';
 import { holdBack, LineReader, LineWriter, MAX_MESSAGE_BYTES } from './lines.ts';
 import { Pump } from './pump.ts';
 import type { Upstream, UpstreamChoice, UpstreamEnd } from './upstream.ts';
-import { HttpUpstream } from './upstream-http.ts';
-import { StdioUpstream, stdioOptions } from './upstream-stdio.ts';
+import { upstreamFor } from './upstream-for.ts';
 
 /**
  * Opens a workspace and runs the proxy over it until the client or the server ends. Resolves to the
@@ -147,7 +146,7 @@ export interface ProxyOptions extends GateOptions, UpstreamChoice, ProxyStreams 
  */
 export async function runProxy(options: ProxyOptions): Promise<number> {
   const log = (text: string): void => void options.stderr.write(`lookfirst: ${text}\n`);
-  const upstream = upstreamFor(options);
+  const upstream = upstreamFor(options, options.maxLineBytes ?? MAX_MESSAGE_BYTES);
   const client = new LineWriter(options.stdout);
   const toClient = (line: Buffer): true => {
     client.write(line);
@@ -200,12 +199,6 @@ class ArrivingAnswers {
     for (const pass of waiting) pass();
     if (waiting.length > 0) this.#passed();
   }
-}
-
-function upstreamFor(options: ProxyOptions): Upstream {
-  const { url, headers = {}, stderr, maxLineBytes = MAX_MESSAGE_BYTES } = options;
-  if (url !== undefined) return new HttpUpstream({ url, headers, maxBytes: maxLineBytes });
-  return new StdioUpstream(stdioOptions(options, { stderr, maxLineBytes }));
 }
 
 function readClient(

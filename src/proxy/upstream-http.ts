@@ -3,7 +3,7 @@ import { errorText } from '../model/fault.ts';
 import { fieldOf, isRecord, type JsonRecord } from '../model/record.ts';
 import { mediaType } from '../wire/http.ts';
 import { type HeaderParameter, type Headers, learnParameters, modernHeaders } from '../wire/http-headers.ts';
-import { errorLine, INTERNAL_ERROR, idKey, isModern, paramsOf, parseLine } from '../wire/rpc.ts';
+import { errorLine, INTERNAL_ERROR, idKey, isModern, lineOf, paramsOf, parseLine } from '../wire/rpc.ts';
 import { EVENT_STREAM, EventParser, onOneLine } from '../wire/sse.ts';
 import { bodyOf, type Exchange, HttpClient } from './http-exchange.ts';
 import type { Upstream, UpstreamEnd, UpstreamEvents } from './upstream.ts';
@@ -153,11 +153,16 @@ export class HttpUpstream implements Upstream {
       return;
     }
     const error = fieldOf(parsed, 'error');
-    if (isRecord(error)) {
-      this.#events.onLine(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: to.message['id'], error })));
-      return;
-    }
-    this.#failed(to.key, `HTTP ${to.status}: ${body.toString('utf8', 0, 500)}`);
+    if (isRecord(error)) this.#events.onLine(lineOf({ jsonrpc: '2.0', id: to.message['id'], error }));
+    else this.#failed(to.key, `HTTP ${to.status}: ${body.toString('utf8', 0, 500)}`);
+    this.#lost(to.status);
+  }
+
+  /** Ends this upstream if the server no longer knows its session: only a new session can go on. */
+  #lost(status: number): void {
+    if (status !== 404 || this.#session === undefined) return;
+    this.#session = undefined;
+    this.#end({ code: 1, signal: null });
   }
 
   async #stream(response: IncomingMessage, message: JsonRecord, key: string | undefined): Promise<void> {

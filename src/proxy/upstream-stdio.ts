@@ -1,38 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import { errnoOf, Fault } from '../model/fault.ts';
-import { defined } from '../model/record.ts';
 import { LineReader, LineWriter } from './lines.ts';
 import type { Upstream, UpstreamChoice, UpstreamEnd, UpstreamEvents } from './upstream.ts';
 
-interface StdioUpstreamOptions {
+interface StdioUpstreamOptions extends Pick<UpstreamChoice, 'args' | 'cwd' | 'env' | 'graceMs'> {
   readonly command: string;
-  readonly args: readonly string[];
-  readonly cwd?: string;
-  readonly env?: NodeJS.ProcessEnv;
-  readonly maxLineBytes: number;
-  /** The destination of the server's standard error; `inherit` uses ours. */
-  readonly stderr: Writable | 'inherit';
-  /**
-   * Time that the server may be silent after the end of its input before it gets a signal; also the
-   * time between two signals. Default 1 s.
-   */
-  readonly graceMs?: number;
-}
-
-/** The options to start the server's command. Throws a Fault if neither a command nor a URL was chosen. */
-export function stdioOptions(
-  { command, args = [], cwd, env, graceMs }: UpstreamChoice,
-  { stderr, maxLineBytes }: { readonly stderr: Writable; readonly maxLineBytes: number },
-): StdioUpstreamOptions {
-  if (command === undefined) throw new Fault('MISUSE', 'the proxy needs a command or a URL');
-  return {
-    command,
-    args,
-    ...defined({ cwd, env, graceMs }),
-    maxLineBytes,
-    stderr: stderr === process.stderr ? 'inherit' : stderr,
-  };
+  readonly maxBytes: number;
+  /** The destination of the server's standard error. */
+  readonly stderr: Writable;
 }
 
 /**
@@ -69,11 +45,12 @@ export class StdioUpstream implements Upstream {
   }
 
   open(events: UpstreamEvents): void {
-    const { command, args, cwd, env, stderr } = this.#options;
+    const { command, args = [], cwd, env = process.env, stderr } = this.#options;
+    const inherits = stderr === process.stderr;
     const child = spawn(command, args, {
       cwd,
-      env: env ?? process.env,
-      stdio: ['pipe', 'pipe', stderr === 'inherit' ? 'inherit' : 'pipe'],
+      env,
+      stdio: ['pipe', 'pipe', inherits ? 'inherit' : 'pipe'],
       detached: process.platform !== 'win32',
       windowsHide: true,
     });
@@ -87,7 +64,7 @@ export class StdioUpstream implements Upstream {
     });
     const { stdin, stdout } = child;
     if (stdin === null || stdout === null) return;
-    if (stderr !== 'inherit') child.stderr?.pipe(stderr, { end: false });
+    if (!inherits) child.stderr?.pipe(stderr, { end: false });
     this.#writer = new LineWriter(stdin);
     const silent = this.#read(stdout, events);
     const endGroup = (): void => this.#signalGroup('SIGKILL');
@@ -151,11 +128,11 @@ export class StdioUpstream implements Upstream {
     });
     return new Promise((resolve) => {
       this.#reader = new LineReader(stdout, {
-        maxBytes: this.#options.maxLineBytes,
+        maxBytes: this.#options.maxBytes,
         onLine: (line) => events.onLine(line),
         onTooLong: () => {
           events.log(
-            `the server sent a message of over ${this.#options.maxLineBytes} bytes, so the proxy stops it`,
+            `the server sent a message of over ${this.#options.maxBytes} bytes, so the proxy stops it`,
           );
           this.stop('SIGTERM');
         },

@@ -79,35 +79,6 @@ export function headerMismatch(
   return undefined;
 }
 
-/** Updates headers that repeat a changed argument, because servers compare them with the body. */
-export function headersAfter(
-  headers: Readonly<Record<string, unknown>>,
-  before: unknown,
-  after: unknown,
-): Headers {
-  const changes = new Map<string, string>();
-  collectChanges(fieldOf(before, 'params.arguments'), fieldOf(after, 'params.arguments'), changes);
-  const changed: Headers = {};
-  for (const [name, value] of Object.entries(headers)) {
-    const now =
-      name.startsWith('mcp-param-') && typeof value === 'string'
-        ? changes.get(decoded(value) ?? '')
-        : undefined;
-    if (now !== undefined) changed[name] = headerValue(now);
-  }
-  return changed;
-}
-
-/** Collects the strings that differ between two values at the same position. */
-function collectChanges(before: unknown, after: unknown, changes: Map<string, string>): void {
-  if (typeof before === 'string' && typeof after === 'string') {
-    if (before !== after) changes.set(before, after);
-  } else if (typeof before === 'object' && typeof after === 'object' && before !== null && after !== null) {
-    const values = new Map(Object.entries(after));
-    for (const [key, value] of Object.entries(before)) collectChanges(value, values.get(key), changes);
-  }
-}
-
 /** Decodes a header value; undefined if it is marked as base64 but is not. */
 function decoded(value: string): string | undefined {
   const base64 = /^=\?base64\?(.*)\?=$/.exec(value)?.[1];

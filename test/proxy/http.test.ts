@@ -308,7 +308,7 @@ describe('a process offered over HTTP', () => {
 });
 
 describe('an address offered over HTTP', () => {
-  it('relays the old era unchanged, and gates it', async () => {
+  it('passes on the old era, and gates it', async () => {
     const server = await everythingServer();
     const { connect } = await front(scratch(), { url: server.url });
     const { client, transport } = await connect('legacy');
@@ -323,7 +323,7 @@ describe('an address offered over HTTP', () => {
     await server.hears(/session termination/i);
   });
 
-  it('relays the new era unchanged, and gates it', async () => {
+  it('passes on the new era, and gates it', async () => {
     const { root, path } = workspace();
     const server = await modernServer();
     const { connect } = await front(root, { url: server.url });

@@ -12,6 +12,9 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 
+const OFFICIAL = fileURLToPath(
+  new URL('../node_modules/@modelcontextprotocol/server-filesystem/dist/index.js', import.meta.url),
+);
 const BUILD = new URL('../build/', import.meta.url).href;
 /** Calls before the counted one: they load modules and fill caches. */
 const WARM = 5;
@@ -30,6 +33,8 @@ export async function weigh() {
   const weights = {};
   for (const [door, open] of Object.entries(DOORS)) {
     for (const kind of KINDS) {
+      // The official filesystem server has no undo.
+      if (door === 'proxy' && kind === 'undo') continue;
       const weight = await inFolder(open, (client, root) => measure(client, root, kind));
       weights[`${door} ${kind}`] = weight;
     }
@@ -146,7 +151,7 @@ async function countStatements() {
   };
 }
 
-const DOORS = { session: openLibrary, server: openServer };
+const DOORS = { session: openLibrary, server: openServer, proxy: openProxied };
 
 async function inFolder(open, work) {
   const base = mkdtempSync(join(tmpdir(), 'lookfirst-weight-'));
@@ -187,6 +192,13 @@ const TOOLS = {
   undo: () => ['undo_change', {}],
 };
 
+/** The tools of the official filesystem server. */
+const official = (root) => ({
+  write: (path, content) => ['write_file', { path: join(root, path), content }],
+  read: (path) => ['read_text_file', { path: join(root, path) }],
+  edit: (path, oldText, newText) => ['edit_file', { path: join(root, path), edits: [{ oldText, newText }] }],
+});
+
 async function openServer(root, home) {
   mkdirSync(home);
   writeFileSync(join(home, 'lookfirst.json'), '{"durability":"none"}');
@@ -203,6 +215,24 @@ async function openServer(root, home) {
     env: {},
     version: '0',
   });
+  return lineClient({ input, output, ended, tools: TOOLS });
+}
+
+/** The official filesystem server behind the proxy. */
+async function openProxied(root, home) {
+  const { Sessions } = await import(new URL('session/sessions.js', BUILD));
+  const { runProxy } = await import(new URL('proxy/open-proxy.js', BUILD));
+  const sessions = await Sessions.open({ roots: [root], home, policy: { durability: 'none' } });
+  const session = (await sessions.session()).forHost();
+  const [input, output, stderr] = [new PassThrough(), new PassThrough(), new PassThrough().resume()];
+  const server = { command: process.execPath, args: [OFFICIAL, root], root, signals: [] };
+  const ended = runProxy({ session, ...server, stdin: input, stdout: output, stderr });
+  const done = ended.then(() => sessions.close());
+  return lineClient({ input, output, ended: done, tools: official(root) });
+}
+
+/** A client of a server that speaks over a pair of streams in this process. */
+async function lineClient({ input, output, ended, tools }) {
   const waiting = new Map();
   let rest = '';
   output.setEncoding('utf8').on('data', (text) => {
@@ -227,7 +257,7 @@ async function openServer(root, home) {
   return {
     ownPromises: 0,
     call: ([name, ...values], answered) => {
-      const [tool, args] = TOOLS[name](...values);
+      const [tool, args] = tools[name](...values);
       ask('tools/call', { name: tool, arguments: args }, ({ result, error }) => {
         answered(error || result.isError ? new Error(JSON.stringify(error ?? result)) : undefined);
       });

@@ -4,14 +4,14 @@ import type { Edit } from '../model/intent.ts';
 import type { Policy } from '../model/policy.ts';
 import type { MatchTier } from '../model/results.ts';
 import { type Action, invalidArgument, passOn, type Refusal } from '../model/verdict.ts';
-import { type Change, insertAfterLine, type LineChange, spliceBytes } from '../text/change.ts';
+import { type Change, insertAfterLine, type LineChange } from '../text/change.ts';
 import { type DecodedText, decodeText, encodeText } from '../text/decode.ts';
-import { countNewlineBytes } from '../text/lines.ts';
+import { countNewlines } from '../text/lines.ts';
 import type { FoldTier } from '../text/match.ts';
 import type { Nearest } from '../text/nearest.ts';
 import type { QuoteOptions } from '../text/quoted-lines.ts';
 import { hasCurlyQuotes, straightenContent } from '../text/quotes/quotes.ts';
-import { applyEdits, type EditFailure } from '../text/splice.ts';
+import { applyEdits, applyToBytes, type EditFailure } from '../text/splice.ts';
 
 /** The bytes of a file after a text change. */
 export interface PlannedText {
@@ -50,19 +50,12 @@ export function planEdits(
     edits.some((edit) => hasCurlyQuotes(edit.newString)) &&
     !edits.some((edit) => hasCurlyQuotes(edit.oldString));
   const { matching } = options;
-  const spliced = straighten
-    ? undefined
-    : spliceBytes(bytes, edits, isUtf8(bytes) ? { encoding: 'utf-8', matching } : { matching });
-  if (spliced !== undefined) {
-    const changes = lineChangesOf(bytes, spliced.bytes, spliced.changes);
-    return {
-      ok: true,
-      bytes: spliced.bytes,
-      changes,
-      replaced: spliced.replaced,
-      tier: 'exact',
-      straightened: 0,
-    };
+  const encoding = isUtf8(bytes) ? 'utf-8' : 'other';
+  const edited = straighten ? undefined : applyToBytes(bytes, edits, { encoding, matching });
+  if (edited !== undefined) {
+    const { before, after, replaced } = edited;
+    const changes = lineChangesOf(before, after, edited.changes);
+    return { ok: true, bytes: edited.bytes, changes, replaced, tier: 'exact', straightened: 0 };
   }
   const decoded = decodeText(bytes);
   if (decoded === undefined) return { ok: false, kind: 'not-text' };
@@ -103,14 +96,11 @@ function written(
   return { ok: true, bytes: encoded, changes, straightened: straight.count, ...counts };
 }
 
-/** Text as characters or as bytes; line numbers are equal in both. */
-type Chars = string | Uint8Array;
-
 /**
- * Converts changes of characters or bytes to changes of lines. A change that begins or ends inside
+ * Converts changes of characters to changes of lines. A change that begins or ends inside
  * a line counts that line as removed and as added.
  */
-function lineChangesOf(before: Chars, after: Chars, changes: readonly Change[]): LineChange[] {
+function lineChangesOf(before: string, after: string, changes: readonly Change[]): LineChange[] {
   const counter = new LineCounter(before);
   return joinedChanges(changes, (change) => {
     const start = startOfLine(before, change.before.start);
@@ -174,66 +164,42 @@ export function totalAfter(totalLines: number, changes: readonly LineChange[]): 
 
 /** Counts newlines in one pass. Positions must be passed in ascending order. */
 class LineCounter {
-  readonly #text: Chars;
+  readonly #text: string;
   #at = 0;
   #line = 1;
 
-  constructor(text: Chars) {
+  constructor(text: string) {
     this.#text = text;
   }
 
   lineAt(offset: number): number {
-    this.#line += newlines(this.#text, this.#at, offset);
+    this.#line += countNewlines(this.#text, offset, this.#at);
     this.#at = offset;
     return this.#line;
   }
 }
 
-function startOfLine(text: Chars, offset: number): number {
-  return offset === 0 ? 0 : lastNewline(text, offset - 1) + 1;
+function startOfLine(text: string, offset: number): number {
+  return offset === 0 ? 0 : text.lastIndexOf('\n', offset - 1) + 1;
 }
 
-function endOfLine(text: Chars, offset: number): number {
-  const newline = nextNewline(text, offset);
+function endOfLine(text: string, offset: number): number {
+  const newline = text.indexOf('\n', offset);
   return newline < 0 ? text.length : newline + 1;
 }
 
-function endsLine(text: Chars, offset: number): boolean {
-  return offset === 0 || offset === text.length || isNewline(text, offset - 1);
+function endsLine(text: string, offset: number): boolean {
+  return offset === 0 || offset === text.length || text[offset - 1] === '\n';
 }
 
 /** True if these characters are only a line ending, or none. */
-function isEnding(text: Chars, start: number, end: number): boolean {
-  for (let at = start; at < end; at++) if (charAt(text, at) !== 13 && charAt(text, at) !== 10) return false;
-  return true;
+function isEnding(text: string, start: number, end: number): boolean {
+  return /^[\r\n]*$/.test(text.slice(start, end));
 }
 
-function linesIn(text: Chars, start: number, end: number): number {
+function linesIn(text: string, start: number, end: number): number {
   if (start >= end) return 0;
-  return newlines(text, start, end) + (isNewline(text, end - 1) ? 0 : 1);
-}
-
-function newlines(text: Chars, start: number, end: number): number {
-  if (typeof text !== 'string') return countNewlineBytes(text.subarray(start, end));
-  let count = 0;
-  for (let at = nextNewline(text, start); at >= 0 && at < end; at = nextNewline(text, at + 1)) count += 1;
-  return count;
-}
-
-function charAt(text: Chars, at: number): number | undefined {
-  return typeof text === 'string' ? text.charCodeAt(at) : text[at];
-}
-
-function isNewline(text: Chars, at: number): boolean {
-  return charAt(text, at) === 10;
-}
-
-function nextNewline(text: Chars, from: number): number {
-  return typeof text === 'string' ? text.indexOf('\n', from) : text.indexOf(10, from);
-}
-
-function lastNewline(text: Chars, from: number): number {
-  return typeof text === 'string' ? text.lastIndexOf('\n', from) : text.lastIndexOf(10, from);
+  return countNewlines(text, end, start) + (text[end - 1] === '\n' ? 0 : 1);
 }
 
 /** The refusal for a text change that cannot be made. Called only after the gate has allowed access to the content. */

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Edit } from '../model/intent.ts';
-import { spliceBytes } from './change.ts';
-import { applyEdits, type EditFailure, type EditsApplied } from './splice.ts';
+import { applyEdits, applyToBytes, type EditFailure, type EditsApplied } from './splice.ts';
 
 function done(text: string, edits: readonly Edit[]): EditsApplied {
   const result = applyEdits(text, edits);
@@ -243,14 +242,14 @@ describe('whole lines', () => {
     ['nor one with its indentation left', 'a\n  b\n', 'b', 'a\n  \n'],
   ])('are deleted with their ending: %s', (_what, text, oldString, expected) => {
     expect(applyEdits(text, [{ oldString, newString: '' }])).toMatchObject({ text: expected });
-    const spliced = spliceBytes(Buffer.from(text), [{ oldString, newString: '' }], { encoding: 'utf-8' });
+    const spliced = applyToBytes(Buffer.from(text), [{ oldString, newString: '' }], { encoding: 'utf-8' });
     expect(Buffer.from(spliced?.bytes ?? []).toString()).toBe(expected);
   });
 
   it('with replaceAll each occurrence is treated separately', () => {
     const edits = [{ oldString: 'b', newString: '', replaceAll: true }];
     expect(applyEdits('b\nab\nb\n', edits)).toMatchObject({ text: 'a\n' });
-    const spliced = spliceBytes(Buffer.from('b\nab\nb\n'), edits, { encoding: 'utf-8' });
+    const spliced = applyToBytes(Buffer.from('b\nab\nb\n'), edits, { encoding: 'utf-8' });
     expect(Buffer.from(spliced?.bytes ?? []).toString()).toBe('a\n');
   });
 

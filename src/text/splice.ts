@@ -2,7 +2,8 @@ import type { Edit } from '../model/intent.ts';
 import { MATCH_TIERS, type MatchTier } from '../model/results.ts';
 import type { MatchPlace } from '../model/verdict.ts';
 import { type Change, changesOf, composeChanges, deletesLines, disjointSpans } from './change.ts';
-import { endingUsed, lineStart, neighbourEndings, type Span, splitLines, toLf } from './lines.ts';
+import { hasNul, hasUtf16Mark, withoutMark } from './decode.ts';
+import { endingUsed, lineStart, neighbourEndings, type Span, splitLines, toLf, viewOf } from './lines.ts';
 import { type FoldTier, type FoundAnchor, findAnchor, withLineEnding } from './match.ts';
 import type { Nearest } from './nearest.ts';
 import { type QuoteOptions, quotedNearest, quotedPlaces } from './quoted-lines.ts';
@@ -66,9 +67,17 @@ export function applyEdits(
   edits: readonly Edit[],
   options: SpliceOptions = {},
 ): EditsApplied | EditFailure {
+  return inOrder(text, edits, (current, edit) => applyOne(current, edit, options));
+}
+
+function inOrder(
+  text: string,
+  edits: readonly Edit[],
+  apply: (text: string, edit: Edit) => Step | Failure,
+): EditsApplied | EditFailure {
   let applied: EditsApplied = { ok: true, text, changes: [], replaced: 0, tier: 'exact' };
   for (const [index, edit] of edits.entries()) {
-    const step = applyOne(applied.text, edit, options);
+    const step = apply(applied.text, edit);
     if ('kind' in step) return { ok: false, count: 0, places: [], ...step, index };
     applied = {
       ok: true,
@@ -79,6 +88,59 @@ export function applyEdits(
     };
   }
   return applied;
+}
+
+/** Edits of a file that was not decoded. Each byte counts as one character of Latin-1. */
+export interface BytesEdited extends Omit<EditsApplied, 'text'> {
+  readonly bytes: Buffer;
+  /** The file before and after the edits, without a byte order mark. */
+  readonly before: string;
+  readonly after: string;
+}
+
+/**
+ * Like `applyEdits`, without decoding the file: in UTF-8, or in any other encoding that extends
+ * ASCII. Only for edits that match exactly. Undefined in all other cases: the caller must then
+ * decode the file.
+ */
+export function applyToBytes(
+  bytes: Uint8Array,
+  edits: readonly Edit[],
+  options: { readonly encoding: 'utf-8' | 'other'; readonly matching?: 'exact' | 'safe' },
+): BytesEdited | undefined {
+  const isUtf8 = options.encoding === 'utf-8';
+  if (hasUtf16Mark(bytes) || hasNul(bytes) || !edits.every((edit) => isPlain(edit, isUtf8))) return undefined;
+  const whole = viewOf(bytes);
+  const body = isUtf8 ? withoutMark(whole) : whole;
+  const before = body.toString('latin1');
+  const applied = inOrder(before, edits.map(asBytes), (text, edit) => {
+    const found = foundExactly(text, edit);
+    // In other encodings, the byte after one that is not ASCII may be the second half of a character.
+    const isCut = found?.spans.some(({ start }) => !isUtf8 && text.charCodeAt(start - 1) >= 0x80);
+    return found === undefined || isCut ? { kind: 'no-match' } : replaceFound(text, edit, found, options);
+  });
+  if (!applied.ok) return undefined;
+  const { text: after, ...more } = applied;
+  const mark = whole.subarray(0, whole.length - body.length);
+  return { ...more, bytes: Buffer.concat([mark, Buffer.from(after, 'latin1')]), before, after };
+}
+
+function isPlain({ oldString, newString, lines }: Edit, isUtf8: boolean): boolean {
+  if (lines !== undefined || oldString === '' || oldString === newString) return false;
+  const outside = isUtf8 ? /[\p{Surrogate}\ufeff]/u : /[^\0-\x7f]/;
+  return endingUsed(oldString) !== 'mixed' && !outside.test(oldString) && !outside.test(newString);
+}
+
+function asBytes(edit: Edit): Edit {
+  const latin = (text: string): string => Buffer.from(text, 'utf8').toString('latin1');
+  return { ...edit, oldString: latin(edit.oldString), newString: latin(edit.newString) };
+}
+
+function foundExactly(text: string, edit: Edit): FoundAnchor | undefined {
+  const all = edit.replaceAll === true;
+  const found = findAnchor(text, edit.oldString, { loosest: 'exact', all });
+  const wanted = all ? edit.occurrences : 1;
+  return wanted === undefined || found?.count === wanted ? found : undefined;
 }
 
 interface Step {
@@ -101,7 +163,16 @@ function applyOne(text: string, edit: Edit, options: SpliceOptions): Step | Fail
     return { kind: 'ambiguous', count: found.count, places: quotedPlaces(text, found.spans, options) };
   const onLines = found.tier === 'trailing-space' && !all ? landOnFound(text, edit, found) : undefined;
   if (onLines !== undefined) return landOrRefuse(text, onLines, options);
-  if (options.matching === 'exact' || !deletesLines(edit)) return replaceSpans(text, edit, found);
+  return replaceFound(text, edit, found, options);
+}
+
+function replaceFound(
+  text: string,
+  edit: Edit,
+  found: FoundAnchor,
+  { matching }: Pick<SpliceOptions, 'matching'>,
+): Step | Failure {
+  if (matching === 'exact' || !deletesLines(edit)) return replaceSpans(text, edit, found);
   const spans = disjointSpans(found.spans.map((span) => withLineEnding(text, span)));
   return replaceSpans(text, edit, { ...found, spans });
 }

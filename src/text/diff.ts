@@ -1,5 +1,5 @@
 import { diff_core as myers } from 'fast-myers-diff';
-import { countNewlineBytes, countNewlines, splitLines, viewOf } from './lines.ts';
+import { countNewlines, splitLines, viewOf } from './lines.ts';
 
 /** Lines replaced by other lines, as 0-based indexes with exclusive ends. Either side may be empty. */
 export interface Hunk {
@@ -29,7 +29,7 @@ interface DiffOptions {
  * decoding; they must not be UTF-16.
  */
 export function diffLines<T extends TextOrBytes>(before: T, after: T, options: DiffOptions = {}): LineDiff {
-  const middle = middleOf(before, after);
+  const middle = middleOf(charactersOf(before), charactersOf(after));
   return middle === undefined ? { hunks: [], rough: false } : diffMiddle(middle, options);
 }
 
@@ -184,111 +184,68 @@ function commonTail(before: readonly string[], after: readonly string[], head: n
   return tail;
 }
 
-/**
- * A text, or its bytes in an encoding that writes `\n` as the byte 0A. Lengths and offsets count its
- * characters or its bytes.
- */
+/** A text, or its bytes in an encoding that writes `\n` as the byte 0A. */
 export type TextOrBytes = string | Uint8Array;
 
-/** Two different contents without the whole lines that they share at the beginning and the end. */
+/** The text, or the bytes read as Latin-1: one character for each byte. */
+export function charactersOf(content: TextOrBytes): string {
+  return typeof content === 'string' ? content : viewOf(content).toString('latin1');
+}
+
+/** Two different texts without the whole lines that they share at the beginning and the end. */
 export interface Middle {
   readonly head: number;
   readonly headLines: number;
   readonly tail: number;
-  /** The differing part; bytes are read as Latin-1, one character each. */
+  /** The differing part. */
   readonly before: string;
   readonly after: string;
 }
 
-const NEWLINE = 10;
 /** Block sizes for comparing: large blocks for speed, smaller ones to find the exact position. */
 const STEPS = [65536, 4096, 256, 16, 1];
 
 /**
- * Removes the equal beginning and end; undefined if the contents are equal. Nothing is decoded or split, so that
+ * Removes the equal beginning and end; undefined if the texts are equal. Nothing is split, so that
  * one changed line in a large file costs little more than a comparison.
  */
-export function middleOf<T extends TextOrBytes>(before: T, after: T): Middle | undefined {
-  const a = readerOf(before);
-  const b = readerOf(after);
-  const limit = Math.min(a.length, b.length);
-  const same = advance(limit, (at, size) => a.same(after, { at, otherAt: at, size }));
-  if (same === a.length && same === b.length) return undefined;
-  const head = a.newlineBefore(same) + 1;
+export function middleOf(before: string, after: string): Middle | undefined {
+  const limit = Math.min(before.length, after.length);
+  const isSame = (at: number, otherAt: number, size: number): boolean =>
+    before.slice(at, at + size) === after.slice(otherAt, otherAt + size);
+  const same = advance(limit, (at, size) => isSame(at, at, size));
+  if (same === before.length && same === after.length) return undefined;
+  const head = same === 0 ? 0 : before.lastIndexOf('\n', same - 1) + 1;
   const tailMatch = advance(limit - head, (at, size) =>
-    a.same(after, { at: a.length - at - size, otherAt: b.length - at - size, size }),
+    isSame(before.length - at - size, after.length - at - size, size),
   );
-  const newline = a.newlineFrom(a.length - tailMatch);
-  const tail = newline === -1 ? 0 : a.length - newline - 1;
+  const newline = before.indexOf('\n', before.length - tailMatch);
+  const tail = newline === -1 ? 0 : before.length - newline - 1;
   return {
     head,
-    headLines: a.newlines(head),
+    headLines: countNewlines(before, head),
     tail,
-    before: a.slice(head, a.length - tail),
-    after: b.slice(head, b.length - tail),
+    before: before.slice(head, before.length - tail),
+    after: after.slice(head, after.length - tail),
   };
 }
 
 /** The last `count` lines before an offset at the beginning of a line. */
-export function linesBefore(content: TextOrBytes, offset: number, count: number): string {
-  const reader = readerOf(content);
+export function linesBefore(text: string, offset: number, count: number): string {
   let start = offset;
-  for (let passed = 0; passed < count && start > 0; passed += 1) start = reader.newlineBefore(start - 1) + 1;
-  return reader.slice(start, offset);
+  for (let passed = 0; passed < count && start > 0; passed += 1)
+    start = start === 1 ? 0 : text.lastIndexOf('\n', start - 2) + 1;
+  return text.slice(start, offset);
 }
 
 /** The first `count` lines from an offset at the beginning of a line. */
-export function linesFrom(content: TextOrBytes, offset: number, count: number): string {
-  const reader = readerOf(content);
+export function linesFrom(text: string, offset: number, count: number): string {
   let end = offset;
-  for (let passed = 0; passed < count && end < reader.length; passed += 1) {
-    const newline = reader.newlineFrom(end);
-    end = newline === -1 ? reader.length : newline + 1;
+  for (let passed = 0; passed < count && end < text.length; passed += 1) {
+    const newline = text.indexOf('\n', end);
+    end = newline === -1 ? text.length : newline + 1;
   }
-  return reader.slice(offset, end);
-}
-
-/** Operations that text and bytes have in common. */
-interface Reader {
-  readonly length: number;
-  same(
-    other: TextOrBytes,
-    piece: { readonly at: number; readonly otherAt: number; readonly size: number },
-  ): boolean;
-  newlineFrom(offset: number): number;
-  /** Offset of the last newline before an offset, or -1. */
-  newlineBefore(offset: number): number;
-  /** Number of newlines before an offset. */
-  newlines(offset: number): number;
-  slice(start: number, end: number): string;
-}
-
-function readerOf(content: TextOrBytes): Reader {
-  return typeof content === 'string' ? textReader(content) : byteReader(viewOf(content));
-}
-
-function textReader(text: string): Reader {
-  return {
-    length: text.length,
-    same: (other, { at, otherAt, size }) =>
-      typeof other === 'string' && text.slice(at, at + size) === other.slice(otherAt, otherAt + size),
-    newlineFrom: (offset) => text.indexOf('\n', offset),
-    newlineBefore: (offset) => (offset === 0 ? -1 : text.lastIndexOf('\n', offset - 1)),
-    newlines: (offset) => countNewlines(text, offset),
-    slice: (start, end) => text.slice(start, end),
-  };
-}
-
-function byteReader(bytes: Buffer): Reader {
-  return {
-    length: bytes.length,
-    same: (other, { at, otherAt, size }) =>
-      typeof other !== 'string' && bytes.compare(other, otherAt, otherAt + size, at, at + size) === 0,
-    newlineFrom: (offset) => bytes.indexOf(NEWLINE, offset),
-    newlineBefore: (offset) => (offset === 0 ? -1 : bytes.lastIndexOf(NEWLINE, offset - 1)),
-    newlines: (offset) => countNewlineBytes(bytes.subarray(0, offset)),
-    slice: (start, end) => bytes.toString('latin1', start, end),
-  };
+  return text.slice(offset, end);
 }
 
 /** The length of the stretch from 0 on that `same` reports as equal, at most `limit`. */

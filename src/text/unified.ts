@@ -2,6 +2,7 @@ import { type LineRange, mergeRanges } from '../model/coverage.ts';
 import type { Policy } from '../model/policy.ts';
 import { decodeText, hasNul } from './decode.ts';
 import {
+  charactersOf,
   diffMiddle,
   type Hunk,
   type LineDiff,
@@ -11,7 +12,7 @@ import {
   middleOf,
   type TextOrBytes,
 } from './diff.ts';
-import { clampLine, countNewlines, endingOf, type Span, splitLines, viewOf, withoutEnding } from './lines.ts';
+import { clampLine, countNewlines, endingOf, type Span, splitLines, withoutEnding } from './lines.ts';
 import { mayHoldSecret } from './secret-scan.ts';
 import { isSecretPath, type KnownSecrets, masked, secretSpans } from './secrets.ts';
 
@@ -46,11 +47,12 @@ export function unifiedDiff<T extends TextOrBytes>(
   after: T,
   options: UnifiedOptions,
 ): UnifiedDiff {
-  const middle = middleOf(before, after);
+  const [was, is] = [charactersOf(before), charactersOf(after)];
+  const middle = middleOf(was, is);
   if (middle === undefined)
     return { text: '', truncated: false, shownAfter: [], diff: { hunks: [], rough: false } };
   const diff = diffMiddle(middle);
-  const window = widen(middle, before, options.context ?? 3);
+  const window = widen(middle, was, options.context ?? 3);
   const groups = grouped(diff.hunks, window.context).map((hunks) => groupRows(hunks, window));
   return { ...page(groups, { ...options, bytes: typeof before !== 'string' }), diff };
 }
@@ -78,7 +80,7 @@ interface Group {
   readonly rows: readonly Row[];
 }
 
-function widen(middle: Middle, before: TextOrBytes, context: number): Window {
+function widen(middle: Middle, before: string, context: number): Window {
   const lead = splitLines(linesBefore(before, middle.head, context));
   const trail = splitLines(linesFrom(before, before.length - middle.tail, context));
   return {
@@ -295,7 +297,7 @@ function textOf(content: TextOrBytes): string {
 /** The lines that are not UTF-8. */
 function brokenLines(content: TextOrBytes): readonly LineRange[] {
   if (typeof content === 'string') return [];
-  return splitLines(viewOf(content).toString('latin1')).flatMap((line, index) => {
+  return splitLines(charactersOf(content)).flatMap((line, index) => {
     const broken = isBroken(line, Buffer.from(line, 'latin1').toString('utf8'));
     return broken ? [{ from: index + 1, to: index + 1 }] : [];
   });

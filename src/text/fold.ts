@@ -32,8 +32,24 @@ const PUNCTUATION: Readonly<Record<string, string>> = {
   ),
   '\u2026': '...',
 };
-const FOLDABLE = `[${Object.keys(PUNCTUATION).join('')}]`;
-const EVERY_FOLDABLE = new RegExp(FOLDABLE, 'g');
+const FOLDABLE = Object.keys(PUNCTUATION).join('');
+const EVERY_FOLDABLE = new RegExp(`[${FOLDABLE}]`, 'g');
+const TYPED_SPACES = Object.keys(PUNCTUATION).filter((character) => PUNCTUATION[character] === ' ');
+
+/** Match what each level of tolerance drops, in the group `dropped`, or replaces. */
+const FOLDED: Readonly<Record<TolerantTier, RegExp>> = {
+  'line-endings': /(?<dropped>\r)(?=\n)/g,
+  'trailing-space': droppedAtLineEnds(' \t'),
+  punctuation: new RegExp(
+    `${droppedAtLineEnds(` \t${TYPED_SPACES.join('')}`).source}|${EVERY_FOLDABLE.source}`,
+    'g',
+  ),
+};
+
+/** Matches white space at line ends. Only its first character can begin a match, so the search is linear. */
+function droppedAtLineEnds(spaces: string): RegExp {
+  return new RegExp(`(?<dropped>(?<![${spaces}])[${spaces}]+(?=\\r?\\n|$)|\\r(?=\\n))`, 'g');
+}
 
 /**
  * Replaces typographic characters by their keyboard equivalents. With `like`, replaces only the
@@ -54,15 +70,28 @@ export function asTyped(text: string, like?: string): string {
  * typographic characters by typed ones.
  */
 export function fold(text: string, tier: TolerantTier): Folded {
-  const folding = new FoldBuilder(text, tier === 'punctuation' ? new RegExp(FOLDABLE, 'g') : undefined);
-  let start = 0;
-  for (let newline = text.indexOf('\n'); newline !== -1; newline = text.indexOf('\n', start)) {
-    folding.keep(start, contentEnd(text, { start, end: newline }, tier));
-    folding.keep(newline, newline + 1);
-    start = newline + 1;
+  const pieces: string[] = [];
+  const folded: number[] = [];
+  const source: number[] = [];
+  const wide = new Set<number>();
+  let length = 0;
+  const push = (piece: string, at: number): void => {
+    if (piece === '') return;
+    folded.push(length);
+    source.push(at);
+    pieces.push(piece);
+    length += piece.length;
+  };
+  let done = 0;
+  for (const { 0: found, index, groups } of text.matchAll(FOLDED[tier])) {
+    push(text.slice(done, index), done);
+    const typed = groups?.['dropped'] === undefined ? (PUNCTUATION[found] ?? found) : '';
+    if (typed.length > 1) wide.add(folded.length);
+    push(typed, index);
+    done = index + found.length;
   }
-  folding.keep(start, contentEnd(text, { start, end: text.length }, tier));
-  return folding.result();
+  push(text.slice(done), done);
+  return { text: pieces.join(''), folded, source, wide };
 }
 
 /**
@@ -94,103 +123,6 @@ export function foldedOffset(fold: Folded, offset: number): number {
   const past = Math.max(0, offset - (fold.source[entry] ?? 0));
   if (fold.wide.has(entry)) return past === 0 ? (fold.folded[entry] ?? 0) : next;
   return Math.min((fold.folded[entry] ?? 0) + past, next);
-}
-
-/**
- * Builds a folded text. The caller calls `keep`, in ascending order, for each piece of the source
- * that folding does not drop. The builder merges adjacent pieces.
- */
-class FoldBuilder {
-  readonly #text: string;
-  readonly #pattern: RegExp | undefined;
-  readonly #pieces: string[] = [];
-  readonly #folded: number[] = [];
-  readonly #source: number[] = [];
-  readonly #wide = new Set<number>();
-  #length = 0;
-  #start = 0;
-  #end = 0;
-  /**
-   * Position of the next character to replace. It is stored, because otherwise each line before
-   * that position would search for it again.
-   */
-  #hit = -1;
-
-  constructor(text: string, pattern: RegExp | undefined) {
-    this.#text = text;
-    this.#pattern = pattern;
-  }
-
-  keep(start: number, end: number): void {
-    let done = start;
-    for (let hit = this.#hitFrom(done); hit < end; hit = this.#hitFrom(done)) {
-      this.#copy(done, hit);
-      this.#replace(hit);
-      done = hit + 1;
-    }
-    this.#copy(done, end);
-  }
-
-  result(): Folded {
-    this.#flush();
-    return { text: this.#pieces.join(''), folded: this.#folded, source: this.#source, wide: this.#wide };
-  }
-
-  #hitFrom(at: number): number {
-    if (this.#pattern === undefined) return this.#text.length;
-    if (this.#hit >= at) return this.#hit;
-    this.#pattern.lastIndex = at;
-    this.#hit = this.#pattern.exec(this.#text)?.index ?? this.#text.length;
-    return this.#hit;
-  }
-
-  #copy(start: number, end: number): void {
-    if (start >= end) return;
-    if (start !== this.#end) {
-      this.#flush();
-      this.#start = start;
-    }
-    this.#end = end;
-  }
-
-  #replace(at: number): void {
-    this.#flush();
-    const character = this.#text.charAt(at);
-    const typed = PUNCTUATION[character] ?? character;
-    if (typed.length > 1) this.#wide.add(this.#folded.length);
-    this.#push(typed, at);
-    this.#start = at + 1;
-    this.#end = at + 1;
-  }
-
-  #flush(): void {
-    if (this.#start < this.#end) this.#push(this.#text.slice(this.#start, this.#end), this.#start);
-    this.#start = this.#end;
-  }
-
-  #push(piece: string, source: number): void {
-    this.#folded.push(this.#length);
-    this.#source.push(source);
-    this.#pieces.push(piece);
-    this.#length += piece.length;
-  }
-}
-
-/**
- * The end of a line without the `\r` and the trailing white space that the level of tolerance
- * (tier) ignores. `line.end` is the position of its newline, or the end of the text.
- */
-function contentEnd(text: string, line: Span, tier: TolerantTier): number {
-  let end = line.end;
-  if (end > line.start && text[end] === '\n' && text[end - 1] === '\r') end -= 1;
-  if (tier === 'line-endings') return end;
-  while (end > line.start && isSpace(text.charAt(end - 1), tier)) end -= 1;
-  return end;
-}
-
-function isSpace(character: string, tier: TolerantTier): boolean {
-  if (character === ' ' || character === '\t') return true;
-  return tier === 'punctuation' && PUNCTUATION[character] === ' ';
 }
 
 /** Index of the last entry whose position is at or before `position`. */

@@ -176,15 +176,10 @@ function edgesOf(lines: readonly string[], wanted: readonly string[]): number {
   return edges;
 }
 
-/** A line of the text to replace, and a table of its trigrams by hash. */
+/** A line of the text to replace, and the hashes of its trigrams. */
 interface Probe {
   readonly index: number;
-  readonly pieces: number;
-  /**
-   * One entry per hash of a trigram. 0: the line to replace does not contain the trigram. Otherwise
-   * the last line of the file in which it was found, or -1 if there was none so far.
-   */
-  readonly table: Int32Array;
+  readonly pieces: ReadonlySet<number>;
 }
 
 interface Candidate {
@@ -207,69 +202,46 @@ interface Window {
 
 function probesOf(wanted: readonly string[]): Probe[] {
   return wanted
-    .map((line, index) => ({ index, hashes: piecesOf(line) }))
-    .filter(({ hashes }) => hashes.size > 0)
-    .sort((a, b) => b.hashes.size - a.hashes.size)
-    .slice(0, MAX_PROBES)
-    .map(({ index, hashes }) => {
-      const table = new Int32Array(65536);
-      for (const hash of hashes) table[hash] = -1;
-      return { index, pieces: hashes.size, table };
-    });
+    .map((line, index) => ({ index, pieces: piecesOf(line) }))
+    .filter(({ pieces }) => pieces.size > 0)
+    .sort((a, b) => b.pieces.size - a.pieces.size)
+    .slice(0, MAX_PROBES);
 }
 
 function candidatesIn(text: string, probes: readonly Probe[]): Candidate[] {
   const best: Candidate[] = [];
+  // For each trigram, a bit for each probe that contains it, and the last line in which it was counted.
+  const owners = new Uint8Array(65536);
+  const counted = new Int32Array(65536);
+  for (const [which, { pieces }] of probes.entries())
+    for (const hash of pieces) owners[hash] = (owners[hash] ?? 0) | (1 << which);
   const found = new Int32Array(probes.length);
-  const isKnown = knownPieces(probes);
   let line = 1;
-  let pieces = 0;
+  let total = 0;
   const count = (hash: number): void => {
-    pieces += 1;
-    // This runs for every character of the file. Most trigrams are in no probe, so this one lookup
-    // usually suffices.
-    if (isKnown[hash] === 1) countPiece(probes, found, { hash, line });
+    total += 1;
+    const bits = owners[hash] ?? 0;
+    if (bits === 0 || counted[hash] === line) return;
+    counted[hash] = line;
+    for (let which = 0; which < found.length; which += 1)
+      found[which] = (found[which] ?? 0) + ((bits >> which) & 1);
   };
   for (let start = 0; start < text.length; line += 1) {
     const newline = text.indexOf('\n', start);
     const end = newline === -1 ? text.length : newline;
     found.fill(0);
-    pieces = 0;
+    total = 0;
     eachPiece(text, { start, end: Math.min(end, start + MAX_COMPARED_CHARS) }, count);
-    for (let which = 0; which < probes.length; which += 1) {
-      const probe = probes[which];
-      if (probe === undefined || found[which] === 0) continue;
-      const share = (found[which] ?? 0) / probe.pieces;
+    for (const [which, { index, pieces }] of probes.entries()) {
+      const share = (found[which] ?? 0) / pieces.size;
       // If two lines share equally many trigrams with the line to replace, the one whose length is
       // closer wins. White space does not count.
-      const score = share - Math.abs(pieces - probe.pieces) / 1e7;
-      if (share >= MIN_LIKENESS) offer(best, { score, start, line, index: probe.index });
+      const score = share - Math.abs(total - pieces.size) / 1e7;
+      if (share >= MIN_LIKENESS) offer(best, { score, start, line, index });
     }
     start = end + 1;
   }
   return best;
-}
-
-/** A table with a 1 for each trigram that occurs in at least one probe (a line to replace). */
-function knownPieces(probes: readonly Probe[]): Uint8Array {
-  const isKnown = new Uint8Array(65536);
-  for (const { table } of probes)
-    for (let hash = 0; hash < table.length; hash += 1) if (table[hash] !== 0) isKnown[hash] = 1;
-  return isKnown;
-}
-
-/** Counts a trigram of a file's line for each probe (a line to replace) that contains it, once per line. */
-function countPiece(
-  probes: readonly Probe[],
-  found: Int32Array,
-  { hash, line }: { readonly hash: number; readonly line: number },
-): void {
-  for (let which = 0; which < probes.length; which += 1) {
-    const table = probes[which]?.table;
-    if (table === undefined || table[hash] === 0 || table[hash] === line) continue;
-    table[hash] = line;
-    found[which] = (found[which] ?? 0) + 1;
-  }
 }
 
 function offer(best: Candidate[], candidate: Candidate): void {

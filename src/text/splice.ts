@@ -109,7 +109,7 @@ export function applyToBytes(
   options: { readonly encoding: 'utf-8' | 'other'; readonly matching?: 'exact' | 'safe' },
 ): BytesEdited | undefined {
   const isUtf8 = options.encoding === 'utf-8';
-  if (hasUtf16Mark(bytes) || hasNul(bytes) || !edits.every((edit) => isPlain(edit, isUtf8))) return undefined;
+  if (hasUtf16Mark(bytes) || hasNul(bytes) || !edits.every(isPlain(options.encoding))) return undefined;
   const whole = viewOf(bytes);
   const body = isUtf8 ? withoutMark(whole) : whole;
   const before = body.toString('latin1');
@@ -125,10 +125,12 @@ export function applyToBytes(
   return { ...more, bytes: Buffer.concat([mark, Buffer.from(after, 'latin1')]), before, after };
 }
 
-function isPlain({ oldString, newString, lines }: Edit, isUtf8: boolean): boolean {
-  if (lines !== undefined || oldString === '' || oldString === newString) return false;
-  const outside = isUtf8 ? /[\p{Surrogate}\ufeff]/u : /[^\0-\x7f]/;
-  return endingUsed(oldString) !== 'mixed' && !outside.test(oldString) && !outside.test(newString);
+function isPlain(encoding: 'utf-8' | 'other'): (edit: Edit) => boolean {
+  const outside = encoding === 'utf-8' ? /[\p{Surrogate}\ufeff]/u : /[^\0-\x7f]/;
+  return ({ oldString, newString, lines }) => {
+    if (lines !== undefined || oldString === '' || oldString === newString) return false;
+    return endingUsed(oldString) !== 'mixed' && !outside.test(oldString) && !outside.test(newString);
+  };
 }
 
 function asBytes(edit: Edit): Edit {

@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { PostgresConnection } from '../build/store/postgres/connection.js';
 import { Names } from '../build/store/postgres/names.js';
 import { PostgresStore } from '../build/store/postgres/postgres-store.js';
-import { makePartitions, migratePostgres } from '../build/store/postgres/schema.js';
+import { makePartitions, makeSchema } from '../build/store/postgres/schema.js';
 import { openSession } from '../dist/index.js';
 import { startRelay } from '../test/postgres/relay.mjs';
 import { startServer } from '../test/postgres/server.mjs';
@@ -131,7 +131,7 @@ async function bytesOf(db, tables) {
 async function loadOf(server, mode) {
   const url = server.url();
   const connections = await Promise.all(Array.from({ length: WRITERS }, () => PostgresConnection.open(url)));
-  await migratePostgres(connections[0]);
+  await makeSchema(connections[0]);
   await makePartitions(connections[0], Date.now());
   await letWritersShareChains(connections[0]);
   const stores = connections.map((db, index) => {

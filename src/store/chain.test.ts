@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readEntry } from '../../test/store/samples.ts';
+import { follows, readEntry } from '../../test/store/samples.ts';
 import type { Entry, NewEntry } from '../model/entry.ts';
-import { CHAIN_START, canonicalJson, follows, linkText } from './chain.ts';
+import { CHAIN_START, canonicalJson, linkText } from './chain.ts';
 
 describe('canonicalJson', () => {
   it.each([

@@ -8,8 +8,8 @@ import { isRecord } from '../model/record.ts';
 import type { SessionRecord } from '../model/session-record.ts';
 import { type How, NO_FLAGS, type Sighting, type SightingFlags } from '../model/sighting.ts';
 import type { Mark, View } from '../model/view.ts';
-import { inCanonicalOrder } from './chain.ts';
-import type { ChainLink, PendingFilter } from './store.ts';
+import { linkText } from './chain.ts';
+import type { BrokenLink, ChainLink, PendingFilter } from './store.ts';
 
 const NONE: readonly string[] = [];
 /**
@@ -19,7 +19,8 @@ const NONE: readonly string[] = [];
 export const INDEXED: ReadonlySet<Entry['kind']> = new Set(['change', 'grant']);
 
 /**
- * The columns of an entry: the fields used by filters. All other fields are JSON in `rest`; no field is stored twice.
+ * The row of an entry: the whole entry as canonical JSON, and again in columns the fields that
+ * filters use.
  */
 interface EntryRow {
   readonly seq: number;
@@ -29,47 +30,30 @@ interface EntryRow {
   readonly root: string;
   readonly path: string | null;
   readonly change: string | null;
-  readonly rest: string;
+  readonly entry: string;
   readonly hash: string;
 }
 
-/** The values of one row, in the order of {@link EntryRow}. The entry's keys must be sorted. */
-export function entryValues(entry: NewEntry, { seq, hash }: ChainLink): (string | number | null)[] {
-  const { atMs, kind, session, root, path, change, ...rest } = entry;
+/** The names of the columns of an entry, in the order of {@link filterColumns}, then its text and its hash. */
+export const ENTRY_COLUMNS: string = 'at_ms, kind, session, root, path, change, entry, hash';
+
+/** The columns of an entry that filters use. */
+export function filterColumns({
+  atMs,
+  kind,
+  session,
+  root,
+  path,
+  change,
+}: NewEntry): (string | number | null)[] {
   return [
-    seq,
     atMs,
     kind,
     column(session),
     column(root),
     path === undefined ? null : column(path),
     change === undefined ? null : column(change),
-    // Write canonical JSON. A check of the hash chain can then hash this text without parsing it.
-    JSON.stringify(rest),
-    hash,
   ];
-}
-
-const FILTERED: ReadonlySet<string> = new Set(['atMs', 'kind', 'session', 'root', 'path', 'change']);
-
-/**
- * The canonical JSON of an entry, and its text in the column `rest`. Both are made in one pass,
- * because recording an entry needs both.
- */
-export function entryTexts(entry: NewEntry): { readonly whole: string; readonly rest: string } {
-  let whole = '';
-  let rest = '';
-  // The cast is safe: any object has string names and unknown values.
-  const source = entry as unknown as Record<string, unknown>;
-  for (const name of Object.keys(source).sort()) {
-    const value = source[name];
-    const text = JSON.stringify(typeof value === 'object' ? inCanonicalOrder(value) : value);
-    if (text === undefined) continue;
-    const member = `${JSON.stringify(name)}:${text}`;
-    whole += whole === '' ? member : `,${member}`;
-    if (!FILTERED.has(name)) rest += rest === '' ? member : `,${member}`;
-  }
-  return { whole: `{${whole}}`, rest: `{${rest}}` };
 }
 
 /**
@@ -77,11 +61,11 @@ export function entryTexts(entry: NewEntry): { readonly whole: string; readonly 
  * as far as it can be parsed, because the check of the hash chain reports it.
  */
 export function entryFrom(row: unknown): Entry {
-  // The cast is safe: the select gives this shape, and entryValues wrote the columns.
-  const { seq, at_ms: atMs, kind, session, root, path, change, rest, hash } = row as EntryRow;
+  // The cast is safe: the select gives this shape, and the store wrote the columns.
+  const { seq, at_ms: atMs, kind, session, root, path, change, entry: text, hash } = row as EntryRow;
   // The fields are assigned one by one: a spread of the parsed object would copy it and take twice
   // as long.
-  const entry = membersOf(rest);
+  const entry = membersOf(text);
   entry['kind'] = kind;
   entry['atMs'] = atMs;
   entry['session'] = fromColumn(session);
@@ -92,6 +76,36 @@ export function entryFrom(row: unknown): Entry {
   entry['hash'] = hash;
   if (!hasSoundEffects(entry['effects'])) delete entry['effects'];
   return entry as unknown as Entry;
+}
+
+/**
+ * Checks that rows, oldest first, continue a hash chain after `previous`. `known`: hashes of
+ * entries, by number, that are recorded elsewhere. Returns the last link, or the first entry that
+ * is not as it was written.
+ */
+export function checkedLinks(
+  rows: readonly unknown[],
+  previous: ChainLink,
+  known: ReadonlyMap<number, string> = new Map(),
+): ChainLink | BrokenLink {
+  let last = previous;
+  // The cast is safe: the select gives this shape.
+  for (const row of rows as readonly EntryRow[]) {
+    const { seq, entry, hash } = row;
+    if (seq !== last.seq + 1) return { seq: last.seq + 1, problem: 'removed' };
+    if (linkText(last, entry).hash !== hash || !hasOwnColumns(row) || (known.get(seq) ?? hash) !== hash)
+      return { seq, problem: 'altered' };
+    last = { seq, hash };
+  }
+  return last;
+}
+
+/** True if the columns of a row say what its text says. */
+function hasOwnColumns(row: EntryRow): boolean {
+  // The cast is safe: the hash of the text has been compared.
+  const columns = filterColumns(JSON.parse(row.entry) as NewEntry);
+  const stored = [row.at_ms, row.kind, row.session, row.root, row.path, row.change];
+  return columns.every((value, index) => value === stored[index]);
 }
 
 /** False if a tampered row has effects that no code could use. */

@@ -69,11 +69,10 @@ export interface Store {
    */
   readonly snapshot?: () => Promise<string>;
   /**
-   * Checks that the entries after `previous` continue the hash chain, without reading each of them.
-   * Returns the last confirmed link, whose number is at most `throughSeq`. If undefined, the caller
-   * must check each entry. Present if this is much faster than reading.
+   * Checks some of the entries after `previous`, up to the number `throughSeq`: they must continue
+   * the hash chain. Returns the last link, or the first entry that is not as it was written.
    */
-  readonly confirm?: (previous: ChainLink, throughSeq: number) => Promise<ChainLink | undefined>;
+  checkLinks(previous: ChainLink, page: LinkPage): Promise<ChainLink | BrokenLink>;
   /**
    * Removes the oldest entries up to and including a number. The chain then begins with the next
    * entry. Returns how many were removed.
@@ -89,6 +88,9 @@ export interface Store {
 
 /** `Store.changesSince` searches only this many of the newest entries. */
 export const RECENT_ENTRIES = 5000;
+
+/** `Store.checkLinks` checks at most this many entries in one call. */
+export const LINKS_AT_ONCE: number = 2000;
 
 /** Locked files, as a store knows them. */
 export interface AtLocked {
@@ -111,6 +113,21 @@ export interface RecentChanges {
 export interface ChainLink {
   readonly seq: number;
   readonly hash: string;
+}
+
+/** The part of a hash chain to check. */
+export interface LinkPage {
+  readonly throughSeq: number;
+  /** The chain, if every writer has its own. */
+  readonly chain?: string | undefined;
+  /** Hashes of entries, by number, that are recorded elsewhere. */
+  readonly known?: ReadonlyMap<number, string> | undefined;
+}
+
+/** `removed`: the entry with this number is missing. `altered`: it is not what was written there. */
+export interface BrokenLink {
+  readonly seq: number;
+  readonly problem: 'removed' | 'altered';
 }
 
 /** One hash chain of a journal with several writers. Each writer has its own chain. */

@@ -8,7 +8,7 @@ import { FileBlobs } from '../../src/store/blobs/file-blobs.ts';
 import { PostgresConnection } from '../../src/store/postgres/connection.ts';
 import { openPostgresStore } from '../../src/store/postgres/open.ts';
 import { PostgresImages } from '../../src/store/postgres/postgres-images.ts';
-import { makePartitions, migratePostgres } from '../../src/store/postgres/schema.ts';
+import { makePartitions, makeSchema } from '../../src/store/postgres/schema.ts';
 import type { Store } from '../../src/store/store.ts';
 import { changeEntry, effect, file, pendingChange } from '../store/samples.ts';
 import { ok } from '../support/desk.ts';
@@ -183,7 +183,7 @@ await describePostgres('a clean-up of a fleet', (server) => {
   it('removes images even if that takes longer than other calls may', async () => {
     const db = await PostgresConnection.open(server.url(), { deadlineMs: 1000 });
     onTestFinished(() => db.close());
-    await migratePostgres(db);
+    await makeSchema(db);
     const local = new FileBlobs(scratch().home, { durability: 'none' });
     const images = new PostgresImages({ local, db, machine: 'm', secrets: 'here' });
     const bytes = Buffer.from('old');

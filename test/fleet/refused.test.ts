@@ -8,7 +8,7 @@ import { verifyChain } from '../../src/journal/verify.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 import { PostgresConnection } from '../../src/store/postgres/connection.ts';
 import { openPostgresRecords } from '../../src/store/postgres/open.ts';
-import { MIGRATION_LOCK } from '../../src/store/postgres/server-functions.ts';
+import { SCHEMA_LOCK } from '../../src/store/postgres/server-functions.ts';
 import { ok } from '../support/desk.ts';
 import { describePostgres } from '../support/postgres.ts';
 import { scratch } from '../support/tree.ts';
@@ -176,8 +176,8 @@ await describePostgres('a fleet store that refuses', (server) => {
     await (await opened(url, scratch())).close();
     const other = await connected(url);
     await other.query('begin');
-    await other.query(`select pg_advisory_xact_lock(${MIGRATION_LOCK})`);
-    // `other` now holds the lock for updates of the schema. If `opened` waited for this lock, it
+    await other.query(`select pg_advisory_xact_lock(${SCHEMA_LOCK})`);
+    // `other` now holds the lock for making the schema. If `opened` waited for this lock, it
     // would fail after its deadline.
     await opened(url, scratch());
     await other.query('commit');

@@ -66,7 +66,7 @@ describe('a database that cannot be used', () => {
     await ok(t.session.edit('a.txt', [{ oldString: 'one', newString: 'two' }]));
     await t.session.close();
     const raw = (await loadSqlite())(databaseIn(t.home));
-    raw.exec(`update views set seen = '[oops'; update entries set rest = '{"a' where kind = 'change'`);
+    raw.exec(`update views set seen = '[oops'; update entries set entry = '{"a' where kind = 'change'`);
     raw.close();
     const sessions = await Sessions.open({ roots: [t.root], home: t.home });
     onTestFinished(() => sessions.close());

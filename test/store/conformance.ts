@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { knownOf } from '../../src/judge/known.ts';
 import type { Entry, EntryKind, NewEntry } from '../../src/model/entry.ts';
 import type { Sighting } from '../../src/model/sighting.ts';
-import { CHAIN_START, follows } from '../../src/store/chain.ts';
+import { CHAIN_START } from '../../src/store/chain.ts';
 import type { EntryFilter, Notes, RecentChanges, Store, Writes } from '../../src/store/store.ts';
 import {
   ABSENT,
@@ -11,6 +11,7 @@ import {
   effect,
   FULL_SIGHTING,
   file,
+  follows,
   pendingChange,
   ROOT,
   readEntry,

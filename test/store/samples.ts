@@ -1,6 +1,14 @@
-import type { Effect, NewEntry, PendingChange, State } from '../../src/model/entry.ts';
+import type { Effect, Entry, NewEntry, PendingChange, State } from '../../src/model/entry.ts';
 import type { SessionRecord } from '../../src/model/session-record.ts';
 import { NO_FLAGS, type Sighting } from '../../src/model/sighting.ts';
+import { canonicalJson, linkText } from '../../src/store/chain.ts';
+import type { ChainLink } from '../../src/store/store.ts';
+
+/** True if the entry is exactly the one that was written after `previous`. */
+export function follows(previous: ChainLink, entry: Entry): boolean {
+  const { seq, hash, ...content } = entry;
+  return seq === previous.seq + 1 && hash === linkText(previous, canonicalJson(content)).hash;
+}
 
 export const ROOT = '/home/me/project';
 

@@ -1,11 +1,12 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { CHAIN_START, follows } from '../../src/store/chain.ts';
+import { CHAIN_START } from '../../src/store/chain.ts';
 import { loadSqlite } from '../../src/store/sqlite/driver.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { type Child, startChild } from '../support/child.ts';
 import { scratch } from '../support/tree.ts';
+import { follows } from './samples.ts';
 
 /** A writer's report about an acknowledged record. */
 interface Told {

@@ -127,9 +127,9 @@ function fleetChecks(health: FleetReport): readonly DoctorCheck[] {
     latencyMs > MAX_LATENCY_MS
       ? warn('fleet', `${latency}: every edit waits for two round trips`)
       : ok('fleet', latency),
-    schema.version <= schema.newest
+    schema.version === 0 || schema.version === schema.known
       ? ok('fleet', version)
-      : fail('fleet', `${version} is newer than this Lookfirst knows: update it`),
+      : fail('fleet', `${version} does not fit this Lookfirst, which knows version ${schema.known}`),
     writingCheck(health.writing),
     Math.abs(clockAheadMs) > MAX_CLOCK_MS ? warn('fleet', `${clock}: set it by NTP`) : ok('fleet', clock),
     ok(

@@ -1,9 +1,7 @@
-import { ancestorsOf, column, INDEXED } from '../entry-columns.ts';
+import { ancestorsOf, column, ENTRY_COLUMNS, INDEXED } from '../entry-columns.ts';
 import type { EntryFilter } from '../store.ts';
 import type { PgValue } from './driver.ts';
 import { indexKey, type Names } from './names.ts';
-
-const COLUMNS = 'at_ms, kind, session, root, path, change, rest, hash';
 
 /** Adds a value and returns its placeholder in the query. */
 type Bind = (value: PgValue) => string;
@@ -28,7 +26,7 @@ export function postgresEntriesQuery(
   const where = clauses.length === 0 ? '' : ` where ${clauses.join(' and ')}`;
   const order = filter.order === 'oldest' ? 'asc' : 'desc';
   const limit = filter.limit === undefined ? '' : ` limit ${bind(filter.limit)}`;
-  const text = `select ${number} as seq, ${COLUMNS} from ${schema}.entries${where} order by ${number} ${order}${limit}`;
+  const text = `select ${number} as seq, ${ENTRY_COLUMNS} from ${schema}.entries${where} order by ${number} ${order}${limit}`;
   return { text, values };
 }
 

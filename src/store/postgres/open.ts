@@ -16,13 +16,13 @@ import { Heart, LeasedLocks } from './heart.ts';
 import { checkWorkspaceName, existingMachineOf, type MachinePlace, machineOf, Names } from './names.ts';
 import { PostgresImages } from './postgres-images.ts';
 import { PostgresStore } from './postgres-store.ts';
-import { makePartitions, migratePostgres, schemaVersions } from './schema.ts';
+import { makePartitions, makeSchema, SCHEMA_VERSION, versionOf } from './schema.ts';
 
-/** Opens the store of a `postgres:` URL, and creates or updates its schema. */
+/** Opens the store of a `postgres:` URL, and creates its schema if there is none. */
 export async function openPostgresStore(url: string, options: ConnectionOptions = {}): Promise<Store> {
   const db = await PostgresConnection.open(url, options);
   try {
-    await migratePostgres(db);
+    await makeSchema(db);
     await prepareDays(db);
     return new PostgresStore(db, { names: new Names(), owner: 'store', sharedRoots: [] });
   } catch (error) {
@@ -59,7 +59,7 @@ export async function openPostgresState(url: string, options: PostgresStateOptio
   const machine = machineOf(home);
   const db = await PostgresConnection.open(url, options.connection);
   try {
-    await migratePostgres(db);
+    await makeSchema(db);
     const names = new Names(machine);
     // Queries that are sent together take one round trip.
     const [places, { key, aheadMs }] = await Promise.all([
@@ -122,7 +122,7 @@ export async function openPostgresRecords(
   const machine = existingMachineOf(home);
   const db = await PostgresConnection.open(url);
   try {
-    await migratePostgres(db);
+    await makeSchema(db);
     const names = new Names(machine);
     names.places = namedPlaces(await readPlaces(db, machine), name);
     names.folders = folders;
@@ -327,7 +327,7 @@ export interface FleetHealth {
   readonly latencyMs: number;
   /** Milliseconds by which this machine's clock is ahead of the server's. */
   readonly clockAheadMs: number;
-  readonly schema: { readonly version: number; readonly newest: number };
+  readonly schema: { readonly version: number; readonly known: number };
   /**
    * `allowed`: this user can write. `server`: the server is a standby or set to read-only. `user`:
    * the role may not call the functions that write.
@@ -344,7 +344,7 @@ const ROUND_TRIPS = 5;
 export async function inspectFleet(url: string): Promise<FleetHealth> {
   const db = await PostgresConnection.open(url);
   try {
-    const schema = await schemaVersions(db);
+    const schema = { version: await versionOf(db), known: SCHEMA_VERSION };
     const times: number[] = [];
     for (let n = 0; n < ROUND_TRIPS; n++) {
       const started = performance.now();

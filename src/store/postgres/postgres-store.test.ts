@@ -19,13 +19,13 @@ import { Names } from './names.ts';
 import { openPostgresStore } from './open.ts';
 import { PostgresImages } from './postgres-images.ts';
 import { PostgresStore } from './postgres-store.ts';
-import { migratePostgres } from './schema.ts';
+import { makeSchema } from './schema.ts';
 
 await describePostgres('PostgreSQL', (server) => {
   const connect = async (url = server.url()): Promise<PostgresConnection> => {
     const db = await PostgresConnection.open(url);
     onTestFinished(() => db.close());
-    await migratePostgres(db);
+    await makeSchema(db);
     return db;
   };
 
@@ -33,7 +33,7 @@ await describePostgres('PostgreSQL', (server) => {
   const shared = server.url();
   storeConformance('PostgreSQL', async () => {
     const db = await PostgresConnection.open(shared);
-    await migratePostgres(db);
+    await makeSchema(db);
     await empty(db);
     await db.close();
     return openPostgresStore(shared);
@@ -264,7 +264,7 @@ function journalTests(server: PostgresServer, connect: Connect): void {
 }
 
 function row(path: string): object {
-  return { a: 1, k: 'read', s: 's', r: '/w', p: path, c: null, t: '{}', j: '{}' };
+  return { a: 1, k: 'read', s: 's', r: '/w', p: path, c: null, t: '{}' };
 }
 
 function imageTests(connect: Connect): void {

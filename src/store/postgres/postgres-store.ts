@@ -4,18 +4,29 @@ import { Fault } from '../../model/fault.ts';
 import type { SessionRecord } from '../../model/session-record.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import { NEVER_SEEN, type Seen } from '../../model/view.ts';
-import { column, entryFrom, matchesPending, pendingFrom, sessionFrom } from '../entry-columns.ts';
-import type {
-  AnnouncedImages,
-  AtLocked,
-  EntryFilter,
-  Notes,
-  PendingFilter,
-  RecentChanges,
-  SessionFilter,
-  Store,
-  StoreState,
-  Writes,
+import {
+  checkedLinks,
+  column,
+  entryFrom,
+  matchesPending,
+  pendingFrom,
+  sessionFrom,
+} from '../entry-columns.ts';
+import {
+  type AnnouncedImages,
+  type AtLocked,
+  type BrokenLink,
+  type ChainLink,
+  type EntryFilter,
+  LINKS_AT_ONCE,
+  type LinkPage,
+  type Notes,
+  type PendingFilter,
+  type RecentChanges,
+  type SessionFilter,
+  type Store,
+  type StoreState,
+  type Writes,
 } from '../store.ts';
 import { closedFault, type PostgresConnection } from './connection.ts';
 import type { PgValue, Row } from './driver.ts';
@@ -194,7 +205,7 @@ export class PostgresStore implements Store {
     await this.#notes.flush();
     const rows = await this.#db.query(
       `select k.at as place, e.* from unnest($1::text[]) with ordinality as k(key, at) cross join lateral (
-         select c.seq, c.at_ms, c.kind, c.session, c.root, c.path, c.change, c.rest, c.hash
+         select c.*
          from ${this.#s}.touches t join ${this.#s}.entries c on c.seq = t.seq and c.at_ms = t.at_ms
          where t.key = k.key and c.kind = 'change' order by t.seq desc limit 1) e`,
       [this.#indexKeys(keys)],
@@ -241,6 +252,17 @@ export class PostgresStore implements Store {
   async state(): Promise<StoreState> {
     await this.#notes.flush();
     return journalState(this.#db);
+  }
+
+  async checkLinks(previous: ChainLink, page: LinkPage): Promise<ChainLink | BrokenLink> {
+    const { chain, throughSeq, known } = page;
+    const limits = { afterSeq: previous.seq, beforeSeq: throughSeq + 1, limit: LINKS_AT_ONCE };
+    const { text, values } = postgresEntriesQuery(this.#s, this.#names, {
+      chain,
+      order: 'oldest',
+      ...limits,
+    });
+    return checkedLinks(await this.#db.query(text, values), previous, known);
   }
 
   readonly snapshot = async (): Promise<string> => {

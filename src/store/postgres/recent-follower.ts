@@ -1,6 +1,6 @@
 import type { Entry, NewEntry } from '../../model/entry.ts';
 import { Fault } from '../../model/fault.ts';
-import { entryFrom } from '../entry-columns.ts';
+import { ENTRY_COLUMNS, entryFrom } from '../entry-columns.ts';
 import { RECENT_ENTRIES, type RecentChanges } from '../store.ts';
 import type { PgValue, Row } from './driver.ts';
 
@@ -75,7 +75,7 @@ export class RecentFollower {
         ? ['at_ms >= $3', now - LOOK_BACK_MS]
         : ['tx >= $3::text::xid8', this.#seenTx];
     const rows = await query(
-      `select seq, at_ms, kind, session, root, path, change, rest, hash from ${schema}.entries
+      `select seq, ${ENTRY_COLUMNS} from ${schema}.entries
        where chain <> $1 and tx < $2::text::xid8 and kind = 'change' and ${clause} order by seq`,
       [chain, mark, since],
     );

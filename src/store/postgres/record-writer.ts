@@ -3,7 +3,8 @@ import type { NewEntry, PendingChange } from '../../model/entry.ts';
 import { Fault } from '../../model/fault.ts';
 import type { Durability } from '../../model/policy.ts';
 import type { SessionRecord } from '../../model/session-record.ts';
-import { column, concernedKeys, entryTexts, touchedKeys, viewRowText } from '../entry-columns.ts';
+import { canonicalJson } from '../chain.ts';
+import { column, concernedKeys, touchedKeys, viewRowText } from '../entry-columns.ts';
 import type { Writes } from '../store.ts';
 import { AbandonedChanges } from './abandoned.ts';
 import { type Fence, type Heart, Moment } from './heart.ts';
@@ -262,13 +263,11 @@ export class RecordWriter {
   #entryOf(entry: NewEntry): object {
     const stored = this.#storedEntry(entry);
     const { atMs, kind, session, root, path, change } = stored;
-    const { whole, rest } = entryTexts(stored);
     const keys = touchedKeys(stored);
     const row: Record<string, unknown> = { a: atMs, k: kind, s: column(session), r: column(root) };
     if (path !== undefined) row['p'] = column(path);
     if (change !== undefined) row['c'] = column(change);
-    row['t'] = rest;
-    row['j'] = whole;
+    row['t'] = canonicalJson(stored);
     if (keys.length > 0) row['o'] = keys.map(indexKey);
     return row;
   }

@@ -4,8 +4,8 @@ import { describePostgres } from '../../../test/support/postgres.ts';
 import { verifyChain } from '../../journal/verify.ts';
 import { PostgresConnection } from './connection.ts';
 import { openPostgresStore } from './open.ts';
-import { makePartitions, migratePostgres, schemaVersions } from './schema.ts';
-import { MIGRATION_LOCK } from './server-functions.ts';
+import { makePartitions, makeSchema, versionOf } from './schema.ts';
+import { SCHEMA_LOCK } from './server-functions.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -13,7 +13,7 @@ await describePostgres('the schema', (server) => {
   const connect = async (url: string): Promise<PostgresConnection> => {
     const db = await PostgresConnection.open(url);
     onTestFinished(() => db.close());
-    await migratePostgres(db);
+    await makeSchema(db);
     return db;
   };
 
@@ -37,11 +37,16 @@ await describePostgres('the schema', (server) => {
     await store.close();
   });
 
-  it('of a newer version is refused', async () => {
+  it.each([
+    ['newer', 99, /has schema version 99, .* update Lookfirst$/],
+    ['older', 13, /has schema version 13, .* add \?schema=NAME to its URL/],
+  ])('of a %s version is refused, and left as it is', async (reason, version, message) => {
     const url = server.url();
     const db = await connect(url);
-    await db.query(`update ${db.schema}.meta set version = 99`);
-    await expect(openPostgresStore(url)).rejects.toMatchObject({ code: 'STORE_FAILED', reason: 'newer' });
+    await db.query(`update ${db.schema}.meta set version = ${version}`);
+    await expect(openPostgresStore(url)).rejects.toMatchObject({ code: 'STORE_FAILED', reason });
+    await expect(openPostgresStore(url)).rejects.toThrow(message);
+    expect(await versionOf(db)).toBe(version);
   });
 
   it('is waited for longer than other calls while another process makes it', async () => {
@@ -50,49 +55,17 @@ await describePostgres('the schema', (server) => {
     onTestFinished(() => other.close());
     const done: string[] = [];
     const making = other
-      .maintain(`do $$ begin perform pg_advisory_xact_lock(${MIGRATION_LOCK}); perform pg_sleep(6); end $$`)
+      .maintain(`do $$ begin perform pg_advisory_xact_lock(${SCHEMA_LOCK}); perform pg_sleep(6); end $$`)
       .then(() => done.push('made'));
     const watcher = await PostgresConnection.open(url);
     onTestFinished(() => watcher.close());
-    const held = `select 1 from pg_locks where locktype = 'advisory' and objid = ${MIGRATION_LOCK} and granted`;
+    const held = `select 1 from pg_locks where locktype = 'advisory' and objid = ${SCHEMA_LOCK} and granted`;
     await expect.poll(async () => (await watcher.query(held)).length).toBe(1);
     const store = await openPostgresStore(url);
     done.push('opened');
     await store.close();
     await making;
     expect(done).toEqual(['made', 'opened']);
-  });
-
-  it('of an older version is updated, however many processes start at the same time', async () => {
-    const url = server.url();
-    const db = await connect(url);
-    const before = await openPostgresStore(url);
-    await before.record({ entries: [readEntry()] });
-    await before.close();
-    await db.query(`alter table ${db.schema}.chains drop column hour`);
-    await db.query(`alter table ${db.schema}.pending drop column withdrawn_ms`);
-    await db.query(`alter table ${db.schema}.places drop column shared`);
-    await db.query(`create index on ${db.schema}.chains (seq)`);
-    await db.query(`drop function ${db.schema}.lf_record`);
-    await db.query(`drop table ${db.schema}.views`);
-    await db.query(`create sequence ${db.schema}.versions`);
-    await db.query(`alter table ${db.schema}.sessions add column writer text, add column version bigint`);
-    await db.query(`create table ${db.schema}.sightings (session text, key text, seen text, machine text)`);
-    const seen = (more: string): string => `[0,0,0,"whole",1,0,"read",5${more}]`;
-    await db.query(
-      `insert into ${db.schema}.sightings values ('s', '/a', $1, 'here'), ('s', $2, $3, 'here')`,
-      [seen(''), '\u0001#1234', seen(',{"key":"/long"}')],
-    );
-    await db.query(`update ${db.schema}.meta set version = 2`);
-    const [one, other] = await Promise.all([openPostgresStore(url), openPostgresStore(url)]);
-    for (const store of [one, other]) await store.record({ entries: [readEntry()] });
-    expect(await verifyChain(one)).toMatchObject({ ok: true, entries: 3 });
-    expect((await other.sightings('s')).map(({ key, atMs }) => [key, atMs])).toEqual([
-      ['/a', 5],
-      ['/long', 5],
-    ]);
-    expect(await schemaVersions(db)).toEqual({ version: 13, newest: 13 });
-    await Promise.all([one, other].map((store) => store.close()));
   });
 
   it('has a table for the entries of each day, which gc drops as a whole', async () => {

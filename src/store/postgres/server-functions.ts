@@ -2,8 +2,8 @@ import { CHAIN_START } from '../chain.ts';
 import { SERVER_CLOCK } from './driver.ts';
 import { leaseFunctions } from './heart.ts';
 
-/** An arbitrary lock number. Two processes that start simultaneously must not both migrate. */
-export const MIGRATION_LOCK = 7_710_231;
+/** An arbitrary lock number. Two processes that start simultaneously must not both make the tables. */
+export const SCHEMA_LOCK = 7_710_231;
 export const DAY_MS = 86_400_000;
 /** A lock number. Two clean-ups must not remove the same entries: the second waits for the first. */
 const CLEAN_UP_LOCK = 7_710_233;
@@ -64,7 +64,7 @@ begin
   head := before;
   for i in 1 .. jsonb_array_length(list) loop
     head := head + 1;
-    last := encode(sha256(convert_to(last || (list->(i - 1)->>'j') || head, 'UTF8')), 'hex');
+    last := encode(sha256(convert_to(last || (list->(i - 1)->>'t') || head, 'UTF8')), 'hex');
     number := nextval('entry_numbers');
     hashes[i] := last;
     seqs[i] := number;
@@ -190,7 +190,7 @@ begin
   perform from generate_series(from_day, from_day + days - 1) day, unnest(array['entries_', 'touches_']) part_name
     where not exists (select from pg_class where relnamespace = '${s}'::regnamespace and relname = part_name || day);
   if not found then return; end if;
-  perform pg_advisory_xact_lock(${MIGRATION_LOCK});
+  perform pg_advisory_xact_lock(${SCHEMA_LOCK});
   for d in select * from generate_series(from_day, from_day + days - 1) loop
     foreach part in array array['entries', 'touches'] loop
       name := part || '_' || d;

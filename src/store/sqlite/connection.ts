@@ -58,9 +58,9 @@ export async function openConnection(file: string, { damaged }: OpenOptions): Pr
     const load = await loadSqlite();
     makeFolder(dirname(file));
     users = await Users.join(file);
-    const { db, aside } = await openSound(file, load, { users, damaged });
+    const { db, warning } = await openSound(file, load, { users, damaged });
     const files = new DatabaseFiles(file, { users, isSound: () => isSound(file, load) });
-    return new Connection(db, { file, url: `sqlite:${file}`, files, aside });
+    return new Connection(db, { file, url: `sqlite:${file}`, files, warning });
   } catch (error) {
     users?.leave();
     throw storeFault(error, file);
@@ -78,7 +78,7 @@ export async function openMemory(missing?: string): Promise<Connection> {
     file: 'in memory',
     url: 'memory:',
     files: undefined,
-    aside: undefined,
+    warning: undefined,
     witness,
   });
 }
@@ -89,8 +89,8 @@ interface Opened {
   readonly url: string;
   /** Undefined for a database in memory. */
   readonly files: DatabaseFiles | undefined;
-  /** The new name of the damaged database that this one replaced. */
-  readonly aside: string | undefined;
+  /** Set if this database has replaced another one: what users must learn of that. */
+  readonly warning: string | undefined;
   /** The newest entry, if there is no file that names it. */
   readonly witness?: ChainLink | undefined;
 }
@@ -99,17 +99,17 @@ interface Opened {
 export class Connection {
   readonly file: string;
   readonly url: string;
-  readonly aside: string | undefined;
+  readonly warning: string | undefined;
   readonly #db: SqliteDatabase;
   readonly #files: DatabaseFiles | undefined;
   readonly #witness: ChainLink | undefined;
   readonly #statements = new Map<string, SqliteStatement>();
   #closed = false;
 
-  constructor(db: SqliteDatabase, { file, url, files, aside, witness }: Opened) {
+  constructor(db: SqliteDatabase, { file, url, files, warning, witness }: Opened) {
     this.file = file;
     this.url = url;
-    this.aside = aside;
+    this.warning = warning;
     this.#db = db;
     this.#files = files;
     this.#witness = witness;

@@ -1,6 +1,6 @@
 import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { Fault, unlessErrno, unlessMissing } from '../../model/fault.ts';
-import { isDamage, openDatabase, type SqliteDatabase, type SqliteLoader } from './driver.ts';
+import { isDamage, isOlder, openDatabase, type SqliteDatabase, type SqliteLoader } from './driver.ts';
 import type { Users } from './users.ts';
 
 /**
@@ -11,8 +11,8 @@ const PARTS = ['-wal', '-shm', '.head', ''] as const;
 
 interface OpenedDatabase {
   readonly db: SqliteDatabase;
-  /** The new name of the damaged database that this one replaced. */
-  readonly aside?: string;
+  /** Set if this database has replaced another one: what users must learn of that. */
+  readonly warning?: string;
 }
 
 interface SoundOptions {
@@ -20,32 +20,38 @@ interface SoundOptions {
   readonly damaged: 'fail' | 'set-aside';
 }
 
-/** Opens a database. Replaces a damaged one if the options allow it and no other connection uses it. */
+/**
+ * Opens a database. If no other connection uses it, replaces one of an older version, and a damaged
+ * one if the options allow it.
+ */
 export async function openSound(
   file: string,
   load: SqliteLoader,
   { users, damaged }: SoundOptions,
 ): Promise<OpenedDatabase> {
+  const isReplaceable = (error: unknown): boolean =>
+    isOlder(error) || (damaged === 'set-aside' && isDamage(error));
   try {
     return { db: openWhole(file, load) };
   } catch (error) {
-    if (damaged === 'fail' || !isDamage(error)) throw error;
-    const replaced = await users.alone(() => replaceDamaged(file, load));
+    if (!isReplaceable(error)) throw error;
+    const replaced = await users.alone(() => replace(file, load));
     return replaced ?? { db: openReplaced(file, load) };
   }
 }
 
-/** Opens a database that another process uses. That process may have replaced the damaged one a moment ago. */
+/** Opens a database that another process uses. That process may have replaced it a moment ago. */
 function openReplaced(file: string, load: SqliteLoader): SqliteDatabase {
   try {
     return openWhole(file, load);
   } catch (error) {
-    if (!isDamage(error)) throw error;
+    if (!isDamage(error) && !isOlder(error)) throw error;
+    const why = isOlder(error) ? 'an older Lookfirst wrote it' : 'it is damaged';
     throw new Fault(
       'STORE_FAILED',
-      `the state database ${file} failed: it is damaged and cannot be set aside while another process uses it; ` +
+      `the state database ${file} failed: ${why} and it cannot be set aside while another process uses it; ` +
         'end all other Lookfirst processes, then restart Lookfirst',
-      { cause: error, path: file, reason: 'damaged' },
+      { cause: error, path: file, reason: isOlder(error) ? 'older' : 'damaged' },
     );
   }
 }
@@ -81,34 +87,50 @@ function markOf(file: string): string {
   return `${file}.suspect`;
 }
 
-/** Replaces a damaged database. Checks it again first, because another process may have replaced it a moment ago. */
-function replaceDamaged(file: string, load: SqliteLoader): OpenedDatabase {
+/** Replaces a database. Checks it again first, because another process may have replaced it a moment ago. */
+function replace(file: string, load: SqliteLoader): OpenedDatabase {
   try {
     return { db: openWhole(file, load) };
   } catch (error) {
+    if (isOlder(error)) return replaceOlder(file, load);
     if (!isDamage(error)) throw error;
-    const aside = setAside(file, Date.now());
+    const aside = setAside(file, 'damaged');
     dropMark(file);
-    return { db: openDatabase(load, file), aside };
+    const warning =
+      `the state database was damaged. It was moved to ${aside} and a new one was begun: ` +
+      'every file counts as unread, and earlier changes can no longer be undone';
+    return { db: openDatabase(load, file), warning };
   }
 }
 
-/** Renames a damaged database and its side files, and returns the database's new name. */
-function setAside(file: string, nowMs: number): string {
-  const time = new Date(nowMs).toISOString().replace(/[-:]/g, '').replace(/\.\d+/, '');
-  const aside = `${file}.damaged-${time}`;
+/**
+ * Replaces a database of an older version. The new one gets the changes that are not finished, with
+ * the contents that they need, so that the next recovery finishes them.
+ */
+function replaceOlder(file: string, load: SqliteLoader): OpenedDatabase {
+  const aside = setAside(file, 'older');
+  const db = openDatabase(load, file);
+  db.prepare('attach database ? as older').run(aside);
+  const has = `select count(*) as n from older.sqlite_master where name in ('pending', 'blobs')`;
+  if ((db.prepare(has).get() as { n: number }).n === 2)
+    db.exec(`insert into pending select change, announced from older.pending;
+      insert into blobs select * from older.blobs b
+        where exists (select 1 from older.pending where instr(announced, b.sha256) > 0);`);
+  db.exec('detach database older');
+  const warning =
+    `the state database was written by an older Lookfirst. It was moved to ${aside} and a new one was begun: ` +
+    'every file counts as unread, and earlier changes can no longer be undone';
+  return { db, warning };
+}
+
+/** Renames a database and its side files, and returns the database's new name. */
+function setAside(file: string, why: 'damaged' | 'older'): string {
+  const time = new Date().toISOString().replace(/[-:]/g, '').replace(/\.\d+/, '');
+  const aside = `${file}.${why}-${time}`;
   for (const part of PARTS) {
     unlessMissing(() => renameSync(`${file}${part}`, `${aside}${part}`));
   }
   return aside;
-}
-
-/** The warning that a damaged database was set aside. */
-export function damageWarning(aside: string): string {
-  return (
-    `the state database was damaged. It was moved to ${aside} and a new one was begun: ` +
-    'every file counts as unread, and earlier changes can no longer be undone'
-  );
 }
 
 /** The warning that the journal is shorter than the file beside the database says. */

@@ -165,66 +165,57 @@ const CHECKPOINT_PAGES = 4000;
 /** The value of `pragma auto_vacuum` for incremental mode. */
 const INCREMENTAL = 2;
 
-/** Kinds that are not in the index of rare entries. Never change them: a migration contains them. */
+/** Kinds of entries with an index of their own. */
+export const OWN_INDEX: readonly string[] = [
+  'change',
+  'refusal',
+  'turn',
+  'unjudged',
+] satisfies Entry['kind'][];
+/** Kinds that are not in the index of rare entries. */
 export const FREQUENT_KINDS: readonly string[] = ['read', 'look', 'change'] satisfies Entry['kind'][];
 /** The condition of the index of rare entries. SQLite uses that index only for queries with exactly this text. */
 export const IS_RARE: string = `kind not in (${FREQUENT_KINDS.map((kind) => `'${kind}'`).join(', ')})`;
 
-/**
- * Migration n brings a database from version n to n + 1. A released migration is never edited; new
- * ones are appended. Fields that filters use are columns, and are not repeated in `rest`. The table
- * `touches` finds the entries of a key; `touchedKeys` gives its rows.
- */
-const MIGRATIONS: readonly string[] = [
-  `create table sightings (
-     session text not null, key text not null, seen text not null,
-     primary key (session, key)
-   ) without rowid;
-   create table entries (
-     seq integer primary key, at_ms integer not null, kind text not null, session text not null,
-     root text not null, path text, change text, rest text not null, hash text not null
-   );
-   create table touches (key text not null, seq integer not null, primary key (key, seq)) without rowid;
-   create table pending (change text primary key, announced text not null) without rowid;
-   create table sessions (id text primary key, record text not null) without rowid;
-   create table chain (
-     id integer primary key check (id = 1), head_seq integer not null, head_hash text not null,
-     checkpoint_seq integer not null, checkpoint_hash text not null
-   );
-   insert into chain values (1, 0, '${CHAIN_START.hash}', 0, '${CHAIN_START.hash}');`,
-  // SQLite adds the row number to each index, so an index also gives the order of entries. Only the
-  // first of these indexes contains reads, which are nearly all entries.
-  `create index entries_of_session on entries (session);
-   create index entries_of_change on entries (change) where change is not null;
-   create index change_entries on entries (kind) where kind = 'change';
-   create index sessions_of_root on sessions (json_extract(record, '$.root'));`,
-  // These indexes are for users who search long journals. Reads are in neither of them.
-  `create index refusal_entries on entries (kind) where kind = 'refusal';
-   create index turn_entries on entries (kind) where kind = 'turn';`,
-  `create index claim_entries on entries (kind) where kind = 'claim';`,
-  // This index is for `status`, which counts the newest entries of this kind. Most journals have none.
-  `create index unjudged_entries on entries (kind) where kind = 'unjudged';`,
-  // This index finds a session's rare entries: all except reads, looks and changes.
-  `create index rare_entries on entries (session) where ${IS_RARE};`,
-  // No query uses this index, and with it SQLite refuses to replace a session whose JSON is damaged.
-  `drop index sessions_of_root;`,
-  // Views are only added, so a file has one row for each. The earlier table had one row for a file.
-  `create table views (
-     n integer primary key, session text not null, key text not null, seen text not null
-   );
-   create index views_of_file on views (session, key);
-   insert into views (session, key, seen) select session, key, seen from sightings;
-   drop table sightings;`,
-  // Earlier contents of files. `kept` is 0 for a content that was only read: no change needs it.
-  `create table blobs (
-     sha256 text primary key, since_ms integer not null, kept integer not null, size integer not null,
-     body blob not null
-   );
-   create index read_blobs on blobs (since_ms) where kept = 0;
-   drop index claim_entries;`,
-];
+/** The version of the schema below. A database of an older version is set aside, one of a newer version is refused. */
+const SCHEMA_VERSION = 10;
 
-/** Opens a database file, creates it (0600) if missing, and migrates it. Throws SQLite's own errors. */
+/**
+ * Fields of entries that filters use are columns. The table `touches` finds the entries of a key;
+ * `touchedKeys` gives its rows. Views are only added. `kept` is 0 for a content that was only read:
+ * no change needs it.
+ */
+const SCHEMA = `
+  create table entries (
+    seq integer primary key, at_ms integer not null, kind text not null, session text not null,
+    root text not null, path text, change text, entry text not null, hash text not null
+  );
+  -- SQLite adds the row number to each index, so an index also gives the order of entries. Only the
+  -- first of these indexes contains reads, which are nearly all entries.
+  create index entries_of_session on entries (session);
+  create index entries_of_change on entries (change) where change is not null;
+  ${OWN_INDEX.map((kind) => `create index ${kind}_entries on entries (kind) where kind = '${kind}';`).join('\n')}
+  create index rare_entries on entries (session) where ${IS_RARE};
+  create table touches (key text not null, seq integer not null, primary key (key, seq)) without rowid;
+  create table pending (change text primary key, announced text not null) without rowid;
+  create table sessions (id text primary key, record text not null) without rowid;
+  create table chain (
+    id integer primary key check (id = 1), head_seq integer not null, head_hash text not null,
+    checkpoint_seq integer not null, checkpoint_hash text not null
+  );
+  insert into chain values (1, 0, '${CHAIN_START.hash}', 0, '${CHAIN_START.hash}');
+  create table views (
+    n integer primary key, session text not null, key text not null, seen text not null
+  );
+  create index views_of_file on views (session, key);
+  create table blobs (
+    sha256 text primary key, since_ms integer not null, kept integer not null, size integer not null,
+    body blob not null
+  );
+  create index read_blobs on blobs (since_ms) where kept = 0;
+  pragma user_version = ${SCHEMA_VERSION};`;
+
+/** Opens a database file, creates it (0600) if missing. Throws SQLite's own errors. */
 export function openDatabase(load: SqliteLoader, file: string): SqliteDatabase {
   makeFile(file);
   const db = load(file);
@@ -240,7 +231,7 @@ export function openDatabase(load: SqliteLoader, file: string): SqliteDatabase {
 /** Opens a new database in memory. It is lost when it is closed. */
 export function openInMemory(load: SqliteLoader): SqliteDatabase {
   const db = load(':memory:');
-  migrate(db, 'in memory');
+  db.exec(SCHEMA);
   return db;
 }
 
@@ -269,7 +260,7 @@ function prepare(db: SqliteDatabase, file: string): void {
   if (vacuum !== INCREMENTAL) db.exec('pragma auto_vacuum = incremental');
   useWal(db, file);
   db.exec(`pragma synchronous = normal; pragma wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
-  migrate(db, file);
+  makeSchema(db, file);
   mustBeWritable(db);
 }
 
@@ -313,18 +304,16 @@ function useWal(db: SqliteDatabase, file: string): void {
   }
 }
 
-/**
- * Migrates the database to the newest version in one transaction. Refuses newer databases and those of other programs.
- */
-export function migrate(db: SqliteDatabase, file: string, migrations: readonly string[] = MIGRATIONS): void {
-  if (versionOf(db) === migrations.length) return;
+/** Creates the tables in an empty database. Refuses databases of other versions and of other programs. */
+function makeSchema(db: SqliteDatabase, file: string): void {
+  if (versionOf(db) === SCHEMA_VERSION) return;
   db.exec('begin immediate');
   try {
-    // Check again under the lock: another process may have migrated meanwhile.
-    const version = versionOf(db);
-    mustBeOurs(db, file, { version, newest: migrations.length });
-    for (const sql of migrations.slice(version)) db.exec(sql);
-    db.exec(`pragma user_version = ${migrations.length}`);
+    // Check again under the lock: another process may have created the tables meanwhile.
+    if (versionOf(db) !== SCHEMA_VERSION) {
+      mustBeEmpty(db, file);
+      db.exec(SCHEMA);
+    }
     db.exec('commit');
   } catch (error) {
     rollBack(db);
@@ -341,18 +330,27 @@ export function rollBack(db: SqliteDatabase): void {
   }
 }
 
-function mustBeOurs(db: SqliteDatabase, file: string, is: { version: number; newest: number }): void {
-  if (is.version > is.newest)
+function mustBeEmpty(db: SqliteDatabase, file: string): void {
+  const version = versionOf(db);
+  if (version > SCHEMA_VERSION)
     throw new Fault(
       'STORE_FAILED',
-      `the state database ${file} has schema version ${is.version}, and this Lookfirst knows versions up to ${is.newest}: ` +
+      `the state database ${file} has schema version ${version}, and this Lookfirst knows versions up to ${SCHEMA_VERSION}: ` +
         'update Lookfirst, or choose another store',
       { path: file },
     );
-  if (is.version === 0 && db.prepare('select 1 from sqlite_master limit 1').get() !== undefined)
+  if (version > 0) throw new Fault('STORE_FAILED', OLDER, { path: file, reason: 'older' });
+  if (db.prepare('select 1 from sqlite_master limit 1').get() !== undefined)
     throw new Fault('STORE_FAILED', `${file} is another program's database: choose another store`, {
       path: file,
     });
+}
+
+const OLDER = 'the state database was written by an older Lookfirst';
+
+/** True for the error of opening a database with the schema of an older version. */
+export function isOlder(error: unknown): boolean {
+  return error instanceof Fault && error.reason === 'older';
 }
 
 function versionOf(db: SqliteDatabase): number {

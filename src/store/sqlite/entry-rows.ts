@@ -1,13 +1,12 @@
-import { hash } from 'node:crypto';
-import type { Entry, NewEntry } from '../../model/entry.ts';
-import { inCanonicalOrder, linkText } from '../chain.ts';
-import { ancestorsOf, column, entryValues, fromColumn, INDEXED, touchedKeys } from '../entry-columns.ts';
+import type { NewEntry } from '../../model/entry.ts';
+import { canonicalJson, linkText } from '../chain.ts';
+import { ancestorsOf, column, ENTRY_COLUMNS, filterColumns, INDEXED, touchedKeys } from '../entry-columns.ts';
 import { type ChainLink, type EntryFilter, RECENT_ENTRIES } from '../store.ts';
 import type { Connection } from './connection.ts';
-import { FREQUENT_KINDS, IS_RARE, type SqlValue } from './driver.ts';
+import { FREQUENT_KINDS, IS_RARE, OWN_INDEX, type SqlValue } from './driver.ts';
 
 const INSERT_ENTRY = 'insert into entries values (?, ?, ?, ?, ?, ?, ?, ?, ?)';
-export const SELECT_ENTRY = 'select seq, at_ms, kind, session, root, path, change, rest, hash from entries';
+export const SELECT_ENTRY: string = `select seq, ${ENTRY_COLUMNS} from entries`;
 
 export const SELECT_SEQ = 'select seq from entries';
 
@@ -55,14 +54,6 @@ export function entriesQuery(
   return { sql: `${select}${where} order by seq ${order} limit ?`, values };
 }
 
-/** Kinds of entries with an index of their own that `addKinds` lets SQLite use. */
-const OWN_INDEX: ReadonlySet<string> = new Set([
-  'change',
-  'refusal',
-  'turn',
-  'unjudged',
-] satisfies Entry['kind'][]);
-
 /**
  * True if a field of the filter has an index that selects fewer entries than the index of the kind.
  * SQLite by itself would prefer the index of the kind.
@@ -83,7 +74,7 @@ function addKinds(
 ): void {
   const column = hasBetterIndex(filter) ? '+kind' : 'kind';
   if (filter.session !== undefined && !kinds.some((kind) => FREQUENT_KINDS.includes(kind))) add(IS_RARE);
-  const isIndexed = kinds.length > 0 && kinds.every((kind) => OWN_INDEX.has(kind));
+  const isIndexed = kinds.length > 0 && kinds.every((kind) => OWN_INDEX.includes(kind));
   if (!isIndexed) add(`kind in (${kinds.map(() => '?').join(', ')})`, ...kinds);
   else add(`(${[...new Set(kinds)].map((kind) => `${column} = '${kind}'`).join(' or ')})`);
 }
@@ -144,13 +135,13 @@ export class ChainRows {
   /** Appends entries. The caller must have begun a transaction. */
   append(entries: readonly NewEntry[]): Appended | undefined {
     if (entries.length === 0) return undefined;
-    const ordered = entries.map((entry) => inCanonicalOrder(entry));
-    const { after, links } = (this.#head && this.#extend(this.#head, ordered)) ?? this.#extendStored(ordered);
-    for (const [index, link] of links.entries()) {
-      const entry = ordered[index];
+    const texts = entries.map(canonicalJson);
+    const { after, links } = (this.#head && this.#extend(this.#head, texts)) ?? this.#extendStored(texts);
+    for (const [index, { seq, hash }] of links.entries()) {
+      const entry = entries[index];
       if (entry === undefined) continue;
-      this.#db.sql(INSERT_ENTRY).run(...entryValues(entry, link));
-      this.#touch(touchedKeys(entry), link.seq);
+      this.#db.sql(INSERT_ENTRY).run(seq, ...filterColumns(entry), texts[index] ?? '', hash);
+      this.#touch(touchedKeys(entry), seq);
     }
     return { after: after.seq, head: links.at(-1) ?? after };
   }
@@ -171,11 +162,11 @@ export class ChainRows {
    * Computes the links of these entries and stores the last link as the head of the chain.
    * Undefined if `after` is not the stored head.
    */
-  #extend(after: ChainLink, ordered: readonly NewEntry[]): Extension | undefined {
+  #extend(after: ChainLink, texts: readonly string[]): Extension | undefined {
     const links: ChainLink[] = [];
     let head = after;
-    for (const entry of ordered) {
-      head = linkText(head, JSON.stringify(entry));
+    for (const text of texts) {
+      head = linkText(head, text);
       links.push(head);
     }
     const moved = this.#db.sql(MOVE_HEAD).run(head.seq, head.hash, after.seq, after.hash);
@@ -183,8 +174,8 @@ export class ChainRows {
     return Number((moved as { changes: number | bigint }).changes) === 1 ? { after, links } : undefined;
   }
 
-  #extendStored(ordered: readonly NewEntry[]): Extension {
-    const extension = this.#extend(linkIn(this.#db, SELECT_HEAD), ordered);
+  #extendStored(texts: readonly string[]): Extension {
+    const extension = this.#extend(linkIn(this.#db, SELECT_HEAD), texts);
     if (extension === undefined) throw new Error('the newest entry changed during a transaction');
     return extension;
   }
@@ -194,136 +185,4 @@ export class ChainRows {
 export function linkIn(db: Connection, select: string): ChainLink {
   const { seq, hash: digest } = db.sql(select).get() as ChainLink;
   return { seq, hash: digest };
-}
-
-/**
- * Characters in the text of `SELECT_PAGE`: between rows, between fields, and for an empty field. A
- * page whose values contain one of them is not confirmed.
- */
-const [ROW, FIELD, NONE] = ['\u001e', '\u001f', '\u001d'];
-const FIELDS = 9;
-const AT_MOST = 2000;
-
-/**
- * SQL that is true for rows whose columns have the types that we write. It detects a text that was
- * replaced by a blob with the same bytes, which filters would not match.
- */
-const TYPED = [
-  "typeof(at_ms) = 'integer'",
-  ...['kind', 'session', 'root', 'rest', 'hash'].map((name) => `typeof(${name}) = 'text'`),
-  ...['path', 'change'].map((name) => `typeof(${name}) in ('text', 'null')`),
-].join(' and ');
-
-/**
- * Joins many rows into one text for the check of the hash chain. To read each column separately takes longer.
- */
-const SELECT_PAGE =
-  `select sum(${TYPED}) as typed, group_concat(${[
-    'seq',
-    'at_ms',
-    'kind',
-    'session',
-    'root',
-    `coalesce(path, '${NONE}')`,
-    `coalesce(change, '${NONE}')`,
-    'rest',
-    'hash',
-  ].join(` || '${FIELD}' || `)}, '${ROW}') as page ` +
-  'from (select * from entries where seq > ? and seq <= ? order by seq)';
-
-/**
- * Confirms that a page of entries follows `previous`, and returns the page's last link. Undefined if it cannot confirm
- * the page: the caller must then check its entries one by one. Hashes the stored text without building entries, which
- * takes a quarter of the time.
- */
-export function confirmPage(
-  db: Pick<Connection, 'sql'>,
-  previous: ChainLink,
-  throughSeq: number,
-): ChainLink | undefined {
-  const last = Math.min(throughSeq, previous.seq + AT_MOST);
-  // The cast is safe: an aggregate gives one row. Without entries, both values are null.
-  const { typed, page } = db.sql(SELECT_PAGE).get(previous.seq, last) as {
-    typed: number | null;
-    page: string | null;
-  };
-  const count = last - previous.seq;
-  if (page === null || typed !== count) return undefined;
-  const rows = page.split(ROW);
-  if (rows.length !== count) return undefined;
-  let link = previous;
-  for (const row of rows) {
-    const next = confirmRow(row, link);
-    if (next === undefined) return undefined;
-    link = next;
-  }
-  return link;
-}
-
-function confirmRow(row: string, previous: ChainLink): ChainLink | undefined {
-  const fields = row.split(FIELD);
-  const [seq, atMs, kind, session, root, path, change, rest, claimed] = fields;
-  const isWhole = fields.length === FIELDS && rest !== undefined && claimed !== undefined;
-  if (!isWhole || seq !== String(previous.seq + 1)) return undefined;
-  const columns: (readonly [string, string])[] = [['atMs', atMs ?? '']];
-  const add = (name: string, value: string | undefined): void => {
-    if (value !== undefined && value !== NONE) columns.push([name, JSON.stringify(fromColumn(value))]);
-  };
-  // Add the fields in alphabetical order, as in the canonical text.
-  add('change', change);
-  add('kind', kind);
-  add('path', path);
-  add('root', root);
-  add('session', session);
-  const text = `${previous.hash}${merged(columns, rest)}${seq}`;
-  return hash('sha256', text) === claimed ? { seq: previous.seq + 1, hash: claimed } : undefined;
-}
-
-/**
- * The canonical JSON of an entry: its columns inserted between the members of `rest`. If `rest` was
- * altered, the hash of the result differs.
- */
-function merged(columns: readonly (readonly [string, string])[], rest: string): string {
-  let text = '';
-  let next = 0;
-  for (let at = 1; at < rest.length - 1; ) {
-    const nameEnd = rest.indexOf('"', at + 1);
-    const valueEnd = endOfValue(rest, nameEnd + 2);
-    if (nameEnd < 0 || valueEnd <= at) return '';
-    const name = rest.slice(at + 1, nameEnd);
-    for (let column = columns[next]; column !== undefined && column[0] < name; column = columns[next]) {
-      text += `,"${column[0]}":${column[1]}`;
-      next += 1;
-    }
-    text += `,${rest.slice(at, valueEnd)}`;
-    at = valueEnd + 1;
-  }
-  for (const [name, value] of columns.slice(next)) text += `,"${name}":${value}`;
-  return `{${text.slice(1)}}`;
-}
-
-const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
-const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
-
-/** The position after the JSON value at `from`. */
-function endOfValue(text: string, from: number): number {
-  let depth = 0;
-  for (let at = from; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code === QUOTE) at = endOfString(text, at);
-    else if (code === OPEN_OBJECT || code === OPEN_ARRAY) depth += 1;
-    else if (depth === 0 && (code === COMMA || code === CLOSE_OBJECT)) return at;
-    else if (code === CLOSE_OBJECT || code === CLOSE_ARRAY) depth -= 1;
-  }
-  return text.length;
-}
-
-/** The position of the quote that ends the string at `from`. */
-function endOfString(text: string, from: number): number {
-  for (let end = text.indexOf('"', from + 1); end >= 0; end = text.indexOf('"', end + 1)) {
-    let slashes = 0;
-    while (text.charCodeAt(end - 1 - slashes) === BACKSLASH) slashes += 1;
-    if (slashes % 2 === 0) return end;
-  }
-  return text.length;
 }

@@ -11,7 +11,7 @@ import { SELECT_ENTRY } from './entry-rows.ts';
 const [MAX_ENTRIES, MAX_BYTES] = [2000, 4 << 20];
 
 const SELECT_SIZES =
-  'select seq, octet_length(rest) as bytes from entries where seq <= ? order by seq limit ?';
+  'select seq, octet_length(entry) as bytes from entries where seq <= ? order by seq limit ?';
 const DELETE_TOUCHES = 'delete from touches where seq = ? and key in (select value from json_each(?))';
 
 /** Removes the oldest entries up to and including a number. Returns how many were removed. */

@@ -1,5 +1,14 @@
-import { chmodSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { hash } from 'node:crypto';
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { storeConformance } from '../../../test/store/conformance.ts';
 import {
@@ -16,9 +25,11 @@ import { rounds } from '../../../test/support/rounds.ts';
 import { scratch } from '../../../test/support/tree.ts';
 import { verifyChain } from '../../journal/verify.ts';
 import { knownOf } from '../../judge/known.ts';
-import { loadSqlite, migrate } from './driver.ts';
+import type { State } from '../../model/entry.ts';
+import { loadSqlite } from './driver.ts';
 import { entriesQuery } from './entry-rows.ts';
 import { openMemoryStore, openSqliteStore } from './sqlite-store.ts';
+import { Users } from './users.ts';
 
 storeConformance('sqlite', () => openSqliteStore(join(scratch().home, 'deep/er/state.db')));
 storeConformance('sqlite in memory', openMemoryStore);
@@ -256,7 +267,7 @@ describe('opening a database fails with a fault that names it:', () => {
     const path = join(scratch().home, 'state.db');
     await (await openSqliteStore(path)).close();
     (await rawDatabase(path)).exec('pragma user_version = 99');
-    await expect(openSqliteStore(path)).rejects.toThrow(/has schema version 99.*up to 9.*update Lookfirst/);
+    await expect(openSqliteStore(path)).rejects.toThrow(/has schema version 99.*up to 10.*update Lookfirst/);
     await expect(openSqliteStore(path)).rejects.toMatchObject({ code: 'STORE_FAILED', path });
   });
 
@@ -269,22 +280,54 @@ describe('opening a database fails with a fault that names it:', () => {
   });
 });
 
-describe('migrations', () => {
-  it('run from any older version, each once, and not at all if one fails', async () => {
-    const path = join(scratch().home, 'old.db');
-    const db = await rawDatabase(path);
-    const steps = ['create table a (x)', 'alter table a add column y', 'create table b (z)'];
-    migrate(db, path, steps.slice(0, 1));
-    db.exec('insert into a values (1)');
-    expect(() => migrate(db, path, [...steps, 'nonsense'])).toThrow(/nonsense/);
-    // The step rolls back by itself, as SQLite does on a full disk. The second rollback then fails,
-    // but the error of the step must be reported.
-    expect(() => migrate(db, path, [...steps, 'rollback; nonsense'])).toThrow(/nonsense/);
-    expect(db.prepare('select * from a').all()).toMatchObject([{ x: 1 }]);
-    migrate(db, path, steps);
-    migrate(db, path, steps);
-    expect(db.prepare('select x, y from a').all()).toMatchObject([{ x: 1, y: null }]);
-    expect(db.prepare('select * from b').all()).toEqual([]);
+describe('a database of an older Lookfirst', () => {
+  /** Makes an older database with a finished and an unfinished change, and returns its path. */
+  async function older(): Promise<string> {
+    const path = join(scratch().home, 'lookfirst.db');
+    const store = await openSqliteStore(path);
+    const shared = ['needed', 'of another change'].map((text) => {
+      const bytes = Buffer.from(text);
+      return { bytes, fingerprint: { sha256: hash('sha256', bytes), size: bytes.length } };
+    });
+    const before = { kind: 'file', fingerprint: shared[0]?.fingerprint, mode: 0o644, kept: true } as State;
+    const pending = pendingChange('c2');
+    const effects = [effect('a', before, file('y'))];
+    await store.record({ entries: [changeEntry('c1', effects)] });
+    const entry = { ...pending.entry, effects };
+    await store.record({ announce: { ...pending, entry }, images: { shared, here: [] } });
+    await store.close();
+    const db = (await loadSqlite())(path);
+    db.exec('pragma user_version = 9');
+    db.close();
+    return path;
+  }
+
+  it('is set aside with one sentence; the new one has its unfinished changes and what they need', async () => {
+    const path = await older();
+    const store = await openSqliteStore(path);
+    onTestFinished(() => store.close());
+    const [aside] = readdirSync(dirname(path)).filter((name) => /^lookfirst\.db\.older-\w+$/.test(name));
+    expect(store.warnings).toEqual([
+      `the state database was written by an older Lookfirst. It was moved to ${join(dirname(path), aside ?? '')} and a new one was begun: every file counts as unread, and earlier changes can no longer be undone`,
+    ]);
+    const texts = (await store.entries({})).map(({ kind, text }) => [kind, text]);
+    expect(texts).toEqual([['notice', store.warnings[0]]]);
+    expect((await store.pending()).map(({ change }) => change)).toEqual(['c2']);
+    expect(store.blobs?.list().map(({ bytes }) => bytes)).toEqual(['needed'.length]);
+    await store.close();
+    const again = await openSqliteStore(path);
+    expect(again.warnings).toEqual([]);
+    await again.close();
+  });
+
+  it('is left alone while another process uses it', async () => {
+    const path = await older();
+    const user = await Users.join(path);
+    await expect(openSqliteStore(path)).rejects.toThrow(
+      /an older Lookfirst wrote it and it cannot be set aside while another process uses it; end all other/,
+    );
+    user.leave();
+    await (await openSqliteStore(path)).close();
   });
 });
 

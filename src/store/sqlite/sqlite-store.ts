@@ -4,11 +4,22 @@ import type { Durability } from '../../model/policy.ts';
 import type { SessionRecord } from '../../model/session-record.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import type { Seen } from '../../model/view.ts';
-import { column, entryFrom, fromColumn, matchesPending, pendingFrom, sessionFrom } from '../entry-columns.ts';
+import {
+  checkedLinks,
+  column,
+  entryFrom,
+  fromColumn,
+  matchesPending,
+  pendingFrom,
+  sessionFrom,
+} from '../entry-columns.ts';
 import {
   type AtLocked,
+  type BrokenLink,
   type ChainLink,
   type EntryFilter,
+  LINKS_AT_ONCE,
+  type LinkPage,
   lastChangesOf,
   type Notes,
   type PendingFilter,
@@ -20,13 +31,12 @@ import {
 } from '../store.ts';
 import { SqliteBlobs } from './blob-rows.ts';
 import { type Connection, type OpenOptions, openConnection, openMemory } from './connection.ts';
-import { damagedPending, damageWarning, lossWarning } from './damage.ts';
+import { damagedPending, lossWarning } from './damage.ts';
 import { DatabaseVersion } from './database-version.ts';
 import { storeFault } from './driver.ts';
 import {
   type Appended,
   ChainRows,
-  confirmPage,
   entriesQuery,
   linkIn,
   SELECT_CHANGES,
@@ -115,7 +125,7 @@ class SqliteStore implements Store {
     this.#peers = peers;
     peers.add(this);
     this.url = db.url;
-    this.warnings = db.aside === undefined ? [] : [damageWarning(db.aside)];
+    this.warnings = db.warning === undefined ? [] : [db.warning];
     this.#version = new DatabaseVersion(() => db.dataVersion());
     this.#seen = new SeenRows(db, this.#version);
     this.#chain = new ChainRows(db);
@@ -369,9 +379,12 @@ class SqliteStore implements Store {
     });
   }
 
-  async confirm(previous: ChainLink, throughSeq: number): Promise<ChainLink | undefined> {
+  async checkLinks(previous: ChainLink, { throughSeq, known }: LinkPage): Promise<ChainLink | BrokenLink> {
     this.#flushAll();
-    return this.#db.attempt(() => confirmPage(this.#db, previous, throughSeq));
+    return this.#db.attempt(() => {
+      const select = `${SELECT_ENTRY} where seq > ? and seq <= ? order by seq limit ${LINKS_AT_ONCE}`;
+      return checkedLinks(this.#db.sql(select).all(previous.seq, throughSeq), previous, known);
+    });
   }
 
   async prune(throughSeq: number): Promise<number> {

@@ -6,7 +6,7 @@ import type { Sessions } from '../session/sessions.ts';
 import type { RunProxy } from '../tools/proxy-plan.ts';
 import type { Given } from './flags.ts';
 import type { Terminal } from './terminal.ts';
-import type { Times } from './words.ts';
+import type { TimeText } from './words.ts';
 
 /** The context of every command. Commands do not use `process` directly. */
 export interface Cli {
@@ -18,7 +18,8 @@ export interface Cli {
   readonly homeFolder: string | undefined;
   /** The moment the command began. */
   readonly nowMs: number;
-  readonly times: Times;
+  /** The text of a time, in the form that `--date` chooses. */
+  readonly age: TimeText;
   /** The command line of this program, for commands that start another instance of it. */
   readonly self: readonly string[];
   /**

@@ -1,3 +1,6 @@
+import { Records } from '../records/records.ts';
+import { recordsPlaceOf } from '../session/configured.ts';
+import type { Cli } from './cli.ts';
 import type { Terminal } from './terminal.ts';
 
 const BAR = 24;
@@ -48,8 +51,30 @@ export class Progress {
  * Shows that the store is being opened. This may take long for a store that several machines share:
  * the first process creates the tables, and the others wait for that.
  */
-export function opening<T>({ terminal }: { readonly terminal: Terminal }, work: Promise<T>): Promise<T> {
+export function opening<T>({ terminal }: Pick<Cli, 'terminal'>, work: Promise<T>): Promise<T> {
   return new Progress(terminal).during('opening the store', work);
+}
+
+/**
+ * Opens the records in the places that the flags name, and closes them after `use`. `missing`: what
+ * to do if nothing is recorded there yet.
+ */
+export async function withRecords<T>(
+  cli: Cli,
+  flags: Parameters<typeof recordsPlaceOf>[1],
+  use: (records: Records) => Promise<T>,
+  { missing = 'read as empty' }: { readonly missing?: 'read as empty' | 'create' } = {},
+): Promise<T> {
+  const places = recordsPlaceOf(cli, flags);
+  const records = await opening(
+    cli,
+    missing === 'create' ? Records.openOrCreate(places) : Records.open(places),
+  );
+  try {
+    return await use(records);
+  } finally {
+    await records.close();
+  }
 }
 
 /** Formats the bar: `[########----------------] 33 %`. */

@@ -16,7 +16,7 @@ import type { Given } from './flags.ts';
 import { generalHelp, helpText } from './help-text.ts';
 import { parseCommand } from './parse-command.ts';
 import { Terminal, type TerminalStreams } from './terminal.ts';
-import { Times } from './words.ts';
+import { timesIn } from './words.ts';
 
 interface CliOptions {
   /** Everything after the program's own name. */
@@ -70,7 +70,7 @@ function renewed([word = '', ...rest]: readonly string[], { stderr }: TerminalSt
 function cliOf({ args: _, streams, ...rest }: CliOptions, given: Partial<Given<Record<never, never>>>): Cli {
   const nowMs = Date.now();
   const terminal = new Terminal(streams, rest.env, given.color);
-  return { ...rest, terminal, nowMs, times: new Times(given.date ?? 'relative', nowMs) };
+  return { ...rest, terminal, nowMs, age: timesIn(given.date ?? 'relative', nowMs) };
 }
 
 async function runWithoutCommand(cli: Cli, word: string, rest: readonly string[]): Promise<number> {

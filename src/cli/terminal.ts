@@ -14,6 +14,13 @@ export interface TerminalStreams {
   readonly stderr: Output;
 }
 
+/** A column of a table, and its cell in a row. */
+export interface TableColumn<in T> extends Column {
+  /** True to leave the column out if its cells are empty in all rows. */
+  readonly isOptional?: boolean;
+  readonly cell: (row: T) => string;
+}
+
 /** Lines between the rows of a table. */
 interface TableLines {
   /** Lines above the row with the same index. */
@@ -114,16 +121,15 @@ export class Terminal {
   }
 
   /** Prints rows under titles, cut to fit the terminal. */
-  async printTable(
-    columns: readonly Column[],
-    rows: readonly (readonly string[])[],
+  async printTable<T>(
+    columns: readonly TableColumn<NoInfer<T>>[],
+    rows: readonly T[],
     { headings = [], details = [] }: TableLines = {},
   ): Promise<void> {
-    const used = columns.map(
-      ({ isOptional }, index) => isOptional !== true || rows.some((row) => (row[index] ?? '') !== ''),
+    const visible = columns.filter(
+      ({ isOptional, cell }) => isOptional !== true || rows.some((row) => cell(row) !== ''),
     );
-    const visible = columns.filter((_, index) => used[index]);
-    const cells = rows.map((row) => row.filter((_, index) => used[index]));
+    const cells = rows.map((row) => visible.map(({ cell }) => cell(row)));
     const { width, colours } = this;
     const [titles = '', ...lines] = table({ columns: visible, rows: cells, width, colours }).split('\n');
     const told = lines.flatMap((line, index) => {

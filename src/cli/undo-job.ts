@@ -7,11 +7,11 @@ import { changeOfPath } from '../records/entry-words.ts';
 import { Scope } from '../records/scope.ts';
 import { couldMerge, type TakenBack, takeBack, type UndoJob } from '../records/undo-jobs.ts';
 import { countOf } from '../report/amounts.ts';
-import { harmless, jsonText, pathText, phrase } from '../report/bounded.ts';
+import { harmless, jsonText, phrase } from '../report/bounded.ts';
 import { paintDiff } from '../report/human.ts';
 import { openForCommand, type StateFlags } from '../session/configured.ts';
 import { type Cli, EXIT, type ExitCode } from './cli.ts';
-import { entryPath, typeable } from './entry-row.ts';
+import { entryPath, shownPath } from './columns.ts';
 import type { Reach } from './operator.ts';
 import { Progress } from './progress.ts';
 import { LISTS_CHANGES, tellRefusal } from './refusal-text.ts';
@@ -165,16 +165,15 @@ export function rewoundText(cli: Cli, taken: TakenBack, turn: string): string {
 }
 
 function changeLine(cli: Cli, entry: Entry): string {
-  const changed = changeOfPath(entry, pathText(entryPath(entry, cli.cwd)));
-  return `${entry.change}  ${changed} by ${entry.session}, ${cli.times.age(entry.atMs)}`;
+  const changed = changeOfPath(entry, entryPath(cli, entry));
+  return `${entry.change}  ${changed} by ${entry.session}, ${cli.age(entry.atMs)}`;
 }
 
 /** The files that a partial undo cannot restore, with the reasons. Empty if it restores all. */
 function leftLines(cli: Cli, { root, result: { left = [] } }: TakenBack): string[] {
   if (left.length === 0) return [];
   const listed = left.slice(0, MAX_LISTED).map(({ path, code, reason }) => {
-    const shown = typeable(resolve(root, path), cli.cwd);
-    return `  ${pathText(shown)}  ${phrase(reason)} [${code}]`;
+    return `  ${shownPath(cli, resolve(root, path))}  ${phrase(reason)} [${code}]`;
   });
   const more = left.length - listed.length;
   return [['cannot bring back:', ...listed, ...(more > 0 ? [`  and ${more} more`] : [])].join('\n')];
@@ -182,8 +181,7 @@ function leftLines(cli: Cli, { root, result: { left = [] } }: TakenBack): string
 
 function fileLines(cli: Cli, { root, result: { files } }: TakenBack): string[] {
   const listed = files.slice(0, MAX_LISTED).map(({ path, did }) => {
-    const shown = typeable(resolve(root, path), cli.cwd);
-    return `  ${did.padEnd(10)}  ${pathText(shown)}`;
+    return `  ${did.padEnd(10)}  ${shownPath(cli, resolve(root, path))}`;
   });
   const more = files.length - listed.length;
   return more > 0 ? [...listed, `  and ${more} more`] : listed;

@@ -1,27 +1,14 @@
-import { relativeTime, shortTime } from '../report/amounts.ts';
+import { shortTime } from '../report/amounts.ts';
 
-/** Formats times as `--date` says: as an age, or as ISO 8601. */
-export class Times {
-  readonly #isIso: boolean;
-  readonly #nowMs: number;
+/**
+ * Formats a time: as an age such as `3h ago`, or as ISO 8601. A command that keeps running passes
+ * the current time as `nowMs`.
+ */
+export type TimeText = (ms: number, nowMs?: number) => string;
 
-  constructor(form: 'relative' | 'iso', nowMs: number) {
-    this.#isIso = form === 'iso';
-    this.#nowMs = nowMs;
-  }
-
-  /** Formats a time as an age such as `3 hours ago`, or as ISO 8601. */
-  age(ms: number): string {
-    return this.#isIso ? iso(ms) : relativeTime(ms, this.#nowMs);
-  }
-
-  /**
-   * Formats a time for tables: `3h ago`, or ISO 8601. A command that keeps running passes the
-   * current time as `nowMs`.
-   */
-  shortAge(ms: number, nowMs: number = this.#nowMs): string {
-    return this.#isIso ? iso(ms) : shortTime(ms, nowMs);
-  }
+/** Times in the form that `--date` chooses. */
+export function timesIn(form: 'relative' | 'iso', startMs: number): TimeText {
+  return (ms, nowMs = startMs) => (form === 'iso' ? iso(ms) : shortTime(ms, nowMs));
 }
 
 /**

@@ -1,5 +1,4 @@
 import { CLAIM_MS, claimsIn, inForce } from '../journal/claims.ts';
-import { withSightings } from '../journal/gc.ts';
 import { isStub } from '../judge/facts.ts';
 import type { Claim } from '../model/claim.ts';
 import type { Entry } from '../model/entry.ts';
@@ -72,7 +71,7 @@ const AT_ONCE = 64;
 export async function byLastUse<T extends SessionRecord>(
   { store }: Pick<Records, 'store'>,
   records: readonly T[],
-  { listed = FEW_SESSIONS }: { readonly listed?: number } = {},
+  listed: number = FEW_SESSIONS,
 ): Promise<readonly T[]> {
   if (records.length <= Math.min(FEW_SESSIONS, listed)) return records;
   const open = records.filter(({ closedMs }) => closedMs === undefined);
@@ -86,43 +85,6 @@ export async function byLastUse<T extends SessionRecord>(
     );
   const lastMs = (record: T): number => Math.max(record.lastMs, used.get(record.id) ?? 0);
   return records.toSorted((a, b) => lastMs(b) - lastMs(a));
-}
-
-/** A session in the form shown to users. */
-export interface SessionView extends PlacedSession {
-  /** A session whose process was killed stays `open` until the user forgets it or it expires. */
-  readonly state: 'open' | 'closed';
-  /** Number of files that the session has seen and still remembers. */
-  readonly seen: number;
-}
-
-interface SessionRequest {
-  readonly scope: Scope;
-  /** Show only this session. */
-  readonly session?: string | undefined;
-  /** The maximum number of sessions; 0 means all. */
-  readonly limit: number;
-}
-
-/** The sessions in a scope, most recently used first. */
-export async function* sessionViews(
-  journal: Records,
-  { scope, session, limit }: SessionRequest,
-): AsyncGenerator<SessionView> {
-  const { store } = journal;
-  const known = (await store.sessions()).filter(
-    (record) => scope.includes(record.root) && record.id === (session ?? record.id),
-  );
-  const listed = limit === 0 ? known.length : limit;
-  const records = (await byLastUse(journal, known, { listed })).slice(0, listed);
-  const placed = await placedSessions(journal, scope, records);
-  for await (const { record, sightings } of withSightings(store, placed))
-    yield {
-      ...record,
-      lastMs: lastUsedMs(record, sightings),
-      state: record.closedMs === undefined ? 'open' : 'closed',
-      seen: filesAmong(sightings),
-    };
 }
 
 /**

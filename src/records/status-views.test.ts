@@ -7,7 +7,7 @@ import { scratch } from '../../test/support/tree.ts';
 import { Sessions } from '../session/sessions.ts';
 import { status } from '../session/status.ts';
 import { Knowledge } from '../views/knowledge.ts';
-import { filesSeenBy, fileView, sessionFreshness } from './status-views.ts';
+import { filesSeenBy, fileView, freshnessOf } from './status-views.ts';
 
 it('queries thousands of sessions in steps, because a fleet store must answer each query in time', async () => {
   const { root, home } = scratch();
@@ -53,7 +53,7 @@ it('counts and lists every file that a session has seen, however many, but no li
   );
   const views = [...files, ...folders].map((sighting) => ({ session: 's', view: { sighting } }));
   await world.store.record({ session, views });
-  expect(await sessionFreshness(sessions, session)).toMatchObject({ seen: 150, outOfDate: 150 });
+  expect(await freshnessOf(sessions, [session])).toMatchObject([{ seen: 150, outOfDate: 150 }]);
   expect(await filesSeenBy(sessions, 's')).toHaveLength(150);
   const shown = await status(world, new Knowledge({ ...world, session: 's' }), undefined);
   expect(shown.ok && shown.files.map(({ path }) => path).slice(0, 2)).toEqual(['f149', 'f148']);

@@ -17,21 +17,16 @@ import { byLastUse, lastUsedMs, type PlacedSession, placedSessions } from './ses
  * journal entry, whose session may no longer be stored.
  */
 export interface StatusPlaces {
-  /** The sessions, most recently used first. Only the first `MAX_PLACED` have a turn, a machine and a workspace. */
+  /** The sessions, most recently used first. Only those that a command lists have a turn, a machine and a workspace. */
   readonly sessions: readonly PlacedSession[];
   readonly roots: readonly string[];
 }
 
-const MAX_PLACED = 50;
-
 /**
- * Collects the sessions and workspaces of a scope. `bare` leaves out the turn, machine and workspace of every session.
+ * Collects the sessions and workspaces of a scope. `listed`: how many sessions get their turn, machine
+ * and workspace; 0 means all, undefined none.
  */
-export async function surroundings(
-  records: Records,
-  scope: Scope,
-  detail: 'placed' | 'bare' = 'placed',
-): Promise<StatusPlaces> {
+export async function surroundings(records: Records, scope: Scope, listed?: number): Promise<StatusPlaces> {
   const { store } = records;
   // Both queries are sent together, so that a store on another machine costs one round trip.
   const [known, [newest]] = await Promise.all([
@@ -39,13 +34,11 @@ export async function surroundings(
     // Leave out notices, because notices about the whole state name no workspace.
     store.entries({ ...scope.filter, kinds: ['session', 'change', 'read'], limit: 1 }),
   ]);
-  const all = await byLastUse(
-    records,
-    known.filter((record) => scope.includes(record.root)),
-  );
-  const shown = detail === 'bare' ? 0 : MAX_PLACED;
-  const placed = await placedSessions(records, scope, all.slice(0, shown));
-  const sessions = [...placed, ...all.slice(shown)];
+  const inScope = known.filter((record) => scope.includes(record.root));
+  const count = listed === 0 ? inScope.length : listed;
+  const all = await byLastUse(records, inScope, count);
+  const placed = await placedSessions(records, scope, all.slice(0, count ?? 0));
+  const sessions = [...placed, ...all.slice(count ?? 0)];
   const roots = [...sessions.map((record) => record.root), ...(newest === undefined ? [] : [newest.root])];
   return { sessions, roots: [...new Set(roots)] };
 }
@@ -142,16 +135,19 @@ interface SessionFreshness {
   readonly lastMs: number;
 }
 
-export async function sessionFreshness(
+/** What each session has seen, in numbers, in the order of `records`. */
+export function freshnessOf(
   { world }: Sessions,
-  record: SessionRecord,
-): Promise<SessionFreshness> {
-  const { sightings, files } = await allSeenBy(world, record.id);
-  return {
-    seen: sightings.filter((sighting) => sighting.how !== 'listing').length,
-    outOfDate: files.filter(({ freshness }) => freshness === 'stale' || freshness === 'deleted').length,
-    lastMs: lastUsedMs(record, sightings),
-  };
+  records: readonly SessionRecord[],
+): Promise<readonly SessionFreshness[]> {
+  return inSteps(records, async (record) => {
+    const { sightings, files } = await allSeenBy(world, record.id);
+    return {
+      seen: sightings.filter((sighting) => sighting.how !== 'listing').length,
+      outOfDate: files.filter(({ freshness }) => freshness === 'stale' || freshness === 'deleted').length,
+      lastMs: lastUsedMs(record, sightings),
+    };
+  });
 }
 
 async function viewersOf(

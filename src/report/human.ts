@@ -28,11 +28,6 @@ export interface Column {
    * long cell does not widen every row.
    */
   readonly padAtMost?: number;
-  /**
-   * Set if `Terminal.printTable` leaves the column out when its cells are empty in all rows.
-   * `table` ignores this field.
-   */
-  readonly isOptional?: true;
 }
 
 export interface TableOptions {

@@ -159,7 +159,7 @@ describe('lookfirst status', () => {
     expect(stdout).toMatch(
       new RegExp(`^this week: .*\\nworkspace {4}${work.root}\nlast change {2}create b\\.txt by agent-7, `),
     );
-    expect(timeless(stdout)).toMatch(/\nagent-7\|\.\|just now\|2\|1\n$/);
+    expect(timeless(stdout)).toMatch(/\nagent-7\|\.\|just now\|2\|1\|open\n$/);
     const [state, session] = objects(await lookfirst(work, ['status', '--json']));
     expect(state).toMatchObject({ type: 'state', home: work.home, roots: [work.root], entries: 5 });
     expect(session).toMatchObject({ type: 'session', id: 'agent-7', seen: 2, outOfDate: 1 });
@@ -173,11 +173,10 @@ describe('lookfirst status', () => {
     await ok(work.session.write('a.txt', 'two\n'));
     const overview = timeless((await lookfirst(work, ['status'])).stdout);
     expect(overview).toContain('last change|overwrite a.txt by agent-9 (codex), turn p1, just now');
-    const titles = 'SESSION|CLIENT|TURN|WORKSPACE|LAST USED|SEEN|';
-    expect(overview).toContain(`${titles}OUT OF DATE\nagent-9|codex|p1|.|just now|1|0\n`);
-    expect(timeless((await lookfirst(work, ['sessions'])).stdout)).toBe(
-      `${titles}STATE\nagent-9|codex|p1|.|just now|1|open\n`,
-    );
+    const list =
+      'SESSION|CLIENT|TURN|WORKSPACE|LAST USED|SEEN|OUT OF DATE|STATE\nagent-9|codex|p1|.|just now|1|0|open\n';
+    expect(overview).toContain(`\n${list}`);
+    expect(timeless((await lookfirst(work, ['sessions'])).stdout)).toBe(list);
     const file = timeless((await lookfirst(work, ['status', 'a.txt'])).stdout);
     expect(file).toContain('overwrite by agent-9 (codex), turn p1, just now\nSESSION|CLIENT|STATE|');
     const [state, session] = objects(await lookfirst(work, ['status', '--json']));
@@ -234,7 +233,7 @@ describe('lookfirst sessions', () => {
   it('lists sessions and forgets one', async () => {
     const work = await changedDesk();
     expect(timeless((await lookfirst(work, ['sessions'])).stdout)).toBe(
-      'SESSION|WORKSPACE|LAST USED|SEEN|STATE\nagent-7|.|just now|2|open\n',
+      'SESSION|WORKSPACE|LAST USED|SEEN|OUT OF DATE|STATE\nagent-7|.|just now|2|0|open\n',
     );
     const [session] = objects(await lookfirst(work, ['sessions', 'list', '--json']));
     expect(session).toMatchObject({ id: 'agent-7', root: work.root, named: true, state: 'open', seen: 2 });

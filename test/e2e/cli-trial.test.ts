@@ -368,7 +368,7 @@ describe('lookfirst history', () => {
     expect(ran.stdout).toBe(
       'claude-code transcript, 3 records: 1 file in context\n' +
         'PATH   LINES  HOW   WHEN\n' +
-        'a.txt  whole  read  7 minutes ago\n',
+        'a.txt  whole  read  7m ago\n',
     );
     const [head, sighting] = objects(await lookfirst(places, ['history', '../chat.jsonl', '--json']));
     expect(head).toEqual({

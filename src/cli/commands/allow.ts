@@ -1,15 +1,14 @@
 import { text, toggle, UsageError } from '../../config/flags.ts';
 import { requiredHome } from '../../config/home.ts';
 import { type GrantView, giveGrant, grantViews, revokeGrants } from '../../records/grants.ts';
-import { Records } from '../../records/records.ts';
+import type { Records } from '../../records/records.ts';
 import { canonicalPath, isInScope, Scope } from '../../records/scope.ts';
 import { pathText, phrase } from '../../report/bounded.ts';
-import { recordsPlaceOf } from '../../session/configured.ts';
 import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
-import { SESSION_COLUMN, typeable } from '../entry-row.ts';
+import { PATH_COLUMN, printList, SESSION_COLUMN, shownPath, whenColumn } from '../columns.ts';
 import { duration, type Given, parseDuration, SCOPE_FLAGS, STATE_FLAGS } from '../flags.ts';
 import { refuseAgent } from '../operator.ts';
-import { opening } from '../progress.ts';
+import { withRecords } from '../progress.ts';
 import { refuseReadOnly, tellMissing, tellRefusal } from '../refusal-text.ts';
 
 const FLAGS = {
@@ -57,27 +56,23 @@ Examples:
 });
 
 async function allow(cli: Cli, path: string | undefined, flags: AllowFlags): Promise<ExitCode> {
-  const places = recordsPlaceOf(cli, flags);
   const isChange = path !== undefined && flags.revoke !== true;
   const term = isChange ? await termOf(cli, path, flags) : {};
   const stopped = isChange ? await stopUnlessMeant(cli, path, flags) : undefined;
   if (stopped !== undefined) return stopped;
-  const records = await opening(cli, isChange ? Records.openOrCreate(places) : Records.open(places));
   const scope = new Scope({ cwd: cli.cwd, root: flags.root, all: flags.all });
-  try {
-    if (path === undefined) return await list(cli, await grantViews(records, scope), flags);
+  const work = async (records: Records): Promise<ExitCode> => {
+    if (path === undefined) return list(cli, await grantViews(records, scope), flags);
     const { session } = flags;
     const request = { cwd: cli.cwd, path, scope, session, nowMs: cli.nowMs };
-    if (flags.revoke === true)
-      return await revoked(cli, await revokeGrants(records, request), { path, flags });
+    if (flags.revoke === true) return revoked(cli, await revokeGrants(records, request), { path, flags });
     const grant = await giveGrant(records, { ...request, ...term });
     await print(cli, [grant], { flags, text: allowedText(cli, grant) });
     if (canonicalPath(cli.cwd, path).kind === 'missing')
       cli.terminal.tell(`there is nothing at ${pathText(path)} yet`);
     return EXIT.done;
-  } finally {
-    await records.close();
-  }
+  };
+  return withRecords(cli, flags, work, { missing: isChange ? 'create' : 'read as empty' });
 }
 
 /** How long a permission lasts: for one change, until a time, or until it is revoked. */
@@ -128,28 +123,23 @@ async function stopUnlessMeant(cli: Cli, path: string, flags: AllowFlags): Promi
   return EXIT.refused;
 }
 
-async function list(cli: Cli, grants: readonly GrantView[], flags: AllowFlags): Promise<ExitCode> {
-  if (flags.json === true) await print(cli, grants, { flags, text: '' });
-  else if (grants.length === 0)
-    cli.terminal.tell('no permission was given here (--all shows every workspace)');
-  else
-    await cli.terminal.printTable(
-      [
-        { title: 'WHEN' },
-        { title: 'PATH', cut: 'front' },
-        SESSION_COLUMN,
-        { title: 'USES' },
-        { title: 'GRANT', paint: cli.terminal.colours.yellow },
-      ],
-      grants.map(({ id, path, session, once, untilMs, atMs }) => [
-        cli.times.shortAge(atMs),
-        pathText(typeable(path, cli.cwd)),
-        session ?? 'every session',
-        once === true ? 'one' : usesUntil(untilMs),
-        id,
-      ]),
-    );
-  return EXIT.done;
+function list(cli: Cli, rows: readonly GrantView[], flags: AllowFlags): Promise<ExitCode> {
+  return printList(cli, flags, {
+    rows,
+    columns: [
+      whenColumn(cli),
+      { ...PATH_COLUMN, cell: ({ path }) => shownPath(cli, path) },
+      { ...SESSION_COLUMN, cell: ({ session = 'every session' }) => session },
+      { title: 'USES', cell: ({ once, untilMs }) => (once === true ? 'one' : usesUntil(untilMs)) },
+      { title: 'GRANT', paint: cli.terminal.colours.yellow, cell: ({ id }) => id },
+    ],
+    json: grantData,
+    none: 'no permission was given here (--all shows every workspace)',
+  });
+}
+
+function grantData({ atMs, ...grant }: GrantView): object {
+  return { ...grant, at: new Date(atMs).toISOString() };
 }
 
 async function revoked(
@@ -162,7 +152,7 @@ async function revoked(
       json: flags.json,
       hint: 'lookfirst allow --list shows the permissions.',
     });
-  const text = grants.map(({ id, path: each }) => `revoked ${id} for ${pathText(typeable(each, cli.cwd))}`);
+  const text = grants.map(({ id, path: each }) => `revoked ${id} for ${shownPath(cli, each)}`);
   await print(cli, grants, { flags, text: text.join('\n') });
   return EXIT.done;
 }
@@ -173,8 +163,7 @@ async function print(
   { flags, text }: { readonly flags: AllowFlags; readonly text: string },
 ): Promise<void> {
   if (flags.json !== true) return cli.terminal.print(text);
-  for (const { atMs, ...grant } of grants)
-    await cli.terminal.printJson({ ...grant, at: new Date(atMs).toISOString() });
+  for (const grant of grants) await cli.terminal.printJson(grantData(grant));
 }
 
 function usesUntil(untilMs: number | undefined): string {
@@ -185,5 +174,5 @@ function allowedText(cli: Cli, { id, path, session, once, untilMs }: GrantView):
   const who = session === undefined ? 'every session' : `session ${phrase(session)}`;
   const until = untilMs === undefined ? '' : ` until ${new Date(untilMs).toISOString()}`;
   const often = once === true ? ' once' : until;
-  return `${who} may change ${pathText(typeable(path, cli.cwd))}${often} without having read it\nlookfirst allow ${id} --revoke takes this back`;
+  return `${who} may change ${shownPath(cli, path)}${often} without having read it\nlookfirst allow ${id} --revoke takes this back`;
 }

@@ -9,9 +9,8 @@ import {
 } from '../../records/transcripts.ts';
 import { countOf } from '../../report/amounts.ts';
 import { pathText } from '../../report/bounded.ts';
-import type { Column } from '../../report/human.ts';
 import { type Cli, type CliCommand, defineCommand, EXIT } from '../cli.ts';
-import { typeable } from '../entry-row.ts';
+import { PATH_COLUMN, shownPath, whenColumn } from '../columns.ts';
 import { limit, SCOPE_FLAGS, STATE_FLAGS } from '../flags.ts';
 import { Progress } from '../progress.ts';
 import { showObserved } from './observed.ts';
@@ -81,55 +80,52 @@ async function printJson(cli: Cli, audited: readonly AuditedTranscript[]): Promi
   }
 }
 
-const COLUMNS: readonly Column[] = [
-  { title: 'CLIENT' },
-  { title: 'CONVERSATIONS' },
-  { title: 'CHANGES' },
-  { title: 'COMMANDS' },
-  { title: 'BLIND OVERWRITES' },
-  { title: 'OUTDATED EDITS' },
-  { title: 'SHELL WRITES' },
-  { title: 'DESTROYING COMMANDS' },
-];
-const FINDING_COLUMNS: readonly Column[] = [
-  { title: 'WHAT' },
-  { title: 'PATH', cut: 'front' },
-  { title: 'WHEN' },
-  { title: 'CLIENT' },
-];
 const MAX_FINDINGS = 20;
 
 async function printTable(cli: Cli, audited: readonly AuditedTranscript[], root: string): Promise<void> {
   await cli.terminal.print(`${countOf(audited.length, 'conversation')} changed files in ${pathText(root)}`);
   if (audited.length === 0) return;
-  const clients = [...new Set(audited.map(({ client }) => client))];
-  const rows = clients.map((client) => {
+  const clients = [...new Set(audited.map(({ client }) => client))].map((client) => {
     const own = audited.filter((one) => one.client === client).map(({ audit }) => audit);
-    const found = tally(own.flatMap(({ findings }) => findings));
-    const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
-    const changes = sum(own.map((audit) => audit.changes));
-    const commands = sum(own.map((audit) => audit.commands));
-    return [client, ...[own.length, changes, commands, ...Object.values(found)].map(String)];
+    const sum = (key: 'changes' | 'commands') => own.reduce((total, audit) => total + audit[key], 0);
+    const counts = { conversations: own.length, changes: sum('changes'), commands: sum('commands') };
+    return { client, ...counts, ...tally(own.flatMap(({ findings }) => findings)) };
   });
-  await cli.terminal.printTable(COLUMNS, rows);
+  const count = (title: string, key: Exclude<keyof (typeof clients)[number], 'client'>) => ({
+    title,
+    cell: (row: (typeof clients)[number]) => String(row[key]),
+  });
+  await cli.terminal.printTable(
+    [
+      { title: 'CLIENT', cell: ({ client }) => client },
+      count('CONVERSATIONS', 'conversations'),
+      count('CHANGES', 'changes'),
+      count('COMMANDS', 'commands'),
+      count('BLIND OVERWRITES', 'blindOverwrites'),
+      count('OUTDATED EDITS', 'outdatedEdits'),
+      count('SHELL WRITES', 'shellWrites'),
+      count('DESTROYING COMMANDS', 'destroyingCommands'),
+    ],
+    clients,
+  );
   const findings = audited.flatMap(({ client, audit }) =>
-    audit.findings.map((finding) => ({ client, finding })),
+    audit.findings.map((finding) => ({ client, ...finding })),
   );
   if (findings.length === 0) return;
-  await printDestroying(
-    cli,
-    findings.map(({ finding }) => finding),
-  );
-  const newest = findings.sort((a, b) => (a.finding.atMs ?? 0) - (b.finding.atMs ?? 0)).slice(-MAX_FINDINGS);
+  await printDestroying(cli, findings);
+  const newest = findings.sort((a, b) => (a.atMs ?? 0) - (b.atMs ?? 0)).slice(-MAX_FINDINGS);
   await cli.terminal.print(`\nthe latest ${newest.length} of ${findings.length} (--json shows all)`);
   await cli.terminal.printTable(
-    FINDING_COLUMNS,
-    newest.map(({ client, finding }) => [
-      finding.kind === 'destroying-command' ? finding.command : finding.kind.replace('-', ' '),
-      pathText(typeable(finding.path, cli.cwd)),
-      finding.atMs === undefined ? '' : cli.times.age(finding.atMs),
-      client,
-    ]),
+    [
+      {
+        title: 'WHAT',
+        cell: (found) => (found.kind === 'destroying-command' ? found.command : found.kind.replace('-', ' ')),
+      },
+      { ...PATH_COLUMN, cell: ({ path }) => shownPath(cli, path) },
+      whenColumn(cli),
+      { title: 'CLIENT', cell: ({ client }) => client },
+    ],
+    newest,
   );
 }
 

@@ -1,13 +1,12 @@
 import { required, toggle, words } from '../../config/flags.ts';
 import { agentTrace, type Blame, type BlamedLine, blame } from '../../records/blame.ts';
-import { Records } from '../../records/records.ts';
 import { harmless, pathText, phrase } from '../../report/bounded.ts';
-import { policyOf, recordsPlaceOf } from '../../session/configured.ts';
+import { policyOf } from '../../session/configured.ts';
 import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode, version } from '../cli.ts';
 import { type Given, STATE_FLAGS } from '../flags.ts';
-import { opening } from '../progress.ts';
+import { withRecords } from '../progress.ts';
 import { tellRefusal } from '../refusal-text.ts';
-import type { Times } from '../words.ts';
+import type { TimeText } from '../words.ts';
 
 const FLAGS = {
   ...STATE_FLAGS,
@@ -31,9 +30,8 @@ Examples:
   run: (cli, { file, ...flags }) => print(cli, file, flags),
 });
 
-async function print(cli: Cli, files: readonly string[], flags: BlameFlags): Promise<ExitCode> {
-  const records = await opening(cli, Records.open(recordsPlaceOf(cli, flags)));
-  try {
+function print(cli: Cli, files: readonly string[], flags: BlameFlags): Promise<ExitCode> {
+  return withRecords(cli, flags, async (records) => {
     const blamed: Blame[] = [];
     const { secrets } = policyOf(cli, flags);
     for (const path of files) {
@@ -49,9 +47,7 @@ async function print(cli: Cli, files: readonly string[], flags: BlameFlags): Pro
       await cli.terminal.printJson(await agentTrace(blamed, { cwd, version: version(), nowMs }));
     else for (const each of blamed) await printLines(cli, each, { flags, many: files.length > 1 });
     return EXIT.done;
-  } finally {
-    await records.close();
-  }
+  });
 }
 
 async function printLines(
@@ -69,7 +65,7 @@ async function printLines(
     return;
   }
   if (many) await cli.terminal.print(`${pathText(absolute)}:`);
-  const rows = lines.map((line) => [...originCells(line, cli.times), String(line.line)]);
+  const rows = lines.map((line) => [...originCells(line, cli.age), String(line.line)]);
   const widths = [0, 1, 2, 3].map((column) =>
     rows.reduce((widest, row) => Math.max(widest, row[column]?.length ?? 0), 0),
   );
@@ -84,8 +80,8 @@ async function printLines(
 }
 
 /** The table cells that show the origin of a line: session and program, turn, time. */
-function originCells({ session, client, turn, atMs, outside }: BlamedLine, times: Times): string[] {
-  const when = atMs === undefined ? '' : times.shortAge(atMs);
+function originCells({ session, client, turn, atMs, outside }: BlamedLine, age: TimeText): string[] {
+  const when = atMs === undefined ? '' : age(atMs);
   if (session === undefined) return [outside === true ? 'outside' : '-', '', when];
   return [phrase(client === undefined ? session : `${session} (${client})`), phrase(turn ?? ''), when];
 }

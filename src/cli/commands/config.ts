@@ -2,19 +2,12 @@ import { choice, text, UsageError, unknownWord, withDefault } from '../../config
 import { policySchema } from '../../config/policy-shape.ts';
 import { policySettings, type Setting } from '../../config/settings.ts';
 import { jsonText } from '../../report/bounded.ts';
-import type { Column } from '../../report/human.ts';
 import { placeSettings, policySourcesOf } from '../../session/configured.ts';
 import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
+import { printList } from '../columns.ts';
 import { type Given, STATE_FLAGS } from '../flags.ts';
 
 type ConfigFlags = Given<typeof STATE_FLAGS>;
-
-const COLUMNS: readonly Column[] = [
-  { title: 'SETTING' },
-  { title: 'VALUE', cut: 'end', padAtMost: 24 },
-  { title: 'FROM' },
-  { title: 'MEANING', cut: 'end' },
-];
 
 /** `lookfirst config`: shows every setting, its value and its source. */
 export const CONFIG: CliCommand = defineCommand({
@@ -65,14 +58,18 @@ async function printSchema(cli: Cli, flags: ConfigFlags): Promise<ExitCode> {
   return EXIT.done;
 }
 
-async function list(cli: Cli, settings: readonly Setting[], flags: ConfigFlags): Promise<ExitCode> {
-  if (flags.json === true) for (const setting of settings) await cli.terminal.printJson(setting);
-  else
-    await cli.terminal.printTable(
-      COLUMNS,
-      settings.map((setting) => [setting.key, valueText(setting), setting.origin, setting.meaning]),
-    );
-  return EXIT.done;
+function list(cli: Cli, rows: readonly Setting[], flags: ConfigFlags): Promise<ExitCode> {
+  return printList(cli, flags, {
+    rows,
+    columns: [
+      { title: 'SETTING', cell: ({ key }) => key },
+      { title: 'VALUE', cut: 'end', padAtMost: 24, cell: valueText },
+      { title: 'FROM', cell: ({ origin }) => origin },
+      { title: 'MEANING', cut: 'end', cell: ({ meaning }) => meaning },
+    ],
+    json: (setting) => setting,
+    none: '',
+  });
 }
 
 function valueText({ value }: Setting): string {

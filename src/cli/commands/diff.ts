@@ -3,13 +3,13 @@ import type { Entry } from '../../model/entry.ts';
 import { EntryChoice } from '../../records/entry-choice.ts';
 import type { PathDiff } from '../../records/net-effects.ts';
 import { type NetEffect, netEffects, withoutImplied } from '../../records/net-effects.ts';
-import { Records } from '../../records/records.ts';
+import type { Records } from '../../records/records.ts';
 import { canonicalPath, isInScope } from '../../records/scope.ts';
 import { paintDiff } from '../../report/human.ts';
-import { policyOf, recordsPlaceOf } from '../../session/configured.ts';
+import { policyOf } from '../../session/configured.ts';
 import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
 import { checkPeriod, entryRequest, FILTER_FLAGS, type Given, maxLines, STATE_FLAGS } from '../flags.ts';
-import { opening } from '../progress.ts';
+import { withRecords } from '../progress.ts';
 import { LISTS_CHANGES, namedChange, tellMissing } from '../refusal-text.ts';
 
 const FLAGS = { ...STATE_FLAGS, ...FILTER_FLAGS, maxLines: maxLines(1000) } as const;
@@ -34,20 +34,17 @@ Examples:
 
 async function diff(cli: Cli, change: string | undefined, flags: DiffFlags): Promise<ExitCode> {
   checkPeriod(flags);
-  const records = await opening(cli, Records.open(recordsPlaceOf(cli, flags)));
-  try {
+  return withRecords(cli, flags, async (records) => {
     const changes = await chosen(cli, records, { change, flags });
-    if (changes.length === 0) return await nothing(cli, change, flags);
+    if (changes.length === 0) return nothing(cli, change, flags);
     const effects = netEffects(changes).filter(isWanted(cli, flags));
     if (effects.length === 0 && change !== undefined && flags.path !== undefined)
-      return await tellMissing(cli, `the change ${change} did not touch ${flags.path}`, { json: flags.json });
+      return tellMissing(cli, `the change ${change} did not touch ${flags.path}`, { json: flags.json });
     const options = { maxLines: flags.maxLines, secrets: policyOf(cli, flags).secrets };
     for (const effect of flags.json === true ? effects : withoutImplied(effects))
       await print(cli, { effect, diff: await records.diff(effect, options), flags });
     return EXIT.done;
-  } finally {
-    await records.close();
-  }
+  });
 }
 
 async function chosen(

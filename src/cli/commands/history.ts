@@ -3,10 +3,8 @@ import { type Coverage, unionCoverage } from '../../model/coverage.ts';
 import { FORMAT_NAMES } from '../../model/transcript.ts';
 import { readTranscript, type TranscriptSightings } from '../../records/transcripts.ts';
 import { countOf, formatRanges } from '../../report/amounts.ts';
-import { pathText } from '../../report/bounded.ts';
-import type { Column } from '../../report/human.ts';
 import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
-import { typeable } from '../entry-row.ts';
+import { PATH_COLUMN, shownPath, whenColumn } from '../columns.ts';
 import type { Given } from '../flags.ts';
 import { Progress } from '../progress.ts';
 
@@ -62,13 +60,6 @@ async function printJson(
   for (const sighting of sightings) await cli.terminal.printJson({ type: 'sighting', ...sighting });
 }
 
-const COLUMNS: readonly Column[] = [
-  { title: 'PATH', cut: 'front' },
-  { title: 'LINES', cut: 'end' },
-  { title: 'HOW' },
-  { title: 'WHEN' },
-];
-
 async function printTable(
   cli: Cli,
   { format, records, skipped, sightings }: TranscriptSightings,
@@ -78,13 +69,15 @@ async function printTable(
   const head = `${format ?? 'empty'} transcript, ${countOf(records, 'record')}${left}: ${countOf(files.length, 'file')} in context`;
   await cli.terminal.print(head);
   if (files.length === 0) return;
-  const rows = files.map(({ path, coverage, how, atMs }) => [
-    pathText(typeable(path, cli.cwd)),
-    linesOf(coverage),
-    how.join(', '),
-    atMs === undefined ? '' : cli.times.age(atMs),
-  ]);
-  await cli.terminal.printTable(COLUMNS, rows);
+  await cli.terminal.printTable(
+    [
+      { ...PATH_COLUMN, cell: ({ path }) => shownPath(cli, path) },
+      { title: 'LINES', cut: 'end', cell: ({ coverage }) => linesOf(coverage) },
+      { title: 'HOW', cell: ({ how }) => how.join(', ') },
+      whenColumn(cli),
+    ],
+    files,
+  );
 }
 
 interface SeenFile {

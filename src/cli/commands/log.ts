@@ -3,13 +3,13 @@ import type { Entry } from '../../model/entry.ts';
 import { EntryChoice } from '../../records/entry-choice.ts';
 import { detailOf, entryData, nothingHere } from '../../records/entry-words.ts';
 import { netEffects } from '../../records/net-effects.ts';
-import { Records } from '../../records/records.ts';
+import type { Records } from '../../records/records.ts';
 import { phrase } from '../../report/bounded.ts';
 import { recordsPlaceOf } from '../../session/configured.ts';
 import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
-import { entryColumns, entryRow } from '../entry-row.ts';
+import { entryColumns } from '../columns.ts';
 import { checkPeriod, entryRequest, FILTER_FLAGS, type Given, KIND, limit, STATE_FLAGS } from '../flags.ts';
-import { opening, Progress } from '../progress.ts';
+import { Progress, withRecords } from '../progress.ts';
 import { tellMissing } from '../refusal-text.ts';
 
 const FLAGS = {
@@ -48,17 +48,15 @@ Examples:
   },
 });
 
-async function log(cli: Cli, flags: LogFlags): Promise<ExitCode> {
+function log(cli: Cli, flags: LogFlags): Promise<ExitCode> {
   const isFollowing = flags.follow === true;
-  const places = recordsPlaceOf(cli, flags);
-  const records = await opening(cli, isFollowing ? Records.openOrCreate(places) : Records.open(places));
-  try {
-    if (flags.verify === true) return await verify(cli, records, flags);
+  const work = async (records: Records): Promise<ExitCode> => {
+    if (flags.verify === true) return verify(cli, records, flags);
     const chosen = entryRequest(cli, flags);
     const isComplete = flags.json === true || chosen.kinds !== undefined;
     const request = { ...chosen, family: true, continued: isComplete ? undefined : 'hidden' } as const;
     if (await isUnknown(records, flags.session))
-      return await tellMissing(cli, `there is no session ${JSON.stringify(flags.session)}`, flags);
+      return tellMissing(cli, `there is no session ${JSON.stringify(flags.session)}`, flags);
     const newest = await records.newestSeq();
     const entries = records.entries(new EntryChoice(request), newest);
     const print = flags.json === true ? printJson : printTable;
@@ -70,9 +68,8 @@ async function log(cli: Cli, flags: LogFlags): Promise<ExitCode> {
     const choice = new EntryChoice({ ...request, limit: 0 });
     for await (const entry of records.follow(choice, newest)) await printNew(cli, entry, { records, flags });
     return EXIT.done;
-  } finally {
-    await records.close();
-  }
+  };
+  return withRecords(cli, flags, work, { missing: isFollowing ? 'create' : 'read as empty' });
 }
 
 async function isUnknown({ store }: Records, session: string | undefined): Promise<boolean> {
@@ -111,10 +108,9 @@ async function printTable(
     return terminal.tell(isFiltered(flags) ? NO_MATCH : nothingHere(recordsPlaceOf(cli, flags)));
   const clients = await records.clientsOf(shown.map(({ session }) => session));
   const ids = await records.shortIds(shown.slice(0, MAX_SHORTENED).flatMap(({ change }) => change ?? []));
-  const rows: string[][] = [];
-  for (const entry of shown)
-    rows.push(entryRow(entry, { ...cli, clients, ids, lines: await changedLines(records, entry) }));
-  await terminal.printTable(entryColumns(terminal.colours, records), rows, {
+  const lines = new Map<Entry, string>();
+  for (const entry of shown) lines.set(entry, await changedLines(records, entry));
+  await terminal.printTable(entryColumns(cli, { clients, ids, lines }), shown, {
     headings: flags.byTurn === true ? turnHeadings(shown) : [],
     details: shown.map(detailOf),
   });
@@ -150,8 +146,8 @@ async function printNew(
 ): Promise<void> {
   if (flags.json === true) return cli.terminal.printJson(entryData(entry));
   const ids = await records.shortIds(entry.change === undefined ? [] : [entry.change]);
-  const row = [...entryRow(entry, { ...cli, ids, nowMs: Date.now() }), detailOf(entry) ?? ''];
-  return cli.terminal.print(row.map(phrase).join('  ').trimEnd());
+  const cells = entryColumns(cli, { ids, nowMs: Date.now() }).map(({ cell }) => cell(entry));
+  return cli.terminal.print([...cells, detailOf(entry) ?? ''].map(phrase).join('  ').trimEnd());
 }
 
 async function verify(cli: Cli, records: Records, flags: LogFlags): Promise<ExitCode> {

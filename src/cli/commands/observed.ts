@@ -1,21 +1,10 @@
 import { type ObservedRefusal, observedRefusals } from '../../records/judged-refusals.ts';
-import { Records } from '../../records/records.ts';
 import { Scope } from '../../records/scope.ts';
 import { countOf } from '../../report/amounts.ts';
-import { pathText } from '../../report/bounded.ts';
-import type { Column } from '../../report/human.ts';
-import { recordsPlaceOf, type StateFlags } from '../../session/configured.ts';
+import type { StateFlags } from '../../session/configured.ts';
 import { type Cli, EXIT, type ExitCode } from '../cli.ts';
-import { entryPath, SESSION_COLUMN } from '../entry-row.ts';
-import { opening } from '../progress.ts';
-
-const COLUMNS: readonly Column[] = [
-  { title: 'CODE' },
-  { title: 'PATH', cut: 'front' },
-  { title: 'WHEN' },
-  SESSION_COLUMN,
-  { title: 'VERDICT' },
-];
+import { entryPath, PATH_COLUMN, printList, SESSION_COLUMN, whenColumn } from '../columns.ts';
+import { withRecords } from '../progress.ts';
 
 interface ObservedFlags extends StateFlags {
   readonly root?: readonly string[];
@@ -29,51 +18,35 @@ interface ObservedFlags extends StateFlags {
  * Lists what hooks would have refused while the policy only observed (`mode: observe`), and whether
  * each refusal would have been right.
  */
-export async function showObserved(
-  cli: Cli,
-  { json, session, limit, ...flags }: ObservedFlags,
-): Promise<ExitCode> {
-  const records = await opening(cli, Records.open(recordsPlaceOf(cli, flags)));
-  const scope = new Scope({ cwd: cli.cwd, root: flags.root, all: flags.all });
-  try {
-    const found: ObservedRefusal[] = [];
-    const filter = { ...scope.filter, ...(session === undefined ? {} : { session }) };
-    for await (const each of observedRefusals(records, filter)) found.push(each);
-    const shown = limit === 0 ? found : found.slice(0, limit);
-    if (json === true) await printJson(cli, shown);
-    else await printTable(cli, found, shown);
-    return EXIT.done;
-  } finally {
-    await records.close();
-  }
-}
-
-async function printJson(cli: Cli, shown: readonly ObservedRefusal[]): Promise<void> {
-  for (const { refusal, verdict, change } of shown) {
-    const { atMs, session, turn, root, path, code, action } = refusal;
-    const at = new Date(atMs).toISOString();
-    await cli.terminal.printJson({ at, session, turn, root, path, code, action, verdict, change });
-  }
-}
-
-async function printTable(
-  cli: Cli,
-  found: readonly ObservedRefusal[],
-  shown: readonly ObservedRefusal[],
-): Promise<void> {
-  const counted = (verdict: ObservedRefusal['verdict']) =>
-    found.filter((each) => each.verdict === verdict).length;
-  const calls = countOf(found.length, 'call');
-  await cli.terminal.print(
-    `${calls} would have been refused: ${counted('right')} right, ${counted('wrong')} wrong, ${counted('unknown')} unknown`,
-  );
-  if (shown.length === 0) return;
-  const rows = shown.map(({ refusal, verdict }) => [
-    refusal.code ?? '',
-    pathText(entryPath(refusal, cli.cwd)),
-    cli.times.age(refusal.atMs),
-    refusal.session,
-    verdict,
-  ]);
-  await cli.terminal.printTable(COLUMNS, rows);
+export async function showObserved(cli: Cli, { session, limit, ...flags }: ObservedFlags): Promise<ExitCode> {
+  const { filter } = new Scope({ cwd: cli.cwd, root: flags.root, all: flags.all });
+  const found = await withRecords(cli, flags, async (records) => {
+    const all: ObservedRefusal[] = [];
+    for await (const each of observedRefusals(
+      records,
+      session === undefined ? filter : { ...filter, session },
+    ))
+      all.push(each);
+    return all;
+  });
+  const count = (verdict: ObservedRefusal['verdict']) =>
+    `${found.filter((each) => each.verdict === verdict).length} ${verdict}`;
+  const summary = `${countOf(found.length, 'call')} would have been refused: ${count('right')}, ${count('wrong')}, ${count('unknown')}`;
+  if (flags.json !== true) await cli.terminal.print(summary);
+  if (found.length === 0) return EXIT.done;
+  return printList(cli, flags, {
+    rows: (limit === 0 ? found : found.slice(0, limit)).map((each) => ({ ...each.refusal, ...each })),
+    columns: [
+      { title: 'CODE', cell: ({ code = '' }) => code },
+      { ...PATH_COLUMN, cell: (row) => entryPath(cli, row) },
+      whenColumn(cli),
+      SESSION_COLUMN,
+      { title: 'VERDICT', cell: ({ verdict }) => verdict },
+    ],
+    json: ({ atMs, session, turn, root, path, code, action, verdict, change }) => ({
+      at: new Date(atMs).toISOString(),
+      ...{ session, turn, root, path, code, action, verdict, change },
+    }),
+    none: '',
+  });
 }

@@ -1,17 +1,16 @@
 import { text, toggle } from '../../config/flags.ts';
 import { invalidArgument } from '../../model/verdict.ts';
-import { Records } from '../../records/records.ts';
+import type { Records } from '../../records/records.ts';
 import { gitLeftAlone, rewindJob } from '../../records/rewind.ts';
 import { Scope } from '../../records/scope.ts';
 import { type TurnView, turnViews } from '../../records/turns.ts';
 import type { TakenBack, UndoJob } from '../../records/undo-jobs.ts';
-import { jsonText, pathText } from '../../report/bounded.ts';
-import { recordsPlaceOf } from '../../session/configured.ts';
+import { pathText } from '../../report/bounded.ts';
 import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
-import { SESSION_COLUMN } from '../entry-row.ts';
+import { printList, SESSION_COLUMN, whenColumn } from '../columns.ts';
 import { type Given, limit, SCOPE_FLAGS, STATE_FLAGS } from '../flags.ts';
 import { reachOf, refuseBeyond } from '../operator.ts';
-import { opening } from '../progress.ts';
+import { withRecords } from '../progress.ts';
 import { tellRefusal } from '../refusal-text.ts';
 import { rewoundText, runUndoJob, UNDO_FLAGS, withinReach } from '../undo-job.ts';
 
@@ -57,33 +56,40 @@ Examples:
 });
 
 async function list(cli: Cli, flags: Flags): Promise<ExitCode> {
-  const turns = await withRecords(cli, flags, (records, scope) =>
-    turnViews(records, { scope, session: flags.session, limit: flags.limit }),
-  );
-  if (flags.json === true) for (const turn of turns) await cli.terminal.print(turnJson(turn));
-  else if (turns.length === 0)
-    cli.terminal.tell(
-      'no turns are recorded here: only clients with hooks, and programs that call beginTurn() or checkpoint(), record them',
-    );
-  else {
-    const { yellow } = cli.terminal.colours;
-    await cli.terminal.printTable(
-      [
-        { title: 'WHEN' },
-        { title: 'TURN', paint: yellow },
-        SESSION_COLUMN,
-        { title: 'PROMPT', cut: 'end' },
-        { title: 'FILES', cut: 'end' },
-      ],
-      turns.map((turn) => turnRow(cli, turn)),
-    );
-  }
-  return EXIT.done;
+  const { session, limit } = flags;
+  const scope = scopeOf(cli, flags);
+  const rows = await withRecords(cli, flags, (records) => turnViews(records, { scope, session, limit }));
+  return printList(cli, flags, {
+    rows,
+    columns: [
+      whenColumn(cli),
+      { title: 'TURN', paint: cli.terminal.colours.yellow, cell: ({ turn }) => turn },
+      SESSION_COLUMN,
+      { title: 'PROMPT', cut: 'end', cell: ({ label, prompt }) => label ?? prompt ?? '' },
+      { title: 'FILES', cut: 'end', cell: filesText },
+    ],
+    json: ({ turn, label, prompt, promptNumber, session, atMs, files, changes, stands }) => ({
+      ...{ turn, label, prompt, promptNumber, session },
+      at: new Date(atMs).toISOString(),
+      ...{ files, changes, stands },
+    }),
+    none: 'no turns are recorded here: only clients with hooks, and programs that call beginTurn() or checkpoint(), record them',
+  });
+}
+
+function filesText({ files, stands }: TurnView): string {
+  const more = files.length > MAX_NAMED ? ` and ${files.length - MAX_NAMED} more` : '';
+  const gone = files.length > 0 && !stands ? ' (taken back)' : '';
+  return `${files.slice(0, MAX_NAMED).map(pathText).join(', ')}${more}${gone}`;
+}
+
+function scopeOf(cli: Cli, { root }: Flags): Scope {
+  return new Scope({ cwd: cli.cwd, root });
 }
 
 async function rewind(cli: Cli, name: string, flags: Flags): Promise<ExitCode> {
-  const { turns, job } = await withRecords(cli, flags, (records, scope) =>
-    find(records, scope, { name, flags }),
+  const { turns, job } = await withRecords(cli, flags, (records) =>
+    find(records, scopeOf(cli, flags), { name, flags }),
   );
   const [turn, other] = turns;
   if (turn === undefined) return tellUnknown(cli, name, flags);
@@ -118,41 +124,6 @@ async function find(
   const [turn] = turns;
   const of = flags.all === true ? 'everyone' : 'session';
   return { turns, job: turn && (await rewindJob(records, { turn, scope, of })) };
-}
-
-async function withRecords<T>(
-  cli: Cli,
-  flags: Flags,
-  use: (records: Records, scope: Scope) => Promise<T>,
-): Promise<T> {
-  const records = await opening(cli, Records.open(recordsPlaceOf(cli, flags)));
-  try {
-    return await use(records, new Scope({ cwd: cli.cwd, root: flags.root }));
-  } finally {
-    await records.close();
-  }
-}
-
-function turnJson({
-  turn,
-  label,
-  prompt,
-  promptNumber,
-  session,
-  atMs,
-  files,
-  changes,
-  stands,
-}: TurnView): string {
-  const at = new Date(atMs).toISOString();
-  return jsonText({ turn, label, prompt, promptNumber, session, at, files, changes, stands });
-}
-
-function turnRow(cli: Cli, { turn, label, prompt, session, atMs, files, stands }: TurnView): string[] {
-  const more = files.length > MAX_NAMED ? ` and ${files.length - MAX_NAMED} more` : '';
-  const gone = files.length > 0 && !stands ? ' (taken back)' : '';
-  const named = `${files.slice(0, MAX_NAMED).map(pathText).join(', ')}${more}${gone}`;
-  return [cli.times.shortAge(atMs), turn, session, label ?? prompt ?? '', named];
 }
 
 async function tellAmbiguous(

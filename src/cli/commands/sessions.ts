@@ -1,32 +1,22 @@
 import { choice, text, UsageError, withDefault } from '../../config/flags.ts';
-import { Records } from '../../records/records.ts';
-import { Scope } from '../../records/scope.ts';
-import {
-  compactSession,
-  forgetSession,
-  type SessionView,
-  sessionViews,
-} from '../../records/session-views.ts';
+import type { Records } from '../../records/records.ts';
+import { compactSession, forgetSession } from '../../records/session-views.ts';
 import { countOf } from '../../report/amounts.ts';
-import { jsonText } from '../../report/bounded.ts';
-import { policyOf, recordsPlaceOf } from '../../session/configured.ts';
+import { policyOf } from '../../session/configured.ts';
 import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
-import { sessionTable } from '../entry-row.ts';
 import { type Given, limit, SCOPE_FLAGS, STATE_FLAGS } from '../flags.ts';
 import { refuseAgent } from '../operator.ts';
-import { opening } from '../progress.ts';
+import { withRecords } from '../progress.ts';
 import { refuseReadOnly, tellMissing } from '../refusal-text.ts';
+import { listSessions, lookAround } from './status.ts';
 
 const FLAGS = {
   ...STATE_FLAGS,
   ...SCOPE_FLAGS,
-  session: text('ID', 'only this session'),
-  limit: limit(50),
+  limit: limit(20),
 } as const;
 
 type SessionsFlags = Given<typeof FLAGS>;
-
-type Action = 'list' | 'forget' | 'compacted';
 
 /** `lookfirst sessions`: lists sessions, forgets one, or reports that a session's context was summarised. */
 export const SESSIONS: CliCommand = defineCommand({
@@ -53,57 +43,20 @@ Examples:
   run: async (cli, { action, id, ...flags }) => {
     if (action !== 'list' && id === undefined) throw new UsageError('ID is missing');
     if (action === 'list' && id !== undefined) throw new UsageError(`unexpected argument '${id}'`);
-    const refused = await refuse(cli, action, flags);
-    if (refused !== undefined) return refused;
-    const records = await opening(cli, Records.open(recordsPlaceOf(cli, flags)));
-    try {
-      return action === 'list' || id === undefined
-        ? await list(cli, records, flags)
-        : await change(cli, records, { action, id, flags });
-    } finally {
-      await records.close();
-    }
+    if (action === 'list' || id === undefined)
+      return lookAround(cli, { flags }, (view) => listSessions(cli, view, flags));
+    const refused = (await refuseReadOnly(cli, flags)) ?? (await refuseForgetting(cli, action, flags));
+    return refused ?? withRecords(cli, flags, (records) => change(cli, records, { action, id, flags }));
   },
 });
 
-/**
- * Refuses every action but `list` if `--read-only` is given. Refuses `forget` if an agent started
- * the command. Returns the exit code of the refusal, or undefined if the command may continue.
- */
-async function refuse(cli: Cli, action: Action, flags: SessionsFlags): Promise<ExitCode | undefined> {
-  if (action === 'list') return undefined;
-  const refused = await refuseReadOnly(cli, flags);
-  return action === 'forget' ? (refused ?? refuseAgent(cli, 'sessions forget', flags)) : refused;
-}
-
-async function list(cli: Cli, records: Records, flags: SessionsFlags): Promise<ExitCode> {
-  const scope = new Scope({ cwd: cli.cwd, root: flags.root, all: flags.all, family: true });
-  const views: SessionView[] = [];
-  for await (const view of sessionViews(records, { scope, session: flags.session, limit: flags.limit }))
-    if (flags.json === true) await cli.terminal.print(json(view));
-    else views.push(view);
-  if (flags.json === true) return EXIT.done;
-  if (views.length === 0) cli.terminal.tell(NONE);
-  else {
-    const { columns, cells } = sessionTable(views, cli.cwd);
-    const rows = views.map((view) => [...cells(view), ...useCells(cli, view)]);
-    await cli.terminal.printTable([...columns, ...COLUMNS], rows);
-  }
-  return EXIT.done;
-}
-
-const NONE = `no sessions here (--all shows every workspace)
-Closed sessions without a name are not listed; lookfirst log shows their ids and what they did.`;
-
-const COLUMNS = [{ title: 'LAST USED' }, { title: 'SEEN', align: 'right' }, { title: 'STATE' }] as const;
-
-function useCells({ times }: Cli, { lastMs, parent, seen, state }: SessionView): string[] {
-  return [times.age(lastMs), String(seen), parent === undefined ? state : `${state}, of ${parent}`];
-}
-
-function json({ state, seen, ...record }: SessionView): string {
-  const last = new Date(record.lastMs).toISOString();
-  return jsonText({ ...record, last, state, seen });
+/** Refuses `forget` if an agent started the command. */
+async function refuseForgetting(
+  cli: Cli,
+  action: 'forget' | 'compacted',
+  flags: SessionsFlags,
+): Promise<ExitCode | undefined> {
+  return action === 'forget' ? refuseAgent(cli, 'sessions forget', flags) : undefined;
 }
 
 async function change(

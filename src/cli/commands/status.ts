@@ -4,51 +4,57 @@ import type { FileStatus, Freshness } from '../../model/results.ts';
 import { type StateSize, stateSize } from '../../records/clean-up.ts';
 import { changeOfPath, nothingHere, whatOf } from '../../records/entry-words.ts';
 import { lostEntries, lostText } from '../../records/lost-entries.ts';
-import { Records } from '../../records/records.ts';
 import { canonicalPath, isInScope, Scope } from '../../records/scope.ts';
 import type { PlacedSession } from '../../records/session-views.ts';
 import {
   clientOf,
   type Destructions,
   destructions,
-  type FileView,
   filesSeenBy,
   fileView,
+  freshnessOf,
   newestChange,
   type PreventedHarm,
   preventedHarm,
-  type StatusPlaces,
-  sessionFreshness,
   surroundings,
   type UnjudgedCalls,
   unjudgedCalls,
 } from '../../records/status-views.ts';
 import { byteSize, countOf, lineWords } from '../../report/amounts.ts';
 import { harmless, jsonText, pathText, phrase } from '../../report/bounded.ts';
-import type { Colours, Column } from '../../report/human.ts';
-import { openForReading, placesOf, recordsPlaceOf, sessionVariable } from '../../session/configured.ts';
+import { openForReading, placesOf, type StateFlags, sessionVariable } from '../../session/configured.ts';
 import type { Sessions } from '../../session/sessions.ts';
 import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
-import { entryPath, sessionTable, writerWords } from '../entry-row.ts';
-import { type Given, SCOPE_FLAGS, STATE_FLAGS } from '../flags.ts';
-import { opening } from '../progress.ts';
+import {
+  entryPath,
+  optionalColumn,
+  PATH_COLUMN,
+  printList,
+  SESSION_COLUMN,
+  shownPath,
+  writerWords,
+} from '../columns.ts';
+import { type Given, limit, SCOPE_FLAGS, STATE_FLAGS } from '../flags.ts';
+import { withRecords } from '../progress.ts';
 import { tellRefusal } from '../refusal-text.ts';
-import type { Times } from '../words.ts';
+import type { TableColumn } from '../terminal.ts';
 
 const FLAGS = {
   ...STATE_FLAGS,
   ...SCOPE_FLAGS,
   session: text('ID', 'the files this session has seen (LOOKFIRST_SESSION)'),
+  limit: limit(20),
 } as const;
 
 type StatusFlags = Given<typeof FLAGS>;
 
-interface Question {
-  readonly path: string;
-  readonly records: readonly PlacedSession[];
-  /** Report only this session. */
-  readonly session: string | undefined;
-  readonly json: boolean;
+/** The flags with which sessions are listed. */
+interface LookFlags extends StateFlags {
+  readonly root?: readonly string[];
+  readonly all?: boolean;
+  readonly session?: string;
+  readonly limit: number;
+  readonly json?: boolean;
 }
 
 const STATES: Readonly<Record<Freshness, string>> = {
@@ -89,28 +95,50 @@ async function status(cli: Cli, path: string | undefined, flags: StatusFlags): P
   for (const lost of lostEntries({ home, roots: [cli.cwd], userHome: cli.homeFolder }))
     cli.terminal.tell(harmless(`warning: ${lostText(lost)}`));
   const session = flags.session ?? sessionVariable(cli);
-  const scope = new Scope({ cwd: cli.cwd, root: flags.root, all: flags.all, family: true });
-  const { sessions: records, roots } = await lookAround(cli, flags, (records) =>
-    surroundings(records, scope, path === undefined ? 'placed' : 'bare'),
+  return lookAround(cli, { path, flags }, async (view) => {
+    const json = flags.json === true;
+    if (path !== undefined) return fileReport(cli, view, { path, session, json });
+    if (session) return sessionReport(cli, view, { session, json });
+    await cli.terminal.print(await stateReport(cli, view, { home, json }));
+    if (!json) await cli.terminal.print('');
+    return listSessions(cli, view, flags);
+  });
+}
+
+/** The sessions in a scope, and the open workspace in which they work. */
+interface View {
+  readonly open: Sessions;
+  readonly sessions: readonly PlacedSession[];
+  readonly scope: Scope;
+}
+
+/** Opens the workspaces around the current folder for `look`, and closes them. */
+export async function lookAround(
+  cli: Cli,
+  { path, flags }: { readonly path?: string | undefined; readonly flags: LookFlags },
+  look: (view: View) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  const { root, all, limit } = flags;
+  const scope = new Scope({ cwd: cli.cwd, root, all, family: true });
+  const listed = path === undefined ? limit : undefined;
+  const { sessions, roots } = await withRecords(cli, flags, (records) =>
+    surroundings(records, scope, listed),
   );
-  if (records.length === 0 && roots.length === 0) {
+  if (sessions.length === 0 && roots.length === 0) {
     if (flags.json !== true) cli.terminal.tell(nothingHere(placesOf(cli, flags)));
     return EXIT.done;
   }
-  const existing = roots.filter((root) => canonicalPath(cli.cwd, root).kind === 'folder');
-  const { folders = [] } = new Scope({ cwd: cli.cwd, root: flags.root });
-  const sessions = await openForReading(cli, flags, {
+  const existing = roots.filter((each) => canonicalPath(cli.cwd, each).kind === 'folder');
+  const { folders = [] } = new Scope({ cwd: cli.cwd, root });
+  const open = await openForReading(cli, flags, {
     roots:
       existing.length === 0 ? [cli.cwd] : [...existing, ...foldersAround(cli, path, { existing, folders })],
     folders,
   });
-  const json = flags.json === true;
   try {
-    if (path !== undefined) return await fileReport(cli, sessions, { path, records, session, json });
-    if (session) return await sessionReport(cli, sessions, { session, json });
-    return await overview(cli, sessions, { records, scope, home, json });
+    return await look({ open, sessions, scope });
   } finally {
-    await sessions.close();
+    await open.close();
   }
 }
 
@@ -130,103 +158,78 @@ function foldersAround(
   return existing.some(contains) ? [] : folders.filter(contains);
 }
 
-async function lookAround(
-  cli: Cli,
-  flags: StatusFlags,
-  look: (records: Records) => Promise<StatusPlaces>,
-): Promise<StatusPlaces> {
-  const records = await opening(cli, Records.open(recordsPlaceOf(cli, flags)));
-  try {
-    return await look(records);
-  } finally {
-    await records.close();
-  }
-}
-
 /** Reports who has seen a file, whether it is unchanged since, and who changed it last. */
-async function fileReport(cli: Cli, open: Sessions, question: Question): Promise<ExitCode> {
-  const { path, records: sessions, session, json } = question;
+async function fileReport(
+  cli: Cli,
+  { open, sessions }: View,
+  {
+    path,
+    session,
+    json,
+  }: { readonly path: string; readonly session: string | undefined; readonly json: boolean },
+): Promise<ExitCode> {
   const outcome = await fileView(open, { cwd: cli.cwd, path, sessions, session });
   if (!outcome.ok) {
     await tellRefusal(cli, outcome.refusal, { json });
     return EXIT.refused;
   }
-  const { view } = outcome;
-  await (json ? printJson(cli, view) : printText(cli, path, view));
-  return EXIT.done;
-}
-
-async function printJson(
-  cli: Cli,
-  { root, relative, exists, lastChange: last, lastClient: client, seenBy }: FileView,
-): Promise<void> {
-  const lastChange = last && lastChangeJson(last, client);
-  await cli.terminal.printJson({ type: 'file', path: relative, root, exists, lastChange });
-  for (const { session, client: program, file } of seenBy) {
-    const { lastChange: _, ...rest } = file;
-    await cli.terminal.printJson({ type: 'sighting', session, client: program, ...rest, path: relative });
-  }
-}
-
-async function printText(
-  cli: Cli,
-  path: string,
-  { exists, lastChange: last, lastClient, seenBy }: FileView,
-): Promise<void> {
+  const { root, relative, exists, lastChange: last, lastClient, seenBy } = outcome.view;
   const by =
     last === undefined
       ? 'no recorded change'
-      : `last change ${last.change}: ${whatOf(last)} by ${writerWords(last, lastClient)}, ${cli.times.age(last.atMs)}`;
-  await cli.terminal.print(`${pathText(path)}${exists ? '' : ' (not there now)'}: ${by}`);
-  if (seenBy.length === 0) return cli.terminal.print('no session has seen it');
-  const withClient = seenBy.some(({ client }) => client !== undefined);
-  const rows = seenBy.map(({ session, client = '', file }) => [
-    ...(withClient ? [session, client] : [session]),
-    ...seenCells(file, cli.times),
-  ]);
-  const titles = withClient ? ['SESSION', 'CLIENT'] : ['SESSION'];
-  const who = titles.map((title): Column => ({ title, cut: 'end' }));
-  const columns = [...who, ...seenColumns(cli.terminal.colours)];
-  await cli.terminal.printTable(columns, rows);
+      : `last change ${last.change}: ${whatOf(last)} by ${writerWords(last, lastClient)}, ${cli.age(last.atMs)}`;
+  const lastChange = last && lastChangeJson(last, lastClient);
+  await cli.terminal.print(
+    json
+      ? jsonText({ type: 'file', path: relative, root, exists, lastChange })
+      : `${pathText(path)}${exists ? '' : ' (not there now)'}: ${by}`,
+  );
+  return printList(
+    cli,
+    { json },
+    {
+      rows: seenBy.map(({ session: id, client, file }) => ({ ...file, path: relative, session: id, client })),
+      columns: [
+        SESSION_COLUMN,
+        { ...optionalColumn('CLIENT'), cell: ({ client = '' }) => client },
+        ...seenColumns(cli),
+      ],
+      json: ({ lastChange: _, ...row }) => ({ type: 'sighting', ...row }),
+      none: 'no session has seen it',
+    },
+  );
 }
 
 /** Reports the files that a session has seen, most recent first, and whether they are unchanged since. */
 async function sessionReport(
   cli: Cli,
-  open: Sessions,
+  { open }: View,
   { session, json }: { readonly session: string; readonly json: boolean },
 ): Promise<ExitCode> {
-  const files = await filesSeenBy(open, session);
-  if (json) {
-    for (const file of files) await cli.terminal.printJson({ type: 'sighting', session, ...file });
-    return EXIT.done;
-  }
-  if (files.length === 0) {
-    cli.terminal.tell(`session ${phrase(session)} has seen no file here`);
-    return EXIT.done;
-  }
-  const rows = files.map((file) => [pathText(file.path), ...seenCells(file, cli.times)]);
-  await cli.terminal.printTable(
-    [{ title: 'PATH', cut: 'front' }, ...seenColumns(cli.terminal.colours)],
-    rows,
+  return printList(
+    cli,
+    { json },
+    {
+      rows: await filesSeenBy(open, session),
+      columns: [{ ...PATH_COLUMN, cell: ({ path }) => pathText(path) }, ...seenColumns(cli)],
+      json: (file) => ({ type: 'sighting', session, ...file }),
+      none: `session ${phrase(session)} has seen no file here`,
+    },
   );
-  return EXIT.done;
 }
 
 /** The columns about what a session has seen of a file. Each table puts its own columns first. */
-function seenColumns(colours: Colours): readonly Column[] {
+function seenColumns({ age, terminal: { colours } }: Cli): readonly TableColumn<FileStatus>[] {
   return [
-    { title: 'STATE', paint: (cell) => (/^(up|not)/.test(cell) ? cell : colours.yellow(cell)) },
-    { title: 'SEEN', cut: 'end' },
-    { title: 'WHEN' },
-    { title: 'HOW' },
+    {
+      title: 'STATE',
+      paint: (cell) => (/^(up|not)/.test(cell) ? cell : colours.yellow(cell)),
+      cell: ({ freshness }) => STATES[freshness],
+    },
+    { title: 'SEEN', cut: 'end', cell: seenWords },
+    { title: 'WHEN', cell: ({ seenAtMs }) => (seenAtMs === undefined ? '' : age(seenAtMs)) },
+    { title: 'HOW', cell: ({ how = '' }) => HOW[how] ?? how },
   ];
-}
-
-function seenCells(file: FileStatus, times: Times): string[] {
-  const { freshness, seenAtMs, how } = file;
-  const when = seenAtMs === undefined ? '' : times.age(seenAtMs);
-  return [STATES[freshness], seenWords(file), when, HOW[how ?? ''] ?? how ?? ''];
 }
 
 function seenWords({ seen, but, ranges, totalLines }: FileStatus): string {
@@ -237,56 +240,69 @@ function seenWords({ seen, but, ranges, totalLines }: FileStatus): string {
   return but === undefined ? lines : `${lines}, ${but}`;
 }
 
-interface OverviewRequest {
-  readonly records: readonly PlacedSession[];
-  readonly scope: Scope;
-  readonly home: string;
-  readonly json: boolean;
+/** Lists the sessions in scope, most recently used first. */
+export async function listSessions(cli: Cli, { open, sessions }: View, flags: LookFlags): Promise<ExitCode> {
+  const { limit, json, session } = flags;
+  const wanted = sessions.filter(({ id }) => id === (session ?? id));
+  const shown = limit === 0 ? wanted : wanted.slice(0, limit);
+  const counts = await freshnessOf(open, shown);
+  const rows = shown.map((each, index) => ({ ...each, seen: 0, outOfDate: 0, ...counts[index] }));
+  const code = await printList(cli, flags, {
+    rows,
+    columns: [
+      { ...SESSION_COLUMN, cell: ({ id }) => id },
+      { ...optionalColumn('CLIENT'), cell: ({ client = '' }) => client },
+      { ...optionalColumn('TURN'), cell: ({ turn = '' }) => turn },
+      { title: 'WORKSPACE', cut: 'front', cell: ({ root, workspace }) => workspace ?? shownPath(cli, root) },
+      { ...optionalColumn('MACHINE'), cell: ({ machine = '' }) => machine },
+      { title: 'LAST USED', cell: ({ lastMs }) => cli.age(lastMs) },
+      { title: 'SEEN', align: 'right', cell: ({ seen }) => String(seen) },
+      { title: 'OUT OF DATE', align: 'right', cell: ({ outOfDate }) => String(outOfDate) },
+      { title: 'STATE', cell: stateWords },
+    ],
+    json: (row) => ({
+      type: 'session',
+      ...row,
+      last: new Date(row.lastMs).toISOString(),
+      state: stateOf(row),
+    }),
+    none: NO_SESSIONS,
+  });
+  const more = wanted.length - shown.length;
+  if (json !== true && more > 0) await cli.terminal.print(`and ${more} more; --limit 0 lists all`);
+  return code;
 }
 
-/**
- * Maximum number of sessions in the table. More would take long, because every file that a listed
- * session has seen is checked.
- */
-const MAX_SESSIONS = 20;
+const NO_SESSIONS = `no sessions here (--all shows every workspace)
+Closed sessions without a name are not listed; lookfirst log shows their ids and what they did.`;
 
-const COLUMNS: readonly Column[] = [
-  { title: 'LAST USED' },
-  { title: 'SEEN', align: 'right' },
-  { title: 'OUT OF DATE', align: 'right' },
-];
+/** A session whose process was killed stays open until the user forgets it or it expires. */
+function stateOf({ closedMs }: PlacedSession): 'open' | 'closed' {
+  return closedMs === undefined ? 'open' : 'closed';
+}
 
-/** Prints the size of the state, the last change and the sessions in scope. */
-export async function overview(cli: Cli, open: Sessions, question: OverviewRequest): Promise<ExitCode> {
-  const { records, scope, home, json } = question;
-  const shown = records.slice(0, MAX_SESSIONS);
+function stateWords(session: PlacedSession): string {
+  return session.parent === undefined ? stateOf(session) : `${stateOf(session)}, of ${session.parent}`;
+}
+
+/** The size of the state, the last change, and what was prevented. */
+async function stateReport(
+  cli: Cli,
+  { open, sessions, scope }: View,
+  { home, json }: { readonly home: string; readonly json: boolean },
+): Promise<string> {
   // Send the queries together, so that a store on another machine needs only one round trip.
-  const [last, size, unjudged, destroyed, week, ...fresh] = await Promise.all([
+  const [last, size, unjudged, destroyed, week] = await Promise.all([
     newestChange(open, scope),
     stateSize(open.world),
     unjudgedCalls(open.world, { nowMs: cli.nowMs, scope }),
     destructions(open.world, { nowMs: cli.nowMs, scope }),
     preventedHarm(open.world, { nowMs: cli.nowMs, scope }),
-    ...shown.map((record) => sessionFreshness(open, record)),
   ]);
-  const author = records.find(({ id }) => id === last?.session);
+  const author = sessions.find(({ id }) => id === last?.session);
   const client = author === undefined ? await clientOf(open, last) : author.client;
   const state = { home, size, last, client, unjudged, destroyed, week };
-  await cli.terminal.print(json ? stateJson(open, state) : stateText(cli, open, state));
-  const table = sessionTable(shown, cli.cwd);
-  const rows: string[][] = [];
-  for (const [index, record] of shown.entries()) {
-    const { seen = 0, outOfDate = 0, lastMs = record.lastMs } = fresh[index] ?? {};
-    const { id, root, client, turn, machine, workspace } = record;
-    const who = { id, client, turn, root, machine, workspace };
-    if (json) await cli.terminal.printJson({ type: 'session', ...who, lastMs, seen, outOfDate });
-    else rows.push([...table.cells(record), cli.times.age(lastMs), `${seen}`, `${outOfDate}`]);
-  }
-  if (rows.length > 0) await cli.terminal.print('');
-  if (rows.length > 0) await cli.terminal.printTable([...table.columns, ...COLUMNS], rows);
-  const more = records.length - MAX_SESSIONS;
-  if (!json && more > 0) await cli.terminal.print(`and ${more} more; lookfirst sessions lists them`);
-  return EXIT.done;
+  return json ? stateJson(open, state) : stateText(cli, open, state);
 }
 
 interface State {
@@ -333,7 +349,7 @@ function stateText(cli: Cli, { world }: Sessions, state: State): string {
   const change =
     last === undefined
       ? 'none'
-      : `${changeOfPath(last, pathText(entryPath(last, cli.cwd)))} by ${writerWords(last, client)}, ${cli.times.age(last.atMs)} (${last.change})`;
+      : `${changeOfPath(last, entryPath(cli, last))} by ${writerWords(last, client)}, ${cli.age(last.atMs)} (${last.change})`;
   return [
     weekText(week),
     `workspace    ${world.workspace.roots.map(pathText).join(', ')}`,
@@ -344,12 +360,10 @@ function stateText(cli: Cli, { world }: Sessions, state: State): string {
   ].join('\n');
 }
 
-function destroyedText({ times }: Cli, { count, newest }: Destructions): readonly string[] {
+function destroyedText({ age }: Cli, { count, newest }: Destructions): readonly string[] {
   if (newest?.change === undefined) return [];
   const commands = `${countOf(count, 'command')} removed what nothing else holds`;
-  return [
-    `destroyed    ${commands}, the last ${times.age(newest.atMs)}; kept: lookfirst undo ${newest.change}`,
-  ];
+  return [`destroyed    ${commands}, the last ${age(newest.atMs)}; kept: lookfirst undo ${newest.change}`];
 }
 
 function weekText({ overwritesStopped, editsMerged, commandsUndoable }: PreventedHarm): string {
@@ -361,9 +375,9 @@ function weekText({ overwritesStopped, editsMerged, commandsUndoable }: Prevente
   return `this week: ${counts.join(', ')}`;
 }
 
-function unjudgedText({ times }: Cli, { count: calls, newest }: UnjudgedCalls): readonly string[] {
+function unjudgedText({ age }: Cli, { count: calls, newest }: UnjudgedCalls): readonly string[] {
   if (newest === undefined) return [];
-  const when = times.age(newest.atMs);
+  const when = age(newest.atMs);
   return [
     `unjudged     ${countOf(calls, 'call')} ran without a check by Lookfirst, the last ${when}; see lookfirst doctor`,
   ];

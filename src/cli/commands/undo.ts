@@ -1,16 +1,14 @@
 import { text, UsageError } from '../../config/flags.ts';
 import { Fault } from '../../model/fault.ts';
 import type { Refusal } from '../../model/verdict.ts';
-import { Records } from '../../records/records.ts';
 import { canonicalPath } from '../../records/scope.ts';
-import type { TakenBack } from '../../records/undo-jobs.ts';
-import { type UndoJob, undoJobs } from '../../records/undo-jobs.ts';
+import { type TakenBack, type UndoJob, undoJobs } from '../../records/undo-jobs.ts';
 import { harmless } from '../../report/bounded.ts';
-import { recordsPlaceOf, sessionVariable } from '../../session/configured.ts';
+import { sessionVariable } from '../../session/configured.ts';
 import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
 import { entryRequest, type Given, SCOPE_FLAGS, SINCE, STATE_FLAGS } from '../flags.ts';
 import { type Reach, reachOf, refuseBeyond } from '../operator.ts';
-import { opening } from '../progress.ts';
+import { withRecords } from '../progress.ts';
 import { namedChange } from '../refusal-text.ts';
 import { refuseUndo, runUndoJob, UNDO_FLAGS, undoneText, withinReach } from '../undo-job.ts';
 
@@ -95,15 +93,12 @@ async function jobsFor(
 ): Promise<UndoJob[] | 'beyond'> {
   const newestOf = reach.session ?? sessionVariable(cli);
   const session = flags.session ?? (flags.since === undefined ? undefined : reach.session);
-  const records = await opening(cli, Records.open(recordsPlaceOf(cli, flags)));
-  try {
+  return withRecords(cli, flags, async (records) => {
     const named = change === undefined ? undefined : await namedChange(records, change);
     if (change !== undefined && named === undefined) return [];
     if (!reach.includes(named?.session ?? session ?? newestOf ?? '')) return 'beyond';
-    return await undoJobs(records, { ...entryRequest(cli, flags), session, change: named?.change, newestOf });
-  } finally {
-    await records.close();
-  }
+    return undoJobs(records, { ...entryRequest(cli, flags), session, change: named?.change, newestOf });
+  });
 }
 
 function nothingToUndo(change: string | undefined): Refusal {

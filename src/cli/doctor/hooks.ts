@@ -174,7 +174,7 @@ export async function* checkUnjudged(cli: Cli): AsyncGenerator<DoctorCheck> {
   try {
     const { count, newest } = await unjudgedCalls(records, { nowMs: cli.nowMs });
     if (newest === undefined) return;
-    const last = `the last ${cli.times.age(newest.atMs)} in ${newest.root} (session ${newest.session})`;
+    const last = `the last ${cli.age(newest.atMs)} in ${newest.root} (session ${newest.session})`;
     const cure =
       'are the hooks trusted and switched on? Codex: /hooks; Claude Code: /hooks and the trust of the folder';
     yield warn('unjudged calls', `${count} in the last 7 days, ${last}: ${cure}`);

@@ -126,7 +126,7 @@ async function bundleChunks() {
           priority: 7,
         },
         { name: 'hook', test: oneOf(loadedBy('hooks/hook-door.js'), /\/build\/hooks\//), priority: 2 },
-        { name: 'serve', test: oneOf(loadedBy('cli/serve-command.js', 'mcp/serve.js')), priority: 1 },
+        { name: 'serve', test: oneOf(loadedBy('cli/commands/serve.js', 'mcp/serve.js')), priority: 1 },
         { name: 'words', test: /\/build\/(model|report|text)\// },
       ],
       includeDependenciesRecursively: false,

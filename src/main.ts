@@ -1,9 +1,12 @@
 import { subscribe } from 'node:diagnostics_channel';
+import type { EventEmitter } from 'node:events';
+import type { Readable, Writable } from 'node:stream';
+import type { ServerPlan } from './cli/cli.ts';
 import { userHome } from './config/home.ts';
 
 /**
- * Picks an entry point and loads only that: the hook, the server for `serve` or a folder, or the
- * command line for everything else. Returns the exit code.
+ * Picks an entry point and loads only that: the hook, or the command line for everything else. A
+ * folder instead of a command means `serve`. Returns the exit code.
  */
 export async function main(): Promise<number> {
   subscribe('lookfirst:waiting', explainWaiting);
@@ -18,17 +21,7 @@ export async function main(): Promise<number> {
   }
   if (word === undefined && isAtTerminal()) return commandLine([]);
   if (word === undefined || word === 'serve' || !(await isCommand(word))) {
-    const { runServe } = await import('./cli/serve-command.ts');
-    const args = word === 'serve' ? rest : process.argv.slice(2);
-    const help = (): Promise<number> => commandLine(['serve', '--help']);
-    return runServe({
-      args,
-      process,
-      homeFolder: userHome(),
-      servers: () => import('./mcp/serve.ts'),
-      viewer,
-      help,
-    });
+    return commandLine(['serve', ...(word === 'serve' ? rest : process.argv.slice(2))]);
   }
   return commandLine(process.argv.slice(2));
 }
@@ -54,17 +47,28 @@ async function commandLine(args: readonly string[]): Promise<number> {
     platform,
     homeFolder: userHome(),
     self: [execPath, argv[1] ?? ''],
+    runServer: (plan) => serve(plan, { input: stdin, output: stdout, signals: process }),
     runProxy: async (plan) => (await import('./proxy/open-proxy.ts')).openProxy(plan),
     runViewer: async (plan) =>
       (await import('./viewer/serve-viewer.ts')).openViewer({ ...plan, signals: process }),
   });
 }
 
-/** Creates the page on which users see the journal, for a server over HTTP. */
-async function viewer(
-  ...args: Parameters<typeof import('./viewer/serve-viewer.ts').viewerBeside>
-): Promise<ReturnType<typeof import('./viewer/serve-viewer.ts').viewerBeside>> {
-  return (await import('./viewer/serve-viewer.ts')).viewerBeside(...args);
+/** Serves over stdio, or over HTTP with the viewer beside it. */
+export async function serve(
+  { http, ...plan }: ServerPlan,
+  streams: { readonly input: Readable; readonly output: Writable; readonly signals: EventEmitter },
+): Promise<unknown> {
+  const { serveHttp, serveStdio } = await import('./mcp/serve.ts');
+  if (http === undefined) return serveStdio({ ...plan, ...streams });
+  const { whyReadOnly, ...front } = http;
+  const { viewerBeside } = await import('./viewer/serve-viewer.ts');
+  return serveHttp({
+    ...plan,
+    ...front,
+    signals: streams.signals,
+    viewer: async (sessions) => viewerBeside(sessions, { log: plan.log, readOnly: whyReadOnly(sessions) }),
+  });
 }
 
 /**

@@ -1,8 +1,9 @@
 import { createRequire } from 'node:module';
 import type { Flags, Values } from '../config/flags.ts';
 import type { CommandShape } from '../config/parse-flags.ts';
+import type { DialectName } from '../dialect/tool.ts';
 import type { Policy } from '../model/policy.ts';
-import type { Sessions } from '../session/sessions.ts';
+import type { Sessions, WorkspaceOptions } from '../session/sessions.ts';
 import type { RunProxy } from '../tools/proxy-plan.ts';
 import type { Given } from './flags.ts';
 import type { Terminal } from './terminal.ts';
@@ -22,13 +23,42 @@ export interface Cli {
   readonly age: TimeText;
   /** The command line of this program, for commands that start another instance of it. */
   readonly self: readonly string[];
-  /**
-   * Runs the proxy, which is a separate entry point. The command `lookfirst proxy` only prepares
-   * the proxy's options.
-   */
+  /** Servers are separate entry points. Their commands only prepare the options. */
+  readonly runServer: RunServer;
   readonly runProxy: RunProxy;
   readonly runViewer: RunViewer;
 }
+
+/** A workspace, and how to serve it over MCP. */
+export interface ServerPlan {
+  readonly workspace: WorkspaceOptions;
+  readonly rootsFrom: 'workspace' | 'client';
+  readonly dialect: DialectName;
+  readonly readOnly: boolean;
+  readonly commands: boolean;
+  readonly session: string | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly version: string;
+  readonly log: (line: string) => void;
+  readonly opened: (sessions: Sessions) => void;
+  /** Offer HTTP and the viewer instead of stdio. */
+  readonly http?:
+    | {
+        readonly port: number | undefined;
+        readonly token: string | undefined;
+        /** The reason why the viewer may not undo changes; undefined if it may. */
+        readonly whyReadOnly: (sessions: Sessions) => string | undefined;
+        readonly listening: (server: {
+          readonly url: string;
+          readonly token: string;
+          readonly viewer?: string | undefined;
+        }) => void;
+      }
+    | undefined;
+}
+
+/** Serves until the client disconnects or the process gets a signal. */
+export type RunServer = (plan: ServerPlan) => Promise<unknown>;
 
 /** Serves the page of `lookfirst view` until the process gets a signal. */
 export type RunViewer = (plan: {

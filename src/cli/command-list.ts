@@ -134,8 +134,8 @@ export const COMMANDS: readonly CommandEntry[] = [
     name: 'serve',
     usage: 'serve [DIR...]',
     summary: 'serves folders to an MCP client',
-    runsElsewhere: true,
-    load: async () => (await import('./serve-request.ts')).SERVE,
+    ownsStdout: true,
+    load: async () => (await import('./commands/serve.ts')).SERVE,
   },
   {
     group: 'serve',

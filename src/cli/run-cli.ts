@@ -8,6 +8,7 @@ import {
   type CommandEntry,
   EXIT,
   type ExitCode,
+  type RunServer,
   type RunViewer,
   version,
 } from './cli.ts';
@@ -28,6 +29,7 @@ interface CliOptions {
   readonly homeFolder: string | undefined;
   /** The command line that starts this program: an executable and its first arguments. */
   readonly self: readonly string[];
+  readonly runServer: RunServer;
   readonly runProxy: RunProxy;
   readonly runViewer: RunViewer;
 }

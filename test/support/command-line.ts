@@ -93,6 +93,7 @@ export async function lookfirst(
         args,
         streams: { stdin, stdout, stderr },
         homeFolder: shared.env['HOME'] ?? places.base,
+        runServer: () => Promise.reject(new Error('runs as a process')),
         runProxy: () => Promise.reject(new Error('runs as a process')),
         runViewer: () => Promise.reject(new Error('runs as a process')),
       });

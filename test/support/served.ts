@@ -2,7 +2,7 @@ import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { EventEmitter } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { runCli } from '../../src/cli/run-cli.ts';
-import { runServe } from '../../src/cli/serve-command.ts';
+import { serve } from '../../src/main.ts';
 import { environment, ordinaryProgram, PROGRAM } from './command-line.ts';
 import type { OrdinaryUser } from './nobody.ts';
 import { RawClient } from './raw-client.ts';
@@ -129,16 +129,9 @@ export function answerIn(result: Record<string, unknown>): Answer {
 function proxyingHere(places: Scratch, args: readonly string[]): ChildProcessWithoutNullStreams {
   const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
   const child = Object.assign(new EventEmitter(), streams, { kill: () => streams.stdin.end() });
-  void runCli({
-    args: ['proxy', ...args],
+  void runHere(places, ['proxy', ...args], {
     streams,
-    env: environment(places),
-    cwd: places.base,
-    platform: process.platform,
-    homeFolder: places.base,
-    self: [process.execPath, PROGRAM[1] ?? ''],
     runProxy: async (plan) => (await import('../../src/proxy/open-proxy.ts')).openProxy(plan, streams),
-    runViewer: () => Promise.reject(new Error('runs as a process')),
   }).then((code) => child.emit('close', code, null));
   // The client uses only the parts of a child process that `child` has.
   return child as unknown as ChildProcessWithoutNullStreams;
@@ -154,30 +147,45 @@ export function servingHere(
   env: Readonly<Record<string, string>> = {},
 ): ChildProcessWithoutNullStreams {
   const streams = { stdin: new PassThrough(), stdout: new PassThrough(), stderr: new PassThrough() };
-  const { platform } = process;
-  const [execPath = '', program = ''] = PROGRAM;
-  const self = { execPath, argv: [execPath, program, 'serve', ...args] };
-  const cwd = (): string => places.base;
-  const surroundings = { ...streams, ...self, env: environment(places, env), platform, cwd };
-  const around = Object.assign(new EventEmitter(), surroundings);
+  const signals = new EventEmitter();
   // A server over stdio ends when its input ends, a server over HTTP when it gets a signal.
   const kill = (): void => {
     streams.stdin.end();
-    around.emit('SIGTERM');
+    signals.emit('SIGTERM');
   };
   const child = Object.assign(new EventEmitter(), streams, { kill });
-  const unused = (): never => {
-    throw new Error('runs as a process');
-  };
-  void runServe({
-    args,
-    // The server uses only the parts of a process that `around` has.
-    process: around as unknown as NodeJS.Process,
-    homeFolder: places.base,
-    servers: () => import('../../src/mcp/serve.ts'),
-    viewer: async (...about) => (await import('../../src/viewer/serve-viewer.ts')).viewerBeside(...about),
-    help: unused,
+  void runHere(places, ['serve', ...args], {
+    streams,
+    env,
+    runServer: (plan) => serve(plan, { input: streams.stdin, output: streams.stdout, signals }),
   }).then((code) => child.emit('close', code, null));
   // The client uses only the parts of a child process that `child` has.
   return child as unknown as ChildProcessWithoutNullStreams;
+}
+
+type CliOptions = Parameters<typeof runCli>[0];
+
+/** Runs a command line in this process that serves over `streams`. */
+function runHere(
+  places: Scratch,
+  args: readonly string[],
+  {
+    streams,
+    env,
+    ...servers
+  }: Pick<CliOptions, 'streams'> &
+    Partial<Pick<CliOptions, 'runServer' | 'runProxy'>> & { readonly env?: Readonly<Record<string, string>> },
+): Promise<number> {
+  const elsewhere = () => Promise.reject(new Error('runs as a process'));
+  return runCli({
+    args,
+    streams,
+    env: environment(places, env),
+    cwd: places.base,
+    platform: process.platform,
+    homeFolder: places.base,
+    self: [process.execPath, PROGRAM[1] ?? ''],
+    ...{ runServer: elsewhere, runProxy: elsewhere, runViewer: elsewhere },
+    ...servers,
+  });
 }

@@ -1,16 +1,13 @@
-import { resolve } from 'node:path';
 import { choice, type Flag, several, text, toggle, UsageError, words } from '../../config/flags.ts';
-import { expandHome } from '../../config/home.ts';
 import { parsePolicyFile } from '../../config/resolve-policy.ts';
 import { completeTable } from '../../dialect/calls/user-table.ts';
 import { defined } from '../../model/record.ts';
-import { harmless } from '../../report/bounded.ts';
-import { accessibleFolders, placesOf, policyTextOf, sessionVariable } from '../../session/configured.ts';
-import { keepPolicyOutOfReach } from '../../session/out-of-reach.ts';
+import { accessibleFolders, policyTextOf, sessionVariable } from '../../session/configured.ts';
 import type { ProxyPlan } from '../../tools/proxy-plan.ts';
 import { givenToken, tokenLine } from '../../wire/http.ts';
 import { type Cli, type CliCommand, defineCommand } from '../cli.ts';
 import { type Given, httpFlag, SERVED_SESSION, STATE_FLAGS } from '../flags.ts';
+import { logTo, namedFolder, servedWorkspace } from '../served-workspace.ts';
 
 const HEADER: Flag<Readonly<Record<string, string>>> = {
   about: 'an HTTP header for that server, as in "Authorization: Bearer …" (repeatable)',
@@ -90,27 +87,12 @@ function isWebAddress(text: string): boolean {
 async function planOf(cli: Cli, words: readonly string[], flags: ProxyFlags): Promise<ProxyPlan> {
   const policyFile = policyTextOf(cli, flags);
   const settings = policyFile === undefined ? undefined : parsePolicyFile(policyFile, flags.policy).proxy;
-  const { url, preset, session = sessionVariable(cli), http } = flags;
-  const log = (line: string): void => cli.terminal.tell(harmless(`lookfirst: ${line}`));
+  const { url, session = sessionVariable(cli), http, header: headers = {} } = flags;
   return {
-    workspace: {
-      roots: await rootsOf(cli, flags, log),
-      ...placesOf(cli, flags),
-      ...defined({ preset, policyFile }),
-      ...(flags.readOnly === true ? { policy: { readOnly: true } } : {}),
-      ...(flags.readOnlyRoot === undefined
-        ? {}
-        : { readOnlyRoots: flags.readOnlyRoot.map((dir) => folderOf(cli, dir)) }),
-    },
-    opened: (sessions) => {
-      if (flags.policy !== undefined) keepPolicyOutOfReach(sessions.world, resolve(cli.cwd, flags.policy));
-      for (const warning of sessions.warnings) log(warning);
-    },
+    ...servedWorkspace(cli, await rootsOf(cli, flags), flags),
     command: words,
-    headers: flags.header ?? {},
-    ...(url === undefined ? {} : { url }),
-    ...(http === undefined ? {} : { http: frontOf(cli, http, log) }),
-    ...(session === undefined ? {} : { session }),
+    headers,
+    ...defined({ url, session, http: http && frontOf(cli, http) }),
     unknownTools: flags.unknownTools ?? settings?.unknownTools ?? 'allow',
     receipts: flags.receipts ?? false,
     tables: (settings?.servers ?? []).map(completeTable),
@@ -118,12 +100,9 @@ async function planOf(cli: Cli, words: readonly string[], flags: ProxyFlags): Pr
   };
 }
 
-function frontOf(
-  { env }: Cli,
-  http: { readonly port?: number },
-  log: (line: string) => void,
-): NonNullable<ProxyPlan['http']> {
-  const token = givenToken(env);
+function frontOf(cli: Cli, http: { readonly port?: number }): NonNullable<ProxyPlan['http']> {
+  const token = givenToken(cli.env);
+  const log = logTo(cli);
   return {
     ...http,
     token,
@@ -138,11 +117,7 @@ function frontOf(
  * The folders of `--root`. Of several folders, ignores those that cannot be opened. Files in an
  * ignored folder count as outside the workspace.
  */
-async function rootsOf(cli: Cli, flags: ProxyFlags, log: (line: string) => void): Promise<readonly string[]> {
-  const roots = (flags.root ?? ['.']).map((root) => folderOf(cli, root));
-  return roots.length === 1 ? roots : accessibleFolders(roots, log);
-}
-
-function folderOf({ cwd, homeFolder }: Cli, folder: string): string {
-  return resolve(cwd, expandHome(folder, homeFolder));
+async function rootsOf(cli: Cli, flags: ProxyFlags): Promise<readonly string[]> {
+  const roots = (flags.root ?? ['.']).map((root) => namedFolder(cli, root));
+  return roots.length === 1 ? roots : accessibleFolders(roots, logTo(cli));
 }

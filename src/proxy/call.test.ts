@@ -4,36 +4,26 @@ import { ALL_SERVERS } from '../../test/support/server-tables.ts';
 import { completeTable, type UserTable } from '../dialect/calls/user-table.ts';
 import { readProxyCall } from './call.ts';
 import { Catalogue } from './catalogue.ts';
-import { type UpstreamLocation, UpstreamPaths } from './upstream-paths.ts';
+import { isRemote } from './upstream-paths.ts';
 
-const OFFICIAL = 'npx -y @modelcontextprotocol/server-filesystem';
-
-/**
- * Returns functions that rewrite lines and calls as the proxy does for a server with this name and
- * command line.
- */
+/** Returns the function that rewrites a call's arguments as the proxy does for a server with this name. */
 function server(
   name: string,
-  upstream: UpstreamLocation['upstream'] | string,
-  tables: readonly UserTable[] = [],
+  { url, tables = [] }: { readonly url?: string; readonly tables?: readonly UserTable[] } = {},
 ) {
   const catalogue = new Catalogue(ALL_SERVERS, tables.map(completeTable));
   catalogue.sawServer({ serverInfo: { name } });
-  const [command = '', ...args] = typeof upstream === 'string' ? upstream.split(' ') : [];
-  const reached = typeof upstream === 'string' ? { command, args } : upstream;
-  const where = { root: '/ours', rootNames: ['/link'], cwd: '/cwd', upstream: reached };
-  const upstreamPaths = new UpstreamPaths(where);
-  const call = (tool: string, args: object) => {
+  const where = { root: '/ours', cwd: '/cwd', remote: url !== undefined && isRemote(url) };
+  return (tool: string, args: object) => {
     const message = { id: 1, params: { name: tool, arguments: args } };
     const settings = { receipts: false, quotes: 'off', catalogue, where } as const;
-    return readProxyCall(settings, upstreamPaths, { id: '1', message }).args;
+    return readProxyCall(settings, { id: '1', message }).args;
   };
-  return { upstreamPaths, call };
 }
 
-const official = (folder: string) => server('secure-filesystem-server', `${OFFICIAL} ${folder}`);
+const official = server('secure-filesystem-server');
 
-describe('a call with a path that the server may resolve differently', () => {
+describe('a path is forwarded as it was judged', () => {
   it.each([
     ['read_multiple_files', { paths: ['a', '/ours/b', './c'] }, { paths: ['/ours/a', '/ours/b', '/ours/c'] }],
     ['move_file', { source: 'a', destination: 'b' }, { source: '/ours/a', destination: '/ours/b' }],
@@ -45,11 +35,11 @@ describe('a call with a path that the server may resolve differently', () => {
     ['read_text_file', { path: '../x' }, { path: '/x' }],
     ['read_text_file', { path: 5 }, { path: 5 }],
   ])('%s %j', (tool, args, expected) => {
-    expect(official('/other').call(tool, args)).toEqual(expected);
+    expect(official(tool, args)).toEqual(expected);
   });
 
   it('may have the path in each item of a list', () => {
-    const { call } = server('filesystem-mcp', 'npx @j0hanz/filesystem-mcp');
+    const call = server('filesystem-mcp');
     const files = [
       { path: 'a', content: 'a' },
       { path: '/ours/b', content: '' },
@@ -60,20 +50,13 @@ describe('a call with a path that the server may resolve differently', () => {
 
 describe('a path is forwarded unchanged', () => {
   it.each([
-    ['where the server starts at our root', official('/ours').call, 'read_text_file'],
-    ['where the server starts at another name of our root', official('/link').call, 'read_text_file'],
-    [
-      'where the server starts in a known working folder',
-      server('fast-filesystem', 'npx fast-filesystem-mcp').call,
-      'fast_read_file',
-    ],
-    ['on another machine', server('fast-filesystem', { url: 'http://far/mcp' }).call, 'fast_read_file'],
-    ['to a tool that no table describes', official('/other').call, 'frobnicate'],
+    ['on another machine', server('fast-filesystem', { url: 'http://far/mcp' }), 'fast_read_file'],
+    ['to a tool that no table describes', official, 'frobnicate'],
     [
       'to a server that accepts only relative paths',
-      server('mine', './mine', [
-        { id: 'mine', onlyRelative: true, tools: { get: [{ does: 'look', path: 'path' }] } },
-      ]).call,
+      server('mine', {
+        tables: [{ id: 'mine', onlyRelative: true, tools: { get: [{ does: 'look', path: 'path' }] } }],
+      }),
       'get',
     ],
   ])('%s', (_what, call, tool) => {
@@ -81,8 +64,7 @@ describe('a path is forwarded unchanged', () => {
   });
 
   it('if it may be a name', () => {
-    const serena = server('serena', 'uvx serena --project /other');
-    expect(serena.call('activate_project', { project: 'a' })).toEqual({ project: 'a' });
+    expect(server('serena')('activate_project', { project: 'a' })).toEqual({ project: 'a' });
   });
 });
 
@@ -94,41 +76,19 @@ describe('a path becomes absolute', () => {
     [hostname(), '/cwd/a'],
     ['far.example', 'a'],
   ])('for a URL of this machine: %s', (host, path) => {
-    const { call } = server('fast-filesystem', { url: `http://${host}:1/mcp` });
+    const call = server('fast-filesystem', { url: `http://${host}:1/mcp` });
     expect(call('fast_read_file', { path: 'a' })).toEqual({ path });
   });
 
-  it("for a user's own server, whose folder is unknown", () => {
+  it("for a user's own server", () => {
     const tables: UserTable[] = [{ id: 'mine', tools: { get: [{ does: 'look', path: 'path' }] } }];
-    expect(server('mine', './mine', tables).call('get', { path: 'a' })).toEqual({ path: '/ours/a' });
-  });
-
-  it("after the client may have named the server's folders, in both forms of the protocol", () => {
-    for (const line of [
-      { method: 'initialize', params: { capabilities: { roots: {} } } },
-      { params: { _meta: { 'io.modelcontextprotocol/clientCapabilities': { roots: {} } } } },
-    ]) {
-      const { upstreamPaths, call } = official('/ours');
-      upstreamPaths.sawClient({ params: { capabilities: { sampling: {} } } });
-      expect([call('read_file', { path: 'a' }), upstreamPaths.version]).toEqual([{ path: 'a' }, 0]);
-      upstreamPaths.sawClient(line);
-      expect([call('read_file', { path: 'a' }), upstreamPaths.version]).toEqual([{ path: '/ours/a' }, 1]);
-    }
-  });
-
-  it('after the server was sent to another folder', () => {
-    const { upstreamPaths, call } = server('serena', 'uvx serena --project /ours');
-    upstreamPaths.sawRoots();
-    expect(call('read_file', { relative_path: 'a' })).toEqual({ relative_path: 'a' });
-    call('activate_project', { project: 'x' });
-    expect(call('read_file', { relative_path: 'a' })).toEqual({ relative_path: '/ours/a' });
+    expect(server('mine', { tables })('get', { path: 'a' })).toEqual({ path: '/ours/a' });
   });
 });
 
 describe('a call whose argument is JSON text', () => {
   it('gets the judged path inside the text', () => {
-    const { call } = official('/other');
-    expect(call('read_multiple_files', { paths: '["a","/ours/b"]' })).toEqual({
+    expect(official('read_multiple_files', { paths: '["a","/ours/b"]' })).toEqual({
       paths: '["/ours/a","/ours/b"]',
     });
   });

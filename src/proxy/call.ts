@@ -9,8 +9,8 @@ import { paramsOf } from '../wire/rpc.ts';
 import type { Answerable } from './answers.ts';
 import type { GateSettings } from './gate-settings.ts';
 import { withoutRevision } from './receipt-tools.ts';
-import { type CallMeaning, givenPaths, understand } from './understand.ts';
-import { UpstreamPaths } from './upstream-paths.ts';
+import { type CallMeaning, understand } from './understand.ts';
+import { forwardedPath } from './upstream-paths.ts';
 
 /**
  * One `tools/call` as it will be forwarded. The message is serialised again before it is sent, so
@@ -22,11 +22,6 @@ export interface ProxyCall extends Answerable {
   readonly meaning: CallMeaning;
   /** The revision (a token for a file's bytes) in the call's arguments, if the option `receipts` is on. */
   readonly revision: string | undefined;
-  /**
-   * The value of `UpstreamPaths.version` when the call was read. If it has increased since, the
-   * call's relative paths may have changed their meaning. Undefined if the call has no such paths.
-   */
-  readonly pathsVersion: number | undefined;
   /** The number of typographic quotes that were straightened in the call's texts. */
   readonly straightened: number;
   readonly times: ClientCall;
@@ -73,20 +68,15 @@ interface StringEdit {
  */
 export function readProxyCall(
   settings: Pick<GateSettings, 'receipts' | 'catalogue' | 'where' | 'quotes'>,
-  upstreamPaths: UpstreamPaths,
   { id, message: given }: Answerable,
 ): ProxyCall {
   const { catalogue, where, receipts } = settings;
-  upstreamPaths.sawClient(given);
   const { message, revision } = receipts
     ? withoutRevision(given, catalogue.rulesOf(toolOf(given).tool))
     : { message: given, revision: undefined };
   const asked = toolOf(message);
-  const pathsVersion = pathsVersionOf(understand(catalogue, asked, where.cwd), upstreamPaths);
-  upstreamPaths.sawCall(asked.tool, catalogue.table);
   const straight = straightened(settings, asked);
-  const paths = pathsVersion === undefined ? [] : placedPaths(settings, upstreamPaths, asked);
-  const sent = withArguments(message, [...paths, ...straight.edits]);
+  const sent = withArguments(message, [...placedPaths(settings, asked), ...straight.edits]);
   const request = toolOf(sent);
   const meaning = understand(catalogue, request, where.cwd);
   const times = new ClientCall();
@@ -97,7 +87,6 @@ export function readProxyCall(
     ...request,
     meaning,
     revision,
-    pathsVersion: pathsVersionOf(meaning, upstreamPaths),
     straightened: straight.count,
     times,
   };
@@ -133,28 +122,18 @@ function straightened(
 }
 
 /**
- * The present `UpstreamPaths.version`. Undefined if the meaning of the call's paths cannot change,
- * or if Lookfirst only guesses which arguments are paths.
- */
-function pathsVersionOf(meaning: CallMeaning, { version }: UpstreamPaths): number | undefined {
-  const relies = !meaning.guessed && !givenPaths(meaning).every(UpstreamPaths.isPlain);
-  return relies ? version : undefined;
-}
-
-/**
  * The edits that replace paths. Empty for a tool that Lookfirst has no description of, because its
  * argument `path` may be something else.
  */
 function placedPaths(
-  { catalogue }: Pick<GateSettings, 'catalogue'>,
-  upstreamPaths: UpstreamPaths,
+  { catalogue, where }: Pick<GateSettings, 'catalogue' | 'where'>,
   { tool, args }: Pick<ProxyCall, 'tool' | 'args'>,
 ): StringEdit[] {
   const { table } = catalogue;
   const rules = catalogue.rulesOf(tool);
   if (table === undefined || rules === undefined) return [];
   return pathArguments(rules, args).flatMap(({ at, path }) => {
-    const value = upstreamPaths.forwarded(path, table);
+    const value = forwardedPath(path, table, where);
     return value === path ? [] : [{ at, value }];
   });
 }

@@ -25,7 +25,6 @@ import {
   unproven,
 } from './understand.ts';
 import { readOnlyRefusal, unknownToolRefusal } from './unknown-refusal.ts';
-import type { UpstreamPaths } from './upstream-paths.ts';
 
 const ASCII = /^[\0-\x7f]*$/;
 /** Matches ASCII texts without `;`, `K` and the backtick, which have a second form in Unicode. */
@@ -45,7 +44,6 @@ interface Queued {
 export class JudgedCalls {
   readonly #settings: GateSettings;
   readonly #wire: Wire;
-  readonly #upstreamPaths: UpstreamPaths;
   /** The calls that are being judged or answered, by the JSON text of their ids. */
   readonly #running = new Map<string, AbortController>();
   /** Makes calls queue in the order they arrive, however long it takes to locate their files. */
@@ -54,10 +52,9 @@ export class JudgedCalls {
   #unreported: (() => Promise<void>)[] = [];
   readonly #work = new Work();
 
-  constructor(settings: GateSettings, wire: Wire, upstreamPaths: UpstreamPaths) {
+  constructor(settings: GateSettings, wire: Wire) {
     this.#settings = settings;
     this.#wire = wire;
-    this.#upstreamPaths = upstreamPaths;
   }
 
   /** Handles a `tools/call`. Drops a call without an id, which cannot be answered. */
@@ -71,7 +68,7 @@ export class JudgedCalls {
       this.#wire.toClient(errorLine(id, INVALID_REQUEST, 'another request with this id is still running'));
       return;
     }
-    const call = readProxyCall(this.#settings, this.#upstreamPaths, { id, message });
+    const call = readProxyCall(this.#settings, { id, message });
     const { meaning } = call;
     const isProven = !meaning.guessed || !this.#settings.needsProof;
     if (meaning.touches.length === 0 && !meaning.unexplained && isProven)
@@ -178,10 +175,9 @@ export class JudgedCalls {
     const announced = intents.length === 0 ? NO_CHANGE : await session.announce(intents, call.times);
     if (!announced.ok) return announced.refusal;
     const { change } = announced;
-    const moved = call.pathsVersion !== undefined && call.pathsVersion !== this.#upstreamPaths.version;
-    if (moved || signal.aborted) {
+    if (signal.aborted) {
       if (change !== undefined) await session.settle(change, 'failed');
-      return moved ? movedRefusal(call) : undefined;
+      return undefined;
     }
     const line = lineOf(call.message);
     if (!isRecorded(meaning)) {
@@ -303,15 +299,6 @@ async function locateAll(
   const rest = withoutFiles(call, refused);
   if (rest === undefined) return { ok: false, refusal: first };
   return { ok: true, keys, call: { ...rest, session, leftOut: refused } };
-}
-
-/**
- * The refusal of a call with relative paths, if the folder at which the server's relative paths
- * start changed while the call waited.
- */
-function movedRefusal({ tool }: ProxyCall): Refusal {
-  const detail = { reason: "the server's folders changed while the call waited" };
-  return { code: 'UNVERIFIABLE', action: 'call', path: tool, next: 'retry_later', detail };
 }
 
 /**

@@ -8,7 +8,7 @@ import { COMPACTED_METHOD } from '../tools/session-choice.ts';
 import { Catalogue } from './catalogue.ts';
 import { AskedOnce, type UnknownTools } from './unknown-refusal.ts';
 import type { UpstreamChoice } from './upstream.ts';
-import type { UpstreamLocation } from './upstream-paths.ts';
+import { isRemote, type UpstreamLocation } from './upstream-paths.ts';
 
 /** Methods whose requests and answers the gate reads. */
 export const JUDGED_METHODS: readonly string[] = [
@@ -98,13 +98,11 @@ export interface GateOptions {
   readonly receipts?: boolean;
   /** The canonical first root of the session's workspace, where its relative paths start. */
   readonly root: string;
-  /** Other names of the folder `root`, such as the path the user gave. */
-  readonly rootNames?: readonly string[];
 }
 
 /** Completes the caller's options with defaults and with the state that all connections share. */
 export function gateFor(options: GateOptions & UpstreamChoice, log: (text: string) => void): GateSettings {
-  const { session, command = '', args = [], url, unknownTools = 'allow' } = options;
+  const { session, url, unknownTools = 'allow' } = options;
   const readOnly = options.readOnly ?? (typeof session === 'object' && session.readOnly);
   return {
     session: typeof session === 'function' ? session : () => session,
@@ -115,9 +113,8 @@ export function gateFor(options: GateOptions & UpstreamChoice, log: (text: strin
     quotes: options.quotes ?? 'off',
     where: {
       root: options.root,
-      rootNames: options.rootNames ?? [],
       cwd: options.cwd ?? process.cwd(),
-      upstream: url === undefined ? { command, args } : { url },
+      remote: url !== undefined && isRemote(url),
     },
     receipts: options.receipts ?? false,
     shared: { turns: new ProxyTurns(), asked: new AskedOnce(), recordings: new Recordings() },

@@ -56,7 +56,6 @@ function gateOf(options: ProxyPlan, sessions: Sessions): Gate {
     quotes: policy.quotes,
     readOnly: policy.readOnly,
     root: workspace.roots[0] ?? '',
-    rootNames: options.workspace.roots.slice(0, 1),
   };
 }
 

@@ -19,7 +19,6 @@ import { JudgedCalls } from './calls.ts';
 import type { GateSettings } from './gate-settings.ts';
 import { withReceiptTools } from './receipt-tools.ts';
 import { fileAddress, readResource } from './resource.ts';
-import { UpstreamPaths } from './upstream-paths.ts';
 
 /** Methods that the gate may refuse. */
 const GATED = ['tools/call', 'resources/read'] as const;
@@ -54,7 +53,6 @@ export class Pump {
   readonly #ends: Ends;
   readonly #settings: GateSettings;
   readonly #waiting = new Map<string, (answer: UpstreamAnswer) => void>();
-  readonly #upstreamPaths: UpstreamPaths;
   readonly #handshake = new Handshake();
   readonly #calls: JudgedCalls;
 
@@ -66,8 +64,7 @@ export class Pump {
       toClient: (line) => ends.toClient(line),
       ask: (id, line, signal) => this.#ask(id, line, signal),
     };
-    this.#upstreamPaths = new UpstreamPaths(settings.where);
-    this.#calls = new JudgedCalls(settings, wire, this.#upstreamPaths);
+    this.#calls = new JudgedCalls(settings, wire);
   }
 
   /** Handles a message from the client. */
@@ -149,16 +146,12 @@ export class Pump {
         break;
       case 'initialize':
       case 'server/discover':
-        this.#upstreamPaths.sawClient(message);
         if (idKey(message['id']) !== undefined) this.#handshake.begin();
         this.#watch(message, (answer) => {
           this.#ends.toClient(answer.line);
           this.#settings.catalogue.sawServer(answer.message['result']);
           this.#handshake.end();
         });
-        break;
-      case 'notifications/roots/list_changed':
-        this.#upstreamPaths.sawRoots();
         break;
       case 'notifications/cancelled': {
         const id = idKey(paramsOf(message)['requestId']);
@@ -241,8 +234,6 @@ export class Pump {
    * read batches. Forwards any other batch. Only one MCP revision allows batches.
    */
   #batch(line: Buffer, messages: readonly unknown[]): void {
-    // Members of a batch are not examined, so assume that one of them changed the roots.
-    this.#upstreamPaths.sawRoots();
     if (!mayName(line, GATED_NAMES)) {
       this.#ends.toUpstream(line);
       return;

@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { describe, expect, it, vi } from 'vitest';
@@ -26,17 +26,7 @@ function folders() {
   return { base, root, other, untouched };
 }
 
-/**
- * Copies the odd test server to a path that looks like the official server's, and returns the path.
- * The server resolves relative paths in its working folder.
- */
-function oddServer(): string {
-  const dist = join(scratch(), 'server-filesystem/dist');
-  mkdirSync(dist, { recursive: true });
-  writeFileSync(join(dist, 'package.json'), '{"type":"module"}');
-  copyFileSync(fileURLToPath(new URL('../children/odd-server.mjs', import.meta.url)), join(dist, 'index.js'));
-  return join(dist, 'index.js');
-}
+const ODD = fileURLToPath(new URL('../children/odd-server.mjs', import.meta.url));
 
 /**
  * Starts the proxy in front of a server. By default, this is the official server, which may use our
@@ -127,14 +117,14 @@ describe('a server that starts relative paths elsewhere gets the path that was j
     await writesOurs(server);
   });
 
-  it('and a call that waited while the roots changed is refused', async () => {
+  it('and a call that waited while the roots changed reaches the file that was judged', async () => {
     // The test server `odd-server.mjs` reports its first argument, here `root`, as its name.
     const server = await astray(({ root }) => ({
-      args: [oddServer(), root],
+      args: [ODD, root],
       tables: [{ ...OFFICIAL_FILESYSTEM, serverNames: [root] }],
       graceMs: 200,
     }));
-    const { client, root, gate } = server;
+    const { client, root, untouched } = server;
     const path = 'a.txt';
     await client.call('read_text_file', { path });
     // The server answers this read only after `release`. The write waits for that answer.
@@ -145,9 +135,9 @@ describe('a server that starts relative paths elsewhere gets the path that was j
     client.notify('notifications/roots/list_changed');
     await client.call('release');
     expect((await held).ok).toBe(true);
-    expect(await waiting).toMatchObject({ code: 'UNVERIFIABLE' });
-    expect(await gate.pending()).toBe(0);
-    expect(read(join(root, path))).toBe(`a.txt of ${root}\n`);
+    expect((await waiting).ok).toBe(true);
+    expect(read(join(root, path))).toBe('mine\n');
+    untouched();
   });
 
   it('even if a shell that may change the folder starts the server', async () => {
@@ -173,17 +163,5 @@ describe('a path that servers interpret differently is sent as it was judged', (
     expect((await client.call('read_text_file', { path })).text).toBe(`a.txt of ${root}\n`);
     const echo = await client.call('write_file', { path, content: 'x' });
     expect(echo.text).toBe(`Successfully wrote to ${join(root, 'a.txt')}`);
-  });
-});
-
-describe('a server that certainly resolves relative paths as we do gets them unchanged', () => {
-  it.each([
-    ['on the root itself', (root: string) => [OFFICIAL, root]],
-    ['on the folder it runs in', () => [OFFICIAL, '.']],
-  ])('%s', async (_what, args) => {
-    const { client } = await astray(({ root }) => ({ args: args(root) }));
-    await client.call('read_text_file', { path: 'a.txt' });
-    const written = await client.call('write_file', { path: 'a.txt', content: 'x' });
-    expect(written.text).toBe('Successfully wrote to a.txt');
   });
 });

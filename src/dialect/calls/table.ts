@@ -1,4 +1,5 @@
 import {
+  ANY,
   FLAG,
   listOf,
   NAME,
@@ -25,12 +26,6 @@ export interface ServerTable {
   readonly signature: readonly string[];
   /** The base of relative paths on this server. `root`: the workspace. `cwd`: the server's working directory. */
   readonly relativeTo: 'root' | 'cwd';
-  /** The place of the base folder on the server's command line; absent if that folder is unknown. */
-  readonly folder?: FolderOnCommandLine;
-  /** True if the folders that a client names as MCP roots replace those of the command line. */
-  readonly followsRoots?: true;
-  /** Tools that change the base of relative paths. */
-  readonly elsewhere?: readonly string[];
   /** True if the server accepts no absolute paths. Relative ones are passed on unchanged. */
   readonly onlyRelative?: true;
   /**
@@ -57,12 +52,6 @@ export interface HostTable {
   readonly words: ToolNames;
   readonly tools: Readonly<Record<string, readonly Rule[]>>;
 }
-
-/**
- * The place of the server's folder on its command line. `after`: the name of the server's package or
- * program; the folder is the next argument. `option`: an option; the folder is its value.
- */
-type FolderOnCommandLine = { readonly after: string } | { readonly option: string };
 
 /**
  * The name of an argument, or several names, of which the first one in the call is used. A dot selects a field of a
@@ -348,13 +337,10 @@ export const USER_TABLE: ObjectShape = objectOf(
     serverNames: TEXTS,
     signature: TEXTS,
     relativeTo: oneOf('root', 'cwd'),
-    folder: {
-      type: 'either',
-      shapes: [objectOf({ after: TEXT }, ['after']), objectOf({ option: TEXT }, ['option'])],
-      must: '{"after": NAME} or {"option": NAME}',
-    },
-    followsRoots: TRUE,
-    elsewhere: TEXTS,
+    // These three have no effect any more.
+    folder: ANY,
+    followsRoots: ANY,
+    elsewhere: ANY,
     onlyRelative: TRUE,
     equalNames: TRUE,
     expandsHome: FLAG,

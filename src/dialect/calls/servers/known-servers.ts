@@ -22,8 +22,6 @@ export const OFFICIAL_FILESYSTEM: ServerTable = {
   serverNames: ['secure-filesystem-server'],
   signature: ['read_text_file', 'list_directory_with_sizes', 'directory_tree', 'list_allowed_directories'],
   relativeTo: 'root',
-  folder: { after: 'server-filesystem' },
-  followsRoots: true,
   equalNames: true,
   expandsHome: true,
   words: {
@@ -187,8 +185,6 @@ export const SERENA: ServerTable = {
   serverNames: ['serena', 'fastmcp-serena'],
   signature: ['find_symbol', 'replace_symbol_body', 'get_symbols_overview'],
   relativeTo: 'root',
-  folder: { option: '--project' },
-  elsewhere: ['activate_project', 'switch_worktree'],
   expandsHome: false,
   words: {
     read: 'read_file',

@@ -79,11 +79,6 @@ describe('a user’s tables', () => {
       '"servers[0].relativeTo" must be one of "root", "cwd", not "home"',
     ],
     [
-      'a bad folder',
-      [{ id: 'x', tools: {}, folder: { behind: 'y' } }],
-      '"servers[0].folder" must be {"after": NAME} or {"option": NAME}, not an object',
-    ],
-    [
       'a flag that says nothing',
       [{ id: 'x', tools: {}, onlyRelative: false }],
       '"servers[0].onlyRelative" must be true, or absent, not false',

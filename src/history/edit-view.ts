@@ -1,35 +1,11 @@
 import { type LineRange, linesCoverage, mergeRanges, rangesOf, WHOLE } from '../model/coverage.ts';
-import { countNewlines, lineCount } from '../text/lines.ts';
+import { carryCoverage, changesOf } from '../text/change.ts';
+import { lineChangesOf } from '../text/line-changes.ts';
+import { lineCount } from '../text/lines.ts';
 import { type Carried, rootsOf, type SeenEntry } from './entry.ts';
 import { bareView, shownText, shownView, type TranscriptView } from './history-sighting.ts';
 import { type Edited, textAfter } from './tool-result.ts';
 import { ComparedText } from './verify.ts';
-
-/**
- * Changes in ascending order. `shifts[n]` is the number of lines by which the first `n` changes
- * move the lines after them.
- */
-interface Shifted {
-  readonly changes: readonly ChangedLines[];
-  readonly shifts: readonly number[];
-}
-
-/**
- * Lines that an edit touched, and the number of lines that replace them. For a pure insertion, `to` is before `from`.
- */
-interface ChangedLines extends LineRange {
-  readonly now: number;
-}
-
-/** Whole lines of the old text, as offsets. One or more edited spans touch these lines. */
-interface Stretch {
-  readonly start: number;
-  readonly end: number;
-  /** Number of new lines that replace these lines. */
-  readonly now: number;
-  /** Index of the first edited span after these lines. */
-  readonly next: number;
-}
 
 /**
  * The lines of a file that the model knows after its own edit: the lines it had seen before, at
@@ -44,7 +20,7 @@ export function carriedView(path: string, latest: Iterable<SeenEntry>, edited: E
   const isSeen = seen.length === 1 && seen[0]?.from === 1 && seen[0].to === before.totalLines;
   // True if the model knows the whole new text: it had seen the whole old text, or that was empty.
   const isKnown = isSeen || before.totalLines === 0;
-  const ranges = isKnown ? rangesOf(WHOLE, totalLines) : carriedLines(seen, changedLines(edited));
+  const ranges = isKnown ? rangesOf(WHOLE, totalLines) : carriedLines(seen, edited, after.text);
   const coverage = linesCoverage(ranges, totalLines);
   if (coverage.kind === 'none') return { view: bareView(path, { how: 'edit', totalLines }), roots: [] };
   const shown = ranges.map((range) => {
@@ -130,42 +106,30 @@ function newSides(diff: string): readonly DiffHunk[] {
 }
 
 /**
- * Maps seen lines to their positions after some changes. New lines count as seen if all lines they
- * replace were seen. Does not merge ranges, because each range is later compared with the disk by
- * its own hash.
+ * Maps seen lines to their positions after an edit. New lines count as seen if all lines that they
+ * replace were seen. Does not merge ranges, because each range is later compared with the disk by its own
+ * hash.
  */
-function carriedLines(seen: readonly LineRange[], changes: readonly ChangedLines[]): readonly LineRange[] {
-  const shifts = [0];
-  for (const { from, to, now } of changes) shifts.push((shifts.at(-1) ?? 0) + now - (to - from + 1));
-  const shifted = { changes, shifts };
-  return widest([...moved(widest(seen), shifted), ...made(mergeRanges(seen), shifted)]);
-}
-
-/**
- * Maps each seen range to its new position. The new lines of a change that lies inside the range
- * are part of the new range. If a change touches both seen and unseen lines, the lines that it
- * touches are cut off the range.
- */
-function* moved(seen: readonly LineRange[], { changes, shifts }: Shifted): Iterable<LineRange> {
-  let before = 0;
-  let inside = 0;
-  for (const range of seen) {
-    while ((changes[before]?.from ?? Infinity) < range.from) before += 1;
-    while ((changes[inside]?.to ?? Infinity) <= range.to) inside += 1;
-    const from = Math.max(range.from, (changes[before - 1]?.to ?? 0) + 1);
-    const to = Math.min(range.to, (changes[inside]?.from ?? Infinity) - 1);
-    if (from <= to) yield { from: from + (shifts[before] ?? 0), to: to + (shifts[inside] ?? 0) };
-  }
-}
-
-/** The new lines of those changes that replace only seen lines. */
-function* made(seen: readonly LineRange[], { changes, shifts }: Shifted): Iterable<LineRange> {
-  let at = 0;
-  for (const [count, { from, to, now }] of changes.entries()) {
-    while ((seen[at]?.to ?? Infinity) < to) at += 1;
-    const start = from + (shifts[count] ?? 0);
-    if ((seen[at]?.from ?? Infinity) <= from && from <= to) yield { from: start, to: start + now - 1 };
-  }
+function carriedLines(seen: readonly LineRange[], edited: Edited, after: string): readonly LineRange[] {
+  const { before, spans, put } = edited;
+  const lengths = spans.map(() => put.length);
+  const changes = lineChangesOf(before, after, changesOf(spans, lengths)).map((change) => ({
+    ...change,
+    mixed: 'all' as const,
+  }));
+  const carried = (ranges: readonly LineRange[]): readonly LineRange[] => {
+    const coverage = { kind: 'lines', ranges } as const;
+    return rangesOf(carryCoverage(coverage, { changes, addedAre: 'seen', totalLines: Infinity }), Infinity);
+  };
+  // Several seen ranges together may contain the lines that a change replaces.
+  const known = carried(mergeRanges(seen));
+  let shift = 0;
+  const added = changes.flatMap(({ from, removed, added }) => {
+    const range = { from: from + shift, to: from + shift + added - 1 };
+    shift += added - removed;
+    return known.map((one) => ({ from: Math.max(one.from, range.from), to: Math.min(one.to, range.to) }));
+  });
+  return widest([...seen.flatMap((range) => carried([range])), ...added]);
 }
 
 /** Sorts the ranges and drops ranges that lie inside another one. */
@@ -174,59 +138,4 @@ function widest(ranges: readonly LineRange[]): readonly LineRange[] {
   for (const range of [...ranges].sort((a, b) => a.from - b.from || b.to - a.to))
     if (range.from <= range.to && range.to > (kept.at(-1)?.to ?? 0)) kept.push(range);
   return kept;
-}
-
-/** The lines that an edit touched, in order. Spans that end up in the same line form one change. */
-function changedLines(edited: Edited): readonly ChangedLines[] {
-  const { before, spans } = edited;
-  const changes: ChangedLines[] = [];
-  let from = 1;
-  let counted = 0;
-  for (let next = 0; next < spans.length; ) {
-    const stretch = stretchAt(edited, next);
-    from += countNewlines(before, stretch.start, counted);
-    counted = stretch.start;
-    const touched = lineCount(before.slice(stretch.start, stretch.end));
-    changes.push({ from, to: from + touched - 1, now: stretch.now });
-    next = stretch.next;
-  }
-  return changes;
-}
-
-function stretchAt({ before, spans, put }: Edited, first: number): Stretch {
-  const newlines = countNewlines(put, put.length);
-  const start = startOfLine(before, spans[first]?.start ?? 0);
-  let end = start;
-  let endOfLast = start;
-  let now = 0;
-  let next = first;
-  /**
-   * True if the last new line so far has no end yet, so that the old text after the last span
-   * continues this line.
-   */
-  let isOpen = false;
-  for (let span = spans[next]; span !== undefined; span = spans[next]) {
-    if (next > first && span.start >= endOfLast) break;
-    isOpen = put === '' ? isOpen || span.start > end : !put.endsWith('\n');
-    now += newlines;
-    end = span.end;
-    next += 1;
-    if (!isOpen && isStartOfLine(before, end)) return { start, end, now, next };
-    if (endOfLast <= end) endOfLast = endOfLine(before, end);
-  }
-  return { start, end: endOfLast, now: isOpen || endOfLast > end ? now + 1 : now, next };
-}
-
-function isStartOfLine(text: string, at: number): boolean {
-  return at === 0 || text[at - 1] === '\n';
-}
-
-function startOfLine(text: string, at: number): number {
-  return at === 0 ? 0 : text.lastIndexOf('\n', at - 1) + 1;
-}
-
-/** The end of the line at an offset, including its newline. */
-function endOfLine(text: string, at: number): number {
-  const newline = text.indexOf('\n', at);
-  return newline === -1 ? text.length : newline + 1;
 }

@@ -1,6 +1,7 @@
 import type { NewEntry } from '../../model/entry.ts';
 import { canonicalJson, linkText } from '../chain.ts';
-import { ancestorsOf, column, ENTRY_COLUMNS, filterColumns, INDEXED, touchedKeys } from '../entry-columns.ts';
+import { type QueryDialect, selectionOf } from '../entries-query.ts';
+import { ENTRY_COLUMNS, filterColumns, touchedKeys } from '../entry-columns.ts';
 import { type ChainLink, type EntryFilter, RECENT_ENTRIES } from '../store.ts';
 import type { Connection } from './connection.ts';
 import { FREQUENT_KINDS, IS_RARE, OWN_INDEX, type SqlValue } from './driver.ts';
@@ -21,85 +22,41 @@ export const SELECT_CHANGES_OF: string = `select seq from touches join entries u
 export const SELECT_CHECKPOINT = 'select checkpoint_seq as seq, checkpoint_hash as hash from chain';
 export const SELECT_HEAD = 'select head_seq as seq, head_hash as hash from chain';
 
-/**
- * Builds a query for entries, and the values to bind. `select`: the part that names the columns.
- */
+/** Builds a query for entries, and the values to bind. `select`: the part that names the columns. */
 export function entriesQuery(
   filter: EntryFilter,
   select: string = SELECT_ENTRY,
-): { sql: string; values: SqlValue[] } {
-  const clauses: string[] = [];
-  const values: SqlValue[] = [];
-  const add = (clause: string, ...bound: SqlValue[]): void => {
-    clauses.push(clause);
-    values.push(...bound);
-  };
-  if (filter.session !== undefined) add('session = ?', column(filter.session));
-  if (filter.root !== undefined) add('root = ?', column(filter.root));
-  if (filter.near !== undefined) addNear(add, filter.near);
-  if (filter.change !== undefined) add('change = ?', column(filter.change));
-  if (filter.changePrefix !== undefined)
-    add('change >= ? and change < ?', column(filter.changePrefix), column(`${filter.changePrefix}~`));
-  if (filter.kinds !== undefined) addKinds(add, filter.kinds, filter);
-  if (filter.sinceMs !== undefined) add('at_ms >= ?', filter.sinceMs);
-  if (filter.untilMs !== undefined) add('at_ms <= ?', filter.untilMs);
-  if (filter.afterSeq !== undefined) add('seq > ?', filter.afterSeq);
-  if (filter.beforeSeq !== undefined) add('seq < ?', filter.beforeSeq);
-  if (filter.key !== undefined) addKeys(add, [filter.key], filter.kinds);
-  if (filter.keys !== undefined) addKeys(add, filter.keys, filter.kinds);
-  const where = clauses.length === 0 ? '' : ` where ${clauses.join(' and ')}`;
-  const order = filter.order === 'oldest' ? 'asc' : 'desc';
-  // To SQLite, -1 means no limit.
-  values.push(filter.limit ?? -1);
-  return { sql: `${select}${where} order by seq ${order} limit ?`, values };
+): { readonly sql: string; readonly values: readonly SqlValue[] } {
+  const { text, values } = selectionOf<SqlValue>(filter, DIALECT);
+  return { sql: select + text, values };
 }
 
-/**
- * True if a field of the filter has an index that selects fewer entries than the index of the kind.
- * SQLite by itself would prefer the index of the kind.
- */
-function hasBetterIndex({ session, change, changePrefix, key, keys }: EntryFilter): boolean {
-  const named = change ?? changePrefix;
-  return session !== undefined || named !== undefined || key !== undefined || keys !== undefined;
-}
+const DIALECT: QueryDialect<SqlValue> = {
+  placeholder: '?',
+  touches: 'touches',
+  list: (texts) => JSON.stringify(texts),
+  isOneOf: (name, list) => `${name} in (select value from json_each(${list}))`,
+  beginsWithOneOf: (list) =>
+    `exists (select 1 from json_each(${list}) as inside where substr(entries.root, 1, length(inside.value)) = inside.value)`,
+  ofKinds,
+  stored: (path) => path,
+  indexed: (text) => text,
+  rootsBelow: () => [],
+};
 
 /**
- * Adds the condition on kinds to a query. Writes the kinds as literals, because SQLite uses the index of a kind only
- * for literals. A plus sign before a column turns off the column's index.
+ * The condition on kinds. Writes the kinds as literals, because SQLite uses the index of a kind only
+ * for literals. A plus sign before a column turns off the column's index: SQLite by itself would
+ * prefer it to an index that selects fewer entries.
  */
-function addKinds(
-  add: (clause: string, ...bound: SqlValue[]) => void,
-  kinds: readonly string[],
-  filter: EntryFilter,
-): void {
-  const column = hasBetterIndex(filter) ? '+kind' : 'kind';
-  if (filter.session !== undefined && !kinds.some((kind) => FREQUENT_KINDS.includes(kind))) add(IS_RARE);
+function ofKinds(filter: EntryFilter, kinds: readonly string[], bound: () => string): string {
+  const { session, change, changePrefix, key, keys } = filter;
+  const hasBetterIndex = [session, change, changePrefix, key, keys].some((each) => each !== undefined);
+  const isRare = session !== undefined && !kinds.some((kind) => FREQUENT_KINDS.includes(kind));
   const isIndexed = kinds.length > 0 && kinds.every((kind) => OWN_INDEX.includes(kind));
-  if (!isIndexed) add(`kind in (${kinds.map(() => '?').join(', ')})`, ...kinds);
-  else add(`(${[...new Set(kinds)].map((kind) => `${column} = '${kind}'`).join(' or ')})`);
-}
-
-function addNear(add: (clause: string, ...bound: SqlValue[]) => void, folders: readonly string[]): void {
-  const around = [...new Set(folders.flatMap(ancestorsOf))].map(column);
-  const inside = folders.map((folder) => column(folder.endsWith('/') ? folder : `${folder}/`));
-  const clauses = [
-    `root in (${around.map(() => '?').join(', ')})`,
-    ...inside.map(() => 'substr(root, 1, length(?)) = ?'),
-  ];
-  add(`(${clauses.join(' or ')})`, ...around, ...inside.flatMap((prefix) => [prefix, prefix]));
-}
-
-function addKeys(
-  add: (clause: string, ...bound: SqlValue[]) => void,
-  keys: readonly string[],
-  kinds: EntryFilter['kinds'],
-): void {
-  const list = `(${keys.map(() => '?').join(', ')})`;
-  const bound = keys.map(column);
-  const touched = `seq in (select seq from touches where key in ${list})`;
-  const isIndexed = kinds?.every((kind) => INDEXED.has(kind)) ?? false;
-  if (isIndexed) add(touched, ...bound);
-  else add(`(${touched} or rtrim(root, '/') || '/' || path in ${list})`, ...bound, ...bound);
+  const name = hasBetterIndex ? '+kind' : 'kind';
+  const literals = (): string => `(${[...new Set(kinds)].map((kind) => `${name} = '${kind}'`).join(' or ')})`;
+  return `${isRare ? `${IS_RARE} and ` : ''}${isIndexed ? literals() : bound()}`;
 }
 
 /** From this many keys on, one statement inserts all of them. */

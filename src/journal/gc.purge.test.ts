@@ -7,7 +7,7 @@ import { keptHashes } from '../../test/support/kept.ts';
 import { scratch } from '../../test/support/tree.ts';
 import { fingerprintOf } from '../disk/read.ts';
 import { openState } from '../store/open-state.ts';
-import { purgeImages } from './gc.ts';
+import { purgeImages, storedUsage } from './gc.ts';
 
 it('purges every image of one file, before-images and shown bytes alike, and journals it', async () => {
   const t = await desk({ session: 'ann' });
@@ -57,7 +57,7 @@ it('purges the images of a folder, including those that only a closed session wa
   await later();
   const request = { key: `${ROOT}/private`, nowMs: 5, dryRun: false };
   expect(await purgeImages({ store, images }, request)).toMatchObject({ count: 2 });
-  expect(await images.usage()).toMatchObject({ count: 1 });
+  expect(await storedUsage(images)).toMatchObject({ count: 1 });
   await state.close();
 });
 

@@ -50,7 +50,7 @@ export async function collectGarbage(
   };
   // Sort the hashes. Contents whose hashes begin alike are in one folder, so each call of `remove`
   // then uses few folders.
-  const hashes = plan.images.map((image) => image.sha256).sort();
+  const hashes = [...plan.images].sort();
   let removed: ImageUsage = { count: 0, bytes: 0 };
   for (let done = 0; done < hashes.length; done += IMAGES_STEP) {
     const step = await images.remove(hashes.slice(done, done + IMAGES_STEP), needed);
@@ -77,12 +77,13 @@ export interface GcLimits {
   readonly sessionIdleMs: number;
 }
 
-/** The entries, stored file contents (`images`) and sessions that a clean-up will remove. */
+/** The entries, stored file contents and sessions that a clean-up will remove. */
 export interface GcPlan {
   /** The clean-up removes entries up to and including this number. */
   readonly throughSeq: number;
   readonly entries: number;
-  readonly images: readonly KeptImage[];
+  /** Hashes of stored file contents. */
+  readonly images: readonly string[];
   readonly sessions: readonly string[];
   /** Disk usage of the file contents to remove (`frees`) and of those to keep (`leaves`). */
   readonly frees: ImageUsage;
@@ -117,18 +118,11 @@ export async function planGc({ store, images }: GcStores, limits: GcLimits, nowM
   const throughSeq = Math.max(checkpoint.seq, expired, cutForQuota(sorted, { expired, room, uses }));
 
   const kept = sorted.used.filter(({ last }) => last > throughSeq);
-  const going = [...sorted.loose];
-  // List the contents a second time to get the hashes. Keeping all hashes from the first listing
-  // would take too much memory.
-  if (kept.length < sorted.used.length)
-    for await (const image of images.list()) {
-      const last = uses.of(image.sha256);
-      if (last > 0 && last <= throughSeq) going.push(image);
-    }
+  const going = [...sorted.loose, ...sorted.used.filter(({ last }) => last <= throughSeq)];
   return {
     throughSeq,
     entries: throughSeq - checkpoint.seq,
-    images: going,
+    images: going.map(({ sha256 }) => sha256),
     sessions: await idleUnnamed(store, limits, nowMs),
     frees: usageOf(going),
     leaves: {
@@ -139,63 +133,15 @@ export async function planGc({ store, images }: GcStores, limits: GcLimits, nowM
   };
 }
 
-/**
- * Maps hashes of stored file contents to numbers, such as the newest entry that needs the content.
- * Takes only 24 to 48 bytes per hash, because a shared database has millions of contents. Hashes
- * with the same first 52 bits share the largest of their numbers, so a content may be kept longer
- * than needed.
- */
-class NumberedImages {
-  #keys = new Float64Array(1 << 10);
-  #numbers = new Float64Array(1 << 10);
-  #size = 0;
-  largest = 0;
-
-  /** The number recorded for a stored content; 0 if there is none. */
-  of(sha256: string): number {
-    return this.#numbers[this.#slotOf(keyOf(sha256))] ?? 0;
-  }
-
-  raise(sha256: string, number: number): void {
-    this.#put(keyOf(sha256), number);
-    if (number !== Infinity) this.largest = Math.max(this.largest, number);
-    if (this.#size * 1.5 > this.#keys.length) this.#grow();
-  }
-
-  #put(key: number, number: number): void {
-    const slot = this.#slotOf(key);
-    if (this.#keys[slot] === 0) this.#size += 1;
-    this.#keys[slot] = key;
-    this.#numbers[slot] = Math.max(this.#numbers[slot] ?? 0, number);
-  }
-
-  #slotOf(key: number): number {
-    const { length } = this.#keys;
-    let slot = key % length;
-    while (this.#keys[slot] !== 0 && this.#keys[slot] !== key) slot = (slot + 1) % length;
-    return slot;
-  }
-
-  #grow(): void {
-    const [keys, numbers] = [this.#keys, this.#numbers];
-    this.#keys = new Float64Array(keys.length * 2);
-    this.#numbers = new Float64Array(keys.length * 2);
-    this.#size = 0;
-    for (const [slot, key] of keys.entries()) if (key !== 0) this.#put(key, numbers[slot] ?? 0);
-  }
-}
-
-/** The first 52 bits of a hash, plus 1: the key 0 marks a free slot. */
-function keyOf(sha256: string): number {
-  return Number.parseInt(sha256.slice(0, 13), 16) + 1;
-}
+/** For each stored content that a change needs, the number of the newest entry that needs it. */
+type LastUses = ReadonlyMap<string, number>;
 
 interface SortedImages {
   /**
    * Contents that a change needs: `last` is the number of the newest entry that needs them. Sorted
    * by `last`, oldest first.
    */
-  readonly used: readonly { readonly last: number; readonly bytes: number }[];
+  readonly used: readonly (KeptImage & { readonly last: number })[];
   /** Contents that no change needs, but that are too recent to remove. */
   readonly fresh: readonly KeptImage[];
   readonly loose: readonly KeptImage[];
@@ -203,13 +149,13 @@ interface SortedImages {
 
 async function sortImages(
   images: Images,
-  { uses, nowMs }: { uses: NumberedImages; nowMs: number },
+  { uses, nowMs }: { uses: LastUses; nowMs: number },
 ): Promise<SortedImages> {
-  const used: { last: number; bytes: number }[] = [];
+  const used: (KeptImage & { readonly last: number })[] = [];
   const [fresh, loose]: [KeptImage[], KeptImage[]] = [[], []];
   for await (const image of images.list()) {
-    const last = uses.of(image.sha256);
-    if (last > 0) used.push({ last, bytes: image.bytes });
+    const last = uses.get(image.sha256);
+    if (last !== undefined) used.push({ ...image, last });
     else if (image.sinceMs > nowMs - GRACE_MS) fresh.push(image);
     else loose.push(image);
   }
@@ -232,13 +178,14 @@ async function lastBefore(store: Store, ms: number, headSeq: number): Promise<nu
  */
 function cutForQuota(
   { used, fresh }: SortedImages,
-  { expired, room, uses }: { expired: number; room: number; uses: NumberedImages },
+  { expired, room, uses }: { expired: number; room: number; uses: LastUses },
 ): number {
   const staying = used.filter(({ last }) => last > expired);
   let left = sizeOf(staying) + sizeOf(fresh);
-  let cut = 0;
+  let [cut, newest] = [0, 0];
+  for (const last of uses.values()) if (last > newest && last !== Infinity) newest = last;
   for (const { last, bytes } of staying) {
-    if (left <= room || last >= uses.largest) break;
+    if (left <= room || last >= newest) break;
     left -= bytes;
     cut = last;
   }
@@ -278,10 +225,11 @@ async function* usesIn(
  * For each stored content, the number of the newest entry that needs it; Infinity if a pending
  * change needs it.
  */
-async function lastUses(store: Store, pending: ReadonlySet<string>): Promise<NumberedImages> {
-  const uses = new NumberedImages();
-  for await (const { sha256, seq } of usesIn(store, {})) uses.raise(sha256, seq);
-  for (const sha256 of pending) uses.raise(sha256, Infinity);
+async function lastUses(store: Store, pending: ReadonlySet<string>): Promise<LastUses> {
+  const uses = new Map<string, number>();
+  // The oldest change comes first, so the newest one stays.
+  for await (const { sha256, seq } of usesIn(store, {})) uses.set(sha256, seq);
+  for (const sha256 of pending) uses.set(sha256, Infinity);
   return uses;
 }
 
@@ -341,7 +289,7 @@ interface PurgeRequest {
  */
 export async function purgeImages({ store, images }: GcStores, request: PurgeRequest): Promise<ImageUsage> {
   const hashes = await hashesOf(store, request.key);
-  if (request.dryRun) return usageAmong(images, hashes);
+  if (request.dryRun) return storedUsage(images, hashes);
   const removed = await images.remove([...hashes], async () => imagesOfPending(await store.pending()));
   request.onPurge?.(hashes);
   const whose = request.key === undefined ? ' of secret files' : '';
@@ -375,10 +323,11 @@ function sidesOf({ before, after }: Effect): string[] {
   return [before, after].flatMap((side) => (side.kind === 'file' ? [side.fingerprint.sha256] : []));
 }
 
-async function usageAmong(images: Images, hashes: ReadonlySet<string>): Promise<ImageUsage> {
+/** The number and size of the stored contents, or of those among `hashes`. */
+export async function storedUsage(images: Images, hashes?: ReadonlySet<string>): Promise<ImageUsage> {
   let [count, bytes] = [0, 0];
   for await (const image of images.list()) {
-    if (!hashes.has(image.sha256)) continue;
+    if (hashes?.has(image.sha256) === false) continue;
     count += 1;
     bytes += image.bytes;
   }

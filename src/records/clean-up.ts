@@ -8,6 +8,7 @@ import {
   type GcProgress,
   planGc,
   purgeImages,
+  storedUsage,
 } from '../journal/gc.ts';
 import { LIMITS } from '../model/limits.ts';
 import type { Policy } from '../model/policy.ts';
@@ -172,7 +173,7 @@ export async function stateSize(state: {
   readonly store: Store;
   readonly images: Images;
 }): Promise<StateSize> {
-  const [stored, images] = await Promise.all([state.store.state(), state.images.usage()]);
+  const [stored, images] = await Promise.all([state.store.state(), storedUsage(state.images)]);
   // Count each hash chain by itself. Numbers have no gaps within a chain, but in the whole journal
   // they have gaps if several processes append.
   const chains = stored.chains ?? [stored];

@@ -46,7 +46,6 @@ export interface Images {
    */
   chunks(fingerprint: Fingerprint): AsyncIterable<Uint8Array>;
   list(): AsyncIterable<KeptImage>;
-  usage(): Promise<ImageUsage>;
   /**
    * Removes stored contents, except those that `needed` returns, and those that a change came to
    * rely on since the call began. Returns the number and size of the removed ones.

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Awaitable } from '../model/awaitable.ts';
 import type { Entry, EntryKind, NewEntry, PendingChange } from '../model/entry.ts';
 import type { Fingerprint } from '../model/fingerprint.ts';
@@ -301,7 +302,11 @@ export function hasAny(writes: Writes): boolean {
 
 const PAGE = 1000;
 
-/** Yields all matching entries, fetched in pages, so that a long journal is never in memory as a whole. */
+/**
+ * Yields all matching entries, fetched in pages, so that a long journal is never in memory as a
+ * whole. A local store answers at once, so between two pages other work gets a turn, such as the
+ * answer to a user's click.
+ */
 export async function* walkEntries(store: Store, filter: EntryFilter): AsyncGenerator<Entry> {
   let left = filter.limit ?? Infinity;
   let page = filter;
@@ -311,6 +316,7 @@ export async function* walkEntries(store: Store, filter: EntryFilter): AsyncGene
     yield* entries;
     const last = entries.at(-1);
     if (last === undefined || entries.length < wanted) return;
+    await setImmediate();
     left -= entries.length;
     page = filter.order === 'oldest' ? { ...page, afterSeq: last.seq } : { ...page, beforeSeq: last.seq };
   }

@@ -21,3 +21,15 @@ it.each<[EntryFilter, number, number, number]>([
   expect(new Set(seqs).size).toBe(count);
   expect([seqs.length, seqs[0], seqs.at(-1)]).toEqual([count, first, last]);
 });
+
+it('gives other work a turn between two pages', async () => {
+  const store = await openMemoryStore();
+  await store.record({ entries: Array.from({ length: 2500 }, () => readEntry()) });
+  let [read, readThen] = [0, 0];
+  setImmediate(() => {
+    readThen = read;
+  });
+  for await (const _ of walkEntries(store, {})) read += 1;
+  expect(read).toBe(2500);
+  expect(readThen).toBe(1000);
+});

@@ -1,7 +1,6 @@
 import { ENTRY_KINDS, type EntryKind } from '../model/entry.ts';
 import { type Refusal, reasonOf, refused } from '../model/verdict.ts';
 import { stateSize } from '../records/clean-up.ts';
-import { Foreground } from '../records/records.ts';
 import { rewindJob } from '../records/rewind.ts';
 import { type TurnView, turnViews } from '../records/turns.ts';
 import {
@@ -41,12 +40,6 @@ const PAGE = 200;
  */
 const MAX_LIVE = 500;
 
-/**
- * Names of requests whose answers read much of the journal. They wait while the server answers
- * other requests, for example after a user's click.
- */
-const LISTS: ReadonlySet<string> = new Set(['turns', 'files', 'numbers', 'verify']);
-
 export interface ApiOptions {
   readonly sources: ViewSources;
   /** The folders whose records are shown, for the page's header. */
@@ -78,7 +71,6 @@ type Body = Readonly<Record<string, unknown>>;
 export class Api {
   readonly #options: ApiOptions;
   readonly #sources: ViewSources;
-  readonly #foreground = new Foreground();
 
   constructor(options: ApiOptions) {
     this.#options = options;
@@ -86,12 +78,8 @@ export class Api {
   }
 
   /** The answer to a GET; undefined if the name is unknown. */
-  get(name: string, query: Query): Promise<ApiAnswer | undefined> {
-    return LISTS.has(name) ? this.#list(name, query) : this.#foreground.run(() => this.#view(name, query));
-  }
-
-  async #list(name: string, query: Query): Promise<ApiAnswer | undefined> {
-    const sources = { ...this.#sources, records: this.#foreground.behind(this.#sources.records) };
+  async get(name: string, query: Query): Promise<ApiAnswer | undefined> {
+    const sources = this.#sources;
     switch (name) {
       case 'turns':
         return ok(await turnRows(sources, numberOf(query, 'before')));
@@ -99,14 +87,8 @@ export class Api {
         return ok(await recentFiles(sources));
       case 'numbers':
         return ok({ numbers: await numbers(sources), state: await stateSize(sources.records) });
-      default:
+      case 'verify':
         return ok(await sources.records.verify());
-    }
-  }
-
-  async #view(name: string, query: Query): Promise<ApiAnswer | undefined> {
-    const sources = this.#sources;
-    switch (name) {
       case 'start':
         return ok(await this.#start());
       case 'live':
@@ -131,7 +113,7 @@ export class Api {
     if (name !== 'undo' && name !== 'rewind') return undefined;
     const { readOnly } = this.#options;
     if (readOnly !== undefined) return { status: 403, body: { error: readOnly } };
-    return this.#foreground.run(() => (name === 'undo' ? this.#undo(body) : this.#rewind(body)));
+    return name === 'undo' ? this.#undo(body) : this.#rewind(body);
   }
 
   async #start(): Promise<StartView> {

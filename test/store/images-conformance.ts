@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { storedUsage } from '../../src/journal/gc.ts';
 import type { Awaitable } from '../../src/model/awaitable.ts';
 import type { Fingerprint } from '../../src/model/fingerprint.ts';
 import type { Images, KeptImage } from '../../src/store/images.ts';
@@ -80,7 +81,7 @@ export function imagesConformance(name: string, open: (home: string) => Awaitabl
       await images.keepBytes(Buffer.from('same'), print);
       await images.keepBytes(Buffer.from('same'), print);
       await images.keepBytes(Buffer.from('other'), fingerprintOf('other'));
-      expect(await images.usage()).toEqual({ count: 2, bytes: 9 });
+      expect(await storedUsage(images)).toEqual({ count: 2, bytes: 9 });
       expect((await listed(images)).map((image) => image.sha256).sort()).toEqual(
         [print.sha256, fingerprintOf('other').sha256].sort(),
       );
@@ -106,7 +107,7 @@ export function imagesConformance(name: string, open: (home: string) => Awaitabl
       expect(removed).toEqual({ count: 1, bytes: 1 });
       expect(await images.has(fingerprintOf('a').sha256)).toBe(false);
       expect(Buffer.from(await images.read(fingerprintOf('bb'))).toString()).toBe('bb');
-      expect(await images.usage()).toEqual({ count: 2, bytes: 5 });
+      expect(await storedUsage(images)).toEqual({ count: 2, bytes: 5 });
     });
 
     it('an image that a change comes to rely on while it is removed stays', async () => {

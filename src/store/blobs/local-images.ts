@@ -94,15 +94,6 @@ export class LocalImages implements Images {
     if (this.#files !== undefined) yield* this.#files.list();
   }
 
-  async usage(): Promise<ImageUsage> {
-    let [count, bytes] = [0, 0];
-    for await (const image of this.list()) {
-      count += 1;
-      bytes += image.bytes;
-    }
-    return { count, bytes };
-  }
-
   async remove(hashes: readonly string[], needed: () => Promise<ReadonlySet<string>>): Promise<ImageUsage> {
     const untilMs = this.#now();
     const kept = await needed();

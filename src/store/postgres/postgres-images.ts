@@ -170,15 +170,6 @@ export class PostgresImages implements Images {
     }
   }
 
-  async usage(): Promise<ImageUsage> {
-    let [count, bytes] = [0, 0];
-    for await (const image of this.list()) {
-      count += 1;
-      bytes += image.bytes;
-    }
-    return { count, bytes };
-  }
-
   /**
    * Removes stored contents, except those in `needed` and those of changes that are announced
    * during this call. An announcement renews the time of its contents, and contents newer than this

@@ -3,7 +3,6 @@ import {
   closeSync,
   constants,
   fstatSync,
-  fsyncSync,
   lstatSync,
   mkdirSync,
   openSync,
@@ -13,10 +12,11 @@ import {
   rmSync,
   statSync,
   unlinkSync,
-  writeSync,
+  writeFileSync,
 } from 'node:fs';
 import module, { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
+import { deserialize, serialize } from 'node:v8';
 import { Script } from 'node:vm';
 import { errnoOf, isTaken } from '../model/fault.ts';
 
@@ -100,17 +100,6 @@ function isOurs({ uid, mode }: { readonly uid: number; readonly mode: number }):
 const SUFFIX = '.code';
 /** Age after which compiled code of other builds and Node versions is removed. */
 const MAX_AGE_MS = 30 * 24 * 3_600_000;
-/**
- * Running time in seconds after which a process has probably compiled functions that are not
- * in the cache. `save` then checks whether the code has grown.
- */
-const LONG_S = 5;
-const NOTABLY = 1.1;
-/**
- * The code of each source begins in the cache file at a multiple of this number of bytes. V8 would
- * copy code that begins elsewhere.
- */
-const ALIGNMENT = 8;
 
 /** The compiled code of one source file. It has a digest, because V8 would also run damaged code. */
 interface Part {
@@ -119,27 +108,19 @@ interface Part {
   readonly data: Buffer;
 }
 
-/** The entry of one source file in the head of the cache file. */
-interface Listed extends Omit<Part, 'data'> {
-  readonly name: string;
-  readonly at: number;
-  readonly size: number;
-}
-
 interface Loader {
   _compile(this: NodeJS.Module, text: string, file: string): unknown;
 }
 
 /**
- * A cache file with the compiled code of the bundled files: the length of the head, the head as
- * JSON, then the code of each source. Saved when the process ends, so that it holds the functions
- * that were used.
+ * A cache file with the compiled code of the bundled files, by file name. Saved when the process
+ * ends, so that it holds the functions that were used.
  */
 class CompiledCode {
   readonly #file: string;
   readonly #sources: string;
-  readonly #parts = new Map<string, Part>();
   readonly #scripts = new Map<string, Script>();
+  #parts = new Map<string, Part>();
   #isComplete = true;
 
   constructor(file: string, sources: string) {
@@ -149,7 +130,7 @@ class CompiledCode {
 
   /** Makes Node run the bundled files from compiled code from now on. */
   load(): void {
-    for (const [name, part] of readParts(this.#file)) this.#parts.set(name, part);
+    this.#parts = readParts(this.#file);
     // Node 20 has no other way to compile a required file from a cache. The loader of Node 20 no longer changes, so its
     // internals are safe to use.
     const loader = module.prototype as unknown as Loader;
@@ -164,21 +145,21 @@ class CompiledCode {
   }
 
   /**
-   * Writes the compiled code if a source file had no valid code in the cache. After a long run,
-   * also writes it if the code has grown notably. A failure costs only time at the next start.
+   * Writes the compiled code if a source file had no valid code in the cache. A failure costs only
+   * time at the next start.
    */
   save(): void {
-    if (this.#isComplete && process.uptime() < LONG_S) return;
-    const before = sizeOf(this.#parts);
+    if (this.#isComplete) return;
     try {
       for (const [file, script] of this.#scripts) {
         const data = script.createCachedData();
         const { mtimeMs } = statSync(file);
         this.#parts.set(basename(file), { mtimeMs, sha256: hash('sha256', data), data });
       }
-      if (this.#isComplete && sizeOf(this.#parts) < before * NOTABLY) return;
       removeOld(dirname(this.#file));
-      writeParts(this.#file, this.#parts);
+      const temporary = `${this.#file}.${process.pid}.tmp`;
+      writeFileSync(temporary, serialize(this.#parts), { mode: 0o600, flag: 'wx', flush: true });
+      renameSync(temporary, this.#file);
     } catch (error) {
       if (errnoOf(error) === undefined) throw error;
     }
@@ -200,72 +181,24 @@ class CompiledCode {
   }
 }
 
-function sizeOf(parts: ReadonlyMap<string, Part>): number {
-  return [...parts.values()].reduce((sum, { data }) => sum + data.length, 0);
-}
-
 /**
  * Reads the compiled code of each source file from a cache file. Returns none if the cache file is
- * missing, is not a regular file, has a second hard link, or can be written by another user.
+ * missing, damaged or no regular file, has a second hard link, or can be written by another user.
  */
-function readParts(file: string): ReadonlyMap<string, Part> {
-  const parts = new Map<string, Part>();
-  let fd: number;
+function readParts(file: string): Map<string, Part> {
   try {
-    fd = openSync(file, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
-  } catch (error) {
-    if (errnoOf(error) === undefined) throw error;
-    return parts;
-  }
-  try {
-    const stats = fstatSync(fd);
-    if (!stats.isFile() || stats.nlink !== 1 || !isOurs(stats)) return parts;
-    const bytes = readFileSync(fd);
-    if (bytes.length < ALIGNMENT) return parts;
-    const start = bytes.readUInt32LE(0);
-    // The cast is safe: `writeParts` wrote the file, and only this user can write to it.
-    const head = JSON.parse(bytes.toString('utf8', ALIGNMENT, start)) as readonly Listed[];
-    for (const { name, mtimeMs, sha256, at, size } of head)
-      parts.set(name, { mtimeMs, sha256, data: bytes.subarray(start + at, start + at + size) });
-    return parts;
+    const fd = openSync(file, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
+    try {
+      const stats = fstatSync(fd);
+      if (!stats.isFile() || stats.nlink !== 1 || !isOurs(stats)) return new Map();
+      // The cast is safe: `save` wrote the file, and only this user can write to it.
+      return deserialize(readFileSync(fd)) as Map<string, Part>;
+    } finally {
+      closeSync(fd);
+    }
   } catch {
     return new Map();
-  } finally {
-    closeSync(fd);
   }
-}
-
-function writeParts(file: string, parts: ReadonlyMap<string, Part>): void {
-  const head: Listed[] = [];
-  const pieces: Buffer[] = [];
-  let at = 0;
-  for (const [name, { mtimeMs, sha256, data }] of parts) {
-    head.push({ name, mtimeMs, sha256, at, size: data.length });
-    const rest = paddingAfter(data.length);
-    pieces.push(data, Buffer.alloc(rest));
-    at += data.length + rest;
-  }
-  const text = Buffer.from(JSON.stringify(head));
-  const begin = Buffer.alloc(ALIGNMENT + text.length + paddingAfter(text.length), ' ');
-  begin.writeUInt32LE(begin.length, 0);
-  text.copy(begin, ALIGNMENT);
-  const temporary = `${file}.${process.pid}.tmp`;
-  const fd = openSync(temporary, 'wx', 0o600);
-  try {
-    for (const piece of [begin, ...pieces]) writeWhole(fd, piece);
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
-  renameSync(temporary, file);
-}
-
-function paddingAfter(size: number): number {
-  return (ALIGNMENT - (size % ALIGNMENT)) % ALIGNMENT;
-}
-
-function writeWhole(fd: number, bytes: Buffer): void {
-  for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done);
 }
 
 function removeOld(folder: string): void {

@@ -15,6 +15,7 @@ import {
 import module from 'node:module';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { deserialize, serialize } from 'node:v8';
 import { Script } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { PROGRAM } from '../support/command-line.ts';
@@ -57,35 +58,25 @@ function codeFile(home: string): string {
  * compares only the length of the source.
  */
 function poison(file: string): void {
-  const bytes = readFileSync(file);
-  const start = bytes.readUInt32LE(0);
-  const head = JSON.parse(bytes.toString('utf8', 8, start)) as {
-    name: string;
-    at: number;
-    size: number;
-    sha256: string;
-  }[];
-  const main = head.find(({ name }) => name === 'main.cjs');
+  const parts = readParts(file);
+  const main = parts.get('main.cjs');
   if (main === undefined) throw new Error('main.cjs is not kept');
   const text = readFileSync(join(chunks, 'main.cjs'), 'utf8');
   const other = `console.log('poison');process.exit(0);`.padEnd(text.length);
   const script = new Script(`(function(exports,require,module,__filename,__dirname){${other}\n})`);
   const data = script.createCachedData();
-  const before = bytes.subarray(start, start + main.at);
-  const after = bytes.subarray(start + main.at + main.size + ((8 - (main.size % 8)) % 8));
-  const padding = Buffer.alloc((8 - (data.length % 8)) % 8);
-  const shift = data.length + padding.length - (bytes.length - start - before.length - after.length);
-  const moved = head.map((part) => ({
-    ...part,
-    at: part.at > main.at ? part.at + shift : part.at,
-    size: part === main ? data.length : part.size,
-    sha256: part === main ? hash('sha256', data) : part.sha256,
-  }));
-  const json = Buffer.from(JSON.stringify(moved));
-  const begin = Buffer.alloc(8 + json.length + ((8 - (json.length % 8)) % 8), ' ');
-  begin.writeUInt32LE(begin.length, 0);
-  json.copy(begin, 8);
-  writeFileSync(file, Buffer.concat([begin, before, data, padding, after]));
+  parts.set('main.cjs', { ...main, data, sha256: hash('sha256', data) });
+  writeFileSync(file, serialize(parts));
+}
+
+interface Part {
+  readonly mtimeMs: number;
+  readonly sha256: string;
+  readonly data: Buffer;
+}
+
+function readParts(file: string): Map<string, Part> {
+  return deserialize(readFileSync(file)) as Map<string, Part>;
 }
 
 describe('the cache of compiled code', () => {
@@ -147,11 +138,10 @@ describe.skipIf(isKeptByNode)('the code that the program keeps compiled', () => 
     start(home);
     const file = codeFile(home);
     const bytes = readFileSync(file);
-    const other = Buffer.from(bytes);
-    const head = JSON.parse(bytes.toString('utf8', 8, bytes.readUInt32LE(0))) as { at: number }[];
-    // Overwrite the V8 version, which is the second 32-bit word of each cached part.
-    for (const { at } of head)
-      other.fill(0xab, bytes.readUInt32LE(0) + at + 4, bytes.readUInt32LE(0) + at + 8);
+    // The V8 version is the second 32-bit word of each cached part.
+    const parts = readParts(file);
+    for (const part of parts.values()) part.data.fill(0xab, 4, 8);
+    const other = serialize(parts);
     const zeroed = Buffer.from(bytes).fill(0, bytes.length - 3_000, bytes.length - 2_000);
     for (const damaged of [
       other,
@@ -173,8 +163,8 @@ describe.skipIf(isKeptByNode)('the code that the program keeps compiled', () => 
     const file = codeFile(home);
     poison(file);
     expect(start(home, { NODE_OPTIONS: '--no-warnings' })).toBe(version);
-    const text = readFileSync(file, 'latin1');
-    writeFileSync(file, text.replaceAll(/"mtimeMs":\d/g, '"mtimeMs":9'), 'latin1');
+    const parts = [...readParts(file)].map(([name, part]) => [name, { ...part, mtimeMs: 9 }] as const);
+    writeFileSync(file, serialize(new Map(parts)));
     expect(start(home)).toBe(version);
   });
 

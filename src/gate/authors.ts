@@ -1,6 +1,6 @@
 import { type Effect, type Entry, type NewEntry, type State, sameContent } from '../model/entry.ts';
 import { unlessStoreFails } from '../model/fault.ts';
-import { blobOf, blobsIn, checkedOut } from '../process/git-reach.ts';
+import { blobOf, blobsIn, checkedOut } from '../process/git-refs.ts';
 import type { Store } from '../store/store.ts';
 import type { World } from './world.ts';
 

@@ -9,9 +9,10 @@ import {
   isUnreachable,
   type LoggedRef,
   loggedRefs,
+  onlyIn,
   packedRefs,
-} from '../process/git-reach.ts';
-import { onlyIn, statusOf } from '../process/git-risks.ts';
+} from '../process/git-refs.ts';
+import { statusOf } from '../process/git-status.ts';
 import { clip, phrase } from '../report/bounded.ts';
 import { readableAt } from './found.ts';
 import type { World } from './world.ts';

@@ -1,6 +1,6 @@
 import { type Effect, type NewEntry, type State, sameContent } from '../model/entry.ts';
 import type { Notice } from '../model/results.ts';
-import { blobsIn } from '../process/git-reach.ts';
+import { blobsIn } from '../process/git-refs.ts';
 import { clip, phrase } from '../report/bounded.ts';
 import { describeNotice } from '../report/describe-notice.ts';
 import { hasNoLines } from '../text/decode.ts';

@@ -74,16 +74,9 @@ export class HookDoor {
   /** By session: what it was told about lost entries of ours. */
   readonly #lost = new Map<string, string>();
 
-  readonly #trees: 'warm' | 'cold';
-
-  /**
-   * `warm`: for a process that answers many calls; watches large work trees between commands.
-   * `cold`: for a process that answers one call; watches nothing.
-   */
-  constructor(around: ConfigSources, state: StateFlags, trees: 'warm' | 'cold' = 'cold') {
+  constructor(around: ConfigSources, state: StateFlags) {
     this.#around = around;
     this.#state = state;
-    this.#trees = trees;
   }
 
   async respond(settings: HookSettings, event: HookEvent): Promise<HookReply> {
@@ -184,8 +177,6 @@ export class HookDoor {
     }
     if (known !== undefined) this.#retire(known);
     const usable = openUsable(roots, (list) => this.#openWorkspace(list));
-    if (this.#trees === 'warm')
-      void usable.then(({ sessions }) => sessions?.world.processes.keepWarm()).catch(() => undefined);
     const workspace = { ...found, usable, calls: 0, isRetired: false };
     this.#open.set(name, workspace);
     usable.catch(() => this.#remove(workspace));

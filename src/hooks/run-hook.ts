@@ -231,7 +231,7 @@ async function reside(around: HookProcess): Promise<number> {
   const { platform, env, homeFolder = userHome() } = around;
   const home = stateFolder({ platform, env, homeFolder });
   const { HookDoor } = await import('./hook-door.ts');
-  const door = new HookDoor(around, {}, 'warm');
+  const door = new HookDoor(around, {});
   const { runResident } = await import('./resident/resident.ts');
   await runResident({
     place: residentPlace(home, around.uid),

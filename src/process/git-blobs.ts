@@ -2,36 +2,10 @@ import { existsSync, lstatSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import type { TreeSnapshot } from '../model/entry.ts';
 import { unlessErrno } from '../model/fault.ts';
-import { repositoryAround } from './git.ts';
+import { git, partsOf, repositoryAround, type Unavailable } from './git.ts';
 import { readIndex, type Tracked } from './git-index.ts';
-import { git, type Unavailable } from './run-git.ts';
+import { readBlobs } from './git-refs.ts';
 
-type SnapshotPlace = Pick<TreeSnapshot, 'root' | 'index'>;
-
-/** The bytes of blobs, in order; undefined for a blob that git does not have. */
-export async function readBlobs(
-  { root, repository }: Pick<TreeSnapshot, 'root' | 'repository'>,
-  blobs: readonly string[],
-  signal: AbortSignal,
-): Promise<readonly (Buffer | undefined)[] | Unavailable> {
-  if (blobs.length === 0) return [];
-  const input = `${blobs.join('\n')}\n`;
-  const result = await git(root, ['cat-file', '--batch'], { signal, input, repository });
-  if (!result.ok) return { unavailable: result.reason };
-  const found: (Buffer | undefined)[] = [];
-  let at = 0;
-  for (const _blob of blobs) {
-    const end = result.stdout.indexOf(LF, at);
-    const header = result.stdout.subarray(at, end).toString('latin1').split(' ');
-    at = end + 1;
-    const size = header[1] === 'blob' ? Number(header[2]) : undefined;
-    found.push(size === undefined ? undefined : result.stdout.subarray(at, at + size));
-    if (size !== undefined) at += size + 1;
-  }
-  return found;
-}
-
-const LF = 0x0a;
 const CR = 0x0d;
 /** The index stores sizes as numbers of 32 bits. */
 const SIZE_LIMIT = 2 ** 32;
@@ -51,28 +25,36 @@ export class BlobFacts {
    * CR of each line, the bytes can be derived. Leaves out the files in `loose`.
    */
   async converted(
-    place: SnapshotPlace,
-    loose: readonly string[],
-    signal: AbortSignal,
+    root: string,
+    tracked: ReadonlyMap<string, Tracked>,
+    { loose, signal }: { readonly loose: readonly string[]; readonly signal: AbortSignal },
   ): Promise<readonly string[] | Unavailable> {
-    const files = comparable(place, loose);
-    const sized = await this.#learnSizes(place, files, signal);
+    const sized = await this.#learnSizes(root, tracked, signal);
     if (sized !== undefined) return sized;
-    const differing = files.filter(({ blob, size }) => this.#sizes.get(blob) !== size);
-    const counted = await this.#learnLines(place, differing, signal);
-    if (counted !== undefined) return counted;
+    const left = new Set(loose);
+    const differing: DifferingFile[] = [];
+    for (const [path, { blob, size, link, marked }] of tracked) {
+      const stored = this.#sizes.get(blob);
+      if (size === stored || link === true || marked === 'skipped' || left.has(path)) continue;
+      const found = size ?? sizeAt(join(root, path));
+      if (found !== undefined && found !== stored)
+        differing.push({ path, blob, size: found, isStored: size !== undefined });
+    }
+    await this.#learnLines(root, differing, signal);
     return differing.flatMap(({ path, blob, size, isStored }) =>
       isStored && this.#crlfSizes.get(blob) === size ? [] : [path],
     );
   }
 
   async #learnSizes(
-    { root }: SnapshotPlace,
-    files: readonly ComparableFile[],
+    root: string,
+    tracked: ReadonlyMap<string, Tracked>,
     signal: AbortSignal,
   ): Promise<Unavailable | undefined> {
-    const blobs = [...new Set(files.map(({ blob }) => blob))].filter((blob) => !this.#sizes.has(blob));
-    if (blobs.length === 0) return undefined;
+    const unknown = new Set<string>();
+    for (const { blob } of tracked.values()) if (!this.#sizes.has(blob)) unknown.add(blob);
+    if (unknown.size === 0) return undefined;
+    const blobs = [...unknown];
     const args = ['cat-file', '--batch-check=%(objectsize)'];
     const result = await git(root, args, { signal, input: `${blobs.join('\n')}\n` });
     if (!result.ok) return { unavailable: result.reason };
@@ -85,25 +67,17 @@ export class BlobFacts {
   }
 
   /** Counts the lines of the blobs whose files may differ from them by a CR in each line. */
-  async #learnLines(
-    { root }: SnapshotPlace,
-    files: readonly ComparableFile[],
-    signal: AbortSignal,
-  ): Promise<Unavailable | undefined> {
+  async #learnLines(root: string, files: readonly DifferingFile[], signal: AbortSignal): Promise<void> {
     const wanted = files.filter(({ blob, size, isStored }) => {
       const stored = this.#sizes.get(blob) ?? 0;
       return isStored && size > stored && size <= 2 * stored && stored <= MAX_COUNTED_BYTES;
     });
     const blobs = [...new Set(wanted.map(({ blob }) => blob))].filter((blob) => !this.#crlfSizes.has(blob));
     for (const batch of batches(blobs, (blob) => this.#sizes.get(blob) ?? 0)) {
-      const found = await readBlobs({ root }, batch, signal);
-      if ('unavailable' in found) return found;
-      for (const [at, blob] of batch.entries()) {
-        const bytes = found[at];
-        this.#crlfSizes.set(blob, bytes === undefined ? undefined : withCrlf(bytes)?.length);
-      }
+      const found = await readBlobs(root, batch, { signal });
+      for (const [at, bytes] of found.entries())
+        if (bytes !== undefined) this.#crlfSizes.set(batch[at] ?? '', withCrlf(bytes)?.length);
     }
-    return undefined;
   }
 }
 
@@ -122,7 +96,8 @@ function batches(blobs: readonly string[], sizeOf: (blob: string) => number): re
   return groups;
 }
 
-interface ComparableFile {
+/** A tracked file that has another size than its blob. */
+interface DifferingFile {
   readonly path: string;
   readonly blob: string;
   readonly size: number;
@@ -130,25 +105,16 @@ interface ComparableFile {
   readonly isStored: boolean;
 }
 
-/** The tracked files in the work tree, with their sizes. */
-function comparable(place: SnapshotPlace, loose: readonly string[]): readonly ComparableFile[] {
-  const left = new Set(loose);
-  return trackedBelow(place).flatMap(([path, { blob, size, link, skipped }]) => {
-    if (link === true || skipped === true || left.has(path)) return [];
-    const found = size ?? sizeAt(join(place.root, path));
-    return found === undefined ? [] : [{ path, blob, size: found, isStored: size !== undefined }];
-  });
-}
-
-/** The tracked files below a root, which may be a subfolder of the repository. */
-function trackedBelow({ root, index }: SnapshotPlace): readonly (readonly [string, Tracked])[] {
-  const tracked = [...(readIndex(index) ?? [])];
+/** The tracked files below a root, which may be a subfolder of the repository. Undefined if the index cannot be read. */
+export function trackedBelow({
+  root,
+  index,
+}: Pick<TreeSnapshot, 'root' | 'index'>): ReadonlyMap<string, Tracked> | undefined {
+  const tracked = readIndex(index);
   const folder = existsSync(root) ? relative(repositoryAround(root) ?? root, root) : '';
-  if (folder === '') return tracked;
-  const prefix = `${folder}/`;
-  return tracked.flatMap(([path, each]) =>
-    path.startsWith(prefix) ? [[path.slice(prefix.length), each] as const] : [],
-  );
+  if (folder === '' || tracked === undefined) return tracked;
+  const below = [...tracked].filter(([path]) => path.startsWith(`${folder}/`));
+  return new Map(below.map(([path, each]) => [path.slice(folder.length + 1), each]));
 }
 
 function sizeAt(path: string): number | undefined {
@@ -174,25 +140,23 @@ export async function bytesAtSnapshot(
   const tracked = candidates.flatMap(({ path, blob, link }) =>
     blob === undefined ? [] : [{ path, blob, link }],
   );
+  if (tracked.length === 0) return new Map();
   const place = readablePlace(snapshot);
-  const blobs = await readBlobs(
-    place,
-    tracked.map(({ blob }) => blob),
-    signal,
-  );
+  const wanted = tracked.map(({ blob }) => blob);
+  const blobs = await readBlobs(place.root, wanted, { signal, repository: place.repository });
   const opaque = await opaquePaths(
     place,
     tracked.map(({ path }) => path),
     signal,
   );
-  if ('unavailable' in blobs || 'unavailable' in opaque) return new Map();
+  if ('unavailable' in opaque) return new Map();
   const converted = new Set(snapshot.converted);
-  const sizes = new Map(trackedBelow(snapshot).map(([path, { size }]) => [path, size]));
+  const entries = trackedBelow(snapshot);
   const known = new Map<string, Buffer>();
   for (const [at, { path, link }] of tracked.entries()) {
     const bytes = blobs[at];
     if (bytes === undefined || (link !== true && (opaque.has(path) || converted.has(path)))) continue;
-    const size = sizes.get(path) ?? bytes.length;
+    const size = entries?.get(path)?.size ?? bytes.length;
     const raw = link === true || bytes.length % SIZE_LIMIT === size ? bytes : withCrlf(bytes);
     if (raw !== undefined) known.set(path, raw);
   }
@@ -218,7 +182,6 @@ async function opaquePaths(
   signal: AbortSignal,
 ): Promise<ReadonlySet<string> | Unavailable> {
   const found = new Set<string>();
-  if (paths.length === 0) return found;
   const input = `${paths.join('\0')}\0`;
   const attributes = ['filter', 'ident', 'working-tree-encoding'];
   for (const from of [{}, { index }]) {
@@ -226,7 +189,7 @@ async function opaquePaths(
     const args = ['check-attr', ...cached, '--stdin', '-z', ...attributes];
     const result = await git(root, args, { signal, input, repository, ...from });
     if (!result.ok) return { unavailable: result.reason };
-    const fields = result.stdout.toString('utf8').split('\0');
+    const fields = partsOf(result);
     for (let at = 0; at + 2 < fields.length; at += 3) {
       const value = fields[at + 2] ?? '';
       if (value !== 'unspecified' && value !== 'unset') found.add(fields[at] ?? '');

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
 /**
@@ -12,6 +13,7 @@ const HEADER_BYTES = 12;
 const SPLIT_INDEX = 'link';
 
 /** Flags of an entry; `SKIP_WORKTREE` is one of the extended flags. */
+const ASSUME_UNCHANGED = 0x8000;
 const EXTENDED = 0x4000;
 const UNMERGED = 0x3000;
 const SKIP_WORKTREE = 0x4000;
@@ -33,8 +35,8 @@ export interface Tracked {
    * Absent if git does not trust its own stat fields of this file.
    */
   readonly size?: number;
-  /** Present if the file is not in the work tree by the user's wish (`skip-worktree`). */
-  readonly skipped?: true;
+  /** Present if the user has told git not to look at the file: `assume-unchanged`, `skip-worktree`. */
+  readonly marked?: 'assumed' | 'skipped';
 }
 
 /** A tracked path with the mode of its entry in the index. */
@@ -43,42 +45,112 @@ export function trackedAs(blob: string, mode: number): Tracked {
   return { blob, mode: mode & 0o777, ...link };
 }
 
+/** An entry of an index as it is stored. */
+interface IndexEntry {
+  readonly path: string;
+  readonly mode: number;
+  readonly size: number;
+  readonly blob: string;
+  readonly flags: number;
+  /** 0 if the entry has none. */
+  readonly extended: number;
+}
+
 /** The number of bytes of an object's hash in an index: SHA-1, SHA-256. */
 const HASH_BYTES = [20, 32];
 
+/** The entries of indexes that were read last, by checksum: most commands leave an index as it is. */
+const known = new Map<string, ReadonlyMap<string, Tracked>>();
+const MAX_KNOWN = 4;
+
 /** The entries of an index file; see `readIndexBytes`. */
 export function readIndex(file: string): ReadonlyMap<string, Tracked> | undefined {
-  return readIndexBytes(readFileSync(file));
+  const bytes = readFileSync(file);
+  const checksum = bytes.toString('hex', bytes.length - HASH_AT_END);
+  const entries = known.get(checksum) ?? readIndexBytes(bytes);
+  // With `index.skipHash`, git writes zeros in place of the checksum.
+  if (entries === undefined || /0{40}$/.test(checksum)) return entries;
+  known.delete(checksum);
+  known.set(checksum, entries);
+  for (const oldest of [...known.keys()].slice(0, -MAX_KNOWN)) known.delete(oldest);
+  return entries;
 }
+
+/** The number of bytes at the end of an index that contain its checksum. */
+const HASH_AT_END = 32;
 
 /**
  * The entries of an index in version 2 or 3; undefined for any other. Unmerged paths and submodules
  * are left out.
  */
 export function readIndexBytes(bytes: Buffer): ReadonlyMap<string, Tracked> | undefined {
+  const entries = entriesOf(bytes);
+  if (entries === undefined) return undefined;
+  const tracked = new Map<string, Tracked>();
+  for (const { path, mode, size, blob, flags, extended } of entries) {
+    if ((mode & KIND_BITS) === SUBMODULE_KIND || (flags & UNMERGED) !== 0) continue;
+    const isSkipped = (extended & SKIP_WORKTREE) !== 0;
+    const marked = isSkipped ? 'skipped' : (flags & ASSUME_UNCHANGED) !== 0 ? 'assumed' : undefined;
+    tracked.set(path, {
+      ...trackedAs(blob, mode),
+      // Git sets the size to 0 if it does not trust the other stat fields.
+      ...(size === 0 ? {} : { size }),
+      ...(marked === undefined ? {} : { marked }),
+    });
+  }
+  return tracked;
+}
+
+/** True for the path of a git index, relative to a root. */
+export function isGitIndex(relative: string): boolean {
+  return /(^|\/)\.git\/(worktrees\/[^/]+\/)?index$/.test(relative);
+}
+
+/**
+ * A digest of what an index stages, without the stat fields, which even `git status` renews. An
+ * index that cannot be read here is digested whole.
+ */
+export function stagedContent(bytes: Buffer): string {
+  const entries = entriesOf(bytes);
+  const hash = createHash('sha256');
+  if (entries === undefined) hash.update(bytes);
+  for (const { path, mode, blob, flags, extended } of entries ?? [])
+    hash.update(`${mode} ${blob} ${flags} ${extended} ${path}\0`);
+  return hash.digest('hex').slice(0, 16);
+}
+
+function entriesOf(bytes: Buffer): readonly IndexEntry[] | undefined {
   if (bytes.length < HEADER_BYTES) return undefined;
   if (bytes.toString('latin1', 0, 4) !== 'DIRC' || bytes.readUInt32BE(4) > 3) return undefined;
   for (const hashBytes of HASH_BYTES) {
-    const tracked = entriesIn(bytes, hashBytes);
-    if (tracked !== undefined) return tracked;
+    const entries = entriesWith(bytes, hashBytes);
+    if (entries !== undefined) return entries;
   }
   return undefined;
 }
 
 /** The entries of an index; undefined if its hashes have another length, or if it is a split index. */
-function entriesIn(bytes: Buffer, hashBytes: number): ReadonlyMap<string, Tracked> | undefined {
-  const tracked = new Map<string, Tracked>();
+function entriesWith(bytes: Buffer, hashBytes: number): readonly IndexEntry[] | undefined {
+  const entries: IndexEntry[] = [];
   const count = bytes.readUInt32BE(8);
   const end = bytes.length - hashBytes;
   let at = HEADER_BYTES;
   for (let seen = 0; seen < count; seen += 1) {
     const flagsAt = at + HASH_AT + hashBytes;
     if (flagsAt + 4 > end) return undefined;
-    const nameAt = flagsAt + (isExtended(bytes, flagsAt) ? 4 : 2);
+    const flags = bytes.readUInt16BE(flagsAt);
+    const isExtended = (flags & EXTENDED) !== 0;
+    const nameAt = flagsAt + (isExtended ? 4 : 2);
     const nameEnd = bytes.indexOf(0, nameAt);
     if (nameEnd < 0) return undefined;
-    const entry = entryAt(bytes, at, flagsAt);
-    if (entry !== undefined) tracked.set(bytes.toString('utf8', nameAt, nameEnd), entry);
+    entries.push({
+      path: bytes.toString('utf8', nameAt, nameEnd),
+      mode: bytes.readUInt32BE(at + MODE_AT),
+      size: bytes.readUInt32BE(at + SIZE_AT),
+      blob: bytes.toString('hex', at + HASH_AT, flagsAt),
+      flags,
+      extended: isExtended ? bytes.readUInt16BE(flagsAt + 2) : 0,
+    });
     at += (nameEnd - at + 8) & ~7;
   }
   // Skip the extensions, each with a name and a size. If they do not end where the checksum begins,
@@ -87,24 +159,5 @@ function entriesIn(bytes: Buffer, hashBytes: number): ReadonlyMap<string, Tracke
     if (bytes.toString('latin1', at, at + 4) === SPLIT_INDEX) return undefined;
     at += 8 + bytes.readUInt32BE(at + 4);
   }
-  return at === end ? tracked : undefined;
-}
-
-function isExtended(bytes: Buffer, flagsAt: number): boolean {
-  return (bytes.readUInt16BE(flagsAt) & EXTENDED) !== 0;
-}
-
-/** One entry of an index; undefined for a submodule and for an unmerged path. */
-function entryAt(bytes: Buffer, at: number, flagsAt: number): Tracked | undefined {
-  const mode = bytes.readUInt32BE(at + MODE_AT);
-  if ((mode & KIND_BITS) === SUBMODULE_KIND || (bytes.readUInt16BE(flagsAt) & UNMERGED) !== 0)
-    return undefined;
-  const isSkipped = isExtended(bytes, flagsAt) && (bytes.readUInt16BE(flagsAt + 2) & SKIP_WORKTREE) !== 0;
-  // Git sets the size to 0 if it does not trust the other stat fields.
-  const size = bytes.readUInt32BE(at + SIZE_AT);
-  return {
-    ...trackedAs(bytes.toString('hex', at + HASH_AT, flagsAt), mode),
-    ...(size === 0 ? {} : { size }),
-    ...(isSkipped ? { skipped: true } : {}),
-  };
+  return at === end ? entries : undefined;
 }

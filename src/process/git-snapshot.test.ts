@@ -15,7 +15,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { TreeSnapshot } from '../model/entry.ts';
-import { BlobFacts, bytesAtSnapshot, readBlobs } from './git-blobs.ts';
+import { BlobFacts, bytesAtSnapshot } from './git-blobs.ts';
+import { readBlobs } from './git-refs.ts';
 import { candidatesSince, dropSnapshot, takeSnapshot } from './git-snapshot.ts';
 
 let base: string;
@@ -98,12 +99,8 @@ describe('a snapshot around a command', () => {
     const paths = candidates.map(({ path }) => path).sort();
     expect(paths).toEqual(['dirty.txt', 'new/file.txt', 'src/deep.txt', 'tracked.txt', 'untracked.txt']);
     const tracked = candidates.filter(({ blob }) => blob !== undefined);
-    const blobs = await readBlobs(
-      taken,
-      tracked.map(({ blob }) => blob ?? ''),
-      signal,
-    );
-    if ('unavailable' in blobs) throw new Error(blobs.unavailable);
+    const names = tracked.map(({ blob }) => blob ?? '');
+    const blobs = await readBlobs(root, names, { signal });
     const bytes = Object.fromEntries(tracked.map(({ path }, i) => [path, blobs[i]?.toString()]));
     expect(bytes).toEqual({ 'tracked.txt': 'tracked\n', 'src/deep.txt': 'deep\n' });
   });
@@ -116,8 +113,8 @@ describe('a snapshot around a command', () => {
     const candidates = await candidatesSince(taken, signal);
     if ('unavailable' in candidates) throw new Error(candidates.unavailable);
     const found = candidates.find(({ path }) => path === 'tracked.txt');
-    const blobs = await readBlobs(taken, [found?.blob ?? ''], signal);
-    expect(String((blobs as Buffer[])[0])).toBe('tracked\n');
+    const [blob] = await readBlobs(root, [found?.blob ?? ''], { signal });
+    expect(String(blob)).toBe('tracked\n');
   });
 
   it('detects a mode change', async () => {

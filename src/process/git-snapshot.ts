@@ -8,12 +8,20 @@ import {
   unlinkSync,
   utimesSync,
 } from 'node:fs';
-import { dirname, isAbsolute, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { TreeSnapshot } from '../model/entry.ts';
-import { isMissing, unlessErrno } from '../model/fault.ts';
-import type { BlobFacts } from './git-blobs.ts';
+import { isMissing } from '../model/fault.ts';
+import {
+  type GitOptions,
+  git,
+  partsOf,
+  repositoryAround,
+  type Unavailable,
+  worktreeGitFolder,
+} from './git.ts';
+import { type BlobFacts, trackedBelow } from './git-blobs.ts';
 import { readIndex, type Tracked, trackedAs } from './git-index.ts';
-import { type GitOptions, git, runGit, type Unavailable } from './run-git.ts';
+import { entryAt } from './own-files.ts';
 
 /**
  * A path that may have changed since a snapshot, as the index describes it. The fields of a path
@@ -29,8 +37,6 @@ interface SnapshotOptions {
   readonly name: string;
   readonly signal: AbortSignal;
   readonly blobs: BlobFacts;
-  /** Called with the path of the copied index, before git compares files with it. */
-  readonly copied?: (index: string) => Promise<void>;
 }
 
 /**
@@ -40,39 +46,27 @@ interface SnapshotOptions {
  */
 export async function takeSnapshot(
   root: string,
-  { folder, name, signal, blobs, copied }: SnapshotOptions,
+  { folder, name, signal, blobs }: SnapshotOptions,
 ): Promise<TreeSnapshot | Unavailable> {
   const atMs = Date.now();
   const index = join(folder, name);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const tree = await beginIndex(root, index, { folder, signal });
-  if ('unavailable' in tree) return tree;
-  if (tree.index === 'copied') await copied?.(index);
-  const place = { root, index, ...(tree.repository === undefined ? {} : { repository: tree.repository }) };
-  const found = await comparedFiles(place, blobs, signal);
-  if ('unavailable' in found) dropSnapshot({ index });
-  return 'unavailable' in found ? found : { ...place, atMs, ...found };
+  const begun = await beginIndex(root, index, { folder, signal });
+  if ('unavailable' in begun) return begun;
+  const place = { root, index, ...begun };
+  const tracked = trackedBelow(place) ?? new Map();
+  const found = await changedSince(place, tracked, signal);
+  const loose = 'unavailable' in found ? [] : [...found.files.map(({ path }) => path), ...found.others];
+  const converted = 'unavailable' in found ? found : await blobs.converted(root, tracked, { loose, signal });
+  if ('unavailable' in found || 'unavailable' in converted) {
+    dropSnapshot({ index });
+    return 'unavailable' in found ? found : (converted as Unavailable);
+  }
+  return { ...place, atMs, loose, uncovered: found.repositories, converted };
 }
 
-type ComparedFiles = Pick<TreeSnapshot, 'loose' | 'converted' | 'uncovered'>;
-
-/** Compares the files with the index: those whose bytes git lacks, and those that it has converted. */
-async function comparedFiles(
-  place: SnapshotPlace,
-  blobs: BlobFacts,
-  signal: AbortSignal,
-): Promise<ComparedFiles | Unavailable> {
-  const found = await looseFiles(place, signal);
-  if ('unavailable' in found) return found;
-  const converted = await blobs.converted(place, found.loose, signal);
-  return 'unavailable' in converted ? converted : { ...found, converted };
-}
-
-interface BegunIndex {
-  readonly index: 'copied' | 'empty';
-  /** An empty repository in the state folder, used if the folder is in no repository. */
-  readonly repository?: string;
-}
+/** `repository`: an empty repository in the state folder, used if the folder is in no repository. */
+type BegunIndex = Pick<TreeSnapshot, 'repository'>;
 
 /**
  * Copies the index of the repository around a folder. Without a repository or an index, makes an
@@ -83,22 +77,17 @@ async function beginIndex(
   index: string,
   { folder, signal }: Pick<SnapshotOptions, 'folder' | 'signal'>,
 ): Promise<BegunIndex | Unavailable> {
-  const place = await git(root, ['rev-parse', '--git-path', 'index'], { signal });
-  if (!place.ok && !/^fatal: not a git repository/.test(place.reason)) return { unavailable: place.reason };
-  const given = place.ok ? place.stdout.toString('utf8').trimEnd() : undefined;
+  const top = repositoryAround(root);
+  const own = top === undefined ? undefined : worktreeGitFolder(top);
+  if (own === undefined || !existsSync(join(own, 'HEAD')))
+    return emptyIndex(root, index, { signal, repository: join(folder, NO_REPOSITORY) });
   try {
-    if (given !== undefined) {
-      copyIndex(isAbsolute(given) ? given : join(root, given), index);
-      return (await asPlainIndex(root, index, signal)) ?? { index: 'copied' };
-    }
+    copyIndex(join(own, 'index'), index);
+    return await asPlainIndex(root, index, signal);
   } catch (error) {
     // Ignore a missing index: a repository without a first commit or add has none yet.
-    if (!isMissing(error)) return { unavailable: String(error) };
+    return isMissing(error) ? emptyIndex(root, index, { signal }) : { unavailable: String(error) };
   }
-  return emptyIndex(root, index, {
-    signal,
-    ...(given === undefined ? { repository: join(folder, NO_REPOSITORY) } : {}),
-  });
 }
 
 /**
@@ -119,13 +108,11 @@ async function asPlainIndex(
   root: string,
   index: string,
   signal: AbortSignal,
-): Promise<Unavailable | undefined> {
-  if (readIndex(index) !== undefined) return undefined;
-  const result = await git(root, ['update-index', '--index-version=2', '--no-split-index'], {
-    signal,
-    index,
-  });
-  return result.ok ? undefined : { unavailable: result.reason };
+): Promise<BegunIndex | Unavailable> {
+  if (readIndex(index) !== undefined) return {};
+  const args = ['update-index', '--index-version=2', '--no-split-index'];
+  const result = await git(root, args, { signal, index });
+  return result.ok ? {} : { unavailable: result.reason };
 }
 
 /**
@@ -140,12 +127,12 @@ async function emptyIndex(
   const { signal, repository } = options;
   if (repository !== undefined && !existsSync(join(repository, 'HEAD'))) {
     const args = ['init', '--quiet', '--bare', '--template=', repository];
-    const made = await runGit(dirname(repository), args, { signal });
+    const made = await git(dirname(repository), args, { signal });
     if (!made.ok) return { unavailable: made.reason };
   }
   const emptied = await git(root, ['read-tree', '--empty'], { ...options, index });
   if (!emptied.ok) return { unavailable: emptied.reason };
-  return repository === undefined ? { index: 'empty' } : { index: 'empty', repository };
+  return repository === undefined ? {} : { repository };
 }
 
 /** The name of the empty repository for folders outside every repository. */
@@ -167,19 +154,15 @@ export async function candidatesSince(
   const { root, index, loose, atMs } = snapshot;
   // Report a missing index: git would treat it as empty, and every file would look new.
   if (!existsSync(index)) return { unavailable: 'the snapshot is gone' };
+  const entries = trackedBelow(snapshot) ?? new Map<string, Tracked>();
   // A worktree that was removed has lost all its files.
-  if (!existsSync(root))
-    return [...(readIndex(index) ?? [])].map(([path, tracked]) => ({ path, ...tracked }));
-  const changed = await changedTracked(snapshot, signal);
+  if (!existsSync(root)) return [...entries].map(([path, tracked]) => ({ path, ...tracked }));
+  const changed = await changedSince(snapshot, entries, signal);
   if ('unavailable' in changed) return changed;
-  const unwatched = await unwatchedFiles(snapshot, signal);
-  if ('unavailable' in unwatched) return unwatched;
   const known = new Set(loose);
   const tracked = changed.files.filter(({ path }) => !known.has(path));
-  const found = unwatched.files.filter((path) => !known.has(path));
-  const hasNewRules = [...tracked, ...found.map((path) => ({ path }))].some(({ path }) =>
-    IGNORE_RULES.test(path),
-  );
+  const found = changed.others.filter((path) => !known.has(path));
+  const hasNewRules = [...tracked.map(({ path }) => path), ...found].some((path) => IGNORE_RULES.test(path));
   // After a change of ignore rules, files that were ignored before look new. Count only those that
   // were created since the snapshot.
   const created = found.filter((path) => !hasNewRules || bornAfter(join(root, path), atMs));
@@ -226,33 +209,53 @@ export function expiredSnapshots(home: string, nowMs: number): readonly string[]
 /** Matches the file name of a snapshot: the id of a change and the number of the root. */
 const SNAPSHOT = /^c[0-9a-f]+-\d+$/;
 
-async function looseFiles(
-  place: SnapshotPlace,
+const SUBMODULE = '160000';
+
+interface ChangedFiles {
+  /** Tracked files whose stat fields differ from the index. */
+  readonly files: readonly Candidate[];
+  /**
+   * Untracked files, and tracked ones that the user has marked as `assume-unchanged` or
+   * `skip-worktree`, which git does not compare.
+   */
+  readonly others: readonly string[];
+  /** Submodules and untracked repositories. */
+  readonly repositories: readonly string[];
+}
+
+async function changedSince(
+  { root, index, repository }: SnapshotPlace,
+  tracked: ReadonlyMap<string, Tracked>,
   signal: AbortSignal,
-): Promise<Pick<TreeSnapshot, 'loose' | 'uncovered'> | Unavailable> {
-  const changed = await changedTracked(place, signal);
-  if ('unavailable' in changed) return changed;
-  const unwatched = await unwatchedFiles(place, signal);
-  if ('unavailable' in unwatched) return unwatched;
+): Promise<ChangedFiles | Unavailable> {
+  const options = { signal, index, repository };
+  const excluded = repository === undefined ? [] : NEVER_LOOSE.map((name) => `--exclude=${name}`);
+  const [compared, listed] = await Promise.all([
+    git(root, ['diff-files', '--raw', '-z', '--no-renames', '--no-abbrev', '--relative'], options),
+    git(root, ['ls-files', '--others', '--exclude-standard', ...excluded, '-z'], options),
+  ]);
+  if (!compared.ok) return { unavailable: compared.reason };
+  if (!listed.ok) return { unavailable: listed.reason };
+  const { files, submodules } = differing(root, partsOf(compared));
+  const paths = partsOf(listed);
+  const marked: string[] = [];
+  // Skip marked files that are missing, as most are in a sparse checkout.
+  for (const [path, each] of tracked)
+    if (each.marked !== undefined && entryAt(join(root, path))?.kind === 'file') marked.push(path);
   return {
-    loose: [...changed.files.map(({ path }) => path), ...unwatched.files],
-    uncovered: [...changed.submodules, ...unwatched.repositories],
+    files,
+    others: [...paths.filter((path) => !path.endsWith('/')), ...marked],
+    repositories: [...submodules, ...paths.filter((path) => path.endsWith('/'))],
   };
 }
 
-const SUBMODULE = '160000';
-
-/** Tracked files whose stat fields differ from the index. */
-async function changedTracked(
-  { root, ...place }: SnapshotPlace,
-  signal: AbortSignal,
-): Promise<{ readonly files: readonly Candidate[]; readonly submodules: readonly string[] } | Unavailable> {
-  const args = ['diff-files', '--raw', '-z', '--no-renames', '--no-abbrev', '--relative'];
-  const result = await git(root, args, { signal, ...place });
-  if (!result.ok) return { unavailable: result.reason };
+/** The files and submodules in the output of `git diff-files --raw -z`. */
+function differing(
+  root: string,
+  fields: readonly string[],
+): { readonly files: readonly Candidate[]; readonly submodules: readonly string[] } {
   const files: Candidate[] = [];
   const submodules: string[] = [];
-  const fields = result.stdout.toString('utf8').split('\0');
   for (let at = 0; at + 1 < fields.length; at += 2) {
     // Git prints `:100644 100644 BLOB 0000… M` for each file, then the path.
     const [modeBefore = '', , blob = ''] = (fields[at] ?? '').slice(1).split(' ');
@@ -269,37 +272,4 @@ async function changedTracked(
  */
 function isNameable(root: string, path: string): boolean {
   return !path.includes('\ufffd') || existsSync(join(root, path));
-}
-
-/**
- * Files whose changes `changedTracked` does not list: untracked ones, and tracked ones that the
- * user has marked as `assume-unchanged` or `skip-worktree`. Also untracked repositories.
- */
-async function unwatchedFiles(
-  { root, ...place }: SnapshotPlace,
-  signal: AbortSignal,
-): Promise<{ readonly files: readonly string[]; readonly repositories: readonly string[] } | Unavailable> {
-  const excluded = place.repository === undefined ? [] : NEVER_LOOSE.map((name) => `--exclude=${name}`);
-  const args = ['ls-files', '-v', '--cached', '--others', '--exclude-standard', ...excluded, '-z'];
-  const result = await git(root, args, { signal, ...place });
-  if (!result.ok) return { unavailable: result.reason };
-  const files: string[] = [];
-  const repositories: string[] = [];
-  // Git prints a letter, a space and the path.
-  for (const line of result.stdout.toString('utf8').split('\0')) {
-    const path = line.slice(2);
-    if (line.startsWith(UNTRACKED)) (path.endsWith('/') ? repositories : files).push(path);
-    // Skip marked files that are missing, as most are in a sparse checkout. Also skip submodules.
-    else if (MARKED.test(line) && isFile(join(root, path))) files.push(path);
-  }
-  return { files, repositories };
-}
-
-const UNTRACKED = '? ';
-/** Matches a file marked as `assume-unchanged` (a lower-case letter) or `skip-worktree` (`S`). */
-const MARKED = /^[a-zS] /;
-
-/** True for a file or a link; false if the path leads to a folder or to nothing. */
-function isFile(path: string): boolean {
-  return unlessErrno(() => lstatSync(path, { throwIfNoEntry: false }))?.isDirectory() === false;
 }

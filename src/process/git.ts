@@ -3,28 +3,126 @@ import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from 'n
 import { basename, dirname, join, resolve } from 'node:path';
 import { errnoOf, unlessErrno } from '../model/fault.ts';
 
+/** The reason why git could not be used. */
+export interface Unavailable {
+  readonly unavailable: string;
+}
+
+/** The output of git. If it failed, what it printed before, and the first line of its error. */
+type GitResult =
+  | { readonly ok: true; readonly stdout: Buffer }
+  | { readonly ok: false; readonly stdout: Buffer; readonly reason: string };
+
+export interface GitOptions {
+  /** Default: a time limit of ten seconds. */
+  readonly signal?: AbortSignal | undefined;
+  readonly index?: string;
+  /** A repository to use instead of the one around the folder. */
+  readonly repository?: string | undefined;
+  readonly input?: string;
+}
+
 const TIMEOUT_MS = 10_000;
 
-/** Settings that keep git from running a program that the user's or the repository's configuration names. */
-const QUIET = ['-c', 'core.fsmonitor=false', '-c', 'core.hooksPath=/dev/null'];
+/** Settings that keep git from running any program of the user. */
+const QUIET = ['core.fsmonitor=false', 'core.hooksPath=/dev/null', 'core.untrackedCache=false'].flatMap(
+  (setting) => ['-c', setting],
+);
+
+/** Runs git in a folder, without any program that the configuration of the user or the repository names. */
+export async function git(
+  root: string,
+  args: readonly string[],
+  options: GitOptions = {},
+): Promise<GitResult> {
+  const quiet = options.index === undefined ? [] : await withoutFilters(root, options.signal);
+  return run(root, [...QUIET, ...quiet, ...args], options);
+}
+
+/** What git prints; undefined if it is missing or fails. */
+export async function gitOutput(folder: string, args: readonly string[]): Promise<string | undefined> {
+  const result = await git(folder, args);
+  return result.ok ? result.stdout.toString('utf8') : undefined;
+}
+
+/** The options of `withoutFilters` by folder, with the state of the settings that they were found in. */
+const filters = new Map<string, { readonly settings: string; readonly options: readonly string[] }>();
+
+/**
+ * Git options that turn off the clean filters in the user's configuration. Otherwise git would run
+ * these programs to compare the content of files with uncertain stat fields.
+ */
+async function withoutFilters(root: string, signal: AbortSignal | undefined): Promise<readonly string[]> {
+  const settings = settingsOf(root);
+  const known = filters.get(root);
+  if (known?.settings === settings) return known.options;
+  const names = ['config', '--name-only', '--get-regexp', '^filter\\..*\\.(clean|process|required)$'];
+  const keys = (await run(root, names, { signal })).stdout.toString('utf8').split('\n');
+  const options = keys.flatMap((key) => {
+    if (key === '') return [];
+    return ['-c', key.endsWith('.required') ? `${key}=false` : `${key}=`];
+  });
+  if (signal?.aborted !== true) filters.set(root, { settings, options });
+  return options;
+}
+
+/** Tells whether git's settings have changed, apart from files that they include. */
+function settingsOf(root: string): string {
+  const { HOME = '', XDG_CONFIG_HOME = join(HOME, '.config'), GIT_CONFIG_GLOBAL } = process.env;
+  const home = GIT_CONFIG_GLOBAL ?? join(HOME, '.gitconfig');
+  const files = [join(gitFolderOf(root) ?? root, 'config'), home, join(XDG_CONFIG_HOME, 'git/config')];
+  const found = files.map((file) => statSync(file, { bigint: true, throwIfNoEntry: false }));
+  return found.map((stats) => `${stats?.ino} ${stats?.size} ${stats?.mtimeNs}`).join();
+}
+
+function run(root: string, args: readonly string[], options: GitOptions): Promise<GitResult> {
+  const { signal = AbortSignal.timeout(TIMEOUT_MS), index, repository, input } = options;
+  const env = {
+    ...process.env,
+    GIT_OPTIONAL_LOCKS: '0',
+    GIT_TERMINAL_PROMPT: '0',
+    LC_ALL: 'C',
+    ...(index === undefined ? {} : { GIT_INDEX_FILE: index }),
+    ...(repository === undefined ? {} : { GIT_DIR: repository, GIT_WORK_TREE: root }),
+  };
+  return new Promise((done) => {
+    const child = spawn('git', args, { cwd: root, env, signal, stdio: ['pipe', 'pipe', 'pipe'] });
+    const out: Buffer[] = [];
+    const err: Buffer[] = [];
+    const failed = (reason: string): void => done({ ok: false, stdout: Buffer.concat(out), reason });
+    // Without free file descriptors, the child has no pipes.
+    child.stdout?.on('data', (part: Buffer) => out.push(part));
+    child.stderr?.on('data', (part: Buffer) => err.push(part));
+    child.on('error', (error: NodeJS.ErrnoException) => failed(reasonOf(error)));
+    child.on('close', (code) => {
+      const [reason = ''] = Buffer.concat(err).toString('utf8').split('\n', 1);
+      if (code === 0) done({ ok: true, stdout: Buffer.concat(out) });
+      else failed(reason === '' ? `git ended with ${code}` : reason);
+    });
+    child.stdin?.on('error', () => undefined);
+    child.stdin?.end(input ?? '');
+  });
+}
+
+function reasonOf(error: NodeJS.ErrnoException): string {
+  if (error.name === 'AbortError') return 'the time limit was reached';
+  return error.code === 'ENOENT' ? 'git is not installed' : error.message;
+}
+
+/** The parts of what git prints with `-z`. */
+export function partsOf({ stdout }: GitResult): readonly string[] {
+  return stdout
+    .toString('utf8')
+    .split('\0')
+    .filter((part) => part !== '');
+}
 
 /** Returns the paths that git ignores. Empty if git is missing or fails, or if the folder is in no repository. */
 export async function ignoredByGit(folder: string, paths: readonly string[]): Promise<ReadonlySet<string>> {
   if (paths.length === 0) return new Set();
-  const args = [...QUIET, 'check-ignore', '--no-index', '-z', '--stdin'];
-  const text = await new Promise<string>((resolve) => {
-    const child = spawn('git', args, { cwd: folder, stdio: ['pipe', 'pipe', 'ignore'], timeout: TIMEOUT_MS });
-    let output = '';
-    child.once('error', () => resolve(''));
-    child.once('close', () => resolve(output));
-    // Without free file descriptors, the child has no pipes.
-    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-      output += text;
-    });
-    child.stdin?.once('error', () => undefined);
-    child.stdin?.end(paths.join('\0'));
-  });
-  return new Set(text.split('\0').filter((path) => path !== ''));
+  const args = ['check-ignore', '--no-index', '-z', '--stdin'];
+  // Git fails if it ignores no path, and at the first path that is in a submodule.
+  return new Set(partsOf(await git(folder, args, { input: paths.join('\0') })));
 }
 
 /** The nearest folder at or above this one that git calls a repository or a worktree; undefined if there is none. */
@@ -56,6 +154,25 @@ export function commonGitFolder(root: string): string | undefined {
   }
 }
 
+/** The git folder of the repository around a folder, which all its worktrees share. */
+export function gitFolderOf(folder: string): string | undefined {
+  const top = repositoryAround(folder);
+  if (top === undefined) return undefined;
+  const own = join(top, '.git');
+  return commonGitFolder(top) ?? (existsSync(join(own, 'HEAD')) ? own : undefined);
+}
+
+/** The git folder of the worktree that begins at a folder: its index and its HEAD are there. */
+export function worktreeGitFolder(top: string): string {
+  const pointer = /^gitdir: (.+)$/.exec(textAt(join(top, '.git')) ?? '')?.[1];
+  return pointer === undefined ? join(top, '.git') : resolve(top, pointer);
+}
+
+/** The text of a small file of git, without white space at its ends. */
+export function textAt(path: string): string | undefined {
+  return unlessErrno(() => readFileSync(path, 'utf8').trim());
+}
+
 /**
  * The canonical folders of all worktrees of the repository around a folder, the main one first.
  * Empty if the folder is in no repository. Leaves out a worktree that its repository does not list,
@@ -64,7 +181,7 @@ export function commonGitFolder(root: string): string | undefined {
 export function worktreesAround(folder: string): readonly string[] {
   const top = repositoryAround(folder);
   if (top === undefined) return [];
-  const common = statSync(join(top, '.git')).isDirectory() ? join(top, '.git') : commonGitFolder(top);
+  const common = isMainWorktree(top) ? join(top, '.git') : commonGitFolder(top);
   if (common === undefined) return [top];
   const main = basename(common) === '.git' ? [dirname(common)] : [];
   const names = unlessErrno(() => readdirSync(join(common, 'worktrees'))) ?? [];
@@ -93,23 +210,4 @@ function linkedWorktree(own: string): string | undefined {
 /** The commit that is checked out in a worktree; undefined without a commit or without git. */
 export async function headRevision(folder: string): Promise<string | undefined> {
   return (await gitOutput(folder, ['rev-parse', '--verify', 'HEAD']))?.trim();
-}
-
-/**
- * What git prints for a command that changes nothing; undefined if git is missing or fails. Git runs
- * no program that the configuration names.
- */
-export function gitOutput(folder: string, args: readonly string[]): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    const child = spawn('git', [...QUIET, ...args], {
-      cwd: folder,
-      stdio: ['ignore', 'pipe', 'ignore'],
-      timeout: TIMEOUT_MS,
-    });
-    const chunks: Buffer[] = [];
-    child.once('error', () => resolve(undefined));
-    // Without free file descriptors, the child has no pipes.
-    child.stdout?.on('data', (chunk: Buffer) => chunks.push(chunk));
-    child.once('close', (code) => resolve(code === 0 ? Buffer.concat(chunks).toString('utf8') : undefined));
-  });
 }

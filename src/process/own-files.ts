@@ -1,11 +1,12 @@
-import { existsSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, lstatSync, readdirSync, realpathSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
 import type { WholeTree } from '../model/entry.ts';
 import { unlessErrno } from '../model/fault.ts';
-import { commonGitFolder, repositoryAround } from './git.ts';
-import { git, type Unavailable } from './run-git.ts';
+import { isWithin } from '../model/path.ts';
+import type { OutsidePaths } from '../model/session.ts';
 
-/** A snapshot of a tree with more entries is not taken. */
+/** A tree with more entries is not kept. */
 const MAX_ENTRIES = 5_000;
 
 /** Matches names in a git folder that hold objects, samples, or notes that git makes again. */
@@ -30,26 +31,101 @@ export function entriesOf({ folder, entries }: WholeTree): readonly string[] | u
   return visit(folder) ? [folder, ...found] : undefined;
 }
 
-/** The git folder of a repository that begins at a folder, or the one that its worktrees share. */
-export function gitFolderOf(root: string): string | undefined {
-  const own = join(root, '.git');
-  if (repositoryAround(root) !== root) return undefined;
-  return commonGitFolder(root) ?? (existsSync(join(own, 'HEAD')) ? own : undefined);
+/** The entry at a path, without following a link. Undefined for anything but files, links and folders. */
+export function entryAt(
+  path: string,
+): { readonly kind: 'file' | 'folder'; readonly size: number } | undefined {
+  const stats = unlessErrno(() => lstatSync(path, { throwIfNoEntry: false }));
+  if (stats?.isDirectory() === true) return { kind: 'folder', size: 0 };
+  return stats?.isFile() === true || stats?.isSymbolicLink() === true
+    ? { kind: 'file', size: stats.size }
+    : undefined;
+}
+
+/** The folder with its links followed; the path itself if there is nothing. */
+export function realFolder(path: string): string {
+  return unlessErrno(() => realpathSync.native(path)) ?? path;
+}
+
+/** The path with its folder's links resolved. A link at its end stays. */
+export function withRealFolder(path: string): string {
+  return join(realFolder(dirname(path)), basename(path));
+}
+
+/** At most this many files of a folder are listed. */
+const MAX_LISTED = 10_000;
+
+/**
+ * The paths of files below a folder, and of the repositories inside it, which are not entered.
+ * `skips`: folders and files to leave out.
+ */
+export function pathsBelow(folder: string, skips: (path: string) => boolean): readonly string[] {
+  const found: string[] = [];
+  const folders = [folder];
+  for (let at = folders.pop(); at !== undefined && found.length < MAX_LISTED; at = folders.pop())
+    for (const entry of unlessErrno(() => readdirSync(at ?? '', { withFileTypes: true })) ?? []) {
+      const path = join(at, entry.name);
+      if (entry.name === '.git' || skips(path)) continue;
+      if (entry.isDirectory() && !existsSync(join(path, '.git'))) folders.push(path);
+      else found.push(path);
+    }
+  return found;
+}
+
+/** A file or link outside the workspace. */
+export interface OutsideFile {
+  /** Absolute, without links. */
+  readonly path: string;
+  readonly size: number;
+}
+
+/** Matches folders in which programs keep what they can make again. */
+const CACHES =
+  /(^|\/)(\.?cache|caches|\.[\w-]+_cache|node_modules|__pycache__|\.npm|\.pnpm-store|\.yarn|\.gradle|\.m2|\.trash)(\/|$)/i;
+/** Matches paths that belong to the system, and that no file system keeps. */
+const DEVICES = /^\/(?:proc|sys|run|dev(?!\/shm\/))(?:\/|$)/;
+
+/**
+ * The files and links at a path, without temporary ones, caches and empty files. With `whole`, also
+ * those in a folder. `many`: there are too many to list.
+ */
+export function lastingFiles(
+  given: string,
+  { whole }: { readonly whole: boolean },
+): readonly OutsideFile[] | 'many' {
+  return (
+    pathsAt(given, whole)?.flatMap((path): OutsideFile[] => {
+      const { kind, size = 0 } = entryAt(path) ?? {};
+      return kind === 'file' && size > 0 ? [{ path, size }] : [];
+    }) ?? 'many'
+  );
 }
 
 /**
- * Files and folders that git ignores. A folder whose whole content is ignored is listed by its name
- * and a slash.
+ * The paths to keep before a line runs, each folder before its contents. Some may not exist yet. Leaves
+ * out folders with too many files.
  */
-export async function ignoredPaths(
-  root: string,
-  signal: AbortSignal,
-): Promise<readonly string[] | Unavailable> {
-  const args = ['ls-files', '--others', '--ignored', '--exclude-standard', '--directory', '-z'];
-  const result = await git(root, args, { signal });
-  if (!result.ok) return { unavailable: result.reason };
-  return result.stdout
-    .toString('utf8')
-    .split('\0')
-    .filter((path) => path !== '');
+export function entriesToKeep({ destroyed, named }: OutsidePaths): readonly string[] {
+  const all = [...destroyed, ...named.map((path) => ({ path, whole: true }))];
+  return all.flatMap(({ path, whole }) => pathsAt(path, whole) ?? []);
+}
+
+/** A path, or with `whole` everything in the folder there. Undefined if that is too much. */
+function pathsAt(given: string, whole: boolean): readonly string[] | undefined {
+  const path = withRealFolder(given);
+  if (isPassing(path)) return [];
+  if (entryAt(path)?.kind !== 'folder') return [path];
+  const inside = whole ? entriesOf({ folder: path, entries: 'all' }) : [];
+  return inside?.filter((each) => !isPassing(each));
+}
+
+/** True for a path in a temporary folder or a cache, and for a device. */
+function isPassing(path: string): boolean {
+  const temporary = [tmpdir(), '/tmp', '/var/tmp', '/private/var/folders'].map(realFolder);
+  return DEVICES.test(path) || CACHES.test(path) || temporary.some((folder) => isWithin(path, folder));
+}
+
+/** True if there is anything at a path. */
+export function isThere(path: string): boolean {
+  return existsSync(path) || entryAt(path) !== undefined;
 }

@@ -4,14 +4,9 @@ import { join } from 'node:path';
 import type { TreeSnapshot } from '../model/entry.ts';
 import { errnoOf, Fault } from '../model/fault.ts';
 import { HIDDEN_STATE_VARIABLE } from '../model/path.ts';
+import type { Unavailable } from './git.ts';
 import { BlobFacts } from './git-blobs.ts';
-import {
-  type Candidate,
-  candidatesSince,
-  dropSnapshot,
-  expiredSnapshots,
-  takeSnapshot,
-} from './git-snapshot.ts';
+import { dropSnapshot, expiredSnapshots, takeSnapshot } from './git-snapshot.ts';
 import { hiddenPaths } from './hidden-paths.ts';
 import { expiredOutputs, KeptOutput, readKeptOutput, type ShownOutput } from './kept-output.ts';
 import { FILTER, keyFilter } from './key-filter.ts';
@@ -29,12 +24,9 @@ import {
   removeSpentLayers,
 } from './layer.ts';
 import type { AttributeReader } from './layer-entries.ts';
-import { gitFolderOf } from './own-files.ts';
 import { type Probe, probe } from './probe.ts';
-import type { Unavailable } from './run-git.ts';
 import { COMMAND_VARIABLE, type CommandEnd, endCommands, runSandboxed } from './run-sandboxed.ts';
 import type { Profile } from './sandbox.ts';
-import { removeWarmLeftovers, type TaggedOwner, WarmTree } from './warm-tree.ts';
 
 interface ProcessesOptions {
   /** The user's home folder, if one is known: `~` in the paths that are hidden from commands. */
@@ -46,11 +38,8 @@ interface ProcessesOptions {
   readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly attributes: AttributeReader | undefined;
-  /**
-   * Identifies this process. Only a process that watches work trees, or that removes leftovers of
-   * other processes, needs it.
-   */
-  readonly owner?: TaggedOwner;
+  /** Identifies this process. Only a process that removes leftovers of other processes needs it. */
+  readonly owner?: { readonly tag: string; isTagAlive(tag: string): boolean };
 }
 
 /** One command to run in a sandbox. Its writes go to a new layer over the workspace. */
@@ -95,10 +84,6 @@ export interface CommandRun {
 
 /** Delay between the end of the last command and the removal of discarded layers. */
 const TIDY_MS = 1000;
-/** If the first snapshot of a watched work tree takes longer than this, it is given up. */
-const WARM_UP_MS = 120_000;
-const LATE: Unavailable = { unavailable: 'the first comparison of the work tree is not finished yet' };
-
 /**
  * Matches the variables that every confined command gets. Any other may hold a token, so the policy
  * must name it.
@@ -115,20 +100,12 @@ export interface ExpiredWork {
 
 /**
  * Runs commands in sandboxes. Their writes go to layers over the workspace. There is one instance
- * per workspace; `close` stops watching work trees.
+ * per workspace.
  */
 export class Processes {
   readonly #options: ProcessesOptions;
   #probe: Promise<Probe> | undefined;
-  /**
-   * Watched work trees by root. Undefined before `keepWarm` and after `close`: then no work tree is
-   * watched.
-   */
-  #warm: Map<string, WarmTree> | undefined;
   readonly #blobs = new BlobFacts();
-  /** The first snapshots that are being taken now, by the root of their work tree. */
-  readonly #warming = new Map<string, Promise<TreeSnapshot | Unavailable>>();
-  readonly #closing = new AbortController();
   #tidying: NodeJS.Timeout | undefined;
 
   constructor(options: ProcessesOptions) {
@@ -209,104 +186,17 @@ export class Processes {
     this.#tidying.unref();
   }
 
-  /**
-   * Watches large work trees between snapshots from now on, until `close`. For a process that
-   * answers many commands.
-   */
-  keepWarm(): void {
-    this.#warm ??= new Map();
-    this.#removeLeftovers();
-  }
-
-  /**
-   * Takes a snapshot of a git work tree, before a command that runs without a layer. After the
-   * command, `candidates` compares the work tree with it.
-   */
+  /** Takes a snapshot of a git work tree, before a command that runs without a layer. */
   async snapshot(root: string, name: string, signal: AbortSignal): Promise<TreeSnapshot | Unavailable> {
     const folder = join(this.#options.home, 'snapshots');
-    if (this.#warm === undefined) return takeSnapshot(root, { folder, name, signal, blobs: this.#blobs });
-    const known = await this.#warm.get(root)?.snapshot(join(folder, name));
-    return known ?? this.#firstSnapshot(root, name, signal);
+    return takeSnapshot(root, { folder, name, signal, blobs: this.#blobs });
   }
 
-  /**
-   * Like `snapshot`, for another worktree of the repository, which a command may remove: it is never
-   * watched.
-   */
-  async worktreeSnapshot(
-    root: string,
-    name: string,
-    signal: AbortSignal,
-  ): Promise<TreeSnapshot | Unavailable> {
-    const folder = join(this.#options.home, 'snapshots');
-    const shared = gitFolderOf(root);
-    const taken = await takeSnapshot(root, { folder, name, signal, blobs: this.#blobs });
-    return 'unavailable' in taken || shared === undefined ? taken : { ...taken, shared };
-  }
-
-  /**
-   * Takes the first snapshot of a work tree. If the tree is large, it is watched from then on. If
-   * the caller's deadline passes, the snapshot continues in the background. Otherwise no command in
-   * a slow work tree would ever get a snapshot.
-   */
-  async #firstSnapshot(root: string, name: string, signal: AbortSignal): Promise<TreeSnapshot | Unavailable> {
-    const earlier = this.#warming.get(root);
-    if (earlier !== undefined) {
-      const isOver = (await unlessAborted(earlier, signal)) !== undefined;
-      return isOver ? this.snapshot(root, name, signal) : LATE;
-    }
-    const warming = this.#warmUp(root, name).finally(() => this.#warming.delete(root));
-    this.#warming.set(root, warming);
-    const taken = await unlessAborted(warming, signal);
-    if (taken !== undefined) return taken;
-    void warming.then((late) => 'unavailable' in late || dropSnapshot(late)).catch(() => undefined);
-    return LATE;
-  }
-
-  async #warmUp(root: string, name: string): Promise<TreeSnapshot | Unavailable> {
-    const { home, owner } = this.#options;
-    const tag = owner?.tag ?? String(process.pid);
-    this.#warm?.get(root)?.close();
-    this.#warm?.delete(root);
-    let tree: WarmTree | undefined;
-    // Start watching when the index is copied, before the files are compared, so that no change is
-    // missed.
-    const copied = async (index: string): Promise<void> => {
-      tree = await WarmTree.begin(root, { index, home, tag });
-    };
-    const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(WARM_UP_MS)]);
-    const folder = join(home, 'snapshots');
-    const taken = await takeSnapshot(root, { folder, name, signal, blobs: this.#blobs, copied });
-    if ('unavailable' in taken || this.#warm === undefined) tree?.close();
-    else if (tree !== undefined) {
-      tree.adopt(taken);
-      this.#warm.set(root, tree);
-    }
-    return taken;
-  }
-
-  /** Returns the paths in the work tree that may have changed since the snapshot. */
-  async candidates(snapshot: TreeSnapshot, signal: AbortSignal): Promise<readonly Candidate[] | Unavailable> {
-    const warm = snapshot.shared === undefined ? this.#warm?.get(snapshot.root) : undefined;
-    const known = await warm?.candidates(snapshot);
-    return known ?? candidatesSince(snapshot, signal);
-  }
-
-  /** Ends all watching, and removes the folders of discarded layers. */
+  /** Removes the folders of discarded layers. */
   close(): void {
-    this.#closing.abort();
-    for (const tree of this.#warm?.values() ?? []) tree.close();
-    this.#warm = undefined;
     if (this.#tidying === undefined) return;
     clearTimeout(this.#tidying);
     removeSpentLayers(this.#options.home);
-  }
-
-  #removeLeftovers(): void {
-    const { home, owner } = this.#options;
-    if (owner === undefined) return;
-    removeWarmLeftovers(join(home, 'snapshots'), owner);
-    endCommands(abandonedLayers(home, owner.isTagAlive));
   }
 
   /**
@@ -340,7 +230,7 @@ export class Processes {
     const outputs = expiredOutputs(home, nowMs);
     if (!dryRun) {
       // Before their layers are removed, end the commands of processes that died.
-      this.#removeLeftovers();
+      if (owner !== undefined) endCommands(abandonedLayers(home, owner.isTagAlive));
       for (const layer of layers) removeLayer(layer);
       if (layers.length > 0) removeSpentLayers(home);
       for (const path of outputs) rmSync(path, { force: true });
@@ -350,20 +240,10 @@ export class Processes {
   }
 }
 
-/** The result, or undefined if the signal aborts first. */
-function unlessAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result | undefined> {
-  return new Promise((resolve, reject) => {
-    const stop = (): void => resolve(undefined);
-    if (signal.aborted) stop();
-    signal.addEventListener('abort', stop, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
-  });
-}
-
 function newLayer(
   home: string,
   { id, layered, mounted, boundThrough, profile }: CommandRequest,
-  owner: TaggedOwner | undefined,
+  owner: ProcessesOptions['owner'],
 ): Layer {
   try {
     const layer = makeLayer(home, id, layered, owner?.tag);

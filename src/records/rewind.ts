@@ -1,7 +1,7 @@
 import { selectChanges, UndoHistory } from '../journal/undo-history.ts';
 import type { Entry } from '../model/entry.ts';
 import type { GitPosition } from '../model/turn.ts';
-import { gitPosition } from '../process/git-position.ts';
+import { gitPosition } from '../process/git-refs.ts';
 import { walkEntries } from '../store/store.ts';
 import { netEffects } from './net-effects.ts';
 import type { Records } from './records.ts';

@@ -6,7 +6,7 @@ import { Fault } from '../model/fault.ts';
 import { isRecord } from '../model/record.ts';
 import type { Resumed, ResumeOptions, Transcript } from '../model/transcript.ts';
 import { checkedTurn, type TurnMark } from '../model/turn.ts';
-import { gitPosition } from '../process/git-position.ts';
+import { gitPosition } from '../process/git-refs.ts';
 import { walkEntries } from '../store/store.ts';
 import { transcriptsBeside, transcriptTail } from '../store/transcript-file.ts';
 import { withoutSecrets } from '../text/secrets.ts';

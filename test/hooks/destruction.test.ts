@@ -13,7 +13,7 @@ import {
 import { join, relative } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { quotedWord, shellPrefixScript } from '../../src/cli/shell-prefix.ts';
-import { isGitIndex, stagedContent } from '../../src/process/git-position.ts';
+import { isGitIndex, stagedContent } from '../../src/process/git-index.ts';
 import { environment, lookfirst, objects, PROGRAM } from '../support/command-line.ts';
 import { Hooked } from '../support/hooked.ts';
 import { sandboxHere } from '../support/sandbox.ts';

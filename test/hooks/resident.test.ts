@@ -17,7 +17,6 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { hookScript } from '../../src/cli/clients/hook-files.ts';
-import { ownerOfThisProcess } from '../../src/store/owner.ts';
 import { rounds } from '../support/rounds.ts';
 
 const PROGRAM = new URL('../../dist/bin/lookfirst.js', import.meta.url).pathname;
@@ -228,16 +227,10 @@ describe.runIf(process.platform === 'linux')('the hook script', () => {
     // one may not listen yet.
     const past = new Date(Date.now() - 120_000);
     utimesSync(join(home, 'run', left), past, past);
-    mkdirSync(join(home, 'snapshots'), { recursive: true });
-    const dead = `warm-${pid}+1+abc-1`;
-    const alive = `flush-${ownerOfThisProcess().replace(':', '+')}+abc-1`;
-    for (const name of [dead, alive]) writeFileSync(join(home, 'snapshots', name), '');
     await callScript(blindWrite(), ['claude-code'], env());
     await expect.poll(residents).toHaveLength(1);
     await expect.poll(sockets).not.toContain(left);
     await expect.poll(sockets).toContain(pointer);
-    await callScript(blindWrite(), ['claude-code'], env());
-    await expect.poll(() => readdirSync(join(home, 'snapshots'))).toEqual([alive]);
   });
 
   it('answers through Node when the resident was killed, and has a new one afterwards', async () => {

@@ -12,7 +12,7 @@ import { sameFingerprint } from '../../model/fingerprint.ts';
 import type { CommandPolicy } from '../../model/policy.ts';
 import { showsAll } from '../../model/sighting.ts';
 import type { Refusal, RefusalOf } from '../../model/verdict.ts';
-import { isGitIndex, stagedContent } from '../../process/git-position.ts';
+import { isGitIndex, stagedContent } from '../../process/git-index.ts';
 import { changedProgram } from '../../text/git-config.ts';
 import { matchingGlob } from '../../text/glob/glob.ts';
 import { merge3 } from '../../text/merge.ts';

@@ -2,27 +2,26 @@ import { basename, dirname, relative, resolve } from 'node:path';
 import type { Sweep } from '../../dialect/calls/shell/sweeps.ts';
 import type { OnlyCopy, ThingAtRisk } from '../../judge/destruction.ts';
 import { isWithin } from '../../model/path.ts';
-import { commonGitFolder, ignoredByGit, isMainWorktree, repositoryAround } from '../../process/git.ts';
-import type { LoggedRef } from '../../process/git-reach.ts';
 import {
-  cleanedBy,
+  commonGitFolder,
+  gitFolderOf,
+  ignoredByGit,
+  isMainWorktree,
+  repositoryAround,
+} from '../../process/git.ts';
+import {
   commitOf,
-  commonFolder,
   type Dropped,
   detachedOnly,
-  entryAt,
-  filesIn,
   type GitContent,
-  type GitStatus,
   hasHistory,
+  type LoggedRef,
   onlyIn,
-  pathsBelow,
-  realFolder,
   stashesIn,
-  statusOf,
-} from '../../process/git-risks.ts';
+} from '../../process/git-refs.ts';
+import { cleanedBy, filesIn, type GitStatus, statusOf, topOf } from '../../process/git-status.ts';
 import { namesOfFiles } from '../../process/named-files.ts';
-import { entriesOf } from '../../process/own-files.ts';
+import { entriesOf, entryAt, pathsBelow, realFolder } from '../../process/own-files.ts';
 import { isOutput } from '../outputs.ts';
 import type { World } from '../world.ts';
 
@@ -277,7 +276,7 @@ export class Threats {
   }
 
   #history(folder: string): void {
-    const path = commonFolder(folder) ?? `${folder}/.git`;
+    const path = gitFolderOf(folder) ?? `${folder}/.git`;
     this.#add({ kind: 'repository', path, why: 'history', bytes: 0 });
   }
 
@@ -298,7 +297,7 @@ export class Threats {
       const keep = all.flatMap((each, other) => (which === 'all' || other === at ? [] : each.hash));
       const lost = await this.#onlyIn(folder, { commits: [hash], keep, without: ['refs/stash'] });
       if (lost.length === 0) continue;
-      const path = `${commonFolder(folder)}/refs/stash`;
+      const path = `${gitFolderOf(folder)}/refs/stash`;
       const what = `stash@{${at}}`;
       this.#add({ kind: 'stash', path, what, why: 'stashed', ...onlyGitHas(topOf(folder), lost) });
     }
@@ -333,7 +332,7 @@ export class Threats {
       const lost = await this.#onlyIn(folder, dropped);
       if (lost.length === 0) continue;
       const what = ref.replace(/^refs\/(?:heads|tags)\//, '');
-      const path = `${commonFolder(folder)}/${ref}`;
+      const path = `${gitFolderOf(folder)}/${ref}`;
       this.#add({ kind: 'ref', path, what, why: 'unreachable', ...onlyGitHas(topOf(folder), lost) });
     }
   }
@@ -388,11 +387,6 @@ function restage(saved: Saved, files: 'all' | 'tracked'): void {
 /** The part of a threat that only git has. Its objects are kept by keeping what leads to them. */
 function onlyGitHas(top: string, blobs: readonly GitContent[]): Pick<Threat, 'bytes' | 'contents'> {
   return { bytes: 0, contents: { top, blobs: blobs.map(({ path, blob }) => ({ path, blob })) } };
-}
-
-/** The top of the repository around a folder. */
-function topOf(folder: string): string {
-  return repositoryAround(folder) ?? folder;
 }
 
 function reasonFor({ index, file }: GitStatus): 'untracked' | 'ignored' | 'uncommitted' | 'staged' {

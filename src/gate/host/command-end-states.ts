@@ -12,8 +12,8 @@ import { sameFingerprint, sameStamp } from '../../model/fingerprint.ts';
 import { isOutside, isWithin } from '../../model/path.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import { bytesAtSnapshot } from '../../process/git-blobs.ts';
-import { isGitIndex, stagedContent } from '../../process/git-position.ts';
-import { type Candidate, dropSnapshot } from '../../process/git-snapshot.ts';
+import { isGitIndex, stagedContent } from '../../process/git-index.ts';
+import { type Candidate, candidatesSince, dropSnapshot } from '../../process/git-snapshot.ts';
 import { type FoundState, fileState, readableAt } from '../found.ts';
 import { keepBytesOf } from '../old-bytes.ts';
 import { reachOutside } from '../outside.ts';
@@ -156,7 +156,7 @@ async function snapshotEndStates(
   { known, gone }: { readonly known: ReadonlySet<string>; readonly gone: readonly string[] },
 ): Promise<readonly EndState[]> {
   const signal = AbortSignal.timeout(SNAPSHOT_MS.after);
-  const candidates = await world.processes.candidates(snapshot, signal);
+  const candidates = await candidatesSince(snapshot, signal);
   if ('unavailable' in candidates) return [];
   const found: (Candidate & { key: string; relative: string; now: FoundState })[] = [];
   for (const candidate of candidates) {

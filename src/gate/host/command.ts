@@ -15,9 +15,8 @@ import { isWithin } from '../../model/path.ts';
 import type { Notice } from '../../model/results.ts';
 import type { Harm, OutsidePaths } from '../../model/session.ts';
 import type { Sighting } from '../../model/sighting.ts';
-import { worktreesAround } from '../../process/git.ts';
+import { gitFolderOf, type Unavailable, worktreesAround } from '../../process/git.ts';
 import { dropSnapshot } from '../../process/git-snapshot.ts';
-import type { Unavailable } from '../../process/run-git.ts';
 import { lostUpdate } from '../command/lost-update.ts';
 import { fileState, readableAt } from '../found.ts';
 import type { ShownScene } from '../shown.ts';
@@ -141,9 +140,9 @@ async function takeSnapshots(world: World, trees: TreesToKeep): Promise<TreesBef
   let reason = roots.length === 0 ? 'the command was expected to run on a layer' : undefined;
   for (const [index, root] of [...roots, ...worktrees].entries()) {
     const name = `${change}-${index}`;
-    const taken = await (index < roots.length
-      ? processes.snapshot(root, name, signal)
-      : processes.worktreeSnapshot(root, name, signal));
+    const tree = await processes.snapshot(root, name, signal);
+    const shared = index < roots.length ? undefined : gitFolderOf(root);
+    const taken = 'unavailable' in tree || shared === undefined ? tree : { ...tree, shared };
     const covered = await coveredBy(world, taken, { effects, signal });
     if ('unavailable' in covered) reason = covered.unavailable;
     else snapshots.push(covered);

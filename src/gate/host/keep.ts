@@ -5,9 +5,9 @@ import { type Effect, microseconds, type State, type WholeTree } from '../../mod
 import { type Fingerprint, sameStamp } from '../../model/fingerprint.ts';
 import { isWithin } from '../../model/path.ts';
 import type { Harm, OutsidePaths } from '../../model/session.ts';
-import { commonGitFolder } from '../../process/git.ts';
-import { entriesToKeep } from '../../process/outside-files.ts';
-import { entriesOf, gitFolderOf, ignoredPaths } from '../../process/own-files.ts';
+import { commonGitFolder, gitFolderOf } from '../../process/git.ts';
+import { ignoredPaths } from '../../process/git-status.ts';
+import { entriesOf, entriesToKeep } from '../../process/own-files.ts';
 import type { Found } from '../../workspace/workspace.ts';
 import { fileState, readableAt, stateOfLocated } from '../found.ts';
 import { keepBytesOf } from '../old-bytes.ts';

@@ -1,7 +1,8 @@
 import { resolve } from 'node:path';
 import type { Sweep } from '../../dialect/calls/shell/sweeps.ts';
 import { repositoryAround } from '../../process/git.ts';
-import { cleanedBy, realFolder, statusOf } from '../../process/git-risks.ts';
+import { cleanedBy, statusOf } from '../../process/git-status.ts';
+import { realFolder } from '../../process/own-files.ts';
 
 /** Time limit for all questions to git about one line. */
 const GIT_MS = 3_000;

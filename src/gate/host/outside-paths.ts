@@ -4,7 +4,7 @@ import type { HostIntent } from '../../model/intent.ts';
 import { isWithin } from '../../model/path.ts';
 import type { OutsidePaths } from '../../model/session.ts';
 import type { Action } from '../../model/verdict.ts';
-import { isThere, withRealFolder } from '../../process/outside-files.ts';
+import { isThere, withRealFolder } from '../../process/own-files.ts';
 import type { World } from '../world.ts';
 import type { LinePlace, ShellChange } from './line-changes.ts';
 import { sweptByGit } from './outside-git.ts';

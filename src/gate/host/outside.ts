@@ -1,8 +1,8 @@
 import { dirname } from 'node:path';
 import type { OutsidePaths } from '../../model/session.ts';
 import type { AtRisk, RefusalOf } from '../../model/verdict.ts';
-import { heldByGit } from '../../process/git-held.ts';
-import { lastingFiles, type OutsideFile } from '../../process/outside-files.ts';
+import { heldByGit } from '../../process/git-status.ts';
+import { lastingFiles, type OutsideFile } from '../../process/own-files.ts';
 import { countOf } from '../../report/amounts.ts';
 import { isOutput } from '../outputs.ts';
 import { reachOutside } from '../outside.ts';

@@ -1,5 +1,5 @@
 import type { Refusal, RefusalCode } from '../../model/verdict.ts';
-import { heldByGit } from '../../process/git-held.ts';
+import { heldByGit } from '../../process/git-status.ts';
 import { isOutput } from '../outputs.ts';
 import type { Denied } from '../prepared.ts';
 import type { ShownScene } from '../shown.ts';

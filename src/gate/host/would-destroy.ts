@@ -7,7 +7,7 @@ import { judgeDestruction, type ThingAtRisk } from '../../judge/destruction.ts';
 import type { NewEntry, State } from '../../model/entry.ts';
 import { isWithin } from '../../model/path.ts';
 import type { RefusalCode, RefusalOf, Writer } from '../../model/verdict.ts';
-import { blobBytes, type GitContent } from '../../process/git-risks.ts';
+import { readBlobs } from '../../process/git-refs.ts';
 import { authorOf, CommittedFiles } from '../authors.ts';
 import { readableAt } from '../found.ts';
 import type { ShownScene } from '../shown.ts';
@@ -134,11 +134,14 @@ class Owners {
   }
 
   async of(threat: Threat): Promise<Owner> {
-    const { contents } = threat;
-    if (contents === undefined) return this.#ofFile(threat);
-    let owner: Owner = contents.blobs.length > MAX_BLOBS ? 'user' : 'nobody';
-    for (const each of contents.blobs.slice(0, MAX_BLOBS)) {
-      const next = await this.#ofBlob(contents.top, each);
+    if (threat.contents === undefined) return this.#ofFile(threat);
+    const { top, blobs } = threat.contents;
+    const known = blobs.slice(0, MAX_BLOBS);
+    const names = known.map(({ blob }) => blob);
+    const contents = names.length === 0 ? [] : await readBlobs(top, names, { signal: this.#signal });
+    let owner: Owner = blobs.length > MAX_BLOBS ? 'user' : 'nobody';
+    for (const [at, { path }] of known.entries()) {
+      const next = await this.#ofBlob(`${top}/${path}`, contents[at]);
       if (typeof next === 'object') return next;
       if (next === 'user') owner = next;
     }
@@ -153,9 +156,8 @@ class Owners {
     return owner === 'user' && isNamed === true && (await this.#hasSeen(path)) ? 'nobody' : owner;
   }
 
-  async #ofBlob(top: string, { path, blob }: GitContent): Promise<Owner> {
-    const key = this.#keyOf(`${top}/${path}`);
-    const bytes = await blobBytes(top, blob, this.#signal);
+  async #ofBlob(path: string, bytes: Buffer | undefined): Promise<Owner> {
+    const key = this.#keyOf(path);
     if (key === undefined || bytes === undefined) return 'user';
     const sha256 = createHash('sha256').update(bytes).digest('hex');
     const fingerprint = { sha256, size: bytes.byteLength };

@@ -4,7 +4,7 @@ import { keysTouched, undoneBy } from '../../journal/undo-history.ts';
 import { type Entry, microseconds, type State, sameContent, type Undone } from '../../model/entry.ts';
 import { isWithin } from '../../model/path.ts';
 import { type Outcome, refused } from '../../model/verdict.ts';
-import { isGitIndex, stagedContent } from '../../process/git-position.ts';
+import { isGitIndex, stagedContent } from '../../process/git-index.ts';
 import { decodeText } from '../../text/decode.ts';
 import { merge3 } from '../../text/merge.ts';
 import type { PlannedDelta } from '../plan.ts';

@@ -2,7 +2,7 @@ import { notLocked, outermostKeys } from '../../lock/locks.ts';
 import { sameState } from '../../model/entry.ts';
 import type { LeftFile, UndoneFile, UndoResult } from '../../model/results.ts';
 import { type Outcome, passOn, type Refusal, reasonOf, refused } from '../../model/verdict.ts';
-import { isGitIndex } from '../../process/git-position.ts';
+import { isGitIndex } from '../../process/git-index.ts';
 import type { Knowledge } from '../../views/knowledge.ts';
 import { apply } from '../apply.ts';
 import { areIndependent } from '../apply-folder.ts';

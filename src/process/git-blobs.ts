@@ -2,7 +2,7 @@ import { existsSync, lstatSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import type { TreeSnapshot } from '../model/entry.ts';
 import { unlessErrno } from '../model/fault.ts';
-import { git, partsOf, repositoryAround, type Unavailable } from './git.ts';
+import { git, namesPrinted, repositoryAround, type Unavailable } from './git.ts';
 import { readIndex, type Tracked } from './git-index.ts';
 import { readBlobs } from './git-refs.ts';
 
@@ -189,7 +189,7 @@ async function opaquePaths(
     const args = ['check-attr', ...cached, '--stdin', '-z', ...attributes];
     const result = await git(root, args, { signal, input, repository, ...from });
     if (!result.ok) return { unavailable: result.reason };
-    const fields = partsOf(result);
+    const fields = namesPrinted(result);
     for (let at = 0; at + 2 < fields.length; at += 3) {
       const value = fields[at + 2] ?? '';
       if (value !== 'unspecified' && value !== 'unset') found.add(fields[at] ?? '');

@@ -59,25 +59,10 @@ interface IndexEntry {
 /** The number of bytes of an object's hash in an index: SHA-1, SHA-256. */
 const HASH_BYTES = [20, 32];
 
-/** The entries of indexes that were read last, by checksum: most commands leave an index as it is. */
-const known = new Map<string, ReadonlyMap<string, Tracked>>();
-const MAX_KNOWN = 4;
-
 /** The entries of an index file; see `readIndexBytes`. */
 export function readIndex(file: string): ReadonlyMap<string, Tracked> | undefined {
-  const bytes = readFileSync(file);
-  const checksum = bytes.toString('hex', bytes.length - HASH_AT_END);
-  const entries = known.get(checksum) ?? readIndexBytes(bytes);
-  // With `index.skipHash`, git writes zeros in place of the checksum.
-  if (entries === undefined || /0{40}$/.test(checksum)) return entries;
-  known.delete(checksum);
-  known.set(checksum, entries);
-  for (const oldest of [...known.keys()].slice(0, -MAX_KNOWN)) known.delete(oldest);
-  return entries;
+  return readIndexBytes(readFileSync(file));
 }
-
-/** The number of bytes at the end of an index that contain its checksum. */
-const HASH_AT_END = 32;
 
 /**
  * The entries of an index in version 2 or 3; undefined for any other. Unmerged paths and submodules

@@ -14,13 +14,14 @@ import { isMissing } from '../model/fault.ts';
 import {
   type GitOptions,
   git,
-  partsOf,
+  namesPrinted,
   repositoryAround,
   type Unavailable,
+  withoutFilters,
   worktreeGitFolder,
 } from './git.ts';
 import { type BlobFacts, trackedBelow } from './git-blobs.ts';
-import { readIndex, type Tracked, trackedAs } from './git-index.ts';
+import { type Tracked, trackedAs } from './git-index.ts';
 import { entryAt } from './own-files.ts';
 
 /**
@@ -54,7 +55,8 @@ export async function takeSnapshot(
   const begun = await beginIndex(root, index, { folder, signal });
   if ('unavailable' in begun) return begun;
   const place = { root, index, ...begun };
-  const tracked = trackedBelow(place) ?? new Map();
+  const tracked = trackedBelow(place) ?? (await asPlainIndex(place, signal));
+  if ('unavailable' in tracked) return tracked;
   const found = await changedSince(place, tracked, signal);
   const loose = 'unavailable' in found ? [] : [...found.files.map(({ path }) => path), ...found.others];
   const converted = 'unavailable' in found ? found : await blobs.converted(root, tracked, { loose, signal });
@@ -83,7 +85,7 @@ async function beginIndex(
     return emptyIndex(root, index, { signal, repository: join(folder, NO_REPOSITORY) });
   try {
     copyIndex(join(own, 'index'), index);
-    return await asPlainIndex(root, index, signal);
+    return {};
   } catch (error) {
     // Ignore a missing index: a repository without a first commit or add has none yet.
     return isMissing(error) ? emptyIndex(root, index, { signal }) : { unavailable: String(error) };
@@ -105,14 +107,13 @@ function copyIndex(from: string, to: string): void {
  * another file: only the plain form can be read here.
  */
 async function asPlainIndex(
-  root: string,
-  index: string,
+  place: SnapshotPlace,
   signal: AbortSignal,
-): Promise<BegunIndex | Unavailable> {
-  if (readIndex(index) !== undefined) return {};
+): Promise<ReadonlyMap<string, Tracked> | Unavailable> {
+  const { root, index } = place;
   const args = ['update-index', '--index-version=2', '--no-split-index'];
   const result = await git(root, args, { signal, index });
-  return result.ok ? {} : { unavailable: result.reason };
+  return result.ok ? (trackedBelow(place) ?? new Map()) : { unavailable: result.reason };
 }
 
 /**
@@ -228,7 +229,7 @@ async function changedSince(
   tracked: ReadonlyMap<string, Tracked>,
   signal: AbortSignal,
 ): Promise<ChangedFiles | Unavailable> {
-  const options = { signal, index, repository };
+  const options = { signal, index, repository, filters: await withoutFilters(root, signal) };
   const excluded = repository === undefined ? [] : NEVER_LOOSE.map((name) => `--exclude=${name}`);
   const [compared, listed] = await Promise.all([
     git(root, ['diff-files', '--raw', '-z', '--no-renames', '--no-abbrev', '--relative'], options),
@@ -236,8 +237,8 @@ async function changedSince(
   ]);
   if (!compared.ok) return { unavailable: compared.reason };
   if (!listed.ok) return { unavailable: listed.reason };
-  const { files, submodules } = differing(root, partsOf(compared));
-  const paths = partsOf(listed);
+  const { files, submodules } = differing(root, namesPrinted(compared));
+  const paths = namesPrinted(listed);
   const marked: string[] = [];
   // Skip marked files that are missing, as most are in a sparse checkout.
   for (const [path, each] of tracked)

@@ -1,5 +1,5 @@
 import { dirname, relative } from 'node:path';
-import { git, partsOf, repositoryAround, type Unavailable } from './git.ts';
+import { git, namesPrinted, repositoryAround, type Unavailable } from './git.ts';
 import { hasContent } from './git-refs.ts';
 
 /** A file of a repository that differs from the last commit. */
@@ -39,7 +39,7 @@ export async function statusIn(
   const literal = isLiteral === true ? ['--literal-pathspecs'] : [];
   const result = await git(folder, [...literal, ...args, '--', ...paths], { signal });
   if (!result.ok) return undefined;
-  return partsOf(result).flatMap((entry): GitStatus[] => {
+  return namesPrinted(result).flatMap((entry): GitStatus[] => {
     const [kind = '', letters = '', ...fields] = entry.split(' ');
     const unknown = { committed: '', blob: '' };
     if (kind === '?' || kind === '!') return [{ path: entry.slice(2), index: kind, file: '.', ...unknown }];
@@ -132,7 +132,7 @@ export async function filesIn(
 ): Promise<ReadonlySet<string> | undefined> {
   const args = ['ls-tree', '-r', '-z', '--name-only', '--full-tree', commit];
   const result = await git(folder, args, { signal });
-  return result.ok ? new Set(partsOf(result)) : undefined;
+  return result.ok ? new Set(namesPrinted(result)) : undefined;
 }
 
 /**
@@ -145,10 +145,10 @@ export async function ignoredPaths(
 ): Promise<readonly string[] | Unavailable> {
   const args = ['ls-files', '--others', '--ignored', '--exclude-standard', '--directory', '-z'];
   const result = await git(root, args, { signal });
-  return result.ok ? partsOf(result) : { unavailable: result.reason };
+  return result.ok ? namesPrinted(result) : { unavailable: result.reason };
 }
 
 /** The top of the repository around a folder; the folder itself if there is none. */
-export function topOf(folder: string): string {
+export function repositoryTop(folder: string): string {
   return repositoryAround(folder) ?? folder;
 }

@@ -17,6 +17,8 @@ export interface GitOptions {
   /** Default: a time limit of ten seconds. */
   readonly signal?: AbortSignal | undefined;
   readonly index?: string;
+  /** The result of `withoutFilters`, for a caller that asks git several questions. */
+  readonly filters?: readonly string[];
   /** A repository to use instead of the one around the folder. */
   readonly repository?: string | undefined;
   readonly input?: string;
@@ -35,8 +37,8 @@ export async function git(
   args: readonly string[],
   options: GitOptions = {},
 ): Promise<GitResult> {
-  const quiet = options.index === undefined ? [] : await withoutFilters(root, options.signal);
-  return run(root, [...QUIET, ...quiet, ...args], options);
+  const { index, signal, filters = index === undefined ? [] : await withoutFilters(root, signal) } = options;
+  return run(root, [...QUIET, ...filters, ...args], options);
 }
 
 /** What git prints; undefined if it is missing or fails. */
@@ -45,34 +47,20 @@ export async function gitOutput(folder: string, args: readonly string[]): Promis
   return result.ok ? result.stdout.toString('utf8') : undefined;
 }
 
-/** The options of `withoutFilters` by folder, with the state of the settings that they were found in. */
-const filters = new Map<string, { readonly settings: string; readonly options: readonly string[] }>();
-
 /**
  * Git options that turn off the clean filters in the user's configuration. Otherwise git would run
  * these programs to compare the content of files with uncertain stat fields.
  */
-async function withoutFilters(root: string, signal: AbortSignal | undefined): Promise<readonly string[]> {
-  const settings = settingsOf(root);
-  const known = filters.get(root);
-  if (known?.settings === settings) return known.options;
+export async function withoutFilters(
+  root: string,
+  signal: AbortSignal | undefined,
+): Promise<readonly string[]> {
   const names = ['config', '--name-only', '--get-regexp', '^filter\\..*\\.(clean|process|required)$'];
-  const keys = (await run(root, names, { signal })).stdout.toString('utf8').split('\n');
-  const options = keys.flatMap((key) => {
+  const result = await run(root, names, { signal });
+  return (result.ok ? result.stdout.toString('utf8').split('\n') : []).flatMap((key) => {
     if (key === '') return [];
     return ['-c', key.endsWith('.required') ? `${key}=false` : `${key}=`];
   });
-  if (signal?.aborted !== true) filters.set(root, { settings, options });
-  return options;
-}
-
-/** Tells whether git's settings have changed, apart from files that they include. */
-function settingsOf(root: string): string {
-  const { HOME = '', XDG_CONFIG_HOME = join(HOME, '.config'), GIT_CONFIG_GLOBAL } = process.env;
-  const home = GIT_CONFIG_GLOBAL ?? join(HOME, '.gitconfig');
-  const files = [join(gitFolderOf(root) ?? root, 'config'), home, join(XDG_CONFIG_HOME, 'git/config')];
-  const found = files.map((file) => statSync(file, { bigint: true, throwIfNoEntry: false }));
-  return found.map((stats) => `${stats?.ino} ${stats?.size} ${stats?.mtimeNs}`).join();
 }
 
 function run(root: string, args: readonly string[], options: GitOptions): Promise<GitResult> {
@@ -110,7 +98,7 @@ function reasonOf(error: NodeJS.ErrnoException): string {
 }
 
 /** The parts of what git prints with `-z`. */
-export function partsOf({ stdout }: GitResult): readonly string[] {
+export function namesPrinted({ stdout }: GitResult): readonly string[] {
   return stdout
     .toString('utf8')
     .split('\0')
@@ -122,7 +110,7 @@ export async function ignoredByGit(folder: string, paths: readonly string[]): Pr
   if (paths.length === 0) return new Set();
   const args = ['check-ignore', '--no-index', '-z', '--stdin'];
   // Git fails if it ignores no path, and at the first path that is in a submodule.
-  return new Set(partsOf(await git(folder, args, { input: paths.join('\0') })));
+  return new Set(namesPrinted(await git(folder, args, { input: paths.join('\0') })));
 }
 
 /** The nearest folder at or above this one that git calls a repository or a worktree; undefined if there is none. */

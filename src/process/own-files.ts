@@ -94,7 +94,7 @@ export function lastingFiles(
   { whole }: { readonly whole: boolean },
 ): readonly OutsideFile[] | 'many' {
   return (
-    pathsAt(given, whole)?.flatMap((path): OutsideFile[] => {
+    pathsAt({ path: given, whole })?.flatMap((path): OutsideFile[] => {
       const { kind, size = 0 } = entryAt(path) ?? {};
       return kind === 'file' && size > 0 ? [{ path, size }] : [];
     }) ?? 'many'
@@ -107,11 +107,13 @@ export function lastingFiles(
  */
 export function entriesToKeep({ destroyed, named }: OutsidePaths): readonly string[] {
   const all = [...destroyed, ...named.map((path) => ({ path, whole: true }))];
-  return all.flatMap(({ path, whole }) => pathsAt(path, whole) ?? []);
+  return all.flatMap(({ path, whole }) => pathsAt({ path, whole }) ?? []);
 }
 
+type SweptPath = OutsidePaths['destroyed'][number];
+
 /** A path, or with `whole` everything in the folder there. Undefined if that is too much. */
-function pathsAt(given: string, whole: boolean): readonly string[] | undefined {
+function pathsAt({ path: given, whole }: SweptPath): readonly string[] | undefined {
   const path = withRealFolder(given);
   if (isPassing(path)) return [];
   if (entryAt(path)?.kind !== 'folder') return [path];

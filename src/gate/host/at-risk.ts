@@ -19,7 +19,7 @@ import {
   onlyIn,
   stashesIn,
 } from '../../process/git-refs.ts';
-import { cleanedBy, filesIn, type GitStatus, statusOf, topOf } from '../../process/git-status.ts';
+import { cleanedBy, filesIn, type GitStatus, repositoryTop, statusOf } from '../../process/git-status.ts';
 import { namesOfFiles } from '../../process/named-files.ts';
 import { entriesOf, entryAt, pathsBelow, realFolder } from '../../process/own-files.ts';
 import { isOutput } from '../outputs.ts';
@@ -106,7 +106,7 @@ export class Threats {
   }
 
   #savedIn(folder: string): Saved {
-    const top = topOf(folder);
+    const top = repositoryTop(folder);
     const saved = this.#saved.get(top) ?? {};
     this.#saved.set(top, saved);
     return saved;
@@ -147,7 +147,7 @@ export class Threats {
     const target = await filesIn(folder, tree, this.#signal);
     if (target === undefined) return;
     await this.#differences(sweep, saved, target);
-    if (paths.length === 0) await this.#ignoredIn(target, topOf(folder));
+    if (paths.length === 0) await this.#ignoredIn(target, repositoryTop(folder));
   }
 
   async #differences(sweep: Tracked, saved: Saved, target?: ReadonlySet<string>): Promise<void> {
@@ -162,14 +162,14 @@ export class Threats {
   }
 
   #differing({ folder, takes, paths }: Tracked, entry: GitStatus, saved: Saved): void {
-    const path = resolve(topOf(folder), entry.path);
+    const path = resolve(repositoryTop(folder), entry.path);
     const isNamed = paths.some((name) => resolve(folder, name) === path);
     if (losesFile(entry, takes, saved)) this.#file(path, reasonFor(entry), { isNamed });
     if (takes !== 'files' && losesStaged(entry, saved)) this.#staged(path, entry, { isNamed });
   }
 
   #staged(path: string, entry: GitStatus, by: Pick<Threat, 'isNamed'> = {}): void {
-    const contents = onlyGitHas(topOf(dirname(path)), [entry]);
+    const contents = onlyGitHas(repositoryTop(dirname(path)), [entry]);
     this.#add({ kind: 'index', path, why: 'staged', ...contents, ...by });
   }
 
@@ -299,7 +299,7 @@ export class Threats {
       if (lost.length === 0) continue;
       const path = `${gitFolderOf(folder)}/refs/stash`;
       const what = `stash@{${at}}`;
-      this.#add({ kind: 'stash', path, what, why: 'stashed', ...onlyGitHas(topOf(folder), lost) });
+      this.#add({ kind: 'stash', path, what, why: 'stashed', ...onlyGitHas(repositoryTop(folder), lost) });
     }
   }
 
@@ -312,7 +312,7 @@ export class Threats {
     const entries = await statusOf(folder, { paths, others, signal: this.#signal });
     for (const entry of entries) {
       const why = reason ?? reasonFor(entry);
-      const path = resolve(topOf(folder), entry.path);
+      const path = resolve(repositoryTop(folder), entry.path);
       if (entry.index !== 'D' && entry.file !== 'D') this.#file(path, why);
       if (reason === undefined && isOnlyStaged(entry)) this.#staged(path, entry);
     }
@@ -333,7 +333,7 @@ export class Threats {
       if (lost.length === 0) continue;
       const what = ref.replace(/^refs\/(?:heads|tags)\//, '');
       const path = `${gitFolderOf(folder)}/${ref}`;
-      this.#add({ kind: 'ref', path, what, why: 'unreachable', ...onlyGitHas(topOf(folder), lost) });
+      this.#add({ kind: 'ref', path, what, why: 'unreachable', ...onlyGitHas(repositoryTop(folder), lost) });
     }
   }
 

@@ -3,7 +3,7 @@ import { errnoOf, unlessMissing } from '../model/fault.ts';
 import type { Place } from '../model/path.ts';
 import type { DiskContext } from './context.ts';
 import { moveIfFree } from './free-name.ts';
-import { retain, retainFolder } from './publication.ts';
+import { retain } from './publication.ts';
 import { type TempUse, tempName } from './temp-names.ts';
 
 /**
@@ -37,7 +37,6 @@ function isThere(path: string): boolean {
 function removeTemp(context: DiskContext, temp: string, proper: string): void {
   const stats = lstatSync(temp, { bigint: true });
   const isInPlace = lstatSync(proper, { bigint: true, throwIfNoEntry: false })?.ino === stats.ino;
-  if (stats.isDirectory()) retainFolder(context, temp);
-  else if (isInPlace) unlinkSync(temp);
+  if (isInPlace) unlinkSync(temp);
   else retain(context, temp);
 }

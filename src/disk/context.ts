@@ -1,9 +1,9 @@
-import { closeSync, lstatSync, mkdirSync, openSync, statfsSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, statfsSync } from 'node:fs';
 import { devNull } from 'node:os';
 import { join } from 'node:path';
 import { nativeExtensions } from '../lock/native-package.ts';
 import { errnoOf, Fault } from '../model/fault.ts';
-import type { PinnedDirectory, ResolvedPath } from '../model/path.ts';
+import type { ResolvedPath } from '../model/path.ts';
 import type { Durability } from '../model/policy.ts';
 import { FileSystemClock, FileSystemSync, FolderSyncs } from './file-system.ts';
 import { HeldFiles } from './held-files.ts';
@@ -40,8 +40,6 @@ export interface DiskContext {
   readonly durability: Durability;
   /** Set during a batch of changes: the durability that one common sync at its end must achieve. */
   readonly batch?: Durability;
-  /** Set during a batch: the folders that the batch has created, with their handles. */
-  readonly newFolders?: NewFolders;
   readonly sync: FileSystemSync;
   readonly folders: FolderSyncs;
   /**
@@ -120,56 +118,12 @@ export function loadNative(): NativeFiles | undefined {
 /** A change of fewer files syncs them one by one, which costs less than running the `sync` program twice. */
 export const BATCH_FILES = 16;
 
-/**
- * The folders that a batch has created. All files in a folder share one handle of it, because the
- * number of open files is limited.
- */
-class NewFolders {
-  readonly #open = new Map<string, { readonly dir: PinnedDirectory; users: number }>();
-
-  /**
-   * Returns a handle of a sub-folder: the handle that is already open, if the name still leads to
-   * the same folder, otherwise a new one.
-   */
-  enter(parent: PinnedDirectory, name: string): PinnedDirectory {
-    const path = `${parent.prefix}/${name}`;
-    const known = this.#open.get(path);
-    const isKnown = known !== undefined && isSameFolder(`${known.dir.prefix}/.`, path);
-    const folder = isKnown ? known : { dir: parent.enter(name), users: 0 };
-    folder.users += 1;
-    this.#open.set(path, folder);
-    let isOpen = true;
-    const close = (): void => {
-      if (!isOpen) return;
-      isOpen = false;
-      folder.users -= 1;
-      if (folder.users > 0) return;
-      if (this.#open.get(path) === folder) this.#open.delete(path);
-      folder.dir.close();
-    };
-    const { dir } = folder;
-    return {
-      get prefix() {
-        return dir.prefix;
-      },
-      enter: (inner) => dir.enter(inner),
-      close,
-    };
-  }
-}
-
-function isSameFolder(one: string, other: string): boolean {
-  const [first, second] = [one, other].map((path) => lstatSync(path, { throwIfNoEntry: false }));
-  return first !== undefined && first.ino === second?.ino && first.dev === second.dev;
-}
-
 /** A context for many changes. They skip syncing; the caller syncs all of them together. */
 export function batchContext(context: DiskContext): DiskContext {
   return {
     ...context,
     durability: 'none',
     batch: context.durability,
-    newFolders: new NewFolders(),
   };
 }
 

@@ -13,8 +13,8 @@ import {
   type NewContent,
   withdraw,
 } from './publication.ts';
-import { type Conflict, conflict, type NewStaged } from './replace.ts';
-import { canBeStaged, openStaged, type Staged, stageLink, stageTemp, writeTemp } from './temp-file.ts';
+import { type Conflict, conflict } from './replace.ts';
+import { openStaged, writeTemp } from './temp-file.ts';
 
 type NewFile = NewContent & {
   /** Default: 0666 minus the process's umask. */
@@ -46,26 +46,6 @@ export async function create(
       discardOurs({ place, temp, intended: file });
       closeSync(temp.fd);
     }
-  } catch (error) {
-    throw changeFailed(context, error, place.path);
-  }
-}
-
-/**
- * Makes the temporary file for a later `create`. If `file` is given, tries to make it a hard link
- * to that file. Returns undefined if `mode` denies the owner reading or writing, because `create`
- * could not open the temporary file again.
- */
-export async function stageNew(
-  context: DiskContext,
-  place: Place,
-  { content, file, mode }: NewStaged,
-): Promise<Staged | undefined> {
-  if (mode !== undefined && !canBeStaged(mode)) return undefined;
-  const like = { kind: 'new', ...(mode === undefined ? {} : { mode }) } as const;
-  try {
-    const linked = file && stageLink(context, place, { file, like });
-    return linked ?? (await stageTemp(context, place, { content: await content(), like }));
   } catch (error) {
     throw changeFailed(context, error, place.path);
   }

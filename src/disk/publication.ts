@@ -192,17 +192,6 @@ export function retain(context: DiskContext, from: string, sha256?: string): str
   return to;
 }
 
-/** Name prefix of folders in `retained` that we took out of a workspace. */
-export const KEPT_FOLDER = 'folder-';
-
-/** Moves a folder and its contents out of the workspace and returns its new path. */
-export function retainFolder(context: DiskContext, from: string): string {
-  context.trace?.('retain');
-  const to = join(context.retained, `${KEPT_FOLDER}${Date.now()}-${randomUUID()}`);
-  inFolder(context, () => renameSync(from, to));
-  return to;
-}
-
 /** Runs `work`. If the `retained` folder was deleted, recreates it and runs `work` again. */
 function inFolder<T>(context: DiskContext, work: () => T): T {
   try {

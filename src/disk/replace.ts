@@ -27,10 +27,8 @@ import {
   canBeStaged,
   discard,
   inodeAt,
-  type OwnFile,
   openStaged,
   type Staged,
-  stageLink,
   stageTemp,
   writeTemp,
   writeTempNow,
@@ -128,34 +126,38 @@ export async function replace(
   }
 }
 
-/** The content and mode of a file that is published later. */
-export interface NewStaged {
+/** A file that `create` or `replace` publishes later. */
+interface NewStaged {
   readonly content: () => Promise<Content>;
-  readonly file?: OwnFile | undefined;
+  readonly replaces: boolean;
   readonly mode?: number;
 }
 
 /**
- * Makes the temporary file for a later `replace`, as a hard link to `file` if possible. Undefined
- * if the old file cannot be read, or if the new mode denies the owner reading or writing. `replace`
- * then writes the file itself.
+ * Makes the temporary file for a later `create` or `replace`. Undefined if the old file cannot be
+ * read, or if the new mode denies the owner reading or writing. `create` and `replace` then write
+ * the file themselves.
  */
-export async function stageReplacement(
+export async function stageFile(
   context: DiskContext,
   place: Place,
-  { content, file, mode }: NewStaged,
+  { content, replaces, mode }: NewStaged,
 ): Promise<Staged | undefined> {
-  const old = openRegular(place);
-  if ('problem' in old) return undefined;
+  const given = mode === undefined ? {} : { mode };
+  const old = replaces ? openRegular(place) : undefined;
+  if (old !== undefined && 'problem' in old) return undefined;
   try {
-    if (!canBeStaged(mode ?? modeOf(old.stats))) return undefined;
-    const like = { kind: 'replaces', ...old, ...(mode === undefined ? {} : { mode }) } as const;
-    const linked = file && stageLink(context, place, { file, like });
-    return linked ?? (await stageTemp(context, place, { content: await content(), like }));
+    const wanted = mode ?? (old && modeOf(old.stats));
+    if (wanted !== undefined && !canBeStaged(wanted)) return undefined;
+    const like =
+      old === undefined
+        ? ({ kind: 'new', ...given } as const)
+        : ({ kind: 'replaces', ...old, ...given } as const);
+    return await stageTemp(context, place, { content: await content(), like });
   } catch (error) {
     throw changeFailed(context, error, place.path);
   } finally {
-    closeSync(old.fd);
+    if (old !== undefined) closeSync(old.fd);
   }
 }
 

@@ -1,21 +1,8 @@
-import {
-  chmodSync,
-  closeSync,
-  constants,
-  type Dirent,
-  lstatSync,
-  openSync,
-  readdirSync,
-  renameSync,
-  rmdirSync,
-  unlinkSync,
-} from 'node:fs';
-import { join } from 'node:path';
-import { setImmediate } from 'node:timers/promises';
-import { errnoOf, isMissing, unlessMissing } from '../model/fault.ts';
+import { closeSync, constants, lstatSync, openSync, readdirSync, renameSync, unlinkSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { isMissing, unlessMissing } from '../model/fault.ts';
 import type { DiskContext } from './context.ts';
 import { fingerprintOfOpen } from './held-files.ts';
-import { KEPT_FOLDER } from './publication.ts';
 
 /**
  * A displaced file on the shelf: a change has replaced or removed it. It stays there for a day,
@@ -32,66 +19,26 @@ export interface ShelfFile {
   readonly isLate: boolean;
 }
 
-/** A folder on the shelf, which a change has removed with its contents. */
-export interface ShelfFolder {
-  readonly folder: string;
-  readonly sinceMs: number;
-  /** The change that removed it. Undefined if the change was not completed. */
-  readonly change: string | undefined;
-}
-
 /** Name prefix of files with a late write that the journal has reported. */
 const TOLD = 'told-';
 const DISPLACED = /^(\d+)-([0-9a-f]{64})-/;
 const LATE = /-late-([0-9a-f]{64})$/;
-const FOLDER = new RegExp(`^${KEPT_FOLDER}(\\d+)-[0-9a-f-]{36}(?:\\.(\\w+))?$`);
 /**
  * A file's bytes are compared right before it is displaced. If its last write was longer than this
  * before, the bytes still match: file systems have coarse clocks.
  */
 const MOMENT_MS = 2000;
-/** Number of entries removed before other tasks may run. */
-const REMOVED_AT_ONCE = 64;
 
-/** The files on the shelf, without those in folders. */
+/** The files on the shelf. */
 export function filesOnShelf(context: DiskContext): readonly ShelfFile[] {
   return namesIn(context.retained).flatMap((name) => {
-    if (name.startsWith(KEPT_FOLDER) || name.startsWith(TOLD)) return [];
+    if (name.startsWith(TOLD)) return [];
     const file = join(context.retained, name);
     const stats = lstatSync(file, { throwIfNoEntry: false });
     if (stats === undefined || !stats.isFile()) return [];
     const late = LATE.exec(name)?.[1];
     const sha256 = late ?? DISPLACED.exec(name)?.[2];
     return [{ file, size: stats.size, sinceMs: stats.ctimeMs, sha256, isLate: late !== undefined }];
-  });
-}
-
-export function foldersOnShelf(context: DiskContext): readonly ShelfFolder[] {
-  return namesIn(context.retained).flatMap((name) => {
-    const found = FOLDER.exec(name);
-    if (found === null) return [];
-    return [{ folder: join(context.retained, name), sinceMs: Number(found[1]), change: found[2] }];
-  });
-}
-
-/** Notes in a folder's name which change removed it. */
-export function nameChange(folder: string, change: string): void {
-  unlessMissing(() => renameSync(folder, `${folder}.${change}`));
-}
-
-/** The paths, relative to a folder on the shelf, of the files that were written about when it got there or later. */
-export function writtenIn({ folder, sinceMs }: ShelfFolder): readonly string[] {
-  return filesBelow(folder, '').filter((name) => {
-    const stats = lstatSync(join(folder, name), { throwIfNoEntry: false });
-    return stats !== undefined && stats.mtimeMs >= sinceMs - MOMENT_MS;
-  });
-}
-
-function filesBelow(folder: string, prefix: string): string[] {
-  return entriesIn(join(folder, prefix)).flatMap((entry) => {
-    const name = `${prefix}${entry.name}`;
-    if (entry.isDirectory()) return filesBelow(folder, `${name}/`);
-    return entry.isFile() ? [name] : [];
   });
 }
 
@@ -122,10 +69,7 @@ export function hashOnShelf(file: string): string | undefined {
  * reports it, and only once. Returns the new path; undefined if another process was faster.
  */
 export function takeToTell(context: DiskContext, file: string): string | undefined {
-  const told = join(
-    context.retained,
-    `${TOLD}${file.slice(context.retained.length + 1).replaceAll('/', '-')}`,
-  );
+  const told = join(context.retained, `${TOLD}${basename(file)}`);
   try {
     renameSync(file, told);
     return told;
@@ -140,11 +84,10 @@ export function giveBackToTell(told: string, file: string): void {
   unlessMissing(() => renameSync(told, file));
 }
 
-/** Removes displaced files and folders that have been on the shelf since before `beforeMs`. */
-export async function clearShelf(context: DiskContext, beforeMs: number): Promise<void> {
+/** Removes what has been on the shelf since before `beforeMs`, except bytes that no change of ours displaced. */
+export function clearShelf(context: DiskContext, beforeMs: number): void {
   for (const { file, sinceMs, sha256 } of filesOnShelf(context))
     if (sha256 !== undefined && sinceMs < beforeMs) unlinkIfThere(file);
-  for (const { folder, sinceMs } of foldersOnShelf(context)) if (sinceMs < beforeMs) await removeAll(folder);
 }
 
 /**
@@ -164,7 +107,7 @@ export function leftoversOnShelf(context: DiskContext, beforeMs: number): readon
 
 /** Removes every file on the shelf that holds, or held when it got there, bytes with one of these hashes. */
 export function purgeShelf(context: DiskContext, hashes: ReadonlySet<string>): void {
-  for (const name of filesBelow(context.retained, '')) {
+  for (const name of namesIn(context.retained)) {
     const file = join(context.retained, name);
     const known = /[0-9a-f]{64}/.exec(name)?.[0] ?? '';
     if (hashes.has(known) || hashes.has(hashOnShelf(file) ?? '')) unlinkIfThere(file);
@@ -175,31 +118,9 @@ export function dropFromShelf({ file }: ShelfFile): void {
   unlinkIfThere(file);
 }
 
-/** Removes a folder that a change has taken out of the workspace. Ignores system errors: the next call tries again. */
-async function removeAll(folder: string): Promise<void> {
-  try {
-    chmodSync(folder, 0o700);
-    let count = 0;
-    for (const entry of entriesIn(folder)) {
-      const path = join(folder, entry.name);
-      if (entry.isDirectory()) await removeAll(path);
-      else unlinkIfThere(path);
-      count += 1;
-      if (count % REMOVED_AT_ONCE === 0) await setImmediate();
-    }
-    rmdirSync(folder);
-  } catch (error) {
-    if (errnoOf(error) === undefined) throw error;
-  }
-}
-
 /** Removes one of our own files. No error if another process has already removed it. */
 function unlinkIfThere(path: string): void {
   unlessMissing(() => unlinkSync(path));
-}
-
-function entriesIn(folder: string): Dirent[] {
-  return unlessMissing(() => readdirSync(folder, { withFileTypes: true })) ?? [];
 }
 
 /** The names in a folder; empty if the folder does not exist. */

@@ -6,7 +6,6 @@ import {
   fchownSync,
   fstatSync,
   fsync,
-  linkSync,
   lstatSync,
   openSync,
   unlinkSync,
@@ -147,51 +146,6 @@ export async function stageTemp(context: DiskContext, place: Place, temp: NewTem
 export function canBeStaged(mode: number): boolean {
   const both = constants.S_IRUSR | constants.S_IWUSR;
   return (mode & both) === both;
-}
-
-/**
- * A file that belongs to Lookfirst and has the new bytes and mode, but no extended attributes. No
- * process writes to it any more.
- */
-export interface OwnFile {
-  readonly path: string;
-  readonly mode: number;
-}
-
-/**
- * Prepares a new file as a hard link to a file of our own, because creating a file costs ten times
- * as much. Undefined if a link is impossible, or if it would lack the replaced file's owner, mode
- * or attributes.
- */
-export function stageLink(
-  context: DiskContext,
-  place: Place,
-  { file, like }: { readonly file: OwnFile; readonly like: Likeness },
-): Staged | undefined {
-  if (like.kind === 'replaces' && !isCarriedOver(context, file, like)) return undefined;
-  context.trace?.('temp-open');
-  const name = tempName(context, place.path, 'new');
-  const path = `${place.dir.prefix}/${name}`;
-  try {
-    linkSync(file.path, path);
-  } catch (error) {
-    if (errnoOf(error) === undefined) throw error;
-    return undefined;
-  }
-  const stats = lstatSync(path, { bigint: true });
-  if (like.kind === 'new' || (stats.uid === like.stats.uid && stats.gid === like.stats.gid))
-    return { name, stats, notices: [] };
-  unlinkSync(path);
-  return undefined;
-}
-
-type ReplacedLikeness = Extract<Likeness, { kind: 'replaces' }>;
-
-/** True if our file already has the mode and attributes that a new file would copy from the replaced one. */
-function isCarriedOver({ native }: DiskContext, file: OwnFile, like: ReplacedLikeness): boolean {
-  const mode = modeOf(like.stats);
-  const isPlain = (like.mode ?? mode) === file.mode && (mode & SPECIAL_BITS) === 0;
-  return isPlain && native !== undefined && attributeNames(native, like.fd).length === 0;
 }
 
 /**

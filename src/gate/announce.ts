@@ -51,8 +51,6 @@ export async function announce(
 export interface Displaced extends Fingerprint {
   /** The path outside the workspace to which the file was moved. */
   readonly file: string;
-  /** Set if the file left the workspace together with this folder. */
-  readonly folder?: string;
 }
 
 /**

@@ -1,20 +1,19 @@
-import { type Expected, holdsAt } from '../disk/content.ts';
+import { type Content, type Expected, holdsAt } from '../disk/content.ts';
 import { type DiskContext, unbatched } from '../disk/context.ts';
 import { create, makeLink } from '../disk/create.ts';
-import { type MadeFolders, makeFolders, removeFolder, setFolderMode } from '../disk/folders.ts';
+import { makeOneFolder, removeFolder, setFolderMode } from '../disk/folders.ts';
 import { move } from '../disk/move.ts';
 import type { Committed, NewContent } from '../disk/publication.ts';
 import { remove, removeLink } from '../disk/remove.ts';
-import { type Conflict, conflict, replace, setFileMode } from '../disk/replace.ts';
-import type { Staged } from '../disk/temp-file.ts';
+import { type Conflict, conflict, replace, setFileMode, stageFile } from '../disk/replace.ts';
+import { dropStaged, type Staged } from '../disk/temp-file.ts';
 import { ABSENT } from '../model/delta.ts';
-import { type Effect, type State, sameContent, sameState } from '../model/entry.ts';
+import { type State, sameContent, sameState } from '../model/entry.ts';
 import { type Fingerprint, sameStamp } from '../model/fingerprint.ts';
 import type { Place } from '../model/path.ts';
 import type { Outcome } from '../model/verdict.ts';
 import type { Found, Located } from '../workspace/workspace.ts';
 import { type Displaced, keptContent } from './announce.ts';
-import { madeEffects } from './parents.ts';
 import type { PlannedDelta } from './plan.ts';
 import type { World } from './world.ts';
 
@@ -23,8 +22,6 @@ export interface AppliedDelta {
   readonly ok: true;
   /** The replaced or removed file, already moved out of the workspace. */
   readonly displaced?: Displaced | undefined;
-  /** Parent folders that had to be created, outermost first. */
-  readonly made: readonly Effect[];
   /** The new file. */
   readonly committed?: Committed | undefined;
   /** The mode of a folder that was made with the default mode. */
@@ -33,8 +30,6 @@ export interface AppliedDelta {
   readonly stayed?: true;
   /** Set if nothing was done, because the folder was created or removed already. */
   readonly idle?: true;
-  /** The files of a whole removed folder, and where the folder is now. */
-  readonly taken?: { readonly kept: string; readonly displaced: readonly Displaced[] };
 }
 
 interface ApplyHow {
@@ -48,12 +43,12 @@ interface ApplyHow {
 }
 type Applying = PlannedDelta & ApplyHow;
 
-const APPLIED: AppliedDelta = { ok: true, made: [] };
+const APPLIED: AppliedDelta = { ok: true };
 
 /**
  * Applies one delta, if its path is in the state `before`: the only code that changes a workspace.
- * After a conflict or a Fault nothing has changed. A folder's mode lets the owner change its
- * contents until `closeFolder`.
+ * The folder around the path must exist. After a conflict or a Fault nothing has changed. A folder's
+ * mode lets the owner change its contents until `closeFolder`.
  */
 export async function applyDelta(
   world: World,
@@ -61,20 +56,36 @@ export async function applyDelta(
   how: ApplyHow = {},
 ): Promise<AppliedDelta | Conflict> {
   if (delta.movedFrom === undefined && sameState(delta.before, delta.after)) return APPLIED;
-  const held = delta.located;
-  const outcome = held === undefined ? locateAgain(world, delta) : { ok: true as const, located: held };
-  if (!outcome.ok) return conflict('changed');
-  const located = how.ours === undefined ? outcome.located : openingOwn(outcome.located);
-  try {
-    // If a link has replaced a parent folder, the path leads to another file, which must stay.
-    if (located.place.path.key !== delta.key) return conflict('changed');
-    if (delta.movedFrom !== undefined) return await moveHere(world, { ...delta, ...how }, located);
+  const applied = await atDelta(world, delta, async (found): Promise<AppliedDelta | Conflict> => {
+    const located = how.ours === undefined ? found : openingOwn(found);
+    if (delta.movedFrom !== undefined) return moveHere(world, delta, located);
     if (sameContent(delta.before, delta.after)) return changeMode(located, delta);
     if (isFolderAsMeant(located, delta)) return { ...APPLIED, idle: true };
-    if (isReplaced(delta)) return await replaceFile(world, located, { ...delta, ...how });
-    return await takeAndPut(world, located, { ...delta, ...how });
+    if (isReplaced(delta)) return replaceFile(world, located, { ...delta, ...how });
+    return takeAndPut(world, located, { ...delta, ...how });
+  });
+  return applied ?? conflict('changed');
+}
+
+/**
+ * Runs `work` with the located path of a delta. Undefined if the path cannot be reached, or if a link
+ * has replaced a parent folder: the path then leads to another file, which must stay.
+ */
+export async function atDelta<T>(
+  world: World,
+  delta: Pick<PlannedDelta, 'key' | 'path' | 'located'>,
+  work: (located: Located) => T | Promise<T>,
+): Promise<T | undefined> {
+  const held = delta.located;
+  // A missing folder around the path may have been made since the path was located.
+  const isHeld = held !== undefined && (held.exists || held.missing.length === 1);
+  const outcome = isHeld ? { ok: true as const, located: held } : locateAgain(world, delta);
+  if (!outcome.ok) return undefined;
+  const { place } = outcome.located;
+  try {
+    return place.path.key === delta.key ? await work(outcome.located) : undefined;
   } finally {
-    if (held === undefined) located.place.dir.close();
+    if (!isHeld) place.dir.close();
   }
 }
 
@@ -82,7 +93,7 @@ export async function applyDelta(
  * Locates the path of a delta by its original spelling, not by its key. Where file names ignore
  * case, a key has only lower-case letters, and a new file would get a wrong name.
  */
-export function locateAgain(
+function locateAgain(
   { workspace }: World,
   { path }: Pick<PlannedDelta, 'path'>,
 ): Outcome<{ located: Located }> {
@@ -102,36 +113,26 @@ function openingOwn(located: Located): Located {
   return { ...located, place: { ...located.place, opensOwn: true } };
 }
 
-async function moveHere(world: World, delta: Applying, to: Located): Promise<AppliedDelta | Conflict> {
+async function moveHere(world: World, delta: PlannedDelta, to: Located): Promise<AppliedDelta | Conflict> {
   const { key, relative } = delta.movedFrom ?? delta;
   const from = world.workspace.named(key, relative);
   // A fault names the path that failed: the source as the next call can use it.
   const source = locateAgain(world, { path: { ...from, given: world.workspace.shown(from) } });
   if (!source.ok) return conflict('changed');
+  const { located } = source;
   try {
-    if (!source.located.exists) return conflict('missing');
+    if (!located.exists) return conflict('missing');
     if (to.exists) return conflict('exists');
-    if (!isMoving(source.located, delta)) return conflict('changed');
-    const folders = makeFolders(world.disk, to.place, to.missing.slice(0, -1));
-    try {
-      const place = { ...to.place, dir: folders.dir, name: to.missing.at(-1) ?? to.place.name };
-      await folders.sync();
-      const moved = await move(world.disk, source.located.place, place);
-      if (!moved.ok) folders.undo();
-      return moved.ok ? { ...APPLIED, made: madeEffects(to, folders) } : moved;
-    } catch (error) {
-      folders.undo();
-      throw error;
-    } finally {
-      folders.close();
-    }
+    if (to.missing.length > 1 || !isMoving(located, delta)) return conflict('changed');
+    const moved = await move(world.disk, located.place, to.place);
+    return moved.ok ? APPLIED : moved;
   } finally {
-    source.located.place.dir.close();
+    located.place.dir.close();
   }
 }
 
 /** True if the entry may move: it has the planned kind and, if it is a file, the planned bytes. */
-function isMoving({ place, stats }: Found, { after, stamp }: Applying): boolean {
+function isMoving({ place, stats }: Found, { after, stamp }: PlannedDelta): boolean {
   if (after.kind === 'directory') return stats.isDirectory();
   if (after.kind !== 'file') return stats.isSymbolicLink();
   return (stamp !== undefined && sameStamp(stamp, stats)) || holdsAt(place, after.fingerprint);
@@ -164,20 +165,15 @@ function changeMode({ place }: Located, { before, after }: PlannedDelta): Applie
 const OWNER = 0o700;
 
 /** Gives a folder its own mode, after the last delta of the change. */
-export function closeFolder(world: World, delta: PlannedDelta): void {
-  const { key, after, movedFrom } = delta;
+export async function closeFolder(world: World, delta: PlannedDelta): Promise<void> {
+  const { key, path, after, movedFrom } = delta;
   if (after.kind !== 'directory' || (after.mode & OWNER) === OWNER || movedFrom !== undefined) return;
-  const outcome = locateAgain(world, delta);
-  if (!outcome.ok) return;
-  const { located } = outcome;
-  try {
-    if (located.place.path.key !== key || !located.exists || !located.stats.isDirectory()) return;
-    const folder = located.place.dir.enter(located.place.name);
+  await atDelta(world, { key, path }, ({ exists, place, ...found }) => {
+    if (!exists || !('stats' in found) || !found.stats.isDirectory()) return;
+    const folder = place.dir.enter(place.name);
     setFolderMode(folder, after.mode);
     folder.close();
-  } finally {
-    located.place.dir.close();
-  }
+  });
 }
 
 /** Removes the present state of a path, then makes the new one. */
@@ -258,47 +254,16 @@ async function putThere(world: World, located: Located, delta: Applying): Promis
 }
 
 async function put(world: World, located: Located, delta: Applying): Promise<AppliedDelta | Conflict> {
-  const names = located.exists ? [located.place.name] : located.missing;
-  const isFolder = delta.after.kind === 'directory';
-  if (!isFolder && names.length === 1) return putFile(world, located.place, delta);
-  const folders = makeFolders(world.disk, located.place, isFolder ? names : names.slice(0, -1));
-  try {
-    await folders.sync();
-    const outcome = isFolder
-      ? putFolder(located, delta, folders)
-      : await putInside(world, delta, { located, folders, name: names.at(-1) ?? '' });
-    if (!outcome.ok) folders.undo();
-    return outcome;
-  } catch (error) {
-    folders.undo();
-    throw error;
-  } finally {
-    folders.close();
-  }
-}
-
-/** Finishes a folder that was just made, with its missing parents. */
-function putFolder(located: Located, { after, mode }: Applying, folders: MadeFolders): AppliedDelta {
-  const { made } = folders;
-  // Read the mode of the new folders before the innermost one gets another.
-  const newMode = folders.mode();
-  if (after.kind === 'directory' && mode !== 'default') setFolderMode(folders.dir, after.mode | OWNER);
-  const parents = madeEffects(located, { made: made - 1, mode: () => newMode });
-  return { ...APPLIED, made: parents, folderMode: newMode, ...(made === 0 ? { idle: true } : {}) };
-}
-
-/** Puts a file or link into a folder that was just made. */
-async function putInside(
-  world: World,
-  delta: Applying,
-  { located, folders, name }: { located: Located; folders: MadeFolders; name: string },
-): Promise<AppliedDelta | Conflict> {
-  const { made } = folders;
-  const outerMode = folders.mode();
-  if (made > 0 && delta.folderMode !== undefined) setFolderMode(folders.dir, delta.folderMode);
-  const outcome = await putFile(world, { ...located.place, dir: folders.dir, name }, delta);
-  if (!outcome.ok) return outcome;
-  return { ...outcome, made: madeEffects(located, { made, outerMode, mode: () => folders.mode() }) };
+  if (!located.exists && located.missing.length > 1) return conflict('missing');
+  const { after, mode } = delta;
+  if (after.kind !== 'directory') return putFile(world, located.place, delta);
+  const made = await makeOneFolder(
+    world.disk,
+    located.place,
+    mode === 'default' ? undefined : after.mode | OWNER,
+  );
+  if (made === 'taken') return conflict('exists');
+  return made === 'there' ? { ...APPLIED, idle: true } : { ...APPLIED, folderMode: made.mode };
 }
 
 async function putFile(world: World, place: Place, delta: Applying): Promise<AppliedDelta | Conflict> {
@@ -363,22 +328,45 @@ async function replaceFile(
 }
 
 /** The mode to set, if the delta alters it. Otherwise the file keeps its present mode. */
-export function newMode({ before, after }: PlannedDelta): { readonly mode?: number } {
+function newMode({ before, after }: PlannedDelta): { readonly mode?: number } {
   return before.kind === 'file' && after.kind === 'file' && after.mode !== before.mode
     ? { mode: after.mode }
     : {};
 }
 
 /** True if a new file exists although creating it failed, for example if only its temporary name could not be removed. */
-export function isLeft(world: World, delta: PlannedDelta): boolean {
-  const { before, after, key } = delta;
-  if (before.kind !== 'absent' || after.kind !== 'file' || delta.movedFrom !== undefined) return false;
-  const outcome = locateAgain(world, delta);
-  if (!outcome.ok) return false;
-  const { place, exists } = outcome.located;
-  try {
-    return exists && place.path.key === key && holdsAt(place, after.fingerprint);
-  } finally {
-    place.dir.close();
-  }
+export async function isLeft(world: World, delta: PlannedDelta): Promise<boolean> {
+  const { before, after, movedFrom, key, path } = delta;
+  if (before.kind !== 'absent' || after.kind !== 'file' || movedFrom !== undefined) return false;
+  const isThere = ({ exists, place }: Located): boolean => exists && holdsAt(place, after.fingerprint);
+  return (await atDelta(world, { key, path }, isThere)) === true;
+}
+
+/**
+ * Makes a temporary file next to the target, with the new bytes. Undefined if none is needed, or if
+ * the target or its folder does not have its expected state yet.
+ */
+export function stage(world: World, delta: PlannedDelta): Promise<Staged | undefined> {
+  if (!isNewFile(delta)) return Promise.resolve(undefined);
+  const { before, after, bytes, mode } = delta;
+  return atDelta(world, delta, ({ exists, place, ...found }) => {
+    if ('missing' in found && found.missing.length > 1) return undefined;
+    if (exists !== (before.kind === 'file')) return undefined;
+    const { fingerprint } = after;
+    const content = async (): Promise<Content> =>
+      bytes === undefined ? keptContent(world, fingerprint) : { bytes: bytes(), fingerprint };
+    const given = exists ? newMode(delta) : mode === 'default' ? {} : { mode: after.mode };
+    return stageFile(world.disk, place, { content, replaces: exists, ...given });
+  });
+}
+
+/** True if a delta writes the bytes of a file. */
+function isNewFile<T extends PlannedDelta>(delta: T): delta is T & { readonly after: StoredFile } {
+  const { before, after, movedFrom } = delta;
+  return after.kind === 'file' && movedFrom === undefined && !sameContent(before, after);
+}
+
+/** Removes a temporary file that was not renamed to its final name. */
+export async function unstage(world: World, delta: PlannedDelta, staged: Staged): Promise<void> {
+  await atDelta(world, delta, ({ place }) => dropStaged(place, staged));
 }

@@ -5,10 +5,9 @@ import { defined } from '../model/record.ts';
 import type { ApplyResult, ChangeResult } from '../model/results.ts';
 import type { Outcome, Refusal } from '../model/verdict.ts';
 import type { Knowledge } from '../views/knowledge.ts';
-import { announce, bypassEntries, newChangeId } from './announce.ts';
+import { announce, bypassEntries, type Displaced, newChangeId } from './announce.ts';
 import { type Approved, type ApprovedStep, approvalsOf, type MissingApproval } from './approval.ts';
 import { type ClaimNotice, withClaimNotices } from './claims.ts';
-import { shelve } from './late-writes.ts';
 import { type ChangePlan, effectsOfPlan } from './plan.ts';
 import { type DoneChange, RunningChange } from './running-change.ts';
 import type { World } from './world.ts';
@@ -75,8 +74,7 @@ export async function apply(
         const gone = { keys: done.tombstones, atMs: world.now() };
         const entries = entriesOf(work, settled);
         await knowledge.record(done.sightings, { entries, settle: [change] }, gone);
-        shelve(world, change, done.displaced);
-        rememberBytes(world, work.plans);
+        remember(world, work.plans, done.displaced);
         return outcomeOf(done, settled);
       }
     } catch (error) {
@@ -88,7 +86,6 @@ export async function apply(
     if (left.length > 0) throw notTakenBack(refusal, left);
     return { ok: false, refusal };
   } finally {
-    running.close();
     freeReserve();
   }
 }
@@ -263,9 +260,14 @@ function allowedBy({ action, path, result }: ChangePlan): Parameters<typeof bypa
   return { action, path, notices: result.notices };
 }
 
-/** Remembers the bytes of written files, for later diffs. */
-function rememberBytes({ baselines }: World, plans: readonly ChangePlan[]): void {
+/** Remembers the bytes of written files, for later diffs, and watches the displaced files for late writes. */
+function remember(
+  { baselines, lateWatch }: World,
+  plans: readonly ChangePlan[],
+  displaced: readonly Displaced[] = [],
+): void {
   for (const { bytes } of plans) if (bytes !== undefined) baselines.remember(bytes.fingerprint, bytes.bytes);
+  for (const { file } of displaced) lateWatch.watch(file);
 }
 
 /** The result when every file already has the requested content. */
@@ -278,7 +280,7 @@ async function unchanged(
     const bypassed = bypassEntries([allowedBy(plan)], { ...knowledge.author, atMs: world.now() });
     await knowledge.record(plan.sightings, bypassed.length === 0 ? {} : { entries: bypassed });
   }
-  rememberBytes(world, plans);
+  remember(world, plans);
   return { ok: true, dryRun: false, results: plans.map(({ result }) => result), stayed: new Set() };
 }
 

@@ -1,17 +1,5 @@
-import {
-  clearShelf,
-  filesOnShelf,
-  foldersOnShelf,
-  giveBackToTell,
-  hashOnShelf,
-  isWritten,
-  LateWatch,
-  nameChange,
-  type ShelfFolder,
-  takeToTell,
-  writtenIn,
-} from '../disk/shelf.ts';
-import type { Effect, Entry, NewEntry } from '../model/entry.ts';
+import { clearShelf, filesOnShelf, giveBackToTell, isWritten, LateWatch, takeToTell } from '../disk/shelf.ts';
+import type { Entry, NewEntry } from '../model/entry.ts';
 import { errnoOf, Fault } from '../model/fault.ts';
 import { pathText } from '../report/bounded.ts';
 import { describeNotice } from '../report/describe-notice.ts';
@@ -52,17 +40,13 @@ const MAX_NAMED = 3;
 export async function noteLateWrites(world: World, filter: EntryFilter): Promise<readonly LateWrite[]> {
   world.disk.held.close();
   const written = filesOnShelf(world.disk).filter(isWritten);
-  const folders = foldersOnShelf(world.disk).filter(({ change }) => change !== undefined);
-  if (written.length === 0 && folders.length === 0) return [];
-  const changes = await changesMatching(world, filter);
-  const displaced = displacedBy(changes);
+  if (written.length === 0) return [];
+  const displaced = displacedBy(await changesMatching(world, filter));
   const noted: LateWrite[] = [];
   for (const { file, sha256 = '' } of written) {
     const found = displaced.get(sha256);
     if (found !== undefined) noted.push(...(await note(world, file, found)));
   }
-  for (const folder of folders)
-    for (const [file, found] of lateIn(folder, changes)) noted.push(...(await note(world, file, found)));
   return noted;
 }
 
@@ -82,7 +66,7 @@ export async function noteOwnLateWrites(world: World, sinceMs: number): Promise<
 /** Removes what has been on the shelf for a day, after a last look for late writes. */
 export async function clearOldShelf(world: World, nowMs: number): Promise<void> {
   await noteLateWrites(world, { limit: MAX_LOOKED_AT });
-  await clearShelf(world.disk, nowMs - SHELF_MS);
+  clearShelf(world.disk, nowMs - SHELF_MS);
 }
 
 /**
@@ -93,22 +77,6 @@ export function watchLateWrites(world: () => World): LateWatch {
   return new LateWatch(async () => {
     await noteOwnLateWrites(world(), world().now() - WATCHED_MS);
   });
-}
-
-/** A file on the shelf. `folder`: the removed folder that contains it. */
-interface OnShelf {
-  readonly file: string;
-  readonly folder?: string;
-}
-
-/** Called after a change is recorded: watches what it displaced, and notes its id on removed folders. */
-export function shelve({ lateWatch }: World, change: string, displaced: readonly OnShelf[]): void {
-  const folders = new Set<string>();
-  for (const { file, folder } of displaced) {
-    if (folder === undefined) lateWatch.watch(file);
-    else folders.add(folder);
-  }
-  for (const folder of folders) nameChange(folder, change);
 }
 
 interface DisplacedFile {
@@ -148,28 +116,6 @@ function displacedBy(changes: readonly Entry[]): ReadonlyMap<string, DisplacedFi
       else if (known.path !== relative) known.others.add(relative);
     }
   return displaced;
-}
-
-/** The files in a removed folder that a program has written into since. */
-function* lateIn(
-  shelved: ShelfFolder,
-  changes: readonly Entry[],
-): Generator<readonly [file: string, found: DisplacedFile]> {
-  const entry = changes.find(({ change }) => change === shelved.change);
-  if (entry === undefined) return;
-  for (const name of writtenIn(shelved)) {
-    const file = `${shelved.folder}/${name}`;
-    const sha256 = hashOnShelf(file);
-    const removed = (entry.effects ?? []).filter((effect) => effect.relative.endsWith(`/${name}`));
-    const [first] = removed;
-    if (sha256 === undefined || first === undefined || removed.some((effect) => held(effect) === sha256))
-      continue;
-    yield [file, { entry, path: first.relative, others: new Set() }];
-  }
-}
-
-function held({ before }: Effect): string | undefined {
-  return before.kind === 'file' ? before.fingerprint.sha256 : undefined;
 }
 
 /** Records a late write at once. If that fails, the next call finds it again. */

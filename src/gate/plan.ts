@@ -1,5 +1,5 @@
 import type { Snapshot } from '../disk/read.ts';
-import { type Delta, effectsOf } from '../model/delta.ts';
+import { ABSENT, type Delta, effectsOf } from '../model/delta.ts';
 import type { Effect } from '../model/entry.ts';
 import type { Fingerprint, Stamp } from '../model/fingerprint.ts';
 import type { ResolvedPath } from '../model/path.ts';
@@ -20,13 +20,6 @@ export interface PlannedDelta extends Delta {
   readonly was?: Pick<Snapshot, 'bytes'> | undefined;
   /** The stamp of the file in the state `before`, if an unchanged stamp proves unchanged bytes. */
   readonly stamp?: Stamp | undefined;
-  /** The present mode of the file, if it was just read. */
-  readonly presentMode?: number | undefined;
-  /**
-   * A file in the state folder with the new bytes and mode. It is hard-linked, so that the bytes are
-   * not written again.
-   */
-  readonly file?: string | undefined;
   /** The time since which the path has had the state `before`: its ctime in microseconds, if known. */
   readonly sinceUs?: number | undefined;
   /** The mode of the parent folder, in case it must be created. */
@@ -44,10 +37,6 @@ export interface ChangePlan {
   readonly path: ResolvedPath;
   /** In the order in which they are applied. Empty if nothing will change. */
   readonly deltas: readonly PlannedDelta[];
-  /** Missing parent folders of the first delta. They are announced with it. */
-  readonly folders?: readonly Effect[];
-  /** Set if the deltas are a folder and all that is in it. */
-  readonly isTree?: true;
   /** The file's bytes after the change, if it writes one file. */
   readonly bytes?: { readonly bytes: Uint8Array; readonly fingerprint: Fingerprint };
   /** The lines of `bytes` that count as seen. */
@@ -68,8 +57,31 @@ export interface ChangePlan {
 }
 
 /** The effects that the journal announces for a plan. */
-export function effectsOfPlan({ folders = [], deltas }: ChangePlan): readonly Effect[] {
-  return [...folders, ...effectsOf(deltas)];
+export function effectsOfPlan({ deltas }: ChangePlan): readonly Effect[] {
+  return effectsOf(deltas.flatMap((delta) => [...foldersAround(delta), delta]));
+}
+
+/** The deltas that make the missing folders around the located path of a delta, outermost first. */
+export function foldersAround({ located, after, folderMode }: PlannedDelta): readonly PlannedDelta[] {
+  if (located === undefined || located.exists || located.missing.length < 2 || after.kind === 'absent')
+    return [];
+  const { path } = located.place;
+  const [keys, names, absolute] = [path.key, path.relative, path.absolute].map((each) => each.split('/'));
+  const last = located.missing.length - 1;
+  return located.missing.slice(0, -1).map((_name, index) => {
+    const [key = '', relative = '', at = ''] = [keys, names, absolute].map((parts) =>
+      (parts ?? []).slice(0, index - last).join('/'),
+    );
+    const mode = index === last - 1 ? folderMode : undefined;
+    return {
+      key,
+      relative,
+      path: { ...path, key, relative, absolute: at },
+      before: ABSENT,
+      after: { kind: 'directory', mode: mode ?? 0o755 },
+      ...(mode === undefined ? { mode: 'default' } : {}),
+    };
+  });
 }
 
 /** Adds notices to the result of a plan. */

@@ -338,7 +338,7 @@ async function prepareFolder(
   const changed = changedMember(deltas, seen);
   if (changed !== undefined) return notPrepared(changedRefusal(located, changed));
   const tombstones = deltas.map(({ key }) => key);
-  return { ok: true, plan: { ...plan, deltas, tombstones, isTree: true } };
+  return { ok: true, plan: { ...plan, deltas, tombstones } };
 }
 
 function readOnlyRefusal(located: Found, node: TreeNode): Refusal {

@@ -15,7 +15,6 @@ import type { Found, Located } from '../workspace/workspace.ts';
 import { fileAt, sideOf, type UnknownFile, unknownFile } from './found.ts';
 import { type DepartingFolder, heldInside, heldRefusal } from './held.ts';
 import { type LookedFile, look } from './look.ts';
-import { folderEffects } from './parents.ts';
 import { type ChangePlan, type PlannedDelta, told } from './plan.ts';
 import {
   closedUnlessOk,
@@ -198,7 +197,6 @@ function makeFolderPlan(located: Located): ChangePlan {
   return {
     action: 'mkdir',
     path,
-    folders: folderEffects(located),
     deltas: isNew ? [made] : [],
     result: { path: path.given, changed: isNew, created: isNew, sizeBytes: 0, notices: [] },
     sightings: [],
@@ -230,7 +228,6 @@ function movePlan({ source, destination, side, stamp, overwrites, sightings }: M
   return {
     action: 'move',
     path,
-    folders: folderEffects(destination),
     deltas: [...cleared, { ...at, before: ABSENT, after: side, movedFrom, stamp }],
     result: {
       path: path.given,

@@ -19,7 +19,6 @@ import type { Located } from '../workspace/workspace.ts';
 import { fileState, sideOf } from './found.ts';
 import { type LookedFile, look, placeholderIn } from './look.ts';
 import { maskIn } from './masking.ts';
-import { folderEffects } from './parents.ts';
 import type { ChangePlan, PlannedDelta } from './plan.ts';
 import { closedUnlessOk, cure, judgedNow, notPrepared, type Prepared, unverifiable } from './prepared.ts';
 import type { World } from './world.ts';
@@ -192,7 +191,6 @@ export function writePlan(world: World, change: NewBytes): ChangePlan {
   return {
     action: change.action,
     path,
-    folders: isSame ? [] : folderEffects(located),
     deltas: isSame ? [] : [deltaOf(change, fingerprint)],
     bytes: { bytes, fingerprint },
     seen,

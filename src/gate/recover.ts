@@ -15,7 +15,7 @@ import { Knowledge } from '../views/knowledge.ts';
 import { applyDelta, closeFolder } from './apply-delta.ts';
 import { sideAt } from './found.ts';
 import { keysToSettle, settleByBytes, settlePart } from './host/settle.ts';
-import { areTempsCleared } from './take-back.ts';
+import { areTempsCleared } from './running-change.ts';
 import type { World } from './world.ts';
 
 /**
@@ -185,7 +185,7 @@ async function run(world: World, delta: Delta): Promise<void> {
   const restored = { ...delta, path, mode: 'asBefore' as const };
   try {
     const applied = await applyDelta(world, restored);
-    if (applied.ok) closeFolder(world, restored);
+    if (applied.ok) await closeFolder(world, restored);
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
   }

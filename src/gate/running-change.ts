@@ -1,24 +1,29 @@
+import { clearTemps } from '../disk/clear-temps.ts';
 import { BATCH_FILES, batchContext, changeFailed } from '../disk/context.ts';
-import { type MadeFolders, makeFolders } from '../disk/folders.ts';
 import type { Committed } from '../disk/publication.ts';
+import { putBackFile } from '../disk/put-back.ts';
 import type { Conflict } from '../disk/replace.ts';
-import { dropBuilt } from '../disk/take-folder.ts';
 import type { Staged } from '../disk/temp-file.ts';
-import { addEffects } from '../model/delta.ts';
+import { addEffects, inverse } from '../model/delta.ts';
 import type { Effect } from '../model/entry.ts';
 import { errnoOf, Fault } from '../model/fault.ts';
+import type { Place, ResolvedPath } from '../model/path.ts';
 import type { ChangeResult, Notice } from '../model/results.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
 import type { Displaced } from './announce.ts';
-import { type AppliedDelta, applyDelta, closeFolder, isLeft } from './apply-delta.ts';
-import { buildWhole, publishWhole, removeWhole, type WholeFolder, wholeFolders } from './apply-folder.ts';
+import {
+  type AppliedDelta,
+  applyDelta,
+  atDelta,
+  closeFolder,
+  isLeft,
+  stage,
+  unstage,
+} from './apply-delta.ts';
 import { conflictRefusal } from './conflict.ts';
-import { atPath } from './found.ts';
-import { madeEffects } from './parents.ts';
-import type { ChangePlan, PlannedDelta } from './plan.ts';
-import { stage, unstage } from './stage-delta.ts';
-import { areTempsCleared, type DoneUnit, isReverted, type Unit } from './take-back.ts';
+import { atPath, isBelowNoFolder } from './found.ts';
+import { type ChangePlan, foldersAround, type PlannedDelta } from './plan.ts';
 import type { World } from './world.ts';
 
 /**
@@ -48,30 +53,44 @@ export interface DoneChange {
   readonly stayed: ReadonlySet<string>;
 }
 
+/** A planned delta, with its temporary file and what was applied for it. */
+interface Step {
+  readonly plan: ChangePlan;
+  readonly delta: PlannedDelta;
+  /** The delta itself, after the missing folders around it. */
+  readonly applied: DoneDelta[];
+  staged?: Staged | undefined;
+  isDone: boolean;
+}
+
+interface DoneDelta {
+  readonly delta: PlannedDelta;
+  readonly applied: AppliedDelta;
+}
+
 /** A change that is being applied: all of its deltas or none. */
 export class RunningChange {
   readonly #world: World;
-  readonly #units: readonly Unit[];
+  readonly #steps: readonly Step[];
   readonly #plans: readonly ChangePlan[];
   readonly #freeReserve: () => void;
-  readonly #staged = new Map<Unit, Staged>();
-  readonly #built = new Map<Unit, string>();
-  readonly #folders = new Map<Unit, MadeFolders>();
-  readonly #done: DoneUnit[] = [];
-  readonly #finished = new Set<Unit>();
-  /** The unit that met a conflict or a Fault. */
-  #failed: Unit | undefined;
+  /** Everything that was applied, in order. */
+  readonly #done: DoneDelta[] = [];
+  /** The delta that met a conflict or a Fault. */
+  #failed: PlannedDelta | undefined;
 
   /** `freeReserve`: frees descriptors that were reserved for reverting. */
   constructor(world: World, plans: readonly ChangePlan[], freeReserve: () => void) {
     this.#world = world;
     this.#plans = plans;
     this.#freeReserve = freeReserve;
-    this.#units = plans.flatMap((plan) => unitsOf(world, plan));
+    this.#steps = plans.flatMap((plan) =>
+      plan.deltas.map((delta): Step => ({ plan, delta, applied: [], isDone: false })),
+    );
   }
 
   get isComplete(): boolean {
-    return this.#done.length === this.#units.length;
+    return this.#steps.every(({ isDone }) => isDone);
   }
 
   /**
@@ -79,155 +98,104 @@ export class RunningChange {
    * all new bytes are written and synced before the first file changes. After the last change, all
    * changed names are synced.
    */
-  run(): Promise<Refusal | undefined> {
-    return this.#world.disk.batch === undefined ? this.#runAll() : this.#runBatch();
-  }
-
-  async #runBatch(): Promise<Refusal | undefined> {
-    const { disk } = this.#world;
-    try {
-      for (const unit of this.#units) await this.#stageUnit(unit);
-      if (this.#staged.size > 0 || this.#built.size > 0) await this.#syncAll();
-      const refusal = await this.#runAll();
-      if (refusal === undefined) await this.#syncAll();
-      else this.#freeReserve();
-      return refusal;
-    } catch (error) {
-      this.#freeReserve();
-      const [first] = this.#units;
-      throw first === undefined || errnoOf(error) === undefined
-        ? error
-        : changeFailed(disk, error, first.delta.path);
-    } finally {
-      await this.unstage();
+  async run(): Promise<Refusal | undefined> {
+    const isBatch = this.#world.disk.batch !== undefined;
+    if (isBatch) await this.#writeAhead();
+    for (const step of this.#steps) {
+      if (step.isDone) continue;
+      const refusal = await this.#run(step);
+      if (refusal !== undefined) return refusal;
     }
-  }
-
-  async #stageUnit(unit: Unit): Promise<void> {
-    const { whole } = unit;
-    if (whole !== undefined) {
-      const built = whole.course === 'in' ? await buildWhole(this.#world, whole) : undefined;
-      if (built !== undefined) this.#built.set(unit, built);
-      return;
-    }
-    const staged = await stage(this.#world, this.#withFolders(unit));
-    if (staged !== undefined) this.#staged.set(unit, staged);
-  }
-
-  /**
-   * The delta of a unit. Makes the missing folders of a new file, so that its bytes can be written
-   * before the first file changes.
-   */
-  #withFolders(unit: Unit): PlannedDelta {
-    const { delta } = unit;
-    const { located, after } = delta;
-    if (located === undefined || located.exists || located.missing.length < 2 || after.kind !== 'file')
-      return delta;
-    const folders =
-      this.#folders.get(unit) ?? makeFolders(this.#world.disk, located.place, located.missing.slice(0, -1));
-    this.#folders.set(unit, folders);
-    const name = located.missing.at(-1) ?? '';
-    const place = { ...located.place, dir: folders.dir, name };
-    return { ...delta, located: { exists: false, place, missing: [name] } };
-  }
-
-  /**
-   * Removes the temporary files that were not renamed to their final names. Starts with the last
-   * one, because an earlier delta may have made the folder of a later one. Ignores system errors:
-   * `takeBack` tries again.
-   */
-  async unstage(): Promise<void> {
-    if (this.#staged.size + this.#built.size + this.#folders.size === 0) return;
-    for (const unit of this.#units.toReversed())
-      try {
-        await this.#unstageUnit(unit);
-      } catch (error) {
-        if (!(error instanceof Fault) && errnoOf(error) === undefined) throw error;
-      }
-  }
-
-  async #unstageUnit(unit: Unit): Promise<void> {
-    const [staged, built] = [this.#staged.get(unit), this.#built.get(unit)];
-    if (staged !== undefined) unstage(this.#world, this.#withFolders(unit), staged);
-    if (built !== undefined)
-      await atPath(this.#world, unit.delta.path, (place) => dropBuilt(this.#world.disk, place, built));
-    this.#staged.delete(unit);
-    this.#built.delete(unit);
-    const folders = this.#folders.get(unit);
-    if (folders !== undefined && !this.#finished.has(unit)) folders.undo();
-  }
-
-  async #runAll(): Promise<Refusal | undefined> {
-    for (const unit of this.#units) {
-      this.#world.locks.mustHold?.();
-      this.#failed = unit;
-      const { plan, delta, whole } = unit;
-      const applied = await (whole === undefined ? this.#runDelta(unit) : this.#runWhole(unit, whole));
-      if (!applied.ok)
-        return conflictRefusal({ action: plan.action, path: plan.isTree ? plan.path : delta.path }, applied);
-      this.#failed = undefined;
-      this.#staged.delete(unit);
-      this.#done.push({ unit, applied });
-      this.#finished.add(unit);
-    }
-    for (const { delta, whole } of this.#units.toReversed())
-      if (whole === undefined) closeFolder(this.#world, delta);
+    for (const { delta } of this.#steps.toReversed()) await closeFolder(this.#world, delta);
+    if (isBatch) await this.#syncAll();
     return undefined;
   }
 
-  /** Applies a whole folder. */
-  async #runWhole(unit: Unit, whole: WholeFolder): Promise<AppliedDelta | Conflict> {
-    if (whole.course === 'out') {
-      const taken = await removeWhole(this.#world, whole);
-      return taken.ok ? { ...NOTHING_MADE, taken } : taken;
+  /** Makes the new folders whose paths are free, and writes the bytes of all new files beside their places. */
+  async #writeAhead(): Promise<void> {
+    try {
+      for (const step of this.#steps) await this.#prepare(step);
+      if (this.#steps.some(({ staged, isDone }) => isDone || staged !== undefined)) await this.#syncAll();
+    } catch (error) {
+      const [first] = this.#steps;
+      throw first === undefined || errnoOf(error) === undefined
+        ? error
+        : changeFailed(this.#world.disk, error, first.delta.path);
     }
-    const published = await publishWhole(this.#world, whole, this.#built.get(unit));
-    if (!published.ok) return published;
-    this.#built.delete(unit);
-    return NOTHING_MADE;
   }
 
-  #runDelta(unit: Unit): Promise<AppliedDelta | Conflict> {
-    const folders = this.#folders.get(unit);
-    if (folders !== undefined) return this.#runInside(unit, folders);
-    return applyDelta(this.#world, unit.delta, { staged: this.#staged.get(unit) });
+  async #prepare(step: Step): Promise<void> {
+    const { before, after, movedFrom } = step.delta;
+    if (before.kind === 'absent' && after.kind === 'directory' && movedFrom === undefined) {
+      const isFree = await atDelta(this.#world, step.delta, ({ exists }) => !exists);
+      if (isFree === true) await this.#run(step);
+      return;
+    }
+    if (before.kind === 'absent' && after.kind === 'file' && movedFrom === undefined)
+      await this.#makeFoldersFor(step);
+    step.staged = await stage(this.#world, step.delta);
   }
 
-  /** Applies one delta, in the folders that were made for it. */
-  async #runInside(unit: Unit, folders: MadeFolders): Promise<AppliedDelta | Conflict> {
-    await folders.sync();
-    const staged = this.#staged.get(unit);
-    const applied = await applyDelta(this.#world, this.#withFolders(unit), { staged });
-    const { located } = unit.delta;
-    if (!applied.ok || located === undefined) return applied;
-    return { ...applied, made: [...madeEffects(located, folders), ...applied.made] };
+  /** Applies the delta of a step. Returns the refusal if its path is not as expected. */
+  async #run(step: Step): Promise<Refusal | undefined> {
+    const { plan, delta, staged } = step;
+    this.#world.locks.mustHold?.();
+    this.#failed = delta;
+    const conflict =
+      (staged === undefined ? await this.#makeFoldersFor(step) : undefined) ??
+      (await this.#apply(step, delta, staged));
+    if (conflict !== undefined) return conflictRefusal({ action: plan.action, path: delta.path }, conflict);
+    this.#failed = undefined;
+    step.staged = undefined;
+    step.isDone = true;
+    return undefined;
+  }
+
+  /** Makes the missing folders around the path that a delta fills. */
+  async #makeFoldersFor(step: Step): Promise<Conflict | undefined> {
+    const { delta } = step;
+    if (delta.after.kind === 'absent' || delta.located?.exists === true) return undefined;
+    const missing = await atDelta(this.#world, { ...delta, located: undefined }, (located) =>
+      foldersAround({ ...delta, located }),
+    );
+    for (const folder of missing ?? []) {
+      const conflict = await this.#apply(step, folder);
+      if (conflict !== undefined) return conflict;
+    }
+    return undefined;
+  }
+
+  async #apply(step: Step, delta: PlannedDelta, staged?: Staged): Promise<Conflict | undefined> {
+    const applied = await applyDelta(this.#world, delta, { staged });
+    if (!applied.ok) return applied;
+    step.applied.push({ delta, applied });
+    this.#done.push({ delta, applied });
+    return undefined;
   }
 
   async #syncAll(): Promise<void> {
     const { disk } = this.#world;
     if (disk.batch === 'none') return;
-    await disk.sync.sync([disk.retained, ...new Set(this.#units.map(({ delta }) => delta.path.root))]);
+    await disk.sync.sync([disk.retained, ...new Set(this.#steps.map(({ delta }) => delta.path.root))]);
   }
 
   /** What was done, after all deltas were applied. */
   get done(): DoneChange {
     const [effects, displaced]: [Effect[], Displaced[]] = [[], []];
     const stayed = new Set<string>();
-    const byPlan = new Map<ChangePlan, AppliedDelta[]>();
     const committed = new Map<string, Committed>();
-    for (const done of this.#done) {
-      const { applied, unit } = done;
-      const { taken } = applied;
-      addEffectsDone(effects, done);
-      if (taken !== undefined) displaced.push(...taken.displaced);
+    for (const { delta, applied } of this.#steps.flatMap((step) => step.applied)) {
+      addEffectsDone(effects, delta, applied);
       if (applied.displaced !== undefined) displaced.push(applied.displaced);
-      if (applied.stayed) stayed.add(unit.delta.key);
-      if (applied.committed !== undefined) committed.set(unit.delta.key, applied.committed);
-      const own = byPlan.get(unit.plan);
-      if (own === undefined) byPlan.set(unit.plan, [applied]);
-      else own.push(applied);
+      if (applied.stayed) stayed.add(delta.key);
+      if (applied.committed !== undefined) committed.set(delta.key, applied.committed);
     }
-    const results = this.#plans.map((plan) => resultOf(plan, byPlan.get(plan) ?? []));
+    const results = this.#plans.map((plan) =>
+      resultOf(
+        plan,
+        this.#steps.flatMap((step) => (step.plan === plan ? step.applied.map(({ applied }) => applied) : [])),
+      ),
+    );
     return { effects, displaced, results, ...this.#knowledge(stayed, committed), stayed };
   }
 
@@ -254,42 +222,34 @@ export class RunningChange {
   async takeBack(): Promise<{ readonly left: readonly string[]; readonly isClear: boolean }> {
     this.#freeReserve();
     const left: string[] = [];
-    const failed = this.#failed;
-    if (failed !== undefined && failed.whole === undefined && isLeft(this.#world, failed.delta))
-      left.push(failed.delta.path.relative);
-    const world = this.#world;
+    const [world, failed] = [this.#world, this.#failed];
+    if (failed !== undefined && (await isLeft(world, failed))) left.push(failed.path.relative);
+    // Temporary files come first: they may be in folders that this change has made.
+    for (const { delta, staged } of this.#steps)
+      if (staged !== undefined) await ignoringErrno(() => unstage(world, delta, staged));
     for (const done of this.#done.toReversed())
-      if (!(await isReverted(world, done))) left.push(done.unit.delta.path.relative);
-      else this.#folders.get(done.unit)?.undo();
-    await this.unstage();
-    const cleared = this.#units.map(({ delta }) => areTempsCleared(world, delta));
+      if (!(await isReverted(world, done))) left.push(done.delta.path.relative);
+    const cleared = this.#steps.map(({ delta }) => areTempsCleared(world, delta));
     return { left, isClear: cleared.every((isClear) => isClear) };
   }
+}
 
-  /** Closes the folders that are open. Call it after the change is recorded or reverted. */
-  close(): void {
-    for (const folders of this.#folders.values()) folders.close();
+/** Ignores system errors: `areTempsCleared` tries again. */
+async function ignoringErrno(work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    if (!(error instanceof Fault) && errnoOf(error) === undefined) throw error;
   }
 }
 
-const NOTHING_MADE: AppliedDelta = { ok: true, made: [] };
-
-/** The pieces in which a plan is applied, in order. */
-function unitsOf(world: World, plan: ChangePlan): readonly Unit[] {
-  const { deltas } = plan;
-  const whole = deltas.length < 2 ? undefined : wholeFolders(world, deltas, plan.isTree ? 'as tree' : 'each');
-  const members = new Set([...(whole?.values() ?? [])].flatMap(({ inside }) => inside));
-  return deltas.flatMap((delta) => (members.has(delta) ? [] : [{ plan, delta, whole: whole?.get(delta) }]));
-}
-
-function addEffectsDone(effects: Effect[], { unit, applied }: DoneUnit): void {
-  const { delta, whole } = unit;
-  const { stayed, idle, made, committed, folderMode } = applied;
-  if (stayed || idle) return;
-  for (const each of made) effects.push(each);
-  if (whole?.course === 'out') for (const each of whole.inside) addEffects(effects, each);
-  addEffects(effects, { ...delta, after: withMode(delta, committed?.mode ?? folderMode) });
-  if (whole?.course === 'in') for (const each of whole.inside) addEffects(effects, each);
+function addEffectsDone(
+  effects: Effect[],
+  delta: PlannedDelta,
+  { stayed, idle, committed, folderMode }: AppliedDelta,
+): void {
+  if (!stayed && !idle)
+    addEffects(effects, { ...delta, after: withMode(delta, committed?.mode ?? folderMode) });
 }
 
 /** The state after a delta, with the mode that the file or folder really got. */
@@ -314,4 +274,65 @@ function resultOf({ result }: ChangePlan, done: readonly AppliedDelta[]): Omit<C
 function withStamp(seen: Sighting, committed: Committed | undefined): Sighting {
   if (committed === undefined || seen.fingerprint?.sha256 !== committed.fingerprint.sha256) return seen;
   return { ...seen, stamp: committed.stamp, racy: committed.racy };
+}
+
+/** Takes back what was applied. Returns false if another program has changed it since. */
+async function isReverted(world: World, { delta, applied }: DoneDelta): Promise<boolean> {
+  const { displaced, stayed, idle } = applied;
+  const { after, path } = delta;
+  if (stayed || idle) return true;
+  try {
+    if (displaced !== undefined && (after.kind === 'absent' || after.kind === 'file')) {
+      const ours = after.kind === 'file' ? after.fingerprint : undefined;
+      const back = await atPath(world, path, (place: Place) =>
+        putBackFile(world.disk, { ...place, opensOwn: true }, { displaced: displaced.file, ours }),
+      );
+      if (back === 'back') return true;
+      if (back !== 'unavailable') return false;
+    }
+    return (await applyDelta(world, backOf(world, delta), { ours: true })).ok;
+  } catch {
+    // Ignore the error: the next process that locks the file compares it and completes the record.
+    return false;
+  }
+}
+
+/** The planned delta that takes a delta back. */
+function backOf({ workspace }: World, delta: PlannedDelta): PlannedDelta {
+  const { path: there, was, located } = delta;
+  const back = inverse(delta);
+  const path = delta.movedFrom === undefined ? there : workspace.named(back.key, back.relative);
+  return {
+    ...back,
+    path,
+    mode: 'asBefore',
+    ...(was && { bytes: () => was.bytes }),
+    ...(located?.exists === true && { located }),
+  };
+}
+
+/**
+ * Removes the temporary files that a delta may have left. Returns false if that is not possible now:
+ * the record of the change must then stay pending, because it is the list of these files.
+ */
+export function areTempsCleared(
+  world: World,
+  { path, movedFrom }: Pick<PlannedDelta, 'path' | 'movedFrom'>,
+): boolean {
+  const source = movedFrom && world.workspace.named(movedFrom.key, movedFrom.relative);
+  return isClearAt(world, path) && (source === undefined || isClearAt(world, source));
+}
+
+function isClearAt(world: World, { absolute, key }: ResolvedPath): boolean {
+  const outcome = world.workspace.locate(absolute, 'undo', 'parents');
+  if (!outcome.ok) return isBelowNoFolder(world, key);
+  const { located } = outcome;
+  const { place } = located;
+  try {
+    // Without its folder, nothing can be beside the path.
+    const isGone = place.path.key !== key || (!located.exists && located.missing.length > 1);
+    return isGone || clearTemps(world.disk, place) === 'clear';
+  } finally {
+    place.dir.close();
+  }
 }

@@ -3,7 +3,6 @@ import {
   chmodSync,
   closeSync,
   constants,
-  fchmodSync,
   lstatSync,
   openSync,
   readdirSync,
@@ -18,7 +17,6 @@ import type { FileKind } from '../model/path.ts';
 export interface AttributeReader {
   listAttrsSync(fd: number): Iterable<string>;
   getAttrSync(fd: number, name: string): Buffer | null;
-  removeAttrSync(fd: number, name: string): void;
 }
 
 /**
@@ -41,7 +39,7 @@ const INHERITED_LIST = 'system.posix_acl_default';
  * file or folder. `new files`: the list that new files of the folder inherit.
  */
 export function accessList(
-  attributes: Pick<AttributeReader, 'listAttrsSync' | 'getAttrSync'>,
+  attributes: AttributeReader,
   fd: number,
   of: 'itself' | 'new files',
 ): AccessList | undefined {
@@ -101,10 +99,6 @@ export type LayerEntry =
        * most file systems, one of them is right.
        */
       readonly origin: readonly bigint[];
-      /** True if the command gave the file a second name by a hard link. */
-      readonly hasOtherNames: boolean;
-      /** True if the file has extended attributes or access lists, apart from those of the overlay. */
-      readonly hasAttributes: boolean;
       /** The path of the file's bytes in the overlay layer. */
       readonly path: string;
     }
@@ -181,8 +175,8 @@ function entryAt({ upper, attributes }: UpperLayer, relative: string): LayerEntr
     return { kind: 'folder', relative, mode, ...marks, names: readdirSync(path).sort() };
   }
   if (stats.isFile()) {
-    const marks = withOpen({ path, mode, flags: OPEN_FILE }, (fd) => takeFileMarks(attributes, { fd, mode }));
-    return { kind: 'file', relative, mode, size: stats.size, hasOtherNames: stats.nlink > 1, ...marks, path };
+    const marks = withOpen({ path, mode, flags: OPEN_FILE }, (fd) => fileMarks(attributes, fd));
+    return { kind: 'file', relative, mode, size: stats.size, ...marks, path };
   }
   if (stats.isSymbolicLink()) {
     const target = readlinkSync(path, 'buffer');
@@ -208,30 +202,14 @@ function folderMarks(
   return { copied: names.includes(ORIGIN), opaque, list: listAmong(names, attributes, fd) };
 }
 
-/** Reads the extended attributes that the overlay gave a file, and removes them. */
-function takeFileMarks(
+function fileMarks(
   attributes: AttributeReader,
-  { fd, mode }: { readonly fd: number; readonly mode: number },
-): Pick<Extract<LayerEntry, { kind: 'file' }>, 'copied' | 'origin' | 'hasAttributes' | 'list'> {
+  fd: number,
+): Pick<Extract<LayerEntry, { kind: 'file' }>, 'copied' | 'origin' | 'list'> {
   const names = [...attributes.listAttrsSync(fd)];
-  const list = listAmong(names, attributes, fd);
   const copied = names.includes(ORIGIN);
   const origin = copied ? inodesIn(attributes.getAttrSync(fd, ORIGIN)) : [];
-  const marks = names.filter((name) => name.startsWith(OVERLAY));
-  const remove = (): void => {
-    for (const name of marks) attributes.removeAttrSync(fd, name);
-  };
-  try {
-    remove();
-  } catch (error) {
-    if (errnoOf(error) !== 'EACCES') throw error;
-    // Removing the first attribute failed because the file has no write permission, like git's
-    // objects. Make it writable for a moment and try again.
-    fchmodSync(fd, mode | 0o200);
-    remove();
-    fchmodSync(fd, mode);
-  }
-  return { copied, origin, hasAttributes: marks.length < names.length, list };
+  return { copied, origin, list: listAmong(names, attributes, fd) };
 }
 
 /**

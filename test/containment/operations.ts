@@ -15,7 +15,7 @@ import {
 import { dirname } from 'node:path';
 import type { DiskContext } from '../../src/disk/context.ts';
 import { create, makeLink } from '../../src/disk/create.ts';
-import { makeFolders, removeFolder } from '../../src/disk/folders.ts';
+import { makeOneFolder, removeFolder } from '../../src/disk/folders.ts';
 import { inspect, listNames } from '../../src/disk/list.ts';
 import { move } from '../../src/disk/move.ts';
 import { readPage } from '../../src/disk/page.ts';
@@ -201,16 +201,15 @@ export const OPERATIONS: readonly Operation[] = [
     },
   },
   {
-    name: 'makeFolders',
+    name: 'makeOneFolder',
     links: 'all',
-    on: 'new/deep',
+    on: 'new',
     plainFollowsLeaf: false,
     ours: ({ context }, located) => {
       if (located.exists) return { ok: false };
-      makeFolders(context, located.place, located.missing).close();
-      return { ok: true };
+      return makeOneFolder(context, located.place).then((made) => ({ ok: made !== 'taken' }));
     },
-    plain: (path) => void mkdirSync(path, { recursive: true }),
+    plain: (path) => void mkdirSync(path),
   },
   {
     name: 'removeFolder',

@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { create } from '../../src/disk/create.ts';
-import { makeFolders } from '../../src/disk/folders.ts';
+import { makeOneFolder } from '../../src/disk/folders.ts';
 import { move } from '../../src/disk/move.ts';
 import { readPage } from '../../src/disk/page.ts';
 import { readSnapshot } from '../../src/disk/read.ts';
@@ -106,7 +106,7 @@ function operationsOf(
     () => at('d/e/f', async (place) => remove(context, place, wrong)),
     () => at('l', async (place) => removeLink(context, place, 'elsewhere')),
     () => at('f', (from) => at('l', async (to) => move(context, from, to))),
-    () => at('d', async (place) => makeFolders(context, place, ['d', 'e', 'f', 'g'])),
+    () => at('d', async (place) => makeOneFolder(context, { ...place, name: 'n'.repeat(300) })),
     async () => {
       inject(true);
       try {

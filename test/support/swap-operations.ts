@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path';
 import type { DiskContext } from '../../src/disk/context.ts';
 import { create } from '../../src/disk/create.ts';
-import { makeFolders, removeFolder } from '../../src/disk/folders.ts';
+import { makeOneFolder, removeFolder } from '../../src/disk/folders.ts';
 import { listNames } from '../../src/disk/list.ts';
 import { move } from '../../src/disk/move.ts';
 import { readPage } from '../../src/disk/page.ts';
@@ -168,18 +168,16 @@ export const SWAP_OPERATIONS: readonly SwapOperation[] = [
     },
   },
   {
-    name: 'make folders',
+    name: 'make a folder',
     attempt: (victim) =>
-      below(victim, 'mkdir', 'd/e', async (located) => {
+      below(victim, 'mkdir', 'd', async (located) => {
         if (located.exists) return 'refused';
-        const made = makeFolders(victim.context, located.place, located.missing);
-        made.undo();
-        made.close();
+        await makeOneFolder(victim.context, located.place);
+        await removeFolder(victim.context, located.place);
         return 'served';
       }),
     naive: (folder) => {
-      mkdirSync(join(folder, 'd/e'), { recursive: true });
-      rmdirSync(join(folder, 'd/e'));
+      mkdirSync(join(folder, 'd'));
       rmdirSync(join(folder, 'd'));
       return undefined;
     },

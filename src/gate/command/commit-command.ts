@@ -27,11 +27,8 @@ import { readWriteSet, type WriteSet } from './write-set.ts';
 const MAX_TRIES = 3;
 const MAX_COMMAND_CHARS = 1000;
 const MAX_REMEMBERED_BYTES = 64 << 10;
-/**
- * A commit of at least this many files does not copy them: it creates hard links in the workspace
- * to the files that the command wrote in its layer.
- */
-const LINKED_FILES = 200;
+/** From this many files on, a commit remembers only the bytes of those that the session has seen. */
+const MANY_FILES = 200;
 
 /**
  * A layer (the private copy-on-write view on which a command ran) whose command has ended, and how
@@ -228,10 +225,9 @@ async function withOtherNames(
  */
 function planOf({ written }: Vetted, sightings: ReadonlyMap<string, Sighting>): ChangePlan | undefined {
   const deltas = written
-    .map(({ path, before, after, bytes, file, sinceUs }): PlannedDelta => {
+    .map(({ path, before, after, bytes, sinceUs }): PlannedDelta => {
       const { key, relative } = path;
-      const linked = written.length < LINKED_FILES ? undefined : file;
-      return { key, relative, path, before, after, bytes, file: linked, sinceUs, mode: 'asBefore' };
+      return { key, relative, path, before, after, bytes, sinceUs, mode: 'asBefore' };
     })
     .sort(inOrder);
   const path = deltas[0]?.path;
@@ -251,7 +247,7 @@ async function rememberResults(world: World, knowledge: Knowledge, { written }: 
   const small = written.filter(
     ({ after }) => after.kind === 'file' && after.fingerprint.size <= MAX_REMEMBERED_BYTES,
   );
-  const isFew = written.length < LINKED_FILES;
+  const isFew = written.length < MANY_FILES;
   const known = isFew ? undefined : await knowledge.recallMany(small.map(({ path }) => path.key));
   for (const { path, after, bytes } of small) {
     if (after.kind === 'file' && bytes !== undefined && known?.has(path.key) !== false)

@@ -23,7 +23,7 @@ export function readLayer(layer: Layer, attributes: AttributeReader): LayerConte
 
 /**
  * Gives the files and folders of a layer the modes that they had before `readLayer`, so that the
- * layer can be kept and read again. Overlay attributes that `readLayer` removed stay removed.
+ * layer can be kept and read again.
  */
 export function restoreLayer(layer: Layer, { folders }: LayerContent): void {
   for (const [index, { entries }] of folders.entries()) restoreModes(upperFolder(layer, index), entries);

@@ -347,7 +347,6 @@ function withText(written: Written, text: string): Written {
     ...written,
     after: { ...written.after, fingerprint: fingerprintOf(bytes) },
     bytes: () => bytes,
-    file: undefined,
   };
 }
 

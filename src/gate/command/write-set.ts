@@ -27,8 +27,6 @@ export interface Written {
   readonly after: State;
   /** The bytes of `after`, if it is a file. */
   readonly bytes?: () => Buffer;
-  /** Path of the file that the command wrote, if it can be hard-linked into the workspace. */
-  readonly file?: string | undefined;
   /** True if the file in the workspace has no write permission. */
   readonly readOnly: boolean;
   /** True if another program changed the path while the command ran. */
@@ -157,7 +155,7 @@ class WriteSetReader {
         !isFolder && there.ctimeNs > this.#beganNs && (there.side.kind !== 'absent' || isCopy(entry)),
       ...(there.side.kind === 'absent' && entry.kind === 'file' ? { origin: entry.origin } : {}),
       ...(there.side.kind === 'file' ? { sinceUs: microseconds(there.ctimeNs) } : {}),
-      ...(after.bytes === undefined ? {} : { bytes: after.bytes, file: after.file }),
+      ...(after.bytes === undefined ? {} : { bytes: after.bytes }),
     });
     return undefined;
   }
@@ -175,8 +173,7 @@ class WriteSetReader {
         const isHeld = read.byteLength <= HELD_FILE_BYTES && read.byteLength <= this.#room;
         if (isHeld) this.#room -= read.byteLength;
         const bytes = isHeld ? () => read : () => layerBytes(entry);
-        const file = isTakeable(entry) ? entry.path : undefined;
-        return { side: fileState(fingerprintOf(read), modeWithoutList(entry, there), 'kept'), bytes, file };
+        return { side: fileState(fingerprintOf(read), modeWithoutList(entry, there), 'kept'), bytes };
       }
       default:
         return entry satisfies never;
@@ -292,15 +289,6 @@ function isCopy(entry: LayerEntry): boolean {
 }
 
 /**
- * True if the layer's own file can be linked into the workspace: its mode is as the command left it, and it has no
- * other names and no extended attributes.
- */
-function isTakeable({ hasOtherNames, hasAttributes, mode }: Extract<LayerEntry, { kind: 'file' }>): boolean {
-  // Exclude files that their owner may not read: reading the layer has changed their mode.
-  return !hasOtherNames && !hasAttributes && (mode & 0o7400) === 0o400;
-}
-
-/**
  * The mode to commit. An access list that the command set or changed is not committed. A list turns
  * the group bits into a limit for all listed users, so without the list these bits would grant too
  * much to the group. Then the group bits come from the present file, or from the group's own entry
@@ -326,7 +314,6 @@ interface There {
 interface After {
   readonly side: State;
   readonly bytes?: () => Buffer;
-  readonly file?: string | undefined;
 }
 
 const NO_NAMES: ReadonlySet<string> = new Set();

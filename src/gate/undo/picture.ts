@@ -230,10 +230,9 @@ export class Picture {
       this.#open.set(delta.key, delta);
       return;
     }
-    const { before, stamp, presentMode, sinceUs } = earlier;
+    const { before, stamp, sinceUs } = earlier;
     this.#open.delete(delta.key);
-    if (!sameState(before, delta.after))
-      this.#open.set(delta.key, { ...delta, before, stamp, presentMode, sinceUs });
+    if (!sameState(before, delta.after)) this.#open.set(delta.key, { ...delta, before, stamp, sinceUs });
   }
 
   /** Plans a move. The entry takes along what the picture has below it. */

@@ -257,9 +257,8 @@ class Plan {
 const DONE = { ok: true } as const;
 
 /** The facts of the present file by which the delta finds it unchanged. */
-function presentOf({ state, stamp, isPlanned }: Pictured): Partial<PlannedDelta> {
-  const presentMode = state.kind === 'file' && isPlanned !== true ? state.mode : undefined;
-  return { stamp, presentMode, sinceUs: stamp && microseconds(stamp.ctimeNs) };
+function presentOf({ stamp }: Pictured): Partial<PlannedDelta> {
+  return { stamp, sinceUs: stamp && microseconds(stamp.ctimeNs) };
 }
 
 function hashOf(state: State): string | undefined {

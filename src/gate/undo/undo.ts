@@ -5,7 +5,6 @@ import { type Outcome, passOn, type Refusal, reasonOf, refused } from '../../mod
 import { isGitIndex } from '../../process/git-index.ts';
 import type { Knowledge } from '../../views/knowledge.ts';
 import { apply } from '../apply.ts';
-import { areIndependent } from '../apply-folder.ts';
 import { lockKeys, missingFolder } from '../keys.ts';
 import { keepBytesOf } from '../old-bytes.ts';
 import type { PlannedDelta } from '../plan.ts';
@@ -222,12 +221,15 @@ async function keepNeeded(world: World, { deltas, bytes: present }: UndoPlan): P
 
 /** True if no delta needs an earlier one: no folder moves, and each path has one delta. */
 function mayBeTogether(deltas: readonly PlannedDelta[]): boolean {
-  const ends = deltas.flatMap(({ key, after, movedFrom }) =>
-    movedFrom === undefined || after.kind === 'directory'
-      ? [{ key, movedFrom }]
-      : [{ key }, { key: movedFrom.key }],
-  );
-  return areIndependent(ends);
+  const keys = new Set<string>();
+  for (const { key, after, movedFrom } of deltas) {
+    if (movedFrom !== undefined && after.kind === 'directory') return false;
+    for (const end of movedFrom === undefined ? [key] : [key, movedFrom.key]) {
+      if (keys.has(end)) return false;
+      keys.add(end);
+    }
+  }
+  return true;
 }
 
 function fileOf(world: World, delta: PlannedDelta, stayed: ReadonlySet<string>): UndoneFile {

@@ -1,7 +1,6 @@
 import { Records } from '../records/records.ts';
 import { placesOf, type StateFlags, sessionVariable } from '../session/configured.ts';
 import { type Cli, EXIT, type ExitCode } from './cli.ts';
-import { opening } from './progress.ts';
 import { tellRefusal } from './refusal-text.ts';
 
 /** Variables that coding agents set for the commands they run. */
@@ -67,7 +66,7 @@ async function agentSession(cli: Cli, flags: StateFlags): Promise<string | undef
   const host = HOST_SESSION_VARIABLES.map((name) => cli.env[name]).find(Boolean);
   const named = sessionVariable(cli);
   if (host === undefined || named === undefined || host === named) return host ?? named;
-  const records = await opening(cli, Records.open(placesOf(cli, flags)));
+  const records = await Records.open(placesOf(cli, flags));
   try {
     return (await records.store.session(host)) === undefined ? named : host;
   } finally {

@@ -13,7 +13,6 @@ import { openForCommand, type StateFlags } from '../session/configured.ts';
 import { type Cli, EXIT, type ExitCode } from './cli.ts';
 import { entryPath, shownPath } from './columns.ts';
 import type { Reach } from './operator.ts';
-import { Progress } from './progress.ts';
 import { LISTS_CHANGES, tellRefusal } from './refusal-text.ts';
 
 interface OwnFlags {
@@ -57,12 +56,8 @@ export async function runUndoJob(
   job: UndoJob,
   { flags, manner }: { readonly flags: UndoFlags; readonly manner: UndoManner },
 ): Promise<ExitCode> {
-  const progress = new Progress(cli.terminal);
   const { folders = [] } = new Scope({ cwd: cli.cwd, root: flags.root });
-  const sessions = await progress.during(
-    'opening the state',
-    openForCommand(cli, flags, { roots: job.roots, folders }),
-  );
+  const sessions = await openForCommand(cli, flags, { roots: job.roots, folders });
   const { merge, partial } = flags;
   const selection = { ...job.selection, ...defined({ merge, partial }) };
   const dryRun = flags.dryRun === true || flags.readOnly === true;
@@ -76,19 +71,13 @@ export async function runUndoJob(
     return refuseUndo(cli, refusal, { json: flags.json, canMerge });
   };
   try {
-    const preview = await progress.during(
-      'preparing the undo',
-      takeBack(sessions, { ...selection, preview: true }),
-    );
+    const preview = await takeBack(sessions, { ...selection, preview: true });
     if (!preview.ok) return await refuse(preview.refusal);
     if (dryRun) return await show(preview.taken);
     // Say what stays as it is before anything is changed.
     if (flags.json !== true) for (const text of leftLines(cli, preview.taken)) cli.terminal.tell(text);
     if (!(await isMeant(cli, preview.taken, { flags, manner }))) return EXIT.refused;
-    const outcome = await progress.during(
-      `taking back ${countOf(preview.taken.changes.length, 'change')}`,
-      takeBack(sessions, selection),
-    );
+    const outcome = await takeBack(sessions, selection);
     return await (outcome.ok ? show(outcome.taken) : refuse(outcome.refusal));
   } finally {
     await sessions.close();

@@ -8,8 +8,8 @@ import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '.
 import { PATH_COLUMN, printList, SESSION_COLUMN, shownPath, whenColumn } from '../columns.ts';
 import { duration, type Given, parseDuration, SCOPE_FLAGS, STATE_FLAGS } from '../flags.ts';
 import { refuseAgent } from '../operator.ts';
-import { withRecords } from '../progress.ts';
 import { refuseReadOnly, tellMissing, tellRefusal } from '../refusal-text.ts';
+import { withRecords } from '../with-records.ts';
 
 const FLAGS = {
   ...STATE_FLAGS,

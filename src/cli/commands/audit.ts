@@ -12,7 +12,6 @@ import { pathText } from '../../report/bounded.ts';
 import { type Cli, type CliCommand, defineCommand, EXIT } from '../cli.ts';
 import { PATH_COLUMN, shownPath, whenColumn } from '../columns.ts';
 import { limit, SCOPE_FLAGS, STATE_FLAGS } from '../flags.ts';
-import { Progress } from '../progress.ts';
 import { showObserved } from './observed.ts';
 
 const FLAGS = {
@@ -59,7 +58,7 @@ Examples:
 async function auditFolder(cli: Cli, root: string, { json }: { readonly json?: boolean }): Promise<void> {
   if (canonicalPath(cli.cwd, root).kind !== 'folder')
     cli.terminal.tell(`there is no folder ${pathText(root)} now; its transcripts may still exist`);
-  const audited = await new Progress(cli.terminal).during('reading transcripts', auditAll(cli, root));
+  const audited = await auditAll(cli, root);
   await (json === true ? printJson(cli, audited) : printTable(cli, audited, root));
 }
 

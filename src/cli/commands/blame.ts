@@ -4,8 +4,8 @@ import { harmless, pathText, phrase } from '../../report/bounded.ts';
 import { policyOf } from '../../session/configured.ts';
 import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode, version } from '../cli.ts';
 import { type Given, STATE_FLAGS } from '../flags.ts';
-import { withRecords } from '../progress.ts';
 import { tellRefusal } from '../refusal-text.ts';
+import { withRecords } from '../with-records.ts';
 import type { TimeText } from '../words.ts';
 
 const FLAGS = {

@@ -4,7 +4,7 @@ import { claimViews } from '../../records/session-views.ts';
 import { type CliCommand, defineCommand } from '../cli.ts';
 import { optionalColumn, PATH_COLUMN, printList, SESSION_COLUMN, shownPath, whenColumn } from '../columns.ts';
 import { SCOPE_FLAGS, STATE_FLAGS } from '../flags.ts';
-import { withRecords } from '../progress.ts';
+import { withRecords } from '../with-records.ts';
 
 /** `lookfirst claims`: lists which session works on which files. */
 export const CLAIMS: CliCommand = defineCommand({

@@ -9,8 +9,8 @@ import { paintDiff } from '../../report/human.ts';
 import { policyOf } from '../../session/configured.ts';
 import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
 import { checkPeriod, entryRequest, FILTER_FLAGS, type Given, maxLines, STATE_FLAGS } from '../flags.ts';
-import { withRecords } from '../progress.ts';
 import { LISTS_CHANGES, namedChange, tellMissing } from '../refusal-text.ts';
+import { withRecords } from '../with-records.ts';
 
 const FLAGS = { ...STATE_FLAGS, ...FILTER_FLAGS, maxLines: maxLines(1000) } as const;
 

@@ -1,3 +1,4 @@
+import { requiredHome } from '../../config/home.ts';
 import { errorText } from '../../model/fault.ts';
 import { ripgrepVersion } from '../../records/health.ts';
 import { lostEntries, lostText } from '../../records/lost-entries.ts';
@@ -5,6 +6,7 @@ import { harmless, jsonText } from '../../report/bounded.ts';
 import { canRunCommands } from '../../session/command-places.ts';
 import { placesOf, type StateFlags } from '../../session/configured.ts';
 import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
+import { type DoctorCheck, fail, ok, warn } from '../doctor/check.ts';
 import { checkClients } from '../doctor/clients.ts';
 import { checkHooks, checkUnjudged } from '../doctor/hooks.ts';
 import {
@@ -15,10 +17,7 @@ import {
   checkNode,
   checkPolicy,
   checkStore,
-  type DoctorCheck,
-  fail,
-  ok,
-  warn,
+  HOME,
 } from '../doctor/state.ts';
 import { type Given, STATE_FLAGS } from '../flags.ts';
 import { blindWriteProblem } from '../server-process.ts';
@@ -42,6 +41,8 @@ Examples:
 });
 
 async function doctor(cli: Cli, flags: DoctorFlags): Promise<ExitCode> {
+  // Without a home folder, no client can be found.
+  requiredHome(cli.homeFolder);
   let failed = 0;
   for await (const check of checks(cli, flags)) {
     if (check.status === 'fail') failed += 1;
@@ -50,37 +51,45 @@ async function doctor(cli: Cli, flags: DoctorFlags): Promise<ExitCode> {
   return failed === 0 ? EXIT.done : EXIT.fault;
 }
 
+/** The checks in their order. If a check itself fails, that is a result under its name. */
 async function* checks(cli: Cli, flags: DoctorFlags): AsyncGenerator<DoctorCheck> {
-  yield checkNode();
-  yield* checkHome(cli, flags);
-  yield checkPolicy(cli, flags);
-  yield* checkFleet(cli, flags);
-  yield await checkStore(cli, flags);
-  yield* checkFolder(cli);
   const stage = new Stage();
+  const all: readonly (readonly [name: string, run: () => Checks, failed?: typeof warn])[] = [
+    ['node', checkNode],
+    [HOME, () => checkHome(cli, flags)],
+    ['policy', () => checkPolicy(cli, flags)],
+    ['fleet', () => checkFleet(cli, flags)],
+    ['store', () => checkStore(cli, flags)],
+    ['containment', () => checkFolder(cli)],
+    ['atomic exchange', () => checkKernel(stage)],
+    ['ripgrep', () => checkRipgrep(cli)],
+    // Nothing else needs a sandbox.
+    ['commands', () => checkCommands(cli, flags, stage), warn],
+    ['refused write', () => checkRefusedWrite(cli, stage)],
+    ['hooks', () => checkHooks(cli, stage)],
+    ['client settings', () => checkLost(cli, flags)],
+    ['unjudged calls', () => checkUnjudged(cli)],
+    ['clients', () => checkClients(cli, stage)],
+  ];
   try {
-    yield* checkKernel(stage);
-    yield await checkRipgrep(cli);
-    yield await checkCommands(cli, flags, stage);
-    yield await checkRefusedWrite(cli, stage);
-    yield* checkHooks(cli, stage);
-    yield* checkLost(cli, flags);
-    yield* checkUnjudged(cli);
-    yield* checkClients(cli, stage);
+    for (const [name, run, failed = fail] of all)
+      try {
+        yield* run();
+      } catch (error) {
+        yield failed(name, errorText(error));
+      }
   } finally {
     stage.close();
   }
 }
 
+type Checks = Iterable<DoctorCheck> | AsyncIterable<DoctorCheck>;
+
 /** Fails for each client from whose settings git or another program removed our entries. */
 function checkLost(cli: Cli, flags: StateFlags): DoctorCheck[] {
-  try {
-    const { home } = placesOf(cli, flags);
-    const lost = lostEntries({ home, roots: [cli.cwd], userHome: cli.homeFolder });
-    return lost.map((each) => fail(each.client, lostText(each)));
-  } catch (error) {
-    return [fail('client settings', errorText(error))];
-  }
+  const { home } = placesOf(cli, flags);
+  const lost = lostEntries({ home, roots: [cli.cwd], userHome: cli.homeFolder });
+  return lost.map((each) => fail(each.client, lostText(each)));
 }
 
 const LONGEST_NAME = 'claude-code hooks'.length;
@@ -92,33 +101,25 @@ function lineOf(cli: Cli, { name, status, message }: DoctorCheck): string {
   return `${paint(status.padEnd(4))}  ${name.padEnd(LONGEST_NAME)}  ${harmless(message)}`;
 }
 
-async function checkRipgrep(cli: Cli): Promise<DoctorCheck> {
-  try {
-    return ok('ripgrep', await ripgrepVersion(cli.cwd));
-  } catch (error) {
-    return fail('ripgrep', errorText(error));
-  }
+async function* checkRipgrep(cli: Cli): AsyncGenerator<DoctorCheck> {
+  yield ok('ripgrep', await ripgrepVersion(cli.cwd));
 }
 
-/** Checks whether commands can run in a sandbox. If not, only warns: nothing else needs a sandbox. */
-async function checkCommands(cli: Cli, flags: StateFlags, stage: Stage): Promise<DoctorCheck> {
-  try {
-    const { ok: works, message } = await canRunCommands(cli, flags, stage.state);
-    return works ? ok('commands', message) : warn('commands', message);
-  } catch (error) {
-    return warn('commands', errorText(error));
-  }
+/** Checks whether commands can run in a sandbox. */
+async function* checkCommands(cli: Cli, flags: StateFlags, stage: Stage): AsyncGenerator<DoctorCheck> {
+  const { ok: works, message } = await canRunCommands(cli, flags, stage.state);
+  yield works ? ok('commands', message) : warn('commands', message);
 }
 
 /**
  * Starts the server as clients start it, and checks that it refuses to overwrite a real file that
  * was not read.
  */
-async function checkRefusedWrite(cli: Cli, stage: Stage): Promise<DoctorCheck> {
+async function* checkRefusedWrite(cli: Cli, stage: Stage): AsyncGenerator<DoctorCheck> {
   const name = 'refused write';
   const env = { ...process.env, LOOKFIRST_HOME: stage.state, LOOKFIRST_STORE: '', LOOKFIRST_SESSION: '' };
   const problem = await blindWriteProblem([...cli.self, 'serve', stage.workspace], { env, stage });
-  return problem === undefined
+  yield problem === undefined
     ? ok(name, 'a blind write was refused with NOT_READ, and the file is unchanged')
     : fail(name, problem);
 }

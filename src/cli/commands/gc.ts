@@ -1,15 +1,15 @@
 import { parsed, toggle, UsageError, words } from '../../config/flags.ts';
 import { type CleanUpReport, cleanUp, purge, type StateSize } from '../../records/clean-up.ts';
 import { makeRoom } from '../../records/health.ts';
-import { Records } from '../../records/records.ts';
 import { byteSize, countOf } from '../../report/amounts.ts';
 import { jsonText, pathText } from '../../report/bounded.ts';
-import { openForCommand, placesOf, recordsPlaceOf } from '../../session/configured.ts';
+import { openForCommand, placesOf } from '../../session/configured.ts';
 import type { Sessions } from '../../session/sessions.ts';
 import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
 import { DURATION_HINT, type Given, parseDuration, STATE_FLAGS } from '../flags.ts';
 import { refuseAgent } from '../operator.ts';
-import { opening, Progress } from '../progress.ts';
+import { Progress } from '../progress.ts';
+import { withRecords } from '../with-records.ts';
 
 const FLAGS = {
   ...STATE_FLAGS,
@@ -81,7 +81,7 @@ async function gc(cli: Cli, flags: GcFlags): Promise<ExitCode> {
   if (flags.dryRun !== true) makeRoom(placesOf(cli, flags).home);
   // Fail here on a damaged database. `openForCommand` would set it aside and begin a new one, which
   // only a server may do.
-  await (await opening(cli, Records.open(recordsPlaceOf(cli, flags)))).close();
+  await withRecords(cli, flags, async () => {});
   const sessions = await openForCommand(cli, flags, { roots: [cli.cwd], folders: [] });
   const progress = new Progress(cli.terminal);
   try {
@@ -108,8 +108,7 @@ async function purgePaths(
   flags: Omit<GcFlags, 'purge'> & { readonly purge: readonly string[] },
 ): Promise<ExitCode> {
   const dryRun = flags.dryRun === true;
-  const work = purge(sessions, { cwd: cli.cwd, paths: flags.purge, dryRun });
-  const purged = await new Progress(cli.terminal).during('looking for kept images', work);
+  const purged = await purge(sessions, { cwd: cli.cwd, paths: flags.purge, dryRun });
   const lines = purged.map(
     ({ path, images }) =>
       `${dryRun ? 'would remove' : 'removed'} ${countOf(images.count, 'kept image')} (${byteSize(images.bytes)}) of ${pathText(path)}`,

@@ -9,8 +9,9 @@ import { recordsPlaceOf } from '../../session/configured.ts';
 import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
 import { entryColumns } from '../columns.ts';
 import { checkPeriod, entryRequest, FILTER_FLAGS, type Given, KIND, limit, STATE_FLAGS } from '../flags.ts';
-import { Progress, withRecords } from '../progress.ts';
+import { Progress } from '../progress.ts';
 import { tellMissing } from '../refusal-text.ts';
+import { withRecords } from '../with-records.ts';
 
 const FLAGS = {
   ...STATE_FLAGS,

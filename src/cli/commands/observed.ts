@@ -4,7 +4,7 @@ import { countOf } from '../../report/amounts.ts';
 import type { StateFlags } from '../../session/configured.ts';
 import { type Cli, EXIT, type ExitCode } from '../cli.ts';
 import { entryPath, PATH_COLUMN, printList, SESSION_COLUMN, whenColumn } from '../columns.ts';
-import { withRecords } from '../progress.ts';
+import { withRecords } from '../with-records.ts';
 
 interface ObservedFlags extends StateFlags {
   readonly root?: readonly string[];

@@ -10,9 +10,9 @@ import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '.
 import { printList, SESSION_COLUMN, whenColumn } from '../columns.ts';
 import { type Given, limit, SCOPE_FLAGS, STATE_FLAGS } from '../flags.ts';
 import { reachOf, refuseBeyond } from '../operator.ts';
-import { withRecords } from '../progress.ts';
 import { tellRefusal } from '../refusal-text.ts';
 import { rewoundText, runUndoJob, UNDO_FLAGS, withinReach } from '../undo-job.ts';
+import { withRecords } from '../with-records.ts';
 
 const FLAGS = {
   ...STATE_FLAGS,

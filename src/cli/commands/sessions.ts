@@ -6,8 +6,8 @@ import { policyOf } from '../../session/configured.ts';
 import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
 import { type Given, limit, SCOPE_FLAGS, STATE_FLAGS } from '../flags.ts';
 import { refuseAgent } from '../operator.ts';
-import { withRecords } from '../progress.ts';
 import { refuseReadOnly, tellMissing } from '../refusal-text.ts';
+import { withRecords } from '../with-records.ts';
 import { listSessions, lookAround } from './status.ts';
 
 const FLAGS = {

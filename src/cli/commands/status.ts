@@ -35,9 +35,9 @@ import {
   writerWords,
 } from '../columns.ts';
 import { type Given, limit, SCOPE_FLAGS, STATE_FLAGS } from '../flags.ts';
-import { withRecords } from '../progress.ts';
 import { tellRefusal } from '../refusal-text.ts';
 import type { TableColumn } from '../terminal.ts';
+import { withRecords } from '../with-records.ts';
 
 const FLAGS = {
   ...STATE_FLAGS,

@@ -8,9 +8,9 @@ import { sessionVariable } from '../../session/configured.ts';
 import { type Cli, type CliCommand, defineCommand, EXIT, type ExitCode } from '../cli.ts';
 import { entryRequest, type Given, SCOPE_FLAGS, SINCE, STATE_FLAGS } from '../flags.ts';
 import { type Reach, reachOf, refuseBeyond } from '../operator.ts';
-import { withRecords } from '../progress.ts';
 import { namedChange } from '../refusal-text.ts';
 import { refuseUndo, runUndoJob, UNDO_FLAGS, undoneText, withinReach } from '../undo-job.ts';
+import { withRecords } from '../with-records.ts';
 
 const FLAGS = {
   ...STATE_FLAGS,

@@ -29,8 +29,8 @@ import {
 } from '../clients/servers.ts';
 import { blindWriteProblem, NO_TOOL } from '../server-process.ts';
 import type { Stage } from '../stage.ts';
+import { type DoctorCheck, fail, ok, warn } from './check.ts';
 import { hooksFile } from './hooks.ts';
-import { type DoctorCheck, fail, ok, warn } from './state.ts';
 
 /**
  * For each client with our server but without our hooks: its own tools that change files without

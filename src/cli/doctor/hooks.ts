@@ -11,7 +11,7 @@ import { readConfig } from '../clients/config-file.ts';
 import { hookFiles, isCurrent } from '../clients/hook-files.ts';
 import { HOOK_SETTINGS } from '../clients/hook-settings.ts';
 import type { Stage } from '../stage.ts';
-import { type DoctorCheck, fail, ok, warn } from './state.ts';
+import { type DoctorCheck, fail, ok, warn } from './check.ts';
 
 const SESSION = 'lookfirst-doctor';
 
@@ -23,27 +23,8 @@ const BLIND_WRITES: Readonly<Partial<Record<ClientName, (path: string, cwd: stri
   'claude-code': (path, cwd) => before(cwd, 'Write', { file_path: path, content: '' }),
   codex: (path, cwd) =>
     before(cwd, 'apply_patch', { command: `*** Begin Patch\n*** Add File: ${path}\n+x\n*** End Patch\n` }),
-  gemini: (path, cwd) => ({
-    event: 'BeforeTool',
-    payload: {
-      session_id: SESSION,
-      cwd,
-      hook_event_name: 'BeforeTool',
-      tool_name: 'write_file',
-      tool_input: { file_path: path, content: '' },
-    },
-  }),
-  cursor: (path, cwd) => ({
-    event: 'preToolUse',
-    payload: {
-      conversation_id: SESSION,
-      workspace_roots: [cwd],
-      hook_event_name: 'preToolUse',
-      tool_name: 'Write',
-      tool_input: { file_path: path, content: '' },
-      tool_use_id: newCall(),
-    },
-  }),
+  gemini: (path, cwd) => before(cwd, 'write_file', { file_path: path, content: '' }, 'BeforeTool'),
+  cursor: (path, cwd) => before(cwd, 'Write', { file_path: path, content: '' }, 'preToolUse'),
   vscode: (path, cwd) => before(cwd, 'create_file', { filePath: path, content: '' }),
   opencode: (path, cwd) => ({
     event: 'tool.execute.before',
@@ -69,17 +50,11 @@ interface BlindWrite {
   readonly payload: object;
 }
 
-function before(cwd: string, tool_name: string, tool_input: object): BlindWrite {
-  const event = 'PreToolUse';
-  const payload = {
-    session_id: SESSION,
-    cwd,
-    hook_event_name: event,
-    tool_name,
-    tool_input,
-    tool_use_id: newCall(),
-  };
-  return { event, payload };
+/** An event before a call, with the members of every client: each reads its own. */
+function before(cwd: string, tool_name: string, tool_input: object, event = 'PreToolUse'): BlindWrite {
+  const call = { hook_event_name: event, tool_name, tool_input, tool_use_id: newCall() };
+  const places = { cwd, workspace_roots: [cwd], session_id: SESSION, conversation_id: SESSION };
+  return { event, payload: { ...places, ...call } };
 }
 
 /** Checks for every client with our hooks whether the configured hook denies a blind write. */

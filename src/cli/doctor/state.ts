@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { whyNodeIsTooOld } from '../../config/node-version.ts';
 import { resolvePolicy } from '../../config/resolve-policy.ts';
 import { errorText, HOME_CURE } from '../../model/fault.ts';
 import {
@@ -16,34 +17,22 @@ import { byteSize, countOf } from '../../report/amounts.ts';
 import { placesOf, policySourcesOf, type StateFlags } from '../../session/configured.ts';
 import type { Cli } from '../cli.ts';
 import type { Stage } from '../stage.ts';
+import { type DoctorCheck, fail, ok, warn } from './check.ts';
 
 /** With less free space than this, the old content of a changed file may not fit. */
 const LITTLE_BYTES = 100 << 20;
-const HOME = 'state folder';
-const OLDEST_NODE = [20, 19] as const;
+export const HOME = 'state folder';
 
-export function checkNode(): DoctorCheck {
-  const running = process.versions.node;
-  const [major = 0, minor = 0] = running.split('.').map(Number);
-  const [wantMajor, wantMinor] = OLDEST_NODE;
-  const isNew = major > wantMajor || (major === wantMajor && minor >= wantMinor);
-  return isNew
-    ? ok('node', `v${running}`)
-    : fail('node', `v${running}: needs ${OLDEST_NODE.join('.')} or newer`);
+export function checkNode(): DoctorCheck[] {
+  const tooOld = whyNodeIsTooOld(process.versions.node);
+  return [tooOld === undefined ? ok('node', `v${process.versions.node}`) : fail('node', tooOld)];
 }
 
 /**
  * Checks that the state folder is private and writable, has room, and is out of the agent's reach.
  */
 export function checkHome(cli: Cli, flags: StateFlags): DoctorCheck[] {
-  try {
-    return checkHomeFolder(cli, placesOf(cli, flags).home);
-  } catch (error) {
-    return [fail(HOME, errorText(error))];
-  }
-}
-
-function checkHomeFolder(cli: Cli, home: string): DoctorCheck[] {
+  const { home } = placesOf(cli, flags);
   const { exists, writable, isPrivate, freeBytes, setAside } = homeHealth(home);
   if (!writable) return [fail(HOME, `${home} cannot be written; ${HOME_CURE}`)];
   const there = exists ? '' : ' (created at the first start)';
@@ -83,14 +72,10 @@ export function checkRoom(freeBytes: number): DoctorCheck[] {
 }
 
 /** Checks that the store opens and that its journal is unaltered. */
-export async function checkStore(cli: Cli, flags: StateFlags): Promise<DoctorCheck> {
-  try {
-    const report = await storeHealth(placesOf(cli, flags));
-    if (report.ok) return ok('store', `${countOf(report.entries, 'entry')} in an unbroken chain`);
-    return fail('store', `journal entry ${report.seq} was ${report.problem}`);
-  } catch (error) {
-    return fail('store', errorText(error));
-  }
+export async function* checkStore(cli: Cli, flags: StateFlags): AsyncGenerator<DoctorCheck> {
+  const report = await storeHealth(placesOf(cli, flags));
+  if (report.ok) yield ok('store', `${countOf(report.entries, 'entry')} in an unbroken chain`);
+  else yield fail('store', `journal entry ${report.seq} was ${report.problem}`);
 }
 
 /**
@@ -107,12 +92,8 @@ const MAX_LATENCY_MS = 20;
  * Checks a store that several machines share: connection, latency, schema, rights, clock and size.
  */
 export async function* checkFleet(cli: Cli, flags: StateFlags): AsyncGenerator<DoctorCheck> {
-  try {
-    const health = await fleetHealth(placesOf(cli, flags).store);
-    if (health !== undefined) yield* fleetChecks(health);
-  } catch (error) {
-    yield fail('fleet', errorText(error));
-  }
+  const health = await fleetHealth(placesOf(cli, flags).store);
+  if (health !== undefined) yield* fleetChecks(health);
 }
 
 type FleetReport = NonNullable<Awaited<ReturnType<typeof fleetHealth>>>;
@@ -130,7 +111,7 @@ function fleetChecks(health: FleetReport): readonly DoctorCheck[] {
     schema.version === 0 || schema.version === schema.known
       ? ok('fleet', version)
       : fail('fleet', `${version} does not fit this Lookfirst, which knows version ${schema.known}`),
-    writingCheck(health.writing),
+    WRITING[health.writing],
     Math.abs(clockAheadMs) > MAX_CLOCK_MS ? warn('fleet', `${clock}: set it by NTP`) : ok('fleet', clock),
     ok(
       'fleet',
@@ -139,38 +120,26 @@ function fleetChecks(health: FleetReport): readonly DoctorCheck[] {
   ];
 }
 
-function writingCheck(writing: FleetReport['writing']): DoctorCheck {
-  switch (writing) {
-    case 'allowed':
-      return ok('fleet', 'changes can be recorded');
-    case 'server':
-      return fail(
-        'fleet',
-        'the server is read-only, so every change is refused: connect to its primary server',
-      );
-    case 'user':
-      return warn(
-        'fleet',
-        'this user can read the journal and record nothing: for changes, give it the rights of a writer (docs/fleet.md)',
-      );
-    default:
-      return writing satisfies never;
-  }
-}
+/** Whether this user can record changes in the fleet's store. */
+const WRITING: Readonly<Record<FleetReport['writing'], DoctorCheck>> = {
+  allowed: ok('fleet', 'changes can be recorded'),
+  server: fail('fleet', 'the server is read-only, so every change is refused: connect to its primary server'),
+  user: warn(
+    'fleet',
+    'this user can read the journal and record nothing: for changes, give it the rights of a writer (docs/fleet.md)',
+  ),
+};
 
-export function checkPolicy(cli: Cli, flags: StateFlags): DoctorCheck {
-  try {
-    const sources = policySourcesOf(cli, flags);
-    const policy = resolvePolicy(sources);
-    const { warnings = [] } = sources.file ?? {};
-    const rules = policy.bypass.map((rule) => (typeof rule === 'string' ? rule : JSON.stringify(rule)));
-    const open = rules.length === 0 ? '' : `; changes that need no read: ${rules.join(', ')}`;
-    const said = `preset ${policy.preset}, staleness ${policy.staleness}${open}`;
-    if (warnings.length > 0) return warn('policy', `${said}; ${warnings.join('; ')}`);
-    return open === '' ? ok('policy', said) : warn('policy', said);
-  } catch (error) {
-    return fail('policy', errorText(error));
-  }
+export function checkPolicy(cli: Cli, flags: StateFlags): DoctorCheck[] {
+  const sources = policySourcesOf(cli, flags);
+  const policy = resolvePolicy(sources);
+  const rules = policy.bypass.map((rule) => (typeof rule === 'string' ? rule : JSON.stringify(rule)));
+  const remarks = [
+    ...(rules.length === 0 ? [] : [`changes that need no read: ${rules.join(', ')}`]),
+    ...(sources.file?.warnings ?? []),
+  ];
+  const said = [`preset ${policy.preset}, staleness ${policy.staleness}`, ...remarks].join('; ');
+  return [remarks.length === 0 ? ok('policy', said) : warn('policy', said)];
 }
 
 /**
@@ -186,38 +155,26 @@ const SYNCED: readonly (readonly [RegExp, string])[] = [
 
 /** Checks which guarantees the file system of this folder allows. */
 export function checkFolder(cli: Cli): DoctorCheck[] {
-  try {
-    const health = folderHealth(cli.cwd);
-    return [checkGuarantee(health), checkClock(health), ...checkSync(health.root)];
-  } catch (error) {
-    return [fail('containment', errorText(error))];
-  }
+  const { guarantee, clock, root } = folderHealth(cli.cwd);
+  return [GUARANTEES[guarantee], CLOCKS[clock], ...checkSync(root)];
 }
 
-function checkGuarantee({ guarantee }: FolderHealth): DoctorCheck {
-  if (guarantee === 'walk')
-    return ok('containment', 'every path is opened step by step through directory handles');
-  return warn(
+const GUARANTEES: Readonly<Record<FolderHealth['guarantee'], DoctorCheck>> = {
+  walk: ok('containment', 'every path is opened step by step through directory handles'),
+  'best-effort': warn(
     'containment',
     'paths are checked, then used: a program that swaps folders in between can win (LIMITS.md)',
-  );
-}
+  ),
+};
 
-function checkClock({ clock }: FolderHealth): DoctorCheck {
-  switch (clock) {
-    case 'own':
-      return ok('clock', 'file times come from this machine; unchanged files need no hashing');
-    case 'foreign':
-      return warn(
-        'clock',
-        'file times come from elsewhere (network or user file system): every check hashes the file',
-      );
-    case 'unreadable':
-      return fail('clock', 'this folder cannot be read');
-    default:
-      return clock satisfies never;
-  }
-}
+const CLOCKS: Readonly<Record<FolderHealth['clock'], DoctorCheck>> = {
+  own: ok('clock', 'file times come from this machine; unchanged files need no hashing'),
+  foreign: warn(
+    'clock',
+    'file times come from elsewhere (network or user file system): every check hashes the file',
+  ),
+  unreadable: fail('clock', 'this folder cannot be read'),
+};
 
 function checkSync(root: string): DoctorCheck[] {
   const found = SYNCED.find(([pattern]) => pattern.test(root));
@@ -230,7 +187,7 @@ function checkSync(root: string): DoctorCheck[] {
  * one step, and locking a file.
  */
 export function checkKernel(stage: Stage): DoctorCheck[] {
-  return [checkExchange(stage), checkLocks(stage)];
+  return [checkExchange(stage), LOCKS[lockHealth(join(stage.state, 'doctor-lock'))]];
 }
 
 function checkExchange(stage: Stage): DoctorCheck {
@@ -250,39 +207,8 @@ function checkExchange(stage: Stage): DoctorCheck {
     : fail(name, 'a trial exchange of two files failed');
 }
 
-function checkLocks(stage: Stage): DoctorCheck {
-  const name = 'locks';
-  const health = lockHealth(join(stage.state, 'doctor-lock'));
-  switch (health) {
-    case 'kernel':
-      return ok(name, 'by the kernel: the locks of a killed process are released at once');
-    case 'files':
-      return warn(name, 'by lock files: a killed process is detected by its process id');
-    case 'refused':
-      return fail(name, 'a lock that no process holds could not be taken');
-    default:
-      return health satisfies never;
-  }
-}
-
-/**
- * The result of one check. `ok`: it works. `warn`: it works with restrictions. `fail`: it does not
- * work.
- */
-export interface DoctorCheck {
-  readonly name: string;
-  readonly status: 'ok' | 'warn' | 'fail';
-  readonly message: string;
-}
-
-export function ok(name: string, message: string): DoctorCheck {
-  return { name, status: 'ok', message };
-}
-
-export function warn(name: string, message: string): DoctorCheck {
-  return { name, status: 'warn', message };
-}
-
-export function fail(name: string, message: string): DoctorCheck {
-  return { name, status: 'fail', message };
-}
+const LOCKS: Readonly<Record<ReturnType<typeof lockHealth>, DoctorCheck>> = {
+  kernel: ok('locks', 'by the kernel: the locks of a killed process are released at once'),
+  files: warn('locks', 'by lock files: a killed process is detected by its process id'),
+  refused: fail('locks', 'a lock that no process holds could not be taken'),
+};

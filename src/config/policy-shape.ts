@@ -50,7 +50,7 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
   ),
   partial: setting(
     oneOf('lines', 'file'),
-    'an edit of lines that were not shown: allow it with a notice (file), or refuse it (lines)',
+    'an edit of lines that were not shown: allow it with a notice (file), or refuse it and every change of an unseen file by a command (lines)',
   ),
   staleness: setting(
     oneOf('refuse', 'merge', 'confirm', 'warn', 'off'),
@@ -129,10 +129,6 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
     'a change of a file that another session is working on: allow it with one notice, refuse it, or do not check (off)',
   ),
   commands: objectOf({
-    writes: setting(
-      oneOf('judged', 'apply', 'seen-only', 'discard'),
-      "a command's writes: refuse those that drop another writer's change (judged), commit without a check (apply), refuse changes of unseen files (seen-only), or commit nothing (discard)",
-    ),
     network: setting(oneOf('off', 'on'), 'whether a confined command may use the network'),
     scratch: setting(
       GLOBS,
@@ -150,7 +146,6 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
       GLOBS,
       'environment variables that a confined command gets in addition to the harmless ones',
     ),
-    memoryBytes: setting(POSITIVE, 'memory that each process of a confined command may use'),
     fileBytes: setting(POSITIVE, 'the size of the largest file that a command may write'),
   } satisfies Record<keyof Policy['commands'], Shape>),
   mode: setting(
@@ -161,10 +156,6 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
     shell: setting(
       oneOf('layer', 'images'),
       "a client's own shell commands: run them on a layer where possible (layer), or compare the files before and after (images)",
-    ),
-    keepBytes: setting(
-      POSITIVE,
-      "bytes that are kept before a client's shell command runs without a layer: git's own files, ignored files and nested repositories, each file up to 8 MB",
     ),
     outside: setting(
       oneOf('pass', 'destroy', 'refuse'),

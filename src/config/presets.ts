@@ -51,13 +51,11 @@ const HIDDEN = [
 ];
 
 const COMMANDS: CommandPolicy = {
-  writes: 'judged',
   network: 'off',
   scratch: SCRATCH,
   trust: [],
   hide: HIDDEN,
   env: [],
-  memoryBytes: 4096 * MEBIBYTE,
   fileBytes: 256 * MEBIBYTE,
 };
 
@@ -94,7 +92,7 @@ const DEFAULT: Policy = {
   claims: 'notice',
   commands: COMMANDS,
   mode: 'enforce',
-  hooks: { shell: 'layer', keepBytes: 64 * MEBIBYTE, outside: 'destroy' },
+  hooks: { shell: 'layer', outside: 'destroy' },
 };
 
 /**
@@ -133,7 +131,6 @@ export const PRESETS: Readonly<Record<PresetName, Policy>> = {
     staleness: 'refuse',
     append: 'gated',
     compaction: 'clear',
-    commands: { ...COMMANDS, writes: 'seen-only' },
   },
   /** Copies an existing system (seed A) that remembers which paths were read. */
   sandbox: { ...SEED, preset: 'sandbox', wording: 'sandbox', secrets: 'mask' },

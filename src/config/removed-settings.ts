@@ -23,7 +23,10 @@ const REMOVED: Readonly<Record<string, (value: unknown) => boolean>> = {
   'journal.readRetentionMs': () => false,
   'images.secrets': () => false,
   'commands.maxProcesses': (value) => isBelow(value, LIMITS.maxProcesses),
+  'commands.memoryBytes': (value) => isBelow(value, LIMITS.commandMemoryBytes),
+  'commands.writes': (value) => value === 'seen-only' || value === 'discard',
   'commands.timeoutMs': (value) => isBelow(value, LIMITS.commandTimeoutMs),
+  'hooks.keepBytes': () => false,
   'hooks.snapshot': (value) => value === 'git',
   'proxy.receipts': () => false,
 };

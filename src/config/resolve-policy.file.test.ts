@@ -112,6 +112,8 @@ describe('a policy file', () => {
     ['{"claimMs":1}', /"claimMs" no longer exists and is ignored$/],
     ['{"hardLinks":"break"}', /"hardLinks" no longer exists and is ignored$/],
     ['{"images":{"secrets":"shared"}}', /"images.secrets" no longer exists and is ignored$/],
+    ['{"commands":{"writes":"apply"}}', /"commands.writes" no longer exists and is ignored$/],
+    ['{"hooks":{"keepBytes":1}}', /"hooks.keepBytes" no longer exists and is ignored$/],
     ['{"proxy":{"receipts":true}}', /"proxy.receipts" no longer exists and is ignored$/],
   ])('with a setting of an earlier version has one warning: %s', (text, warning) => {
     const { overrides, warnings } = parsePolicyFile(text);
@@ -119,15 +121,18 @@ describe('a policy file', () => {
     expect(warnings).toEqual([typeof warning === 'string' ? warning : expect.stringMatching(warning)]);
   });
 
-  it.each(['{"hardLinks":"refuse"}', '{"journal":{"reads":"all"}}', '{"commands":{"maxProcesses":10}}'])(
-    'is refused if a setting of an earlier version was stricter than what holds now: %s',
-    (text) => {
-      expect(faultOf(text)).toEqual({
-        code: 'CONFIG_INVALID',
-        message: expect.stringMatching(/no longer exists, and its value was stricter than what holds now/),
-      });
-    },
-  );
+  it.each([
+    '{"hardLinks":"refuse"}',
+    '{"journal":{"reads":"all"}}',
+    '{"commands":{"maxProcesses":10}}',
+    '{"commands":{"memoryBytes":1000}}',
+    '{"commands":{"writes":"seen-only"}}',
+  ])('is refused if a setting of an earlier version was stricter than what holds now: %s', (text) => {
+    expect(faultOf(text)).toEqual({
+      code: 'CONFIG_INVALID',
+      message: expect.stringMatching(/no longer exists, and its value was stricter than what holds now/),
+    });
+  });
 
   it('is quoted only in part if a wrong value is long', () => {
     expect(faultOf(JSON.stringify({ staleness: 'x'.repeat(5000) })).message.length).toBeLessThan(200);

@@ -12,6 +12,8 @@ export type LimitName =
   | 'sessionIdleMs'
   | 'readRetentionMs'
   | 'maxProcesses'
+  | 'commandMemoryBytes'
+  | 'keptBeforeCommandBytes'
   | 'commandTimeoutMs';
 
 /** Fixed limits, which nobody has a reason to set. */
@@ -36,6 +38,10 @@ export const LIMITS: Readonly<Record<LimitName, number>> = {
   readRetentionMs: 7 * DAY_MS,
   /** Processes that a confined command may have at once. */
   maxProcesses: 512,
+  /** Memory that each process of a confined command may use. */
+  commandMemoryBytes: 4096 * MEBIBYTE,
+  /** What is kept before a command because no commit has it: git's own files, ignored files and nested repositories. */
+  keptBeforeCommandBytes: 64 * MEBIBYTE,
   /** Time after which a confined command is stopped, unless its caller sets another. */
   commandTimeoutMs: 120_000,
 };

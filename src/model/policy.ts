@@ -128,11 +128,6 @@ interface HookPolicy {
    */
   readonly shell: 'layer' | 'images';
   /**
-   * Total size, in bytes, of the files that are kept before a command because no commit has them:
-   * git's own files, ignored files and nested repositories. Only without a layer.
-   */
-  readonly keepBytes: number;
-  /**
    * Files outside the workspace. `pass`: the host's own permissions decide. `destroy`: a command that
    * would delete or overwrite existing ones is refused once. `refuse`: every change is refused.
    */
@@ -152,16 +147,17 @@ export interface BypassRule {
 }
 
 /**
+ * The treatment of a command's writes. `judged`: committed, unless they overwrite another writer's
+ * change to a file that the session saw. `apply`: committed. `seen-only`: committed if the session
+ * saw every changed file. `discard`: shown, but not committed.
+ */
+export type CommandWrites = 'judged' | 'apply' | 'seen-only' | 'discard';
+
+/**
  * Settings of commands that run on an overlay layer, which keeps their writes apart until they are
  * committed; see docs/commands.md.
  */
 export interface CommandPolicy {
-  /**
-   * The treatment of a command's writes. `judged`: committed, unless they overwrite another
-   * writer's change to a file that the session saw. `apply`: committed. `seen-only`: committed if
-   * the session saw every changed file. `discard`: shown, but not committed.
-   */
-  readonly writes: 'judged' | 'apply' | 'seen-only' | 'discard';
   /** Network access of a confined command (one that runs with the profile `confine`). */
   readonly network: 'off' | 'on';
   /**
@@ -182,8 +178,6 @@ export interface CommandPolicy {
    * ones.
    */
   readonly env: readonly string[];
-  /** Memory that each process of a confined command may use. */
-  readonly memoryBytes: number;
   /** Size of the largest file that a command may write. */
   readonly fileBytes: number;
 }

@@ -1,7 +1,7 @@
 import type { Claim } from './claim.ts';
 import type { LayerExpectation } from './entry.ts';
 import type { Edit, FileIntent, HostIntent, Intent } from './intent.ts';
-import type { CommandPolicy } from './policy.ts';
+import type { CommandWrites } from './policy.ts';
 import type {
   ApplyResult,
   ChangeResult,
@@ -244,14 +244,14 @@ export interface RunOptions extends CallOptions {
    * restricted.
    */
   readonly profile?: 'undo' | 'confine' | undefined;
-  /** Network access of a confined command. Default: the policy's setting. */
+  /** Network access of a confined command. Default: `judged`, or `seen-only` if the policy is `partial: lines`. */
   readonly network?: 'on' | 'off' | undefined;
   /**
    * Time limit of the command. Default: the policy's limit for a confined command, otherwise none.
    */
   readonly timeoutMs?: number | undefined;
-  /** The treatment of the files that the command writes. Default: the policy's setting. */
-  readonly writes?: CommandPolicy['writes'] | undefined;
+  /** The treatment of the files that the command writes. Default: `judged`, or `seen-only` if the policy is `partial: lines`. */
+  readonly writes?: CommandWrites | undefined;
   /**
    * Default `kept`: the result has the output up to a limit, the state folder has all of it. `inherit`: uses this
    * process's stdin and stdout.

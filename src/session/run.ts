@@ -165,7 +165,7 @@ async function endOf(world: World, knowledge: Knowledge, ended: Ended): Promise<
     return { ok: true, ended: end.why, output, ...NOTHING_DONE };
   }
   const text = withoutSecrets(ended.options.title ?? ended.line);
-  const writes = ended.options.writes ?? world.policy.commands.writes;
+  const writes = ended.options.writes ?? (world.policy.partial === 'lines' ? 'seen-only' : 'judged');
   const { attributes } = ended.probe;
   const { answer = 'shown' } = ended.options;
   const record = { session: knowledge.session, command: text };
@@ -252,8 +252,8 @@ function howToRun(
   options: RunOptions,
 ): { readonly profile: Profile; readonly timeoutMs: number | undefined } {
   if (options.profile === 'undo') return { profile: { kind: 'undo' }, timeoutMs: options.timeoutMs };
-  const { network, memoryBytes, fileBytes } = world.policy.commands;
-  const { maxProcesses, commandTimeoutMs: usual } = LIMITS;
+  const { network, fileBytes } = world.policy.commands;
+  const { maxProcesses, commandMemoryBytes: memoryBytes, commandTimeoutMs: usual } = LIMITS;
   const timeoutMs = options.timeoutMs ?? usual;
   const limits = { timeoutMs, maxProcesses, memoryBytes, fileBytes };
   return { profile: { kind: 'confine', network: options.network ?? network, limits }, timeoutMs };

@@ -319,8 +319,8 @@ describe.skipIf(here === undefined)('a change of another writer', () => {
     expect(text('a')).toBe(LINES);
   });
 
-  it('matters under `seen-only`: a command may change only files that were read', async () => {
-    await open({ commands: { writes: 'seen-only' } });
+  it('matters under `partial: lines`: a command may change only files that were read', async () => {
+    await open({ partial: 'lines' });
     put('a', LINES);
     expect(await refusedRun('echo x > a')).toMatchObject({ code: 'NOT_READ', path: 'a' });
     await session.read('a');
@@ -328,8 +328,8 @@ describe.skipIf(here === undefined)('a change of another writer', () => {
     expect(text('a')).toBe('x\n');
   });
 
-  it('names at most 50 refused files under `seen-only`, and counts the files that were not checked', async () => {
-    await open({ commands: { writes: 'seen-only' } });
+  it('names at most 50 refused files under `partial: lines`, and counts the files that were not checked', async () => {
+    await open({ partial: 'lines' });
     for (let at = 0; at < 60; at += 1) put(`f${at}`, LINES);
     const refusal = await refusedRun('for each in *; do echo x > $each; done');
     expect(refusal.detail?.refusals).toHaveLength(50);
@@ -337,11 +337,10 @@ describe.skipIf(here === undefined)('a change of another writer', () => {
   });
 
   it('is overwritten under `apply`', async () => {
-    await open({ commands: { writes: 'apply' } });
     put('a', LINES);
     await session.read('a');
     put('a', LINES.replace('five', 'FIVE'));
-    await ran('echo x > a');
+    await ran('echo x > a', { writes: 'apply' });
     expect(text('a')).toBe('x\n');
   });
 });

@@ -86,7 +86,7 @@ export async function openStage(): Promise<Stage> {
     writeFileSync(join(root, path), text);
   }
   symlinkSync('d1', join(root, 'l'));
-  const policy = { durability: 'none', commands: { writes: 'apply', scratch: [] } } as const;
+  const policy = { durability: 'none', commands: { scratch: [] } } as const;
   const sessions = await Sessions.open({ roots: [root], home: join(base, 'state'), policy });
   const close = async (): Promise<void> => {
     await sessions.close();
@@ -108,7 +108,10 @@ export async function compareProgram({ base, root, sessions }: Stage, seed: numb
   try {
     execFileSync('sh', ['-c', `${program}\ntrue`], { cwd: plain, stdio: 'ignore' });
     const session = await sessions.session('agent');
-    const outcome = await session.run(['sh', '-c', `${program}\ntrue`], { profile: 'undo' });
+    const outcome = await session.run(['sh', '-c', `${program}\ntrue`], {
+      profile: 'undo',
+      writes: 'apply',
+    });
     expect(outcome, `seed ${seed}:\n${program}\n${JSON.stringify(outcome)}`).toMatchObject({ ok: true });
     expect(treeOf(root), `seed ${seed}:\n${program}`).toEqual(treeOf(plain));
     const change = outcome.ok ? outcome.change : undefined;

@@ -1,7 +1,7 @@
 import type { ClientCall } from '../../model/call.ts';
 import { inOrder } from '../../model/delta.ts';
 import type { Effect } from '../../model/entry.ts';
-import type { CommandPolicy } from '../../model/policy.ts';
+import type { CommandWrites } from '../../model/policy.ts';
 import type { RunResult } from '../../model/results.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import { type Outcome, passOn, type Refusal, type Refused, refused } from '../../model/verdict.ts';
@@ -39,7 +39,7 @@ export interface LayerCommit {
   readonly attributes: AttributeReader;
   /** The command line for the journal, with its secrets masked. */
   readonly command: string;
-  readonly writes: CommandPolicy['writes'];
+  readonly writes: CommandWrites;
   /**
    * How to treat changes that other programs made while the command ran. `merge`: merge them with
    * the command's result, or refuse if that fails. `overwrite`: replace them, because the caller

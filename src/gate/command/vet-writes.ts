@@ -9,7 +9,7 @@ import {
 import { missingLines } from '../../model/coverage.ts';
 import { type Effect, type Entry, microseconds, type State } from '../../model/entry.ts';
 import { sameFingerprint } from '../../model/fingerprint.ts';
-import type { CommandPolicy } from '../../model/policy.ts';
+import type { CommandWrites } from '../../model/policy.ts';
 import { showsAll } from '../../model/sighting.ts';
 import type { Refusal, RefusalOf } from '../../model/verdict.ts';
 import { isGitIndex, stagedContent } from '../../process/git-index.ts';
@@ -73,7 +73,7 @@ interface Judged {
    * Time just before the command started. A file with a later ctime changed while the command ran.
    */
   readonly beganNs: bigint;
-  readonly writes: CommandPolicy['writes'];
+  readonly writes: CommandWrites;
   readonly meanwhile: 'merge' | 'overwrite';
 }
 

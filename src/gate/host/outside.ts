@@ -1,4 +1,5 @@
 import { dirname } from 'node:path';
+import { LIMITS } from '../../model/limits.ts';
 import type { OutsidePaths } from '../../model/session.ts';
 import type { AtRisk, RefusalOf } from '../../model/verdict.ts';
 import { heldByGit } from '../../process/git-status.ts';
@@ -75,10 +76,10 @@ async function onlyHere(scene: ShownScene, files: readonly LostFile[]): Promise<
   return found;
 }
 
-function canKeep({ policy, workspace }: World, files: readonly LostFile[]): boolean {
+function canKeep({ workspace }: World, files: readonly LostFile[]): boolean {
   const total = files.reduce((sum, { size }) => sum + size, 0);
   return (
-    total <= policy.hooks.keepBytes &&
+    total <= LIMITS.keptBeforeCommandBytes &&
     files.every(({ path, size }) => size <= MAX_FILE_BYTES && workspace.resolve(path, 'undo').ok)
   );
 }

@@ -5,6 +5,7 @@ import { CLAIM_MS } from '../../journal/claims.ts';
 import { type ActiveGrant, grantCovers, grantsFor } from '../../journal/grants.ts';
 import { judgeDestruction, type ThingAtRisk } from '../../judge/destruction.ts';
 import type { NewEntry, State } from '../../model/entry.ts';
+import { LIMITS } from '../../model/limits.ts';
 import { isWithin } from '../../model/path.ts';
 import type { RefusalCode, RefusalOf, Writer } from '../../model/verdict.ts';
 import { readBlobs } from '../../process/git-refs.ts';
@@ -59,7 +60,7 @@ export async function destructionOf(
   }
   const { left, used } = await withoutAllowed(scene, found);
   if (used.length > 0) await world.store.record({ entries: used });
-  return judgeDestruction({ things: left, canBeKept: canBeKept(world, left) });
+  return judgeDestruction({ things: left, canBeKept: canBeKept(left) });
 }
 
 /** The absolute paths of files that a line destroys or replaces and that other sessions have changed. */
@@ -228,9 +229,9 @@ function useOf(
 }
 
 /** True if everything fits into the limits for what is kept before a command. */
-function canBeKept({ policy }: World, threats: readonly Threat[]): boolean {
+function canBeKept(threats: readonly Threat[]): boolean {
   const sum = threats.reduce((bytes, threat) => bytes + threat.bytes, 0);
   const isLoose = ({ why }: Threat): boolean => why === 'ignored' || why === 'nested';
   const fits = threats.every((threat) => !isLoose(threat) || threat.bytes <= MAX_FILE_BYTES);
-  return fits && sum <= policy.hooks.keepBytes;
+  return fits && sum <= LIMITS.keptBeforeCommandBytes;
 }

@@ -6,13 +6,10 @@ import { commandTool } from './command-tool.ts';
 import { hitRows } from './lookfirst/looking-text.ts';
 import { rowsText } from './render.ts';
 import { linesIn, VIEW_RANGE, VIEW_STYLE } from './text-editor.ts';
-import { type Dialect, problem, READS, type Tool, tool } from './tool.ts';
+import { type Dialect, flag, problem, READS, type Tool, text, tool } from './tool.ts';
 
-const FILE = {
-  type: 'string',
-  description: 'Relative to the workspace root, or absolute inside it.',
-} as const;
-const FOLDER = { type: 'string', description: 'Folder to look in (default: the workspace).' } as const;
+const FILE = text('Relative to the workspace root, or absolute inside it.');
+const FOLDER = text('Folder to look in (default: the workspace).');
 
 const FILE_TOOLS: readonly Tool[] = [
   tool({
@@ -48,10 +45,7 @@ const FILE_TOOLS: readonly Tool[] = [
     name: 'glob',
     title: 'Find files by name',
     description: 'Find files by a glob on their path, newest first. Leaves out what .gitignore names.',
-    inputSchema: objectOf(
-      { pattern: { type: 'string', description: 'Glob, such as "src/**/*.ts".' }, path: FOLDER },
-      ['pattern'],
-    ),
+    inputSchema: objectOf({ pattern: text('Glob, such as "src/**/*.ts".'), path: FOLDER }, ['pattern']),
     annotations: READS,
     call: (operation) => ({
       kind: 'find',
@@ -66,8 +60,8 @@ const FILE_TOOLS: readonly Tool[] = [
     description: 'Search file contents with a regular expression. Leaves out what .gitignore names.',
     inputSchema: objectOf(
       {
-        pattern: { type: 'string', description: 'Regular expression in Rust syntax.' },
-        path: { type: 'string', description: 'File or folder to search (default: the workspace).' },
+        pattern: text('Regular expression in Rust syntax.'),
+        path: text('File or folder to search (default: the workspace).'),
       },
       ['pattern'],
     ),
@@ -90,7 +84,7 @@ const BASH: Tool = {
     ...SHELL.inputSchema,
     properties: {
       ...SHELL.inputSchema.properties,
-      restart: { type: 'boolean', description: 'Has no effect: every command runs in a shell of its own.' },
+      restart: flag('Has no effect: every command runs in a shell of its own.'),
     },
     required: [],
   },

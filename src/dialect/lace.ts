@@ -5,16 +5,11 @@ import { applyText } from './lookfirst/dialect.ts';
 import { findAnswer, listAnswer, searchAnswer } from './lookfirst/looking-text.ts';
 import { plainEdit, plainInsert, plainWrite } from './render.ts';
 import { VIEW_STYLE } from './text-editor.ts';
-import { ADDS, DESTROYS, type Dialect, problem, READS, tool } from './tool.ts';
+import { ADDS, DESTROYS, type Dialect, flag, integer, problem, READS, text, tool } from './tool.ts';
 
-const FILE = { type: 'string', description: 'Path of the file.' } as const;
-const FOLDER = { type: 'string', description: 'Folder to look in (default: the workspace).' } as const;
-const MAX_RESULTS = {
-  type: 'integer',
-  minimum: 1,
-  maximum: 1000,
-  description: 'How many results to show (default 50).',
-} as const;
+const FILE = text('Path of the file.');
+const FOLDER = text('Folder to look in (default: the workspace).');
+const MAX_RESULTS = integer('How many results to show (default 50).', { minimum: 1, maximum: 1000 });
 const DEFAULT_RESULTS = 50;
 const DEFAULT_DEPTH = 3;
 const MAX_WHOLE_BYTES = 64 * 1024;
@@ -28,8 +23,8 @@ const fileRead = tool({
   inputSchema: objectOf(
     {
       path: FILE,
-      startLine: { type: 'integer', minimum: 1, description: 'First line, counted from 1.' },
-      endLine: { type: 'integer', minimum: 1, description: 'Last line, included.' },
+      startLine: integer('First line, counted from 1.', { minimum: 1 }),
+      endLine: integer('Last line, included.', { minimum: 1 }),
     },
     ['path'],
   ),
@@ -56,8 +51,8 @@ const fileWrite = tool({
   inputSchema: objectOf(
     {
       path: FILE,
-      content: { type: 'string', description: 'The whole content; may be empty.' },
-      createDirs: { type: 'boolean', default: true, description: 'Create missing folders (default true).' },
+      content: text('The whole content; may be empty.'),
+      createDirs: flag('Create missing folders (default true).', { default: true }),
     },
     ['path', 'content'],
   ),
@@ -76,8 +71,8 @@ const fileInsert = tool({
   inputSchema: objectOf(
     {
       path: FILE,
-      content: { type: 'string', description: 'What to insert.' },
-      line: { type: 'integer', minimum: 1, description: 'Insert after this line; absent: append.' },
+      content: text('What to insert.'),
+      line: integer('Insert after this line; absent: append.', { minimum: 1 }),
     },
     ['path', 'content'],
   ),
@@ -95,14 +90,9 @@ const fileList = tool({
   description: 'List a folder, with kinds and sizes.',
   inputSchema: objectOf({
     path: FOLDER,
-    recursive: { type: 'boolean', default: false, description: 'List folders below too.' },
-    maxDepth: {
-      type: 'integer',
-      minimum: 1,
-      maximum: 10,
-      description: 'How deep, with recursive (default 3).',
-    },
-    after: { type: 'string', description: 'Continue after this name; not with recursive.' },
+    recursive: flag('List folders below too.', { default: false }),
+    maxDepth: integer('How deep, with recursive (default 3).', { minimum: 1, maximum: 10 }),
+    after: text('Continue after this name; not with recursive.'),
     maxResults: MAX_RESULTS,
   }),
   annotations: READS,
@@ -122,7 +112,7 @@ const fileFind = tool({
   description: 'Find files by a glob on their name or path, newest first. Leaves out what .gitignore names.',
   inputSchema: objectOf(
     {
-      pattern: { type: 'string', description: 'Name to look for, such as "*.ts".' },
+      pattern: text('Name to look for, such as "*.ts".'),
       path: FOLDER,
       maxResults: MAX_RESULTS,
     },
@@ -142,24 +132,15 @@ const ripgrepSearch = tool({
   description: 'Search file contents for a text, or with literal false for a regular expression.',
   inputSchema: objectOf(
     {
-      pattern: { type: 'string', description: 'What to search for.' },
-      path: { type: 'string', description: 'File or folder to search (default: the workspace).' },
-      caseSensitive: { type: 'boolean', default: false, description: 'Distinguish upper and lower case.' },
-      wholeWord: { type: 'boolean', default: false, description: 'Match whole words only.' },
-      literal: {
-        type: 'boolean',
-        default: true,
-        description: 'Take the pattern as text (default) or as a regular expression.',
-      },
-      includePattern: { type: 'string', description: 'Only files that match this glob.' },
-      excludePattern: { type: 'string', description: 'Leave out files that match this glob.' },
+      pattern: text('What to search for.'),
+      path: text('File or folder to search (default: the workspace).'),
+      caseSensitive: flag('Distinguish upper and lower case.', { default: false }),
+      wholeWord: flag('Match whole words only.', { default: false }),
+      literal: flag('Take the pattern as text (default) or as a regular expression.', { default: true }),
+      includePattern: text('Only files that match this glob.'),
+      excludePattern: text('Leave out files that match this glob.'),
       maxResults: MAX_RESULTS,
-      contextLines: {
-        type: 'integer',
-        minimum: 0,
-        maximum: 10,
-        description: 'Lines to show around each match (default 0).',
-      },
+      contextLines: integer('Lines to show around each match (default 0).', { minimum: 0, maximum: 10 }),
     },
     ['pattern'],
   ),
@@ -198,19 +179,15 @@ const fileEdit = tool({
         items: {
           type: 'object',
           properties: {
-            old_text: { type: 'string', description: 'Text to replace; empty only for an empty file.' },
-            new_text: { type: 'string', description: 'Text to put there; empty deletes.' },
-            occurrences: {
-              type: 'integer',
-              minimum: 1,
-              description: 'How often old_text is there (default 1).',
-            },
+            old_text: text('Text to replace; empty only for an empty file.'),
+            new_text: text('Text to put there; empty deletes.'),
+            occurrences: integer('How often old_text is there (default 1).', { minimum: 1 }),
           },
           required: ['old_text', 'new_text'],
           additionalProperties: false,
         },
       },
-      dry_run: { type: 'boolean', description: 'Only show what would change.' },
+      dry_run: flag('Only show what would change.'),
     },
     ['path', 'edits'],
   ),

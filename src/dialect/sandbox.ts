@@ -5,9 +5,9 @@ import { editTool, writeTool } from './claude-tools.ts';
 import { commandTool } from './command-tool.ts';
 import { hitRows } from './lookfirst/looking-text.ts';
 import { describedFile, type ReadStyle, rowsText } from './render.ts';
-import { type Dialect, problem, READS, type Tool, tool } from './tool.ts';
+import { type Dialect, flag, number, problem, READS, type Tool, text, tool } from './tool.ts';
 
-const FILE = { type: 'string', description: 'Absolute or workspace-relative path.' } as const;
+const FILE = text('Absolute or workspace-relative path.');
 const DEFAULT_GLOB_LIMIT = 100;
 
 /**
@@ -38,8 +38,8 @@ const SANDBOX_TOOLS: readonly Tool[] = [
     inputSchema: objectOf(
       {
         file_path: FILE,
-        offset: { type: 'number', description: 'Line to start at, counted from 1 (default 1).' },
-        limit: { type: 'number', description: 'How many lines to return (default 2000).' },
+        offset: number('Line to start at, counted from 1 (default 1).'),
+        limit: number('How many lines to return (default 2000).'),
       },
       ['file_path'],
     ),
@@ -72,12 +72,9 @@ const SANDBOX_TOOLS: readonly Tool[] = [
     description: 'Find files by glob pattern, newest first. Leaves out what .gitignore names.',
     inputSchema: objectOf(
       {
-        pattern: {
-          type: 'string',
-          description: 'Glob, such as "**/*.go"; without "/" it matches base names.',
-        },
-        path: { type: 'string', description: 'Folder to search in (default: the workspace).' },
-        limit: { type: 'number', description: 'How many paths to return (default 100).' },
+        pattern: text('Glob, such as "**/*.go"; without "/" it matches base names.'),
+        path: text('Folder to search in (default: the workspace).'),
+        limit: number('How many paths to return (default 100).'),
       },
       ['pattern'],
     ),
@@ -94,19 +91,16 @@ const SANDBOX_TOOLS: readonly Tool[] = [
     description: 'Search file contents with a regular expression. Leaves out what .gitignore names.',
     inputSchema: objectOf(
       {
-        pattern: { type: 'string', description: 'Regular expression (Rust syntax).' },
-        path: { type: 'string', description: 'File or folder to search (default: the workspace).' },
-        glob: { type: 'string', description: 'Only files that match this glob.' },
-        case_insensitive: { type: 'boolean', description: 'Match upper and lower case alike.' },
+        pattern: text('Regular expression (Rust syntax).'),
+        path: text('File or folder to search (default: the workspace).'),
+        glob: text('Only files that match this glob.'),
+        case_insensitive: flag('Match upper and lower case alike.'),
         output_mode: {
           type: 'string',
           enum: ['content', 'files_with_matches', 'count'],
           description: 'What to show (default content).',
         },
-        head_limit: {
-          type: 'number',
-          description: 'How many lines to return; 0 or absent: the default limit.',
-        },
+        head_limit: number('How many lines to return; 0 or absent: the default limit.'),
       },
       ['pattern'],
     ),

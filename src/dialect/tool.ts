@@ -70,6 +70,27 @@ export interface Tool {
   readonly call: (args: Readonly<Record<string, unknown>>) => Call | Problem;
 }
 
+type Described<Type extends string> = { readonly type: Type; readonly description: string };
+type Limits = { readonly minimum?: number; readonly maximum?: number };
+
+/** An argument that is a text. */
+export function text(description: string): Described<'string'> {
+  return { type: 'string', description };
+}
+
+/** An argument that is true or false. */
+export function flag(description: string, more: { readonly default?: boolean } = {}): Described<'boolean'> {
+  return { type: 'boolean', ...more, description };
+}
+
+export function integer(description: string, limits: Limits = {}): Described<'integer'> & Limits {
+  return { type: 'integer', ...limits, description };
+}
+
+export function number(description: string): Described<'number'> {
+  return { type: 'number', description };
+}
+
 /** Defines a tool whose `call` gets arguments with the types of its schema. */
 export function tool<const S extends ObjectShape>(
   definition: Omit<Tool, 'inputSchema' | 'call'> & {

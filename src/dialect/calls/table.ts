@@ -117,6 +117,14 @@ export type Rule = RuleScope &
     | { readonly does: 'unknown' | 'nothing' }
   );
 
+/** Gives the same rules to several tools, whose names are separated by spaces. */
+export function toolsWith(
+  rules: readonly Rule[],
+  ...names: readonly string[]
+): Readonly<Record<string, readonly Rule[]>> {
+  return Object.fromEntries(names.flatMap((list) => list.split(' ')).map((name) => [name, rules]));
+}
+
 /** The part of the arguments to which a rule applies, and the conditions of the rule. */
 interface RuleScope {
   /** The rule applies to each item of this array argument. If the items are strings, the name `.` selects them. */

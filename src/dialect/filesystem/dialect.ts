@@ -4,7 +4,7 @@ import { objectOf } from '../../model/shape.ts';
 import { noticeTexts } from '../../report/describe-notice.ts';
 import { globMatcher, globProblem, type PathMatch } from '../../text/glob/glob.ts';
 import type { RenderContext } from '../render.ts';
-import { ADDS, DESTROYS, type Dialect, type Problem, READS, type Tool, tool } from '../tool.ts';
+import { ADDS, DESTROYS, type Dialect, flag, type Problem, READS, type Tool, text, tool } from '../tool.ts';
 import { READING_TOOLS } from './reading-tools.ts';
 import {
   cutNote,
@@ -243,18 +243,14 @@ const FILESYSTEM_CHANGES: readonly Tool[] = [
           items: {
             type: 'object',
             properties: {
-              oldText: { type: 'string', description: 'Text to search for - must match exactly' },
-              newText: { type: 'string', description: 'Text to replace with' },
+              oldText: text('Text to search for - must match exactly'),
+              newText: text('Text to replace with'),
             },
             required: ['oldText', 'newText'],
             additionalProperties: false,
           },
         },
-        dryRun: {
-          type: 'boolean',
-          default: false,
-          description: 'Preview changes using git-style diff format',
-        },
+        dryRun: flag('Preview changes using git-style diff format', { default: false }),
       },
       ['path', 'edits'],
     ),

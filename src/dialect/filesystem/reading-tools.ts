@@ -2,7 +2,7 @@ import { objectOf } from '../../model/shape.ts';
 import { explain } from '../../report/explain.ts';
 import type { Results } from '../operation.ts';
 import type { ContentBlock } from '../render.ts';
-import { READS, type Tool, tool } from '../tool.ts';
+import { number, READS, type Tool, tool } from '../tool.ts';
 import { forewordFor, HEAD_STYLE, RAW_STYLE, TEXT_OUTPUT } from './shapes.ts';
 
 const ALL = Number.MAX_SAFE_INTEGER;
@@ -79,8 +79,8 @@ function readTool(name: string, title: string, description: string): Tool {
     inputSchema: objectOf(
       {
         path: { type: 'string' },
-        tail: { type: 'number', description: 'If provided, returns only the last N lines of the file' },
-        head: { type: 'number', description: 'If provided, returns only the first N lines of the file' },
+        tail: number('If provided, returns only the last N lines of the file'),
+        head: number('If provided, returns only the first N lines of the file'),
       },
       ['path'],
     ),

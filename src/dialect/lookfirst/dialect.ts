@@ -9,22 +9,16 @@ import { LOOKFIRST_TOOLS } from '../../report/tool-names.ts';
 import { parsePatch } from '../../text/patch/parse.ts';
 import { commandTool } from '../command-tool.ts';
 import type { RenderContext } from '../render.ts';
-import { ADDS, DESTROYS, type Dialect, type Problem, type Tool, tool } from '../tool.ts';
+import { ADDS, DESTROYS, type Dialect, flag, integer, type Problem, type Tool, text, tool } from '../tool.ts';
 import { LOOKING_TOOLS } from './looking-tools.ts';
 
 // This argument has no description: `read_file` explains paths, and every word costs tokens in each
 // conversation.
 const PATH = { type: 'string' } as const;
-const REVISION = {
-  type: 'string',
-  description: 'Refuse the change if the file has another revision.',
-} as const;
-const OLD = {
-  type: 'string',
-  description: 'Exact text of the file, without line numbers.',
-} as const;
-const NEW = { type: 'string', description: 'Literal text to put there; may be empty.' } as const;
-const ALL = { type: 'boolean', description: 'Replace every occurrence.' } as const;
+const REVISION = text('Refuse the change if the file has another revision.');
+const OLD = text('Exact text of the file, without line numbers.');
+const NEW = text('Literal text to put there; may be empty.');
+const ALL = flag('Replace every occurrence.');
 const FLAG = { type: 'boolean' } as const;
 
 const ONCE = { ...DESTROYS, idempotentHint: false };
@@ -40,7 +34,7 @@ const CHANGING_TOOLS: readonly Tool[] = [
     inputSchema: objectOf(
       {
         path: PATH,
-        content: { type: 'string', description: 'The whole new content.' },
+        content: text('The whole new content.'),
         expected_revision: REVISION,
       },
       ['path', 'content'],
@@ -88,12 +82,8 @@ const CHANGING_TOOLS: readonly Tool[] = [
     inputSchema: objectOf(
       {
         path: PATH,
-        after_line: {
-          type: 'integer',
-          minimum: 0,
-          description: 'Line to insert after; 0 = top, absent = append.',
-        },
-        content: { type: 'string', description: 'Lines to insert; a missing final newline is added.' },
+        after_line: integer('Line to insert after; 0 = top, absent = append.', { minimum: 0 }),
+        content: text('Lines to insert; a missing final newline is added.'),
         expected_revision: REVISION,
       },
       ['path', 'content'],
@@ -135,14 +125,14 @@ const CHANGING_TOOLS: readonly Tool[] = [
                   additionalProperties: false,
                 },
               },
-              delete: { type: 'boolean', description: 'True: delete the file.' },
-              move_to: { type: 'string', description: 'New path of the file or folder.' },
+              delete: flag('True: delete the file.'),
+              move_to: text('New path of the file or folder.'),
             },
             required: ['path'],
             additionalProperties: false,
           },
         },
-        dry_run: { type: 'boolean', description: 'Only show what would change.' },
+        dry_run: flag('Only show what would change.'),
       },
       ['changes'],
     ),
@@ -165,7 +155,7 @@ const CHANGING_TOOLS: readonly Tool[] = [
     inputSchema: objectOf(
       {
         path: PATH,
-        recursive: { type: 'boolean', description: 'Delete a folder with everything in it.' },
+        recursive: flag('Delete a folder with everything in it.'),
       },
       ['path'],
     ),
@@ -198,12 +188,9 @@ const CHANGING_TOOLS: readonly Tool[] = [
     description:
       "Take back a change by its id, this session's last change, or its last change of a path. Refused if the file changed since, unless merge is true. Another session's change needs its files read first.",
     inputSchema: objectOf({
-      change: { type: 'string', description: 'Id of a change.' },
+      change: text('Id of a change.'),
       path: PATH,
-      merge: {
-        type: 'boolean',
-        description: 'Keep later changes of other lines.',
-      },
+      merge: flag('Keep later changes of other lines.'),
     }),
     annotations: ONCE,
     call: (operation) => ({ kind: 'undo', operation, render: undoText }),

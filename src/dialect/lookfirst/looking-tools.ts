@@ -12,7 +12,7 @@ import {
   type Rendered,
   styledText,
 } from '../render.ts';
-import { problem, READS, type Tool, tool } from '../tool.ts';
+import { flag, integer, problem, READS, type Tool, text, tool } from '../tool.ts';
 import { findAnswer, listAnswer, searchAnswer, statusText } from './looking-text.ts';
 
 const ALL_LINES = Number.MAX_SAFE_INTEGER;
@@ -30,15 +30,15 @@ export const LOOKING_TOOLS: readonly Tool[] = [
       'Read a text file, whole or in part (2000 lines by default). Lines come as "N<TAB>text"; numbers and tabs are not part of the file. ' +
       'The last line is a receipt; it carries a revision once all of the file has been seen. Images are shown, other binary files described.',
     inputSchema: objectOf({
-      path: { type: 'string', description: PATH },
+      path: text(PATH),
       paths: {
         type: 'array',
         items: { type: 'string' },
         minItems: 1,
         description: 'Several files to read whole, instead of path.',
       },
-      offset: { type: 'integer', description: 'First line to read, counted from 1.' },
-      limit: { type: 'integer', description: 'How many lines to read.' },
+      offset: integer('First line to read, counted from 1.'),
+      limit: integer('How many lines to read.'),
     }),
     annotations: READS,
     call: ({ path, paths, ...lines }) => {
@@ -59,12 +59,9 @@ export const LOOKING_TOOLS: readonly Tool[] = [
     description:
       'List what is in a folder, with kinds and sizes. A folder listed in full may be deleted afterwards. The answer says if entries are missing.',
     inputSchema: objectOf({
-      path: { type: 'string', description: FOLDER },
-      depth: { type: 'integer', description: 'How many levels of folders to show; default 1.' },
-      after: {
-        type: 'string',
-        description: 'Continue a listing that was cut, after this name; not with depth.',
-      },
+      path: text(FOLDER),
+      depth: integer('How many levels of folders to show; default 1.'),
+      after: text('Continue a listing that was cut, after this name; not with depth.'),
     }),
     annotations: READS,
     call: (args) => ({
@@ -80,8 +77,8 @@ export const LOOKING_TOOLS: readonly Tool[] = [
       'Find files whose path matches a glob, newest first. Files that .gitignore names are left out. A pattern without "/" matches names in any folder.',
     inputSchema: objectOf(
       {
-        pattern: { type: 'string', description: 'Glob, such as "*.ts" or "src/**/*.test.ts".' },
-        path: { type: 'string', description: FOLDER },
+        pattern: text('Glob, such as "*.ts" or "src/**/*.test.ts".'),
+        path: text(FOLDER),
       },
       ['pattern'],
     ),
@@ -100,17 +97,17 @@ export const LOOKING_TOOLS: readonly Tool[] = [
       'Finding a line is not reading the file: read it before changing it.',
     inputSchema: objectOf(
       {
-        pattern: { type: 'string', description: 'Regular expression in Rust syntax.' },
-        path: { type: 'string', description: 'File or folder; default: the workspace root.' },
-        glob: { type: 'string', description: 'Only files that match, such as "*.ts".' },
+        pattern: text('Regular expression in Rust syntax.'),
+        path: text('File or folder; default: the workspace root.'),
+        glob: text('Only files that match, such as "*.ts".'),
         mode: {
           type: 'string',
           enum: ['lines', 'files', 'count'],
           description: 'Matching lines (default), files, or matches per file.',
         },
-        context: { type: 'integer', minimum: 0, description: 'Lines around each match.' },
-        ignore_case: { type: 'boolean', description: 'Ignore case.' },
-        literal: { type: 'boolean', description: 'The pattern is plain text.' },
+        context: integer('Lines around each match.', { minimum: 0 }),
+        ignore_case: flag('Ignore case.'),
+        literal: flag('The pattern is plain text.'),
       },
       ['pattern'],
     ),

@@ -1,5 +1,5 @@
 import { type HostCall, type Interpretation, interpret, mayChange } from '../interpret.ts';
-import type { HostTable, Rule } from '../table.ts';
+import { type HostTable, type Rule, toolsWith } from '../table.ts';
 import {
   DELETE,
   EDIT,
@@ -36,20 +36,12 @@ const CLAUDE_CODE: HostTable = {
   tools: {
     Read: READ_NUMBERED,
     Write: WRITE,
-    Edit: EDIT_OR_CREATE,
-    MultiEdit: EDIT_OR_CREATE,
+    ...toolsWith(EDIT_OR_CREATE, 'Edit MultiEdit'),
     NotebookEdit: TOUCH_NOTEBOOK,
     Bash: SHELL,
     Grep: SEARCH,
-    Glob: LIST_RULE,
-    LS: LIST_RULE,
-    BashOutput: NO_RULE,
-    KillShell: NO_RULE,
-    Task: NO_RULE,
-    Agent: NO_RULE,
-    TodoWrite: NO_RULE,
-    WebFetch: NO_RULE,
-    WebSearch: NO_RULE,
+    ...toolsWith(LIST_RULE, 'Glob LS'),
+    ...toolsWith(NO_RULE, 'BashOutput KillShell Task Agent TodoWrite WebFetch WebSearch'),
   },
 };
 
@@ -65,11 +57,7 @@ const CODEX: HostTable = {
   },
   tools: {
     apply_patch: PATCH,
-    Bash: SHELL,
-    shell: SHELL,
-    local_shell: SHELL,
-    shell_command: SHELL,
-    exec_command: SHELL,
+    ...toolsWith(SHELL, 'Bash shell local_shell shell_command exec_command'),
     // Sends input to a running process, which may do anything with it.
     write_stdin: [{ does: 'run', command: 'chars', optional: true }],
     view_image: SHOW_IMAGE,
@@ -97,14 +85,9 @@ const GEMINI: HostTable = {
     write_file: WRITE,
     replace: EDIT_OR_CREATE,
     run_shell_command: SHELL,
-    list_directory: LIST_RULE,
-    glob: LIST_RULE,
-    search_file_content: SEARCH,
-    grep_search: SEARCH,
-    save_memory: NO_RULE,
-    write_todos: NO_RULE,
-    google_web_search: NO_RULE,
-    web_fetch: NO_RULE,
+    ...toolsWith(LIST_RULE, 'list_directory glob'),
+    ...toolsWith(SEARCH, 'search_file_content grep_search'),
+    ...toolsWith(NO_RULE, 'save_memory write_todos google_web_search web_fetch'),
   },
 };
 
@@ -122,20 +105,12 @@ const OPENCODE: HostTable = {
   tools: {
     read: READ_NUMBERED,
     write: WRITE,
-    edit: EDIT_OR_CREATE,
-    multiedit: EDIT_OR_CREATE,
-    patch: PATCH,
-    apply_patch: PATCH,
+    ...toolsWith(EDIT_OR_CREATE, 'edit multiedit'),
+    ...toolsWith(PATCH, 'patch apply_patch'),
     bash: SHELL,
     grep: SEARCH,
-    glob: LIST_RULE,
-    list: LIST_RULE,
-    task: NO_RULE,
-    todowrite: NO_RULE,
-    todoread: NO_RULE,
-    webfetch: NO_RULE,
-    skill: NO_RULE,
-    invalid: NO_RULE,
+    ...toolsWith(LIST_RULE, 'glob list'),
+    ...toolsWith(NO_RULE, 'task todowrite todoread webfetch skill invalid'),
   },
 };
 
@@ -152,18 +127,14 @@ const CURSOR: HostTable = {
   },
   tools: {
     Read: READ,
-    Write: WRITE,
-    TabWrite: WRITE,
-    StrReplace: EDIT_OR_CREATE,
-    Edit: EDIT_OR_CREATE,
-    MultiEdit: EDIT_OR_CREATE,
+    ...toolsWith(WRITE, 'Write TabWrite'),
+    ...toolsWith(EDIT_OR_CREATE, 'StrReplace Edit MultiEdit'),
     EditNotebook: TOUCH_NOTEBOOK,
     ApplyPatch: PATCH,
     Delete: DELETE,
     Shell: SHELL,
     Grep: SEARCH,
-    Glob: LIST_RULE,
-    LS: LIST_RULE,
+    ...toolsWith(LIST_RULE, 'Glob LS'),
   },
 };
 
@@ -195,11 +166,8 @@ const VSCODE: HostTable = {
     create_directory: [{ does: 'mkdir', path: ['dirPath', 'path'] }],
     run_in_terminal: SHELL,
     grep_search: SEARCH,
-    list_dir: LIST_RULE,
-    file_search: LIST_RULE,
-    semantic_search: NO_RULE,
-    get_errors: NO_RULE,
-    manage_todo_list: NO_RULE,
+    ...toolsWith(LIST_RULE, 'list_dir file_search'),
+    ...toolsWith(NO_RULE, 'semantic_search get_errors manage_todo_list'),
   },
 };
 
@@ -214,9 +182,7 @@ const ANTHROPIC: HostTable = {
     arguments: { path: 'path' },
   },
   tools: {
-    str_replace_based_edit_tool: TEXT_EDITOR_RULES,
-    str_replace_editor: TEXT_EDITOR_RULES,
-    memory: TEXT_EDITOR_RULES,
+    ...toolsWith(TEXT_EDITOR_RULES, 'str_replace_based_edit_tool str_replace_editor memory'),
     bash: SHELL,
     read: READ,
     write: WRITE,

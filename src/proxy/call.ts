@@ -33,11 +33,15 @@ export interface UpstreamAnswer {
   readonly message: JsonRecord;
 }
 
-/** The connections to the client and to the server, for the code that judges calls. */
-export interface Wire {
+/** The two destinations of messages: the server behind the proxy (upstream) and the client. */
+export interface Ends {
   toUpstream(line: Buffer): void;
   /** Returns false if the line is lost, because the client has disconnected. */
   toClient(line: Buffer): boolean;
+}
+
+/** The connections to the client and to the server, for the code that judges calls. */
+export interface Wire extends Ends {
   /**
    * Sends a request and waits for the server's answer. Resolves to undefined if the signal aborts
    * before that; a later answer goes to the client.

@@ -121,7 +121,7 @@ export class JudgedCalls {
   async #run(call: ProxyCall): Promise<void> {
     const ended = new AbortController();
     this.#running.set(call.id, ended);
-    const held = new Held();
+    const held: Held = [];
     try {
       const admitted = await this.#admit(call, held);
       const refusal = admitted.ok ? await this.#forward(admitted.call, ended.signal) : admitted.refusal;
@@ -132,7 +132,7 @@ export class JudgedCalls {
       if (!ended.signal.aborted)
         this.#reply(call, faultLine(call, error instanceof Fault ? error : undefined));
     } finally {
-      held.release();
+      for (const release of held) release();
       this.#running.delete(call.id);
     }
   }
@@ -140,7 +140,7 @@ export class JudgedCalls {
   /** Waits until the call may use its files, or returns the reason why it may not. */
   async #admit(call: ProxyCall, held: Held): Promise<Outcome<{ readonly call: AdmittedCall }>> {
     const queued = await this.#inOrder(() => this.#queue(call, held));
-    if (queued.ok) held.add(await queued.turn);
+    if (queued.ok) held.push(await queued.turn);
     return queued;
   }
 
@@ -149,7 +149,7 @@ export class JudgedCalls {
     const { catalogue, shared } = this.#settings;
     await this.#reportAll();
     const session = await this.#settings.session(rpcMeta(given.message));
-    if (session.ended !== undefined) held.add(session.ended);
+    if (session.ended !== undefined) held.push(session.ended);
     const unexplained = await judgeUnexplained(this.#settings, given, session);
     if (unexplained !== undefined) return { ok: false, refusal: unexplained };
     const meaning = mayDifferOnDisk(given.meaning, catalogue.table)
@@ -217,18 +217,8 @@ const NO_CHANGE: {
   readonly notices: readonly Notice[];
 } = { ok: true, change: undefined, notices: [] };
 
-/** What a call holds until it is over: its turn at its files, and a session that was opened for it. */
-class Held {
-  readonly #releases: (() => void)[] = [];
-
-  add(release: () => void): void {
-    this.#releases.push(release);
-  }
-
-  release(): void {
-    for (const release of this.#releases.splice(0)) release();
-  }
-}
+/** Ends what a call holds: its turn at its files, and a session that was opened for it. */
+type Held = (() => void)[];
 
 /** Counts pieces of work, so that a caller can wait until none is left. */
 class Work {

@@ -3,7 +3,7 @@ import { SESSION_KEY } from '../tools/session-choice.ts';
 import { ClientEndpoint } from '../wire/front/client-endpoint.ts';
 import type { Link, ToClient } from '../wire/front/link.ts';
 import { type Front, serveFront } from '../wire/front/serve-front.ts';
-import { type GateOptions, type GateSettings, gateFor, HTTP_SESSION } from './gate-settings.ts';
+import { type GateOptions, type GateSettings, gateFor } from './gate-settings.ts';
 import { MAX_MESSAGE_BYTES } from './lines.ts';
 import { Pump } from './pump.ts';
 import type { Upstream, UpstreamChoice } from './upstream.ts';
@@ -33,18 +33,13 @@ export function serveProxy(options: ProxyFrontOptions): Promise<Front> {
   const endpoint = new ClientEndpoint({
     maxBytes,
     sessionKey: SESSION_KEY,
-    connect: (toClient, session) => {
-      const own = session === undefined ? gate : inHttpSession(gate, session);
+    connect: (toClient, httpSession) => {
+      const own: GateSettings = { ...gate, session: (meta) => gate.session(meta, httpSession) };
       return gatedLink(upstreamFor(options, maxBytes), own, toClient);
     },
   });
   // No time limit: a tool may take any time, and a stream has no end.
   return serveFront({ endpoint, token, port, requestMs: 0, log });
-}
-
-/** The settings for the requests of one HTTP session. */
-function inHttpSession(gate: GateSettings, id: string): GateSettings {
-  return { ...gate, session: (meta) => gate.session({ ...meta, [HTTP_SESSION]: id }) };
 }
 
 /** A link to the server behind the gate, with the gate in between. */

@@ -20,16 +20,12 @@ export const JUDGED_METHODS: readonly string[] = [
   COMPACTED_METHOD,
 ];
 
-/**
- * The key in a request's `_meta` under which the proxy stores the client's HTTP session. The gate
- * derives the session of the request from it.
- */
-export const HTTP_SESSION = 'dev.lookfirst/http-session';
+/** The session of a request, by its `_meta` and by the id of the client's HTTP session. */
+type SessionChooser = (meta: JsonRecord, httpSession?: string) => HostSession | Promise<HostSession>;
 
 /** The settings of the gate for tool calls. */
 export interface GateSettings {
-  /** The session of a request, by its `_meta`. */
-  session(meta: JsonRecord): HostSession | Promise<HostSession>;
+  readonly session: SessionChooser;
   readonly catalogue: Catalogue;
   /** The preset whose sentences refusals use. */
   readonly wording: PresetName;
@@ -74,10 +70,8 @@ class Recordings {
 
 /** The caller's options for the gate in front of a server. */
 export interface GateOptions {
-  /**
-   * The session of all requests, or a function that chooses one by a request's `_meta`.
-   */
-  readonly session: HostSession | ((meta: JsonRecord) => HostSession | Promise<HostSession>);
+  /** The session of all requests, or the function that chooses one. */
+  readonly session: HostSession | SessionChooser;
   /** The preset whose sentences refusals use; default `default`. */
   readonly wording?: PresetName;
   /** The user's own descriptions of servers, tried before the built-in ones. */

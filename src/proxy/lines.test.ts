@@ -61,8 +61,10 @@ describe('LineWriter', () => {
     expect(writer.full).toBe(true);
     holdBack(source, writer);
     expect(calls).toEqual(['pause']);
-    await new Promise((resolve) => process.nextTick(resolve));
-    accept();
+    for (const _piece of ['line', 'newline']) {
+      await new Promise((resolve) => setImmediate(resolve));
+      accept();
+    }
     await new Promise((resolve) => setImmediate(resolve));
     expect(calls).toEqual(['pause', 'resume']);
   });

@@ -5,8 +5,6 @@ import { LineFrames, type LineSink } from '../wire/lines.ts';
 export const MAX_MESSAGE_BYTES: number = 256 * 1024 * 1024;
 
 const NEWLINE = Buffer.from('\n');
-/** Up to this size, copying a line and its newline into one buffer is cheaper than writing two buffers. */
-const COPY_BYTES = 16 * 1024;
 
 interface StreamSink extends LineSink {
   /** Called once when the stream has ended or failed. */
@@ -43,12 +41,12 @@ export class LineReader {
 }
 
 /**
- * Writes lines to a stream. The first line of an event loop turn is written immediately, the others
- * together at its end. Writes to a broken stream are dropped, because its reader is gone.
+ * Writes lines to a stream. Those of one event loop turn leave together, at its end. Writes to a
+ * broken stream are dropped, because its reader is gone.
  */
 export class LineWriter {
   readonly #stream: Writable;
-  #turn: 'none' | 'written' | 'corked' = 'none';
+  #corked = false;
   #onDrain: (() => void)[] = [];
 
   constructor(stream: Writable) {
@@ -65,15 +63,16 @@ export class LineWriter {
 
   write(line: Buffer): void {
     if (this.#stream.destroyed || this.#stream.writableEnded) return;
-    this.#gather();
-    if (line.length <= COPY_BYTES) {
-      this.#stream.write(Buffer.concat([line, NEWLINE], line.length + 1));
-      return;
+    if (!this.#corked) {
+      this.#corked = true;
+      this.#stream.cork();
+      process.nextTick(() => {
+        this.#corked = false;
+        this.#stream.uncork();
+      });
     }
-    this.#stream.cork();
     this.#stream.write(line);
     this.#stream.write(NEWLINE);
-    this.#stream.uncork();
   }
 
   whenDrained(then: () => void): void {
@@ -92,25 +91,6 @@ export class LineWriter {
       else this.#stream.write('', () => resolve());
       this.#stream.once('close', () => resolve());
     });
-  }
-
-  /**
-   * Called before each write. The first write of an event loop turn goes out immediately; the later
-   * ones are collected until the end of the turn.
-   */
-  #gather(): void {
-    if (this.#turn === 'none') {
-      this.#turn = 'written';
-      process.nextTick(() => this.#endTurn());
-    } else if (this.#turn === 'written') {
-      this.#turn = 'corked';
-      this.#stream.cork();
-    }
-  }
-
-  #endTurn(): void {
-    if (this.#turn === 'corked') this.#stream.uncork();
-    this.#turn = 'none';
   }
 
   #drained(): void {

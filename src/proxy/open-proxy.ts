@@ -10,7 +10,7 @@ import type { ProxyPlan } from '../tools/proxy-plan.ts';
 import { type SessionChoice, sessionSelector, subAgentChoice } from '../tools/session-choice.ts';
 import { EndSignals } from '../wire/end-signals.ts';
 import { errorLine, INVALID_REQUEST } from '../wire/rpc.ts';
-import { type GateOptions, gateFor, HTTP_SESSION } from './gate-settings.ts';
+import { type GateOptions, gateFor } from './gate-settings.ts';
 import { holdBack, LineReader, LineWriter, MAX_MESSAGE_BYTES } from './lines.ts';
 import { Pump } from './pump.ts';
 import type { Upstream, UpstreamChoice, UpstreamEnd } from './upstream.ts';
@@ -83,7 +83,10 @@ async function serve(
  * Chooses one session per conversation, as Lookfirst's own MCP server does. Each session is opened
  * once and closed with the workspace.
  */
-function sessionChooser(options: ProxyPlan, sessions: Sessions): (meta: JsonRecord) => Promise<HostSession> {
+function sessionChooser(
+  options: ProxyPlan,
+  sessions: Sessions,
+): (meta: JsonRecord, sessionHint?: string) => Promise<HostSession> {
   const open = new Map<string, Promise<HostSession>>();
   // HTTP clients did not start this process, so its environment does not describe them. Only
   // LOOKFIRST_SESSION may choose their session.
@@ -91,9 +94,7 @@ function sessionChooser(options: ProxyPlan, sessions: Sessions): (meta: JsonReco
     options.http === undefined ? options.env : { LOOKFIRST_SESSION: options.env['LOOKFIRST_SESSION'] };
   const nameless = options.http === undefined ? 'process' : 'call';
   const select = sessionSelector({ session: options.session, env, nameless });
-  return async (meta) => {
-    const hint = meta[HTTP_SESSION];
-    const sessionHint = typeof hint === 'string' ? hint : undefined;
+  return async (meta, sessionHint) => {
     const named = select({ meta, sessionHint });
     const choice = (await subAgentChoice(sessions.world.store, named, meta)) ?? named;
     if (choice.kind === 'invalid') throw new Fault('MISUSE', choice.reason);

@@ -14,7 +14,7 @@ import {
   rpcMeta,
 } from '../wire/rpc.ts';
 import { onOneLine } from '../wire/sse.ts';
-import type { UpstreamAnswer, Wire } from './call.ts';
+import type { Ends, UpstreamAnswer } from './call.ts';
 import { JudgedCalls } from './calls.ts';
 import type { GateSettings } from './gate-settings.ts';
 import { withReceiptTools } from './receipt-tools.ts';
@@ -30,13 +30,6 @@ const BACKSLASH = 0x5c;
  * the server, and a cancellation may refer to a tool call.
  */
 const DEPENDING = new Set<unknown>(['tools/call', 'notifications/cancelled']);
-
-/** The two destinations of messages: the server behind the proxy (upstream) and the client. */
-export interface Ends {
-  toUpstream(line: Buffer): void;
-  /** Returns false if the line is lost, because the client has disconnected. */
-  toClient(line: Buffer): boolean;
-}
 
 /**
  * Maximum time, in milliseconds, to wait for the server's answer to the handshake after the
@@ -59,12 +52,10 @@ export class Pump {
   constructor(ends: Ends, settings: GateSettings) {
     this.#ends = ends;
     this.#settings = settings;
-    const wire: Wire = {
-      toUpstream: (line) => ends.toUpstream(line),
-      toClient: (line) => ends.toClient(line),
+    this.#calls = new JudgedCalls(settings, {
+      ...ends,
       ask: (id, line, signal) => this.#ask(id, line, signal),
-    };
-    this.#calls = new JudgedCalls(settings, wire);
+    });
   }
 
   /** Handles a message from the client. */

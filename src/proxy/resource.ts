@@ -1,6 +1,6 @@
 import type { JsonRecord } from '../model/record.ts';
 import { errorLine, INTERNAL_ERROR, INVALID_PARAMS, idKey, paramsOf, rpcMeta } from '../wire/rpc.ts';
-import type { Wire } from './call.ts';
+import type { Ends } from './call.ts';
 import type { GateSettings } from './gate-settings.ts';
 import { inWords } from './refusal-words.ts';
 import { upstreamPath } from './upstream-paths.ts';
@@ -25,7 +25,7 @@ export function fileAddress(message: JsonRecord): string | undefined {
 /** Forwards a read of a `file:` URL if the file is inside the workspace. Otherwise answers with an error. */
 export async function readResource(
   options: Pick<GateSettings, 'session' | 'wording' | 'catalogue' | 'where' | 'log'>,
-  wire: Pick<Wire, 'toClient' | 'toUpstream'>,
+  wire: Ends,
   request: { readonly line: Buffer; readonly message: JsonRecord; readonly uri: string },
 ): Promise<void> {
   const { line, message, uri } = request;

@@ -6,10 +6,10 @@ import { commandTool } from './command-tool.ts';
 import { hitRows } from './lookfirst/looking-text.ts';
 import { rowsText } from './render.ts';
 import { linesIn, VIEW_RANGE, VIEW_STYLE } from './text-editor.ts';
-import { type Dialect, flag, problem, READS, type Tool, text, tool } from './tool.ts';
+import { type Dialect, flag, problem, READS, string, type Tool, tool } from './tool.ts';
 
-const FILE = text('Relative to the workspace root, or absolute inside it.');
-const FOLDER = text('Folder to look in (default: the workspace).');
+const FILE = string('Relative to the workspace root, or absolute inside it.');
+const FOLDER = string('Folder to look in (default: the workspace).');
 
 const FILE_TOOLS: readonly Tool[] = [
   tool({
@@ -45,7 +45,7 @@ const FILE_TOOLS: readonly Tool[] = [
     name: 'glob',
     title: 'Find files by name',
     description: 'Find files by a glob on their path, newest first. Leaves out what .gitignore names.',
-    inputSchema: objectOf({ pattern: text('Glob, such as "src/**/*.ts".'), path: FOLDER }, ['pattern']),
+    inputSchema: objectOf({ pattern: string('Glob, such as "src/**/*.ts".'), path: FOLDER }, ['pattern']),
     annotations: READS,
     call: (operation) => ({
       kind: 'find',
@@ -60,8 +60,8 @@ const FILE_TOOLS: readonly Tool[] = [
     description: 'Search file contents with a regular expression. Leaves out what .gitignore names.',
     inputSchema: objectOf(
       {
-        pattern: text('Regular expression in Rust syntax.'),
-        path: text('File or folder to search (default: the workspace).'),
+        pattern: string('Regular expression in Rust syntax.'),
+        path: string('File or folder to search (default: the workspace).'),
       },
       ['pattern'],
     ),

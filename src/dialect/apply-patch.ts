@@ -2,7 +2,7 @@ import { objectOf } from '../model/shape.ts';
 import { LOOKFIRST_TOOLS } from '../report/tool-names.ts';
 import { patchText } from './lookfirst/dialect.ts';
 import { LOOKING_TOOLS } from './lookfirst/looking-tools.ts';
-import { DESTROYS, type Dialect, text, tool } from './tool.ts';
+import { DESTROYS, type Dialect, string, tool } from './tool.ts';
 
 // Drop the names of tools and arguments that this dialect lacks, so that its messages do not
 // mention them.
@@ -23,7 +23,7 @@ const PATCH_TOOL = tool({
     'A file must have been read before it is updated or deleted. Context lines must occur in the file exactly once.',
   inputSchema: objectOf(
     {
-      patch: text('The patch, from *** Begin Patch to *** End Patch.'),
+      patch: string('The patch, from *** Begin Patch to *** End Patch.'),
     },
     ['patch'],
   ),

@@ -1,7 +1,7 @@
 import { defined } from '../model/record.ts';
 import { objectOf } from '../model/shape.ts';
 import { plainEdit, plainWrite } from './render.ts';
-import { DESTROYS, flag, type Tool, text, tool } from './tool.ts';
+import { DESTROYS, flag, string, type Tool, tool } from './tool.ts';
 
 /** The words of one dialect for a tool whose arguments and answers are those of Claude Code. */
 interface ToolWords {
@@ -18,8 +18,8 @@ export function writeTool({ path: where, content: whole, ...words }: ToolWords &
     ...words,
     inputSchema: objectOf(
       {
-        file_path: text(where),
-        content: text(whole),
+        file_path: string(where),
+        content: string(whole),
       },
       ['file_path', 'content'],
     ),
@@ -43,9 +43,9 @@ export function editTool({
     ...words,
     inputSchema: objectOf(
       {
-        file_path: text(where),
-        old_string: text(old),
-        new_string: text('Text to put there; empty deletes.'),
+        file_path: string(where),
+        old_string: string(old),
+        new_string: string('Text to put there; empty deletes.'),
         replace_all: flag(all),
       },
       ['file_path', 'old_string', 'new_string'],

@@ -1,6 +1,6 @@
 import { objectOf } from '../model/shape.ts';
 import { commandText } from '../report/command-words.ts';
-import { DESTROYS, integer, type Tool, text } from './tool.ts';
+import { DESTROYS, integer, string, type Tool } from './tool.ts';
 
 /**
  * The tool that runs commands, under the names that a dialect gives to the tool and to its time
@@ -16,7 +16,7 @@ export function commandTool(name: string, timeout: 'timeout_ms' | 'timeout'): To
       'A command that runs into its time limit changes nothing. Not for servers or watchers: everything it started ends with it.',
     inputSchema: objectOf(
       {
-        command: text('Command line for bash (sh where there is none).'),
+        command: string('Command line for bash (sh where there is none).'),
         [timeout]: integer('Time limit in milliseconds (default: the policy, 120000).', { minimum: 1 }),
       },
       ['command'],

@@ -5,10 +5,10 @@ import { applyText } from './lookfirst/dialect.ts';
 import { findAnswer, listAnswer, searchAnswer } from './lookfirst/looking-text.ts';
 import { plainEdit, plainInsert, plainWrite } from './render.ts';
 import { VIEW_STYLE } from './text-editor.ts';
-import { ADDS, DESTROYS, type Dialect, flag, integer, problem, READS, text, tool } from './tool.ts';
+import { ADDS, DESTROYS, type Dialect, flag, integer, problem, READS, string, tool } from './tool.ts';
 
-const FILE = text('Path of the file.');
-const FOLDER = text('Folder to look in (default: the workspace).');
+const FILE = string('Path of the file.');
+const FOLDER = string('Folder to look in (default: the workspace).');
 const MAX_RESULTS = integer('How many results to show (default 50).', { minimum: 1, maximum: 1000 });
 const DEFAULT_RESULTS = 50;
 const DEFAULT_DEPTH = 3;
@@ -51,7 +51,7 @@ const fileWrite = tool({
   inputSchema: objectOf(
     {
       path: FILE,
-      content: text('The whole content; may be empty.'),
+      content: string('The whole content; may be empty.'),
       createDirs: flag('Create missing folders (default true).', { default: true }),
     },
     ['path', 'content'],
@@ -71,7 +71,7 @@ const fileInsert = tool({
   inputSchema: objectOf(
     {
       path: FILE,
-      content: text('What to insert.'),
+      content: string('What to insert.'),
       line: integer('Insert after this line; absent: append.', { minimum: 1 }),
     },
     ['path', 'content'],
@@ -92,7 +92,7 @@ const fileList = tool({
     path: FOLDER,
     recursive: flag('List folders below too.', { default: false }),
     maxDepth: integer('How deep, with recursive (default 3).', { minimum: 1, maximum: 10 }),
-    after: text('Continue after this name; not with recursive.'),
+    after: string('Continue after this name; not with recursive.'),
     maxResults: MAX_RESULTS,
   }),
   annotations: READS,
@@ -112,7 +112,7 @@ const fileFind = tool({
   description: 'Find files by a glob on their name or path, newest first. Leaves out what .gitignore names.',
   inputSchema: objectOf(
     {
-      pattern: text('Name to look for, such as "*.ts".'),
+      pattern: string('Name to look for, such as "*.ts".'),
       path: FOLDER,
       maxResults: MAX_RESULTS,
     },
@@ -132,13 +132,13 @@ const ripgrepSearch = tool({
   description: 'Search file contents for a text, or with literal false for a regular expression.',
   inputSchema: objectOf(
     {
-      pattern: text('What to search for.'),
-      path: text('File or folder to search (default: the workspace).'),
+      pattern: string('What to search for.'),
+      path: string('File or folder to search (default: the workspace).'),
       caseSensitive: flag('Distinguish upper and lower case.', { default: false }),
       wholeWord: flag('Match whole words only.', { default: false }),
       literal: flag('Take the pattern as text (default) or as a regular expression.', { default: true }),
-      includePattern: text('Only files that match this glob.'),
-      excludePattern: text('Leave out files that match this glob.'),
+      includePattern: string('Only files that match this glob.'),
+      excludePattern: string('Leave out files that match this glob.'),
       maxResults: MAX_RESULTS,
       contextLines: integer('Lines to show around each match (default 0).', { minimum: 0, maximum: 10 }),
     },
@@ -179,8 +179,8 @@ const fileEdit = tool({
         items: {
           type: 'object',
           properties: {
-            old_text: text('Text to replace; empty only for an empty file.'),
-            new_text: text('Text to put there; empty deletes.'),
+            old_text: string('Text to replace; empty only for an empty file.'),
+            new_text: string('Text to put there; empty deletes.'),
             occurrences: integer('How often old_text is there (default 1).', { minimum: 1 }),
           },
           required: ['old_text', 'new_text'],

@@ -5,9 +5,9 @@ import { editTool, writeTool } from './claude-tools.ts';
 import { commandTool } from './command-tool.ts';
 import { hitRows } from './lookfirst/looking-text.ts';
 import { describedFile, type ReadStyle, rowsText } from './render.ts';
-import { type Dialect, flag, number, problem, READS, type Tool, text, tool } from './tool.ts';
+import { type Dialect, flag, number, problem, READS, string, type Tool, tool } from './tool.ts';
 
-const FILE = text('Absolute or workspace-relative path.');
+const FILE = string('Absolute or workspace-relative path.');
 const DEFAULT_GLOB_LIMIT = 100;
 
 /**
@@ -72,8 +72,8 @@ const SANDBOX_TOOLS: readonly Tool[] = [
     description: 'Find files by glob pattern, newest first. Leaves out what .gitignore names.',
     inputSchema: objectOf(
       {
-        pattern: text('Glob, such as "**/*.go"; without "/" it matches base names.'),
-        path: text('Folder to search in (default: the workspace).'),
+        pattern: string('Glob, such as "**/*.go"; without "/" it matches base names.'),
+        path: string('Folder to search in (default: the workspace).'),
         limit: number('How many paths to return (default 100).'),
       },
       ['pattern'],
@@ -91,9 +91,9 @@ const SANDBOX_TOOLS: readonly Tool[] = [
     description: 'Search file contents with a regular expression. Leaves out what .gitignore names.',
     inputSchema: objectOf(
       {
-        pattern: text('Regular expression (Rust syntax).'),
-        path: text('File or folder to search (default: the workspace).'),
-        glob: text('Only files that match this glob.'),
+        pattern: string('Regular expression (Rust syntax).'),
+        path: string('File or folder to search (default: the workspace).'),
+        glob: string('Only files that match this glob.'),
         case_insensitive: flag('Match upper and lower case alike.'),
         output_mode: {
           type: 'string',

@@ -3,7 +3,7 @@ import { objectOf } from '../model/shape.ts';
 import { listAnswer } from './lookfirst/looking-text.ts';
 import { notText } from './lookfirst/looking-tools.ts';
 import { plainEdit, plainInsert, plainWrite, type ReadStyle } from './render.ts';
-import { type Call, DESTROYS, type Dialect, integer, type Problem, problem, text, tool } from './tool.ts';
+import { type Call, DESTROYS, type Dialect, integer, type Problem, problem, string, tool } from './tool.ts';
 
 const NAME = 'str_replace_based_edit_tool';
 
@@ -29,13 +29,13 @@ const EDITOR = tool({
   inputSchema: objectOf(
     {
       command: { type: 'string', enum: ['view', 'create', 'str_replace', 'insert'] },
-      path: text('Relative to the workspace root, or absolute inside it.'),
+      path: string('Relative to the workspace root, or absolute inside it.'),
       view_range: VIEW_RANGE,
-      file_text: text('For create: the whole content.'),
-      old_str: text('For str_replace: the text to replace.'),
-      new_str: text('For str_replace: the text to put there; absent deletes.'),
+      file_text: string('For create: the whole content.'),
+      old_str: string('For str_replace: the text to replace.'),
+      new_str: string('For str_replace: the text to put there; absent deletes.'),
       insert_line: integer('For insert: the line to insert after; 0 = top.', { minimum: 0 }),
-      insert_text: text('For insert: the lines to insert.'),
+      insert_text: string('For insert: the lines to insert.'),
     },
     ['command', 'path'],
   ),

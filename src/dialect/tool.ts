@@ -74,7 +74,7 @@ type Described<Type extends string> = { readonly type: Type; readonly descriptio
 type Limits = { readonly minimum?: number; readonly maximum?: number };
 
 /** An argument that is a text. */
-export function text(description: string): Described<'string'> {
+export function string(description: string): Described<'string'> {
   return { type: 'string', description };
 }
 

@@ -4,7 +4,7 @@ import { objectOf } from '../../model/shape.ts';
 import { noticeTexts } from '../../report/describe-notice.ts';
 import { globMatcher, globProblem, type PathMatch } from '../../text/glob/glob.ts';
 import type { RenderContext } from '../render.ts';
-import { ADDS, DESTROYS, type Dialect, flag, type Problem, READS, type Tool, text, tool } from '../tool.ts';
+import { ADDS, DESTROYS, type Dialect, flag, type Problem, READS, string, type Tool, tool } from '../tool.ts';
 import { READING_TOOLS } from './reading-tools.ts';
 import {
   cutNote,
@@ -243,8 +243,8 @@ const FILESYSTEM_CHANGES: readonly Tool[] = [
           items: {
             type: 'object',
             properties: {
-              oldText: text('Text to search for - must match exactly'),
-              newText: text('Text to replace with'),
+              oldText: string('Text to search for - must match exactly'),
+              newText: string('Text to replace with'),
             },
             required: ['oldText', 'newText'],
             additionalProperties: false,

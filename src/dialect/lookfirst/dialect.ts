@@ -9,15 +9,25 @@ import { LOOKFIRST_TOOLS } from '../../report/tool-names.ts';
 import { parsePatch } from '../../text/patch/parse.ts';
 import { commandTool } from '../command-tool.ts';
 import type { RenderContext } from '../render.ts';
-import { ADDS, DESTROYS, type Dialect, flag, integer, type Problem, type Tool, text, tool } from '../tool.ts';
+import {
+  ADDS,
+  DESTROYS,
+  type Dialect,
+  flag,
+  integer,
+  type Problem,
+  string,
+  type Tool,
+  tool,
+} from '../tool.ts';
 import { LOOKING_TOOLS } from './looking-tools.ts';
 
 // This argument has no description: `read_file` explains paths, and every word costs tokens in each
 // conversation.
 const PATH = { type: 'string' } as const;
-const REVISION = text('Refuse the change if the file has another revision.');
-const OLD = text('Exact text of the file, without line numbers.');
-const NEW = text('Literal text to put there; may be empty.');
+const REVISION = string('Refuse the change if the file has another revision.');
+const OLD = string('Exact text of the file, without line numbers.');
+const NEW = string('Literal text to put there; may be empty.');
 const ALL = flag('Replace every occurrence.');
 const FLAG = { type: 'boolean' } as const;
 
@@ -34,7 +44,7 @@ const CHANGING_TOOLS: readonly Tool[] = [
     inputSchema: objectOf(
       {
         path: PATH,
-        content: text('The whole new content.'),
+        content: string('The whole new content.'),
         expected_revision: REVISION,
       },
       ['path', 'content'],
@@ -83,7 +93,7 @@ const CHANGING_TOOLS: readonly Tool[] = [
       {
         path: PATH,
         after_line: integer('Line to insert after; 0 = top, absent = append.', { minimum: 0 }),
-        content: text('Lines to insert; a missing final newline is added.'),
+        content: string('Lines to insert; a missing final newline is added.'),
         expected_revision: REVISION,
       },
       ['path', 'content'],
@@ -126,7 +136,7 @@ const CHANGING_TOOLS: readonly Tool[] = [
                 },
               },
               delete: flag('True: delete the file.'),
-              move_to: text('New path of the file or folder.'),
+              move_to: string('New path of the file or folder.'),
             },
             required: ['path'],
             additionalProperties: false,
@@ -188,7 +198,7 @@ const CHANGING_TOOLS: readonly Tool[] = [
     description:
       "Take back a change by its id, this session's last change, or its last change of a path. Refused if the file changed since, unless merge is true. Another session's change needs its files read first.",
     inputSchema: objectOf({
-      change: text('Id of a change.'),
+      change: string('Id of a change.'),
       path: PATH,
       merge: flag('Keep later changes of other lines.'),
     }),

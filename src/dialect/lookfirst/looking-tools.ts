@@ -12,7 +12,7 @@ import {
   type Rendered,
   styledText,
 } from '../render.ts';
-import { flag, integer, problem, READS, type Tool, text, tool } from '../tool.ts';
+import { flag, integer, problem, READS, string, type Tool, tool } from '../tool.ts';
 import { findAnswer, listAnswer, searchAnswer, statusText } from './looking-text.ts';
 
 const ALL_LINES = Number.MAX_SAFE_INTEGER;
@@ -30,7 +30,7 @@ export const LOOKING_TOOLS: readonly Tool[] = [
       'Read a text file, whole or in part (2000 lines by default). Lines come as "N<TAB>text"; numbers and tabs are not part of the file. ' +
       'The last line is a receipt; it carries a revision once all of the file has been seen. Images are shown, other binary files described.',
     inputSchema: objectOf({
-      path: text(PATH),
+      path: string(PATH),
       paths: {
         type: 'array',
         items: { type: 'string' },
@@ -59,9 +59,9 @@ export const LOOKING_TOOLS: readonly Tool[] = [
     description:
       'List what is in a folder, with kinds and sizes. A folder listed in full may be deleted afterwards. The answer says if entries are missing.',
     inputSchema: objectOf({
-      path: text(FOLDER),
+      path: string(FOLDER),
       depth: integer('How many levels of folders to show; default 1.'),
-      after: text('Continue a listing that was cut, after this name; not with depth.'),
+      after: string('Continue a listing that was cut, after this name; not with depth.'),
     }),
     annotations: READS,
     call: (args) => ({
@@ -77,8 +77,8 @@ export const LOOKING_TOOLS: readonly Tool[] = [
       'Find files whose path matches a glob, newest first. Files that .gitignore names are left out. A pattern without "/" matches names in any folder.',
     inputSchema: objectOf(
       {
-        pattern: text('Glob, such as "*.ts" or "src/**/*.test.ts".'),
-        path: text(FOLDER),
+        pattern: string('Glob, such as "*.ts" or "src/**/*.test.ts".'),
+        path: string(FOLDER),
       },
       ['pattern'],
     ),
@@ -97,9 +97,9 @@ export const LOOKING_TOOLS: readonly Tool[] = [
       'Finding a line is not reading the file: read it before changing it.',
     inputSchema: objectOf(
       {
-        pattern: text('Regular expression in Rust syntax.'),
-        path: text('File or folder; default: the workspace root.'),
-        glob: text('Only files that match, such as "*.ts".'),
+        pattern: string('Regular expression in Rust syntax.'),
+        path: string('File or folder; default: the workspace root.'),
+        glob: string('Only files that match, such as "*.ts".'),
         mode: {
           type: 'string',
           enum: ['lines', 'files', 'count'],

@@ -9,10 +9,9 @@ import {
   sessionRecord,
 } from '../../test/store/samples.ts';
 import type { Effect, State } from '../model/entry.ts';
-import { LocalImages } from '../store/blobs/local-images.ts';
 import type { Images } from '../store/images.ts';
-import { SqliteBlobs } from '../store/sqlite/blob-rows.ts';
 import { type Connection, openMemory } from '../store/sqlite/connection.ts';
+import { LocalImages } from '../store/sqlite/local-images.ts';
 import { openMemoryStore } from '../store/sqlite/sqlite-store.ts';
 import type { Store } from '../store/store.ts';
 import { collectGarbage, type GcLimits, type GcPlan, type GcProgress, planGc } from './gc.ts';
@@ -30,7 +29,7 @@ class Setting {
 
   private constructor(store: Store, db: Connection) {
     this.store = store;
-    this.images = new LocalImages(new SqliteBlobs(db, () => this.clock), undefined);
+    this.images = new LocalImages(db, undefined, () => this.clock);
   }
 
   static async make(): Promise<Setting> {

@@ -61,24 +61,6 @@ export interface Images {
  */
 export type ImagePurpose = 'read' | 'rely';
 
-/** Small file contents in the database of a local store. */
-export interface BlobRows {
-  keep(bytes: Uint8Array, fingerprint: Fingerprint): void;
-  /** Stores bytes with the next transaction. */
-  keepSoon(bytes: Uint8Array, fingerprint: Fingerprint): void;
-  /** Stores now what `keepSoon` got. */
-  flush(): void;
-  has(sha256: string): boolean;
-  /** Like `has`; the content then counts as stored just now. */
-  renew(sha256: string): boolean;
-  read(sha256: string): Uint8Array | undefined;
-  list(): readonly KeptImage[];
-  /** Removes contents that were last stored before `untilMs`. Returns their sizes. */
-  remove(hashes: readonly string[], untilMs: number): readonly number[];
-  removeRead(untilMs: number): void;
-  sync(): Promise<void>;
-}
-
 export interface KeptImage {
   readonly sha256: string;
   readonly bytes: number;

@@ -4,7 +4,6 @@ import { LocalLocks } from '../lock/locks.ts';
 import { Fault, isMissing } from '../model/fault.ts';
 import type { Durability } from '../model/policy.ts';
 import { FileBlobs } from './blobs/file-blobs.ts';
-import { LocalImages } from './blobs/local-images.ts';
 import type { Images } from './images.ts';
 import { localOwner } from './owner.ts';
 import { openRevisions } from './revisions.ts';
@@ -42,9 +41,10 @@ async function openLocalState(url: string, { home, durability, fleet }: StateOpt
       'CONFIG_INVALID',
       'a workspace name and a shared workspace need a store that machines share: use --store postgres://…',
     );
-  const store = await openStore(url, { damaged: 'set-aside', durability });
+  const shared = url !== 'memory:';
+  const files = shared ? new FileBlobs(home, { durability }) : undefined;
+  const { store, images } = withImages(await openStore(url, { damaged: 'set-aside', durability, files }));
   try {
-    const shared = url !== 'memory:';
     const owner = localOwner();
     const revisionOf = openRevisions(home);
     const locks = new LocalLocks({ home, owner: owner.tag, isAlive: owner.isTagAlive });
@@ -55,7 +55,6 @@ async function openLocalState(url: string, { home, durability, fleet }: StateOpt
         locks.close();
       }
     };
-    const images = localImages(store, shared ? new FileBlobs(home, { durability }) : undefined);
     return { store, images, locks, owner, revisionOf, shared, close };
   } catch (error) {
     await store.close();
@@ -63,9 +62,10 @@ async function openLocalState(url: string, { home, durability, fleet }: StateOpt
   }
 }
 
-function localImages({ url, blobs }: Store, files: FileBlobs | undefined): Images {
-  if (blobs === undefined) throw new Fault('MISUSE', `the store ${url} keeps no contents of files`);
-  return new LocalImages(blobs, files);
+function withImages(store: Store): { readonly store: Store; readonly images: Images } {
+  const { url, images } = store;
+  if (images === undefined) throw new Fault('MISUSE', `the store ${url} keeps no contents of files`);
+  return { store, images };
 }
 
 /** True for a store that several machines share. */
@@ -117,19 +117,19 @@ export async function openRecordedState(url: string, options: RecordedOptions): 
     const { openPostgresRecords } = await import('./postgres/open.ts');
     return openPostgresRecords(url, home, options);
   }
-  const store = await (missing === 'empty' ? openExistingStore(url) : openStore(url));
-  return { store, images: localImages(store, new FileBlobs(home, { durability: 'none' })) };
+  const reading = { damaged: 'fail', files: new FileBlobs(home, { durability: 'none' }) } as const;
+  return withImages(await (missing === 'empty' ? openExistingStore(url, reading) : openStore(url, reading)));
 }
 
 /**
  * Opens a store only for reading. A missing database counts as empty and is not created, but a check of its journal
  * fails if it was deleted. A database that exists but cannot be opened is a Fault, as for `openStore`.
  */
-export async function openExistingStore(url: string): Promise<Store> {
+export async function openExistingStore(url: string, options?: OpenOptions): Promise<Store> {
   const file = /^sqlite:(?:\/\/)?(\/.+|[A-Za-z]:.+)$/s.exec(url)?.[1];
-  if (file === undefined || mayBeThere(file)) return openStore(url);
+  if (file === undefined || mayBeThere(file)) return openStore(url, options);
   const { openMemoryStore } = await import('./sqlite/sqlite-store.ts');
-  return openMemoryStore(file);
+  return openMemoryStore(file, options?.files);
 }
 
 /**

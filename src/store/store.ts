@@ -5,7 +5,7 @@ import type { Fingerprint } from '../model/fingerprint.ts';
 import type { SessionRecord } from '../model/session-record.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Mark, Seen, View } from '../model/view.ts';
-import type { BlobRows } from './images.ts';
+import type { Images } from './images.ts';
 
 /**
  * Stores what each session has read (sightings) and the journal. Each `record` is one transaction.
@@ -81,8 +81,8 @@ export interface Store {
   prune(throughSeq: number): Promise<number>;
   /** Removes only entries about reads before a time. Present if reads have their own hash chain. */
   readonly pruneReads?: (beforeMs: number) => Promise<number>;
-  /** Small earlier contents of files. Present if the store is a database of this machine. */
-  readonly blobs?: BlobRows;
+  /** Earlier contents of files. Present if the store is a database of this machine. */
+  readonly images?: Images;
   /** Closes the store. A second call is harmless; any other call afterwards is a Fault MISUSE. */
   close(): Promise<void>;
 }

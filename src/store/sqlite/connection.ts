@@ -14,6 +14,7 @@ import { promisify } from 'node:util';
 import { SharedRun } from '../../model/awaitable.ts';
 import { Fault, unlessErrno, unlessMissing } from '../../model/fault.ts';
 import type { Durability } from '../../model/policy.ts';
+import type { FileBlobs } from '../blobs/file-blobs.ts';
 import { makeFolder } from '../prepare-home.ts';
 import type { ChainLink } from '../store.ts';
 import { noteDamage, openSound } from './damage.ts';
@@ -30,6 +31,8 @@ import {
 import { Users } from './users.ts';
 
 export interface OpenOptions {
+  /** Stores large contents of files. Without it, the database stores all of them. */
+  readonly files?: FileBlobs | undefined;
   /**
    * `fail`: a damaged database is a Fault. `set-aside`: it is renamed and replaced by an empty one.
    * If another process uses it, it is a Fault in both cases.

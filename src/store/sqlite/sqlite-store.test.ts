@@ -11,6 +11,7 @@ import {
 import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { storeConformance } from '../../../test/store/conformance.ts';
+import { listed } from '../../../test/store/images-conformance.ts';
 import {
   BARE_SIGHTING,
   changeEntry,
@@ -26,6 +27,7 @@ import { scratch } from '../../../test/support/tree.ts';
 import { verifyChain } from '../../journal/verify.ts';
 import { knownOf } from '../../judge/known.ts';
 import type { State } from '../../model/entry.ts';
+import type { Images } from '../images.ts';
 import { loadSqlite } from './driver.ts';
 import { entriesQuery } from './entry-rows.ts';
 import { openMemoryStore, openSqliteStore } from './sqlite-store.ts';
@@ -313,7 +315,7 @@ describe('a database of an older Lookfirst', () => {
     const texts = (await store.entries({})).map(({ kind, text }) => [kind, text]);
     expect(texts).toEqual([['notice', store.warnings[0]]]);
     expect((await store.pending()).map(({ change }) => change)).toEqual(['c2']);
-    expect(store.blobs?.list().map(({ bytes }) => bytes)).toEqual(['needed'.length]);
+    expect(await listed(store.images as Images)).toMatchObject([{ bytes: 'needed'.length }]);
     await store.close();
     const again = await openSqliteStore(path);
     expect(again.warnings).toEqual([]);

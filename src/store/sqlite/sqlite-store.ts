@@ -4,6 +4,7 @@ import type { Durability } from '../../model/policy.ts';
 import type { SessionRecord } from '../../model/session-record.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import type { Seen } from '../../model/view.ts';
+import type { FileBlobs } from '../blobs/file-blobs.ts';
 import {
   checkedLinks,
   column,
@@ -29,7 +30,6 @@ import {
   type StoreState,
   type Writes,
 } from '../store.ts';
-import { SqliteBlobs } from './blob-rows.ts';
 import { type Connection, type OpenOptions, openConnection, openMemory } from './connection.ts';
 import { damagedPending, lossWarning } from './damage.ts';
 import { DatabaseVersion } from './database-version.ts';
@@ -46,6 +46,7 @@ import {
   SELECT_HEAD,
   SELECT_SEQ,
 } from './entry-rows.ts';
+import { LocalImages } from './local-images.ts';
 import { type Peer, peersOn } from './peers.ts';
 import { PendingRows } from './pending-rows.ts';
 import { pruneOldest } from './prune.ts';
@@ -64,7 +65,7 @@ export async function openSqliteStore(
   options: OpenOptions = { damaged: 'fail' },
 ): Promise<Store> {
   const store = new SqliteStore(await openConnection(file, options), {
-    durability: options.durability,
+    ...options,
     peers: peersOn(file),
   });
   try {
@@ -80,8 +81,8 @@ export async function openSqliteStore(
  * Opens a store in memory. Its content is lost when it is closed, and no other store can reach it.
  * `missing`: a database file that does not exist, and for which this store stands.
  */
-export async function openMemoryStore(missing?: string): Promise<Store> {
-  return new SqliteStore(await openMemory(missing), { peers: new Set() });
+export async function openMemoryStore(missing?: string, files?: FileBlobs): Promise<Store> {
+  return new SqliteStore(await openMemory(missing), { files, peers: new Set() });
 }
 
 /**
@@ -94,7 +95,7 @@ class SqliteStore implements Store {
   readonly warnings: string[];
   readonly #db: Connection;
   readonly #durability: Durability;
-  readonly blobs: SqliteBlobs;
+  readonly images: LocalImages;
   readonly #peers: Set<Peer>;
   readonly #version: DatabaseVersion;
   readonly #seen: SeenRows;
@@ -118,7 +119,7 @@ class SqliteStore implements Store {
 
   constructor(
     db: Connection,
-    { durability = 'none', peers }: { durability?: Durability | undefined; peers: Set<Peer> },
+    { durability = 'none', files, peers }: Pick<OpenOptions, 'durability' | 'files'> & { peers: Set<Peer> },
   ) {
     this.#db = db;
     this.#durability = durability;
@@ -129,7 +130,7 @@ class SqliteStore implements Store {
     this.#version = new DatabaseVersion(() => db.dataVersion());
     this.#seen = new SeenRows(db, this.#version);
     this.#chain = new ChainRows(db);
-    this.blobs = new SqliteBlobs(db);
+    this.images = new LocalImages(db, files);
   }
 
   /**
@@ -255,7 +256,7 @@ class SqliteStore implements Store {
     const { appended, isSkipped } = isAlone
       ? this.#db.attempt(work)
       : this.#db.transaction(() => {
-          this.blobs.writeWaiting();
+          this.images.writeWaiting();
           return work();
         });
     if (appended !== undefined) {
@@ -398,7 +399,7 @@ class SqliteStore implements Store {
     this.#peers.delete(this);
     try {
       this.flush();
-      this.blobs.flush();
+      this.images.flush();
     } finally {
       clearTimeout(this.#timer);
       this.#db.close();
@@ -415,7 +416,7 @@ class SqliteStore implements Store {
 
   #note(writes: Writes): void {
     const { dropSession, settle, announce, session, images } = writes;
-    if (images !== undefined) this.blobs.writeAnnounced(images);
+    if (images !== undefined) this.images.writeAnnounced(images);
     if (dropSession !== undefined) this.#db.sql('delete from sessions where id = ?').run(column(dropSession));
     this.#seen.write(writes);
     for (const change of settle ?? [])

@@ -229,7 +229,7 @@ interface Node {
 const STATE_EXCEPTIONS: Readonly<Record<string, string>> = {
   'text/decode.ts': 'the loader of packages that this pure folder cannot load itself; set once',
   'session/ambient.ts': 'runInSession finds a session of this process by its id',
-  'store/sqlite/peers.ts': 'stores that this process has open on one database file see each other',
+  'store/sqlite/sqlite-store.ts': 'stores that this process has open on one database file see each other',
   'viewer/page/state.ts': 'the state of the page',
   'viewer/page/feed.ts': 'the timer of the search field',
 };

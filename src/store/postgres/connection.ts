@@ -1,7 +1,6 @@
 import { channel } from 'node:diagnostics_channel';
 import { errorText, Fault } from '../../model/fault.ts';
 import { withoutPassword } from '../state.ts';
-import { loadPostgres, type PgClient, type PgQuery, type PgValue, type Row } from './driver.ts';
 import {
   faultOf,
   isDecided,
@@ -11,7 +10,6 @@ import {
   READ_ONLY,
   STATEMENT_NAMES,
 } from './server-faults.ts';
-import { readUrl } from './store-url.ts';
 
 /** Every call ends within this time, whatever the network does. */
 const DEADLINE_MS = 5000;
@@ -358,5 +356,156 @@ async function within<T>(work: Promise<T>, ms: number): Promise<T> {
     return await Promise.race([work, late]);
   } finally {
     clearTimeout(timer);
+  }
+}
+
+const DEFAULT_SCHEMA = 'lookfirst';
+
+/** Splits a URL into the driver's address and our own part: `?schema=NAME`. */
+function readUrl(url: string): { readonly address: string; readonly schema: string } {
+  let parsed: URL;
+  try {
+    // Add the host `localhost` to a URL with a user but no host. PostgreSQL's own programs accept
+    // such a URL, but `new URL` does not.
+    parsed = new URL(url.replace(/^(\w+:\/\/[^/?#]*@)(?=[/?#]|$)/, '$1localhost'));
+  } catch {
+    // Leave out the cause: it holds the URL and its password.
+    throw new Fault(
+      'CONFIG_INVALID',
+      'the URL of the store cannot be read: use postgres://user@host/database',
+    );
+  }
+  const schema = parsed.searchParams.get('schema') ?? DEFAULT_SCHEMA;
+  if (!/^[a-z_][a-z0-9_]{0,50}$/.test(schema))
+    throw new Fault(
+      'CONFIG_INVALID',
+      `a schema name has only lower-case letters, digits and _: ${JSON.stringify(schema)}`,
+    );
+  parsed.searchParams.delete('schema');
+  setEncryption(parsed.searchParams);
+  return { address: parsed.href, schema };
+}
+
+/**
+ * Values of `sslmode` that the driver treats as `verify-full`. It prints a warning for the first
+ * three, so they are all replaced by `verify-full`.
+ */
+const VERIFIED: ReadonlySet<string> = new Set(['prefer', 'require', 'verify-ca', 'verify-full']);
+const OTHER_MODES: ReadonlySet<string> = new Set(['disable', 'allow', 'no-verify']);
+
+/**
+ * Sets `sslmode` to `verify-full` if its value is in `VERIFIED`. Refuses unknown values: with them,
+ * the driver would not encrypt.
+ */
+function setEncryption(parameters: URLSearchParams): void {
+  const mode = parameters.get('sslmode');
+  if (mode === null || parameters.has('uselibpqcompat')) return;
+  if (VERIFIED.has(mode)) parameters.set('sslmode', 'verify-full');
+  else if (!OTHER_MODES.has(mode))
+    throw new Fault(
+      'CONFIG_INVALID',
+      `sslmode=${JSON.stringify(mode)} in the URL of the store is unknown: use verify-full, no-verify or disable`,
+    );
+}
+
+/** SQL for the server's clock, in milliseconds. */
+export const SERVER_CLOCK = '(extract(epoch from clock_timestamp()) * 1000)::bigint';
+
+/** A row by column name. */
+export type Row = Readonly<Record<string, unknown>>;
+
+export type PgValue = string | number | null | Uint8Array | readonly string[] | readonly Uint8Array[];
+
+interface PgQuery {
+  readonly text: string;
+  readonly values: readonly PgValue[];
+  /** The server parses and plans a named statement once per connection. */
+  readonly name?: string;
+  /** Deadline of this query, instead of the connection's. */
+  readonly query_timeout?: number;
+}
+
+interface Answer {
+  readonly rows: readonly Row[];
+}
+
+/** The part of the `pg` client that we use, and our own method `ask`, which sends a query. */
+interface PgClient {
+  /** The id of the server process, as reported when the connection was made. */
+  readonly processID?: number | null;
+  /** An internal field of the driver. Other versions may not have it. */
+  readonly connection?: { readonly stream?: { cork?(): void; uncork?(): void; destroy?(): void } };
+  connect(): Promise<unknown>;
+  ask(query: PgQuery): Promise<Answer>;
+  end(): Promise<unknown>;
+  on(event: 'error', listener: (error: Error) => void): unknown;
+  on(event: 'end', listener: () => void): unknown;
+}
+
+interface PgOptions {
+  readonly connectionString: string;
+  /** Allows several queries in flight; the server answers them in order. */
+  readonly pipeline: true;
+  readonly connectionTimeoutMillis: number;
+  /** The client's own deadline, because a frozen network gives no error. */
+  readonly query_timeout: number;
+  readonly application_name: string;
+  readonly types: { getTypeParser(oid: number, format?: string): (text: string) => unknown };
+}
+
+/** A query object of the driver. The client reads these fields when it sends the query. */
+interface DriverQuery {
+  name?: string;
+  query_timeout?: number;
+}
+
+interface PgDriver {
+  readonly Client: new (options: PgOptions) => Omit<PgClient, 'ask'> & { query(query: DriverQuery): unknown };
+  readonly Query: new (
+    text: string,
+    values: readonly PgValue[],
+    done: (error: unknown, answer: Answer) => void,
+  ) => DriverQuery;
+  readonly types: PgOptions['types'];
+}
+
+/** Type id of bigint columns. They are read as numbers, because our values stay far below 2^53. */
+const INT8 = 20;
+
+/** Loads `pg`, which only users of this store install. Throws a Fault if the package is missing. */
+export async function loadPostgres(driver = 'pg'): Promise<(options: Omit<PgOptions, 'types'>) => PgClient> {
+  const { Client, Query, types } = await installedDriver(driver);
+  class AskingClient extends Client {
+    /**
+     * Sends a query. Builds the query object itself: letting the client build it from a plain
+     * description would take a quarter of the client's time.
+     */
+    ask({ text, values, name, query_timeout }: PgQuery): Promise<Answer> {
+      return new Promise((resolve, reject) => {
+        const query = new Query(text, values, (error, answer) => (error ? reject(error) : resolve(answer)));
+        if (name !== undefined) query.name = name;
+        if (query_timeout !== undefined) query.query_timeout = query_timeout;
+        this.query(query);
+      });
+    }
+  }
+  const parsers = {
+    getTypeParser: (oid: number, format?: string): ((text: string) => unknown) =>
+      oid === INT8 ? Number : types.getTypeParser(oid, format),
+  };
+  return (options) => new AskingClient({ ...options, types: parsers });
+}
+
+const DRIVER_MISSING =
+  'a postgres: store needs the package pg: run "npm install pg" where lookfirst is installed, or start it with "npx -y -p lookfirst -p pg lookfirst ..."';
+
+// The name is a parameter, because a literal would fail: the package has no type declarations, and
+// bundlers would try to resolve it.
+async function installedDriver(name: string): Promise<PgDriver> {
+  try {
+    const loaded = (await import(name)) as { readonly default: PgDriver };
+    return loaded.default;
+  } catch (cause) {
+    throw new Fault('CONFIG_INVALID', DRIVER_MISSING, { cause, reason: 'driver' });
   }
 }

@@ -11,7 +11,7 @@ import {
   missingImage,
 } from '../images.ts';
 import type { PostgresConnection } from './connection.ts';
-import { type Row, SERVER_CLOCK } from './driver.ts';
+import { type Row, SERVER_CLOCK } from './connection.ts';
 
 /**
  * Maximum size of a file content in the database. Larger ones stay on their machine: a megabyte

@@ -4,9 +4,12 @@ import { Fault } from '../../model/fault.ts';
 import type { SessionRecord } from '../../model/session-record.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import { NEVER_SEEN, type Seen } from '../../model/view.ts';
+import { CHAIN_START } from '../chain.ts';
+import { selectionOf } from '../entries-query.ts';
 import {
   checkedLinks,
   column,
+  ENTRY_COLUMNS,
   entryFrom,
   matchesPending,
   pendingFrom,
@@ -17,27 +20,24 @@ import {
   type AtLocked,
   type BrokenLink,
   type ChainLink,
+  type ChainState,
   type EntryFilter,
   LINKS_AT_ONCE,
   type LinkPage,
   type Notes,
   type PendingFilter,
+  RECENT_ENTRIES,
   type RecentChanges,
   type SessionFilter,
   type Store,
   type StoreState,
   type Writes,
 } from '../store.ts';
-import { closedFault, type PostgresConnection } from './connection.ts';
-import type { PgValue, Row } from './driver.ts';
-import { postgresEntriesQuery } from './entries-query.ts';
-import { journalState, pruneEntries, pruneReads } from './journal-upkeep.ts';
+import { closedFault, type PgValue, type PostgresConnection, type Row } from './connection.ts';
 import { indexKey, type Names } from './names.ts';
-import { NoteQueue } from './note-queue.ts';
-import { RecentFollower } from './recent-follower.ts';
-import { losesViews, RecordWriter, type StoreContext } from './record-writer.ts';
+import { CHAIN_IDLE_MS, losesViews, RecordWriter, type StoreContext } from './record-writer.ts';
 import { dayOf, makePartitions } from './schema.ts';
-import { SeenSessions } from './seen-sessions.ts';
+import { NoteQueue, SeenSessions } from './seen-sessions.ts';
 
 /**
  * Above this number, a record sends its file contents as one list instead of one parameter each.
@@ -345,4 +345,199 @@ function isConditional({ ifPending, settle, entries = [] }: Writes): boolean {
 function sessionsOf({ forget = [], marks = [], views = [], dropSession }: Writes): readonly string[] {
   const sessions = [...forget, ...marks, ...views].map(({ session }) => session);
   return dropSession === undefined ? sessions : [...sessions, dropSession];
+}
+
+/**
+ * Builds a query for entries, and its values. With `chain` in the filter, `seq` is the number
+ * within that hash chain, not in the whole journal.
+ */
+export function postgresEntriesQuery(
+  schema: string,
+  names: Names,
+  filter: EntryFilter,
+): { readonly text: string; readonly values: readonly PgValue[] } {
+  const number = filter.chain === undefined ? 'seq' : 'n';
+  const { text, values } = selectionOf<PgValue>(
+    filter,
+    {
+      placeholder: '$',
+      touches: `${schema}.touches`,
+      list: (texts) => texts,
+      isOneOf: (name, list) => `${name} = any(${list}::text[])`,
+      beginsWithOneOf: (list) =>
+        `exists (select 1 from unnest(${list}::text[]) i where starts_with(root, i))`,
+      ofKinds,
+      stored: (path) => names.stored(path),
+      indexed: indexKey,
+      rootsBelow: (folder) => names.rootsBelow(folder),
+    },
+    number,
+  );
+  return { text: `select ${number} as seq, ${ENTRY_COLUMNS} from ${schema}.entries${text}`, values };
+}
+
+/** The condition on kinds. One kind is a literal: PostgreSQL uses the partial index of a kind only for literals. */
+function ofKinds(_: EntryFilter, kinds: readonly string[], bound: () => string): string {
+  const [only] = kinds;
+  const isIndexed = kinds.length === 1 && (only === 'change' || only === 'refusal' || only === 'turn');
+  return isIndexed ? `kind = '${only}'` : bound();
+}
+
+/**
+ * Maximum number of entries that one transaction deletes row by row. In addition, it may drop the
+ * tables of whole days, without a limit.
+ */
+const PRUNE_STEP = 20_000;
+
+/** The journal's hash chains, its size, and whether this database user may delete entries. */
+export async function journalState(db: PostgresConnection): Promise<StoreState> {
+  const [[size], rows] = await Promise.all([
+    db.query(
+      `select coalesce(sum(pg_total_relation_size(oid)), 0)::bigint as bytes,
+         has_table_privilege('${db.schema}.entries', 'delete') as prunes from pg_class
+       where relnamespace = $1::text::regnamespace and relkind = 'r'`,
+      [db.schema],
+    ),
+    db.query(`select * from ${db.schema}.chains order by seq`),
+  ]);
+  const chains = rows.map(chainState);
+  const cut = Math.max(0, ...rows.map((row) => Number(row['checkpoint_seq'])));
+  const cutRow = rows.find((row) => Number(row['checkpoint_seq']) === cut);
+  const last = rows.at(-1);
+  return {
+    chains,
+    checkpoint: cut === 0 ? CHAIN_START : { seq: cut, hash: String(cutRow?.['checkpoint_hash']) },
+    head: last === undefined ? CHAIN_START : { seq: Number(last['seq']), hash: String(last['hash']) },
+    witness: undefined,
+    bytes: Number(size?.['bytes']),
+    ...(size?.['prunes'] === true ? {} : { mayPrune: false }),
+  };
+}
+
+/** Removes the entries numbered up to `throughSeq`. Returns the number of removed entries. */
+export async function pruneEntries(db: PostgresConnection, throughSeq: number): Promise<number> {
+  for (let pruned = 0; ; ) {
+    const values = [throughSeq, dayOf(Date.now()), PRUNE_STEP];
+    const [row] = await db.maintain(`select ${db.schema}.lf_prune($1, $2, $3) as gone`, values);
+    const gone = Number(row?.['gone']);
+    pruned += gone;
+    if (gone >= PRUNE_STEP) continue;
+    await dropChains(db);
+    return pruned;
+  }
+}
+
+/** Removes the entries of reads before `beforeMs`. Returns the number of removed entries. */
+export async function pruneReads(db: PostgresConnection, beforeMs: number): Promise<number> {
+  let after: unknown = '';
+  for (let pruned = 0; ; ) {
+    const values = [beforeMs, PRUNE_STEP, String(after)];
+    const [row] = await db.maintain(`select * from ${db.schema}.lf_prune_reads($1, $2, $3)`, values);
+    pruned += Number(row?.['gone']);
+    after = row?.['last'];
+    if (after !== null) continue;
+    await dropChains(db);
+    return pruned;
+  }
+}
+
+/**
+ * Removes hash chains without entries if their writer has closed them, or has been idle for so long
+ * that it has probably ended.
+ */
+async function dropChains(db: PostgresConnection): Promise<void> {
+  await db.maintain(`select ${db.schema}.lf_drop_chains($1)`, [Date.now() - 2 * CHAIN_IDLE_MS]);
+}
+
+function chainState(row: Row): ChainState {
+  return {
+    chain: String(row['chain']),
+    machine: String(row['machine']),
+    head: { seq: Number(row['n']), hash: String(row['hash']) },
+    checkpoint: { seq: Number(row['checkpoint_n']), hash: String(row['checkpoint_hash']) },
+    known: String(row['known']),
+  };
+}
+
+const NEVER = Number.NEGATIVE_INFINITY;
+
+/** Other processes' entries are fetched at most this often, and only while callers need them. */
+const POLL_MS = 1000;
+/** The first fetch returns changes up to this age. */
+const LOOK_BACK_MS = 15 * 60_000;
+
+interface Source {
+  readonly schema: string;
+  /** The id of the hash chain to which this store appends its journal entries. */
+  readonly chain: string;
+  query(text: string, values: readonly PgValue[]): Promise<readonly Row[]>;
+  /** Converts the paths in an entry to those of this machine. */
+  local(entry: Entry): Entry;
+}
+
+/**
+ * Implements `Store.changesSince`. Returns this store's own changes at once, and those of other
+ * processes up to a second late. Each fetch continues at a transaction id, because entries are not
+ * committed in the order of their numbers.
+ */
+class RecentFollower {
+  readonly #source: Source;
+  /** In the order in which this process learned of them. */
+  #changes: NewEntry[] = [];
+  #seenTx: string | undefined;
+  #polledMs = NEVER;
+  #polling = false;
+
+  constructor(source: Source) {
+    this.#source = source;
+  }
+
+  /** Adds entries that this store has recorded. */
+  recorded(entries: readonly NewEntry[]): void {
+    for (const entry of entries) if (entry.kind === 'change') this.#changes.push(entry);
+    if (this.#changes.length > 2 * RECENT_ENTRIES) this.#changes = this.#changes.slice(-RECENT_ENTRIES);
+  }
+
+  since({ sinceMs, key, notBy }: RecentChanges): readonly NewEntry[] {
+    if (!this.#polling && performance.now() - this.#polledMs >= POLL_MS) void this.#poll();
+    const isWanted = ({ atMs, session, effects = [] }: NewEntry): boolean =>
+      atMs >= sinceMs && session !== notBy && (key === undefined || effects.some((each) => each.key === key));
+    return this.#changes.filter(isWanted).sort((a, b) => b.atMs - a.atMs);
+  }
+
+  async #poll(): Promise<void> {
+    this.#polling = true;
+    this.#polledMs = performance.now();
+    try {
+      await this.#fetch();
+    } catch (error) {
+      // Ignore the failure: other sessions' claims on files are only advice, and the next poll
+      // fetches the missing changes.
+      if (!(error instanceof Fault)) throw error;
+    } finally {
+      this.#polling = false;
+    }
+  }
+
+  async #fetch(): Promise<void> {
+    const { schema, chain, query, local } = this.#source;
+    const [row] = await query('select pg_snapshot_xmin(pg_current_snapshot())::text as mark', []);
+    const mark = String(row?.['mark']);
+    if (mark === this.#seenTx) return;
+    const now = Date.now();
+    const [clause, since] =
+      this.#seenTx === undefined
+        ? ['at_ms >= $3', now - LOOK_BACK_MS]
+        : ['tx >= $3::text::xid8', this.#seenTx];
+    const rows = await query(
+      `select seq, ${ENTRY_COLUMNS} from ${schema}.entries
+       where chain <> $1 and tx < $2::text::xid8 and kind = 'change' and ${clause} order by seq`,
+      [chain, mark, since],
+    );
+    this.#seenTx = mark;
+    // Limit times to now. Otherwise claims on files from a machine whose clock is ahead would last
+    // longer.
+    const entries = rows.map(entryFrom).map((entry) => ({ ...entry, atMs: Math.min(entry.atMs, now) }));
+    this.recorded(entries.map(local));
+  }
 }

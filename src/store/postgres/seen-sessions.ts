@@ -1,10 +1,12 @@
 import { knownOf } from '../../judge/known.ts';
 import { SharedRun } from '../../model/awaitable.ts';
+import type { NewEntry } from '../../model/entry.ts';
+import { Fault } from '../../model/fault.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import { type Mark, NEVER_SEEN, type Seen, type View } from '../../model/view.ts';
 import { column, fromColumn, markFrom, viewFrom } from '../entry-columns.ts';
-import type { Writes } from '../store.ts';
-import type { PgValue, Row } from './driver.ts';
+import type { Notes, Writes } from '../store.ts';
+import type { PgValue, Row } from './connection.ts';
 
 /** Reads rely on an answer of the server that is at most this old. */
 const TRUSTED_MS = 2000;
@@ -23,7 +25,7 @@ interface Source {
 }
 
 /** A view of this process that may not have come back from the server yet. */
-export interface OwnView {
+interface OwnView {
   readonly session: string;
   readonly view: View;
   isStored: boolean;
@@ -187,4 +189,173 @@ function seenIn({ files, marks, own }: CachedSession, key: string): Seen {
   const ownViews = own.flatMap(({ view }) => (view.sighting.key === key ? [view] : [])).reverse();
   if (stored === undefined && ownViews.length === 0) return NEVER_SEEN;
   return { views: stored === undefined ? ownViews : [...ownViews, ...stored], marks };
+}
+
+/** Notes of reads are collected for this time before they are written in one transaction. */
+const WITHIN_MS = 10;
+/** When this many notes of reads wait, they are written. Writing more at once would delay all other work. */
+const AT_MOST = 128;
+/**
+ * If the server does not answer, reads still succeed for this time and are recorded later. After
+ * that, reads fail until the server answers again.
+ */
+const PATIENCE_MS = 60_000;
+
+/** Notes of reads, in their order. */
+interface Batch {
+  readonly views: readonly OwnView[];
+  readonly entries: readonly NewEntry[];
+}
+
+const NO_NOTES: Batch = { views: [], entries: [] };
+
+/** Notes of reads that are not sent yet. They are sent after a few milliseconds, or with the next record. */
+export class NoteQueue {
+  readonly #send: (writes: Writes) => Promise<void>;
+  readonly #seen: SeenSessions;
+  #waiting: Batch = NO_NOTES;
+  /** Number of calls of `add` that wait. */
+  #count = 0;
+  readonly #sending = new Set<Promise<void>>();
+  #timer: NodeJS.Timeout | undefined;
+  /** When sending notes first failed since the last success, as a `performance.now()` time. */
+  #failedMs: number | undefined;
+
+  constructor(seen: SeenSessions, send: (writes: Writes) => Promise<void>) {
+    this.#seen = seen;
+    this.#send = send;
+  }
+
+  /** Adds notes. Returns a promise if the caller must wait for the server. */
+  add(notes: Notes): Promise<void> | undefined {
+    if (this.#isPastPatience()) return this.flush().then(() => this.#add(notes));
+    return this.#add(notes);
+  }
+
+  #isPastPatience(): boolean {
+    if (this.#failedMs === undefined) return false;
+    return this.#count >= AT_MOST || performance.now() - this.#failedMs >= PATIENCE_MS;
+  }
+
+  #add({ views, entries }: Notes): Promise<void> | undefined {
+    const own = this.#seen.adding(views);
+    this.#waiting = joined(this.#waiting, { views: own, entries });
+    this.#count += 1;
+    if (this.#count >= AT_MOST && this.#failedMs === undefined) return this.flush();
+    // Ignore a failure here: the next call retries and reports it.
+    this.#timer ??= setTimeout(() => void this.flush().catch(() => undefined), WITHIN_MS);
+    return undefined;
+  }
+
+  /** Resolves when every note given so far is in the store. */
+  flush(): Promise<void> {
+    const batch = this.#take();
+    if (batch !== NO_NOTES) {
+      const sent = this.#deliver(batch, {}).finally(() => this.#sending.delete(sent));
+      this.#sending.add(sent);
+    }
+    const all = Promise.all(this.#sending).then(() => undefined);
+    // A caller may ignore this promise. The next call then retries and reports the failure.
+    all.catch(() => undefined);
+    return all;
+  }
+
+  /** Sends waiting notes and a record in one transaction. The writes must not depend on a condition. */
+  sendWith(writes: Writes): Promise<void> {
+    return this.#deliver(this.#take(), writes);
+  }
+
+  #take(): Batch {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const batch = this.#waiting;
+    this.#waiting = NO_NOTES;
+    this.#count = 0;
+    return batch;
+  }
+
+  async #deliver(batch: Batch, writes: Writes): Promise<void> {
+    try {
+      await this.#send(joinedWrites(batch, writes));
+    } catch (error) {
+      if (batch === NO_NOTES) throw error;
+      if (!isRejection(error)) {
+        this.#putBack(batch);
+        throw error;
+      }
+      // Find out whether the notes or the other writes were rejected.
+      await this.#sendEach(batch);
+      if (Object.keys(writes).length > 0) await this.#send(writes);
+    }
+    this.#failedMs = undefined;
+    for (const own of batch.views) own.isStored = true;
+  }
+
+  /** Keeps notes for another try, but no view that a later one has replaced. */
+  #putBack(batch: Batch): void {
+    this.#failedMs ??= performance.now();
+    const replaced = batch.views.filter((own) => this.#seen.hasNewer(own));
+    this.#seen.failed(replaced);
+    const views = batch.views.filter((own) => !replaced.includes(own));
+    this.#waiting = joined({ views, entries: batch.entries }, this.#waiting);
+    this.#count += 1;
+  }
+
+  /** Sends notes one by one, and leaves out a rejected one, which would block all later records. */
+  async #sendEach(batch: Batch): Promise<void> {
+    const notes = [
+      ...batch.views.map((own): Batch => ({ views: [own], entries: [] })),
+      ...batch.entries.map((entry): Batch => ({ views: [], entries: [entry] })),
+    ];
+    for (const [index, note] of notes.entries())
+      try {
+        await this.#send(joinedWrites(note, {}));
+      } catch (error) {
+        if (!isRejection(error)) {
+          this.#putBack(notes.slice(index).reduce(joined, NO_NOTES));
+          throw error;
+        }
+        await this.#leaveOut(note, error);
+      }
+  }
+
+  /**
+   * Adds a journal entry that says which read could not be recorded. If the rejected note is a
+   * view, its file then counts as unread.
+   */
+  async #leaveOut({ views, entries: [entry] }: Batch, { message }: Fault): Promise<void> {
+    this.#seen.failed(views);
+    const [own] = views;
+    const session = own?.session ?? entry?.session ?? '';
+    const atMs = own?.view.sighting.atMs ?? entry?.atMs ?? 0;
+    const what =
+      own === undefined
+        ? `a read of ${entry?.path} could not be journalled`
+        : `the read of ${own.view.sighting.key} could not be recorded, so the file counts as unread`;
+    const notice = { kind: 'notice', atMs, session, root: '/', text: `${what}: ${message}` } as const;
+    try {
+      await this.#send({ entries: [notice] });
+    } catch (error) {
+      // The store does not accept this session id or path at all.
+      if (!isRejection(error)) throw error;
+    }
+  }
+}
+
+function joined(first: Batch, second: Batch): Batch {
+  return { views: [...first.views, ...second.views], entries: [...first.entries, ...second.entries] };
+}
+
+function joinedWrites({ views, entries }: Batch, writes: Writes): Writes {
+  if (views.length === 0 && entries.length === 0) return writes;
+  return {
+    ...writes,
+    views: [...views, ...(writes.views ?? [])],
+    entries: [...entries, ...(writes.entries ?? [])],
+  };
+}
+
+/** True if the store will reject the same writes whenever they are sent. */
+function isRejection(error: unknown): error is Fault {
+  return error instanceof Fault && (error.reason === 'rejected' || error.reason === 'too-long');
 }

@@ -1,5 +1,5 @@
 import { CHAIN_START } from '../chain.ts';
-import { SERVER_CLOCK } from './driver.ts';
+import { SERVER_CLOCK } from './connection.ts';
 import { leaseFunctions } from './heart.ts';
 
 /** An arbitrary lock number. Two processes that start simultaneously must not both make the tables. */

@@ -4,7 +4,6 @@ import type { Mark, Seen, View } from '../../model/view.ts';
 import { column, fromColumn, markFrom, viewFrom, viewRowText } from '../entry-columns.ts';
 import type { Notes, Writes } from '../store.ts';
 import type { Connection } from './connection.ts';
-import type { DatabaseVersion } from './database-version.ts';
 
 /** Maximum number of files whose views are cached. At this number, the cache is cleared. */
 const MAX_CACHED = 1000;
@@ -158,5 +157,39 @@ export class SeenRows {
     const rows = this.#db.sql('select distinct key from views where session = ?').all(column(session));
     const waiting = this.#waiting.map(({ view }) => view.sighting.key);
     return new Set([...(rows as ViewRow[]).map(({ key }) => fromColumn(key)), ...waiting]);
+  }
+}
+
+/**
+ * A number that changes when another connection has written to the database. It is read once for
+ * calls that arrive together.
+ */
+export class DatabaseVersion {
+  readonly #read: () => number;
+  #isCurrent = false;
+  #latest = -1;
+
+  constructor(read: () => number) {
+    this.#read = read;
+  }
+
+  /** The version, read at most once per turn of the event loop. */
+  current(): number {
+    return this.#isCurrent ? this.#latest : this.now();
+  }
+
+  /** Reads the version now. Other lookups at the same moment reuse it. */
+  now(): number {
+    this.#latest = this.#read();
+    this.#isCurrent = true;
+    setImmediate(() => {
+      this.#isCurrent = false;
+    });
+    return this.#latest;
+  }
+
+  /** Call this before a write: another connection may write first. The next lookup reads the version again. */
+  writing(): void {
+    this.#isCurrent = false;
   }
 }

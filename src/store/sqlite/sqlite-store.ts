@@ -32,13 +32,13 @@ import {
 } from '../store.ts';
 import { type Connection, type OpenOptions, openConnection, openMemory } from './connection.ts';
 import { damagedPending, lossWarning } from './damage.ts';
-import { DatabaseVersion } from './database-version.ts';
 import { storeFault } from './driver.ts';
 import {
   type Appended,
   ChainRows,
   entriesQuery,
   linkIn,
+  pruneOldest,
   SELECT_CHANGES,
   SELECT_CHANGES_OF,
   SELECT_CHECKPOINT,
@@ -47,10 +47,7 @@ import {
   SELECT_SEQ,
 } from './entry-rows.ts';
 import { LocalImages } from './local-images.ts';
-import { type Peer, peersOn } from './peers.ts';
-import { PendingRows } from './pending-rows.ts';
-import { pruneOldest } from './prune.ts';
-import { SeenRows } from './seen-rows.ts';
+import { DatabaseVersion, SeenRows } from './seen-rows.ts';
 
 /** Notes of reads are collected for this time before they are written in one transaction. */
 const WITHIN_MS = 10;
@@ -446,4 +443,61 @@ function isOneStatement(writes: Writes): boolean {
 
 function bothOf(notes: readonly NewEntry[], entries: readonly NewEntry[] = []): readonly NewEntry[] {
   return notes.length === 0 ? entries : [...notes, ...entries];
+}
+
+/** A store that holds notes in memory for a moment. */
+interface Peer {
+  flush(): void;
+}
+
+/**
+ * The stores that this process has open, by database file. Module state: callers open a store by
+ * its URL and do not know which other stores have the same file open.
+ */
+const openHere = new Map<string, Set<Peer>>();
+
+/**
+ * All stores that this process has open on a database file. They are peers: before one answers, the
+ * others write the notes that they still hold in memory.
+ */
+function peersOn(file: string): Set<Peer> {
+  const peers = openHere.get(file) ?? new Set();
+  openHere.set(file, peers);
+  return peers;
+}
+
+/**
+ * Remembers whether any change is pending (announced and unfinished), so that most calls need no
+ * query. None is pending if the last query found only changes of this connection, these are
+ * finished, and no other connection has written since.
+ */
+class PendingRows {
+  readonly #own = new Set<string>();
+  /**
+   * The database version at which the last query found only pending changes of this connection.
+   * Undefined if it found others, or if the stored state is unknown.
+   */
+  #onlyOwn: number | undefined;
+
+  isEmpty(version: number): boolean {
+    return this.#own.size === 0 && this.#onlyOwn === version;
+  }
+
+  /** Remembers the result of a query for all pending changes. */
+  read(version: number, changes: readonly string[]): void {
+    this.#onlyOwn = changes.every((change) => this.#own.has(change)) ? version : undefined;
+    const found = new Set(changes);
+    for (const change of this.#own) if (!found.has(change)) this.#own.delete(change);
+  }
+
+  /** Remembers the changes that a committed record begins or finishes. */
+  recorded({ announce, settle }: Pick<Writes, 'announce' | 'settle'>): void {
+    for (const change of settle ?? []) this.#own.delete(change);
+    if (announce !== undefined) this.#own.add(announce.change);
+  }
+
+  /** Forgets the last query, because it is unknown what was stored, for example after a failed commit. */
+  forget(): void {
+    this.#onlyOwn = undefined;
+  }
 }

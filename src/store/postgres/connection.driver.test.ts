@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { loadPostgres } from './driver.ts';
+import { loadPostgres } from './connection.ts';
 
 it('names the commands that install a missing driver, also for npx', async () => {
   const fault = await loadPostgres('lookfirst-no-such-package').catch((error: unknown) => error);

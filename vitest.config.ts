@@ -4,7 +4,7 @@ import { ClosingLine } from './test/support/closing-line.ts';
 import { compiledSources } from './test/support/compiled-sources.ts';
 
 /** Tests whose result may depend on the file system. The others make their folders in memory, if possible. */
-const ABOUT_DISKS = ['src/**/*.test.ts', 'test/{containment,race,shared,store}/**/*.test.ts'];
+const ABOUT_DISKS = ['src/**/*.test.ts', 'test/{containment,kept,store,undo}/**/*.test.ts'];
 /** Tests that install hundreds of megabytes of packages. Only `npm run test:matrix` runs them. */
 const WITH_LARGE_TOOLS = [
   'test/{adapters,conformance,servers,tokens}/*.test.ts',

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { killedInTheMiddle } from '../fleet/killed.ts';
-import { countTogether } from '../shared/counters.ts';
 import { attackTable } from '../support/attack-table.ts';
+import { countTogether } from '../support/counters.ts';
 import { describePostgres } from '../support/postgres.ts';
 
 await describePostgres('a fleet on PostgreSQL', (server) => {

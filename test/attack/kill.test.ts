@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { killRounds } from '../shared/kill-rounds.ts';
 import { attackTable } from '../support/attack-table.ts';
+import { killRounds } from '../support/kill-rounds.ts';
 
 const report = attackTable('three writers in one tree, killed at any moment');
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { SCENES } from '../shared/killable.ts';
-import { killEverywhere, killRecoveries } from '../shared/killed-steps.ts';
 import { attackTable } from '../support/attack-table.ts';
+import { SCENES } from '../support/killable.ts';
+import { killEverywhere, killRecoveries } from '../support/killed-steps.ts';
 
 const report = attackTable('killed before every single step');
 

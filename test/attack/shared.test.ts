@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { countTogether } from '../shared/counters.ts';
 import { attackTable } from '../support/attack-table.ts';
+import { countTogether } from '../support/counters.ts';
 
 const report = attackTable('four processes edit the same three files');
 

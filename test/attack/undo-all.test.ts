@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { workAndUndoAll } from '../shared/undo-all.ts';
 import { attackTable } from '../support/attack-table.ts';
+import { workAndUndoAll } from '../support/undo-all.ts';
 
 const FIRST = Number(process.env['SEED'] ?? 1000);
 const RUNS = Number(process.env['RUNS'] ?? 300);

@@ -1,6 +1,6 @@
 import { it } from 'vitest';
-import { undoAgainstReplay } from '../shared/undo-replay.ts';
 import { attackTable } from '../support/attack-table.ts';
+import { undoAgainstReplay } from '../support/undo-replay.ts';
 
 const RUNS = Number(process.env['RUNS'] ?? 3000);
 const report = attackTable('undo in random programs, compared with a replay');

@@ -4,7 +4,7 @@ import { mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { FileIntent } from '../../src/model/intent.ts';
 import { openSession } from '../../src/session/sessions.ts';
-import { treeWithModes } from '../shared/replay.ts';
+import { treeWithModes } from '../support/tree-replay.ts';
 
 interface Settings {
   readonly root: string;

@@ -1,7 +1,7 @@
 // Increments the counters of shared files, one edit at a time, and reads a file again when another process was faster.
 // Reports at the end how many edits were acknowledged and the codes of its refusals.
 import { openSession } from '../../src/session/sessions.ts';
-import { random } from '../shared/random.ts';
+import { random } from '../support/random.ts';
 
 interface Settings {
   readonly root: string;

@@ -6,7 +6,7 @@ import { Fault } from '../../src/model/fault.ts';
 import type { Outcome } from '../../src/model/verdict.ts';
 import type { GatedSession } from '../../src/session/gated-session.ts';
 import { openSession, Sessions } from '../../src/session/sessions.ts';
-import { treeWithModes } from '../shared/replay.ts';
+import { treeWithModes } from '../support/tree-replay.ts';
 
 interface Settings {
   readonly root: string;

@@ -1,5 +1,5 @@
 // Makes the changes of one scenario and is killed before one of its steps.
-import { play } from '../shared/killable.ts';
+import { play } from '../support/killable.ts';
 
 interface Settings {
   readonly root: string;

@@ -3,7 +3,7 @@
 import { fsyncSync, openSync, writeSync } from 'node:fs';
 import type { Durability } from '../../src/model/policy.ts';
 import { openSession } from '../../src/session/sessions.ts';
-import { RandomWork } from '../shared/random-work.ts';
+import { RandomWork } from '../support/random-work.ts';
 
 interface Settings {
   readonly root: string;

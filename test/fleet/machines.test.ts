@@ -6,7 +6,7 @@ import type { GatedSession } from '../../src/session/gated-session.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 import { PostgresConnection } from '../../src/store/postgres/connection.ts';
 import { openPostgresRecords } from '../../src/store/postgres/open.ts';
-import { countTogether } from '../shared/counters.ts';
+import { countTogether } from '../support/counters.ts';
 import { ok, refusal } from '../support/desk.ts';
 import { describePostgres, type PostgresServer } from '../support/postgres.ts';
 import { scratch } from '../support/tree.ts';

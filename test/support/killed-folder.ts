@@ -4,10 +4,10 @@ import { setTimeout } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { verifyChain } from '../../src/journal/verify.ts';
 import { Sessions } from '../../src/session/sessions.ts';
-import { treeWithModes } from '../shared/replay.ts';
 import { startChild } from './child.ts';
 import { ok } from './desk.ts';
 import { IN_MEMORY, type Scratch, scratch } from './tree.ts';
+import { treeWithModes } from './tree-replay.ts';
 
 /**
  * The number of files in each of four folders. Two of the folders contain files with equal bytes.

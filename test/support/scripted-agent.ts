@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { Notice } from '../../src/model/results.ts';
 import type { Outcome } from '../../src/model/verdict.ts';
 import type { GatedSession } from '../../src/session/gated-session.ts';
-import { random } from '../shared/random.ts';
+import { random } from './random.ts';
 
 export const AGENTS = 4;
 export const FILES = 5;

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Sessions } from '../../src/session/sessions.ts';
 import { ok, refusal } from '../support/desk.ts';
+import { openRemote } from '../support/remote.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
-import { openRemote } from './remote.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 

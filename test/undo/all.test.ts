@@ -1,5 +1,5 @@
 import { it } from 'vitest';
-import { workAndUndoAll } from './undo-all.ts';
+import { workAndUndoAll } from '../support/undo-all.ts';
 
 const SEEDS = Array.from({ length: 3 }, (_, index) => index + 1);
 

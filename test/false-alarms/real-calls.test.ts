@@ -10,7 +10,7 @@ interface Score {
 }
 
 it('has no false alarm and no missed overwrite in everyday mixes of events, while each older rule has some', () => {
-  const bench = join(import.meta.dirname, '../bench/false-alarms.mjs');
+  const bench = join(import.meta.dirname, '../../bench/false-alarms.mjs');
   // The cast is safe: the script that this test runs prints this JSON.
   const [ours, ...others] = JSON.parse(
     execFileSync(process.execPath, [bench, '--json', '--repeats', '1'], { encoding: 'utf8' }),

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
+import { SCENES } from '../support/killable.ts';
+import { killEverywhere, killRecoveries } from '../support/killed-steps.ts';
 import { everySecond } from '../support/rounds.ts';
-import { SCENES } from './killable.ts';
-import { killEverywhere, killRecoveries } from './killed-steps.ts';
 
 it.each(everySecond(Object.keys(SCENES).map((name) => [name])))(
   '%s is done completely or not at all, whichever step the process is killed at',

@@ -7,8 +7,8 @@ import type { Session } from '../../src/model/session.ts';
 import type { Outcome } from '../../src/model/verdict.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 import { IN_MEMORY, scratch } from '../support/tree.ts';
-import { treeWithModes } from './replay.ts';
 import { textsIn } from './texts.ts';
+import { treeWithModes } from './tree-replay.ts';
 
 const path = fc.constantFrom('a', 'b', 'd/a', 'd/b', 'd/s/a', 'e/a', 'e/s/b');
 const folder = fc.constantFrom('d', 'e', 'f', 'd/s', 'e/s');

@@ -17,8 +17,8 @@ import { collectGarbage, planGc } from '../../src/journal/gc.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
 import { loseBytes } from '../support/kept.ts';
+import { openRemote } from '../support/remote.ts';
 import { treeOf } from '../support/tree.ts';
-import { openRemote } from './remote.ts';
 
 const NUMBERED = Array.from({ length: 30 }, (_, index) => `line ${index + 1}\n`).join('');
 

@@ -6,8 +6,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { Sessions } from '../../src/session/sessions.ts';
 import { startChild } from '../support/child.ts';
 import { desk, ok } from '../support/desk.ts';
+import { Remote } from '../support/remote.ts';
 import { scratch } from '../support/tree.ts';
-import { Remote } from './remote.ts';
 
 const canTrace = spawnSync('strace', ['-y', '-o', '/dev/null', 'true']).status === 0;
 

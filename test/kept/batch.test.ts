@@ -5,7 +5,7 @@ import type { GatedSession } from '../../src/session/gated-session.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 import { ok, refusal } from '../support/desk.ts';
 import { makeTree, type Scratch, scratch, treeOf } from '../support/tree.ts';
-import { treeWithModes } from './replay.ts';
+import { treeWithModes } from '../support/tree-replay.ts';
 
 interface Table extends Scratch {
   readonly session: GatedSession;

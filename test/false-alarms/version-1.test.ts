@@ -2,9 +2,6 @@
 import { appendFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { OFFICIAL } from '../proxy/harness.ts';
-import { setLimits } from '../support/limits.ts';
-import { Served } from '../support/served.ts';
 import {
   CAN_MOUNT,
   done,
@@ -15,7 +12,10 @@ import {
   type Table,
   table,
   withSmallDisk,
-} from './table.ts';
+} from '../found/table.ts';
+import { OFFICIAL } from '../proxy/harness.ts';
+import { setLimits } from '../support/limits.ts';
+import { Served } from '../support/served.ts';
 
 const numbered = (count: number): string =>
   Array.from({ length: count }, (_, index) => `line ${index + 1}\n`).join('');
@@ -269,7 +269,7 @@ describe('25. the proxy judges as the server does', () => {
 
   it('the lines that an unknown server’s read_multiple_files shows count as seen', async () => {
     const t = prepared({ 'a.txt': 'one\n' });
-    const proxy = await proxied(t, [join(import.meta.dirname, 'unknown-server.mjs')]);
+    const proxy = await proxied(t, [join(import.meta.dirname, '../found/unknown-server.mjs')]);
     await proxy.tools();
     await proxy.call(READ_MANY, { paths: [t.path('a.txt')] });
     expect(await proxy.call('write_file', { path: t.path('a.txt'), content: 'two\n' })).toMatchObject({

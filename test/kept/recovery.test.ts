@@ -4,8 +4,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { Sessions } from '../../src/session/sessions.ts';
 import { startChild } from '../support/child.ts';
 import { ok } from '../support/desk.ts';
+import { play, prepareTree } from '../support/killable.ts';
 import { IN_MEMORY, type Scratch, scratch, treeOf } from '../support/tree.ts';
-import { play, prepareTree } from './killable.ts';
 
 function prepared(): Scratch {
   const places = scratch(IN_MEMORY);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { undoAgainstReplay } from './undo-replay.ts';
+import { undoAgainstReplay } from '../support/undo-replay.ts';
 
 it('an undo restores what a replay without the change gives, and can be undone', async () => {
   const tally = await undoAgainstReplay(40, 3);

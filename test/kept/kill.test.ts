@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { killRounds } from './kill-rounds.ts';
+import { killRounds } from '../support/kill-rounds.ts';
 
 it('kill -9 at any moment, 3 rounds with 3 writers: no acknowledged change is lost, and every change can be undone', async () => {
   const { tally, broken } = await killRounds({

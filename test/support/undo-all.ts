@@ -4,8 +4,8 @@ import { expect } from 'vitest';
 import { Sessions } from '../../src/session/sessions.ts';
 import { IN_MEMORY, scratch } from '../support/tree.ts';
 import { RandomWork } from './random-work.ts';
-import { difference, filesIn, replay, story, treeWithModes } from './replay.ts';
 import { sealed } from './sealed.ts';
+import { difference, filesIn, replay, story, treeWithModes } from './tree-replay.ts';
 
 /** Makes random changes in three sessions. Checks that the journal describes the result and that one undo reverts all. */
 export async function workAndUndoAll(seed: number, steps: number): Promise<number> {

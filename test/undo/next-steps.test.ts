@@ -1,7 +1,7 @@
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { callsIn, open, whyNotCallable } from './dialect-calls.ts';
+import { callsIn, open, whyNotCallable } from '../mcp/dialect-calls.ts';
 
 describe('the next step of a refused undo_change', () => {
   const ID = /change (c[0-9a-f]+)/;

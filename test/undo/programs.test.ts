@@ -4,9 +4,9 @@ import type { FileIntent } from '../../src/model/intent.ts';
 import type { UndoSelection } from '../../src/model/session.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 import { rounds } from '../support/rounds.ts';
+import { textsIn } from '../support/texts.ts';
 import { IN_MEMORY, scratch } from '../support/tree.ts';
-import { treeWithModes } from './replay.ts';
-import { textsIn } from './texts.ts';
+import { treeWithModes } from '../support/tree-replay.ts';
 
 const path = fc.constantFrom('a', 'b', 'd', 'd/a', 'd/b', 'd/e', 'd/e/a', 'f', 'f/a', 'f/e/a');
 const operation: fc.Arbitrary<FileIntent> = fc.oneof(

@@ -22,7 +22,7 @@ import { Sessions } from '../../src/session/sessions.ts';
 import { ok, refusal } from '../support/desk.ts';
 import { keptHashes } from '../support/kept.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
-import { treeWithModes } from './replay.ts';
+import { treeWithModes } from '../support/tree-replay.ts';
 
 const FILES = 120;
 const SECRET = 'TOKEN=abc\n';

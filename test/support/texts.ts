@@ -1,6 +1,6 @@
 import { lstatSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { pathsIn } from './replay.ts';
+import { pathsIn } from './tree-replay.ts';
 
 /** The text of every file below a folder, by its path. */
 export function textsIn(root: string): Record<string, string> {

@@ -7,8 +7,8 @@ import { loadSqlite } from '../../src/store/sqlite/driver.ts';
 import { type Child, startChild } from '../support/child.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
 import { random } from './random.ts';
-import { difference, type Files, filesIn, pathsIn, replay, story, treeWithModes } from './replay.ts';
 import { bodyOf, sealed } from './sealed.ts';
+import { difference, type Files, filesIn, pathsIn, replay, story, treeWithModes } from './tree-replay.ts';
 
 export interface KillTally {
   rounds: number;

@@ -4,7 +4,7 @@ import { Sessions } from '../../src/session/sessions.ts';
 import { startChild } from '../support/child.ts';
 import { IN_MEMORY, type Scratch, scratch } from '../support/tree.ts';
 import { play, prepareTree, SCENES } from './killable.ts';
-import { pathsIn, treeWithModes } from './replay.ts';
+import { pathsIn, treeWithModes } from './tree-replay.ts';
 
 export interface Killings {
   readonly steps: number;

@@ -6,8 +6,8 @@ import { Sessions } from '../../src/session/sessions.ts';
 import { strongestGuarantee } from '../../src/workspace/pinned.ts';
 import { startChild } from '../support/child.ts';
 import { type Desk, desk, ok, refusal } from '../support/desk.ts';
+import { play, prepareTree } from '../support/killable.ts';
 import { scratch, treeOf } from '../support/tree.ts';
-import { play, prepareTree } from './killable.ts';
 
 const MOVED = expect.objectContaining({ code: 'IO_FAILED', reason: 'ESTALE' });
 const CHANGES: Readonly<Record<string, (session: GatedSession) => Promise<unknown>>> = {

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { Sessions } from '../../src/session/sessions.ts';
 import { startChild } from '../support/child.ts';
+import { countTogether } from '../support/counters.ts';
 import { ok, refusal } from '../support/desk.ts';
+import { openRemote, type Remote } from '../support/remote.ts';
 import { type Scratch, scratch } from '../support/tree.ts';
-import { countTogether } from './counters.ts';
-import { openRemote, type Remote } from './remote.ts';
 
 function at(places: Scratch, session?: string): Promise<Remote> {
   const { root, home } = places;

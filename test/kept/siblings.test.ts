@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { Sessions } from '../../src/session/sessions.ts';
 import { ok, refusal } from '../support/desk.ts';
+import { openRemote } from '../support/remote.ts';
 import { scratch } from '../support/tree.ts';
-import { openRemote } from './remote.ts';
 
 async function twoProcesses(): Promise<{
   root: string;

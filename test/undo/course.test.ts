@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { UndoSelection } from '../../src/model/session.ts';
 import { type Desk, desk, ok } from '../support/desk.ts';
-import { difference, treeWithModes } from './replay.ts';
+import { difference, treeWithModes } from '../support/tree-replay.ts';
 
 const NUMBERED = Array.from({ length: 30 }, (_, index) => `line ${index + 1}\n`).join('');
 

@@ -40,8 +40,8 @@ export async function beforeCommand(scene: Scene, event: CommandEvent, run: RunT
   const place = { cwd: scene.cwd, at: (path: string) => shellPathOf(scene, path) };
   const changes = await scene.session.changesOf(line, place);
   const outside = await scene.session.outsideOf(line, { changes, place });
-  const coming = { line, cwd: scene.cwd, call: callId(event), arrivedMs: scene.arrivedMs };
-  const denial = (await denialOf(scene, changes, coming)) ?? (await outsideDenial(scene, coming, outside));
+  const coming = { line, cwd: scene.cwd, call: callId(event), arrivedMs: scene.arrivedMs, outside };
+  const denial = (await denialOf(scene, changes, coming)) ?? (await outsideDenial(scene, outside));
   if (denial !== undefined) return denial;
   // If the call is recorded as unjudged, this event arrived after the command had ended. If the
   // gate registered the command now, it would record later changes by other programs as the
@@ -88,27 +88,10 @@ async function denialOf(
   return vetted.ok ? undefined : denied(scene, vetted.refusal);
 }
 
-/** The denial of a line because of what it does outside the workspace. */
-async function outsideDenial(
-  scene: Scene,
-  coming: ComingLine,
-  outside: OutsidePaths,
-): Promise<HookReply | undefined> {
-  const { session, policy } = scene;
-  switch (policy.hooks.outside) {
-    case 'pass':
-      return undefined;
-    case 'destroy': {
-      const vetted = await session.vetOutside(outside, coming);
-      return vetted.ok ? undefined : denied(scene, vetted.refusal);
-    }
-    case 'refuse': {
-      const [first] = outside.changed;
-      return first && deniedOutside(scene, { ...first, code: 'OUTSIDE_WORKSPACE', next: 'other_path' });
-    }
-    default:
-      return policy.hooks.outside satisfies never;
-  }
+/** The denial of a line that changes something outside the workspace, if the policy refuses that. */
+async function outsideDenial(scene: Scene, { changed }: OutsidePaths): Promise<HookReply | undefined> {
+  const [first] = scene.policy.hooks.outside === 'refuse' ? changed : [];
+  return first && deniedOutside(scene, { ...first, code: 'OUTSIDE_WORKSPACE', next: 'other_path' });
 }
 
 /**

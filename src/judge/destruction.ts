@@ -17,6 +17,7 @@ export type OnlyCopy =
   | 'unreachable'
   | 'nested'
   | 'history'
+  | 'outside'
   | 'at-work';
 
 const WORDS: Readonly<Record<OnlyCopy, string>> = {
@@ -29,6 +30,7 @@ const WORDS: Readonly<Record<OnlyCopy, string>> = {
   unreachable: 'has commits that nothing else leads to',
   nested: 'has commits that no remote has',
   history: 'has commits that would be gone for good',
+  outside: 'outside the workspace',
   'at-work': 'not committed',
 };
 
@@ -63,10 +65,13 @@ export function judgeDestruction({
   const history = things.filter(({ why }) => why === 'history');
   if (history.length > 0)
     return refusal(history, 'ask_human', 'it would destroy history that only this repository has');
-  const all = `it would destroy ${counted(things.length)} nowhere else and that this session did not make`;
-  return canBeKept
-    ? refusal(things, 'repeat', all)
-    : refusal(things, 'ask_human', `${all}, and that are too large to be kept`);
+  const isOutside = things.every(({ why }) => why === 'outside');
+  const all = isOutside
+    ? `it would destroy ${things.length === 1 ? '1 file' : `${things.length} files`} outside the workspace`
+    : `it would destroy ${counted(things.length)} nowhere else and that this session did not make`;
+  if (canBeKept) return refusal(things, 'repeat', all);
+  const reason = isOutside ? `${all}, which cannot be kept` : `${all}, and that are too large to be kept`;
+  return refusal(things, 'ask_human', reason);
 }
 
 function counted(count: number): string {

@@ -72,34 +72,11 @@ export function pathsBelow(folder: string, skips: (path: string) => boolean): re
   return found;
 }
 
-/** A file or link outside the workspace. */
-export interface OutsideFile {
-  /** Absolute, without links. */
-  readonly path: string;
-  readonly size: number;
-}
-
 /** Matches folders in which programs keep what they can make again. */
 const CACHES =
   /(^|\/)(\.?cache|caches|\.[\w-]+_cache|node_modules|__pycache__|\.npm|\.pnpm-store|\.yarn|\.gradle|\.m2|\.trash)(\/|$)/i;
 /** Matches paths that belong to the system, and that no file system keeps. */
 const DEVICES = /^\/(?:proc|sys|run|dev(?!\/shm\/))(?:\/|$)/;
-
-/**
- * The files and links at a path, without temporary ones, caches and empty files. With `whole`, also
- * those in a folder. `many`: there are too many to list.
- */
-export function lastingFiles(
-  given: string,
-  { whole }: { readonly whole: boolean },
-): readonly OutsideFile[] | 'many' {
-  return (
-    pathsAt({ path: given, whole })?.flatMap((path): OutsideFile[] => {
-      const { kind, size = 0 } = entryAt(path) ?? {};
-      return kind === 'file' && size > 0 ? [{ path, size }] : [];
-    }) ?? 'many'
-  );
-}
 
 /**
  * The paths to keep before a line runs, each folder before its contents. Some may not exist yet. Leaves
@@ -115,16 +92,18 @@ type SweptPath = OutsidePaths['destroyed'][number];
 /** A path, or with `whole` everything in the folder there. Undefined if that is too much. */
 function pathsAt({ path: given, whole }: SweptPath): readonly string[] | undefined {
   const path = withRealFolder(given);
+  const isPassing = passingTest();
   if (isPassing(path)) return [];
   if (entryAt(path)?.kind !== 'folder') return [path];
   const inside = whole ? entriesOf({ folder: path, entries: 'all' }) : [];
   return inside?.filter((each) => !isPassing(each));
 }
 
-/** True for a path in a temporary folder or a cache, and for a device. */
-function isPassing(path: string): boolean {
+/** The test that is true for a path in a temporary folder or a cache, and for a device. */
+export function passingTest(): (path: string) => boolean {
   const temporary = [tmpdir(), '/tmp', '/var/tmp', '/private/var/folders'].map(realFolder);
-  return DEVICES.test(path) || CACHES.test(path) || temporary.some((folder) => isWithin(path, folder));
+  return (path) =>
+    DEVICES.test(path) || CACHES.test(path) || temporary.some((folder) => isWithin(path, folder));
 }
 
 /** True if there is anything at a path. */

@@ -3,7 +3,7 @@ import { kindOf, modeOf, readSnapshot } from '../disk/read.ts';
 import { GatedHost } from '../gate/host/gated-host.ts';
 import { changesOfLine, type LinePlace, type ShellChange } from '../gate/host/line-changes.ts';
 import { moveCommand } from '../gate/host/move-command.ts';
-import { outsidePaths } from '../gate/host/outside-paths.ts';
+import { type OutsideOfLine, outsideOfLine } from '../gate/host/outside.ts';
 import type { ComingLine } from '../gate/host/would-destroy.ts';
 import { untoldLosses } from '../gate/losses.ts';
 import { undo } from '../gate/undo/undo.ts';
@@ -36,7 +36,6 @@ import type {
   EditOptions,
   InsertOptions,
   MoveOptions,
-  OutsidePaths,
   Patch,
   RunOptions,
   Session,
@@ -260,7 +259,7 @@ export class GatedSession extends LookingSession implements Session {
     return this.during((world) => changesOfLine(world, line, place));
   }
 
-  /** Judges whether a shell command may make its changes. Paths outside the workspace are not judged. */
+  /** Judges whether a shell command may make its changes, and what else it would destroy. */
   vetCommand(changes: readonly ShellChange[], coming: ComingLine): Promise<Outcome<object>> {
     return this.during(() => this.gate.announcements.vetCommand(changes, coming));
   }
@@ -269,13 +268,8 @@ export class GatedSession extends LookingSession implements Session {
   outsideOf(
     line: ShellLine,
     found: { readonly changes: readonly ShellChange[]; readonly place: LinePlace },
-  ): Promise<OutsidePaths> {
-    return this.during((world) => outsidePaths(world, line, found));
-  }
-
-  /** Judges what a shell line would destroy outside the workspace. */
-  vetOutside(paths: OutsidePaths, coming: ComingLine): Promise<Outcome<object>> {
-    return this.during(() => this.gate.announcements.vetOutside(paths, coming));
+  ): Promise<OutsideOfLine> {
+    return this.during((world) => outsideOfLine(world, line, found));
   }
 
   /** Records the refusal of a host's call that concerns no file of the workspace. */

@@ -92,6 +92,32 @@ describe('by default, a line that destroys existing files outside the workspace'
     },
   );
 
+  it.each([
+    ['git -C OUTSIDE stash drop -q', /stash@\{0\} of .*outside/, 'git stash list | wc -l', '1\n'],
+    [
+      'git -C OUTSIDE branch -qD topic',
+      /topic of .*outside/,
+      'git rev-parse --verify -q topic | wc -l',
+      '1\n',
+    ],
+  ])('is refused once if it drops a stash or branch: %s', async (line, named, question, answer) => {
+    write('notes.txt', 'committed\n');
+    const git = `git -C ${places.outside} -c user.name=a -c user.email=a@b`;
+    await outputOf(
+      `${git} init -q -b main; ${git} add .; ${git} commit -qm one; ${git} checkout -qb topic
+echo topic > ${places.outside}/topic.txt; ${git} add .; ${git} commit -qm two; ${git} checkout -q main
+echo kept > ${places.outside}/notes.txt; ${git} stash -q`,
+      places.root,
+    );
+    const command = line.replaceAll('OUTSIDE', places.outside);
+    expect((await agent.shell(command)).reason).toMatch(named);
+    expect((await agent.shell(command)).verdict).toBe('pass');
+    const asked = question.replace('git', `git -C ${places.outside}`);
+    expect(await outputOf(asked, places.root)).not.toBe(answer);
+    await lookfirst(places, ['undo', '--yes']);
+    expect(await outputOf(asked, places.root)).toBe(answer);
+  });
+
   it('is refused again in another turn, and if other files are at risk', async () => {
     write('photos/p.jpg', 'one\n');
     await agent.prompt('clean up', { turn: 't1' });

@@ -5,16 +5,9 @@ import type { NewEntry, PendingChange } from '../../model/entry.ts';
 import { Fault } from '../../model/fault.ts';
 import type { HostIntent } from '../../model/intent.ts';
 import type { Notice } from '../../model/results.ts';
-import type { AnnounceOptions, ChangeEnding, CommandOptions, OutsidePaths } from '../../model/session.ts';
+import type { AnnounceOptions, ChangeEnding, CommandOptions } from '../../model/session.ts';
 import type { Sighting } from '../../model/sighting.ts';
-import {
-  invalidArgument,
-  type Outcome,
-  passOn,
-  type Refusal,
-  type RefusalOf,
-  refused,
-} from '../../model/verdict.ts';
+import { invalidArgument, type Outcome, passOn, type Refusal, refused } from '../../model/verdict.ts';
 import { announce, newChangeId } from '../announce.ts';
 import { approvalRefusal, approvalsOf } from '../approval.ts';
 import { type ClaimNotice, withClaimNotices } from '../claims.ts';
@@ -26,7 +19,6 @@ import type { ShownScene } from '../shown.ts';
 import { keepBytesBefore } from './command.ts';
 import { type AllowedChanges, changesElsewhere, joinedChanges, judgeAll } from './judge-all.ts';
 import type { ShellChange } from './line-changes.ts';
-import { outsideAtRisk } from './outside.ts';
 import {
   type AllowedAnnouncement,
   busyRefusal,
@@ -166,28 +158,14 @@ export class Announcements {
   }
 
   /**
-   * Judges whether a shell command may make its changes, and what else it would destroy. Paths
-   * outside the workspace are not judged.
+   * Judges whether a shell command may make its changes, and what else it would destroy. The same
+   * line may run if the session repeats it in this turn, after the refusal, and the same things are
+   * at risk.
    */
   async vetCommand(changes: readonly ShellChange[], coming: ComingLine): Promise<Outcome<object>> {
     const denied = await deniedChanges(this.#scene, changes, (judged) => this.#othersOn(judged));
     if (denied.length > 0) return this.#refuse(denied, { hold: 'none' });
-    return this.#refuseOnce(await destructionOf(this.#scene, coming, changes), coming);
-  }
-
-  /**
-   * Judges what a line would destroy outside the workspace. The same line may run if the session
-   * repeats it in this turn, after the refusal, and the same files are at risk.
-   */
-  async vetOutside(paths: OutsidePaths, coming: ComingLine): Promise<Outcome<object>> {
-    return this.#refuseOnce(await outsideAtRisk(this.#scene, paths), coming);
-  }
-
-  /** Refuses a line, unless it repeats a line that was refused once. */
-  async #refuseOnce(
-    refusal: RefusalOf<'WOULD_DESTROY'> | undefined,
-    coming: ComingLine,
-  ): Promise<Outcome<object>> {
+    const refusal = await destructionOf(this.#scene, coming, changes);
     if (refusal === undefined) return { ok: true };
     const evidence = lineEvidence(coming, refusal);
     const mayRun = refusal.next === 'repeat' && (await isRepeatedLine(this.#scene, coming, evidence));

@@ -21,9 +21,10 @@ import {
 } from '../../process/git-refs.ts';
 import { cleanedBy, filesIn, type GitStatus, repositoryTop, statusOf } from '../../process/git-status.ts';
 import { namesOfFiles } from '../../process/named-files.ts';
-import { entriesOf, entryAt, pathsBelow, realFolder } from '../../process/own-files.ts';
+import { entriesOf, entryAt, passingTest, pathsBelow, realFolder } from '../../process/own-files.ts';
 import { isOutput } from '../outputs.ts';
 import type { World } from '../world.ts';
+import { MAX_FILE_BYTES } from './keep.ts';
 
 /** Something that a line would destroy, before it is known who made it. */
 export interface Threat extends Omit<ThingAtRisk, 'writer'> {
@@ -51,17 +52,27 @@ interface Saved {
 
 type Tracked = Extract<Sweep, { kind: 'tracked' }>;
 
-/** Finds out what a line would destroy in the workspace and its worktrees. Changes nothing. */
+interface ThreatsOptions {
+  readonly cwd: string;
+  /** `inside`: the workspace and the other worktrees of its repositories. `outside`: everything else that lasts. */
+  readonly where: 'inside' | 'outside';
+  readonly signal: AbortSignal;
+}
+
+/** Finds out what a line would destroy inside or outside the workspace. Changes nothing. */
 export class Threats {
   readonly #world: World;
   readonly #cwd: string;
+  readonly #where: ThreatsOptions['where'];
   readonly #signal: AbortSignal;
+  readonly #isPassing = passingTest();
   readonly #found = new Map<string, Threat>();
   readonly #saved = new Map<string, Saved>();
 
-  constructor(world: World, { cwd, signal }: { readonly cwd: string; readonly signal: AbortSignal }) {
+  constructor(world: World, { cwd, where, signal }: ThreatsOptions) {
     this.#world = world;
     this.#cwd = cwd;
+    this.#where = where;
     this.#signal = signal;
   }
 
@@ -271,7 +282,9 @@ export class Threats {
     const dropped = { commits: ['--all'], keep: ['--remotes'], ...takes };
     if ((await this.#onlyIn(top, dropped)).length === 0) return;
     const path = `${top}/.git`;
-    const bytes = entriesOf({ folder: path, entries: 'all' }) === undefined ? Number.POSITIVE_INFINITY : 0;
+    const sizes = entriesOf({ folder: path, entries: 'all' })?.map((each) => entryAt(each)?.size ?? 0);
+    const isLarge = sizes === undefined || sizes.some((size) => size > MAX_FILE_BYTES);
+    const bytes = isLarge ? Number.POSITIVE_INFINITY : sizes.reduce((sum, size) => sum + size, 0);
     this.#add({ kind: 'repository', path, why: 'nested', bytes });
   }
 
@@ -298,7 +311,7 @@ export class Threats {
       const lost = await this.#onlyIn(folder, { commits: [hash], keep, without: ['refs/stash'] });
       if (lost.length === 0) continue;
       const path = `${gitFolderOf(folder)}/refs/stash`;
-      const what = `stash@{${at}}`;
+      const what = this.#inRepository(`stash@{${at}}`, folder);
       this.#add({ kind: 'stash', path, what, why: 'stashed', ...onlyGitHas(repositoryTop(folder), lost) });
     }
   }
@@ -331,10 +344,14 @@ export class Threats {
       const dropped = { commits: [hash], without: refs, keep: next === undefined ? [] : [next] };
       const lost = await this.#onlyIn(folder, dropped);
       if (lost.length === 0) continue;
-      const what = ref.replace(/^refs\/(?:heads|tags)\//, '');
+      const what = this.#inRepository(ref.replace(/^refs\/(?:heads|tags)\//, ''), folder);
       const path = `${gitFolderOf(folder)}/${ref}`;
       this.#add({ kind: 'ref', path, what, why: 'unreachable', ...onlyGitHas(repositoryTop(folder), lost) });
     }
+  }
+
+  #inRepository(name: string, folder: string): string {
+    return this.#where === 'inside' ? name : `${name} of ${repositoryTop(folder)}`;
   }
 
   #onlyIn(folder: string, dropped: Dropped): Promise<readonly GitContent[]> {
@@ -351,21 +368,23 @@ export class Threats {
 
   #add(threat: Omit<Threat, 'what'> & { readonly what?: string }): void {
     const { path, kind, what = '' } = threat;
-    if (!this.#isInReach(dirname(path))) return;
+    if (!this.#isInReach(this.#where === 'inside' ? dirname(path) : path)) return;
     const id = `${kind} ${path} ${what}`;
     if (!this.#found.has(id)) this.#found.set(id, { what: this.#nameOf(path), ...threat });
   }
 
   /** The path as the session is shown it. A worktree outside the workspace is named from the first root. */
   #nameOf(path: string): string {
+    if (this.#where === 'outside') return path;
     const { workspace } = this.#world;
     const [first = ''] = workspace.roots;
     const named = workspace.roots.some((root) => isWithin(path, root)) ? workspace.pathOf(path) : undefined;
     return named === undefined ? relative(first, path) : workspace.shownAt(named);
   }
 
-  /** True for what builds make again. */
+  /** True for what builds make again. Outside the workspace, only caches count as such. */
   #isMade(path: string): boolean {
+    if (this.#where === 'outside') return this.#isPassing(path);
     const top = this.#tops().find((each) => isWithin(path, each)) ?? dirname(path);
     return isWithin(path, this.#world.home) || isOutput(this.#world, relative(top, path) || basename(path));
   }
@@ -375,7 +394,8 @@ export class Threats {
   }
 
   #isInReach(path: string): boolean {
-    return this.#tops().some((top) => isWithin(path, top));
+    const isInside = this.#tops().some((top) => isWithin(path, top));
+    return this.#where === 'inside' ? isInside : !isInside && !this.#isPassing(path);
   }
 }
 

@@ -24,7 +24,7 @@ import type { World } from '../world.ts';
 import { keepOutside, keepOwnFiles } from './keep.ts';
 import type { EndState } from './known-after.ts';
 import { changesOfLine, type LinePlace } from './line-changes.ts';
-import { outsidePaths } from './outside-paths.ts';
+import { outsideOfLine } from './outside.ts';
 import { keepBefore } from './shown.ts';
 
 /**
@@ -192,7 +192,7 @@ export async function keepBeyondLayer(
   if (harm === 'nothing') return { snapshots: [], effects: [] };
   const effects = new Map<string, Effect>();
   if (reaches === 'outside' && world.policy.hooks.outside === 'destroy') {
-    const paths = await outsidePaths(world, line, {
+    const paths = await outsideOfLine(world, line, {
       changes: await changesOfLine(world, line, place),
       place,
     });

@@ -1,102 +1,103 @@
-import { dirname } from 'node:path';
-import { LIMITS } from '../../model/limits.ts';
+import { resolve } from 'node:path';
+import type { ShellLine } from '../../dialect/calls/shell/shell-line.ts';
+import type { HostIntent } from '../../model/intent.ts';
+import { isWithin } from '../../model/path.ts';
 import type { OutsidePaths } from '../../model/session.ts';
-import type { AtRisk, RefusalOf } from '../../model/verdict.ts';
+import type { Action } from '../../model/verdict.ts';
+import { gitFolderOf } from '../../process/git.ts';
 import { heldByGit } from '../../process/git-status.ts';
-import { lastingFiles, type OutsideFile } from '../../process/own-files.ts';
-import { countOf } from '../../report/amounts.ts';
+import { entriesOf, isThere, realFolder, withRealFolder } from '../../process/own-files.ts';
 import { isOutput } from '../outputs.ts';
-import { reachOutside } from '../outside.ts';
-import type { ShownScene } from '../shown.ts';
 import type { World } from '../world.ts';
-import { MAX_FILE_BYTES } from './keep.ts';
-import { isOwnWork } from './own-work.ts';
+import { type Threat, Threats } from './at-risk.ts';
+import type { LinePlace, ShellChange } from './line-changes.ts';
 
-/** Time limit for git, in milliseconds. */
+/** Time limit for all questions to git, in milliseconds. */
 const GIT_MS = 3_000;
-/** With more lost files in one folder, a refusal names only the folder. */
-const MAX_NAMED = 5;
 
-/**
- * The refusal of a line that would destroy lasting files outside the workspace which exist nowhere
- * else; undefined if there are none. Lets the gate reach these files.
- */
-export async function outsideAtRisk(
-  scene: ShownScene,
-  { destroyed }: OutsidePaths,
-): Promise<RefusalOf<'WOULD_DESTROY'> | undefined> {
-  const found = destroyed.map((each) => ({ ...each, files: lastingFiles(each.path, each) }));
-  const isMany = found.some(({ files }) => files === 'many');
-  const files = await onlyHere(
-    scene,
-    found.flatMap(({ path, whole, files }) =>
-      files === 'many' ? [] : files.map((file) => ({ ...file, removed: whole ? path : undefined })),
-    ),
-  );
-  if (files.length === 0 && !isMany) return undefined;
-  const many = found
-    .filter((each) => each.files === 'many')
-    .map(({ path }) => folderItem(path, 'thousands of files'));
-  const atRisk = [...many, ...itemsOf(files)];
-  const isKept = !isMany && canKeep(scene.world, files);
-  const count = isMany ? 'thousands of files' : countOf(files.length, 'file');
-  const reason = `it would destroy ${count} outside the workspace${isKept ? '' : ', which cannot be kept'}`;
+/** The paths outside the workspace that a line concerns, and what it would destroy there. */
+export interface OutsideOfLine extends OutsidePaths {
+  readonly threats: readonly Threat[];
+}
+
+/** Finds the paths outside the workspace that a line changes, or names in code. */
+export async function outsideOfLine(
+  world: World,
+  line: ShellLine,
+  { changes, place }: { readonly changes: readonly ShellChange[]; readonly place: LinePlace },
+): Promise<OutsideOfLine> {
+  const at = (path: string): readonly string[] => absoluteOutside(world, place, path);
+  const own = changes.map(({ intent, whole }) => ({
+    paths: intent.kind === 'move' ? [...at(intent.source), ...at(intent.destination)] : at(intent.path),
+    kind: intent.kind,
+    whole: whole === true,
+  }));
+  const named = [...line.scriptNames(), ...line.moves()].flatMap((name) => at(place.at(name)));
+  const git = line.gitFolders().flatMap((folder) => at(place.at(folder === '' ? '.' : folder)));
+  const others = [...named, ...git].filter(isThere);
+  // Losses in other worktrees of the repository are judged with the workspace.
+  const isOutside = (path: string): boolean =>
+    at(path).length > 0 && world.claims.worktrees.around(path) === undefined;
+  // An append destroys nothing.
+  const taken = own
+    .flatMap(({ paths, kind, whole }) => (kind === 'insert' ? [] : paths.map((path) => ({ path, whole }))))
+    .filter(({ path }) => isOutside(path));
+  const threats = await threatsOutside(world, line, { named: taken.map(({ path }) => path), place });
+  const swept = threats.map(({ path }) => ({ path, whole: false }));
   return {
-    code: 'WOULD_DESTROY',
-    action: 'run',
-    path: '',
-    next: isKept ? 'repeat' : 'ask_human',
-    detail: { reason, atRisk },
+    threats,
+    destroyed: [...taken, ...swept, ...(threats.length === 0 ? [] : gitFiles(line, place, isOutside))],
+    named: named.filter((path) => isThere(path) && isOutside(path)),
+    changed: [
+      ...own.flatMap(({ paths, kind }) => paths.map((path) => ({ path, action: actionOf(kind) }))),
+      ...others.map((path) => ({ path, action: 'edit' }) as const),
+    ],
   };
 }
 
-interface LostFile extends OutsideFile {
-  /** The folder that is removed with everything in it. */
-  readonly removed: string | undefined;
+function actionOf(kind: HostIntent['kind']): Action {
+  if (kind === 'touch') return 'edit';
+  return kind === 'write' ? 'overwrite' : kind;
 }
 
-/** The files whose bytes are in no commit that stays and that this session did not make. */
-async function onlyHere(scene: ShownScene, files: readonly LostFile[]): Promise<readonly LostFile[]> {
-  const { world } = scene;
-  const held = await heldByGit(
-    files.map(({ path }) => path),
-    AbortSignal.timeout(GIT_MS),
-  );
-  const found: LostFile[] = [];
-  for (const file of files) {
-    const { path, removed } = file;
+/** The path as an absolute one without links, if it is outside the workspace. */
+function absoluteOutside({ workspace }: World, { cwd }: LinePlace, path: string): readonly string[] {
+  const absolute = resolve(cwd, path);
+  const outcome = workspace.resolve(absolute, 'status');
+  if (outcome.ok || outcome.refusal.code !== 'OUTSIDE_WORKSPACE') return [];
+  const real = withRealFolder(absolute);
+  return workspace.roots.some((root) => isWithin(real, root)) ? [] : [real];
+}
+
+/** What a line would destroy outside the workspace. Leaves out files whose bytes git has, and what tools make again. */
+async function threatsOutside(
+  world: World,
+  line: ShellLine,
+  { named, place }: { readonly named: readonly string[]; readonly place: LinePlace },
+): Promise<readonly Threat[]> {
+  const signal = AbortSignal.timeout(GIT_MS);
+  const sweeps = line.sweeps();
+  if (sweeps.length === 0 && named.length === 0) return [];
+  const found = await new Threats(world, { cwd: place.cwd, where: 'outside', signal }).of(sweeps, named);
+  const atWork = found.flatMap(({ path, why }) => (why === 'at-work' ? [path] : []));
+  const held = await heldByGit(atWork, signal);
+  return found.flatMap((threat): Threat[] => {
+    const { path, kind } = threat;
     const state = held.get(path);
-    const isGone =
-      removed !== undefined &&
-      files.some((each) => each.removed === removed && /\/\.git(\/|$)/.test(each.path));
-    if (!isGone && (state === 'commit' || state === 'index')) continue;
-    if (state === 'ignored' && isOutput(world, path.slice(1))) continue;
-    if (!(reachOutside(world, path) && (await isOwnWork(scene, path)))) found.push(file);
-  }
-  return found;
+    if (state === 'commit' || state === 'index') return [];
+    if ((state ?? threat.why) === 'ignored' && isOutput(world, path.slice(1))) return [];
+    return [kind === 'file' ? { ...threat, why: 'outside' } : threat];
+  });
 }
 
-function canKeep({ workspace }: World, files: readonly LostFile[]): boolean {
-  const total = files.reduce((sum, { size }) => sum + size, 0);
-  return (
-    total <= LIMITS.keptBeforeCommandBytes &&
-    files.every(({ path, size }) => size <= MAX_FILE_BYTES && workspace.resolve(path, 'undo').ok)
-  );
-}
-
-function itemsOf(files: readonly LostFile[]): readonly AtRisk[] {
-  const folders = new Map<string, readonly LostFile[]>();
-  for (const file of files) {
-    const folder = file.removed ?? dirname(file.path);
-    folders.set(folder, [...(folders.get(folder) ?? []), file]);
-  }
-  return [...folders].flatMap(([folder, inside]) =>
-    inside.length > MAX_NAMED
-      ? [folderItem(folder, countOf(inside.length, 'file'))]
-      : inside.map(({ path }): AtRisk => ({ what: path, kind: 'file', reason: 'outside the workspace' })),
-  );
-}
-
-function folderItem(what: string, count: string): AtRisk {
-  return { what, kind: 'folder', reason: `${count} outside the workspace` };
+/** The references, logs and indexes of the repositories outside in which git commands of a line work. */
+function gitFiles(
+  line: ShellLine,
+  { cwd }: LinePlace,
+  isOutside: (path: string) => boolean,
+): OutsidePaths['destroyed'] {
+  const folders = line.sweeps().map(({ folder }) => realFolder(resolve(cwd, folder)));
+  const found = [...new Set(folders.filter(isOutside).flatMap((folder) => gitFolderOf(folder) ?? []))];
+  const paths = found.flatMap((folder) => entriesOf({ folder, entries: 'own' }) ?? []);
+  return paths.map((path) => ({ path, whole: false }));
 }

@@ -11,12 +11,14 @@ import type { RefusalCode, RefusalOf, Writer } from '../../model/verdict.ts';
 import { readBlobs } from '../../process/git-refs.ts';
 import { authorOf, CommittedFiles } from '../authors.ts';
 import { readableAt } from '../found.ts';
+import { reachOutside } from '../outside.ts';
 import type { ShownScene } from '../shown.ts';
 import type { World } from '../world.ts';
 import { type Threat, Threats } from './at-risk.ts';
 import { judgeAll } from './judge-all.ts';
 import { MAX_FILE_BYTES } from './keep.ts';
 import type { ShellChange } from './line-changes.ts';
+import type { OutsideOfLine } from './outside.ts';
 
 /** A command line that is about to run. */
 export interface ComingLine {
@@ -27,6 +29,8 @@ export interface ComingLine {
   readonly call?: string | undefined;
   /** When the call arrived. A refusal that was answered later is none that the session knew. */
   readonly arrivedMs: number;
+  /** What the line concerns outside the workspace. Absent if it cannot change anything there. */
+  readonly outside?: OutsideOfLine;
 }
 
 /** Time limit for all questions to git. */
@@ -41,15 +45,17 @@ const MAX_REFUSALS = 20;
 /** The refusal of a line that would destroy what exists nowhere else. Undefined if there is nothing. */
 export async function destructionOf(
   scene: ShownScene,
-  { line, cwd }: ComingLine,
+  { line, cwd, outside }: ComingLine,
   changes: readonly ShellChange[],
 ): Promise<RefusalOf<'WOULD_DESTROY'> | undefined> {
   const { world } = scene;
   const sweeps = line.sweeps();
   const named = await changedByOthers(scene, changes);
-  if (sweeps.length === 0 && named.length === 0) return undefined;
+  const beyond = world.policy.hooks.outside === 'destroy' ? (outside?.threats ?? []) : [];
+  if (sweeps.length + named.length + beyond.length === 0) return undefined;
   const signal = AbortSignal.timeout(GIT_MS);
-  const threats = await new Threats(world, { cwd, signal }).of(sweeps, named);
+  const inside = await new Threats(world, { cwd, where: 'inside', signal }).of(sweeps, named);
+  const threats = [...inside, ...beyond];
   if (threats.length === 0) return undefined;
   const owners = new Owners(scene, await CommittedFiles.now(world, signal), signal);
   const found: OwnedThreat[] = [];
@@ -60,7 +66,7 @@ export async function destructionOf(
   }
   const { left, used } = await withoutAllowed(scene, found);
   if (used.length > 0) await world.store.record({ entries: used });
-  return judgeDestruction({ things: left, canBeKept: canBeKept(left) });
+  return judgeDestruction({ things: left, canBeKept: canBeKept(world, left) });
 }
 
 /** The absolute paths of files that a line destroys or replaces and that other sessions have changed. */
@@ -178,11 +184,13 @@ class Owners {
     return author === undefined ? 'user' : activeWriter(world, author);
   }
 
-  /** The key of a path in the workspace or another worktree of its repository. */
+  /** The key of a path. Lets the gate reach it, if it is in another worktree or outside. */
   #keyOf(path: string): string | undefined {
-    const { workspace, claims } = this.#scene.world;
+    const { world } = this.#scene;
+    const { workspace, claims } = world;
     const top = claims.worktrees.around(path);
     if (top !== undefined) workspace.adopt(top);
+    else if (workspace.pathOf(path) === undefined) reachOutside(world, path);
     return workspace.pathOf(path)?.key;
   }
 
@@ -228,10 +236,15 @@ function useOf(
   return { ...entry, path: key.slice(root.length + 1), key, text, grant: { id } };
 }
 
+/** At most this many files can be kept before a command. */
+const MAX_KEPT = 2_000;
+
 /** True if everything fits into the limits for what is kept before a command. */
-function canBeKept(threats: readonly Threat[]): boolean {
+function canBeKept({ workspace }: World, threats: readonly Threat[]): boolean {
   const sum = threats.reduce((bytes, threat) => bytes + threat.bytes, 0);
-  const isLoose = ({ why }: Threat): boolean => why === 'ignored' || why === 'nested';
-  const fits = threats.every((threat) => !isLoose(threat) || threat.bytes <= MAX_FILE_BYTES);
-  return fits && sum <= LIMITS.keptBeforeCommandBytes;
+  const fits = threats.every(({ why, bytes, path }) => {
+    if (why === 'outside' && !workspace.resolve(path, 'undo').ok) return false;
+    return (why !== 'ignored' && why !== 'outside') || bytes <= MAX_FILE_BYTES;
+  });
+  return fits && threats.length <= MAX_KEPT && sum <= LIMITS.keptBeforeCommandBytes;
 }

@@ -1,11 +1,11 @@
 import { ToolMessage } from '@langchain/core/messages';
 import { type StructuredToolInterface, tool as structuredTool } from '@langchain/core/tools';
 import type { AgentMiddleware } from 'langchain';
-import { type Awaitable, andThen } from '../model/awaitable.ts';
+import { andThen } from '../model/awaitable.ts';
 import { ClientCall } from '../model/call.ts';
 import { Fault } from '../model/fault.ts';
 import { isRecord, type JsonRecord, objectsIn, stringIn } from '../model/record.ts';
-import type { ChangeResult, ListedEntry, ReadResult } from '../model/results.ts';
+import type { ChangeResult, ListedEntry } from '../model/results.ts';
 import type { Session } from '../model/session.ts';
 import type { Outcome, Refusal } from '../model/verdict.ts';
 import { explain } from '../report/explain.ts';
@@ -127,11 +127,12 @@ const DEEPAGENTS_TOOLS: ToolNames = {
 };
 
 /**
- * Maximum characters of a read, including line numbers. deepagents truncates a text above 80,000
- * characters, and the lines that it cuts off must not count as seen.
+ * Limits of one read. deepagents truncates a text above 80,000 characters, of which each line number
+ * takes ten, and lines that it cuts off must not count as seen.
  */
 const MAX_SHOWN_CHARS = 70_000;
 const LINE_NUMBER_CHARS = 10;
+const MAX_LINES = 3000;
 const DEFAULT_LINES = 500;
 /**
  * More entries than any folder has. No entry may be left out, because the result of `ls` could not
@@ -143,13 +144,6 @@ const MAX_ENTRIES = 2 ** 31;
  * it. If matches are left out, the result has `truncated: true`.
  */
 const MAX_MATCHES = 10_000;
-/**
- * A read shows at most `MAX_SHOWN_CHARS`, of which `LINE_NUMBER_CHARS` are reserved for each
- * requested line. If that leaves less than `MIN_ROOM_BYTES` for the text, `readCounted` counts the
- * real lines of the file, because most files have fewer lines than requested.
- */
-const MIN_ROOM_BYTES = 40_000;
-
 interface FileInfo {
   path: string;
   is_dir?: boolean;
@@ -200,15 +194,17 @@ export class LookfirstBackend {
   }> {
     const { session, names } = this.#call();
     const times = new ClientCall();
-    const reading = readPage(session, names.real(path), { offset: offset + 1, limit, times });
-    const outcome = reading instanceof Promise ? await reading : reading;
+    const lines = Math.min(limit, MAX_LINES);
+    const maxAnswerBytes = MAX_SHOWN_CHARS - LINE_NUMBER_CHARS * lines;
+    const page = { offset: offset + 1, limit: lines, maxAnswerBytes };
+    const outcome = await session.readNow(names.real(path), page, { times });
     if (!outcome.ok) return { error: this.#explain(outcome.refusal, names) };
     times.answered();
     const { text, from, to, totalLines, media } = outcome;
     if (media !== undefined) return { content: media.base64 ?? '', mimeType: media.mimeType };
-    const page = { content: text, mimeType: 'text/plain', startLine: from, endLine: to };
-    if (totalLines === undefined) return page;
-    return to < totalLines ? { ...page, totalLines, nextOffset: to } : { ...page, totalLines };
+    const shown = { content: text, mimeType: 'text/plain', startLine: from, endLine: to };
+    if (totalLines === undefined) return shown;
+    return to < totalLines ? { ...shown, totalLines, nextOffset: to } : { ...shown, totalLines };
   }
 
   /**
@@ -319,40 +315,6 @@ export class LookfirstBackend {
     const shown = { ...refusal, path: names.shown(refusal.path) };
     return explain(shown, { nowMs: Date.now(), tools: DEEPAGENTS_TOOLS, wording });
   }
-}
-
-interface Page {
-  readonly offset: number;
-  readonly limit: number;
-  readonly times: ClientCall;
-}
-
-/**
- * Reads only as many lines as deepagents shows without cutting any off, because all lines that this
- * function reads count as seen.
- */
-function readPage(session: GatedSession, path: string, page: Page): Awaitable<Outcome<ReadResult>> {
-  const { offset, limit, times } = page;
-  const maxAnswerBytes = MAX_SHOWN_CHARS - LINE_NUMBER_CHARS * limit;
-  if (maxAnswerBytes < MIN_ROOM_BYTES) return readCounted(session, path, page);
-  return session.readNow(path, { offset, limit, maxAnswerBytes }, { times });
-}
-
-async function readCounted(
-  session: GatedSession,
-  path: string,
-  { offset, limit, times }: Page,
-): Promise<Outcome<ReadResult>> {
-  const whole = await session.readNow(path, { offset, limit, credit: false }, {});
-  if (!whole.ok || whole.media !== undefined) return session.readNow(path, { offset, limit }, { times });
-  let chars = 0;
-  let lines = 0;
-  for (const line of whole.text.split('\n')) {
-    chars += line.length + LINE_NUMBER_CHARS;
-    if (chars > MAX_SHOWN_CHARS && lines > 0) break;
-    lines += 1;
-  }
-  return session.readNow(path, { offset, limit: Math.min(limit, lines) }, { times });
 }
 
 function fileInfo(folder: string, { path, kind, sizeBytes, mtimeMs }: ListedEntry): FileInfo {

@@ -176,16 +176,14 @@ const fileEdit = tool({
       edits: {
         type: 'array',
         minItems: 1,
-        items: {
-          type: 'object',
-          properties: {
+        items: objectOf(
+          {
             old_text: string('Text to replace; empty only for an empty file.'),
             new_text: string('Text to put there; empty deletes.'),
             occurrences: integer('How often old_text is there (default 1).', { minimum: 1 }),
           },
-          required: ['old_text', 'new_text'],
-          additionalProperties: false,
-        },
+          ['old_text', 'new_text'],
+        ),
       },
       dry_run: flag('Only show what would change.'),
     },

@@ -1,3 +1,4 @@
+import { defined } from '../../model/record.ts';
 import type { ToolNames } from '../../report/tool-names.ts';
 import type { Rule, ServerTable } from './table.ts';
 import { WORDS_FOR_ANY } from './tool-words.ts';
@@ -29,14 +30,12 @@ function wordsFor(tools: ServerTable['tools']): ToolNames {
   const path = named === undefined || named === '.' ? 'path' : named;
   return {
     ...WORDS_FOR_ANY,
-    ...defined('read', first('read')),
-    ...defined('write', first('write')),
-    ...defined('edit', first('edit', 'touch')),
-    ...defined('list', first('list')),
+    ...defined({
+      read: first('read'),
+      write: first('write'),
+      edit: first('edit', 'touch'),
+      list: first('list'),
+    }),
     arguments: { path },
   };
-}
-
-function defined(name: string, value: string | undefined): Readonly<Record<string, string>> {
-  return value === undefined ? {} : { [name]: value };
 }

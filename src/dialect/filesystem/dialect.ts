@@ -240,15 +240,13 @@ const FILESYSTEM_CHANGES: readonly Tool[] = [
         path: { type: 'string' },
         edits: {
           type: 'array',
-          items: {
-            type: 'object',
-            properties: {
+          items: objectOf(
+            {
               oldText: string('Text to search for - must match exactly'),
               newText: string('Text to replace with'),
             },
-            required: ['oldText', 'newText'],
-            additionalProperties: false,
-          },
+            ['oldText', 'newText'],
+          ),
         },
         dryRun: flag('Preview changes using git-style diff format', { default: false }),
       },

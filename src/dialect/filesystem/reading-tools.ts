@@ -1,4 +1,5 @@
-import { objectOf } from '../../model/shape.ts';
+import { toJsonSchema } from '../../model/json-schema.ts';
+import { listOf, objectOf, oneOf, type Shape } from '../../model/shape.ts';
 import { explain } from '../../report/explain.ts';
 import type { Results } from '../operation.ts';
 import type { ContentBlock } from '../render.ts';
@@ -27,49 +28,35 @@ const MIME_TYPES: Readonly<Record<string, string>> = {
   flac: 'audio/flac',
 };
 
+const TEXT: Shape = { type: 'string' };
+// The cast is safe: nothing checks a value against this shape, and the schema must be the official one.
+const RESOURCE = { type: 'string', const: 'resource' } as Shape;
+
 /** Output schema of `read_media_file`. */
-const MEDIA_OUTPUT: { readonly type: 'object'; readonly [key: string]: unknown } = {
-  type: 'object',
-  properties: {
-    content: {
-      type: 'array',
-      items: {
-        anyOf: [
-          {
-            type: 'object',
-            properties: {
-              type: { type: 'string', enum: ['image', 'audio'] },
-              data: { type: 'string' },
-              mimeType: { type: 'string' },
+const MEDIA_OUTPUT = toJsonSchema(
+  objectOf(
+    {
+      content: listOf({
+        type: 'either',
+        shapes: [
+          objectOf({ type: oneOf('image', 'audio'), data: TEXT, mimeType: TEXT }, [
+            'type',
+            'data',
+            'mimeType',
+          ]),
+          objectOf(
+            {
+              type: RESOURCE,
+              resource: objectOf({ uri: TEXT, mimeType: TEXT, blob: TEXT }, ['uri', 'blob']),
             },
-            required: ['type', 'data', 'mimeType'],
-            additionalProperties: false,
-          },
-          {
-            type: 'object',
-            properties: {
-              type: { type: 'string', const: 'resource' },
-              resource: {
-                type: 'object',
-                properties: {
-                  uri: { type: 'string' },
-                  mimeType: { type: 'string' },
-                  blob: { type: 'string' },
-                },
-                required: ['uri', 'blob'],
-                additionalProperties: false,
-              },
-            },
-            required: ['type', 'resource'],
-            additionalProperties: false,
-          },
+            ['type', 'resource'],
+          ),
         ],
-      },
+      }),
     },
-  },
-  required: ['content'],
-  additionalProperties: false,
-};
+    ['content'],
+  ),
+);
 
 function readTool(name: string, title: string, description: string): Tool {
   return tool({

@@ -124,16 +124,14 @@ const CHANGING_TOOLS: readonly Tool[] = [
               edits: {
                 type: 'array',
                 minItems: 1,
-                items: {
-                  type: 'object',
-                  properties: {
+                items: objectOf(
+                  {
                     old_string: { type: 'string' },
                     new_string: { type: 'string' },
                     replace_all: FLAG,
                   },
-                  required: ['old_string', 'new_string'],
-                  additionalProperties: false,
-                },
+                  ['old_string', 'new_string'],
+                ),
               },
               delete: flag('True: delete the file.'),
               move_to: string('New path of the file or folder.'),

@@ -23,13 +23,6 @@ interface NumberedText {
   readonly text: string;
 }
 
-const SPACE = 32;
-const TAB = 9;
-const ARROW = 0x2192;
-const ZERO = 48;
-const MAX_SPACES = 12;
-const MAX_DIGITS = 12;
-
 /**
  * The lines that a host's read tool showed, or that a command printed from a file. Undefined if the
  * answer does not prove that it showed the file. `names`: the spellings of the path that a
@@ -243,25 +236,12 @@ function parseNumbered(text: string): NumberedText | undefined {
   return { from: first.value, to: first.value + lines.length - 1, text: lines.join('\n') };
 }
 
+/** Matches the number at the beginning of a line, and the mark after it. */
+const NUMBER = / {0,12}(\d{1,12})[\t\u2192]/y;
+
 /** The number at the beginning of a line, and where its text begins. */
 function numberAt(text: string, start: number): { readonly value: number; readonly end: number } | undefined {
-  let at = start;
-  while (text.charCodeAt(at) === SPACE && at - start < MAX_SPACES) at += 1;
-  const digits = at;
-  let value = 0;
-  for (
-    let digit = digitAt(text, at);
-    digit !== undefined && at - digits < MAX_DIGITS;
-    digit = digitAt(text, at)
-  ) {
-    value = value * 10 + digit;
-    at += 1;
-  }
-  const mark = text.charCodeAt(at);
-  return at > digits && (mark === TAB || mark === ARROW) ? { value, end: at + 1 } : undefined;
-}
-
-function digitAt(text: string, at: number): number | undefined {
-  const digit = text.charCodeAt(at) - ZERO;
-  return digit >= 0 && digit <= 9 ? digit : undefined;
+  NUMBER.lastIndex = start;
+  const digits = NUMBER.exec(text)?.[1];
+  return digits === undefined ? undefined : { value: Number(digits), end: NUMBER.lastIndex };
 }

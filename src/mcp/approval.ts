@@ -135,13 +135,11 @@ export class HeldCalls {
   }
 
   /** Begins or continues a call; returns the host's answer or the next question for the user. */
-  run(host: ToolHost, call: AskingCall): ToolAnswer | Promise<ToolAnswer | InputRequired> {
+  async run(host: ToolHost, call: AskingCall): Promise<ToolAnswer | InputRequired> {
     const known = this.#taken(call);
     if (known !== undefined) return this.#round(known, call.context);
     const held = new HeldCall(call);
-    const answer = host.call(call.name, call.args, held);
-    if (!(answer instanceof Promise)) return answer;
-    held.answer = answer;
+    held.answer = Promise.resolve(host.call(call.name, call.args, held));
     return this.#round(held, call.context);
   }
 

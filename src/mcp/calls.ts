@@ -1,4 +1,3 @@
-import { type Awaitable, andThen } from '../model/awaitable.ts';
 import { ClientCall } from '../model/call.ts';
 import { isRecord, type JsonRecord } from '../model/record.ts';
 import { describe, failureAnswer } from '../tools/failure.ts';
@@ -77,7 +76,7 @@ export class Calls {
   }
 
   /** Runs a `tools/call` request. Undefined if the call was cancelled, because then no answer is sent. */
-  run(request: Request, caller: Caller): Awaitable<CallAnswer | undefined> {
+  async run(request: Request, caller: Caller): Promise<CallAnswer | undefined> {
     const { tool, args } = this.#target(request.params);
     const { name } = tool;
     const call = new RunningCall(request, caller, {
@@ -88,23 +87,19 @@ export class Calls {
     });
     this.#running.set(request.id, call);
     this.#count += 1;
-    let answer: Awaitable<ToolAnswer | InputRequired>;
+    let done: ToolAnswer | InputRequired;
     try {
-      answer =
-        caller.canElicit && caller.era === 'modern'
-          ? this.#held.run(this.#host, askingCall(request.params, { name, args, context: call }))
-          : this.#host.call(name, args, call);
+      done = await (caller.canElicit && caller.era === 'modern'
+        ? this.#held.run(this.#host, askingCall(request.params, { name, args, context: call }))
+        : this.#host.call(name, args, call));
     } catch (error) {
-      answer = this.#failed(name, call, error);
+      done = this.#failed(name, call, error);
     }
-    if (answer instanceof Promise) answer = answer.catch((error: unknown) => this.#failed(name, call, error));
-    return andThen(answer, (done) => {
-      const result = 'inputRequests' in done ? done : toolResult(done, formOf(tool));
-      if (call.times.showsMore !== true || this.#inputRead === undefined) return this.#answer(call, result);
-      // Before answering, read the input that has already arrived. The client sent it before it
-      // could see this answer, so its calls must have an arrival time before that of the answer.
-      return this.#inputRead().then(() => this.#answer(call, result));
-    });
+    const result = 'inputRequests' in done ? done : toolResult(done, formOf(tool));
+    // Before answering, read the input that has already arrived. The client sent it before it could
+    // see this answer, so its calls must have an arrival time before that of the answer.
+    if (call.times.showsMore === true) await this.#inputRead?.();
+    return this.#answer(call, result);
   }
 
   #answer(call: RunningCall, result: ToolResult | InputRequired): CallAnswer | undefined {

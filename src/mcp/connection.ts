@@ -1,4 +1,4 @@
-import { type Awaitable, andThen } from '../model/awaitable.ts';
+import type { Awaitable } from '../model/awaitable.ts';
 import { Fault } from '../model/fault.ts';
 import { isRecord, type JsonRecord } from '../model/record.ts';
 import { COMPACTED_METHOD, CONTEXT_KEY, TURN_KEY } from '../tools/session-choice.ts';
@@ -102,17 +102,9 @@ export class ClientConnection {
    * line contains.
    */
   receive(line: Buffer): void {
-    try {
-      const read = readLine(line);
-      const done = read.kind === 'batch' ? this.#batch(read.members) : this.#one(read, this.#send);
-      if (done instanceof Promise) done.catch((error: unknown) => this.#lost(error));
-    } catch (error) {
-      this.#lost(error);
-    }
-  }
-
-  #lost(error: unknown): void {
-    this.#log(`a message could not be handled: ${String(error)}`);
+    const read = readLine(line);
+    const done = read.kind === 'batch' ? this.#batch(read.members) : this.#one(read, this.#send);
+    done.catch((error: unknown) => this.#log(`a message could not be handled: ${String(error)}`));
   }
 
   /** Answers a line that was too long to be read. */
@@ -151,13 +143,15 @@ export class ClientConnection {
     this.#send(['[', ...answers.flatMap((parts, index) => (index === 0 ? parts : [',', ...parts])), ']']);
   }
 
-  /** Completes when the message was answered through `answer`, or needs no answer. */
-  #one(message: Message, answer: (parts: Parts) => boolean): Awaitable<void> {
+  /**
+   * Completes when the message was answered through `answer`, or needs no answer. A message takes
+   * effect before this first waits, so that the next one in the same input meets that effect.
+   */
+  async #one(message: Message, answer: (parts: Parts) => boolean): Promise<void> {
     if (message.kind === 'request') {
-      return andThen(this.#answer(message), (given) => {
-        if (given === undefined) return;
-        if (answer(given.parts)) given.sent?.();
-      });
+      const given = await this.#answer(message);
+      if (given !== undefined && answer(given.parts)) given.sent?.();
+      return;
     }
     if (message.kind === 'invalid') {
       // Use the words of the official filesystem server, so that searches written for its log also
@@ -167,35 +161,31 @@ export class ClientConnection {
     } else if (message.kind === 'response') {
       this.#roots?.answered(message.id, message.result);
       this.#calls.answered(message.id, message.result);
-    } else return this.#notified(message);
+    } else await this.#notified(message);
   }
 
-  #notified({ method, params }: Notification): Awaitable<void> {
+  async #notified({ method, params }: Notification): Promise<void> {
     if (method === 'notifications/cancelled') {
       const { requestId, reason } = params;
       if (isRequestId(requestId) && this.#subscriptions.delete(requestId)) return;
       this.#calls.cancel(requestId, typeof reason === 'string' ? reason : 'cancelled by the client');
     } else if (method === COMPACTED_METHOD) {
       const meta = { ...metaOf(params), [CONTEXT_KEY]: 'compacted' };
-      return this.#host.report?.({ meta, sessionHint: this.#sessionHint });
+      await this.#host.report?.({ meta, sessionHint: this.#sessionHint });
     } else this.#roots?.notified(method);
   }
 
-  #answer(request: Request): Awaitable<CallAnswer | undefined> {
+  async #answer(request: Request): Promise<CallAnswer | undefined> {
     try {
       const caller = this.#caller(request);
-      const answer =
-        request.method === 'tools/call'
-          ? this.#handle(request, caller)
-          : andThen(this.#report(request), () => this.#handle(request, caller));
-      return answer instanceof Promise ? answer.catch((error) => this.#failed(request, error)) : answer;
+      const meta = metaOf(request.params);
+      // A tool call applies the session events (a compaction, a new turn) in its `_meta` when it runs.
+      if (request.method !== 'tools/call' && (CONTEXT_KEY in meta || TURN_KEY in meta))
+        await this.#host.report?.({ meta, sessionHint: this.#sessionHint });
+      return await (caller.era === 'modern' ? this.#modern(request, caller) : this.#legacy(request, caller));
     } catch (error) {
       return this.#failed(request, error);
     }
-  }
-
-  #handle(request: Request, caller: Caller): Awaitable<CallAnswer | undefined> {
-    return caller.era === 'modern' ? this.#modern(request, caller) : this.#legacy(request, caller);
   }
 
   #failed({ id, method }: Request, error: unknown): CallAnswer {
@@ -222,17 +212,6 @@ export class ClientConnection {
     if (envelope.kind === 'invalid' && request.method !== 'initialize') throw envelope.error;
     this.#era = 'legacy';
     return { era: 'legacy', clientInfo: undefined, canElicit: false };
-  }
-
-  /**
-   * Applies the session events (a compaction, a new turn) in the `_meta` of a request that is not a
-   * tool call. Tool calls apply their events when they run.
-   */
-  #report(request: Request): Awaitable<void> {
-    const meta = metaOf(request.params);
-    return CONTEXT_KEY in meta || TURN_KEY in meta
-      ? this.#host.report?.({ meta, sessionHint: this.#sessionHint })
-      : undefined;
   }
 
   #legacy(request: Request, caller: Caller): Awaitable<CallAnswer | undefined> {

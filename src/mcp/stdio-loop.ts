@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { EventEmitter } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
-import { andThen } from '../model/awaitable.ts';
 import type { ToolHost } from '../tools/tool-host.ts';
 import { type EndSignal, EndSignals } from '../wire/end-signals.ts';
 import { JsonText, LineFrames } from '../wire/lines.ts';
@@ -65,10 +64,11 @@ const MAX_KEPT = 2;
 export async function runStdioLoop(options: StdioOptions): Promise<StdioEnd> {
   const { host, input, log, roots, maxMessageBytes = 256 << 20 } = options;
   const output = new Output(options.output);
-  const call: ToolHost['call'] = (name, args, context) => {
+  const call: ToolHost['call'] = async (name, args, context) => {
     // Wait for roots that are being fetched: a call after `roots/list_changed` is meant for the new
     // roots.
-    return andThen(roots?.pending, () => host.call(name, args, context));
+    await roots?.pending;
+    return host.call(name, args, context);
   };
   const connection = new ClientConnection({
     host: { ...host, call },

@@ -50,42 +50,49 @@ const APPLIED: AppliedDelta = { ok: true };
  * The folder around the path must exist. After a conflict or a Fault nothing has changed. A folder's
  * mode lets the owner change its contents until `closeFolder`.
  */
-export async function applyDelta(
+export function applyDelta(
   world: World,
   delta: PlannedDelta,
   how: ApplyHow = {},
 ): Promise<AppliedDelta | Conflict> {
-  if (delta.movedFrom === undefined && sameState(delta.before, delta.after)) return APPLIED;
-  const applied = await atDelta(world, delta, async (found): Promise<AppliedDelta | Conflict> => {
-    const located = how.ours === undefined ? found : openingOwn(found);
-    if (delta.movedFrom !== undefined) return moveHere(world, delta, located);
-    if (sameContent(delta.before, delta.after)) return changeMode(located, delta);
-    if (isFolderAsMeant(located, delta)) return { ...APPLIED, idle: true };
-    if (isReplaced(delta)) return replaceFile(world, located, { ...delta, ...how });
-    return takeAndPut(world, located, { ...delta, ...how });
-  });
-  return applied ?? conflict('changed');
+  if (delta.movedFrom === undefined && sameState(delta.before, delta.after)) return Promise.resolve(APPLIED);
+  const applying = { ...delta, ...how };
+  const held = heldBy(delta);
+  if (held !== undefined) return applyAt(world, held, applying);
+  return atDelta(world, delta, (located) => applyAt(world, located, applying), conflict('changed'));
+}
+
+function applyAt(world: World, found: Located, delta: Applying): Promise<AppliedDelta | Conflict> {
+  const located = delta.ours === undefined ? found : openingOwn(found);
+  if (delta.movedFrom !== undefined) return moveHere(world, delta, located);
+  if (sameContent(delta.before, delta.after)) return Promise.resolve(changeMode(located, delta));
+  if (isFolderAsMeant(located, delta)) return Promise.resolve({ ...APPLIED, idle: true });
+  return isReplaced(delta) ? replaceFile(world, located, delta) : takeAndPut(world, located, delta);
+}
+
+/** The place that a delta holds open, unless a missing folder around it may have been made since. */
+function heldBy({ located }: Pick<PlannedDelta, 'located'>): Located | undefined {
+  return located !== undefined && (located.exists || located.missing.length === 1) ? located : undefined;
 }
 
 /**
- * Runs `work` with the located path of a delta. Undefined if the path cannot be reached, or if a link
- * has replaced a parent folder: the path then leads to another file, which must stay.
+ * Runs `work` with the located path of a delta. Returns `otherwise` if the path cannot be reached, or
+ * if a link has replaced a parent folder: the path then leads to another file, which must stay.
  */
 export async function atDelta<T>(
   world: World,
   delta: Pick<PlannedDelta, 'key' | 'path' | 'located'>,
   work: (located: Located) => T | Promise<T>,
-): Promise<T | undefined> {
-  const held = delta.located;
-  // A missing folder around the path may have been made since the path was located.
-  const isHeld = held !== undefined && (held.exists || held.missing.length === 1);
-  const outcome = isHeld ? { ok: true as const, located: held } : locateAgain(world, delta);
-  if (!outcome.ok) return undefined;
+  otherwise: T,
+): Promise<T> {
+  const held = heldBy(delta);
+  const outcome = held === undefined ? locateAgain(world, delta) : { ok: true as const, located: held };
+  if (!outcome.ok) return otherwise;
   const { place } = outcome.located;
   try {
-    return place.path.key === delta.key ? await work(outcome.located) : undefined;
+    return place.path.key === delta.key ? await work(outcome.located) : otherwise;
   } finally {
-    if (!isHeld) place.dir.close();
+    if (held === undefined) place.dir.close();
   }
 }
 
@@ -165,15 +172,19 @@ function changeMode({ place }: Located, { before, after }: PlannedDelta): Applie
 const OWNER = 0o700;
 
 /** Gives a folder its own mode, after the last delta of the change. */
-export async function closeFolder(world: World, delta: PlannedDelta): Promise<void> {
-  const { key, path, after, movedFrom } = delta;
-  if (after.kind !== 'directory' || (after.mode & OWNER) === OWNER || movedFrom !== undefined) return;
-  await atDelta(world, { key, path }, ({ exists, place, ...found }) => {
-    if (!exists || !('stats' in found) || !found.stats.isDirectory()) return;
-    const folder = place.dir.enter(place.name);
+export async function closeFolder(world: World, { key, path, after }: PlannedDelta): Promise<void> {
+  const close = (located: Located): void => {
+    if (!located.exists || !located.stats.isDirectory() || after.kind !== 'directory') return;
+    const folder = located.place.dir.enter(located.place.name);
     setFolderMode(folder, after.mode);
     folder.close();
-  });
+  };
+  await atDelta(world, { key, path }, close, undefined);
+}
+
+/** True if a folder does not yet have its own mode. */
+export function isOpenFolder({ after, movedFrom }: PlannedDelta): boolean {
+  return after.kind === 'directory' && (after.mode & OWNER) !== OWNER && movedFrom === undefined;
 }
 
 /** Removes the present state of a path, then makes the new one. */
@@ -338,8 +349,12 @@ function newMode({ before, after }: PlannedDelta): { readonly mode?: number } {
 export async function isLeft(world: World, delta: PlannedDelta): Promise<boolean> {
   const { before, after, movedFrom, key, path } = delta;
   if (before.kind !== 'absent' || after.kind !== 'file' || movedFrom !== undefined) return false;
-  const isThere = ({ exists, place }: Located): boolean => exists && holdsAt(place, after.fingerprint);
-  return (await atDelta(world, { key, path }, isThere)) === true;
+  return atDelta(
+    world,
+    { key, path },
+    ({ exists, place }) => exists && holdsAt(place, after.fingerprint),
+    false,
+  );
 }
 
 /**
@@ -349,15 +364,17 @@ export async function isLeft(world: World, delta: PlannedDelta): Promise<boolean
 export function stage(world: World, delta: PlannedDelta): Promise<Staged | undefined> {
   if (!isNewFile(delta)) return Promise.resolve(undefined);
   const { before, after, bytes, mode } = delta;
-  return atDelta(world, delta, ({ exists, place, ...found }) => {
-    if ('missing' in found && found.missing.length > 1) return undefined;
-    if (exists !== (before.kind === 'file')) return undefined;
+  const stageAt = (located: Located): Promise<Staged | undefined> | undefined => {
+    const { exists, place } = located;
+    if (exists ? before.kind !== 'file' : before.kind !== 'absent' || located.missing.length > 1)
+      return undefined;
     const { fingerprint } = after;
     const content = async (): Promise<Content> =>
       bytes === undefined ? keptContent(world, fingerprint) : { bytes: bytes(), fingerprint };
     const given = exists ? newMode(delta) : mode === 'default' ? {} : { mode: after.mode };
     return stageFile(world.disk, place, { content, replaces: exists, ...given });
-  });
+  };
+  return atDelta<Staged | undefined>(world, delta, async (located) => stageAt(located), undefined);
 }
 
 /** True if a delta writes the bytes of a file. */
@@ -368,5 +385,5 @@ function isNewFile<T extends PlannedDelta>(delta: T): delta is T & { readonly af
 
 /** Removes a temporary file that was not renamed to its final name. */
 export async function unstage(world: World, delta: PlannedDelta, staged: Staged): Promise<void> {
-  await atDelta(world, delta, ({ place }) => dropStaged(place, staged));
+  await atDelta(world, delta, ({ place }) => dropStaged(place, staged), undefined);
 }

@@ -181,11 +181,12 @@ export async function prepareMkdir(
   const outcome = await look(world, knowledge, { path: intent.path, action: 'mkdir', depth: 'glance' });
   if (!outcome.ok) return outcome;
   const { view } = outcome;
-  view.located.place.dir.close();
+  const { located } = view;
   const verdict = judge(view.facts, world.policy);
+  if (verdict.outcome === 'refuse' || located.exists) located.place.dir.close();
   return verdict.outcome === 'refuse'
     ? notPrepared(verdict.refusal)
-    : { ok: true, plan: makeFolderPlan(view.located) };
+    : { ok: true, plan: makeFolderPlan(located) };
 }
 
 function makeFolderPlan(located: Located): ChangePlan {
@@ -193,7 +194,7 @@ function makeFolderPlan(located: Located): ChangePlan {
   const { key, relative } = path;
   const isNew = !located.exists;
   const after: State = { kind: 'directory', mode: 0o755 };
-  const made: PlannedDelta = { key, relative, path, before: ABSENT, after, mode: 'default' };
+  const made: PlannedDelta = { key, relative, path, located, before: ABSENT, after, mode: 'default' };
   return {
     action: 'mkdir',
     path,
@@ -212,6 +213,7 @@ function movePlan({ source, destination, side, stamp, overwrites, sightings }: M
   const from = source.place.path;
   const { path } = destination.place;
   const at = { key: path.key, relative: path.relative, path };
+  const located = destination.exists ? undefined : destination;
   const cleared: PlannedDelta[] =
     overwrites === undefined
       ? []
@@ -228,7 +230,7 @@ function movePlan({ source, destination, side, stamp, overwrites, sightings }: M
   return {
     action: 'move',
     path,
-    deltas: [...cleared, { ...at, before: ABSENT, after: side, movedFrom, stamp }],
+    deltas: [...cleared, { ...at, located, before: ABSENT, after: side, movedFrom, stamp }],
     result: {
       path: path.given,
       changed: true,

@@ -12,7 +12,7 @@ import { errnoOf, Fault, nothingChanged } from '../model/fault.ts';
 import { LIMITS } from '../model/limits.ts';
 import type { Store } from '../store/store.ts';
 import { Knowledge } from '../views/knowledge.ts';
-import { applyDelta, closeFolder } from './apply-delta.ts';
+import { applyDelta, closeFolder, isOpenFolder } from './apply-delta.ts';
 import { sideAt } from './found.ts';
 import { keysToSettle, settleByBytes, settlePart } from './host/settle.ts';
 import { areTempsCleared } from './running-change.ts';
@@ -185,7 +185,7 @@ async function run(world: World, delta: Delta): Promise<void> {
   const restored = { ...delta, path, mode: 'asBefore' as const };
   try {
     const applied = await applyDelta(world, restored);
-    if (applied.ok) await closeFolder(world, restored);
+    if (applied.ok && isOpenFolder(restored)) await closeFolder(world, restored);
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
   }

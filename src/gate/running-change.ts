@@ -11,6 +11,7 @@ import type { Place, ResolvedPath } from '../model/path.ts';
 import type { ChangeResult, Notice } from '../model/results.ts';
 import type { Sighting } from '../model/sighting.ts';
 import type { Refusal } from '../model/verdict.ts';
+import type { Located } from '../workspace/workspace.ts';
 import type { Displaced } from './announce.ts';
 import {
   type AppliedDelta,
@@ -18,6 +19,7 @@ import {
   atDelta,
   closeFolder,
   isLeft,
+  isOpenFolder,
   stage,
   unstage,
 } from './apply-delta.ts';
@@ -106,7 +108,8 @@ export class RunningChange {
       const refusal = await this.#run(step);
       if (refusal !== undefined) return refusal;
     }
-    for (const { delta } of this.#steps.toReversed()) await closeFolder(this.#world, delta);
+    for (const { delta } of this.#steps.toReversed())
+      if (isOpenFolder(delta)) await closeFolder(this.#world, delta);
     if (isBatch) await this.#syncAll();
     return undefined;
   }
@@ -127,8 +130,8 @@ export class RunningChange {
   async #prepare(step: Step): Promise<void> {
     const { before, after, movedFrom } = step.delta;
     if (before.kind === 'absent' && after.kind === 'directory' && movedFrom === undefined) {
-      const isFree = await atDelta(this.#world, step.delta, ({ exists }) => !exists);
-      if (isFree === true) await this.#run(step);
+      const isFree = await atDelta(this.#world, step.delta, ({ exists }) => !exists, false);
+      if (isFree) await this.#run(step);
       return;
     }
     if (before.kind === 'absent' && after.kind === 'file' && movedFrom === undefined)
@@ -141,10 +144,11 @@ export class RunningChange {
     const { plan, delta, staged } = step;
     this.#world.locks.mustHold?.();
     this.#failed = delta;
-    const conflict =
-      (staged === undefined ? await this.#makeFoldersFor(step) : undefined) ??
-      (await this.#apply(step, delta, staged));
-    if (conflict !== undefined) return conflictRefusal({ action: plan.action, path: delta.path }, conflict);
+    const isNew = delta.before.kind === 'absent' && delta.after.kind !== 'absent';
+    const conflict = isNew && staged === undefined ? await this.#makeFoldersFor(step) : undefined;
+    const applied = conflict ?? (await applyDelta(this.#world, delta, { staged }));
+    if (!applied.ok) return conflictRefusal({ action: plan.action, path: delta.path }, applied);
+    this.#note(step, delta, applied);
     this.#failed = undefined;
     step.staged = undefined;
     step.isDone = true;
@@ -154,23 +158,18 @@ export class RunningChange {
   /** Makes the missing folders around the path that a delta fills. */
   async #makeFoldersFor(step: Step): Promise<Conflict | undefined> {
     const { delta } = step;
-    if (delta.after.kind === 'absent' || delta.located?.exists === true) return undefined;
-    const missing = await atDelta(this.#world, { ...delta, located: undefined }, (located) =>
-      foldersAround({ ...delta, located }),
-    );
-    for (const folder of missing ?? []) {
-      const conflict = await this.#apply(step, folder);
-      if (conflict !== undefined) return conflict;
+    const around = (located: Located) => foldersAround({ ...delta, located });
+    for (const folder of await atDelta(this.#world, { ...delta, located: undefined }, around, [])) {
+      const applied = await applyDelta(this.#world, folder);
+      if (!applied.ok) return applied;
+      this.#note(step, folder, applied);
     }
     return undefined;
   }
 
-  async #apply(step: Step, delta: PlannedDelta, staged?: Staged): Promise<Conflict | undefined> {
-    const applied = await applyDelta(this.#world, delta, { staged });
-    if (!applied.ok) return applied;
+  #note(step: Step, delta: PlannedDelta, applied: AppliedDelta): void {
     step.applied.push({ delta, applied });
     this.#done.push({ delta, applied });
-    return undefined;
   }
 
   async #syncAll(): Promise<void> {

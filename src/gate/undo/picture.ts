@@ -1,5 +1,4 @@
 import { listNames } from '../../disk/list.ts';
-import { type Awaitable, andThen } from '../../model/awaitable.ts';
 import { ABSENT, type Delta, inOrder } from '../../model/delta.ts';
 import { type State, sameState } from '../../model/entry.ts';
 import { unlessErrno } from '../../model/fault.ts';
@@ -9,7 +8,7 @@ import { isBelow, isWithin, type Place } from '../../model/path.ts';
 import { type Outcome, refused } from '../../model/verdict.ts';
 import { SharedDirectory } from '../../workspace/pinned.ts';
 import type { Located } from '../../workspace/workspace.ts';
-import { type FoundState, stateOfLocated } from '../found.ts';
+import { stateOfLocated } from '../found.ts';
 import type { PlannedDelta } from '../plan.ts';
 import type { World } from '../world.ts';
 
@@ -103,13 +102,12 @@ export class Picture {
   }
 
   /** The state of a path in the picture. */
-  at(path: PathOf): Awaitable<Outcome<{ readonly found: Pictured }>> {
+  async at(path: PathOf): Promise<Outcome<{ readonly found: Pictured }>> {
     const known = this.#states.get(path.key) ?? this.#unlessBelowFolder(path.key);
     if (known !== undefined) return { ok: true, found: known };
-    return andThen(this.#onDisk(path), (outcome) => {
-      if (outcome.ok) this.#set(path.key, outcome.found);
-      return outcome;
-    });
+    const outcome = await this.#onDisk(path);
+    if (outcome.ok) this.#set(path.key, outcome.found);
+    return outcome;
   }
 
   /** Nothing, if the picture has no folder above the key, or a new one. Undefined if the disk decides. */
@@ -122,26 +120,22 @@ export class Picture {
     return undefined;
   }
 
-  #onDisk(path: PathOf): Awaitable<Outcome<{ readonly found: Pictured }>> {
+  async #onDisk(path: PathOf): Promise<Outcome<{ readonly found: Pictured }>> {
     const key = placeBefore(this.#moves, path.key);
     const outcome = this.#locate(key);
     if (!outcome.ok) return refused({ ...outcome.refusal, path: this.#world.workspace.shownAt(path) });
     const { dir, path: found } = outcome.located.place;
-    if (found.key !== key || isSpecial(outcome.located)) {
-      dir.close();
-      return { ok: true, found: UNEXPECTED };
-    }
-    const picture = ({ side, snapshot, stamp }: FoundState) => {
-      dir.close();
-      if (snapshot !== undefined) this.#hold(snapshot.fingerprint.sha256, snapshot.bytes);
-      return { ok: true as const, found: { state: side, stamp } };
-    };
     try {
-      const reading = stateOfLocated(this.#world, outcome.located, LIMITS.maxEditBytes);
-      return reading instanceof Promise ? reading.finally(() => dir.close()).then(picture) : picture(reading);
-    } catch (error) {
+      if (found.key !== key || isSpecial(outcome.located)) return { ok: true, found: UNEXPECTED };
+      const { side, snapshot, stamp } = await stateOfLocated(
+        this.#world,
+        outcome.located,
+        LIMITS.maxEditBytes,
+      );
+      if (snapshot !== undefined) this.#hold(snapshot.fingerprint.sha256, snapshot.bytes);
+      return { ok: true, found: { state: side, stamp } };
+    } finally {
       dir.close();
-      throw error;
     }
   }
 

@@ -1,4 +1,3 @@
-import type { Awaitable } from '../../model/awaitable.ts';
 import type { State } from '../../model/entry.ts';
 import { LIMITS } from '../../model/limits.ts';
 import { byteSize } from '../../report/amounts.ts';
@@ -41,7 +40,7 @@ async function diffOf(world: World, delta: PlannedDelta, bytes: UndoPlan['bytes'
   const name = nameOf(world, delta);
   if (isTooLarge(before) || isTooLarge(after)) return [`${name}\n(too large to compare)`];
   if (before.kind !== 'file' && after.kind !== 'file') return [];
-  const bytesOf = (state: State, read: 'recall' | 'load'): Awaitable<Uint8Array | undefined> => {
+  const bytesOf = async (state: State, read: 'recall' | 'load'): Promise<Uint8Array | undefined> => {
     if (state.kind !== 'file') return Buffer.alloc(0);
     const { fingerprint } = state;
     const held = bytes.get(fingerprint.sha256);

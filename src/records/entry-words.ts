@@ -1,5 +1,6 @@
 import { isAbsolute, join } from 'node:path';
 import type { Effect, Entry } from '../model/entry.ts';
+import { defined } from '../model/record.ts';
 import type { ShownAs } from '../model/sighting.ts';
 import { clip, phrase } from '../report/bounded.ts';
 import { isFleetUrl } from '../store/open-state.ts';
@@ -10,8 +11,9 @@ const MAX_COMMAND = 40;
 
 /** An entry for programs: the journal's fields, with its time as ISO 8601. */
 export function entryData(entry: Entry): object {
-  const { seq, atMs, kind, session, root, ...rest } = entry;
-  return { seq, at: new Date(atMs).toISOString(), atMs, kind, session, root, ...rest };
+  const { seq, atMs, kind, session, root, path, change, hash, ...rest } = entry;
+  const at = new Date(atMs).toISOString();
+  return { seq, at, atMs, kind, session, root, ...rest, ...defined({ path, change }), hash };
 }
 
 /**

@@ -168,6 +168,8 @@ export interface NewEntry extends Partial<TurnMark> {
    * machines do not share.
    */
   readonly machine?: string;
+  /** On an entry of kind `session`: another process, or a user's next command, continues the session. */
+  readonly continues?: true;
   /** On an entry of kind `session`: the session's turn has ended, and with it its claims. */
   readonly endsTurn?: true;
   /** On the entry that opens a session: the program that the session belongs to. */
@@ -228,9 +230,6 @@ export interface Entry extends NewEntry {
   readonly seq: number;
   readonly hash: string;
 }
-
-/** Text of the journal entry that a process writes when it joins a session that is already open. */
-export const SESSION_CONTINUED = 'continued';
 
 /** The session of changes that a user makes on the command line. Each command is a process that opens and closes it. */
 export const COMMAND_LINE = 'command-line';

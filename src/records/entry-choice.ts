@@ -1,5 +1,5 @@
 import { isAbsolute } from 'node:path';
-import { COMMAND_LINE, type Entry, type EntryKind, SESSION_CONTINUED } from '../model/entry.ts';
+import type { Entry, EntryKind } from '../model/entry.ts';
 import { defined } from '../model/record.ts';
 import { entryKeys } from '../store/entry-columns.ts';
 import { type EntryFilter, type Store, walkEntries } from '../store/store.ts';
@@ -78,17 +78,9 @@ export class EntryChoice {
   }
 
   #fits(entry: Entry, folder: string | undefined): boolean {
-    if (this.#continued === 'hidden' && entry.kind === 'session' && isContinued(entry)) return false;
+    if (this.#continued === 'hidden' && entry.continues === true) return false;
     return folder === undefined || [...pathsOf(entry)].some((key) => isInScope(key, folder));
   }
-}
-
-/**
- * True for an entry that only says that a session continues, in another process or in a later
- * command.
- */
-function isContinued({ session, text }: Entry): boolean {
-  return text === SESSION_CONTINUED || (session === COMMAND_LINE && text === 'resumed');
 }
 
 /**

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { World } from '../gate/world.ts';
 import { endOfKeptPart, keptPart, newestCut } from '../history/client-rewind.ts';
-import { SESSION_CONTINUED } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
 import { isRecord } from '../model/record.ts';
 import type { Resumed, ResumeOptions, Transcript } from '../model/transcript.ts';
@@ -132,7 +131,7 @@ export class Conversation {
   async #hasUnknownPast(): Promise<boolean> {
     const { session } = this.#knowledge;
     const events = await this.#world.store.entries({ session, kinds: ['session'], limit: MAX_JOINING });
-    const last = events.find(({ text }) => text !== SESSION_CONTINUED);
+    const last = events.find(({ continues }) => continues !== true);
     return last?.text === RESUMED && (await this.#knowledge.all()).length === 0;
   }
 
@@ -174,7 +173,7 @@ export class Conversation {
     const { store, workspace } = this.#world;
     const { session, author } = this.#knowledge;
     const newest = await store.entries({ session, limit: MAX_JOINING });
-    const last = newest.find((entry) => entry.kind !== 'session' || entry.text !== SESSION_CONTINUED);
+    const last = newest.find(({ continues }) => continues !== true);
     if (last?.kind === 'session' && last.text === text) return;
     const root = workspace.roots[0] ?? '';
     const entry = { kind: 'session', atMs: this.#world.now(), ...author, root, text } as const;

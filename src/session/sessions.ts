@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type PolicyOverrides, parsePolicyFile, resolvePolicy } from '../config/resolve-policy.ts';
 import type { World } from '../gate/world.ts';
 import { idleSessions } from '../journal/gc.ts';
-import { SESSION_CONTINUED } from '../model/entry.ts';
+import { COMMAND_LINE, type NewEntry } from '../model/entry.ts';
 import { Fault } from '../model/fault.ts';
 import { LIMITS } from '../model/limits.ts';
 import type { PresetName } from '../model/policy.ts';
@@ -257,16 +257,12 @@ export class Sessions implements SessionHost {
       ...defined({ parent: parent ?? kept?.parent, forked: forked ?? kept?.forked }),
       ...program,
     };
-    // A session that was not closed continues. That is usual: without a resident process, each hook
-    // call is a process of its own.
-    const known = kept?.closedMs === undefined ? SESSION_CONTINUED : 'resumed';
-    const text = kept === undefined ? 'opened' : known;
     const entry = {
       kind: 'session' as const,
       atMs: now,
       session: session.id,
       root: record.root,
-      text,
+      ...beginning(kept),
       ...program,
     };
     const others = await this.#others(kept);
@@ -373,4 +369,13 @@ function checkOpening(shape: ObjectShape, options: unknown): void {
   const [mismatch] = checkShape(shape, options);
   if (mismatch === undefined) return;
   throw new Fault('MISUSE', mismatchText(mismatch, { noun: 'option', whole: 'the options for opening' }));
+}
+
+/** How a session begins: anew, or as that of an earlier record. */
+function beginning(kept: SessionRecord | undefined): Pick<NewEntry, 'text' | 'continues'> {
+  if (kept === undefined) return { text: 'opened' };
+  // A session that was not closed continues. That is usual: without a resident process, each hook
+  // call is a process of its own.
+  if (kept.closedMs === undefined) return { text: 'continued', continues: true };
+  return kept.id === COMMAND_LINE ? { text: 'resumed', continues: true } : { text: 'resumed' };
 }

@@ -34,10 +34,12 @@ export async function collectGarbage(
 ): Promise<GcResult> {
   let entries = 0;
   const first = plan.throughSeq - plan.entries;
-  for (let done = 0; done < plan.entries; ) {
+  // Even if no entry goes, a step removes views that later ones have replaced.
+  for (let done = 0; plan.mayPrune; ) {
     done = Math.min(done + ENTRIES_STEP, plan.entries);
     entries += await store.prune(first + done);
-    onProgress({ phase: 'entries', done, total: plan.entries });
+    if (plan.entries > 0) onProgress({ phase: 'entries', done, total: plan.entries });
+    if (done >= plan.entries) break;
   }
 
   const needed = async (): Promise<ReadonlySet<string>> => {
@@ -88,6 +90,8 @@ export interface GcPlan {
   /** Disk usage of the file contents to remove (`frees`) and of those to keep (`leaves`). */
   readonly frees: ImageUsage;
   readonly leaves: ImageUsage;
+  /** False if the database user has no right to remove entries. */
+  readonly mayPrune: boolean;
   /** The newest entry at planning time. File contents that later entries need are not removed. */
   readonly headSeq: number;
 }
@@ -130,6 +134,7 @@ export async function planGc({ store, images }: GcStores, limits: GcLimits, nowM
       bytes: sizeOf(kept) + sizeOf(sorted.fresh),
     },
     headSeq: head.seq,
+    mayPrune: mayPrune !== false,
   };
 }
 

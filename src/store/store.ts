@@ -76,7 +76,8 @@ export interface Store {
   checkLinks(previous: ChainLink, page: LinkPage): Promise<ChainLink | BrokenLink>;
   /**
    * Removes the oldest entries up to and including a number. The chain then begins with the next
-   * entry. Returns how many were removed.
+   * entry. Also removes views that later ones of the same file have replaced. Returns how many
+   * entries were removed.
    */
   prune(throughSeq: number): Promise<number>;
   /** Removes only entries about reads before a time. Present if reads have their own hash chain. */
@@ -89,6 +90,9 @@ export interface Store {
 
 /** `Store.changesSince` searches only this many of the newest entries. */
 export const RECENT_ENTRIES = 5000;
+
+/** A look-up of a file's views returns this many of the newest. Older versions of a file no longer count as seen. */
+export const VIEWS_OF_FILE: number = 16;
 
 /** `Store.checkLinks` checks at most this many entries in one call. */
 export const LINKS_AT_ONCE: number = 2000;

@@ -5,15 +5,13 @@ import { Fault } from '../../model/fault.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import { type Mark, NEVER_SEEN, type Seen, type View } from '../../model/view.ts';
 import { column, fromColumn, markFrom, viewFrom } from '../entry-columns.ts';
-import type { Notes, Writes } from '../store.ts';
+import { type Notes, VIEWS_OF_FILE, type Writes } from '../store.ts';
 import type { PgValue, Row } from './connection.ts';
 
 /** Reads rely on an answer of the server that is at most this old. */
 const TRUSTED_MS = 2000;
 /** Sessions that were not used for this long are dropped from memory. */
 const UNUSED_MS = 30_000;
-/** Number of newest views of a file that are kept. Older versions of a file no longer count as seen. */
-const DEPTH = 16;
 
 interface Source {
   readonly schema: string;
@@ -167,7 +165,7 @@ export class SeenSessions {
     const older = views.findIndex((each) => (each.n ?? 0) < n);
     known.files.set(
       key,
-      views.toSpliced(older < 0 ? views.length : older, 0, { ...view, sighting }).slice(0, DEPTH),
+      views.toSpliced(older < 0 ? views.length : older, 0, { ...view, sighting }).slice(0, VIEWS_OF_FILE),
     );
   }
 }

@@ -1,4 +1,5 @@
 import { CHAIN_START } from '../chain.ts';
+import { VIEWS_OF_FILE } from '../store.ts';
 import { SERVER_CLOCK } from './connection.ts';
 import { leaseFunctions } from './heart.ts';
 
@@ -240,6 +241,10 @@ begin
   -- Processes that had views of a removed session in memory have dropped them long ago.
   delete from views v where v.key = '' and not exists (select from sessions s where s.id = v.session)
     and (v.seen::json->>'atMs')::bigint < ${SERVER_CLOCK} - ${DAY_MS};
+  -- Views that later ones of the same file have replaced: a look-up does not reach them.
+  delete from views where n in (
+    select n from (select n, row_number() over (partition by session, key order by n desc) as place
+      from views where key <> '') x where place > ${VIEWS_OF_FILE});
   -- A process counts as ended if its heartbeat is old or has no row. So old rows need not be kept.
   delete from owners where until < clock_timestamp() - interval '1 day';
   delete from leases where until < clock_timestamp() - interval '1 day';

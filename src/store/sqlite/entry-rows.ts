@@ -3,7 +3,7 @@ import { Fault } from '../../model/fault.ts';
 import { canonicalJson, linkText } from '../chain.ts';
 import { type QueryDialect, selectionOf } from '../entries-query.ts';
 import { ENTRY_COLUMNS, entryFrom, filterColumns, touchedKeys } from '../entry-columns.ts';
-import { type ChainLink, type EntryFilter, RECENT_ENTRIES } from '../store.ts';
+import { type ChainLink, type EntryFilter, RECENT_ENTRIES, VIEWS_OF_FILE } from '../store.ts';
 import type { Connection } from './connection.ts';
 import { FREQUENT_KINDS, IS_RARE, OWN_INDEX, type SqlValue } from './driver.ts';
 
@@ -156,7 +156,15 @@ const SELECT_SIZES =
   'select seq, octet_length(entry) as bytes from entries where seq <= ? order by seq limit ?';
 const DELETE_TOUCHES = 'delete from touches where seq = ? and key in (select value from json_each(?))';
 
-/** Removes the oldest entries up to and including a number. Returns how many were removed. */
+/** Removes views that later ones of the same file have replaced: a look-up does not reach them. */
+const DELETE_OLD_VIEWS = `delete from views where n in (
+  select n from (select n, row_number() over (partition by session, key order by n desc) as place
+    from views where key <> '') where place > ${VIEWS_OF_FILE})`;
+
+/**
+ * Removes the oldest entries up to and including a number, and views that later ones have replaced.
+ * Returns how many entries were removed.
+ */
 export async function pruneOldest(db: Connection, throughSeq: number): Promise<number> {
   let pruned = 0;
   for (;;) {
@@ -166,7 +174,8 @@ export async function pruneOldest(db: Connection, throughSeq: number): Promise<n
     // Between two steps, let this process answer requests and other processes write.
     await new Promise((resolve) => setImmediate(resolve));
   }
-  if (pruned > 0) freeSpace(db);
+  db.attempt(() => db.sql(DELETE_OLD_VIEWS).run());
+  freeSpace(db);
   return pruned;
 }
 

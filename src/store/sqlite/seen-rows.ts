@@ -2,13 +2,11 @@ import { knownOf } from '../../judge/known.ts';
 import type { Sighting } from '../../model/sighting.ts';
 import type { Mark, Seen, View } from '../../model/view.ts';
 import { column, fromColumn, markFrom, viewFrom, viewRowText } from '../entry-columns.ts';
-import type { Notes, Writes } from '../store.ts';
+import { type Notes, VIEWS_OF_FILE, type Writes } from '../store.ts';
 import type { Connection } from './connection.ts';
 
 /** Maximum number of files whose views are cached. At this number, the cache is cleared. */
 const MAX_CACHED = 1000;
-/** Number of newest views of a file that are looked at. Older versions of a file no longer count as seen. */
-const DEPTH = 16;
 /** From this number of keys on, `recallMany` first reads which keys the session has seen. */
 const MANY_KEYS = 1000;
 /** The key of rows that are losses of a session, not views of a file. No file has it. */
@@ -55,7 +53,7 @@ export class SeenRows {
     const known = this.#cached.get(session) ?? this.#open(session);
     const cached = known.files.get(key);
     if (cached !== undefined) return cached;
-    const rows = this.#db.sql(SELECT).all(column(session), column(key), DEPTH) as ViewRow[];
+    const rows = this.#db.sql(SELECT).all(column(session), column(key), VIEWS_OF_FILE) as ViewRow[];
     const stored = rows.flatMap(({ n, seen }) => viewFrom(key, seen, n) ?? []);
     const seen = { views: [...this.#waitingOf(session, key), ...stored], marks: known.marks };
     if (this.#size >= MAX_CACHED) this.clear();
@@ -85,7 +83,7 @@ export class SeenRows {
     const files = new Map<string, View[]>();
     for (const row of rows) {
       const views = files.get(row.key) ?? [];
-      const view = views.length < DEPTH ? viewFrom(fromColumn(row.key), row.seen, row.n) : undefined;
+      const view = views.length < VIEWS_OF_FILE ? viewFrom(fromColumn(row.key), row.seen, row.n) : undefined;
       if (view !== undefined) files.set(row.key, [...views, view]);
     }
     return [...files.values()].flatMap((views) => knownOf({ views, marks }) ?? []);
@@ -115,7 +113,10 @@ export class SeenRows {
       const seen = files?.get(view.sighting.key);
       if (seen === undefined) continue;
       const { marks: lost } = seen;
-      files?.set(view.sighting.key, { views: [view, ...seen.views.slice(0, DEPTH - 1)], marks: lost });
+      files?.set(view.sighting.key, {
+        views: [view, ...seen.views.slice(0, VIEWS_OF_FILE - 1)],
+        marks: lost,
+      });
     }
   }
 

@@ -16,6 +16,7 @@ import {
   BARE_SIGHTING,
   changeEntry,
   effect,
+  FULL_SIGHTING,
   file,
   pendingChange,
   ROOT,
@@ -280,6 +281,32 @@ describe('opening a database fails with a fault that names it:', () => {
     const tables = (await rawDatabase(path)).prepare('select name from sqlite_master').all();
     expect(tables).toHaveLength(1);
   });
+});
+
+it('a clean-up removes views that later ones of the same file have replaced', async () => {
+  const path = join(scratch().home, 'state.db');
+  const store = await openSqliteStore(path);
+  const views = (key: string, count: number) =>
+    Array.from({ length: count }, (_, atMs) => ({
+      session: 's',
+      view: { sighting: { ...FULL_SIGHTING, key, atMs } },
+    }));
+  const marks = [
+    { session: 's', mark: { lost: 'rewound', keeps: 'nothing', afterMs: 5, untilMs: 6 } as const },
+  ];
+  await store.record({ views: [...views('/a', 40), ...views('/b', 3)], marks });
+  const before = await store.recall('s', '/a');
+  expect(await store.prune(0)).toBe(0);
+  const rows = (await rawDatabase(path)).prepare('select key, count(*) as n from views group by key').all();
+  expect(rows).toMatchObject([
+    { key: '', n: 1 },
+    { key: '/a', n: 16 },
+    { key: '/b', n: 3 },
+  ]);
+  await store.close();
+  const again = await openSqliteStore(path);
+  expect(await again.recall('s', '/a')).toEqual(before);
+  await again.close();
 });
 
 describe('a database of an older Lookfirst', () => {

@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { HOST_WRITES_MS } from '../../src/gate/host-writes.ts';
 import { Sessions } from '../../src/session/sessions.ts';
 import { lookfirst, objects } from '../support/command-line.ts';
 import { Hooked } from '../support/hooked.ts';
@@ -294,19 +295,32 @@ describe('several agents that edit one file with their own tools', () => {
     return get('a.txt');
   }
 
-  it('lose no edit', async () => {
+  /** Makes all edits through hooks. Undefined if one of them took so long that the others did not wait for it. */
+  async function editedThroughHooks(): Promise<string | undefined> {
+    places = scratch();
+    agent = new Hooked(places);
     const agents = new Map(AGENTS.map((name) => [name, agent.other(name)]));
     for (const each of agents.values()) {
       put('a.txt', TEXT);
       await each.read('a.txt', TEXT);
     }
+    let isSlow = false;
     const text = await allEdit(async (name, line) => {
       const each = agents.get(name);
       const call = edit('a.txt', `${line} old`, `${line} new`);
       expect(await each?.send({ event: 'before', ...call })).toMatchObject({ verdict: 'pass' });
+      const begunMs = Date.now();
       await replaceLine(line);
       await each?.send({ event: 'after', ...call });
+      isSlow ||= Date.now() - begunMs >= HOST_WRITES_MS / 2;
     });
+    return isSlow ? undefined : text;
+  }
+
+  it('lose no edit', async ({ skip }) => {
+    // Nobody waits longer than `HOST_WRITES_MS` for a write. On a very busy machine a write takes longer.
+    const text = (await editedThroughHooks()) ?? (await editedThroughHooks()) ?? (await editedThroughHooks());
+    if (text === undefined) skip('this machine is too busy');
     expect(text).toBe(EDITED);
     expect((await changes()).filter(({ action }) => action === 'edit')).toHaveLength(20);
   });

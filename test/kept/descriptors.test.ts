@@ -7,7 +7,8 @@ import { bench } from '../support/disk.ts';
 describe.skipIf(process.platform !== 'linux')('open descriptors', () => {
   it('do not increase by 1,000 failing operations', async () => {
     const { before, after, failed } = await failMany(1_000);
-    expect([after, failed]).toEqual([before, 1_000]);
+    expect(failed).toBe(1_000);
+    expect(after).toBeLessThanOrEqual(before);
   });
 
   it.skipIf(strongestGuarantee() !== 'walk')(

@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, readlinkSync } from 'node:fs';
 import { create } from '../../src/disk/create.ts';
 import { makeOneFolder } from '../../src/disk/folders.ts';
 import { move } from '../../src/disk/move.ts';
@@ -6,11 +6,26 @@ import { readPage } from '../../src/disk/page.ts';
 import { readSnapshot } from '../../src/disk/read.ts';
 import { remove, removeLink } from '../../src/disk/remove.ts';
 import { replace } from '../../src/disk/replace.ts';
+import { unlessMissing } from '../../src/model/fault.ts';
+import { isWithin } from '../../src/model/path.ts';
 import { Workspace } from '../../src/workspace/workspace.ts';
 import { type Bench, bench, holding } from './disk.ts';
 
 export function openDescriptors(): number {
   return readdirSync('/proc/self/fd').length;
+}
+
+/**
+ * The number of open files and folders below `folder`, and of its parent folders. Other tests of this
+ * process may open and close other files at any time.
+ */
+function openAround(folder: string): number {
+  const targets = readdirSync('/proc/self/fd').map((fd) =>
+    unlessMissing(() => readlinkSync(`/proc/self/fd/${fd}`)),
+  );
+  return targets.filter(
+    (target) => target !== undefined && (isWithin(target, folder) || isWithin(folder, target)),
+  ).length;
 }
 
 const REFUSED = [
@@ -67,9 +82,9 @@ export async function failMany(count: number): Promise<{ before: number; after: 
   };
   // Runs each operation first without counting: the first change opens the log of temporary names, which stays open.
   await failTimes(100);
-  const before = openDescriptors();
+  const before = openAround(disk.root);
   const failed = await failTimes(count);
-  return { before, after: openDescriptors(), failed };
+  return { before, after: openAround(disk.root), failed };
 }
 
 /**

@@ -74,7 +74,8 @@ export async function blame(records: Records, { cwd, path, secrets }: BlameOptio
   for (const { entry, before, after } of await versionsOf(records, key)) {
     const isKnown = before.kind !== 'file' || (await course.foundAs(before.fingerprint, bytesOf, entry.atMs));
     // If the bytes before a change are not known, the lines that it wrote are not known either.
-    await course.becomes(after, bytesOf, isKnown ? originOf(entry) : {});
+    const isUndo = entry.undoes !== undefined;
+    await course.becomes(after, bytesOf, { ...(isKnown ? originOf(entry) : {}), isUndo });
   }
   await course.foundAs(fingerprint, bytesOf, undefined);
   const clients = await records.clientsOf(course.origins.flatMap((origin) => origin.session ?? []));
@@ -173,6 +174,8 @@ class Course {
   /** When the last recorded change was made. */
   #changedMs: number | undefined;
   readonly #known = new Map<string, readonly LineOrigin[]>();
+  /** The origins of the lines that changes removed, by their bytes. */
+  readonly #removed = new Map<string, LineOrigin>();
 
   /**
    * Sets the bytes that the file has at this point of its history. If they differ from the last
@@ -193,10 +196,14 @@ class Course {
   }
 
   /**
-   * Records a session's change. If the file gets earlier bytes back, for example by an undo, its
-   * lines get their earlier origins back.
+   * Records a session's change. If the file gets earlier bytes back, or an undo brings a line back,
+   * they get their earlier origins back.
    */
-  async becomes(side: State, bytesOf: BytesOf, origin: LineOrigin): Promise<void> {
+  async becomes(
+    side: State,
+    bytesOf: BytesOf,
+    { isUndo, ...origin }: LineOrigin & { readonly isUndo: boolean },
+  ): Promise<void> {
     this.#changedMs = origin.atMs ?? this.#changedMs;
     if (side.kind !== 'file') {
       this.origins = [];
@@ -210,23 +217,38 @@ class Course {
     // another program's change.
     if (bytes === undefined) return;
     const earlier = this.#known.get(sha256);
-    if (earlier === undefined) this.#take(bytes, sha256, origin);
+    if (earlier === undefined) this.#take(bytes, sha256, origin, isUndo ? this.#removed : undefined);
     else [this.#bytes, this.#sha256, this.origins] = [bytes, sha256, earlier];
   }
 
-  #take(bytes: Uint8Array, sha256: string, origin: LineOrigin): void {
+  /** `restored`: the origins of lines that are brought back. */
+  #take(
+    bytes: Uint8Array,
+    sha256: string,
+    origin: LineOrigin,
+    restored?: ReadonlyMap<string, LineOrigin>,
+  ): void {
     const next: LineOrigin[] = [];
-    const { hunks } = diffLines(this.#bytes ?? new Uint8Array(), bytes);
+    const earlier = this.#bytes ?? new Uint8Array();
+    const { hunks } = diffLines(earlier, bytes);
+    const [before, after] = [linesIn(earlier), linesIn(bytes)];
     let at = 0;
     for (const { beforeStart, beforeEnd, afterStart, afterEnd } of hunks) {
       for (const kept of this.origins.slice(at, beforeStart)) next.push(kept);
-      for (let line = afterStart; line < afterEnd; line += 1) next.push(origin);
+      for (const line of after.slice(afterStart, afterEnd)) next.push(restored?.get(line) ?? origin);
+      for (let line = beforeStart; line < beforeEnd; line += 1)
+        this.#removed.set(before[line] ?? '', this.origins[line] ?? {});
       at = beforeEnd;
     }
     for (const kept of this.origins.slice(at)) next.push(kept);
     [this.#bytes, this.#sha256, this.origins] = [bytes, sha256, next];
     this.#known.set(sha256, next);
   }
+}
+
+/** The lines of a file. Every byte is one character, so that equal lines have equal bytes. */
+function linesIn(bytes: Uint8Array): readonly string[] {
+  return splitLines(Buffer.from(bytes).toString('latin1'));
 }
 
 function originOf({ session, turn, change, atMs }: Entry): LineOrigin {

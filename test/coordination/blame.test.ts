@@ -158,3 +158,22 @@ describe('blame', () => {
     expect(await lookfirst(t, ['blame'])).toMatchObject({ code: 64 });
   });
 });
+
+it('a line that an undo brings back beside a later change keeps its writer', async () => {
+  const work = await desk({ session: 'agent-7' });
+  await ok(work.session.write('a.txt', 'one\ntwo\n\n\n\nsix\n'));
+  const { change = '' } = await ok(work.session.edit('a.txt', [{ oldString: 'two', newString: 'TWO' }]));
+  const other = await work.open({ session: 'agent-8' });
+  await ok(other.read('a.txt'));
+  await ok(other.edit('a.txt', [{ oldString: 'six', newString: 'SIX' }]));
+  expect((await lookfirst(work, ['undo', change, '--merge'])).code).toBe(0);
+  const lines = objects(await lookfirst(work, ['blame', 'a.txt', '--json']));
+  expect(lines.map(({ text, session }) => [text, session])).toEqual([
+    ['one', 'agent-7'],
+    ['two', 'agent-7'],
+    ['', 'agent-7'],
+    ['', 'agent-7'],
+    ['', 'agent-7'],
+    ['SIX', 'agent-8'],
+  ]);
+});

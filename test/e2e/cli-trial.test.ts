@@ -50,7 +50,7 @@ describe('lookfirst init and remove', () => {
     [
       'win32',
       ['claude-desktop', '--hooks'],
-      /^Claude Desktop has no hooks\. Without --hooks, .* adds the MCP server\. Nothing was changed\.\n$/,
+      /^lookfirst: Claude Desktop has no hooks\. Without --hooks, .* adds the MCP server \[INVALID_ARGUMENT\]\nNothing was changed\.\n$/,
     ],
     ['linux', ['claude-code', '--hooks'], /^$/],
   ] as const)('on %s, init %j warns only of hooks that were not tried', async (platform, args, warning) => {

@@ -360,21 +360,21 @@ describe('reportText', () => {
         { ok: false, file: '/f', reason: 'it is not valid JSON: x', line: 3 },
         { action: 'init', dryRun: false },
       ],
-      'cannot edit /f: it is not valid JSON: x (line 3). Nothing was changed.\n',
+      'lookfirst: cannot edit /f: it is not valid JSON: x (line 3) [CONFIG_INVALID]\nNothing was changed.\n',
     ],
     [
       [
         { ok: false, file: '/f', reason: 'it is a list', byHand: '{\n  "a": 1\n}\n' },
         { action: 'init', dryRun: false },
       ],
-      'cannot edit /f: it is a list. Nothing was changed. To do it by hand, add:\n{\n  "a": 1\n}\n',
+      'lookfirst: cannot edit /f: it is a list [CONFIG_INVALID]\nNothing was changed. To do it by hand, add:\n{\n  "a": 1\n}\n',
     ],
     [
       [
         { ok: false, reason: 'Zed has no hooks' },
         { action: 'init', dryRun: false },
       ],
-      'Zed has no hooks. Nothing was changed.\n',
+      'lookfirst: Zed has no hooks [INVALID_ARGUMENT]\nNothing was changed.\n',
     ],
     [
       [

@@ -26,8 +26,7 @@ export function configureClient(request: ConfigureRequest): readonly ConfigureRe
 function planned(request: ConfigureRequest, plan: Plan): readonly ConfigureReport[] {
   const { action, client, scope, proxy } = request;
   const files = scopesOf(request).flatMap((each) => serverFiles(request, each));
-  if (files.length === 0)
-    return [{ ok: false, file: client.title, reason: `${client.title} has no ${scope} configuration` }];
+  if (files.length === 0) return [{ ok: false, reason: `${client.title} has no ${scope} configuration` }];
   if (action === 'remove') return planRemove(request, plan, files);
   const server =
     proxy === undefined ? [planServer(request, plan)] : planProxy(request, plan, { proxy, files });
@@ -179,8 +178,9 @@ export function reportText(
   if (!report.ok) {
     const line = report.line === undefined ? '' : ` (line ${report.line})`;
     const what = report.file === undefined ? '' : `cannot edit ${report.file}: `;
+    const code = report.file === undefined ? 'INVALID_ARGUMENT' : 'CONFIG_INVALID';
     const byHand = report.byHand === undefined ? '' : ` To do it by hand, add:\n${report.byHand}`;
-    return `${what}${report.reason}${line}. Nothing was changed.${byHand.trimEnd()}\n`;
+    return `lookfirst: ${what}${report.reason}${line} [${code}]\nNothing was changed.${byHand.trimEnd()}\n`;
   }
   if (report.did === 'nothing') {
     const why =

@@ -121,7 +121,7 @@ async function configure(
   };
   if (flags.only === true && HOOK_SETTINGS[name]?.only === undefined) {
     const reason = `${CLIENTS[name].title} has no setting that denies its own edit tools`;
-    const report = { ok: false, file: CLIENTS[name].title, reason } as const;
+    const report = { ok: false, reason } as const;
     await print(cli, { report, request, json: flags.json });
     return EXIT.refused;
   }

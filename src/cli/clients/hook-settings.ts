@@ -52,16 +52,32 @@ export interface ClientHooks {
 
 const TIMEOUT_S = 10;
 
-/** Events of Claude Code whose hooks take no tool matcher. */
-const CLAUDE_EVENTS = [
-  'UserPromptSubmit',
-  'SessionStart',
-  'SessionEnd',
-  'PostCompact',
-  'SubagentStart',
-  'SubagentStop',
-  'Stop',
-];
+/** The events of a client in which our hook runs. */
+interface HookEvents {
+  /** The event before a call, and the tools that change files or run commands. */
+  readonly before: readonly [event: string, tools: string | undefined];
+  /** The events after a call, and the tools whose results are noted. */
+  readonly after: readonly [events: readonly string[], tools: string | undefined];
+  /** Events that concern no tool. */
+  readonly others: readonly string[];
+}
+
+/** A piece for each event, in the client's form. */
+function piecesFor(
+  { before, after, others }: HookEvents,
+  itemOf: (event: string, tools: string | undefined) => ConfigValue,
+): readonly HookPiece[] {
+  const events = [before, ...after[0].map((event) => [event, after[1]] as const)];
+  return [...events, ...others.map((event) => [event, undefined] as const)].map(([event, tools]) => ({
+    at: ['hooks', event],
+    item: itemOf(event, tools),
+  }));
+}
+
+/** The form of Claude Code, Codex and Gemini: a hook in a list, with the tools that it is for. */
+function matched(tools: string | undefined, hook: ConfigTable): ConfigTable {
+  return tools === undefined ? { hooks: [hook] } : { matcher: tools, hooks: [hook] };
+}
 
 /**
  * Hook arguments for calls to our own server. If the hook fails, the call is still made, because
@@ -78,7 +94,7 @@ const CLAUDE_CODE: ClientHooks = {
   isPersonal: true,
   pieces: ({ script }) => {
     // Uses separate arguments, because Claude Code would repeat a whole shell line in its errors.
-    const hook = (event: string, more: object = {}) => ({
+    const hook = (event: string, more: ConfigTable = {}): ConfigTable => ({
       type: 'command',
       command: script,
       args: ['claude-code', '--event', event],
@@ -86,23 +102,21 @@ const CLAUDE_CODE: ClientHooks = {
       ...more,
     });
     const tools = 'Edit|MultiEdit|Write|NotebookEdit|Bash';
-    return [
-      {
-        at: ['hooks', 'PreToolUse'],
-        item: { matcher: tools, hooks: [hook('PreToolUse', { onFailure: 'block' })] },
-      },
-      // This hook reports which sub-agent calls our own server. It is a separate entry, because its failure must not
-      // block the call.
-      {
-        at: ['hooks', 'PreToolUse'],
-        item: { matcher: 'mcp__lookfirst__.*', hooks: [hook('PreToolUse', { args: OWN_CALL_ARGS })] },
-      },
-      ...['PostToolUse', 'PostToolUseFailure'].map((event) => ({
-        at: ['hooks', event],
-        item: { matcher: `Read|Grep|${tools}|mcp__lookfirst__.*`, hooks: [hook(event)] },
-      })),
-      ...CLAUDE_EVENTS.map((event) => ({ at: ['hooks', event], item: { hooks: [hook(event)] } })),
-    ];
+    const events: HookEvents = {
+      before: ['PreToolUse', tools],
+      after: [['PostToolUse', 'PostToolUseFailure'], `Read|Grep|${tools}|mcp__lookfirst__.*`],
+      others: [
+        ...['UserPromptSubmit', 'SessionStart', 'SessionEnd', 'PostCompact'],
+        ...['SubagentStart', 'SubagentStop', 'Stop'],
+      ],
+    };
+    const [before, ...rest] = piecesFor(events, (event, matcher) =>
+      matched(matcher, hook(event, event === 'PreToolUse' ? { onFailure: 'block' } : {})),
+    );
+    // This hook reports which sub-agent calls our own server. It is a separate entry, because its failure must not
+    // block the call.
+    const own = matched('mcp__lookfirst__.*', hook('PreToolUse', { args: OWN_CALL_ARGS }));
+    return [...(before === undefined ? [] : [before]), { at: ['hooks', 'PreToolUse'], item: own }, ...rest];
   },
   shell: ({ shell }) => ({ at: ['env', 'CLAUDE_CODE_SHELL_PREFIX'], kind: 'member', item: shell }),
   // Deny the client's edit tools, and approve our server and its tools: a run without a terminal
@@ -144,24 +158,17 @@ const CODEX: ClientHooks = {
       ? joined(places, places.env['CODEX_HOME'] || joined(places, places.home, '.codex'), 'hooks.json')
       : joined(places, places.project, '.codex', 'hooks.json'),
   pieces: ({ script }) => {
-    const hook = (command: string, timeout = TIMEOUT_S) => [{ type: 'command', command, timeout }];
     const tools = 'apply_patch|Bash|shell|exec_command|write_stdin';
-    return [
-      {
-        at: ['hooks', 'PreToolUse'],
-        item: { matcher: tools, hooks: hook(failClosed(script, 'codex', 'PreToolUse')) },
-      },
-      {
-        at: ['hooks', 'PostToolUse'],
-        item: { matcher: tools, hooks: hook(failOpen(script, 'codex', 'PostToolUse')) },
-      },
-      ...['UserPromptSubmit', 'SessionStart', 'SessionEnd', 'PostCompact', 'Stop'].map((event) => ({
-        at: ['hooks', event],
-        item: {
-          hooks: hook(failOpen(script, 'codex', event), event === 'SessionEnd' ? CODEX_END_S : TIMEOUT_S),
-        },
-      })),
-    ];
+    const events: HookEvents = {
+      before: ['PreToolUse', tools],
+      after: [['PostToolUse'], tools],
+      others: ['UserPromptSubmit', 'SessionStart', 'SessionEnd', 'PostCompact', 'Stop'],
+    };
+    return piecesFor(events, (event, matcher) => {
+      const line = event === 'PreToolUse' ? failClosed : failOpen;
+      const timeout = event === 'SessionEnd' ? CODEX_END_S : TIMEOUT_S;
+      return matched(matcher, { type: 'command', command: line(script, 'codex', event), timeout });
+    });
   },
   next: 'Start Codex again and trust the hooks in /hooks: untrusted hooks are skipped silently.',
 };
@@ -171,31 +178,19 @@ const GEMINI: ClientHooks = {
   file: (scope, places) =>
     joined(places, scope === 'user' ? geminiHome(places) : places.project, '.gemini', 'settings.json'),
   pieces: ({ script }) => {
-    // Gemini's timeouts are in milliseconds.
-    const hook = (command: string) => [
-      { type: 'command', name: 'lookfirst', command, timeout: TIMEOUT_S * 1000 },
-    ];
-    return [
-      {
-        at: ['hooks', 'BeforeTool'],
-        item: {
-          matcher: 'write_file|replace|run_shell_command',
-          hooks: hook(failClosed(script, 'gemini', 'BeforeTool')),
-        },
-      },
-      {
-        at: ['hooks', 'AfterTool'],
-        item: {
-          matcher:
-            'read_file|read_many_files|grep_search|search_file_content|write_file|replace|run_shell_command',
-          hooks: hook(failOpen(script, 'gemini', 'AfterTool')),
-        },
-      },
-      ...['BeforeAgent', 'AfterAgent', 'SessionStart', 'SessionEnd'].map((event) => ({
-        at: ['hooks', event],
-        item: { hooks: hook(failOpen(script, 'gemini', event)) },
-      })),
-    ];
+    const tools = 'write_file|replace|run_shell_command';
+    const reads = 'read_file|read_many_files|grep_search|search_file_content';
+    const events: HookEvents = {
+      before: ['BeforeTool', tools],
+      after: [['AfterTool'], `${reads}|${tools}`],
+      others: ['BeforeAgent', 'AfterAgent', 'SessionStart', 'SessionEnd'],
+    };
+    return piecesFor(events, (event, matcher) => {
+      const line = event === 'BeforeTool' ? failClosed : failOpen;
+      const command = line(script, 'gemini', event);
+      // Gemini's timeouts are in milliseconds.
+      return matched(matcher, { type: 'command', name: 'lookfirst', command, timeout: TIMEOUT_S * 1000 });
+    });
   },
   only: ['write_file', 'replace'].map((tool) => ({ at: ['tools', 'exclude'], item: tool })),
   next: 'Start Gemini CLI again and trust the folder; /hooks shows the entries.',
@@ -207,25 +202,20 @@ const CURSOR: ClientHooks = {
     joined(places, scope === 'user' ? places.home : places.project, '.cursor', 'hooks.json'),
   header: { version: 1 },
   pieces: ({ script }) => {
-    const hook = (event: string, more: object = {}) => ({
+    const tools = 'Write|StrReplace|Edit|MultiEdit|EditNotebook|ApplyPatch|Delete|Shell';
+    const events: HookEvents = {
+      before: ['preToolUse', tools],
+      after: [['postToolUse', 'postToolUseFailure'], `Read|${tools}`],
+      others: [
+        ...['beforeReadFile', 'beforeSubmitPrompt', 'sessionStart', 'sessionEnd', 'preCompact', 'stop'],
+      ],
+    };
+    return piecesFor(events, (event, matcher) => ({
       command: failOpen(script, 'cursor', event),
       timeout: TIMEOUT_S,
-      ...more,
-    });
-    const tools = 'Write|StrReplace|Edit|MultiEdit|EditNotebook|ApplyPatch|Delete|Shell';
-    return [
-      { at: ['hooks', 'preToolUse'], item: hook('preToolUse', { matcher: tools, failClosed: true }) },
-      ...['postToolUse', 'postToolUseFailure'].map((event) => ({
-        at: ['hooks', event],
-        item: hook(event, { matcher: `Read|${tools}` }),
-      })),
-      ...['beforeReadFile', 'beforeSubmitPrompt', 'sessionStart', 'sessionEnd', 'preCompact', 'stop'].map(
-        (event) => ({
-          at: ['hooks', event],
-          item: hook(event),
-        }),
-      ),
-    ];
+      ...(matcher === undefined ? {} : { matcher }),
+      ...(event === 'preToolUse' ? { failClosed: true } : {}),
+    }));
   },
   next: 'Open the project in Cursor again; Settings > Hooks shows the entries.',
 };
@@ -237,13 +227,15 @@ const VSCODE: ClientHooks = {
       ? joined(places, places.home, '.copilot', 'hooks', 'lookfirst.json')
       : joined(places, places.project, '.github', 'hooks', 'lookfirst.json'),
   pieces: ({ script }) => {
-    const line = (event: string) =>
-      event === 'PreToolUse' ? failClosed(script, 'vscode', event) : failOpen(script, 'vscode', event);
-    const events = ['PreToolUse', 'PostToolUse', 'UserPromptSubmit', 'SessionStart', 'PreCompact', 'Stop'];
-    return events.map((event) => ({
-      at: ['hooks', event],
-      item: { type: 'command', command: line(event), timeout: TIMEOUT_S },
-    }));
+    const events: HookEvents = {
+      before: ['PreToolUse', undefined],
+      after: [['PostToolUse'], undefined],
+      others: ['UserPromptSubmit', 'SessionStart', 'PreCompact', 'Stop'],
+    };
+    return piecesFor(events, (event) => {
+      const line = event === 'PreToolUse' ? failClosed : failOpen;
+      return { type: 'command', command: line(script, 'vscode', event), timeout: TIMEOUT_S };
+    });
   },
   next: 'Reload the VS Code window; the agent view lists the hooks.',
 };

@@ -70,38 +70,44 @@ function programVariables(at: string): readonly KeyRule[] {
   ];
 }
 
+/** A file in JSON without rules, except those given. */
+function settingsFile(client: string, path: RegExp, rules: Partial<SettingsFile>): SettingsFile {
+  return { client, path, format: 'json', entries: [], off: [], starts: [], ...rules };
+}
+
 const keys = (...names: readonly string[]): readonly KeyRule[] => names.map((key) => ({ key }));
 
 /** A hook runs its command at an event, without asking. */
 const HOOKS = { entries: ['hooks.*.*'], starts: keys('hooks.*.*') } as const;
 
-const CLAUDE_SETTINGS: SettingsFile = {
-  client: 'claude-code',
-  path: /(^|\/)\.claude\/settings(\.local)?\.json$/i,
-  format: 'json',
-  entries: [
-    ...HOOKS.entries,
-    ...['env.CLAUDE_CODE_SHELL_PREFIX', 'permissions.allow.*', 'permissions.ask.*', 'permissions.deny.*'],
-    ...['enabledMcpjsonServers.*', 'disabledMcpjsonServers.*', 'deniedMcpServers.*'],
-  ],
-  denials: [{ key: 'permissions.deny.*', when: is('Edit', 'MultiEdit', 'Write', 'NotebookEdit') }],
-  off: [
-    { key: 'disableAllHooks', when: isNot(false) },
-    { key: 'allowManagedHooksOnly', when: isNot(false) },
-  ],
-  starts: [
-    ...HOOKS.starts,
-    ...keys('apiKeyHelper', 'awsAuthRefresh', 'awsCredentialExport', 'gcpAuthRefresh', 'otelHeadersHelper'),
-    ...keys('proxyAuthHelper', 'statusLine', 'subagentStatusLine', 'fileSuggestion', 'defaultShell'),
-    ...programVariables('env'),
-    { key: 'enabledPlugins.*', when: isNot(false) },
-    ...keys('extraKnownMarketplaces.*', 'enabledMcpjsonServers.*'),
-    { key: 'enableAllProjectMcpServers', when: isNot(false) },
-    { key: 'skipDangerousModePermissionPrompt', when: isNot(false) },
-    { key: 'permissions.defaultMode', when: is('bypassPermissions') },
-    { key: 'permissions.allow.*', when: is('Bash', 'Bash(*)', 'Bash(**)', 'Bash(:*)', '*') },
-  ],
-};
+const CLAUDE_SETTINGS: SettingsFile = settingsFile(
+  'claude-code',
+  /(^|\/)\.claude\/settings(\.local)?\.json$/i,
+  {
+    entries: [
+      ...HOOKS.entries,
+      ...['env.CLAUDE_CODE_SHELL_PREFIX', 'permissions.allow.*', 'permissions.ask.*', 'permissions.deny.*'],
+      ...['enabledMcpjsonServers.*', 'disabledMcpjsonServers.*', 'deniedMcpServers.*'],
+    ],
+    denials: [{ key: 'permissions.deny.*', when: is('Edit', 'MultiEdit', 'Write', 'NotebookEdit') }],
+    off: [
+      { key: 'disableAllHooks', when: isNot(false) },
+      { key: 'allowManagedHooksOnly', when: isNot(false) },
+    ],
+    starts: [
+      ...HOOKS.starts,
+      ...keys('apiKeyHelper', 'awsAuthRefresh', 'awsCredentialExport', 'gcpAuthRefresh', 'otelHeadersHelper'),
+      ...keys('proxyAuthHelper', 'statusLine', 'subagentStatusLine', 'fileSuggestion', 'defaultShell'),
+      ...programVariables('env'),
+      { key: 'enabledPlugins.*', when: isNot(false) },
+      ...keys('extraKnownMarketplaces.*', 'enabledMcpjsonServers.*'),
+      { key: 'enableAllProjectMcpServers', when: isNot(false) },
+      { key: 'skipDangerousModePermissionPrompt', when: isNot(false) },
+      { key: 'permissions.defaultMode', when: is('bypassPermissions') },
+      { key: 'permissions.allow.*', when: is('Bash', 'Bash(*)', 'Bash(**)', 'Bash(:*)', '*') },
+    ],
+  },
+);
 
 /** A server that the client starts itself, not one that it connects to. */
 const SERVER = { key: 'mcpServers.*', when: has('command') };
@@ -109,18 +115,10 @@ const SERVER = { key: 'mcpServers.*', when: has('command') };
 const CLAUDE_FILES: readonly SettingsFile[] = [
   CLAUDE_SETTINGS,
   // Claude Code asks before it starts a project's server.
-  {
-    client: 'claude-code',
-    path: /(^|\/)\.mcp\.json$/i,
-    format: 'json',
+  settingsFile('claude-code', /(^|\/)\.mcp\.json$/i, {
     entries: ['mcpServers.*'],
-    off: [],
-    starts: [],
-  },
-  {
-    client: 'claude-code',
-    path: /(^|\/)\.claude\.json$/i,
-    format: 'json',
+  }),
+  settingsFile('claude-code', /(^|\/)\.claude\.json$/i, {
     entries: [
       ...['mcpServers.*', 'projects.*.mcpServers.*', 'projects.*.enabledMcpjsonServers.*'],
       ...[
@@ -129,7 +127,6 @@ const CLAUDE_FILES: readonly SettingsFile[] = [
         'projects.*.disabledMcpServers.*',
       ],
     ],
-    off: [],
     starts: [
       SERVER,
       { ...SERVER, key: 'projects.*.mcpServers.*' },
@@ -138,29 +135,19 @@ const CLAUDE_FILES: readonly SettingsFile[] = [
       { key: 'projects.*.hasTrustDialogAccepted', when: isNot(false) },
       { key: 'bypassPermissionsModeAccepted', when: isNot(false) },
     ],
-  },
-  {
-    client: 'claude-desktop',
-    path: /(^|\/)claude_desktop_config\.json$/i,
-    format: 'json',
+  }),
+  settingsFile('claude-desktop', /(^|\/)claude_desktop_config\.json$/i, {
     entries: ['mcpServers.*'],
-    off: [],
     starts: [SERVER],
-  },
+  }),
 ];
 
 const CODEX_FILES: readonly SettingsFile[] = [
-  {
-    client: 'codex',
-    path: /(^|\/)\.codex\/hooks\.json$/i,
-    format: 'json',
+  settingsFile('codex', /(^|\/)\.codex\/hooks\.json$/i, {
     ...HOOKS,
-    off: [],
     topKeys: ['description', 'hooks'],
-  },
-  {
-    client: 'codex',
-    path: /(^|\/)\.codex\/([\w-]+\.)?config\.toml$/i,
+  }),
+  settingsFile('codex', /(^|\/)\.codex\/([\w-]+\.)?config\.toml$/i, {
     format: 'toml',
     entries: [...HOOKS.entries, 'mcp_servers.*'],
     off: [
@@ -181,14 +168,11 @@ const CODEX_FILES: readonly SettingsFile[] = [
       ]),
       ...programVariables('shell_environment_policy.set'),
     ],
-  },
+  }),
 ];
 
 const GEMINI_FILES: readonly SettingsFile[] = [
-  {
-    client: 'gemini',
-    path: /(^|\/)\.gemini\/settings\.json$/i,
-    format: 'json',
+  settingsFile('gemini', /(^|\/)\.gemini\/settings\.json$/i, {
     entries: [...HOOKS.entries, 'mcpServers.*', 'mcp.excluded.*', 'mcp.allowed.*', 'tools.exclude.*'],
     denials: [{ key: 'tools.exclude.*', when: is('write_file', 'replace') }],
     off: [
@@ -206,49 +190,29 @@ const GEMINI_FILES: readonly SettingsFile[] = [
       { key: 'general.defaultApprovalMode', when: is('yolo') },
       { key: 'tools.allowed.*', when: is('run_shell_command', 'ShellTool') },
     ],
-  },
-  {
-    client: 'gemini',
-    path: /(^|\/)\.gemini\/extensions\/[^/]+\/gemini-extension\.json$/i,
-    format: 'json',
+  }),
+  settingsFile('gemini', /(^|\/)\.gemini\/extensions\/[^/]+\/gemini-extension\.json$/i, {
     entries: ['mcpServers.*'],
-    off: [],
     starts: [SERVER],
-  },
-  {
-    client: 'gemini',
-    path: /(^|\/)\.gemini\/extensions\/[^/]+\/hooks\/hooks\.json$/i,
-    format: 'json',
+  }),
+  settingsFile('gemini', /(^|\/)\.gemini\/extensions\/[^/]+\/hooks\/hooks\.json$/i, {
     ...HOOKS,
-    off: [],
-  },
+  }),
 ];
 
 const CURSOR_FILES: readonly SettingsFile[] = [
-  {
-    client: 'cursor',
-    path: /(^|\/)\.cursor\/hooks\.json$/i,
-    format: 'json',
+  settingsFile('cursor', /(^|\/)\.cursor\/hooks\.json$/i, {
     ...HOOKS,
     off: [{ key: 'version', when: isNot(1) }],
-  },
+  }),
   // Cursor asks before it starts a new or changed server.
-  {
-    client: 'cursor',
-    path: /(^|\/)\.cursor\/mcp\.json$/i,
-    format: 'json',
+  settingsFile('cursor', /(^|\/)\.cursor\/mcp\.json$/i, {
     entries: ['mcpServers.*'],
-    off: [],
-    starts: [],
-  },
-  {
-    client: 'cursor',
-    path: /(^|\/)\.cursor\/cli\.json$/i,
-    format: 'json',
+  }),
+  settingsFile('cursor', /(^|\/)\.cursor\/cli\.json$/i, {
     entries: ['permissions.deny.*', 'permissions.allow.*'],
-    off: [],
     starts: [{ key: 'permissions.allow.*', when: is('Shell(*)', 'Shell(**)', 'Shell') }],
-  },
+  }),
 ];
 
 /** A task that VS Code runs as soon as the folder is opened. */
@@ -256,26 +220,15 @@ const runsOnOpen = (task: SettingsValue): boolean =>
   valueAt(valueAt(task, 'runOptions') ?? null, 'runOn') === 'folderOpen';
 
 const VSCODE_FILES: readonly SettingsFile[] = [
-  {
-    client: 'vscode',
-    path: /(^|\/)(\.github|\.copilot)\/hooks\/[^/]+\.json$/i,
-    format: 'json',
+  settingsFile('vscode', /(^|\/)(\.github|\.copilot)\/hooks\/[^/]+\.json$/i, {
     ...HOOKS,
     off: [{ key: 'disableAllHooks', when: isNot(false) }],
-  },
+  }),
   // VS Code asks before it starts a new or changed server.
-  {
-    client: 'vscode',
-    path: /(^|\/)(\.vscode|Code( - Insiders)?\/User)\/mcp\.json$/i,
-    format: 'json',
+  settingsFile('vscode', /(^|\/)(\.vscode|Code( - Insiders)?\/User)\/mcp\.json$/i, {
     entries: ['servers.*'],
-    off: [],
-    starts: [],
-  },
-  {
-    client: 'vscode',
-    path: /(^|\/)(\.vscode|Code( - Insiders)?\/User)\/settings\.json$/i,
-    format: 'json',
+  }),
+  settingsFile('vscode', /(^|\/)(\.vscode|Code( - Insiders)?\/User)\/settings\.json$/i, {
     splitsKeys: true,
     entries: ['chat.mcp.serverSampling.*', 'mcp.servers.*'],
     off: [
@@ -295,27 +248,18 @@ const VSCODE_FILES: readonly SettingsFile[] = [
       ...programVariables('terminal.integrated.env.*'),
       { key: 'mcp.servers.*', when: has('command') },
     ],
-  },
-  {
-    client: 'vscode',
-    path: /(^|\/)(\.vscode|Code( - Insiders)?\/User)\/tasks\.json$/i,
-    format: 'json',
-    entries: [],
-    off: [],
+  }),
+  settingsFile('vscode', /(^|\/)(\.vscode|Code( - Insiders)?\/User)\/tasks\.json$/i, {
     starts: [
       { key: 'tasks.*', when: runsOnOpen },
       { key: 'runOptions.runOn', when: is('folderOpen') },
     ],
-  },
+  }),
 ];
 
 const ZED_FILES: readonly SettingsFile[] = [
-  {
-    client: 'zed',
-    path: /(^|\/)\.?zed\/settings\.json$/i,
-    format: 'json',
+  settingsFile('zed', /(^|\/)\.?zed\/settings\.json$/i, {
     entries: ['context_servers.*'],
-    off: [],
     starts: [
       { key: 'context_servers.*', when: has('command') },
       { key: 'agent_servers.*', when: has('command') },
@@ -325,38 +269,28 @@ const ZED_FILES: readonly SettingsFile[] = [
       ...keys('languages.*.formatter.external', 'languages.*.formatter.*.external'),
       ...programVariables('terminal.env'),
     ],
-  },
-  {
-    client: 'zed',
-    path: /(^|\/)\.?zed\/tasks\.json$/i,
-    format: 'json',
-    entries: [],
-    off: [],
+  }),
+  settingsFile('zed', /(^|\/)\.?zed\/tasks\.json$/i, {
     starts: [{ key: '*', when: has('hooks') }],
-  },
+  }),
 ];
 
 const OPENCODE_FILES: readonly SettingsFile[] = [
-  {
-    client: 'opencode',
-    path: /(^|\/)(opencode\.jsonc?|\.opencode\.json|\.config\/opencode\/config\.json)$/i,
-    format: 'json',
+  settingsFile('opencode', /(^|\/)(opencode\.jsonc?|\.opencode\.json|\.config\/opencode\/config\.json)$/i, {
     entries: ['plugin.*', 'mcp.*', 'tools.*', 'permission.*'],
     denials: [{ key: 'permission.edit', when: is('deny') }],
-    off: [],
     starts: [
       ...keys('plugin.*', 'formatter.*.command', 'lsp.*.command', 'provider.*.npm', 'experimental.hook.*'),
       { key: 'mcp.*', when: has('command') },
     ],
-  },
-  {
-    client: 'opencode',
-    path: /(^|\/)(\.opencode|\.config\/opencode)\/(plugins?|tools?)\/[^/]+\.[cm]?[jt]sx?$/i,
-    format: 'program',
-    entries: [],
-    off: [],
-    starts: [],
-  },
+  }),
+  settingsFile(
+    'opencode',
+    /(^|\/)(\.opencode|\.config\/opencode)\/(plugins?|tools?)\/[^/]+\.[cm]?[jt]sx?$/i,
+    {
+      format: 'program',
+    },
+  ),
 ];
 
 /** Every settings file that a client reads in a project or in the user's home folder. */

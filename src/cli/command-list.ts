@@ -43,7 +43,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     },
     {
       usage: 'log',
-      summary: 'shows what was read, changed and refused, by whom',
+      summary: 'shows who read, changed and was refused what',
       isPaged: true,
       load: async () => (await import('./commands/log.ts')).LOG,
     },
@@ -55,7 +55,7 @@ export const COMMANDS: readonly CommandEntry[] = [
     },
     {
       usage: 'view [DIR]',
-      summary: 'shows the journal in your browser, with undo by click',
+      summary: 'shows the journal in your browser, with one-click undo',
       load: async () => (await import('./commands/view.ts')).VIEW,
     },
     {

@@ -22,8 +22,8 @@ export function generalHelp(entries: readonly CommandEntry[], width: number = WI
   return [
     'Usage: lookfirst COMMAND [options]',
     '',
-    'A gate between AI agents and files: an agent cannot overwrite, edit or delete a file that it has',
-    'not read, or a change that it has not seen. Its changes can be undone.',
+    "Your AI agent can't overwrite, edit or delete a file it hasn't read, or clobber a change it hasn't",
+    'seen, and you can undo what it did.',
     '',
     ...COMMAND_GROUPS.flatMap((group) => [
       `${group.charAt(0).toUpperCase()}${group.slice(1)}:`,

@@ -40,21 +40,18 @@ const BYPASS = listOf({ type: 'either', shapes: [GLOB, BYPASS_RULE] });
  */
 export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>> = {
   wording: setting(oneOf(...PRESET_NAMES), 'the preset whose sentences refusals use'),
-  seen: setting(
-    oneOf('required', 'optional'),
-    'whether a session must have seen a file before it changes it',
-  ),
+  seen: setting(oneOf('required', 'optional'), 'whether a session must see a file before it changes it'),
   overwrite: setting(
     oneOf('whole', 'any'),
     'what an overwrite needs: a read of every line (whole), or any read of the file, which diffs, searches and command output are not (any)',
   ),
   partial: setting(
     oneOf('lines', 'file'),
-    'an edit of lines that were not shown: allow it with a notice (file), or refuse it and every change of an unseen file by a command (lines)',
+    "an edit of lines the session wasn't shown: allow it with a notice (file), or refuse it, and commands that change unseen files, too (lines)",
   ),
   staleness: setting(
     oneOf('refuse', 'merge', 'confirm', 'warn', 'off'),
-    'a change of a file that changed since it was seen: refuse it, merge edits (merge), allow it at the second try (confirm), allow it with a warning (warn), or do not check (off)',
+    "what to do when the file has changed since the session saw it: refuse the change, merge edits, let a repeated call through (confirm), warn, or don't check (off)",
   ),
   freshness: setting(
     oneOf('bytes', 'mtime'),
@@ -103,11 +100,11 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
   ),
   protected: setting(
     GLOBS,
-    'globs, relative to the workspace folder (also with a leading `/`), that no session may change. Lookfirst’s own tools and the proxy also refuse to read them; hooks and commands do not. Your globs are added to those of the preset; `!GLOB` removes one',
+    'globs, relative to the workspace folder (also with a leading `/`), that no session may change. Lookfirst’s own tools and the proxy also refuse to read them; hooks and commands don’t. Your globs are added to those of the preset; `!GLOB` removes one',
   ),
   approve: setting(
     GLOBS,
-    'globs of paths, relative to the workspace folder (also with a leading `/`); the user must approve each change of them',
+    "globs, relative to the workspace folder (also with a leading `/`), of paths that change only with the user's approval",
   ),
   readOnly: setting(FLAG, 'whether every change is refused'),
   durability: setting(
@@ -126,7 +123,7 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
   } satisfies Record<keyof Policy['journal'], Shape>),
   claims: setting(
     oneOf('notice', 'refuse', 'off'),
-    'a change of a file that another session is working on: allow it with one notice, refuse it, or do not check (off)',
+    "a change of a file that another session is working on: allow it with one notice, refuse it, or don't check (off)",
   ),
   commands: objectOf({
     network: setting(oneOf('off', 'on'), 'whether a confined command may use the network'),
@@ -136,7 +133,7 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
     ),
     trust: setting(
       GLOBS,
-      'globs of paths that may be changed although they are protected: by commands any protected path, by tools only client and shell configuration',
+      'globs of protected paths that may be changed after all: by commands any of them, by tools only client and shell configuration',
     ),
     hide: setting(
       GLOBS,
@@ -159,7 +156,7 @@ export const POLICY_FIELDS: Readonly<Record<keyof Omit<Policy, 'preset'>, Shape>
     ),
     outside: setting(
       oneOf('pass', 'destroy', 'refuse'),
-      'files outside the workspace: let the client decide (pass), refuse once a command that would delete or overwrite existing ones (destroy), or refuse every change (refuse)',
+      'files outside the workspace: let the client decide (pass), refuse a command once if it would delete or overwrite existing ones (destroy), or refuse every change (refuse)',
     ),
   } satisfies Record<keyof Policy['hooks'], Shape>),
 };

@@ -22,7 +22,7 @@ type Flags = Given<typeof FLAGS>;
 /** `lookfirst view`: shows the journal as a local page. */
 export const VIEW: CliCommand = defineCommand({
   about:
-    'Shows what each session saw, changed and was refused, as a page in your browser, with undo by click. ' +
+    'Shows in your browser what each session saw, what it changed and what it was denied, with one-click undo. ' +
     'It serves on 127.0.0.1 only, and the printed address contains the token that opens it.',
   args: {
     dir: withDefault(text('DIR', 'show the workspaces that contain this folder or lie in it'), '.'),

@@ -199,3 +199,13 @@ function linkedWorktree(own: string): string | undefined {
 export async function headRevision(folder: string): Promise<string | undefined> {
   return (await gitOutput(folder, ['rev-parse', '--verify', 'HEAD']))?.trim();
 }
+
+/** What an alias of git stands for; undefined if there is no such alias. */
+export async function aliasOf(
+  folder: string,
+  name: string,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const result = await git(folder, ['config', '--get', `alias.${name}`], { signal });
+  return result.ok ? result.stdout.toString('utf8').trim() : undefined;
+}

@@ -27,7 +27,7 @@ export async function namesOfFiles(files: NamedFiles, start: string): Promise<re
   }
   if ('program' in files) {
     if (!isFolder(resolve(start, files.base))) return [];
-    const names = await listed(files, resolve(start, files.folder));
+    const names = await listedNames(files, start);
     const { before = '' } = files;
     return names.flatMap((name) => inFolder(files.base, withoutStart(name, before)) ?? []);
   }
@@ -77,8 +77,9 @@ const GIT_QUIET = {
 };
 
 /** The names that a program prints. Empty if it fails, runs too long or prints too much. */
-function listed({ program, ends }: Listing, cwd: string): Promise<readonly string[]> {
+export function listedNames({ program, folder, ends }: Listing, start: string): Promise<readonly string[]> {
   const [name = '', ...args] = program;
+  const cwd = resolve(start, folder);
   const env = { ...process.env, ...GIT_QUIET, LC_ALL: 'C' };
   return new Promise((done) => {
     const child = spawn(name, args, { cwd, env, stdio: ['ignore', 'pipe', 'ignore'], timeout: LISTING_MS });

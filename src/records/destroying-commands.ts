@@ -89,6 +89,8 @@ function workOf(sweep: Sweep): Work | undefined {
     case 'commit':
     case 'push':
     case 'pop':
+    case 'alias':
+    case 'fed':
       return undefined;
     default:
       return sweep satisfies never;

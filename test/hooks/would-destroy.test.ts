@@ -79,6 +79,14 @@ describe('a sweep is refused once, with what it would destroy', () => {
       ['a.txt'],
     ],
     ["bash -c 'git checkout .'", 'echo x >> a.txt', ['a.txt']],
+    ['git undo-all', "git config alias.undo-all 'checkout -- .'; echo x >> a.txt", ['a.txt']],
+    [
+      'git nuke src',
+      "git config alias.nuke '!f() { git clean -fdq $1; }; f'; echo n > src/new.txt",
+      ['src/new.txt'],
+    ],
+    ['git branch | grep feat | xargs git branch -qD', BRANCH, ['feature']],
+    ['git ls-files -m | xargs git checkout -q --', 'echo x >> a.txt', ['a.txt']],
     ['if test -d .git; then git checkout .; fi', 'echo x >> a.txt', ['a.txt']],
   ])('%s', async (command, before, names) => {
     user(before);
@@ -95,6 +103,13 @@ describe('a sweep is refused once, with what it would destroy', () => {
     expect(await lookfirst(places, ['undo', change])).toMatchObject({ code: 0 });
     expect(user('git status --porcelain --ignored; git stash list; git branch')).toBe(status);
   });
+});
+
+it('a copied folder does not replace edits that the session has not seen', async () => {
+  user('mkdir -p kit/src; echo k > kit/src/b.txt; echo k > kit/new.txt; echo y >> src/b.txt');
+  const { verdict, reason } = await agent.shell('cp -r kit/. .');
+  expect(verdict).toBe('deny');
+  expect(reason).toMatch(/src\/b\.txt[\s\S]*NOT_READ/);
 });
 
 describe('passes at once, because nothing would be lost', () => {
@@ -116,6 +131,10 @@ describe('passes at once, because nothing would be lost', () => {
     ['rm -rf src', 'echo n > src/new.txt; git add src'],
     ['git gc -q --prune=now', 'true'],
     ['git rm -rqf src', 'echo n > src/new.txt'],
+    ['git st', "git config alias.st 'status -sb'; echo x >> a.txt"],
+    ['git branch --merged | grep -v main | xargs git branch -qD', 'git branch merged'],
+    ['cp -r src copy && cp -r src/. copy', 'echo y >> src/b.txt'],
+    ['cp -r kit/. .', 'mkdir -p kit/src; echo k > kit/src/b.txt'],
   ])('%s after %s', async (command, before) => {
     user(before);
     expect(await agent.shell(command)).toMatchObject({ verdict: 'pass' });

@@ -1,8 +1,11 @@
 import { basename, dirname, relative, resolve } from 'node:path';
+import { EACH } from '../../dialect/calls/shell/destroyed.ts';
+import { parsedLine } from '../../dialect/calls/shell/shell-line.ts';
 import type { Sweep } from '../../dialect/calls/shell/sweeps.ts';
 import type { OnlyCopy, ThingAtRisk } from '../../judge/destruction.ts';
 import { isWithin } from '../../model/path.ts';
 import {
+  aliasOf,
   commonGitFolder,
   gitFolderOf,
   ignoredByGit,
@@ -20,7 +23,7 @@ import {
   stashesIn,
 } from '../../process/git-refs.ts';
 import { cleanedBy, filesIn, type GitStatus, repositoryTop, statusOf } from '../../process/git-status.ts';
-import { namesOfFiles } from '../../process/named-files.ts';
+import { listedNames, namesOfFiles } from '../../process/named-files.ts';
 import { entriesOf, entryAt, passingTest, pathsBelow, realFolder } from '../../process/own-files.ts';
 import { isOutput } from '../outputs.ts';
 import type { World } from '../world.ts';
@@ -36,6 +39,11 @@ export interface Threat extends Omit<ThingAtRisk, 'writer'> {
   /** True if the line names this very file. */
   readonly isNamed?: boolean;
 }
+
+/** Maximum number of aliases that are followed, because one may name itself. */
+const MAX_LINES = 5;
+/** Maximum number of names from `xargs` that are judged. */
+const MAX_FED = 500;
 
 /** The content that earlier commands of the line have saved in a repository. */
 interface Saved {
@@ -68,6 +76,7 @@ export class Threats {
   readonly #isPassing = passingTest();
   readonly #found = new Map<string, Threat>();
   readonly #saved = new Map<string, Saved>();
+  #lines = 0;
 
   constructor(world: World, { cwd, where, signal }: ThreatsOptions) {
     this.#world = world;
@@ -111,9 +120,33 @@ export class Threats {
       case 'push':
       case 'pop':
         return this.#save(sweep);
+      case 'alias':
+        return this.#aliased(sweep);
+      case 'fed': {
+        const names = (await listedNames(sweep.names, this.#cwd)).slice(0, MAX_FED);
+        const words = sweep.words.flatMap((word) => (word === EACH ? names : [word]));
+        return names.length === 0 ? undefined : this.#line(words.map(quoted).join(' '), folder);
+      }
       default:
         return sweep satisfies never;
     }
+  }
+
+  async #aliased({ folder, name, args }: Extract<Sweep, { kind: 'alias' }>): Promise<void> {
+    const text = await aliasOf(folder, name, this.#signal);
+    if (text === undefined) return;
+    const words = args.map(quoted).join(' ');
+    // Git runs a shell command at the top of the repository.
+    if (text.startsWith('!')) await this.#line(`${text.slice(1)} ${words}`, repositoryTop(folder));
+    else await this.#line(`git ${text} ${words}`, folder);
+  }
+
+  /** Adds what another line would destroy, which a command of this one runs. */
+  async #line(text: string, folder: string): Promise<void> {
+    this.#lines += 1;
+    const line = this.#lines > MAX_LINES ? 'too deep' : parsedLine(text, { folder });
+    for (const sweep of line === 'too deep' ? [] : line.sweeps())
+      await this.#sweep({ ...sweep, folder: realFolder(resolve(this.#cwd, sweep.folder)) });
   }
 
   #savedIn(folder: string): Saved {
@@ -397,6 +430,11 @@ export class Threats {
     const isInside = this.#tops().some((top) => isWithin(path, top));
     return this.#where === 'inside' ? isInside : !isInside && !this.#isPassing(path);
   }
+}
+
+/** A word as the shell takes it literally. */
+function quoted(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`;
 }
 
 function restage(saved: Saved, files: 'all' | 'tracked'): void {

@@ -1,3 +1,4 @@
+import { join, relative, resolve } from 'node:path';
 import { patchIntents } from '../../dialect/calls/patch.ts';
 import type { Destroyed } from '../../dialect/calls/shell/destroyed.ts';
 import type { ShellWrite } from '../../dialect/calls/shell/effects.ts';
@@ -6,6 +7,7 @@ import { inFolder } from '../../dialect/calls/shell/words.ts';
 import { type HostIntent, locatedIntent } from '../../model/intent.ts';
 import { defined } from '../../model/record.ts';
 import { namesOfFiles } from '../../process/named-files.ts';
+import { entryAt, pathsBelow } from '../../process/own-files.ts';
 import type { Found } from '../../workspace/workspace.ts';
 import type { World } from '../world.ts';
 
@@ -53,6 +55,7 @@ function writingChanges(world: World, line: ShellLine, place: LinePlace): readon
     const how = write.how === 'edit' || write.how === 'append' ? 'edit' : 'replace';
     const intents = intentsOf(world, write, place).filter((intent) => !done.has(pathOf(intent)));
     changes.push(...intents.map((intent) => ({ intent, how }) as const));
+    if (write.how === 'copy') changes.push(...treeCopies(world, write, place));
     if (how === 'replace') for (const intent of intents) done.add(pathOf(intent));
     if (write.how === 'move') done.add(place.at(write.source));
   }
@@ -85,6 +88,20 @@ function intentsOf(world: World, write: ShellWrite, { at }: LinePlace): readonly
     default:
       return write satisfies never;
   }
+}
+
+/** The files that a copy of a folder replaces: those that have the same names in the target. */
+function treeCopies(
+  world: World,
+  { source, path }: { readonly source: string; readonly path: string },
+  { at, cwd }: LinePlace,
+): readonly ShellChange[] {
+  const [from, to] = [resolve(cwd, source), targetOf(world, at(path), source)];
+  if (entryAt(from)?.kind !== 'folder' || statsAt(world, to, 'all')?.isDirectory() !== true) return [];
+  return pathsBelow(from, () => false)
+    .map((each) => relative(from, each))
+    .filter((name) => entryAt(join(resolve(cwd, to), name))?.kind === 'file')
+    .map((name) => ({ intent: { kind: 'touch', path: join(to, name) }, how: 'destroy' }));
 }
 
 /** The file that a copy or move writes. If the target is a folder, the file keeps its base name there. */

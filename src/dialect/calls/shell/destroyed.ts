@@ -91,7 +91,7 @@ const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
 ]);
 
 /** Stands for the names that `find -exec` and `xargs` put into a command. */
-const EACH = '{}';
+export const EACH = '{}';
 
 function isOpen(file: Value): boolean {
   return file === EACH || (typeof file === 'object' && file.text === undefined);
@@ -225,9 +225,22 @@ const XARGS_VALUES = /^(?:-[adEILnPs]|--(?:arg-file|delimiter|max-\w+|replace))$
 const STARTS_OTHERS =
   /(?:^|[\s;&|(])\w+=|\b(?:builtin|command|env|exec|nice|nohup|stdbuf|sudo|time|timeout)\b/;
 
-function fedFiles(args: Values, command: Located): Found {
-  const { fed, folder } = command;
-  if (fed === undefined || STARTS_OTHERS.test(fed.text) || !fed.commands.every(onlyPrints)) return [];
+function fedFiles(_args: Values, command: Located): Found {
+  const fed = fedWords(command);
+  return fed === undefined ? [] : forEach(fed.inner, fed.names, command);
+}
+
+/**
+ * The command that `xargs` runs, with `EACH` in place of the names that it gets, and where these
+ * come from. Undefined if the commands before it do not only print.
+ */
+export function fedWords({
+  values: [, ...args],
+  fed,
+  folder,
+}: ShellCommand): { readonly inner: Values; readonly names: Listing } | undefined {
+  if (folder === undefined || fed === undefined) return undefined;
+  if (STARTS_OTHERS.test(fed.text) || !fed.commands.every(onlyPrints)) return undefined;
   const first = args.findIndex(
     (arg, at) => !isOption(arg) && !XARGS_VALUES.test(textOfValue(args[at - 1]) ?? ''),
   );
@@ -239,7 +252,7 @@ function fedFiles(args: Values, command: Located): Found {
   const isNul = options.some((option) => /^(?:-\w*0|--null)$/.test(option));
   const isLine = replaced !== undefined || options.some((option) => /^(?:-d|--delim)/.test(option));
   const ends = isNul ? 'NUL' : isLine ? 'line' : 'space';
-  return forEach(inner, { program: ['sh', '-c', fed.text], folder, base: folder, ends }, command);
+  return { inner, names: { program: ['sh', '-c', fed.text], folder, base: folder, ends } };
 }
 
 function isOption(arg: Value): boolean {

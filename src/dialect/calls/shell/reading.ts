@@ -37,7 +37,10 @@ const GIT_READERS: ReadonlyMap<string, RegExp> = new Map([
     .split(' ')
     .map((verb) => [verb, /^--out/] as const),
   ...['diff', 'log', 'show'].map((verb) => [verb, /^--(?:out|ext-diff)/] as const),
-  ['branch', /^(?!(-a|-r|-v|-vv|--list|--show-current|--all|--remotes|--verbose)$)/],
+  [
+    'branch',
+    /^(?!(-a|-r|-v|-vv|--list|--show-current|--all|--remotes|--verbose|--(no-)?merged|--format=.*)$)/,
+  ],
   ['remote', /^(?!(-v|show|get-url)$)/],
   ['stash', /^(?!(list|show)$)/],
 ]);
@@ -65,6 +68,9 @@ export function onlyReads(command: ShellCommand, doubt: Doubt): boolean {
   }
 }
 
+/** Commands of git whose output is used as names. */
+const PRINTING = new Set(['branch', 'ls-files', 'stash', 'status']);
+
 /**
  * True if a command only prints something, so that it can be run to learn what it prints. Unlike
  * `onlyReads`, false for commands of git that write into the repository.
@@ -73,7 +79,7 @@ export function onlyPrints(command: ShellCommand): boolean {
   const [name, verb] = command.words;
   // A program with a path may be any program.
   if (name === undefined || name.includes('/')) return false;
-  if (name === 'git' && verb !== 'ls-files' && verb !== 'status') return false;
+  if (name === 'git' && !PRINTING.has(verb ?? '')) return false;
   return command.values.every((value) => value !== undefined) && onlyReads(command, 'reads');
 }
 

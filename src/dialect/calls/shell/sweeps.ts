@@ -1,4 +1,4 @@
-import { destroyedBy, type NamedFiles } from './destroyed.ts';
+import { destroyedBy, fedWords, type Listing, type NamedFiles } from './destroyed.ts';
 import type { ShellCommand } from './shell-command.ts';
 import { textOfValue, type Value } from './values.ts';
 import { inFolder, programOf, split } from './words.ts';
@@ -27,6 +27,10 @@ export type Sweep = { readonly folder: string } & (
   | { readonly kind: 'push'; readonly paths: readonly string[]; readonly untracked: boolean }
   /** Brings a stash back. `pop` also drops it. */
   | { readonly kind: 'pop' }
+  /** A command of git that is no command of git itself, so it may be an alias of the user. */
+  | { readonly kind: 'alias'; readonly name: string; readonly args: readonly string[] }
+  /** A command of git that gets names from `xargs`. `EACH` stands for them. */
+  | { readonly kind: 'fed'; readonly words: readonly string[]; readonly names: Listing }
 );
 
 /** Git puts other content into tracked files, into the index, or both. */
@@ -45,9 +49,9 @@ type Act = Sweep extends infer Each ? (Each extends Sweep ? Omit<Each, 'folder'>
 export function sweepsOf(command: ShellCommand): readonly Sweep[] {
   const { words, folder } = command;
   if (folder === undefined) return [];
-  if (programOf(words[0]) !== 'git') return removals(folder, command);
+  if (programOf(words[0]) !== 'git') return [...removals(folder, command), ...fedToGit(folder, command)];
   const call = gitCall(folder, command);
-  const acts = call === undefined ? [] : (VERBS.get(call.verb)?.(call) ?? []);
+  const acts = call === undefined ? [] : (VERBS.get(call.verb)?.(call) ?? aliased(call));
   return acts.map((act): Sweep => ({ ...act, folder: call?.folder ?? folder }));
 }
 
@@ -59,6 +63,21 @@ function removals(folder: string, command: ShellCommand): readonly Sweep[] {
   return destroyedBy(command).flatMap(({ how, files }): Sweep[] =>
     how === 'remove' ? [{ kind: 'removal', folder, of, files }] : [],
   );
+}
+
+/** Matches commands of git that are no alias. Those in `VERBS` need not be here. */
+const NO_ALIAS =
+  /^(?:annotate|apply|archive|bisect|blame|bundle|cat-file|check-ignore|cherry|clone|config|count-objects|describe|diff(?:-files|-index|-tree)?|fetch|fsck|for-each-ref|format-patch|grep|hash-object|help|init|log|ls-(?:files|remote|tree)|merge-(?:base|file|tree)|mktree|mv|name-rev|notes|pull|push|range-diff|remote|repack|rev-(?:list|parse)|shortlog|show(?:-branch|-ref)?|sparse-checkout|status|submodule|symbolic-ref|update-index|var|version|whatchanged|write-tree)$/;
+
+function aliased({ verb, args }: GitCall): readonly Act[] {
+  return NO_ALIAS.test(verb) ? [] : [{ kind: 'alias', name: verb, args }];
+}
+
+function fedToGit(folder: string, command: ShellCommand): readonly Sweep[] {
+  const { inner, names } = (programOf(command.words[0]) === 'xargs' && fedWords(command)) || {};
+  const words = inner?.map(textOfValue) ?? [];
+  if (names === undefined || programOf(words[0]) !== 'git' || words.includes(undefined)) return [];
+  return [{ kind: 'fed', folder, words: words.flatMap((word) => word ?? []), names }];
 }
 
 /** A call of git whose words are all known. */

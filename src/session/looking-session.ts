@@ -2,7 +2,6 @@ import { kindOf, readSnapshot } from '../disk/read.ts';
 import { type Look, recordLook } from '../gate/shown-entry.ts';
 import { validateOptions } from '../gate/validate.ts';
 import type { World } from '../gate/world.ts';
-import { type Awaitable, andThen } from '../model/awaitable.ts';
 import { ClientCall } from '../model/call.ts';
 import { Fault } from '../model/fault.ts';
 import { sameFingerprint } from '../model/fingerprint.ts';
@@ -28,8 +27,8 @@ import { findFiles } from './find.ts';
 import { listFolder } from './list.ts';
 import { ModelContext } from './model-context.ts';
 import { callNames, type PathNames, pathForm, withShownPaths } from './path-names.ts';
-import { type ReadRequest, readFile } from './read-file.ts';
-import type { PageEnds, ReadControls } from './reading.ts';
+import { readFile } from './read-file.ts';
+import type { PageEnds, ReadControls, ReadRequest } from './reading.ts';
 import { searchText } from './search.ts';
 import { SessionLife } from './session-life.ts';
 import { status } from './status.ts';
@@ -71,14 +70,12 @@ export class LookingSession extends SessionLife {
   }
 
   read(path: string, options: ReadOptions = {}): Promise<Outcome<ReadResult>> {
-    return this.called(options, (names, _world, times) => {
+    return this.called(options, async (names, _world, times) => {
       const wrong = validateOptions(options, { of: 'read', path });
       if (wrong !== undefined) return this.noted(refused(wrong));
-      const meant = names === undefined ? path : names.real(path);
-      const pageEnds = this.#pageEnds;
       const { signal, onProgress } = options;
-      const watching = { signal, onProgress, times };
-      return this.#read({ path: meant, options, watching, from: 'disk', pageEnds });
+      const meant = names === undefined ? path : names.real(path);
+      return this.#read({ path: meant, options, watching: { signal, onProgress, times }, from: 'disk' });
     });
   }
 
@@ -95,30 +92,37 @@ export class LookingSession extends SessionLife {
   }
 
   /**
-   * Reads a file for a tool: synchronously if the file is small, and from memory if it is unchanged. The result shares
-   * this process's own bytes, so callers must not modify them. `maxAnswerBytes` limits the bytes of lines, for callers
+   * Reads a file for a tool: from memory if it is unchanged. The result shares this process's own
+   * bytes, so callers must not modify them. `maxAnswerBytes` limits the bytes of lines, for callers
    * that would cut a longer answer.
    */
-  readNow(
+  readForTool(
     path: string,
-    options: Omit<ReadOptions, keyof ReadControls> & Pick<ReadRequest, 'maxAnswerBytes'>,
+    options: Omit<ReadOptions, keyof ReadControls> & { readonly maxAnswerBytes?: number | undefined },
     watching: ReadControls,
-  ): Awaitable<Outcome<ReadResult>> {
-    const names = this.#names({});
-    const meant = names === undefined ? path : names.real(path);
-    const { maxAnswerBytes } = options;
-    const pageEnds = this.#pageEnds;
-    const read = this.#read({ path: meant, options, watching, from: 'memory', pageEnds, maxAnswerBytes });
-    return names === undefined ? read : andThen(read, (outcome) => withShownPaths(outcome, names));
+  ): Promise<Outcome<ReadResult>> {
+    return this.during(async () => {
+      const names = this.#names({});
+      const meant = names === undefined ? path : names.real(path);
+      const { maxAnswerBytes } = options;
+      const read = await this.#read({ path: meant, options, watching, from: 'memory', maxAnswerBytes });
+      return names === undefined ? read : withShownPaths(read, names);
+    });
   }
 
-  #read(request: ReadRequest): Awaitable<Outcome<ReadResult>> {
-    const read = readFile(this.world(), this.knowledge, request);
-    return andThen(read, (outcome): Awaitable<Outcome<ReadResult>> => {
-      if (!outcome.ok) return this.noted(outcome);
-      if (request.options.credit !== false) this.gate.refusals.reset(request.path);
-      return outcome;
-    });
+  async #read({
+    maxAnswerBytes: room = Number.POSITIVE_INFINITY,
+    ...request
+  }: Omit<ReadRequest, 'pageEnds' | 'maxAnswerBytes'> & {
+    readonly maxAnswerBytes?: number | undefined;
+  }): Promise<Outcome<ReadResult>> {
+    const world = this.world();
+    const maxAnswerBytes = Math.min(room, world.policy.maxAnswerBytes);
+    const pageEnds = this.#pageEnds;
+    const outcome = await readFile(world, this.knowledge, { ...request, pageEnds, maxAnswerBytes });
+    if (!outcome.ok) return this.noted(outcome);
+    if (request.options.credit !== false) this.gate.refusals.reset(request.path);
+    return outcome;
   }
 
   list(path = '.', options: ListOptions = {}): Promise<Outcome<ListResult>> {

@@ -13,8 +13,14 @@ import { decodeText, decodeUtf16, hasNul, hasUtf16Mark } from '../text/decode.ts
 import { clampLine, splitLines, withoutEnding } from '../text/lines.ts';
 import { mayHoldEncodedLine, mayHoldSecret } from '../text/secret-scan.ts';
 import { isSecretPath } from '../text/secrets.ts';
-import { lazily } from './masked-text.ts';
-import { type OpenRead, type PageEnd, rangeOf, type Shown, unreadableRefusal } from './reading.ts';
+import {
+  type OpenRead,
+  type PageEnd,
+  pastTheEnd,
+  rangeOf,
+  type Shown,
+  unreadableRefusal,
+} from './reading.ts';
 
 const MAX_PAGE_ENDS = 100;
 
@@ -40,13 +46,8 @@ export async function readHuge(reading: OpenRead): Promise<Shown | Refusal> {
   // If the time ran out, refuse a raw read even if lines were found: a raw answer has no line
   // numbers, so it would not show that lines are missing.
   if (page.gaveUp && (page.lines.length === 0 || reading.options.raw === true)) return outOfTime(reading);
-  if (page.lines.length === 0) {
-    return invalidArgument(
-      'read',
-      reading.path,
-      `offset ${range.from} is past the end: the file has ${page.totalLines ?? 0} lines`,
-    );
-  }
+  if (page.lines.length === 0)
+    return invalidArgument('read', reading.path, pastTheEnd(range.from, page.totalLines ?? 0));
   rememberEnd(reading, page);
   return shownPage(reading, page);
 }
@@ -123,9 +124,7 @@ async function shownPage(reading: OpenRead, page: Page): Promise<Shown> {
   const { world, located, earlier, options } = reading;
   const to = page.from + page.lines.length - 1;
   const bytes = Buffer.concat(page.lines);
-  const raw = options.raw === true;
-  const lines = raw ? rawLines(reading, page, bytes) : clampedLines(reading, page, bytes);
-  const sent = raw ? rawBytes(reading, page, { bytes, lines }) : { bytes, encoding: lines.encoding };
+  const lines = options.raw === true ? rawLines(reading, page, bytes) : clampedLines(reading, page, bytes);
   const known = await confirmed(reading, page);
   const same = known !== undefined || (earlier?.stamp !== undefined && sameStamp(earlier.stamp, page.stamp));
   const totalLines = page.totalLines ?? (same ? earlier?.totalLines : undefined);
@@ -137,18 +136,7 @@ async function shownPage(reading: OpenRead, page: Page): Promise<Shown> {
     known ??
     (isWhole ? await fingerprintIfStill(located.place, page.stamp, reading.watching.signal) : undefined);
   return {
-    result: {
-      get text() {
-        return lines.text;
-      },
-      ...(raw ? { bytes: sent.bytes } : {}),
-      from: page.from,
-      to,
-      totalLines,
-      sizeBytes: page.sizeBytes,
-      encoding: sent.encoding,
-      clamped: lines.clamped,
-    },
+    result: { ...lines.result, from: page.from, to, totalLines, sizeBytes: page.sizeBytes },
     sighting: {
       key: located.place.path.key,
       fingerprint,
@@ -158,8 +146,8 @@ async function shownPage(reading: OpenRead, page: Page): Promise<Shown> {
       totalLines,
       flags: {
         ...NO_FLAGS,
-        clamped: lines.clamped.length > 0,
-        redacted: lines.redacted || sent.bytes !== bytes,
+        clamped: lines.result.clamped.length > 0,
+        redacted: lines.redacted,
         // Pages are compared with the file by lines of bytes, which UTF-16 text does not have. So
         // they do not count as seen.
         notText: page.utf16 !== undefined || hasNul(bytes),
@@ -172,7 +160,10 @@ async function shownPage(reading: OpenRead, page: Page): Promise<Shown> {
 }
 
 /** The text of a page, and whether something in it is masked. */
-type PageLines = Pick<ReadResult, 'text' | 'clamped' | 'encoding'> & { readonly redacted: boolean };
+interface PageLines {
+  readonly result: Pick<ReadResult, 'text' | 'bytes' | 'clamped' | 'encoding'>;
+  readonly redacted: boolean;
+}
 
 /** The function that masks secrets in a page. Undefined if these bytes need no masking. */
 function maskOf({ world, located }: OpenRead, bytes: Buffer): ((text: string) => string) | undefined {
@@ -201,7 +192,7 @@ function clampedLines(reading: OpenRead, page: Page, bytes: Buffer): PageLines {
     if (bounded.clamped) clamped.push(number);
     return bounded.text;
   });
-  return { text: lines.join('\n'), clamped, encoding, redacted: shown !== whole };
+  return { result: { text: lines.join('\n'), clamped, encoding }, redacted: shown !== whole };
 }
 
 /** The lines of a page without their endings. Bytes that are not text become replacement characters. */
@@ -249,27 +240,12 @@ async function confirmed(
 }
 
 function rawLines(reading: OpenRead, { utf16 }: Page, bytes: Buffer): PageLines {
-  const plain = lazily(() =>
-    utf16 === undefined ? bytes.toString('utf8') : withoutMark(decodeUtf16(bytes, utf16)),
-  );
-  const mask = maskOf(reading, utf16 === undefined ? bytes : Buffer.from(plain()));
-  const text = lazily(() => mask?.(plain()) ?? plain());
-  return {
-    get text() {
-      return text();
-    },
-    clamped: [],
-    encoding: 'utf-8',
-    redacted: mask !== undefined && text() !== plain(),
-  };
-}
-
-/** The bytes of a raw page with secrets masked, and their encoding. */
-function rawBytes(
-  { world, located }: OpenRead,
-  { utf16 }: Page,
-  { bytes, lines }: { readonly bytes: Buffer; readonly lines: PageLines },
-): Required<Pick<ReadResult, 'bytes' | 'encoding'>> {
-  if (!lines.redacted && utf16 === undefined && isUtf8(bytes)) return { bytes, encoding: 'utf-8' };
-  return maskedBytes(world, located.place.path.relative, bytes, utf16);
+  const plain = utf16 === undefined ? bytes.toString('utf8') : withoutMark(decodeUtf16(bytes, utf16));
+  const text = maskOf(reading, utf16 === undefined ? bytes : Buffer.from(plain))?.(plain) ?? plain;
+  const isPlain = text === plain && utf16 === undefined && isUtf8(bytes);
+  const { world, located } = reading;
+  const sent = isPlain
+    ? { bytes, encoding: 'utf-8' }
+    : maskedBytes(world, located.place.path.relative, bytes, utf16);
+  return { result: { text, clamped: [], ...sent }, redacted: text !== plain || sent.bytes !== bytes };
 }

@@ -209,7 +209,7 @@ function read(
   operation: Operations['read'],
   { session, watch }: PerformOptions,
 ): Awaitable<Outcome<ReadResult>> {
-  return session.readNow(operation.path, operation, new ReadWatch(watch));
+  return session.readForTool(operation.path, operation, new ReadWatch(watch));
 }
 
 /**

@@ -317,12 +317,12 @@ describe.skipIf(here === undefined)('a command', () => {
   it('shows no more of a long output than an answer may hold', async () => {
     const { output } = await ran('yes "$(printf %01000d 0)" | head -n 1000');
     const path = output.path ?? '';
-    const { text: shown, to, totalLines } = await ok(session.readNow(path, {}, {}));
+    const { text: shown, to, totalLines } = await ok(session.readForTool(path, {}, {}));
     const { maxAnswerBytes } = session.policy;
     expect([shown.length <= maxAnswerBytes, shown.length > maxAnswerBytes - 1002]).toEqual([true, true]);
     expect([to, totalLines]).toEqual([(shown.length + 1) / 1001, 1000]);
     for (const wrong of [{ limit: -5 }, { limit: 0 }, { offset: 0 }])
-      expect(await session.readNow(path, wrong, {})).toMatchObject({ ok: false });
+      expect(await session.readForTool(path, wrong, {})).toMatchObject({ ok: false });
   });
 });
 
